@@ -1,0 +1,142 @@
+#include "codegen/accesses.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "codegen/affine.h"
+#include "codegen/describe.h"
+
+namespace tdsl::codegen {
+
+namespace {
+
+/// Reads farther apart than this are fetched apart.
+constexpr plan::Index kNeighbourhood = 64;
+
+bool same_terms(const DimTemplate& a, const DimTemplate& b) { return a.whole == b.whole && a.terms == b.terms; }
+
+/// Makes `into` cover `other` too, if all offsets lie close together; with `exactly` only if they are equal.
+bool merge(AccessTemplate& into, const AccessTemplate& other, bool exactly) {
+  if (into.tensor != other.tensor || into.dims.size() != other.dims.size()) return false;
+  std::vector<DimTemplate> merged = into.dims;
+  for (std::size_t d = 0; d < merged.size(); ++d) {
+    const DimTemplate& o = other.dims[d];
+    DimTemplate& m = merged[d];
+    if (!same_terms(m, o)) return false;
+    if (m.whole) continue;
+    const auto below = (o.lo - m.lo).constant();
+    const auto above = (o.hi - m.hi).constant();
+    if (!below || !above || (exactly && (*below != 0 || *above != 0))) return false;
+    if (*below < 0) m.lo = o.lo;
+    if (*above > 0) m.hi = o.hi;
+    if (*(m.hi - m.lo).constant() > kNeighbourhood) return false;
+  }
+  into.dims = std::move(merged);
+  return true;
+}
+
+class AccessFinder {
+ public:
+  AccessFinder(FamilyBuilder& builder, OpTemplate& op, KernelTemplate& kernel, SourceRange range)
+      : builder_(builder), op_(op), kernel_(kernel), range_(range) {
+    for (const LabelTemplate& l : op.labels) names_.push_back(l.name);
+  }
+
+  void run(bool separate) {
+    const ir::Compute& c = kernel_.compute;
+    if (c.guard) visit(c.guard, false);
+    for (const Expr& body : c.bodies) visit(body, static_cast<bool>(c.guard));
+    // Identical reads first, so that neighbours meet what is there for certain.
+    for (const auto& [node, access] : found_) {
+      const bool placed = !separate && place(node, access);
+      if (placed) continue;
+      kernel_.operand[node] = static_cast<int>(op_.reads.size());
+      op_.reads.push_back(access);
+    }
+  }
+
+ private:
+  bool place(const ir::ExprNode* node, const AccessTemplate& access) {
+    for (const bool exactly : {true, false}) {
+      for (std::size_t k = 0; k < op_.reads.size(); ++k) {
+        if (!merge(op_.reads[k], access, exactly)) continue;
+        kernel_.operand[node] = static_cast<int>(k);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// `guarded`: evaluated only where a condition holds, so nothing can be said before data is there.
+  void visit(const Expr& e, bool guarded) {
+    if (const auto* s = std::get_if<ir::Select>(&e->op)) {
+      visit(s->condition, guarded);
+      visit(s->when_true, true);
+      visit(s->when_false, true);
+      return;
+    }
+    if (const auto* b = std::get_if<ir::Binary>(&e->op); b != nullptr && ir::is_logical(b->op)) {
+      visit(b->left, guarded);
+      visit(b->right, true);
+      return;
+    }
+    for (const Expr& child : ir::children(*e)) visit(child, guarded);
+    if (const auto* r = std::get_if<ir::Read>(&e->op)) read(e, *r, guarded);
+  }
+
+  void read(const Expr& e, const ir::Read& r, bool guarded) {
+    if (builder_.is_host(r.tensor)) return;
+    const bool known = std::ranges::any_of(found_, [&](const auto& f) { return f.first == e.id(); });
+    if (known) return;
+    AccessTemplate access{r.tensor, {}, describe(builder_.program(), e, names_)};
+    std::vector<bool> checked(r.subscripts.size(), false);
+    for (std::size_t d = 0; d < r.subscripts.size(); ++d) {
+      const Extent extent = builder_.rewritten(builder_.type(r.tensor).shape[d], range_);
+      const Expr& subscript = r.subscripts[d];
+      const auto form = affine_of(subscript, [this](const Expr& x) { return builder_.hoist(x); });
+      if (!form) {
+        access.dims.push_back({{}, Extent(0), Extent(0), true});
+        checked[d] = true;
+        warn_gathered(e, r, subscript);
+        continue;
+      }
+      access.dims.push_back({form->terms, form->constant, form->constant + Extent(1), false});
+      if (guarded) {
+        checked[d] = !provably_inside(*form, op_.labels, extent);
+      } else {
+        check_affine(builder_, *form, op_, extent, access.text, range_);
+      }
+    }
+    if (std::ranges::find(checked, true) != checked.end()) kernel_.checked[e.id()] = std::move(checked);
+    found_.emplace_back(e.id(), std::move(access));
+  }
+
+  void warn_gathered(const Expr& e, const ir::Read& r, const Expr& subscript) {
+    builder_.warn("gathered", e->range.known() ? e->range : range_,
+                  fmt::format("'{}' is not affine in the index variables: every rank that computes here reads the whole "
+                              "dimension of '{}'",
+                              describe(builder_.program(), subscript, names_), name_of(builder_.program(), r.tensor)));
+  }
+
+  FamilyBuilder& builder_;
+  OpTemplate& op_;
+  KernelTemplate& kernel_;
+  SourceRange range_;
+  std::vector<std::string> names_;
+  std::vector<std::pair<const ir::ExprNode*, AccessTemplate>> found_;
+};
+
+}  // namespace
+
+void find_accesses(FamilyBuilder& builder, OpTemplate& op, KernelTemplate& kernel, SourceRange range, bool separate) {
+  AccessFinder(builder, op, kernel, range).run(separate);
+}
+
+void check_affine(FamilyBuilder& builder, const AffineForm& form, const OpTemplate& op, const Extent& extent,
+                  const std::string& text, SourceRange range) {
+  if (provably_inside(form, op.labels, extent)) return;
+  builder.add(range, SubscriptStep{form, op.labels, extent, text});
+}
+
+}  // namespace tdsl::codegen

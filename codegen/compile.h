@@ -1,0 +1,38 @@
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+#include "codegen/toolchain.h"
+
+namespace tdsl::codegen {
+
+/// The C++ compiler rejected emitted code or could not be run (exit code 4 of tdslc).
+class CompilerFailure : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+struct CompileRequest {
+  std::string source;          ///< the emitted program
+  std::string name;            ///< of the program, for file names
+  bool native = false;         ///< tie the executable to this machine's CPU
+  bool use_cache = true;
+};
+
+/// Where finished executables are kept: $XDG_CACHE_HOME/tdsl or ~/.cache/tdsl; empty if neither is there.
+[[nodiscard]] std::string cache_directory();
+
+/// An executable for the source, compiled and linked now or found in the cache. The key is a hash of the source, the
+/// toolchain, the compiler and the runtime's libraries. Safe against others building the same program at the same time.
+/// Throws CompilerFailure.
+struct CompiledProgram {
+  std::string path;      ///< of the executable, inside the cache
+  bool cached = false;   ///< nothing had to be compiled
+};
+[[nodiscard]] CompiledProgram compile_program(const Toolchain& toolchain, const CompileRequest& request);
+
+/// Copies an executable to `target` by way of a temporary file and a rename. Throws std::runtime_error.
+void install_executable(const std::string& path, const std::string& target);
+
+}  // namespace tdsl::codegen

@@ -1,0 +1,171 @@
+#include "codegen/emit.h"
+
+#include <algorithm>
+
+#include "codegen/clang/format.h"
+#include "codegen/emit_program.h"
+#include "codegen/names.h"
+#include "codegen/writer.h"
+
+namespace tdsl::codegen {
+
+namespace {
+
+std::string base_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
+
+/// The source's own lines end in kLineMark + number: each becomes a #line directive, and kEndMark leads back.
+std::string with_line_directives(const std::string& text, const FamilyProgram& program, const EmitOptions& options) {
+  std::string result;
+  std::size_t line = 1;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view current = std::string_view(text).substr(at, end - at);
+    at = end + 1;
+    const std::size_t start = current.find_first_not_of(' ');
+    const std::string_view body = start == std::string_view::npos ? std::string_view{} : current.substr(start);
+    if (body.starts_with(kLineMark) || body == kEndMark) {
+      if (!options.line_directives) continue;
+      const bool back = body == kEndMark;
+      const std::string number = back ? fmt::format("{}", line + 1) : std::string(body.substr(kLineMark.size()));
+      const std::string file = back || program.files.empty() ? options.output_name : program.files.front();
+      result += fmt::format("#line {} {}\n", number, quoted(file));
+    } else {
+      result.append(current);
+      result += '\n';
+    }
+    ++line;
+  }
+  return result;
+}
+
+std::string element_type(ir::Scalar s) {
+  std::string name(ir::name_of(s));
+  for (char& c : name) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return "rt::ElementType::k" + (s == ir::Scalar::kBool ? std::string("Bool") : name);
+}
+
+std::string default_text(const Declarations::Param& p) {
+  if (!p.default_value) return "std::nullopt";
+  return quoted(ir::match(
+      *p.default_value, [](bool b) { return std::string(b ? "true" : "false"); },
+      [](std::int64_t i) { return fmt::format("{}", i); }, [](double d) { return fmt::format("{}", d); }));
+}
+
+class InfoEmitter {
+ public:
+  InfoEmitter(const FamilyProgram& program, const EmitOptions& options) : program_(program), options_(options) {}
+
+  std::string run() {
+    const Declarations& d = program_.declarations;
+    const std::string file = program_.files.empty() ? program_.name : base_name(program_.files.front());
+    Writer w;
+    w.block("rt::ProgramInfo program_info()", [&] {
+      w.line("rt::ProgramInfo info;");
+      w.line("info.options.name = {};", quoted(program_.name));
+      w.line("info.options.source_file = {};", quoted(file));
+      w.line("info.options.version = {};", quoted(program_.name + ", compiled by " + options_.version));
+      list(w, "info.options.params", d.params, [](const auto& p) {
+        return fmt::format("{{{}, {}, {}}}", quoted(p.name), element_type(p.type), default_text(p));
+      });
+      list(w, "info.options.inputs", d.inputs, [&](const auto& t) { return declaration(t); });
+      list(w, "info.options.outputs", d.outputs, [&](const auto& t) { return declaration(t); });
+      list(w, "info.options.dimensions", d.dimensions, [](const auto& n) { return quoted(n.second); });
+      list(w, "info.inputs", d.inputs, [&](const auto& t) {
+        return fmt::format("{{{}, {}, {{{}}}, {}}}", quoted(t.name), element_type(t.type.scalar), binds(t.type), t.line);
+      });
+      w.line("return info;");
+    });
+    return w.text();
+  }
+
+ private:
+  template <class Items, class Text>
+  static void list(Writer& w, std::string_view target, const Items& items, const Text& text) {
+    if (items.empty()) return;
+    std::string all;
+    for (const auto& item : items) all += (all.empty() ? "" : ", ") + text(item);
+    w.line("{} = {{{}}};", target, all);
+  }
+
+  [[nodiscard]] std::optional<std::string> dimension_name(const Extent& e) const {
+    const auto v = e.as_value();
+    if (!v) return std::nullopt;
+    for (const auto& [value, name] : program_.declarations.dimensions) {
+      if (value == *v) return name;
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] std::string binds(const ir::Type& type) const {
+    std::string result;
+    for (const Extent& e : type.shape) result += (result.empty() ? "" : ", ") + quoted(dimension_name(e).value_or(""));
+    return result;
+  }
+
+  [[nodiscard]] std::string declaration(const Declarations::Tensor& t) const {
+    std::string type(ir::name_of(t.type.scalar));
+    std::string dims;
+    for (const Extent& e : t.type.shape) {
+      dims += (dims.empty() ? "" : ", ") + e.to_string([&](ValueId v) {
+        return dimension_name(Extent::of(v)).value_or(program_.info(v).name.empty() ? "?" : program_.info(v).name);
+      });
+    }
+    if (!dims.empty()) type += "[" + dims + "]";
+    return fmt::format("{{{}, {}}}", quoted(t.name), quoted(type));
+  }
+
+  const FamilyProgram& program_;
+  const EmitOptions& options_;
+};
+
+constexpr std::string_view kInside = R"(/// A subscript whose value is known only when it is reached.
+Index inside(Index subscript, Index extent, int line, const char* text) {
+  if (subscript < 0 || subscript >= extent) {
+    throw rt::RunError({kFile, line}, "the subscript '" + std::string(text) + " is " + std::to_string(subscript) +
+                                          " and lies outside its dimension of " + std::to_string(extent));
+  }
+  return subscript;
+}
+
+)";
+
+}  // namespace
+
+std::string emit(const FamilyProgram& program, const EmitOptions& options) {
+  const EmittedProgram body = emit_program(program, options);
+  const std::string file = program.files.empty() ? program.name + ".tdsl" : base_name(program.files.front());
+  Writer w;
+  w.line("// {}: compiled from {} by {}.", program.name, file, options.version);
+  w.blank();
+  for (const char* header : {"<limits>", "<string>", "<utility>"}) w.line("#include {}", header);
+  w.blank();
+  w.line("#include \"runtime/emitted.h\"");
+  w.blank();
+  w.line("namespace rt = tdsl::rt;");
+  w.line("namespace plan = tdsl::plan;");
+  w.line("namespace scalar = tdsl::rt::scalar;");
+  for (const char* name : {"plan::at", "plan::Combine", "plan::fixed", "plan::near", "plan::OpBuilder", "plan::OpClass", "plan::whole",
+                           "rt::Index", "rt::Interval", "rt::Tensor"}) {
+    w.line("using {};", name);
+  }
+  w.blank();
+  w.line("namespace {{");
+  w.blank();
+  if (body.uses_file) {
+    w.line("constexpr const char* kFile = {};", quoted(program.files.empty() ? program.name : program.files.front()));
+    w.blank();
+  }
+  if (body.checks_subscripts) w.raw(kInside);
+  w.raw(body.kernels);
+  w.raw(InfoEmitter(program, options).run());
+  w.blank();
+  w.raw(body.program);
+  w.blank();
+  w.line("}}  // namespace");
+  w.blank();
+  w.line("int main(int argc, char** argv) {{ return rt::run_program(argc, argv, program_info(), program); }}");
+  return with_line_directives(formatted(w.text()), program, options);
+}
+
+}  // namespace tdsl::codegen

@@ -1,0 +1,211 @@
+#include "codegen/emit_expr.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+#include "codegen/describe.h"
+
+namespace tdsl::codegen {
+
+namespace {
+
+using ir::BinaryOp;
+using ir::match;
+using ir::Scalar;
+
+constexpr int kSum = 6;
+constexpr int kProduct = 7;
+constexpr int kUnary = 9;
+
+std::string parenthesised(std::string text, bool needed) { return needed ? "(" + text + ")" : text; }
+
+/// A constant divisor that can neither fail nor overflow.
+bool harmless_divisor(const Expr& e) {
+  const auto* c = std::get_if<ir::Constant>(&e->op);
+  const auto* value = c ? std::get_if<std::int64_t>(&c->value) : nullptr;
+  return value != nullptr && *value != 0 && *value != -1;
+}
+
+std::string float_constant(Scalar s, double value) {
+  const bool narrow = s == Scalar::kF32;
+  const std::string_view type = cpp_type(s);
+  if (std::isnan(value)) return fmt::format("std::numeric_limits<{}>::quiet_NaN()", type);
+  if (std::isinf(value)) return fmt::format("{}std::numeric_limits<{}>::infinity()", value < 0 ? "-" : "", type);
+  std::string text = narrow ? fmt::format("{}", static_cast<float>(value)) : fmt::format("{}", value);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return narrow ? text + "F" : text;
+}
+
+}  // namespace
+
+std::string_view cpp_type(Scalar s) { return s == Scalar::kI64 ? "Index" : ir::cpp_type_of(s); }
+
+std::string cpp_constant(Scalar s, const ir::Literal& value) {
+  return match(
+      value, [](bool b) { return std::string(b ? "true" : "false"); },
+      [&](std::int64_t i) {
+        if (i == std::numeric_limits<std::int64_t>::min()) return std::string("std::numeric_limits<Index>::min()");
+        if (s == Scalar::kI32 && i == std::numeric_limits<std::int32_t>::min()) {
+          return std::string("std::numeric_limits<std::int32_t>::min()");
+        }
+        return fmt::format("{}{{{}}}", cpp_type(s), i);
+      },
+      [&](double d) { return float_constant(s, d); });
+}
+
+void ExprEmitter::set_arguments(std::string left, std::string right) {
+  arguments_[0] = std::move(left);
+  arguments_[1] = std::move(right);
+}
+
+std::string ExprEmitter::text(const Expr& e, int outer) {
+  return match(
+      e->op,
+      [&](const ir::Constant& c) {
+        std::string text = cpp_constant(e->type, c.value);
+        return parenthesised(std::move(text), text.starts_with('-') && outer >= kUnary);
+      },
+      [&](const ir::IndexRef& r) { return labels_[static_cast<std::size_t>(r.label)]; },
+      [&](const ir::Read& r) { return read(*e, r); },
+      [&](const ir::Argument& a) { return arguments_[a.position]; }, [&](const ir::Unary& u) { return unary(*e, u); },
+      [&](const ir::Binary& b) { return binary(*e, b, outer); },
+      [&](const ir::Select& s) {
+        return parenthesised(fmt::format("{} ? {} : {}", text(s.condition, 1), text(s.when_true, 1), text(s.when_false, 1)),
+                             outer > 0);
+      },
+      [&](const ir::Cast& c) { return cast(*e, c); });
+}
+
+std::string ExprEmitter::read(const ir::ExprNode& node, const ir::Read& r) {
+  if (element_ == nullptr) return host_(r.tensor);
+  std::vector<std::string> subscripts;
+  for (const Expr& s : r.subscripts) subscripts.push_back(subscript(s));
+  return element_(node, subscripts);
+}
+
+std::string ExprEmitter::unary(const ir::ExprNode& node, const ir::Unary& u) {
+  if (u.op == ir::UnaryOp::kNot) return "!" + text(u.operand, kUnary);
+  if (u.op == ir::UnaryOp::kNeg && ir::is_float(node.type)) return "-" + text(u.operand, kUnary + 1);
+  const std::string_view function = u.op == ir::UnaryOp::kNeg ? "negate" : ir::name_of(u.op);
+  return fmt::format("scalar::{}({})", function, text(u.operand));
+}
+
+std::string ExprEmitter::infix(const ir::Binary& b, int outer) {
+  const OperatorText op = spelling(b.op);
+  // Comparisons inside comparisons and && inside || are bracketed for the reader's (and the compiler's) sake.
+  const int inner = ir::is_comparison(b.op) ? kSum : b.op == BinaryOp::kOr ? 3 : op.precedence;
+  // Integer constants need no type where nothing is deduced from it.
+  const auto side = [&](const Expr& e, int context) {
+    const auto* c = std::get_if<ir::Constant>(&e->op);
+    return c != nullptr && std::holds_alternative<std::int64_t>(c->value) ? subscript(e, context) : text(e, context);
+  };
+  const std::string left = side(b.left, inner);
+  const std::string right = side(b.right, inner == op.precedence ? inner + 1 : inner);
+  return parenthesised(fmt::format("{} {} {}", left, op.text, right), op.precedence < outer);
+}
+
+std::string ExprEmitter::call(std::string_view function, const Expr& a, const Expr& b, bool faults) {
+  uses_faults_ = uses_faults_ || faults;
+  return fmt::format("scalar::{}({}, {}{})", function, text(a), text(b), faults ? ", faults" : "");
+}
+
+std::string ExprEmitter::binary(const ir::ExprNode& node, const ir::Binary& b, int outer) {
+  if (ir::is_comparison(b.op) || ir::is_logical(b.op)) return infix(b, outer);
+  if (b.op == BinaryOp::kMin || b.op == BinaryOp::kMax) return call(ir::name_of(b.op), b.left, b.right, false);
+  if (!ir::is_float(node.type)) return integer_binary(node, b, outer);
+  if (b.op == BinaryOp::kRem) return call("remainder", b.left, b.right, false);
+  if (b.op == BinaryOp::kMod) return call("mod", b.left, b.right, false);
+  if (b.op != BinaryOp::kPow) return infix(b, outer);
+  std::string exponent = text(b.right);
+  if (!ir::is_float(b.right->type)) exponent = fmt::format("static_cast<{}>({})", cpp_type(node.type), exponent);
+  return fmt::format("scalar::power({}, {})", text(b.left), exponent);
+}
+
+std::string ExprEmitter::integer_binary(const ir::ExprNode& /*node*/, const ir::Binary& b, int outer) {
+  switch (b.op) {
+    case BinaryOp::kAdd: return call("add", b.left, b.right, false);
+    case BinaryOp::kSub: return call("subtract", b.left, b.right, false);
+    case BinaryOp::kMul: return call("multiply", b.left, b.right, false);
+    case BinaryOp::kDiv: return harmless_divisor(b.right) ? infix(b, outer) : call("divide", b.left, b.right, true);
+    case BinaryOp::kRem: return harmless_divisor(b.right) ? infix(b, outer) : call("remainder", b.left, b.right, true);
+    case BinaryOp::kMod: return call("mod", b.left, b.right, true);
+    default: return call("power", b.left, b.right, true);
+  }
+}
+
+std::string ExprEmitter::cast(const ir::ExprNode& node, const ir::Cast& c) {
+  const std::string_view to = cpp_type(node.type);
+  if (node.type == Scalar::kBool) return fmt::format("scalar::cast<bool>({})", text(c.operand));
+  if (ir::is_integer(node.type) && ir::is_float(c.operand->type)) {
+    uses_faults_ = true;
+    return fmt::format("scalar::cast<{}>({}, faults)", to, text(c.operand));
+  }
+  return fmt::format("static_cast<{}>({})", to, text(c.operand));
+}
+
+std::string ExprEmitter::subscript(const Expr& e, int outer) {
+  if (const auto* c = std::get_if<ir::Constant>(&e->op)) {
+    const std::int64_t value = std::get<std::int64_t>(c->value);
+    return parenthesised(fmt::format("{}", value), value < 0 && outer > 0);
+  }
+  if (const auto* u = std::get_if<ir::Unary>(&e->op); u != nullptr && u->op == ir::UnaryOp::kNeg) {
+    return parenthesised("-" + subscript(u->operand, kUnary + 1), outer > kUnary);
+  }
+  const auto* b = std::get_if<ir::Binary>(&e->op);
+  const bool plain = b != nullptr && (b->op == BinaryOp::kAdd || b->op == BinaryOp::kSub || b->op == BinaryOp::kMul ||
+                                      ((b->op == BinaryOp::kDiv || b->op == BinaryOp::kRem) && harmless_divisor(b->right)));
+  if (!plain) return text(e, outer);
+  const OperatorText op = spelling(b->op);
+  return parenthesised(
+      fmt::format("{} {} {}", subscript(b->left, op.precedence), op.text, subscript(b->right, op.precedence + 1)),
+      op.precedence < outer);
+}
+
+std::string ExprEmitter::text(const Extent& e, int outer) {
+  if (const auto c = e.constant()) return parenthesised(fmt::format("{}", *c), *c < 0 && outer > 0);
+  std::string result;
+  std::size_t terms = 0;
+  const auto term = [&](const Extent::Monomial& monomial, std::int64_t coefficient) {
+    const bool negative = coefficient < 0;
+    const std::string magnitude = fmt::format("{}", negative ? -coefficient : coefficient);
+    std::string product = monomial.empty() || magnitude != "1" ? magnitude : "";
+    for (const Extent::AtomRef& atom : monomial) {
+      if (!product.empty()) product += " * ";
+      if (atom->kind == Extent::Atom::Kind::kValue) {
+        product += host_(atom->value);
+        continue;
+      }
+      const bool quotient = atom->kind == Extent::Atom::Kind::kQuotient;
+      const auto divisor = atom->denominator.constant();
+      if (divisor && *divisor != 0) {
+        product += fmt::format("({} {} {})", text(atom->numerator, kProduct), quotient ? "/" : "%", text(atom->denominator, kProduct + 1));
+      } else {
+        uses_faults_ = true;
+        product += fmt::format("scalar::{}<Index>({}, {}, faults)", quotient ? "divide" : "remainder", text(atom->numerator),
+                               text(atom->denominator));
+      }
+    }
+    if (terms == 0) {
+      result = (negative ? "-" : "") + product;
+    } else {
+      result += (negative ? " - " : " + ") + product;
+    }
+    ++terms;
+  };
+  // Positive terms first, the constant last: `n - 1` reads better than `-1 + n`.
+  for (const bool positive : {true, false}) {
+    for (const auto& [monomial, coefficient] : e.terms()) {
+      if (!monomial.empty() && (coefficient > 0) == positive) term(monomial, coefficient);
+    }
+  }
+  for (const auto& [monomial, coefficient] : e.terms()) {
+    if (monomial.empty()) term(monomial, coefficient);
+  }
+  const bool product = terms == 1 && !result.starts_with('-');
+  const bool single = product && e.as_value().has_value();
+  return parenthesised(std::move(result), !single && outer > (product ? kProduct : kSum));
+}
+
+}  // namespace tdsl::codegen

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "codegen/families.h"
+
+namespace tdsl::codegen {
+
+/// Prints scalar expressions as C++ with the language's meaning (runtime/kernels/scalar_math.h). Operators are written as
+/// operators where C++ means the same.
+class ExprEmitter {
+ public:
+  /// The C++ name of a host value.
+  using HostName = std::function<std::string(ValueId)>;
+  /// An element of a tensor, given its subscripts as C++ text; only in kernels.
+  using ElementText = std::function<std::string(const ir::ExprNode&, const std::vector<std::string>&)>;
+
+  ExprEmitter(std::vector<std::string> labels, HostName host, ElementText element)
+      : labels_(std::move(labels)), host_(std::move(host)), element_(std::move(element)) {}
+
+  /// `outer`: precedence of the context (see spelling()); parentheses are added where needed.
+  [[nodiscard]] std::string text(const Expr& e, int outer = 0);
+  /// An i64 expression as a subscript: plain arithmetic, since subscripts are checked against dimensions.
+  [[nodiscard]] std::string subscript(const Expr& e, int outer = 0);
+  [[nodiscard]] std::string text(const Extent& e, int outer = 0);
+
+  /// What the operands `$0` and `$1` of a user monoid are called.
+  void set_arguments(std::string left, std::string right);
+  [[nodiscard]] const std::vector<std::string>& labels() const { return labels_; }
+  /// Whether anything printed so far reports to a variable `faults`.
+  [[nodiscard]] bool uses_faults() const { return uses_faults_; }
+  void clear_faults() { uses_faults_ = false; }
+
+ private:
+  [[nodiscard]] std::string unary(const ir::ExprNode& node, const ir::Unary& u);
+  [[nodiscard]] std::string binary(const ir::ExprNode& node, const ir::Binary& b, int outer);
+  [[nodiscard]] std::string integer_binary(const ir::ExprNode& node, const ir::Binary& b, int outer);
+  [[nodiscard]] std::string cast(const ir::ExprNode& node, const ir::Cast& c);
+  [[nodiscard]] std::string call(std::string_view function, const Expr& a, const Expr& b, bool faults);
+  [[nodiscard]] std::string infix(const ir::Binary& b, int outer);
+  [[nodiscard]] std::string read(const ir::ExprNode& node, const ir::Read& r);
+
+  std::vector<std::string> labels_;
+  HostName host_;
+  ElementText element_;
+  std::string arguments_[2] = {"a", "b"};
+  bool uses_faults_ = false;
+};
+
+/// The C++ type of a scalar as emitted: `double`, `Index` for i64.
+[[nodiscard]] std::string_view cpp_type(ir::Scalar s);
+/// A constant of this type.
+[[nodiscard]] std::string cpp_constant(ir::Scalar s, const ir::Literal& value);
+
+}  // namespace tdsl::codegen

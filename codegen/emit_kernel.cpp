@@ -1,0 +1,276 @@
+#include "codegen/emit_kernel.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "codegen/affine.h"
+#include "codegen/describe.h"
+#include "codegen/emit_expr.h"
+#include "codegen/loop_order.h"
+#include "codegen/names.h"
+#include "codegen/statements.h"
+#include "ir/check.h"
+
+namespace tdsl::codegen {
+
+namespace {
+
+using ir::match;
+using ir::Monoid;
+
+class KernelEmitter {
+ public:
+  explicit KernelEmitter(const KernelRequest& request)
+      : request_(request), op_(*request.step.op), kernel_(*request.step.kernel), compute_(kernel_.compute),
+        expr_(claim_names(), [this](ValueId v) { return host(v); },
+              [this](const ir::ExprNode& n, const std::vector<std::string>& s) { return element(n, s); }) {}
+
+  EmittedKernel run() {
+    order_ = loop_order(op_, kernel_);
+    return assemble(order_.into_scalar ? scalar_reduction() : nest(order_.labels, 0, true, [&] { return point(); }));
+  }
+
+ private:
+  /// Claims the names of everything the kernel uses before its labels, which are free to differ.
+  std::vector<std::string> claim_names() {
+    names_.claim_all_of(request_);
+    std::vector<std::string> labels;
+    for (const LabelTemplate& l : op_.labels) labels.push_back(names_.table.claim(l.name));
+    return labels;
+  }
+
+  struct Names {
+    NameTable table;
+    void claim_all_of(const KernelRequest& r) {
+      std::set<ValueId> seen;
+      for_each_use(r.program, {{}, r.step}, [&](ValueId v) {
+        if (seen.insert(v).second && r.program.is_host(v)) static_cast<void>(table.claim(r.value_name(v)));
+      });
+    }
+  };
+
+  std::string host(ValueId v) {
+    if (std::ranges::find(captures_, v) == captures_.end()) captures_.push_back(v);
+    return request_.value_name(v);
+  }
+
+  /// `A(i, k)`, with the checks of subscripts that need one.
+  std::string element(const ir::ExprNode& node, const std::vector<std::string>& subscripts) {
+    const auto& r = std::get<ir::Read>(node.op);
+    if (request_.program.is_host(r.tensor)) return host(r.tensor);
+    const int operand = kernel_.operand.at(&node);
+    const auto checked = kernel_.checked.find(&node);
+    std::string list;
+    for (std::size_t d = 0; d < subscripts.size(); ++d) {
+      std::string s = subscripts[d];
+      if (checked != kernel_.checked.end() && checked->second[d]) {
+        const Extent& extent = request_.program.type(r.tensor).shape[d];
+        s = fmt::format("inside({}, {}, {}, {})", s, expr_.text(extent), request_.line,
+                        quoted(describe(request_.program, r.subscripts[d], label_names()) + "' of '" +
+                               name_of(request_.program, r.tensor)));
+        checks_ = true;
+      }
+      list += (d == 0 ? "" : ", ") + s;
+    }
+    return fmt::format("{}({})", view_name(operand), list);
+  }
+
+  [[nodiscard]] std::vector<std::string> label_names() const {
+    std::vector<std::string> names;
+    for (const LabelTemplate& l : op_.labels) names.push_back(l.name);
+    return names;
+  }
+
+  std::string view_name(int operand) {
+    const auto found = views_.find(operand);
+    if (found != views_.end()) return found->second;
+    const ValueId v = op_.reads[static_cast<std::size_t>(operand)].tensor;
+    return views_[operand] = names_.table.claim(name_of(request_.program, v));
+  }
+
+  std::string out_name() {
+    if (out_name_.empty()) out_name_ = names_.table.claim(name_of(request_.program, request_.step.target));
+    return out_name_;
+  }
+
+  /// The output element of the current labels.
+  std::string out_element() {
+    std::string list;
+    if (op_.writes) {
+      for (const Expr& e : compute_.left) list += (list.empty() ? "" : ", ") + expr_.subscript(e);
+    } else {
+      for (std::size_t d = 0; d < compute_.out.size(); ++d) {
+        const Extent& begin = compute_.out[d].begin;
+        const std::string& label = expr_.labels()[d];
+        list += (d == 0 ? "" : ", ") + label;
+        if (!(begin == Extent(0))) list += " - " + expr_.text(begin, 7);
+      }
+    }
+    return fmt::format("{}({})", out_name(), list);
+  }
+
+  /// Loops over `labels` from number `depth` on around what `body` gives; with `mark` the innermost may be vectorised.
+  template <class Body>
+  Statements nest(const std::vector<int>& labels, std::size_t depth, bool mark, const Body& body) {
+    if (depth == labels.size()) return body();
+    const int label = labels[depth];
+    const std::string& name = expr_.labels()[static_cast<std::size_t>(label)];
+    Statements inner = nest(labels, depth + 1, mark, body);
+    Statements result;
+    // Reports and exceptions are dependences between iterations, which the pragma would deny.
+    const bool independent = !checks_ && !expr_.uses_faults() && !ordered_;
+    if (mark && depth + 1 == labels.size() && independent && order_.in_order.contains(label)) {
+      result.push_back(simple("#pragma omp simd" + simd_clause_));
+    }
+    result.push_back(block(fmt::format("for (Index {0} = {1}.lo; {0} < {1}.hi; ++{0})", name, range_name(label)), std::move(inner)));
+    return result;
+  }
+
+  std::string range_name(int label) {
+    const auto found = ranges_.find(label);
+    if (found != ranges_.end()) return found->second;
+    return ranges_[label] = names_.table.claim("range_" + expr_.labels()[static_cast<std::size_t>(label)]);
+  }
+
+  /// The statement at one point of the label space.
+  Statements point() {
+    const std::string target = out_element();
+    if (compute_.monoid || compute_.combine) return guarded(accumulate(compute_.monoid ? *compute_.monoid : *compute_.combine, target));
+    const Expr& body = compute_.bodies.front();
+    if (compute_.guard && !op_.writes && !op_.base) {
+      return {simple(fmt::format("{} = {} ? {} : {};", target, expr_.text(compute_.guard, 1), expr_.text(body, 1), fill_text()))};
+    }
+    return guarded({simple(fmt::format("{} = {};", target, expr_.text(body)))});
+  }
+
+  Statements guarded(Statements body) {
+    if (!compute_.guard) return body;
+    return {block(fmt::format("if ({})", expr_.text(compute_.guard)), std::move(body))};
+  }
+
+  /// `target = combine(target, body)`.
+  Statements accumulate(const Monoid& m, const std::string& target) {
+    const bool real = ir::is_float(kernel_.type);
+    const Expr& body = compute_.bodies.front();
+    const auto assign = [&](std::string_view function) {
+      return Statements{simple(fmt::format("{0} = scalar::{1}({0}, {2});", target, function, expr_.text(body)))};
+    };
+    switch (m.kind) {
+      case Monoid::Kind::kSum:
+        return real ? Statements{simple(fmt::format("{} += {};", target, expr_.text(body)))} : assign("add");
+      case Monoid::Kind::kProd:
+        return real ? Statements{simple(fmt::format("{} *= {};", target, expr_.text(body)))} : assign("multiply");
+      case Monoid::Kind::kMin: return assign("min");
+      case Monoid::Kind::kMax: return assign("max");
+      // The element is evaluated in any case, as the sequential meaning says: it may report a fault.
+      case Monoid::Kind::kAny: return {simple(fmt::format("{0} = {1} || {0};", target, expr_.text(body, 3)))};
+      case Monoid::Kind::kAll: return {simple(fmt::format("{0} = {1} && {0};", target, expr_.text(body, 3)))};
+      case Monoid::Kind::kUser: return user_combine(m, target);
+      case Monoid::Kind::kArgMin:
+      case Monoid::Kind::kArgMax: break;
+    }
+    TDSL_CHECK(false, "argmin and argmax have been lowered");
+    return {};
+  }
+
+  /// combine(identity, x) = x is assumed, never computed.
+  Statements user_combine(const Monoid& m, const std::string& target) {
+    expr_.set_arguments(target, "next");
+    ordered_ = true;
+    const auto* c = std::get_if<ir::Constant>(&m.identity->op);
+    const auto* number = c ? std::get_if<double>(&c->value) : nullptr;
+    const bool nan = number != nullptr && *number != *number;
+    const std::string empty =
+        nan ? fmt::format("scalar::isnan({})", target) : fmt::format("{} == {}", target, expr_.text(m.identity, 6));
+    return {simple(fmt::format("const {} next = {};", cpp_type(kernel_.type), expr_.text(compute_.bodies.front()))),
+            simple(fmt::format("{} = {} ? next : {};", target, empty, expr_.text(m.combine, 1)))};
+  }
+
+  [[nodiscard]] std::string identity_text() { return expr_.text(ir::identity_of(*compute_.monoid, kernel_.type)); }
+  [[nodiscard]] std::string fill_text() {
+    if (compute_.fill) return expr_.text(compute_.fill, 1);
+    if (kernel_.type == ir::Scalar::kBool) return "false";
+    return ir::is_float(kernel_.type) ? cpp_constant(kernel_.type, 0.0) : cpp_constant(kernel_.type, std::int64_t{0});
+  }
+
+  /// Reduce labels innermost: one scalar per output element.
+  Statements scalar_reduction() {
+    std::vector<int> out_labels;
+    std::vector<int> reduce_labels;
+    for (const int l : order_.labels) {
+      (op_.labels[static_cast<std::size_t>(l)].kind == LabelTemplate::Kind::kReduce ? reduce_labels : out_labels).push_back(l);
+    }
+    const Monoid& m = *compute_.monoid;
+    const bool sum = m.kind == Monoid::Kind::kSum;
+    const bool associative = ir::is_float(kernel_.type) && (sum || m.kind == Monoid::Kind::kProd);
+    if (associative) simd_clause_ = fmt::format(" reduction({} : total)", sum ? "+" : "*");
+    return nest(out_labels, 0, false, [&] {
+      const std::string target = out_element();
+      const bool starts = !op_.writes && !op_.base;
+      const std::string first = starts ? fmt::format("t.fresh ? {} : {}", identity_text(), target) : target;
+      Statements result = {simple(fmt::format("{} total = {};", cpp_type(kernel_.type), first))};
+      for (Statement& s : nest(reduce_labels, 0, associative, [&] { return guarded(accumulate(m, "total")); })) {
+        result.push_back(std::move(s));
+      }
+      result.push_back(simple(fmt::format("{} = total;", target)));
+      return result;
+    });
+  }
+
+  EmittedKernel assemble(const Statements& loops) {
+    Writer w;
+    w.indent();
+    for (const auto& [operand, name] : views_) {
+      const ValueId v = op_.reads[static_cast<std::size_t>(operand)].tensor;
+      w.line("const auto {} = t.in<{}, {}>({});", name, cpp_type(request_.program.type(v).scalar),
+             request_.program.type(v).rank(), operand);
+    }
+    w.line("const auto {} = t.out<{}, {}>();", out_name(), cpp_type(kernel_.type), request_.program.type(request_.step.target).rank());
+    for (const auto& [label, name] : ranges_) w.line("const Interval {} = t.labels[{}];", name, label);
+    if (expr_.uses_faults()) w.line("scalar::Faults faults;");
+    start(w);
+    write(w, loops);
+    if (expr_.uses_faults()) {
+      w.line("if (faults.any()) throw rt::RunError({{kFile, {}}}, faults.message());", request_.line);
+    }
+    std::string signature = fmt::format("void {}(const rt::TaskArgs& t", request_.name);
+    for (const ValueId v : captures_) {
+      signature += fmt::format(", {} {}", cpp_type(request_.program.type(v).scalar), request_.value_name(v));
+    }
+    return {fmt::format("{}) {{\n{}}}\n", signature, w.text()), captures_, checks_};
+  }
+
+  /// Gives elements their first values where the loops only add to them or do not reach them all.
+  void start(Writer& w) {
+    const std::string_view type = cpp_type(kernel_.type);
+    if (compute_.monoid) {
+      if (!order_.into_scalar || op_.writes || op_.base) w.line("if (t.fresh) rt::fill<{}>(t.outputs[0], {});", type, identity_text());
+    } else if ((op_.writes || compute_.combine) && !op_.base) {
+      w.line("if (t.fresh) rt::fill<{}>(t.outputs[0], {});", type, fill_text());
+    }
+    // Without output labels no loop is empty where the tile is not written.
+    if (op_.writes && compute_.out.empty()) w.line("if (!t.hit) return;");
+  }
+
+  const KernelRequest& request_;
+  const OpTemplate& op_;
+  const KernelTemplate& kernel_;
+  const ir::Compute& compute_;
+  Names names_;
+  std::vector<ValueId> captures_;
+  ExprEmitter expr_;
+  LoopOrder order_;
+  std::map<int, std::string> views_;
+  std::map<int, std::string> ranges_;
+  std::string out_name_;
+  std::string simd_clause_;
+  bool checks_ = false;
+  bool ordered_ = false;
+};
+
+}  // namespace
+
+EmittedKernel emit_kernel(const KernelRequest& request) { return KernelEmitter(request).run(); }
+
+}  // namespace tdsl::codegen

@@ -1,0 +1,109 @@
+#include "codegen/emit_op.h"
+
+#include <fmt/format.h>
+
+#include "codegen/names.h"
+
+namespace tdsl::codegen {
+
+namespace {
+
+std::string combine_text(plan::Combine c) {
+  switch (c) {
+    case plan::Combine::kNone: return "kNone";
+    case plan::Combine::kSum: return "kSum";
+    case plan::Combine::kProd: return "kProd";
+    case plan::Combine::kMin: return "kMin";
+    case plan::Combine::kMax: return "kMax";
+    case plan::Combine::kAny: return "kAny";
+    case plan::Combine::kAll: return "kAll";
+  }
+  return "kNone";
+}
+
+std::string terms_text(const std::vector<Term>& terms, ExprEmitter& expr) {
+  std::string result;
+  for (const Term& t : terms) result += fmt::format("{}{{{}, {}}}", result.empty() ? "" : ", ", t.label, expr.text(t.coefficient));
+  return result;
+}
+
+std::string dim_text(const DimTemplate& d, ExprEmitter& expr) {
+  if (d.whole) return "whole()";
+  if (d.terms.empty()) return fmt::format("fixed({}, {})", expr.text(d.lo), expr.text(d.hi));
+  const bool one = d.hi - d.lo == Extent(1);
+  const bool zero = d.lo == Extent(0);
+  const std::string lo = expr.text(d.lo);
+  if (one && d.terms.size() == 1) {
+    const Term& t = d.terms.front();
+    if (!(t.coefficient == Extent(1))) return fmt::format("at({}, {}, {})", t.label, lo, expr.text(t.coefficient));
+    return zero ? fmt::format("at({})", t.label) : fmt::format("at({}, {})", t.label, lo);
+  }
+  if (one) return zero ? fmt::format("at({{{}}})", terms_text(d.terms, expr)) : fmt::format("at({{{}}}, {})", terms_text(d.terms, expr), lo);
+  if (d.terms.size() == 1 && d.terms.front().coefficient == Extent(1)) {
+    return fmt::format("near({}, {}, {})", d.terms.front().label, lo, expr.text(d.hi));
+  }
+  return fmt::format("plan::DimAccess{{{{{}}}, {{{}, {}}}, false}}", terms_text(d.terms, expr), lo, expr.text(d.hi));
+}
+
+std::string range_text(const LabelTemplate& l, ExprEmitter& expr) {
+  if (l.begin == Extent(0)) return expr.text(l.end);
+  return fmt::format("Interval{{{}, {}}}", expr.text(l.begin), expr.text(l.end));
+}
+
+std::string label_text(const LabelTemplate& l, ExprEmitter& expr) {
+  switch (l.kind) {
+    case LabelTemplate::Kind::kOut: return fmt::format(".out({}, {})", quoted(l.name), range_text(l, expr));
+    case LabelTemplate::Kind::kReduce: return fmt::format(".reduce({}, {})", quoted(l.name), range_text(l, expr));
+    case LabelTemplate::Kind::kPlain:
+      return fmt::format(".label({}, Interval{{{}, {}}})", quoted(l.name), expr.text(l.begin), expr.text(l.end));
+  }
+  return {};
+}
+
+std::string write_text(const OpTemplate& op, ExprEmitter& expr) {
+  std::string shape;
+  std::string subscripts;
+  for (std::size_t d = 0; d < op.shape.size(); ++d) {
+    const OutTemplate& o = op.out[d];
+    shape += (d == 0 ? "" : ", ") + expr.text(op.shape[d]);
+    subscripts += fmt::format("{}{{{}, {}, {}}}", d == 0 ? "" : ", ", o.label, o.coefficient, expr.text(o.constant));
+  }
+  return fmt::format(".write({{{}}}, {{{}}})", shape, subscripts);
+}
+
+std::string number(double x) {
+  return x == static_cast<double>(static_cast<std::int64_t>(x)) ? fmt::format("{}", static_cast<std::int64_t>(x)) : fmt::format("{}", x);
+}
+
+}  // namespace
+
+std::string op_class_text(plan::OpClass c) {
+  switch (c) {
+    case plan::OpClass::kReduce: return "OpClass::kReduce";
+    case plan::OpClass::kContraction: return "OpClass::kContraction";
+    case plan::OpClass::kSource: return "OpClass::kSource";
+    default: return "OpClass::kMap";
+  }
+}
+
+std::string builder_calls(const OpTemplate& op, ExprEmitter& expr, const std::function<std::string(ValueId)>& tensor_name) {
+  std::string calls;
+  for (const LabelTemplate& l : op.labels) calls += label_text(l, expr);
+  if (op.writes) calls += write_text(op, expr);
+  if (op.base) calls += fmt::format(".base({}.id())", tensor_name(*op.base));
+  for (const AccessTemplate& a : op.reads) {
+    std::string dims;
+    for (const DimTemplate& d : a.dims) dims += (dims.empty() ? "" : ", ") + dim_text(d, expr);
+    calls += fmt::format(".read({}.id(), {{{}}}, {})", tensor_name(a.tensor), dims, quoted(a.text));
+  }
+  if (op.combine != plan::Combine::kNone) calls += fmt::format(".combine(Combine::{})", combine_text(op.combine));
+  calls += fmt::format(".flops({})", number(op.flops_per_point));
+  if (!op.tile.empty()) {
+    std::string edges;
+    for (const Extent& e : op.tile) edges += (edges.empty() ? "" : ", ") + expr.text(e);
+    calls += fmt::format(".tile({{{}}})", edges);
+  }
+  return calls;
+}
+
+}  // namespace tdsl::codegen

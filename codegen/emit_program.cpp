@@ -1,0 +1,283 @@
+#include "codegen/emit_program.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "codegen/affine.h"
+#include "codegen/describe.h"
+#include "codegen/emit_expr.h"
+#include "codegen/emit_kernel.h"
+#include "codegen/emit_op.h"
+#include "codegen/names.h"
+#include "codegen/writer.h"
+
+namespace tdsl::codegen {
+
+namespace {
+
+using ir::match;
+
+class ProgramEmitter {
+ public:
+  ProgramEmitter(const FamilyProgram& program, const EmitOptions& options)
+      : program_(program), options_(options), expr_({}, [this](ValueId v) { return name(v); }, nullptr) {}
+
+  EmittedProgram run() {
+    for (const Step& s : program_.steps) for_each_use(program_, s, [this](ValueId v) { used_.insert(v); });
+    body_.indent();
+    steps(program_.steps);
+    Writer w;
+    w.line("void program(rt::Session& session) {{");
+    if (faults_) w.raw("  scalar::Faults faults;\n");
+    w.raw(body_.text());
+    w.line("}}");
+    return {std::move(kernels_), w.text(), uses_file_, checks_};
+  }
+
+ private:
+  std::string name(ValueId v) {
+    const auto found = names_.find(v);
+    if (found != names_.end()) return found->second;
+    return names_[v] = table_.claim(name_of(program_, v));
+  }
+  [[nodiscard]] std::string_view type(ValueId v) const { return cpp_type(program_.type(v).scalar); }
+  [[nodiscard]] bool used(ValueId v) const { return used_.contains(v); }
+  static int line_of(const Step& s) { return static_cast<int>(s.range.line); }
+
+  /// `{n, m}`
+  std::string shape(ValueId v) {
+    std::string result;
+    for (const Extent& e : program_.type(v).shape) result += (result.empty() ? "" : ", ") + expr_.text(e);
+    return "{" + result + "}";
+  }
+
+  [[nodiscard]] std::string source_comment(SourceRange range) const {
+    std::string file = range.file < program_.files.size() ? program_.files[range.file] : program_.name;
+    file = file.substr(file.find_last_of('/') + 1);
+    std::string text = options_.source_line ? options_.source_line(range.file, range.line) : "";
+    const std::size_t first = text.find_first_not_of(" \t");
+    text = first == std::string::npos ? "" : text.substr(first);
+    while (!text.empty() && (text.back() == ' ' || text.back() == '\r' || text.back() == '\\')) text.pop_back();
+    return fmt::format("// {}:{}:{}{}", file, range.line, text.empty() ? "" : " ", text);
+  }
+
+  void steps(const Steps& list) {
+    const std::uint32_t outer = last_line_;
+    for (const Step& s : list) {
+      const bool silent = std::holds_alternative<ReleaseStep>(s.op) || std::holds_alternative<CopyStep>(s.op);
+      if (s.range.known() && s.range.line != last_line_ && !silent) {
+        last_line_ = s.range.line;
+        body_.line("{}", source_comment(s.range));
+      }
+      step(s);
+    }
+    last_line_ = outer;
+  }
+
+  /// A statement whose host arithmetic may fail is followed by a look at the faults.
+  void faults(const Step& s) {
+    if (!expr_.uses_faults()) return;
+    expr_.clear_faults();
+    faults_ = uses_file_ = true;
+    body_.line("if (faults.any()) throw rt::RunError({{kFile, {}}}, faults.message());", line_of(s));
+  }
+
+  void step(const Step& s) {
+    match(
+        s.op, [&](const HostStep& h) { host(h); },
+        [&](const DimensionStep& d) {
+          body_.line("const Index {} = session.dimension({});", name(d.target), quoted(d.name));
+        },
+        [&](const ParamStep& p) { param(p); },
+        [&](const InputStep& i) {
+          body_.line("auto {} = session.input<{}>({}, {}, {}, {});", name(i.target), type(i.target), quoted(i.name), shape(i.target),
+                     i.site, line_of(s));
+        },
+        [&](const RandomStep& r) { random(s, r); }, [&](const OperationStep& o) { operation(s, o); },
+        [&](const ControlReadStep& c) {
+          body_.line("const {} {} = session.read({}, {}, {});", type(c.target), name(c.target), name(c.tensor), c.site, line_of(s));
+        },
+        [&](const CopyStep& c) { copy(c); },
+        [&](const DeclareStep& d) {
+          const bool host = program_.is_host(d.target);
+          body_.line("{} {}{};", host ? std::string(type(d.target)) : fmt::format("Tensor<{}>", type(d.target)), name(d.target),
+                     host ? "{}" : "");
+        },
+        [&](const SubscriptStep& c) { subscript(s, c); }, [&](const ForStep& f) { for_loop(f); },
+        [&](const WhileStep& w) { while_loop(w); }, [&](const IfStep& i) { branch(i); }, [&](const PrintStep& p) { print(s, p); },
+        [&](const AssertStep& a) {
+          const bool host = program_.is_host(a.condition);
+          body_.line("session.check({}, {}, {}{});", line_of(s), name(a.condition), quoted(a.message),
+                     host ? "" : fmt::format(", {}", a.site));
+        },
+        [&](const CheckStep& c) {
+          body_.line("session.check_equal({}, {}, {}, {}, {});", line_of(s), expr_.text(c.check.left), expr_.text(c.check.right),
+                     quoted(c.check.left_description), quoted(c.check.right_description));
+        },
+        [&](const OutputStep& o) {
+          body_.line("session.output({}, {}, {}, {});", quoted(o.name), name(o.value), o.site, line_of(s));
+        },
+        [&](const ReleaseStep& r) { body_.line("{}.release();", name(r.value)); });
+    faults(s);
+  }
+
+  void host(const HostStep& h) {
+    body_.line("{}const {} {} = {};", used(h.target) ? "" : "[[maybe_unused]] ", type(h.target), name(h.target), expr_.text(h.value));
+  }
+
+  void param(const ParamStep& p) {
+    const ir::Scalar scalar = program_.type(p.target).scalar;
+    const std::string value = p.default_value ? ", " + cpp_constant(scalar, *p.default_value) : "";
+    body_.line("const {0} {1} = session.param<{0}>({2}{3});", type(p.target), name(p.target), quoted(p.name), value);
+  }
+
+  void random(const Step& s, const RandomStep& r) {
+    std::string iterations;
+    for (const ValueId v : r.random.iterations) iterations += (iterations.empty() ? "" : ", ") + name(v);
+    const bool uniform = r.random.kind == ir::Random::Kind::kUniform;
+    body_.line("auto {} = session.random<{}>(rt::RandomKind::{}, {}, {}, {}ULL, {{{}}}, {}, {});", name(r.target), type(r.target),
+               uniform ? "kUniform" : "kNormal", quoted(name_of(program_, r.target)), shape(r.target), r.random.site, iterations, r.site,
+               line_of(s));
+  }
+
+  void operation(const Step& s, const OperationStep& o) {
+    const std::string target = name(o.target);
+    const std::string builder = table_.claim("op_" + target);
+    body_.line("OpBuilder {}({}, {}, {}, {});", builder, op_class_text(o.op->op_class), quoted(o.op->name), o.op->site, line_of(s));
+    const std::string calls = builder_calls(*o.op, expr_, [this](ValueId v) { return name(v); });
+    if (!calls.empty()) body_.line("{}{};", builder, calls);
+    mark(s.range);
+    if (o.op->op_class == plan::OpClass::kContraction) {
+      body_.line("auto {} = session.contraction<{}>({});", target, type(o.target), builder);
+    } else {
+      body_.line("auto {} = session.compute<{}>({}, {});", target, type(o.target), builder, kernel(s, o));
+    }
+    end_mark(s.range);
+  }
+
+  void mark(SourceRange range) {
+    if (options_.line_directives && range.known() && range.file == 0) body_.line("{}{}", kLineMark, range.line);
+  }
+  void end_mark(SourceRange range) {
+    if (options_.line_directives && range.known() && range.file == 0) body_.line("{}", kEndMark);
+  }
+
+  /// Emits the kernel; the text that passes it with what it captures.
+  std::string kernel(const Step& s, const OperationStep& o) {
+    const std::string function = table_.claim("kernel_" + name(o.target));
+    const EmittedKernel k = emit_kernel({program_, o, function, line_of(s), [this](ValueId v) { return name(v); }});
+    checks_ = checks_ || k.checks_subscripts;
+    uses_file_ = uses_file_ || k.checks_subscripts || k.function.find("kFile") != std::string::npos;
+    if (s.range.known()) kernels_ += source_comment(s.range) + "\n";
+    kernels_ += k.function + "\n";
+    if (k.captures.empty()) return function;
+    std::string list;
+    for (const ValueId v : k.captures) list += (list.empty() ? "" : ", ") + name(v);
+    return fmt::format("[{0}](const rt::TaskArgs& t) {{ {1}(t, {0}); }}", list, function);
+  }
+
+  void copy(const CopyStep& c) {
+    const bool host = program_.is_host(c.target);
+    const std::string source = c.move ? fmt::format("std::move({})", name(c.source)) : name(c.source);
+    if (c.declare) {
+      body_.line("{}{} {} = {};", used(c.target) ? "" : "[[maybe_unused]] ", host ? type(c.target) : "auto", name(c.target), source);
+    } else {
+      body_.line("{} = {};", name(c.target), source);
+    }
+  }
+
+  void subscript(const Step& s, const SubscriptStep& c) {
+    std::string nonempty;
+    std::string low;
+    std::string high;
+    const auto append = [](std::string& text, const std::string& part, std::string_view between) {
+      text += (text.empty() ? "" : std::string(between)) + part;
+    };
+    for (const Term& t : c.subscript.terms) {
+      const LabelTemplate& l = c.labels[static_cast<std::size_t>(t.label)];
+      const std::string first = expr_.text(l.begin * t.coefficient);
+      const std::string last = expr_.text((l.end - Extent(1)) * t.coefficient);
+      const auto constant = t.coefficient.constant();
+      append(low, !constant ? fmt::format("std::min<Index>({}, {})", first, last) : *constant > 0 ? first : last, " + ");
+      append(high, !constant ? fmt::format("std::max<Index>({}, {})", first, last) : *constant > 0 ? last : first, " + ");
+    }
+    // Where the signs are known at compile time the sums can be simplified there too.
+    if (const auto hull = hull_of(c.subscript, c.labels)) {
+      low = expr_.text(hull->low);
+      high = expr_.text(hull->high + Extent(1));
+    } else if (!(c.subscript.constant == Extent(0))) {
+      append(low, expr_.text(c.subscript.constant, 6), " + ");
+      append(high, expr_.text(c.subscript.constant + Extent(1), 6), " + ");
+    } else {
+      append(high, "1", " + ");
+    }
+    for (const LabelTemplate& l : c.labels) {
+      const Extent count = l.end - l.begin;
+      if (count.constant().value_or(0) > 0) continue;
+      append(nonempty, fmt::format("{} < {}", expr_.text(l.begin, 6), expr_.text(l.end, 6)), " && ");
+    }
+    body_.line("{}session.check_subscript({}, Interval{{{}, {}}}, {}, {});", nonempty.empty() ? "" : "if (" + nonempty + ") ", line_of(s), low,
+               high, expr_.text(c.extent), quoted(c.text));
+  }
+
+  void nested(const Steps& list) {
+    body_.indent();
+    steps(list);
+    body_.outdent();
+  }
+  std::string parameter(ValueId v) { return used(v) ? fmt::format("Index {}", name(v)) : "Index"; }
+
+  void for_loop(const ForStep& f) {
+    body_.line("session.for_loop({}, {}, {}, [&]({}) {{", name(f.begin), name(f.end), f.step, parameter(f.index));
+    nested(f.body);
+    body_.line("}});");
+  }
+
+  void while_loop(const WhileStep& w) {
+    body_.line("session.while_loop([&] {{");
+    nested(w.condition);
+    body_.line("  return {};", name(w.condition_value));
+    body_.line("}}, [&]({}) {{", parameter(w.iteration));
+    nested(w.body);
+    body_.line("}});");
+  }
+
+  void branch(const IfStep& i) {
+    body_.line("session.if_else({}, [&] {{", name(i.condition));
+    nested(i.then_steps);
+    body_.line("}}, [&] {{");
+    nested(i.else_steps);
+    body_.line("}});");
+  }
+
+  void print(const Step& s, const PrintStep& p) {
+    std::string items;
+    for (const auto& item : p.items) {
+      items += items.empty() ? "" : ", ";
+      items += match(
+          item, [](const std::string& text) { return fmt::format("std::string({})", quoted(text)); },
+          [&](ValueId v) { return program_.is_host(v) ? name(v) : fmt::format("rt::item({})", name(v)); });
+    }
+    body_.line("session.print({{{}}}, {}, {});", items, p.site, line_of(s));
+  }
+
+  const FamilyProgram& program_;
+  const EmitOptions& options_;
+  NameTable table_;
+  std::map<ValueId, std::string> names_;
+  std::set<ValueId> used_;
+  ExprEmitter expr_;
+  Writer body_;
+  std::string kernels_;
+  std::uint32_t last_line_ = 0;
+  bool faults_ = false;
+  bool uses_file_ = false;
+  bool checks_ = false;
+};
+
+}  // namespace
+
+EmittedProgram emit_program(const FamilyProgram& program, const EmitOptions& options) { return ProgramEmitter(program, options).run(); }
+
+}  // namespace tdsl::codegen

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "codegen/emit.h"
+
+namespace tdsl::codegen {
+
+/// Comment lines that mark where a `#line` belongs once the text has its final lines.
+inline constexpr std::string_view kLineMark = "//@line ";
+inline constexpr std::string_view kEndMark = "//@end";
+
+struct EmittedProgram {
+  std::string kernels;  ///< one function per operation
+  std::string program;  ///< `void program(rt::Session& session)`
+  bool uses_file = false;          ///< mentions kFile
+  bool checks_subscripts = false;  ///< calls inside()
+};
+[[nodiscard]] EmittedProgram emit_program(const FamilyProgram& program, const EmitOptions& options);
+
+}  // namespace tdsl::codegen

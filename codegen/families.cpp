@@ -1,0 +1,295 @@
+#include "codegen/families.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "codegen/family_builder.h"
+#include "codegen/operation.h"
+#include "codegen/releases.h"
+#include "ir/check.h"
+
+namespace tdsl::codegen {
+
+namespace {
+
+using ir::match;
+
+class Lowering {
+ public:
+  explicit Lowering(const ir::Program& program) : builder_(program) {}
+
+  FamilyProgram run(const ir::Program& program) {
+    region(program.body);
+    FamilyProgram result = std::move(builder_.program());
+    drop_unused(result);
+    add_releases(result);
+    return result;
+  }
+
+ private:
+  void region(const ir::Region& r) {
+    for (const ir::Node& n : r.nodes) node(n);
+  }
+
+  void node(const ir::Node& n) {
+    match(
+        n.op,
+        [&](const ir::Dimension& d) {
+          declarations().dimensions.emplace_back(n.results[0], d.name);
+          builder_.add(n.range, DimensionStep{n.results[0], d.name});
+        },
+        [&](const ir::Param& p) {
+          declarations().params.push_back({p.name, builder_.type(n.results[0]).scalar, p.default_value});
+          builder_.add(n.range, ParamStep{n.results[0], p.name, p.default_value});
+        },
+        [&](const ir::Input& i) {
+          fix_shape(n.results[0], n.range);
+          declarations().inputs.push_back({i.name, builder_.type(n.results[0]), static_cast<int>(n.range.line)});
+          builder_.add(n.range, InputStep{n.results[0], i.name, builder_.new_site()});
+        },
+        [&](const ir::Compute& c) { lower_compute(builder_, n, c); }, [&](const ir::Random& r) { random(n, r); },
+        [&](const ir::For& f) { for_loop(n, f); }, [&](const ir::While& w) { while_loop(n, w); },
+        [&](const ir::If& i) { branch(n, i); }, [&](const ir::Print& p) { print(n, p); },
+        [&](const ir::Assert& a) {
+          builder_.add(n.range, AssertStep{builder_.resolve(a.condition), a.message, builder_.new_site()});
+        },
+        [&](const ir::CheckEqual& c) {
+          ir::CheckEqual check = c;
+          check.left = builder_.rewritten(c.left, n.range);
+          check.right = builder_.rewritten(c.right, n.range);
+          builder_.add(n.range, CheckStep{std::move(check)});
+        },
+        [&](const ir::Output& o) {
+          const ValueId v = builder_.as_tensor(o.value, n.range);
+          declarations().outputs.push_back({o.name, builder_.type(v), static_cast<int>(n.range.line)});
+          builder_.add(n.range, OutputStep{o.name, v, builder_.new_site()});
+        });
+  }
+
+  Declarations& declarations() { return builder_.program().declarations; }
+
+  /// The step that makes `v` mentions its extents: they come to the host before it.
+  void fix_shape(ValueId v, SourceRange range) {
+    ir::Type type = builder_.type(v);
+    for (Extent& e : type.shape) e = builder_.rewritten(e, range);
+    builder_.program().values[static_cast<std::size_t>(v.id)].type = type;
+  }
+
+  void random(const ir::Node& n, const ir::Random& r) {
+    ir::Random resolved = r;
+    for (ValueId& v : resolved.iterations) v = builder_.on_host(v, n.range);
+    fix_shape(n.results[0], n.range);
+    builder_.add(n.range, RandomStep{n.results[0], std::move(resolved), builder_.new_site()});
+  }
+
+  /// Declares a loop's variables with their initial values; arguments and results live in them.
+  std::vector<ValueId> carried(const ir::Node& n, const std::vector<ValueId>& inits, const std::vector<ValueId>& arguments) {
+    std::vector<ValueId> variables;
+    for (std::size_t k = 0; k < inits.size(); ++k) {
+      const ValueId variable = arguments[k];
+      builder_.add(n.range, CopyStep{variable, like(variable, inits[k], n.range), true, false});
+      builder_.alias(n.results[k], variable);
+      variables.push_back(variable);
+    }
+    return variables;
+  }
+
+  /// `v` as the kind of value that `variable` is.
+  ValueId like(ValueId variable, ValueId v, SourceRange range) {
+    return builder_.is_host(variable) ? builder_.on_host(v, range) : builder_.as_tensor(v, range);
+  }
+
+  /// The assignments at the end of an iteration: all at once.
+  void next(const std::vector<ValueId>& variables, const std::vector<ValueId>& yields, SourceRange range) {
+    std::vector<ValueId> values;
+    for (std::size_t k = 0; k < variables.size(); ++k) values.push_back(like(variables[k], yields[k], range));
+    for (std::size_t k = 0; k < variables.size(); ++k) {
+      const bool overwritten = std::ranges::find(variables, values[k]) != variables.end() && values[k] != variables[k];
+      if (!overwritten) continue;
+      const ir::ValueInfo info = builder_.program().info(values[k]);
+      const ValueId kept = builder_.new_value(info.type, info.name, range, builder_.is_host(values[k]));
+      builder_.add(range, CopyStep{kept, values[k], true, false});
+      values[k] = kept;
+    }
+    for (std::size_t k = 0; k < variables.size(); ++k) {
+      if (values[k] != variables[k]) builder_.add(range, CopyStep{variables[k], values[k], false, false});
+    }
+  }
+
+  void for_loop(const ir::Node& n, const ir::For& f) {
+    ForStep step;
+    step.begin = builder_.on_host(f.begin, n.range);
+    step.end = builder_.on_host(f.end, n.range);
+    step.step = f.step;
+    step.index = f.body.arguments[0];
+    step.carried = carried(n, f.inits, {f.body.arguments.begin() + 1, f.body.arguments.end()});
+    step.body = builder_.nested([&] {
+      region(f.body);
+      next(step.carried, f.body.yields, n.range);
+    });
+    builder_.add(n.range, std::move(step));
+  }
+
+  void while_loop(const ir::Node& n, const ir::While& w) {
+    WhileStep step;
+    step.iteration = w.body.arguments[0];
+    step.carried = carried(n, w.inits, {w.body.arguments.begin() + 1, w.body.arguments.end()});
+    for (std::size_t k = 0; k < w.inits.size(); ++k) builder_.alias(w.condition.arguments[k], step.carried[k]);
+    step.condition = builder_.nested([&] {
+      region(w.condition);
+      step.condition_value = builder_.on_host(w.condition.yields[0], n.range);
+    });
+    step.body = builder_.nested([&] {
+      region(w.body);
+      next(step.carried, w.body.yields, n.range);
+    });
+    builder_.add(n.range, std::move(step));
+  }
+
+  void branch(const ir::Node& n, const ir::If& i) {
+    IfStep step;
+    step.condition = builder_.on_host(i.condition, n.range);
+    for (const ValueId v : n.results) builder_.add(n.range, DeclareStep{v});
+    const auto side = [&](const ir::Region& r) {
+      return builder_.nested([&] {
+        region(r);
+        for (std::size_t k = 0; k < n.results.size(); ++k) {
+          const ValueId value = like(n.results[k], r.yields[k], n.range);
+          builder_.add(n.range, CopyStep{n.results[k], value, false, false});
+        }
+      });
+    };
+    step.then_steps = side(i.then_region);
+    step.else_steps = side(i.else_region);
+    builder_.add(n.range, std::move(step));
+  }
+
+  void print(const ir::Node& n, const ir::Print& p) {
+    PrintStep step{{}, builder_.new_site()};
+    for (const auto& item : p.items) {
+      match(
+          item, [&](const std::string& s) { step.items.emplace_back(s); },
+          [&](ValueId v) { step.items.emplace_back(builder_.resolve(v)); });
+    }
+    builder_.add(n.range, std::move(step));
+  }
+
+  FamilyBuilder builder_;
+};
+
+void uses_of(const Expr& e, const std::function<void(ValueId)>& f) {
+  if (!e) return;
+  ir::for_each_node(e, [&](const ir::ExprNode& n) {
+    if (const auto* r = std::get_if<ir::Read>(&n.op)) f(r->tensor);
+  });
+}
+void uses_of(const Extent& e, const std::function<void(ValueId)>& f) {
+  for (const ValueId v : e.values()) f(v);
+}
+void uses_of(const std::vector<Term>& terms, const std::function<void(ValueId)>& f) {
+  for (const Term& t : terms) uses_of(t.coefficient, f);
+}
+
+void uses_of(const OperationStep& s, const std::function<void(ValueId)>& f) {
+  for (const LabelTemplate& l : s.op->labels) {
+    uses_of(l.begin, f);
+    uses_of(l.end, f);
+  }
+  for (const Extent& e : s.op->shape) uses_of(e, f);
+  for (const OutTemplate& o : s.op->out) uses_of(o.constant, f);
+  for (const AccessTemplate& a : s.op->reads) {
+    f(a.tensor);
+    for (const DimTemplate& d : a.dims) {
+      uses_of(d.terms, f);
+      uses_of(d.lo, f);
+      uses_of(d.hi, f);
+    }
+  }
+  if (s.op->base) f(*s.op->base);
+  const ir::Compute& c = s.kernel->compute;
+  for (const Expr& e : c.bodies) uses_of(e, f);
+  for (const Expr& e : c.left) uses_of(e, f);
+  uses_of(c.guard, f);
+}
+
+}  // namespace
+
+FamilyProgram lower(const ir::Program& program) { return Lowering(program).run(program); }
+
+void for_each_use(const FamilyProgram& program, const Step& step, const std::function<void(ValueId)>& f) {
+  const auto nested = [&](const Steps& steps) {
+    for (const Step& s : steps) for_each_use(program, s, f);
+  };
+  const auto shape = [&](ValueId v) {
+    for (const Extent& e : program.type(v).shape) uses_of(e, f);
+  };
+  match(
+      step.op, [&](const HostStep& s) { uses_of(s.value, f); }, [](const DimensionStep&) {}, [](const ParamStep&) {},
+      [&](const InputStep& s) { shape(s.target); },
+      [&](const RandomStep& s) {
+        shape(s.target);
+        for (const ValueId v : s.random.iterations) f(v);
+      },
+      [&](const OperationStep& s) { uses_of(s, f); }, [&](const ControlReadStep& s) { f(s.tensor); },
+      [&](const CopyStep& s) { f(s.source); }, [](const DeclareStep&) {},
+      [&](const SubscriptStep& s) {
+        uses_of(s.subscript.terms, f);
+        uses_of(s.subscript.constant, f);
+        uses_of(s.extent, f);
+        for (const LabelTemplate& l : s.labels) {
+          uses_of(l.begin, f);
+          uses_of(l.end, f);
+        }
+      },
+      [&](const ForStep& s) {
+        f(s.begin);
+        f(s.end);
+        nested(s.body);
+      },
+      [&](const WhileStep& s) {
+        nested(s.condition);
+        f(s.condition_value);
+        nested(s.body);
+      },
+      [&](const IfStep& s) {
+        f(s.condition);
+        nested(s.then_steps);
+        nested(s.else_steps);
+      },
+      [&](const PrintStep& s) {
+        for (const auto& item : s.items) {
+          if (const auto* v = std::get_if<ValueId>(&item)) f(*v);
+        }
+      },
+      [&](const AssertStep& s) { f(s.condition); },
+      [&](const CheckStep& s) {
+        uses_of(s.check.left, f);
+        uses_of(s.check.right, f);
+      },
+      [&](const OutputStep& s) { f(s.value); }, [](const ReleaseStep&) {});
+}
+
+std::optional<ValueId> target_of(const Step& step) {
+  return match(
+      step.op, [](const HostStep& s) -> std::optional<ValueId> { return s.target; },
+      [](const DimensionStep& s) -> std::optional<ValueId> { return s.target; },
+      [](const ParamStep& s) -> std::optional<ValueId> { return s.target; },
+      [](const InputStep& s) -> std::optional<ValueId> { return s.target; },
+      [](const RandomStep& s) -> std::optional<ValueId> { return s.target; },
+      [](const OperationStep& s) -> std::optional<ValueId> { return s.target; },
+      [](const ControlReadStep& s) -> std::optional<ValueId> { return s.target; },
+      [](const CopyStep& s) -> std::optional<ValueId> { return s.target; },
+      [](const DeclareStep& s) -> std::optional<ValueId> { return s.target; },
+      [](const SubscriptStep&) -> std::optional<ValueId> { return std::nullopt; },
+      [](const ForStep&) -> std::optional<ValueId> { return std::nullopt; },
+      [](const WhileStep&) -> std::optional<ValueId> { return std::nullopt; },
+      [](const IfStep&) -> std::optional<ValueId> { return std::nullopt; },
+      [](const PrintStep&) -> std::optional<ValueId> { return std::nullopt; },
+      [](const AssertStep&) -> std::optional<ValueId> { return std::nullopt; },
+      [](const CheckStep&) -> std::optional<ValueId> { return std::nullopt; },
+      [](const OutputStep&) -> std::optional<ValueId> { return std::nullopt; },
+      [](const ReleaseStep&) -> std::optional<ValueId> { return std::nullopt; });
+}
+
+}  // namespace tdsl::codegen

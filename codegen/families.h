@@ -1,0 +1,262 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "ir/graph.h"
+#include "runtime/plan/op.h"
+
+// Form (c) of the IR: task families with symbolic extents. A FamilyProgram is what the emitted program does, step by step:
+// host arithmetic that every rank repeats, and recorded operations on tensors. The emitter prints it as C++; `tdslc
+// explain` walks it with numbers. Both therefore agree on every access, owner and message.
+//
+// Values. Every value is *host* (a C++ scalar that every rank knows) or a *tensor* (a handle; rank 0 included). Extents
+// and expressions mention values; all mentioned values of an Extent are host. A value is assigned by one step, except
+// carried values of loops and results of branches, which are variables: the steps that assign them say so.
+
+namespace tdsl::codegen {
+
+using ir::Expr;
+using ir::Extent;
+using ir::SourceRange;
+using ir::ValueId;
+
+/// A correct program that this version cannot compile: "not supported yet", with its place.
+class NotSupported : public std::runtime_error {
+ public:
+  NotSupported(SourceRange range, const std::string& message) : std::runtime_error(message), range_(range) {}
+  [[nodiscard]] const SourceRange& range() const { return range_; }
+
+ private:
+  SourceRange range_;
+};
+
+/// A slow path the user should know of. `id` is the bracketed name, e.g. "gathered".
+struct FamilyWarning {
+  std::string id;
+  SourceRange range;
+  std::string message;
+};
+
+/// `coefficient * label`.
+struct Term {
+  int label = 0;
+  Extent coefficient{1};
+  friend bool operator==(const Term& a, const Term& b) { return a.label == b.label && a.coefficient == b.coefficient; }
+};
+/// A subscript that is affine in the labels: sum of terms (each label at most once, ordered by label) + constant.
+struct AffineForm {
+  std::vector<Term> terms;
+  Extent constant;
+};
+
+/// plan::DimAccess with symbolic numbers: affine form plus every offset in [lo, hi), or the whole dimension.
+struct DimTemplate {
+  std::vector<Term> terms;
+  Extent lo;
+  Extent hi{1};
+  bool whole = false;
+};
+struct AccessTemplate {
+  ValueId tensor;
+  std::vector<DimTemplate> dims;
+  std::string text;  ///< `A[i, j]`, of the first read it stands for
+};
+/// plan::OutSubscript. The coefficient is a number.
+struct OutTemplate {
+  int label = -1;
+  plan::Index coefficient = 1;
+  Extent constant;
+};
+struct LabelTemplate {
+  enum class Kind : std::uint8_t {
+    kOut,    ///< an output dimension by itself
+    kPlain,  ///< reaches the output through `OpTemplate::write`
+    kReduce,
+  } kind = Kind::kOut;
+  std::string name;
+  Extent begin;
+  Extent end;
+};
+
+/// plan::Op with symbolic numbers.
+struct OpTemplate {
+  plan::OpClass op_class = plan::OpClass::kMap;
+  std::string name;
+  int site = 0;
+  std::vector<LabelTemplate> labels;  ///< numbered as in the Compute
+  bool writes = false;                ///< whether `shape` and `out` are given (left subscripts)
+  std::vector<Extent> shape;
+  std::vector<OutTemplate> out;
+  std::vector<AccessTemplate> reads;
+  std::optional<ValueId> base;
+  plan::Combine combine = plan::Combine::kNone;
+  double flops_per_point = 0;
+  std::vector<Extent> tile;
+};
+
+/// What the kernel of an operation computes. Empty for contractions.
+struct KernelTemplate {
+  ir::Compute compute;  ///< one body; reads mention families' values; combine only together with the same monoid
+  ir::Scalar type = ir::Scalar::kF64;  ///< of the result
+  /// The operand (index into OpTemplate::reads) that every Read of a tensor refers to.
+  std::unordered_map<const ir::ExprNode*, int> operand;
+  /// Subscripts to be checked where they are evaluated: per Read one flag per dimension; absent: none.
+  std::unordered_map<const ir::ExprNode*, std::vector<bool>> checked;
+};
+
+struct Step;
+using Steps = std::vector<Step>;
+
+struct HostStep {  ///< `const double rate = 0.1 * scale;`
+  ValueId target;
+  Expr value;
+};
+struct DimensionStep {
+  ValueId target;
+  std::string name;
+};
+struct ParamStep {
+  ValueId target;
+  std::string name;
+  std::optional<ir::Literal> default_value;
+};
+struct InputStep {
+  ValueId target;
+  std::string name;
+  int site = 0;
+};
+struct RandomStep {
+  ValueId target;
+  ir::Random random;
+  int site = 0;
+};
+struct OperationStep {
+  ValueId target;
+  std::shared_ptr<const OpTemplate> op;
+  std::shared_ptr<const KernelTemplate> kernel;
+};
+/// The value of a rank-0 tensor becomes known to every rank.
+struct ControlReadStep {
+  ValueId target;
+  ValueId tensor;
+  int site = 0;
+};
+/// `declare`: the target is a new variable, else an existing one of an outer place. `move`: the source is not used again.
+struct CopyStep {
+  ValueId target;
+  ValueId source;
+  bool declare = false;
+  bool move = false;
+};
+/// A variable that both branches of an If assign.
+struct DeclareStep {
+  ValueId target;
+};
+/// An affine subscript that is evaluated whenever all labels have values: `low .. high` (inclusive) against a dimension.
+struct SubscriptStep {
+  AffineForm subscript;
+  std::vector<LabelTemplate> labels;
+  Extent extent;
+  std::string text;
+};
+struct ForStep {
+  ValueId index;
+  ValueId begin;
+  ValueId end;
+  std::int64_t step = 1;
+  Steps body;
+  std::vector<ValueId> carried;
+};
+struct WhileStep {
+  Steps condition;
+  ValueId condition_value;  ///< host
+  ValueId iteration;
+  Steps body;
+  std::vector<ValueId> carried;
+};
+struct IfStep {
+  ValueId condition;
+  Steps then_steps;
+  Steps else_steps;
+};
+struct PrintStep {
+  std::vector<std::variant<std::string, ValueId>> items;
+  int site = 0;
+};
+struct AssertStep {
+  ValueId condition;  ///< host or tensor
+  std::string message;
+  int site = 0;
+};
+struct CheckStep {
+  ir::CheckEqual check;
+};
+struct OutputStep {
+  std::string name;
+  ValueId value;  ///< a tensor
+  int site = 0;
+};
+/// The program's last use of a tensor has been recorded.
+struct ReleaseStep {
+  ValueId value;
+};
+
+using StepOp = std::variant<HostStep, DimensionStep, ParamStep, InputStep, RandomStep, OperationStep, ControlReadStep, CopyStep,
+                            DeclareStep, SubscriptStep, ForStep, WhileStep, IfStep, PrintStep, AssertStep, CheckStep, OutputStep,
+                            ReleaseStep>;
+struct Step {
+  SourceRange range;
+  StepOp op;
+};
+
+/// What the command line of the executable is made from, in the order of the source.
+struct Declarations {
+  struct Param {
+    std::string name;
+    ir::Scalar type = ir::Scalar::kF64;
+    std::optional<ir::Literal> default_value;
+  };
+  struct Tensor {
+    std::string name;
+    ir::Type type;
+    int line = 0;
+  };
+  std::vector<Param> params;
+  std::vector<Tensor> inputs;
+  std::vector<Tensor> outputs;
+  std::vector<std::pair<ValueId, std::string>> dimensions;
+};
+
+struct FamilyProgram {
+  std::string name;
+  std::vector<std::string> files;
+  std::vector<ir::ValueInfo> values;  ///< those of the index graph (same numbers), then synthetic ones
+  std::vector<bool> host;             ///< parallel to values
+  Declarations declarations;
+  Steps steps;
+  int sites = 0;  ///< recording places are numbered 1 … sites
+  std::vector<FamilyWarning> warnings;
+
+  [[nodiscard]] const ir::ValueInfo& info(ValueId v) const { return values[static_cast<std::size_t>(v.id)]; }
+  [[nodiscard]] const ir::Type& type(ValueId v) const { return info(v).type; }
+  [[nodiscard]] bool is_host(ValueId v) const { return host[static_cast<std::size_t>(v.id)]; }
+};
+
+/// Lowers an index graph (after the passes). Equal computations in different spellings give equal operations.
+/// Throws NotSupported.
+[[nodiscard]] FamilyProgram lower(const ir::Program& program);
+
+/// Calls `f(ValueId)` for every value a step itself uses, nested steps included (their targets are not uses).
+void for_each_use(const FamilyProgram& program, const Step& step, const std::function<void(ValueId)>& f);
+/// The value a step defines or assigns, if any.
+[[nodiscard]] std::optional<ValueId> target_of(const Step& step);
+
+}  // namespace tdsl::codegen

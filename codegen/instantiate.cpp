@@ -1,0 +1,52 @@
+#include "codegen/plan_walk.h"
+#include "runtime/plan/op_builder.h"
+
+namespace tdsl::codegen {
+
+namespace {
+
+using Number = std::function<std::int64_t(const Extent&)>;
+
+std::vector<plan::Affine::Term> terms_of(const std::vector<Term>& terms, const Number& number) {
+  std::vector<plan::Affine::Term> result;
+  for (const Term& t : terms) result.push_back({t.label, number(t.coefficient)});
+  return result;
+}
+
+void add_label(plan::OpBuilder& builder, const LabelTemplate& l, const Number& number) {
+  const plan::Interval range{number(l.begin), number(l.end)};
+  switch (l.kind) {
+    case LabelTemplate::Kind::kOut: builder.out(l.name, range); return;
+    case LabelTemplate::Kind::kPlain: builder.label(l.name, range); return;
+    case LabelTemplate::Kind::kReduce: builder.reduce(l.name, range); return;
+  }
+}
+
+}  // namespace
+
+plan::Op instantiate(const OpTemplate& op, int line, const Number& number, const std::function<plan::TensorId(ValueId)>& tensor) {
+  plan::OpBuilder builder(op.op_class, op.name, op.site, line);
+  for (const LabelTemplate& l : op.labels) add_label(builder, l, number);
+  if (op.writes) {
+    std::vector<plan::Index> shape;
+    std::vector<plan::OutSubscript> out;
+    for (const Extent& e : op.shape) shape.push_back(number(e));
+    for (const OutTemplate& o : op.out) out.push_back({o.label, o.coefficient, number(o.constant)});
+    builder.write(std::move(shape), std::move(out));
+  }
+  if (op.base) builder.base(tensor(*op.base));
+  for (const AccessTemplate& a : op.reads) {
+    std::vector<plan::DimAccess> dims;
+    for (const DimTemplate& d : a.dims) {
+      dims.push_back(d.whole ? plan::whole() : plan::DimAccess{terms_of(d.terms, number), {number(d.lo), number(d.hi)}, false});
+    }
+    builder.read(tensor(a.tensor), std::move(dims), a.text);
+  }
+  builder.combine(op.combine).flops(op.flops_per_point);
+  std::vector<plan::Index> tile;
+  for (const Extent& e : op.tile) tile.push_back(number(e));
+  if (!tile.empty()) builder.tile(std::move(tile));
+  return builder.op();
+}
+
+}  // namespace tdsl::codegen

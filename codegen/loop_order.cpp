@@ -1,0 +1,76 @@
+#include "codegen/loop_order.h"
+
+#include <algorithm>
+
+namespace tdsl::codegen {
+
+namespace {
+
+/// Whether stepping the label by one leaves the read where it is or moves it to the next element in memory.
+bool reads_in_order(const OpTemplate& op, const KernelTemplate& kernel, int label) {
+  for (const AccessTemplate& access : op.reads) {
+    for (std::size_t d = 0; d < access.dims.size(); ++d) {
+      if (access.dims[d].whole) return false;
+      const bool last = d + 1 == access.dims.size();
+      for (const Term& t : access.dims[d].terms) {
+        if (t.label == label && (!last || !(t.coefficient == Extent(1)))) return false;
+      }
+    }
+  }
+  return kernel.checked.empty();
+}
+
+/// The label that the last output dimension follows with stride 1, or -1.
+int row_label(const OpTemplate& op) {
+  if (op.writes) return op.out.empty() || op.out.back().coefficient != 1 ? -1 : op.out.back().label;
+  int last = -1;
+  for (std::size_t l = 0; l < op.labels.size(); ++l) {
+    if (op.labels[l].kind == LabelTemplate::Kind::kOut) last = static_cast<int>(l);
+  }
+  return last;
+}
+
+std::vector<int> out_labels(const OpTemplate& op) {
+  std::vector<int> order;
+  if (op.writes) {
+    for (const OutTemplate& o : op.out) {
+      if (o.label >= 0 && std::ranges::find(order, o.label) == order.end()) order.push_back(o.label);
+    }
+    return order;
+  }
+  for (std::size_t l = 0; l < op.labels.size(); ++l) {
+    if (op.labels[l].kind == LabelTemplate::Kind::kOut) order.push_back(static_cast<int>(l));
+  }
+  return order;
+}
+
+}  // namespace
+
+LoopOrder loop_order(const OpTemplate& op, const KernelTemplate& kernel) {
+  LoopOrder result;
+  result.labels = out_labels(op);
+  std::vector<int> reduce;
+  for (std::size_t l = 0; l < op.labels.size(); ++l) {
+    const auto label = static_cast<int>(l);
+    if (op.labels[l].kind == LabelTemplate::Kind::kReduce) reduce.push_back(label);
+    if (reads_in_order(op, kernel, label)) result.in_order.insert(label);
+  }
+  const int row = row_label(op);
+  if (reduce.empty()) {
+    // A label that leads other output dimensions too (a diagonal) does not run along a row.
+    const auto uses = std::ranges::count_if(op.out, [&](const OutTemplate& o) { return o.label == row; });
+    if (row < 0 || uses > 1) result.in_order.clear();
+    return result;
+  }
+  if (row >= 0 && result.in_order.contains(row)) {
+    std::erase(result.labels, row);
+    result.labels.insert(result.labels.end(), reduce.begin(), reduce.end());
+    result.labels.push_back(row);
+    return result;
+  }
+  result.into_scalar = true;
+  result.labels.insert(result.labels.end(), reduce.begin(), reduce.end());
+  return result;
+}
+
+}  // namespace tdsl::codegen

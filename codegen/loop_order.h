@@ -1,0 +1,20 @@
+#pragma once
+
+#include <set>
+#include <vector>
+
+#include "codegen/families.h"
+
+namespace tdsl::codegen {
+
+/// In which order a kernel runs over its labels.
+struct LoopOrder {
+  std::vector<int> labels;     ///< outermost first
+  bool into_scalar = false;    ///< a reduction whose reduce labels are innermost
+  std::set<int> in_order;      ///< labels along which every operand is constant or contiguous
+};
+
+/// Without reduction: the output's dimensions in order. With: see emit_kernel.h.
+[[nodiscard]] LoopOrder loop_order(const OpTemplate& op, const KernelTemplate& kernel);
+
+}  // namespace tdsl::codegen

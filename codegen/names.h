@@ -1,0 +1,24 @@
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace tdsl::codegen {
+
+/// Hands out C++ identifiers: each at most once, none a keyword or a name that emitted code uses itself.
+class NameTable {
+ public:
+  NameTable();
+  /// `wanted` made into an identifier, with a number appended if it is taken.
+  [[nodiscard]] std::string claim(std::string_view wanted);
+  [[nodiscard]] bool taken(const std::string& name) const { return taken_.contains(name); }
+
+ private:
+  std::set<std::string> taken_;
+};
+
+/// A C++ string literal with this value.
+[[nodiscard]] std::string quoted(std::string_view text);
+
+}  // namespace tdsl::codegen

@@ -1,0 +1,125 @@
+#include "codegen/releases.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "codegen/affine.h"
+
+namespace tdsl::codegen {
+
+namespace {
+
+/// The step lists inside a step.
+std::vector<Steps*> nested_of(Step& step) {
+  if (auto* f = std::get_if<ForStep>(&step.op)) return {&f->body};
+  if (auto* w = std::get_if<WhileStep>(&step.op)) return {&w->condition, &w->body};
+  if (auto* i = std::get_if<IfStep>(&step.op)) return {&i->then_steps, &i->else_steps};
+  return {};
+}
+
+/// Whether leaving the step out changes nothing but the value it defines. Files are still checked without InputStep.
+bool removable(const Step& step) {
+  if (const auto* h = std::get_if<HostStep>(&step.op)) return !may_fail(h->value);
+  if (const auto* o = std::get_if<OperationStep>(&step.op)) {
+    const ir::Compute& c = o->kernel->compute;
+    return o->kernel->checked.empty() && !may_fail(c.bodies.front()) && (!c.guard || !may_fail(c.guard));
+  }
+  return std::holds_alternative<DimensionStep>(step.op) || std::holds_alternative<ParamStep>(step.op) ||
+         std::holds_alternative<RandomStep>(step.op);
+}
+
+bool remove_unused(Steps& steps, const std::set<ValueId>& used) {
+  const auto unused = [&](const Step& s) {
+    const auto target = target_of(s);
+    return target && removable(s) && !used.contains(*target);
+  };
+  bool changed = std::erase_if(steps, unused) != 0;
+  for (Step& s : steps) {
+    for (Steps* inner : nested_of(s)) changed = remove_unused(*inner, used) || changed;
+  }
+  return changed;
+}
+
+class Releases {
+ public:
+  explicit Releases(const FamilyProgram& program) : program_(program) {}
+
+  /// `carried`: variables of an enclosing loop that the end of `steps` assigns anew.
+  void run(Steps& steps, const std::vector<ValueId>& carried) const {
+    for (Step& s : steps) {
+      if (auto* f = std::get_if<ForStep>(&s.op)) {
+        run(f->body, f->carried);
+      } else if (auto* w = std::get_if<WhileStep>(&s.op)) {
+        run(w->condition, {});
+        run(w->body, w->carried);
+      } else {
+        for (Steps* inner : nested_of(s)) run(*inner, {});
+      }
+    }
+    std::map<ValueId, std::size_t> last;
+    for (std::size_t k = 0; k < steps.size(); ++k) {
+      if (const auto v = target_of(steps[k]); v && local(steps, *v)) last[*v] = k;
+      for_each_use(program_, steps[k], [&](ValueId v) {
+        if (local(steps, v) || assigned_later(steps, k, v, carried)) last[v] = k;
+      });
+    }
+    insert(steps, last);
+  }
+
+ private:
+  /// A tensor that a step of this list defines.
+  [[nodiscard]] bool local(const Steps& steps, ValueId v) const {
+    if (program_.is_host(v)) return false;
+    return std::ranges::any_of(steps, [&](const Step& s) {
+      const auto* copy = std::get_if<CopyStep>(&s.op);
+      return target_of(s) == v && (copy == nullptr || copy->declare);
+    });
+  }
+
+  /// A carried tensor whose next value is assigned after step k of the body.
+  [[nodiscard]] bool assigned_later(const Steps& steps, std::size_t k, ValueId v, const std::vector<ValueId>& carried) const {
+    if (program_.is_host(v) || std::ranges::find(carried, v) == carried.end()) return false;
+    return std::any_of(steps.begin() + static_cast<std::ptrdiff_t>(k) + 1, steps.end(), [&](const Step& s) {
+      return std::holds_alternative<CopyStep>(s.op) && target_of(s) == v;
+    });
+  }
+
+  void insert(Steps& steps, const std::map<ValueId, std::size_t>& last) const {
+    std::map<std::size_t, std::vector<ValueId>> after;
+    for (const auto& [v, k] : last) after[k].push_back(v);
+    Steps result;
+    for (std::size_t k = 0; k < steps.size(); ++k) {
+      Step& s = steps[k];
+      auto* copy = std::get_if<CopyStep>(&s.op);
+      const SourceRange range = s.range;
+      std::vector<ValueId> gone = after.contains(k) ? after.at(k) : std::vector<ValueId>{};
+      if (copy != nullptr) {
+        copy->move = std::erase(gone, copy->source) != 0;
+        if (copy->declare) std::erase(gone, copy->target);
+      }
+      if (std::holds_alternative<DeclareStep>(s.op)) gone.clear();
+      result.push_back(std::move(s));
+      for (const ValueId v : gone) result.push_back({range, ReleaseStep{v}});
+    }
+    steps = std::move(result);
+  }
+
+  const FamilyProgram& program_;
+};
+
+}  // namespace
+
+void drop_unused(FamilyProgram& program) {
+  bool changed = true;
+  while (changed) {
+    std::set<ValueId> used;
+    for (const Step& s : program.steps) for_each_use(program, s, [&](ValueId v) { used.insert(v); });
+    changed = remove_unused(program.steps, used);
+  }
+}
+
+void add_releases(FamilyProgram& program) { Releases(program).run(program.steps, {}); }
+
+}  // namespace tdsl::codegen

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+
+namespace tdsl::codegen {
+
+/// Text made of indented lines.
+class Writer {
+ public:
+  template <class... Args>
+  void line(fmt::format_string<Args...> format, Args&&... args) {
+    text_.append(2 * depth_, ' ');
+    fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
+    text_ += '\n';
+  }
+  void blank() { text_ += '\n'; }
+  /// `head {`, what `body` writes one step deeper, `tail`.
+  template <class Body>
+  void block(std::string_view head, const Body& body, std::string_view tail = "}") {
+    line("{} {{", head);
+    ++depth_;
+    body();
+    --depth_;
+    line("{}", tail);
+  }
+  /// Lines already complete.
+  void raw(std::string_view lines) { text_ += lines; }
+  void indent() { ++depth_; }
+  void outdent() { --depth_; }
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+  std::size_t depth_ = 0;
+};
+
+}  // namespace tdsl::codegen

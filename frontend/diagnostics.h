@@ -1,0 +1,132 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/source.h"
+
+namespace tdsl::frontend {
+
+using ir::SourceRange;
+
+enum class Severity : std::uint8_t {
+  kError,        ///< the program is wrong
+  kUnsupported,  ///< the program is right, the compiler cannot do it yet; counts as an error
+  kWarning,
+  kNote,
+};
+
+/// Every kind of diagnostic. The enumerators, their printed ids and their explanations come from diagnostics.def.
+enum class DiagnosticId : std::uint16_t {
+#define TDSL_DIAGNOSTIC(enumerator, id, explanation) enumerator,
+#include "frontend/diagnostics.def"
+#undef TDSL_DIAGNOSTIC
+};
+
+/// The printed id, for example "missing-semicolon".
+[[nodiscard]] std::string_view id_text(DiagnosticId id);
+/// One line that explains the id, for `docs/errors.md` and `tdslc explain-error`.
+[[nodiscard]] std::string_view explanation(DiagnosticId id);
+/// All ids in the order of diagnostics.def.
+[[nodiscard]] std::span<const DiagnosticId> all_diagnostic_ids();
+
+/// A remark that belongs to a diagnostic, with a place or (range unknown) without.
+struct DiagnosticNote {
+  SourceRange range;
+  std::string message;
+};
+
+struct Diagnostic {
+  DiagnosticId id;
+  Severity severity = Severity::kError;
+  SourceRange range;
+  std::string message;
+  std::vector<DiagnosticNote> notes = {};
+};
+
+/// The files of one compilation. A file's id is the `file` of its SourceRanges.
+class SourceManager {
+ public:
+  /// Adds a file's text under the name that messages show; returns its id.
+  std::uint32_t add(std::string name, std::string text);
+  [[nodiscard]] std::size_t file_count() const { return files_.size(); }
+  [[nodiscard]] const std::string& name(std::uint32_t file) const;
+  [[nodiscard]] const std::string& text(std::uint32_t file) const;
+  /// Line `line` (from 1) without its line end; empty when there is no such line.
+  [[nodiscard]] std::string_view line(std::uint32_t file, std::uint32_t line) const;
+  /// Number of lines; a text that ends in a line end has no further empty line.
+  [[nodiscard]] std::uint32_t line_count(std::uint32_t file) const;
+  /// `name:line:col`, or just the name for an unknown place.
+  [[nodiscard]] std::string place(const SourceRange& range) const;
+
+ private:
+  struct File {
+    std::string name;
+    std::string text;
+    std::vector<std::size_t> line_starts;  // byte offsets
+  };
+  std::vector<File> files_;
+};
+
+/// Collects diagnostics. Exact duplicates (id, range, message) are dropped on arrival.
+class DiagnosticSink {
+ public:
+  void add(Diagnostic diagnostic);
+  void error(DiagnosticId id, const SourceRange& range, std::string message, std::vector<DiagnosticNote> notes = {});
+  void warning(DiagnosticId id, const SourceRange& range, std::string message, std::vector<DiagnosticNote> notes = {});
+  void unsupported(DiagnosticId id, const SourceRange& range, std::string message,
+                   std::vector<DiagnosticNote> notes = {});
+
+  /// Errors and unsupported constructs so far: the compilation must stop after the phase when this is not 0.
+  [[nodiscard]] std::size_t error_count() const { return error_count_; }
+  [[nodiscard]] bool has_errors() const { return error_count_ != 0; }
+  [[nodiscard]] bool empty() const { return diagnostics_.empty(); }
+  /// In order of arrival.
+  [[nodiscard]] const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }
+  /// Ordered by file, line and column; arrival decides ties. Diagnostics without a place come last.
+  [[nodiscard]] std::vector<Diagnostic> sorted() const;
+
+ private:
+  std::vector<Diagnostic> diagnostics_;
+  std::size_t error_count_ = 0;
+};
+
+struct RenderOptions {
+  bool colour = false;
+};
+
+/// Whether a stream shows colour: it is a terminal and neither NO_COLOR nor TERM=dumb is set.
+[[nodiscard]] bool wants_colour(int file_descriptor);
+
+/// One diagnostic as text ending in a line end:
+///
+///     ridge.tdsl:4:9: error: expected ';' before 'let' [missing-semicolon]
+///       let G = X
+///               ^~~
+///     ridge.tdsl:1:1: note: …
+[[nodiscard]] std::string render(const Diagnostic& diagnostic, const SourceManager& sources,
+                                 const RenderOptions& options = {});
+/// All diagnostics, sorted.
+[[nodiscard]] std::string render_all(const DiagnosticSink& sink, const SourceManager& sources,
+                                     const RenderOptions& options = {});
+
+/// All diagnostics, sorted, as one JSON array of
+/// `{id, severity, file, line, column, end_line, end_column, message, notes: [{file, line, column, end_line,
+/// end_column, message}]}`. A place that is not known has `file` null and zeros.
+[[nodiscard]] std::string render_json(const DiagnosticSink& sink, const SourceManager& sources);
+
+/// The candidate most like `name` (edit distance with transpositions at most a third of the longer length, case
+/// ignored), or empty. The first of equally good ones wins.
+[[nodiscard]] std::string nearest_name(std::string_view name, std::span<const std::string> candidates);
+
+/// "; did you mean 'x'?" for the nearest candidate, or empty: to append to a message.
+[[nodiscard]] std::string did_you_mean(std::string_view name, std::span<const std::string> candidates);
+
+/// Number of characters (code points) in UTF-8 text; an invalid byte counts as one.
+[[nodiscard]] std::uint32_t utf8_length(std::string_view text);
+
+}  // namespace tdsl::frontend

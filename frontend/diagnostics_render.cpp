@@ -1,0 +1,177 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "frontend/diagnostics.h"
+
+namespace tdsl::frontend {
+
+namespace {
+
+std::string_view severity_word(Severity severity) {
+  switch (severity) {
+    case Severity::kError:
+      return "error";
+    case Severity::kUnsupported:
+      return "unsupported";
+    case Severity::kWarning:
+      return "warning";
+    case Severity::kNote:
+      return "note";
+  }
+  return "error";
+}
+
+std::string_view severity_colour(Severity severity) {
+  switch (severity) {
+    case Severity::kError:
+    case Severity::kUnsupported:
+      return "\033[1;31m";
+    case Severity::kWarning:
+      return "\033[1;35m";
+    case Severity::kNote:
+      return "\033[1;36m";
+  }
+  return "";
+}
+
+constexpr std::string_view kBold = "\033[1m";
+constexpr std::string_view kCaretColour = "\033[1;32m";
+constexpr std::string_view kReset = "\033[0m";
+
+std::string painted(std::string_view text, std::string_view colour, const RenderOptions& options) {
+  if (!options.colour) {
+    return std::string(text);
+  }
+  return std::string(colour) + std::string(text) + std::string(kReset);
+}
+
+bool is_continuation(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
+}
+
+/// Spaces as wide as the first `characters` of the line; tabs stay tabs so that the caret lines up.
+std::string padding(std::string_view line, std::uint32_t characters) {
+  std::string result;
+  for (std::size_t i = 0; i < line.size() && characters > 0; ++i) {
+    if (i > 0 && is_continuation(line[i])) {
+      continue;
+    }
+    result += line[i] == '\t' ? '\t' : ' ';
+    --characters;
+  }
+  return result.append(characters, ' ');
+}
+
+/// The source line and the caret range; nothing for an unknown place.
+std::string render_source(const SourceRange& range, const SourceManager& sources, const RenderOptions& options) {
+  if (!range.known() || range.file >= sources.file_count()) {
+    return {};
+  }
+  const std::string_view line = sources.line(range.file, range.line);
+  const std::uint32_t length = utf8_length(line);
+  const std::uint32_t end = range.end_line > range.line ? length + 1 : std::min(range.end_column, length + 1);
+  const std::uint32_t width = end > range.column ? end - range.column : 1;
+  const std::string caret = "^" + std::string(width - 1, '~');
+  return "  " + std::string(line) + "\n  " + padding(line, range.column - 1) + painted(caret, kCaretColour, options) +
+         "\n";
+}
+
+std::string render_head(const SourceRange& range, Severity severity, const std::string& message,
+                        const SourceManager& sources, const RenderOptions& options) {
+  std::string result;
+  if (range.known()) {
+    result += painted(sources.place(range) + ":", kBold, options) + " ";
+  }
+  result += painted(std::string(severity_word(severity)) + ":", severity_colour(severity), options) + " ";
+  return result + painted(message, kBold, options);
+}
+
+nlohmann::ordered_json place_json(const SourceRange& range, const SourceManager& sources) {
+  nlohmann::ordered_json result;
+  if (range.known() && range.file < sources.file_count()) {
+    result["file"] = sources.name(range.file);
+  } else {
+    result["file"] = nullptr;
+  }
+  result["line"] = range.line;
+  result["column"] = range.column;
+  result["end_line"] = range.end_line;
+  result["end_column"] = range.end_column;
+  return result;
+}
+
+}  // namespace
+
+bool wants_colour(int file_descriptor) {
+  const char* term = std::getenv("TERM");
+  return isatty(file_descriptor) == 1 && std::getenv("NO_COLOR") == nullptr &&
+         (term == nullptr || std::string_view(term) != "dumb");
+}
+
+std::string render(const Diagnostic& diagnostic, const SourceManager& sources, const RenderOptions& options) {
+  std::string result = render_head(diagnostic.range, diagnostic.severity, diagnostic.message, sources, options);
+  result += " [" + std::string(id_text(diagnostic.id)) + "]\n";
+  result += render_source(diagnostic.range, sources, options);
+  for (const DiagnosticNote& note : diagnostic.notes) {
+    result += render_head(note.range, Severity::kNote, note.message, sources, options) + "\n";
+    result += render_source(note.range, sources, options);
+  }
+  return result;
+}
+
+std::string render_all(const DiagnosticSink& sink, const SourceManager& sources, const RenderOptions& options) {
+  std::string result;
+  for (const Diagnostic& diagnostic : sink.sorted()) {
+    result += render(diagnostic, sources, options);
+  }
+  return result;
+}
+
+std::string render_json(const DiagnosticSink& sink, const SourceManager& sources) {
+  nlohmann::ordered_json array = nlohmann::ordered_json::array();
+  for (const Diagnostic& diagnostic : sink.sorted()) {
+    nlohmann::ordered_json entry;
+    entry["id"] = id_text(diagnostic.id);
+    entry["severity"] = severity_word(diagnostic.severity);
+    entry.update(place_json(diagnostic.range, sources));
+    entry["message"] = diagnostic.message;
+    entry["notes"] = nlohmann::ordered_json::array();
+    for (const DiagnosticNote& note : diagnostic.notes) {
+      nlohmann::ordered_json note_entry = place_json(note.range, sources);
+      note_entry["message"] = note.message;
+      entry["notes"].push_back(std::move(note_entry));
+    }
+    array.push_back(std::move(entry));
+  }
+  // A message may quote invalid UTF-8 of a file name: replace rather than throw.
+  return array.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::uint32_t utf8_length(std::string_view text) {
+  std::uint32_t length = 0;
+  std::size_t i = 0;
+  while (i < text.size()) {
+    const auto lead = static_cast<unsigned char>(text[i]);
+    std::size_t expected = 1;
+    if (lead >= 0xC2 && lead < 0xE0) {
+      expected = 2;
+    } else if (lead >= 0xE0 && lead < 0xF0) {
+      expected = 3;
+    } else if (lead >= 0xF0 && lead < 0xF5) {
+      expected = 4;
+    }
+    bool valid = i + expected <= text.size();
+    for (std::size_t k = 1; valid && k < expected; ++k) {
+      valid = is_continuation(text[i + k]);
+    }
+    i += valid ? expected : 1;
+    ++length;
+  }
+  return length;
+}
+
+}  // namespace tdsl::frontend

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "frontend/diagnostics.h"
+#include "ir/graph.h"
+
+namespace tdsl::frontend {
+
+struct CompileOptions {
+  std::string program_name;       ///< file name without directory and extension; empty: taken from the file's name
+  std::string library_directory;  ///< where `import std.x;` finds `x.tdsl`; empty: no library
+  bool warn_unused = true;        ///< warn about names that nothing reads
+};
+
+/// Parses the file, resolves names, infers types and shapes, and produces the index graph. Diagnostics go to `sink`;
+/// the result is empty if the program has errors. Imported files are added to `sources`.
+[[nodiscard]] std::optional<ir::Program> compile(SourceManager& sources, std::uint32_t file, DiagnosticSink& sink,
+                                                 const CompileOptions& options = {});
+
+}  // namespace tdsl::frontend

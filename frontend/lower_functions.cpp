@@ -1,0 +1,250 @@
+#include <algorithm>
+
+#include "frontend/lower_index_statement.h"
+#include "frontend/sema_walk.h"
+#include "ir/check.h"
+
+namespace tdsl::frontend {
+
+using ir::Expr;
+using ir::Scalar;
+
+CallNumbers Lowerer::number_calls(const std::function<void(const ExprVisitor&)>& each) const {
+  CallNumbers numbers;
+  std::int64_t random_calls = 0;
+  std::int64_t function_calls = 0;
+  each([&](const ast::Expr& e) {
+    const auto* call = std::get_if<ast::Call>(&e.node);
+    if (call == nullptr)
+      return;
+    const std::string& name = call->callee.name;
+    if (name == "random" || name == "randn" || name == "sprandom")
+      numbers[call] = random_calls++;
+    if (functions_.contains(name))
+      numbers[call] = function_calls++;
+  });
+  return numbers;
+}
+
+CallNumbers Lowerer::number_function(const ast::Function& f) const {
+  return number_calls([&](const ExprVisitor& visit) { for_each_expr(f, visit); });
+}
+
+std::vector<Tensor> Lowerer::call_function(const ast::Call& call, const SourceRange& range) {
+  const ast::Function& f = *functions_.at(call.callee.name).function;
+  for (const Frame& frame : frames_) {
+    if (frame.function == &f)
+      fail(DiagnosticId::kRecursion, range, "'" + f.name.name + "' calls itself; functions cannot recurse");
+  }
+  called_.insert(f.name.name);
+  const std::vector<Tensor> args = positional(call, f.parameters.size(), f.parameters.size(), range);
+  const bool scalar_function =
+      !f.parameters.empty() && std::ranges::none_of(f.parameters, [](const auto& p) { return p.type.has_value(); });
+  const bool has_tensors = std::ranges::any_of(args, [](const Tensor& t) { return t.rank() > 0; });
+  if (scalar_function && has_tensors)
+    return {call_scalar_function(f, args, call, range)};
+  return inline_body(f, args, call, range);
+}
+
+Tensor Lowerer::call_scalar_function(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
+                                     const SourceRange& range) {
+  // Applied once to the elements at index variables of its own, whose ranges are the broadcast shape's.
+  Tensor shape = elementwise(args, Weak::kNo, range, [](const std::vector<Expr>&) { return ir::constant_i64(0); });
+  std::vector<Expr> own;
+  for (std::size_t d = 0; d < shape.rank(); ++d) {
+    shape.labels[d] = graph_.new_label(shape.shape[d].extent);
+    own.push_back(ir::index_ref(shape.labels[d]));
+  }
+  std::vector<Tensor> elements;
+  for (const Tensor& a : args) {
+    std::vector<Expr> subscripts;
+    for (std::size_t d = 0; d < a.rank(); ++d) {
+      const std::size_t at = shape.rank() - a.rank() + d;
+      const bool stretches = a.shape[d].extent.constant() == 1 && !(shape.shape[at].extent == a.shape[d].extent);
+      subscripts.push_back(stretches ? ir::constant_i64(0) : own[at]);
+    }
+    elements.push_back(scalar_tensor(element(a, subscripts), a.weak));
+    elements.back().range = a.range;
+  }
+  const std::vector<Tensor> results = inline_body(f, elements, call, range);
+  if (results.size() != 1 || results[0].rank() != 0) {
+    fail(DiagnosticId::kNotScalar, range, "'" + f.name.name + "' is applied per element, so it must return one scalar");
+  }
+  graph_.flush();
+  shape.body = results[0].body;
+  shape.weak = results[0].weak;
+  return shape;
+}
+
+std::vector<Tensor> Lowerer::inline_body(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
+                                         const SourceRange& range) {
+  const auto number = frames_.back().numbers.find(&call);
+  Frame frame;
+  frame.function = &f;
+  frame.call = range;
+  frame.chain = frames_.back().chain + f.name.name + ":" +
+                std::to_string(number == frames_.back().numbers.end() ? 0 : number->second) + "/";
+  frame.numbers = number_function(f);
+  const bool was_inline = inline_locals_;
+  const bool per_element = std::ranges::any_of(args, [](const Tensor& t) {
+    return std::ranges::any_of(labels_of(t.body),
+                               [&](std::int32_t id) { return std::ranges::find(t.labels, id) == t.labels.end(); });
+  });
+  // Frame and scope are left in any case: an error in the body gives up the calling statement only.
+  struct Leave {
+    Lowerer& lowerer;
+    bool was_inline;
+    ~Leave() {
+      lowerer.frames_.pop_back();
+      lowerer.inline_locals_ = was_inline;
+    }
+  };
+  const ScopeGuard scope(*this, Scope::Kind::kFunction, global_scope_);
+  frames_.push_back(std::move(frame));
+  const Leave leave{*this, was_inline};
+  inline_locals_ = per_element;
+  for (std::size_t k = 0; k < args.size(); ++k)
+    bind_parameter(f.parameters[k], args[k], call.arguments[k].range);
+  std::vector<Tensor> results;
+  if (const auto* e = std::get_if<ast::ExprPtr>(&f.body)) {
+    results = lower_return(*e, {});
+  } else {
+    const auto& block = std::get<ast::Block>(f.body);
+    const ast::Return* last =
+        block.statements.empty() ? nullptr : std::get_if<ast::Return>(&block.statements.back()->node);
+    if (last == nullptr) {
+      fail(DiagnosticId::kMissingReturn, f.name.range, "the body of '" + f.name.name + "' must end in return");
+    }
+    for (std::size_t k = 0; k + 1 < block.statements.size(); ++k)
+      dispatch(*block.statements[k]);
+    results = lower_return(last->value, last->suffixes);
+  }
+  if (f.results.empty())
+    return results;
+  if (f.results.size() != results.size()) {
+    fail(DiagnosticId::kTypeMismatch, f.name.range,
+         "'" + f.name.name + "' declares " + std::to_string(f.results.size()) + " results, but returns " +
+             std::to_string(results.size()));
+  }
+  for (std::size_t k = 0; k < results.size(); ++k)
+    results[k] = check_result(results[k], f.results[k], f);
+  return results;
+}
+
+void Lowerer::bind_parameter(const ast::FunctionParameter& parameter, const Tensor& arg, const SourceRange& range) {
+  const std::string& name = parameter.name.name;
+  if (!parameter.type) {
+    declare(parameter.name, Symbol::Kind::kInline)->lazy = arg;
+    return;
+  }
+  if (parameter.type->dimensions.size() != arg.rank()) {
+    fail(DiagnosticId::kRankMismatch, range,
+         "the parameter '" + name + "' has " + std::to_string(parameter.type->dimensions.size()) +
+             " dimensions, but the argument is " + type_text(arg),
+         {{parameter.name.range, "declared here"}});
+  }
+  const ir::Type type =
+      lower_type(*parameter.type, [&](const ast::Identifier& dimension, std::size_t d) -> std::optional<ir::Extent> {
+        dimensions()[dimension.name] = {arg.shape[d].extent, dimension.range, true};
+        return arg.shape[d].extent;
+      });
+  Tensor value = converted_to(arg, type.scalar, "the parameter '" + name + "'", range);
+  require_shape(value, type, "the parameter '" + name + "'", range);
+  const bool per_element = std::ranges::any_of(labels_of(value.body), [&](std::int32_t id) {
+    return std::ranges::find(value.labels, id) == value.labels.end();
+  });
+  if (per_element && value.rank() == 0) {
+    declare(parameter.name, Symbol::Kind::kInline)->lazy = value;
+    return;
+  }
+  declare_value(parameter.name, Symbol::Kind::kInput, materialise(value, name, range, &type))->used = true;
+}
+
+std::vector<Tensor> Lowerer::lower_return(const ast::ExprPtr& value, const ast::Suffixes& suffixes) {
+  std::vector<Tensor> results;
+  if (const auto* tuple = std::get_if<ast::Tuple>(&value->node)) {
+    for (const ast::ExprPtr& e : tuple->elements)
+      results.push_back(lower_returned(e, suffixes));
+  } else {
+    results.push_back(lower_returned(value, suffixes));
+  }
+  return results;
+}
+
+Tensor Lowerer::lower_returned(const ast::ExprPtr& value, const ast::Suffixes& suffixes) {
+  const std::vector<ast::Identifier> names = free_subscript_names(
+      *value, [this](const std::string& name) { return scope_->find(name) != nullptr || dimensions().contains(name); });
+  if (names.empty()) {
+    require_no_suffixes(suffixes);
+    return lower(*value);
+  }
+  if (inline_locals_)
+    unsupported(value->range, "index notation in a function applied per element is");
+  IndexStatement s;
+  const std::size_t outer_guards = guards_.size();
+  const ScopeGuard scope(*this, Scope::Kind::kIndex);
+  if (suffixes.loop) {
+    for (const ast::IndexRange& r : suffixes.loop->ranges)
+      bind_range(r.name, r.lower, r.upper, r.step, s.labels);
+  }
+  for (const ast::Identifier& name : names) {
+    const auto bound = scope_->symbols.find(name.name);
+    if (bound == scope_->symbols.end())
+      s.labels.push_back(bind_index(name));
+    const SymbolRef symbol = scope_->find(name.name);
+    if (!symbol->is_label)
+      unsupported(name.range, "a free index with a step is");
+    s.lone.push_back(symbol->label);
+    s.left.push_back(ir::index_ref(symbol->label));
+  }
+  ast::Definition definition;
+  definition.value = value;
+  definition.suffixes = suffixes;
+  lower_right_side(s, definition);
+  for (std::size_t k = outer_guards; k < guards_.size(); ++k)
+    s.guard = both(s.guard, guards_[k]);
+  guards_.resize(outer_guards);
+  s.result.scalar = s.value.scalar();
+  for (const std::int32_t id : s.lone) {
+    const LabelInfo& label = graph_.label(id);
+    s.result.shape.push_back(label.bare_uses.empty() ? label.end : label.bare_uses.front().extent);
+  }
+  const std::string name = frames_.back().function->name.name;
+  return tensor_of(emit_index_statement(s, name, value->range), "the result of " + name, value->range);
+}
+
+Tensor Lowerer::check_result(const Tensor& t, const ast::TypeExpr& type, const ast::Function& f) {
+  const ir::Type wanted = lower_type(type);
+  const Tensor result = converted_to(t, wanted.scalar, "the result of '" + f.name.name + "'", t.range);
+  require_shape(result, wanted, "the result of '" + f.name.name + "'", t.range);
+  return result;
+}
+
+void Lowerer::check_uncalled() {
+  for (const auto& [name, entry] : functions_) {
+    if (called_.contains(name))
+      continue;
+    const std::set<std::string> names = names_of(*entry.function);
+    for_each_expr(*entry.function, [&](const ast::Expr& e) {
+      const std::string* used = bare_name(e);
+      const SymbolRef global = used == nullptr ? nullptr : global_scope_->find(*used);
+      const bool is_param = global && global->kind == Symbol::Kind::kParam;
+      if (is_param)
+        global->used = true;
+      if (used != nullptr && !names.contains(*used) && !is_param) {
+        error(DiagnosticId::kUndefinedName, e.range,
+              "'" + *used + "' is not declared" +
+                  did_you_mean(*used, std::vector<std::string>(names.begin(), names.end())));
+      }
+      const auto* call = std::get_if<ast::Call>(&e.node);
+      if (call == nullptr)
+        return;
+      const std::string& callee = call->callee.name;
+      if (functions_.contains(callee) || monoids_.contains(callee) || is_builtin(callee))
+        return;
+      error(DiagnosticId::kUndefinedFunction, call->callee.range, "there is no function '" + callee + "'");
+    });
+  }
+}
+
+}  // namespace tdsl::frontend

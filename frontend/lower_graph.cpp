@@ -1,0 +1,290 @@
+#include "frontend/lower_graph.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ir/check.h"
+
+namespace tdsl::frontend {
+
+using ir::Expr;
+using ir::Extent;
+using ir::Scalar;
+using ir::ValueId;
+
+ValueId GraphBuilder::emit(ir::Op op, ir::Type type, std::string name, ir::SourceRange range) {
+  const ValueId v = program_.new_value(std::move(type), std::move(name), range);
+  regions_.back()->nodes.push_back({range, {v}, std::move(op)});
+  return v;
+}
+
+void GraphBuilder::emit_effect(ir::Op op, ir::SourceRange range) {
+  regions_.back()->nodes.push_back({range, {}, std::move(op)});
+}
+
+void GraphBuilder::emit_results(ir::Op op, std::vector<ValueId> results, ir::SourceRange range) {
+  regions_.back()->nodes.push_back({range, std::move(results), std::move(op)});
+}
+
+ValueId GraphBuilder::emit(const ComputeSpec& spec) {
+  const ValueId v = emit(compute_of(spec), spec.type, spec.name, spec.range);
+  remember_extent(spec, v);
+  return v;
+}
+
+void GraphBuilder::remember_extent(const ComputeSpec& spec, ValueId v) {
+  if (!spec.out.empty() || !spec.reduce.empty() || !spec.left.empty() || spec.type.scalar != Scalar::kI64)
+    return;
+  if (spec.guard)
+    return;
+  if (const auto extent = frontend::extent_of(spec.body, value_extent()))
+    value_extents_.emplace(v, *extent);
+}
+
+std::int32_t GraphBuilder::new_label(std::string name, ir::SourceRange range) {
+  LabelInfo info;
+  info.name = std::move(name);
+  info.range = range;
+  labels_.push_back(std::move(info));
+  return static_cast<std::int32_t>(labels_.size() - 1);
+}
+
+std::int32_t GraphBuilder::new_label(const Extent& extent) {
+  const std::int32_t id = new_label();
+  label(id).resolved = true;
+  label(id).end = extent;
+  return id;
+}
+
+Extent GraphBuilder::extent_of_value(ValueId v) const {
+  const auto found = value_extents_.find(v);
+  return found == value_extents_.end() ? Extent::of(v) : found->second;
+}
+
+ValueExtent GraphBuilder::value_extent() const {
+  return [this](ValueId v) { return extent_of_value(v); };
+}
+
+Extent GraphBuilder::extent_of(const Expr& e, const std::string& name) {
+  TDSL_CHECK(labels_of(e).empty(), "an extent does not depend on index variables");
+  if (const auto extent = frontend::extent_of(e, value_extent()))
+    return *extent;
+  ComputeSpec spec;
+  spec.body = e;
+  spec.type = {Scalar::kI64, {}, {}};
+  spec.name = name;
+  spec.range = e->range;
+  return Extent::of(emit(spec));
+}
+
+std::string GraphBuilder::text(const Extent& e) const {
+  return e.to_string([this](ValueId v) {
+    const std::string& name = program_.info(v).name;
+    return name.empty() ? "?" : name;
+  });
+}
+
+namespace {
+
+/// Names for labels that have none, and different names for all.
+std::vector<std::string> label_names(const std::vector<std::string>& given) {
+  std::vector<std::string> names;
+  std::string next = "i";
+  const auto taken = [&](const std::string& name) {
+    return std::ranges::find(given, name) != given.end() || std::ranges::find(names, name) != names.end();
+  };
+  for (const std::string& name : given) {
+    std::string chosen = name;
+    if (name.empty()) {
+      while (taken(next))
+        next = next == "z" ? "i1" : next.size() == 1 ? std::string(1, static_cast<char>(next[0] + 1)) : next + "1";
+      chosen = next;
+    } else {
+      while (std::ranges::find(names, chosen) != names.end())
+        chosen += "1";
+    }
+    names.push_back(chosen);
+  }
+  return names;
+}
+
+/// `a * b` with the factor first that holds the earliest out label: every spelling of a product becomes one Compute.
+Expr ordered_factors(const Expr& e, const std::vector<std::int32_t>& out) {
+  const auto* product = std::get_if<ir::Binary>(&e->op);
+  if (product == nullptr || product->op != ir::BinaryOp::kMul)
+    return e;
+  const auto earliest = [&](const Expr& factor) {
+    const std::vector<std::int32_t> labels = labels_of(factor);
+    const auto found = std::ranges::find_first_of(out, labels);
+    return found - out.begin();
+  };
+  if (earliest(product->right) >= earliest(product->left))
+    return e;
+  return ir::binary(ir::BinaryOp::kMul, product->right, product->left, e->range);
+}
+
+}  // namespace
+
+ir::Compute GraphBuilder::compute_of(const ComputeSpec& spec) const {
+  ir::Compute c;
+  LabelMap numbers;
+  std::vector<std::string> names;
+  for (const auto* list : {&spec.out, &spec.reduce}) {
+    for (const std::int32_t id : *list)
+      names.push_back(label(id).name);
+  }
+  names = label_names(names);
+  std::int32_t next = 0;
+  for (const auto* list : {&spec.out, &spec.reduce}) {
+    for (const std::int32_t id : *list) {
+      TDSL_CHECK(label(id).resolved, "a label's range must be known before its node is emitted");
+      auto& labels = list == &spec.out ? c.out : c.reduce;
+      labels.push_back({names[static_cast<std::size_t>(next)], label(id).begin, label(id).end});
+      numbers.emplace(id, ir::index_ref(next, label(id).range));
+      ++next;
+    }
+  }
+  const bool sums = spec.monoid && spec.monoid->kind == ir::Monoid::Kind::kSum;
+  c.bodies.push_back(finished(sums ? ordered_factors(spec.body, spec.out) : spec.body, numbers));
+  c.guard = finished(spec.guard, numbers);
+  c.monoid = spec.monoid;
+  for (const Expr& subscript : spec.left)
+    c.left.push_back(finished(subscript, numbers));
+  c.base = spec.base;
+  c.combine = spec.combine;
+  c.fill = spec.fill;
+  return c;
+}
+
+Expr GraphBuilder::finished(const Expr& e, const LabelMap& numbers) const {
+  if (!e)
+    return e;
+  // A waiting value's dimensions start at 0 whatever range its index variable has.
+  const Expr shifted = ir::rewrite(e, [&](const Expr& part) {
+    const auto* read = std::get_if<ir::Read>(&part->op);
+    const auto found = read == nullptr ? free_labels_.end() : free_labels_.find(read->tensor);
+    if (found == free_labels_.end())
+      return part;
+    std::vector<Expr> subscripts = read->subscripts;
+    for (std::size_t d = 0; d < found->second.size(); ++d) {
+      subscripts[d] = sub(subscripts[d], expr_of(program_, label(found->second[d]).begin));
+    }
+    return ir::read(part->type, read->tensor, std::move(subscripts), part->range);
+  });
+  return substitute(shifted, numbers);
+}
+
+ValueId GraphBuilder::wait(ComputeSpec spec, std::size_t free) {
+  const ValueId v = program_.new_value(spec.type, spec.name, spec.range);
+  free_labels_.emplace(
+      v, std::vector<std::int32_t>(spec.out.begin(), spec.out.begin() + static_cast<std::ptrdiff_t>(free)));
+  waiting_.push_back({std::move(spec), v});
+  return v;
+}
+
+std::optional<ComputeSpec> GraphBuilder::take_waiting(const Expr& e, const std::vector<std::int32_t>& out) {
+  const auto* read = std::get_if<ir::Read>(&e->op);
+  if (read == nullptr || waiting_.empty() || waiting_.back().value != read->tensor)
+    return std::nullopt;
+  const std::vector<std::int32_t>& own = waiting_.back().spec.out;
+  if (own.size() != out.size() || read->subscripts.size() != own.size())
+    return std::nullopt;
+  for (std::size_t d = 0; d < own.size(); ++d) {
+    const auto* index = std::get_if<ir::IndexRef>(&read->subscripts[d]->op);
+    if (index == nullptr || index->label != own[d] || std::ranges::find(out, own[d]) == out.end())
+      return std::nullopt;
+  }
+  ComputeSpec spec = std::move(waiting_.back().spec);
+  waiting_.pop_back();
+  free_labels_.erase(read->tensor);
+  spec.out = out;
+  for (const std::int32_t id : spec.reduce)
+    TDSL_CHECK(resolve(id), "a reduction's range depends on its statement only");
+  return spec;
+}
+
+void GraphBuilder::flush() {
+  std::vector<Waiting> later;
+  const std::vector<Waiting> now = std::exchange(waiting_, {});
+  for (const Waiting& w : now) {
+    bool ready = true;
+    for (const auto* list : {&w.spec.out, &w.spec.reduce}) {
+      for (const std::int32_t id : *list)
+        ready = resolve(id) && ready;
+    }
+    for (const Waiting& other : later) {
+      ir::for_each_node(w.spec.body, [&](const ir::ExprNode& node) {
+        const auto* read = std::get_if<ir::Read>(&node.op);
+        if (read != nullptr && read->tensor == other.value)
+          ready = false;
+      });
+    }
+    if (!ready) {
+      later.push_back(w);
+      continue;
+    }
+    ir::Type type = w.spec.type;
+    for (std::size_t d = 0; d < w.spec.out.size(); ++d)
+      type.shape[d] = length(w.spec.out[d]);
+    program_.values[static_cast<std::size_t>(w.value.id)].type = std::move(type);
+    emit_results(compute_of(w.spec), {w.value}, w.spec.range);
+  }
+  waiting_ = std::move(later);
+}
+
+bool GraphBuilder::resolve(std::int32_t id) {
+  if (label(id).resolved)
+    return true;
+  if (!label(id).lower)
+    return false;
+  const Expr lower = label(id).lower;
+  const Expr upper = label(id).upper;
+  for (const Expr* bound : {&lower, &upper}) {
+    for (const std::int32_t other : labels_of(*bound)) {
+      if (!resolve(other))
+        return false;
+    }
+  }
+  const Extent begin = hull(lower, false, id);
+  const Extent end = hull(upper, true, id);
+  label(id).begin = begin;
+  label(id).end = end;
+  label(id).resolved = true;
+  return true;
+}
+
+Extent GraphBuilder::hull(const Expr& bound, bool upper, std::int32_t id) {
+  const auto affine = affine_of(bound, value_extent());
+  if (!affine)
+    return computed_hull(bound, upper, id);
+  Extent result = affine->offset;
+  for (const auto& [other, coefficient] : affine->coefficients) {
+    const bool at_end = (coefficient > 0) == upper;
+    result = result + Extent(coefficient) * (at_end ? label(other).end - Extent(1) : label(other).begin);
+  }
+  return result;
+}
+
+Extent GraphBuilder::computed_hull(const Expr& bound, bool upper, std::int32_t id) {
+  ComputeSpec spec;
+  spec.reduce = labels_of(bound);
+  spec.body = bound;
+  if (!spec.reduce.empty())
+    spec.monoid = ir::Monoid{upper ? ir::Monoid::Kind::kMax : ir::Monoid::Kind::kMin, {}, {}, {}};
+  spec.type = {Scalar::kI64, {}, {}};
+  spec.name = label(id).name + (upper ? "_end" : "_begin");
+  spec.range = bound->range;
+  const ValueId v = emit(spec);
+  if (spec.reduce.empty())
+    return Extent::of(v);
+  // No points at all: the identities would leave a range of 2^64 elements.
+  ComputeSpec bounded = spec;
+  bounded.reduce.clear();
+  bounded.monoid.reset();
+  const Expr value = ir::read(Scalar::kI64, v, {});
+  const Expr empty = ir::binary(ir::BinaryOp::kEq, value, ir::identity_of(*spec.monoid, Scalar::kI64));
+  bounded.body = ir::select(empty, ir::constant_i64(0), value);
+  return Extent::of(emit(bounded));
+}
+
+}  // namespace tdsl::frontend

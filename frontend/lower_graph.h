@@ -1,0 +1,112 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "frontend/sema_tensor.h"
+#include "ir/graph.h"
+
+namespace tdsl::frontend {
+
+/// An index variable's range while it is being found out. Numbered over the whole compilation.
+struct LabelInfo {
+  std::string name;  ///< empty: named i, j, k, … where it is used
+  ir::SourceRange range;
+  bool resolved = false;
+  ir::Extent begin;
+  ir::Extent end;
+  bool is_explicit = false;  ///< has a range in the source
+  ir::Expr lower;            ///< of an explicit range that depends on other index variables; else null
+  ir::Expr upper;
+  std::optional<ir::Extent> written_end;  ///< of an explicit range: one past the largest value
+  std::vector<Dim> bare_uses;             ///< the dimensions where it stands bare
+};
+
+/// A Compute over labels of the compilation; `GraphBuilder` renumbers them.
+struct ComputeSpec {
+  std::vector<std::int32_t> out;
+  std::vector<std::int32_t> reduce;
+  ir::Expr body;
+  ir::Expr guard;
+  std::optional<ir::Monoid> monoid;
+  std::vector<ir::Expr> left;
+  std::optional<ir::ValueId> base;
+  std::optional<ir::Monoid> combine;
+  ir::Expr fill;
+  ir::Type type;
+  std::string name;
+  ir::SourceRange range;
+};
+
+/// Writes the index graph: regions, nodes, labels, and reductions that wait until the ranges of the index variables
+/// around them are known.
+class GraphBuilder {
+ public:
+  explicit GraphBuilder(ir::Program& program) : program_(program) { regions_.push_back(&program.body); }
+
+  [[nodiscard]] const ir::Program& program() const { return program_; }
+  [[nodiscard]] ir::Program& program() { return program_; }
+
+  // Nodes
+  ir::ValueId emit(ir::Op op, ir::Type type, std::string name, ir::SourceRange range);
+  void emit_effect(ir::Op op, ir::SourceRange range);
+  void emit_results(ir::Op op, std::vector<ir::ValueId> results, ir::SourceRange range);
+  ir::ValueId emit(const ComputeSpec& spec);
+  /// Further nodes go to `region` until pop_region.
+  void push_region(ir::Region& region) { regions_.push_back(&region); }
+  void pop_region() { regions_.pop_back(); }
+  [[nodiscard]] std::size_t region_depth() const { return regions_.size(); }
+
+  // Labels
+  std::int32_t new_label(std::string name = {}, ir::SourceRange range = {});
+  /// A resolved label over [0, extent).
+  std::int32_t new_label(const ir::Extent& extent);
+  [[nodiscard]] LabelInfo& label(std::int32_t id) { return labels_.at(static_cast<std::size_t>(id)); }
+  [[nodiscard]] const LabelInfo& label(std::int32_t id) const { return labels_.at(static_cast<std::size_t>(id)); }
+  [[nodiscard]] ir::Extent length(std::int32_t id) const { return label(id).end - label(id).begin; }
+
+  // Extents
+  /// What an integer scalar value is in terms of extents: itself, or the extent it was computed from.
+  [[nodiscard]] ir::Extent extent_of_value(ir::ValueId v) const;
+  [[nodiscard]] ValueExtent value_extent() const;
+  /// The integer expression (no labels) as an extent; emits a scalar node if it is not a polynomial.
+  ir::Extent extent_of(const ir::Expr& e, const std::string& name);
+  [[nodiscard]] std::string text(const ir::Extent& e) const;
+
+  // Waiting reductions
+  /// A Compute whose labels `free` (the first of its `out`) belong to enclosing index variables. Returns its value,
+  /// readable at once; the node is emitted by `flush`.
+  ir::ValueId wait(ComputeSpec spec, std::size_t free);
+  /// When `e` is exactly the last waiting value, read at all of `out`: its Compute over `out` in that order, which then
+  /// waits no more.
+  std::optional<ComputeSpec> take_waiting(const ir::Expr& e, const std::vector<std::int32_t>& out);
+  /// Emits what waits and has all its labels resolved, in order.
+  void flush();
+  /// Finds the hull of an explicit range that depends on resolved labels. False while it cannot.
+  bool resolve(std::int32_t id);
+  /// Whether the value has a node already.
+  [[nodiscard]] bool waits(ir::ValueId v) const { return free_labels_.contains(v); }
+
+ private:
+  struct Waiting {
+    ComputeSpec spec;
+    ir::ValueId value;
+  };
+  ir::Compute compute_of(const ComputeSpec& spec) const;
+  [[nodiscard]] ir::Expr finished(const ir::Expr& e, const LabelMap& numbers) const;
+  ir::Extent hull(const ir::Expr& bound, bool upper, std::int32_t id);
+  ir::Extent computed_hull(const ir::Expr& bound, bool upper, std::int32_t id);
+  void remember_extent(const ComputeSpec& spec, ir::ValueId v);
+
+  ir::Program& program_;
+  std::vector<ir::Region*> regions_;
+  std::vector<LabelInfo> labels_;
+  std::map<ir::ValueId, ir::Extent> value_extents_;
+  std::vector<Waiting> waiting_;
+  std::map<ir::ValueId, std::vector<std::int32_t>> free_labels_;  ///< of values made by wait()
+};
+
+}  // namespace tdsl::frontend

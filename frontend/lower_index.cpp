@@ -1,0 +1,110 @@
+#include "frontend/lower_lowerer.h"
+
+namespace tdsl::frontend {
+
+using ir::BinaryOp;
+using ir::Expr;
+using ir::Extent;
+using ir::Scalar;
+
+void Lowerer::bind_symbol(const ast::Identifier& name, std::int32_t label, const Expr& value, bool bare) {
+  const auto same = scope_->symbols.find(name.name);
+  if (same != scope_->symbols.end()) {
+    fail(DiagnosticId::kRepeatedIndex, name.range, "'" + name.name + "' is bound twice in one list",
+         {{same->second->range, "bound here"}});
+  }
+  if (dimensions().contains(name.name)) {
+    warn(DiagnosticId::kHiddenName, name.range,
+         "the index variable '" + name.name + "' hides the dimension of that name",
+         {{dimensions()[name.name].range, "the dimension"}});
+  }
+  auto symbol = std::make_shared<Symbol>();
+  symbol->name = name.name;
+  symbol->range = name.range;
+  symbol->kind = Symbol::Kind::kIndex;
+  symbol->lazy = scalar_tensor(value);
+  symbol->label = label;
+  symbol->is_label = bare;
+  scope_->declare(symbol);
+}
+
+std::int32_t Lowerer::bind_index(const ast::Identifier& name) {
+  const std::int32_t label = graph_.new_label(name.name, name.range);
+  bind_symbol(name, label, ir::index_ref(label, name.range), true);
+  return label;
+}
+
+std::int64_t Lowerer::step_of(const ast::ExprPtr& step) {
+  if (!step)
+    return 1;
+  const auto value = integer_constant(integer_scalar(*step, "a step"));
+  if (!value)
+    fail(DiagnosticId::kNotConstant, step->range, "a step must be known when compiling");
+  if (*value == 0)
+    fail(DiagnosticId::kBadArgument, step->range, "a step cannot be 0");
+  return *value;
+}
+
+void Lowerer::bind_range(const ast::Identifier& name, const ast::ExprPtr& lower, const ast::ExprPtr& upper,
+                         const ast::ExprPtr& step, std::vector<std::int32_t>& labels) {
+  Expr begin = integer_scalar(*lower, "a range's begin");
+  Expr end = integer_scalar(*upper, "a range's end");
+  const std::int64_t by = step_of(step);
+  const std::int32_t id = graph_.new_label(name.name, name.range);
+  labels.push_back(id);
+  const Expr own = ir::index_ref(id, name.range);
+  Expr value = own;
+  const Expr past = by > 0 ? end : add(begin, ir::constant_i64(1));
+  if (labels_of(past).empty()) {
+    const Extent written = graph_.extent_of(past, name.name + "_end");
+    graph_.label(id).written_end = written;
+  }
+  if (by != 1) {
+    // The label counts the steps: 0, 1, … below ceil((end - begin) / by).
+    const Expr way = by > 0 ? sub(end, begin) : sub(begin, end);
+    const std::int64_t length = by > 0 ? by : -by;
+    value = add(begin, mul(ir::constant_i64(by), own));
+    begin = ir::constant_i64(0);
+    end = ir::binary(BinaryOp::kDiv, add(way, ir::constant_i64(length - 1)), ir::constant_i64(length));
+  }
+  LabelInfo& info = graph_.label(id);
+  info.is_explicit = true;
+  if (labels_of(begin).empty() && labels_of(end).empty()) {
+    const Extent first = graph_.extent_of(begin, name.name + "_begin");
+    const Extent last = graph_.extent_of(end, name.name + "_end");
+    graph_.label(id).begin = first;
+    graph_.label(id).end = last;
+    graph_.label(id).resolved = true;
+  } else {
+    info.lower = begin;
+    info.upper = end;
+    // The label runs over the hull; the guard picks its own points.
+    Expr inside;
+    if (!labels_of(begin).empty())
+      inside = ir::binary(BinaryOp::kLe, begin, own, name.range);
+    if (!labels_of(end).empty())
+      inside = both(inside, ir::binary(BinaryOp::kLt, own, end, name.range));
+    guards_.push_back(inside);
+  }
+  bind_symbol(name, id, value, by == 1);
+}
+
+void Lowerer::resolve_labels(const std::vector<std::int32_t>& labels) {
+  for (const std::int32_t id : labels) {
+    const LabelInfo info = graph_.label(id);
+    if (info.resolved || info.lower)
+      continue;
+    if (info.bare_uses.empty()) {
+      fail(DiagnosticId::kUnknownRange, info.range,
+           "nothing tells the range of '" + info.name + "': it never stands alone as a subscript; write '" + info.name +
+               " in 0..n'");
+    }
+    for (const Dim& use : info.bare_uses) {
+      agree(info.bare_uses.front(), use, use.range, "for the index variable '" + info.name + "'");
+    }
+    graph_.label(id).end = info.bare_uses.front().extent;
+    graph_.label(id).resolved = true;
+  }
+}
+
+}  // namespace tdsl::frontend

@@ -1,0 +1,333 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "frontend/ast.h"
+#include "frontend/frontend.h"
+#include "frontend/lower_graph.h"
+#include "frontend/sema_scope.h"
+#include "frontend/sema_types.h"
+
+namespace tdsl::frontend {
+
+/// Thrown after an error was reported: the rest of the statement is given up.
+struct Abandoned {};
+
+/// Which reduction a name means.
+enum class Reducer : std::uint8_t {
+  kSum,
+  kProd,
+  kMin,
+  kMax,
+  kMean,
+  kAny,
+  kAll,
+  kCount,
+  kArgMin,
+  kArgMax,
+  kNorm,
+  kUser
+};
+struct ReducerName {
+  Reducer kind = Reducer::kSum;
+  ir::Monoid user;  ///< kUser only
+  ir::Scalar user_type = ir::Scalar::kF64;
+};
+
+/// The order numbers of a body's calls: `random` and `randn` among themselves, calls of functions among themselves.
+using CallNumbers = std::map<const ast::Call*, std::int64_t>;
+
+/// A function or monoid together with the file it came from.
+struct FunctionEntry {
+  const ast::Function* function = nullptr;
+  ir::SourceRange range;
+};
+
+/// Lowers one program: names, types, shapes and meaning at once, statement by statement. The bodies of the members live
+/// in one file per noun, as the sections below name them.
+class Lowerer {
+ public:
+  Lowerer(SourceManager& sources, DiagnosticSink& sink, const CompileOptions& options, ir::Program& program);
+  void run(const ast::Module& module);
+
+ private:
+  /// What is special while a function's body is lowered; the first frame is the program's.
+  struct Frame {
+    const ast::Function* function = nullptr;
+    ir::SourceRange call;
+    std::string chain;  ///< of call numbers, for random sites
+    Dimensions dimensions;
+    CallNumbers numbers;
+  };
+  /// An enclosing loop: what numbers its iterations.
+  struct Loop {
+    ir::ValueId index;
+    ir::ValueId begin;  ///< invalid: `index` is the iteration number itself
+    std::int64_t step = 1;
+  };
+  using Notes = std::vector<DiagnosticNote>;
+  using Arguments = std::vector<ast::Argument>;
+  using Builtin = Tensor (Lowerer::*)(const ast::Call&, const ir::SourceRange&);
+
+  // --- Reports: lower_report.cpp
+  [[noreturn]] void fail(DiagnosticId id, const ir::SourceRange& range, const std::string& message, Notes notes = {});
+  [[noreturn]] void unsupported(const ir::SourceRange& range, const std::string& what);
+  void error(DiagnosticId id, const ir::SourceRange& range, const std::string& message, Notes notes = {});
+  void warn(DiagnosticId id, const ir::SourceRange& range, const std::string& message, Notes notes = {});
+  [[nodiscard]] Notes with_calls(Notes notes) const;
+  [[nodiscard]] std::string source_text(const ir::SourceRange& range) const;
+  [[nodiscard]] std::string type_text(const Tensor& t) const;
+  [[nodiscard]] std::string type_text(const ir::Type& t) const;
+
+  // --- Names: lower_names.cpp
+  /// Opens a scope for as long as it lives; closing warns about unused names.
+  class ScopeGuard {
+   public:
+    ScopeGuard(Lowerer& lowerer, Scope::Kind kind, Scope* outer = nullptr);
+    ~ScopeGuard();
+    ScopeGuard(const ScopeGuard&) = delete;
+    ScopeGuard& operator=(const ScopeGuard&) = delete;
+
+   private:
+    Lowerer& lowerer_;
+    Scope scope_;
+    Scope* saved_;
+  };
+  SymbolRef declare(const ast::Identifier& name, Symbol::Kind kind);
+  SymbolRef declare_value(const ast::Identifier& name, Symbol::Kind kind, ir::ValueId value);
+  /// After an error in a declaration, so that its uses are not errors too.
+  void declare_broken(const ast::Identifier& name);
+  void warn_unused(const Scope& scope);
+  Tensor lower_name(const std::string& name, const ir::SourceRange& range, bool lone_subscript);
+  [[nodiscard]] Tensor tensor_of(ir::ValueId v, const std::string& name, const ir::SourceRange& range);
+  [[nodiscard]] Tensor tensor_of(ir::ValueId v, const ir::SourceRange& range);
+  [[nodiscard]] bool is_scalar_variable(const std::string& name) const;
+  [[nodiscard]] Dimensions& dimensions() { return frames_.back().dimensions; }
+
+  // --- Shapes: lower_shapes.cpp
+  void agree(const Dim& a, const Dim& b, const ir::SourceRange& range, const std::string& where);
+  Dim broadcast(const Dim& a, const Dim& b, const ir::SourceRange& range, const std::string& where);
+  /// A type whose dimensions are all known; unknown names are errors unless `bind` takes them.
+  using BindDimension = std::function<std::optional<ir::Extent>(const ast::Identifier&, std::size_t dimension)>;
+  ir::Type lower_type(const ast::TypeExpr& type, const BindDimension& bind = {});
+  ir::Extent dimension_extent(const ast::Expr& e);
+  ir::Extent new_dimension(const ast::Identifier& name);
+  void require_shape(const Tensor& t, const ir::Type& type, const std::string& what, const ir::SourceRange& range);
+
+  // --- Values: lower_values.cpp
+  /// A node for a closed tensor expression (the value itself when it is one). With `type` the result has exactly it.
+  ir::ValueId materialise(const Tensor& t, const std::string& name, const ir::SourceRange& range,
+                          const ir::Type* type = nullptr);
+  /// Makes a node of what may belong to enclosing index variables, and reads it.
+  Tensor hoist(ComputeSpec spec, std::vector<Dim> shape);
+  /// A plain tensor read (or constant), materialised if need be: an operand of a product.
+  Tensor operand(const Tensor& t);
+  Tensor converted_to(const Tensor& t, ir::Scalar to, const std::string& what, const ir::SourceRange& range);
+  ir::Expr scalar_of_type(const Tensor& t, ir::Scalar to, const std::string& what);
+  ir::Expr integer_scalar(const ast::Expr& e, const std::string& what);
+  ir::Expr condition(const ast::Expr& e, const std::string& what);
+  ir::ValueId condition_value(const ast::Expr& e, const std::string& what);
+  [[nodiscard]] static bool is_safe(const ir::Expr& e, const GraphBuilder& graph);
+  void check_bounds(const ComputeSpec& spec);
+  void check_read(const ir::ExprNode& node, const ir::Read& read, const ComputeSpec& spec);
+  void require_not_padded(const Tensor& t);
+
+  // --- Expressions: lower_expr.cpp
+  Tensor lower(const ast::Expr& e);
+  Tensor lower_plain(const ast::Expr& e);  ///< also pads
+  Tensor lower_unary(const ast::Unary& u, const ir::SourceRange& range);
+  Tensor lower_binary(const ast::Binary& b, const ir::SourceRange& range);
+  Tensor lower_logical(const ast::Binary& b, const ir::SourceRange& range);
+  Tensor lower_conditional(const ast::Conditional& c, const ir::SourceRange& range);
+  Tensor lower_cast(const ast::Cast& c, const ir::SourceRange& range);
+  Tensor transpose(const Tensor& t, const ir::SourceRange& range);
+  Tensor arithmetic(ir::BinaryOp op, const Tensor& a, const Tensor& b, const ir::SourceRange& range);
+  Tensor power(const Tensor& a, const Tensor& b, const ir::SourceRange& range);
+  Tensor choice(const Tensor& c, const Tensor& a, const Tensor& b, const ir::SourceRange& range);
+  Tensor apply_unary(ir::UnaryOp op, bool needs_float, const Tensor& t, const ir::SourceRange& range);
+  Tensor elementwise(const std::vector<Tensor>& args, Weak weak, const ir::SourceRange& range,
+                     const std::function<ir::Expr(const std::vector<ir::Expr>&)>& make);
+
+  // --- Subscripts: lower_subscripts.cpp
+  struct SlicePart {
+    ir::Expr start;
+    std::int64_t step = 1;
+    ir::Extent extent;
+  };
+  Tensor lower_subscript(const ast::Subscript& s, const ir::SourceRange& range);
+  ir::Expr subscript_expr(const ast::Expr& e, const Dim& dim);
+  SlicePart slice_part(const ast::SliceSubscript& s, const Dim& dim, const ir::SourceRange& range);
+  void check_slice(const SlicePart& part, const ir::Extent& stop, const Dim& dim, const ir::SourceRange& range);
+  void require_subscripts(std::size_t given, const Tensor& base, const std::string& name, const ir::SourceRange& range);
+
+  // --- Reductions: lower_reductions.cpp
+  std::optional<ReducerName> reducer(const std::string& name, const ir::SourceRange& range);
+  Tensor lower_reduction(const ast::Reduction& r, const ir::SourceRange& range);
+  Tensor reduce(const ReducerName& op, ComputeSpec spec, const Tensor& body, std::vector<Dim> shape);
+  Tensor reduce_mean(ComputeSpec spec, const Tensor& body, std::vector<Dim> shape);
+  Tensor reduce_whole(const ReducerName& op, const Tensor& t, const ast::Call& call, const ir::SourceRange& range);
+  Tensor flat_arg(const ReducerName& op, const Tensor& t, const ir::SourceRange& range);
+  std::vector<bool> reduced_axes(const ast::Call& call, std::size_t rank);
+  std::int64_t axis_number(const ast::Expr& e, std::size_t rank);
+  const ir::Monoid& user_monoid(const std::string& name, const ir::SourceRange& range, ir::Scalar& type);
+
+  // --- Index variables: lower_index.cpp
+  /// Binds `name` as index variable over an explicit range; a range that depends on other index variables gives a
+  /// guard.
+  void bind_range(const ast::Identifier& name, const ast::ExprPtr& lower, const ast::ExprPtr& upper,
+                  const ast::ExprPtr& step, std::vector<std::int32_t>& labels);
+  std::int32_t bind_index(const ast::Identifier& name);
+  void bind_symbol(const ast::Identifier& name, std::int32_t label, const ir::Expr& value, bool bare);
+  /// Ranges from bare uses for the labels that have none.
+  void resolve_labels(const std::vector<std::int32_t>& labels);
+  std::int64_t step_of(const ast::ExprPtr& step);
+
+  // --- Index statements: lower_index_statement.cpp
+  struct IndexStatement;
+  ir::ValueId lower_index_declaration(const ast::Target& target, const ast::Annotations& annotations,
+                                      const ast::Definition& definition);
+  void lower_index_assignment(const ast::Assign& a, const SymbolRef& symbol);
+  void begin_index_statement(IndexStatement& s, const ast::Target& target, const ast::Definition& definition);
+  void lower_right_side(IndexStatement& s, const ast::Definition& definition);
+  void bind_left(IndexStatement& s, const ast::Target& target);
+  void lower_left(IndexStatement& s, const ast::Target& target);
+  ir::Extent left_extent(const IndexStatement& s, std::size_t d, const ast::Target& target);
+  ir::ValueId emit_index_statement(IndexStatement& s, const std::string& name, const ir::SourceRange& range);
+  std::optional<ir::Monoid> combine_monoid(const ast::AssignOp& op, ir::Scalar type);
+  ir::Scalar element_type_for(const ast::AssignOp& op, const Tensor& value);
+  ir::Expr combined_value(const ast::AssignOp& op, const Tensor& value, ir::Scalar type);
+  void lower_slice_assignment(const ast::Assign& a, const SymbolRef& symbol);
+
+  // --- Statements: lower_statements.cpp
+  void lower_block(const ast::Block& block);
+  void lower_statement(const ast::Stmt& s);
+  void dispatch(const ast::Stmt& s);
+  void lower_param(const ast::Param& p);
+  void lower_input(const ast::Input& i);
+  void lower_output(const ast::Output& o, const ir::SourceRange& range);
+  ir::ValueId lower_declaration(const ast::Target& target, const ast::Annotations& annotations,
+                                const ast::Definition& definition);
+  void lower_let(const ast::Let& l);
+  bool lower_inline_let(const ast::Let& l);
+  void lower_tuple_let(const ast::TupleLet& l);
+  void lower_assign(const ast::Assign& a);
+  void lower_tuple_assign(const ast::TupleAssign& a);
+  SymbolRef assignable(const ast::Identifier& name);
+  void assign_whole(const ast::Assign& a, const SymbolRef& symbol);
+  void lower_print(const ast::Print& p, const ir::SourceRange& range);
+  void lower_assert(const ast::Assert& a, const ir::SourceRange& range);
+  void require_no_storage(const ast::Annotations& annotations);
+  void require_no_suffixes(const ast::Suffixes& s);
+  void check_option_name(const ast::Identifier& name);
+  void mark_broken(const ast::Stmt& s);
+
+  // --- Regions: lower_regions.cpp
+  /// Further nodes go to `region` for as long as it lives.
+  class RegionGuard {
+   public:
+    RegionGuard(Lowerer& lowerer, ir::Region& region);
+    ~RegionGuard();
+    RegionGuard(const RegionGuard&) = delete;
+    RegionGuard& operator=(const RegionGuard&) = delete;
+
+   private:
+    Lowerer& lowerer_;
+  };
+  /// Lowers the loop over range `level` and, inside it, those over the further ones. `bounds`: of the ranges so far.
+  void lower_for(const ast::For& f, std::vector<std::pair<ir::ValueId, ir::ValueId>>& bounds, std::size_t level,
+                 const ir::SourceRange& range);
+  void lower_while(const ast::While& w, const ir::SourceRange& range);
+  void lower_if(const ast::If& i, std::size_t arm, const ir::SourceRange& range);
+  std::vector<SymbolRef> carried(const ast::Block& block) const;
+  std::vector<ir::ValueId> values_of(const std::vector<SymbolRef>& symbols) const;
+  std::vector<ir::ValueId> fresh_values(const std::vector<SymbolRef>& symbols);
+  static void set_values(const std::vector<SymbolRef>& symbols, const std::vector<ir::ValueId>& values,
+                         std::size_t first = 0);
+  ir::ValueId bound_value(const ast::Expr& e, const std::string& what);
+
+  // --- Functions: lower_functions.cpp
+  std::vector<Tensor> call_function(const ast::Call& call, const ir::SourceRange& range);
+  Tensor call_scalar_function(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
+                              const ir::SourceRange& range);
+  std::vector<Tensor> inline_body(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
+                                  const ir::SourceRange& range);
+  void bind_parameter(const ast::FunctionParameter& parameter, const Tensor& arg, const ir::SourceRange& range);
+  std::vector<Tensor> lower_return(const ast::ExprPtr& value, const ast::Suffixes& suffixes);
+  Tensor lower_returned(const ast::ExprPtr& value, const ast::Suffixes& suffixes);
+  Tensor check_result(const Tensor& t, const ast::TypeExpr& type, const ast::Function& f);
+  std::vector<Tensor> lower_tuple_value(const ast::Definition& d, std::size_t count);
+  void declare_functions(const ast::Module& module);
+  /// Names in the bodies of functions that nothing calls, and so nothing lowers.
+  void check_uncalled();
+  void import_module(const ast::Import& import, const ir::SourceRange& range);
+  CallNumbers number_calls(const std::function<void(const std::function<void(const ast::Expr&)>&)>& each) const;
+  CallNumbers number_function(const ast::Function& f) const;
+
+  // --- Calls of built-ins: lower_calls.cpp, lower_constructors.cpp, lower_structure.cpp, lower_products.cpp
+  Tensor lower_call(const ast::Call& call, const ir::SourceRange& range);
+  std::optional<Tensor> lower_scalar_function(const ast::Call& call, const ir::SourceRange& range);
+  [[nodiscard]] static const std::map<std::string, Builtin>& builtins();
+  [[nodiscard]] static bool is_builtin(const std::string& name);
+  std::vector<Tensor> positional(const ast::Call& call, std::size_t least, std::size_t most,
+                                 const ir::SourceRange& range, const std::set<std::string>& named = {});
+  const ast::Expr* named_argument(const ast::Call& call, const std::string& name) const;
+  Tensor call_where(const ast::Call& call, const ir::SourceRange& range);
+  Tensor call_extremum(const ast::Call& call, const ir::SourceRange& range);
+  Tensor call_zeros(const ast::Call& call, const ir::SourceRange& range);
+  Tensor call_full(const ast::Call& call, const ir::SourceRange& range);
+  Tensor call_eye(const ast::Call& call, const ir::SourceRange& range);
+  Tensor call_iota(const ast::Call& call, const ir::SourceRange& range);
+  Tensor call_random(const ast::Call& call, const ir::SourceRange& range);
+  std::vector<Dim> extent_arguments(const ast::Call& call, std::size_t first, const ir::SourceRange& range);
+  Tensor filled(const ir::Expr& value, Weak weak, std::vector<Dim> shape);
+  std::uint64_t random_site(const ast::Call& call) const;
+  std::vector<ir::ValueId> iteration_numbers(const ir::SourceRange& range);
+  Tensor call_transpose(const ast::Call& call, const ir::SourceRange& range);
+  Tensor call_size(const ast::Call& call, const ir::SourceRange& range);
+  Tensor call_outer(const ast::Call& call, const ir::SourceRange& range);
+  Tensor call_diag(const ast::Call& call, const ir::SourceRange& range);
+  Tensor call_trace(const ast::Call& call, const ir::SourceRange& range);
+  Tensor call_triangle(const ast::Call& call, const ir::SourceRange& range);
+  Tensor call_flip(const ast::Call& call, const ir::SourceRange& range);
+  Tensor call_roll(const ast::Call& call, const ir::SourceRange& range);
+  Tensor call_concat(const ast::Call& call, const ir::SourceRange& range);
+  Tensor call_reshape(const ast::Call& call, const ir::SourceRange& range);
+  Tensor call_pad(const ast::Call& call, const ir::SourceRange& range);
+  Tensor call_nnz(const ast::Call& call, const ir::SourceRange& range);
+  Tensor call_dense(const ast::Call& call, const ir::SourceRange& range);
+  Tensor call_einsum(const ast::Call& call, const ir::SourceRange& range);
+  Tensor matmul(const Tensor& a, const Tensor& b, const ir::SourceRange& range);
+  Tensor fresh(const Tensor& t);
+  [[nodiscard]] static std::string dimension_text(std::size_t d, std::size_t rank, const std::string& name);
+
+  SourceManager& sources_;
+  DiagnosticSink& sink_;
+  const CompileOptions& options_;
+  GraphBuilder graph_;
+  Scope* scope_ = nullptr;
+  Scope* global_scope_ = nullptr;
+  std::vector<Frame> frames_;
+  std::vector<Loop> loops_;
+  std::vector<ir::Expr> guards_;  ///< conditions that protect the expression being lowered
+  std::set<ir::ValueId> dimension_values_;
+  std::map<std::string, FunctionEntry> functions_;
+  std::set<std::string> called_;
+  std::map<std::string, const ast::Monoid*> monoids_;
+  std::map<std::string, std::pair<ir::Monoid, ir::Scalar>> lowered_monoids_;
+  std::vector<std::unique_ptr<ast::Module>> imported_;
+  std::set<std::string> imported_paths_;
+  std::set<std::string> outputs_;
+  std::set<ir::ValueId> temporaries_;  ///< made by hoist(), not named by the program
+  std::set<std::tuple<std::size_t, std::string, std::string>> checked_equal_;
+  bool inline_locals_ = false;  ///< a function is applied per element: its locals are expressions, not values
+};
+
+}  // namespace tdsl::frontend

@@ -1,0 +1,193 @@
+#include <algorithm>
+
+#include "frontend/lower_lowerer.h"
+
+namespace tdsl::frontend {
+
+using ir::BinaryOp;
+using ir::Expr;
+using ir::Scalar;
+
+Tensor Lowerer::fresh(const Tensor& t) {
+  Tensor result = t;
+  std::vector<Expr> subscripts;
+  for (std::int32_t& id : result.labels) {
+    id = graph_.new_label();
+    subscripts.push_back(ir::index_ref(id));
+  }
+  result.body = element(t, subscripts);
+  return result;
+}
+
+Tensor Lowerer::matmul(const Tensor& left, const Tensor& right, const SourceRange& range) {
+  for (const Tensor* t : {&left, &right}) {
+    if (t->rank() == 0) {
+      fail(DiagnosticId::kRankMismatch, t->range, "@ multiplies vectors and matrices, but this is a scalar; use *");
+    }
+  }
+  const Tensor a = operand(left);
+  const Tensor b = operand(right);
+  Common common = common_type(a.scalar(), a.weak, b.scalar(), b.weak);
+  if (common.type == Scalar::kBool)
+    common.type = Scalar::kI64;
+  const std::size_t a_batch = a.rank() > 2 ? a.rank() - 2 : 0;
+  const std::size_t b_batch = b.rank() > 2 ? b.rank() - 2 : 0;
+  const Dim& a_inner = a.shape.back();
+  const Dim& b_inner = b.shape[b.rank() == 1 ? 0 : b.rank() - 2];
+  agree(a_inner, b_inner, range, "in this product");
+
+  ComputeSpec spec;
+  std::vector<Dim> shape;
+  std::vector<Expr> a_subscripts;
+  std::vector<Expr> b_subscripts;
+  const std::size_t batch = std::max(a_batch, b_batch);
+  const auto own = [&](const Tensor& t, std::size_t own_batch, std::size_t d) -> const Dim* {
+    return d + own_batch < batch ? nullptr : &t.shape[d + own_batch - batch];
+  };
+  const auto subscript = [](const Dim& dim, const Dim& result, std::int32_t id) {
+    const bool stretches = dim.extent.constant() == 1 && !(result.extent == dim.extent);
+    return stretches ? ir::constant_i64(0) : ir::index_ref(id);
+  };
+  for (std::size_t d = 0; d < batch; ++d) {
+    const Dim* of_a = own(a, a_batch, d);
+    const Dim* of_b = own(b, b_batch, d);
+    shape.push_back(of_a == nullptr   ? *of_b
+                    : of_b == nullptr ? *of_a
+                                      : broadcast(*of_a, *of_b, range, "in this product"));
+    spec.out.push_back(graph_.new_label(shape.back().extent));
+    if (of_a != nullptr)
+      a_subscripts.push_back(subscript(*of_a, shape.back(), spec.out.back()));
+    if (of_b != nullptr)
+      b_subscripts.push_back(subscript(*of_b, shape.back(), spec.out.back()));
+  }
+  if (a.rank() > 1) {
+    shape.push_back(a.shape[a.rank() - 2]);
+    spec.out.push_back(graph_.new_label(shape.back().extent));
+    a_subscripts.push_back(ir::index_ref(spec.out.back()));
+  }
+  spec.reduce.push_back(graph_.new_label(a_inner.extent));
+  a_subscripts.push_back(ir::index_ref(spec.reduce.back()));
+  b_subscripts.push_back(ir::index_ref(spec.reduce.back()));
+  if (b.rank() > 1) {
+    shape.push_back(b.shape.back());
+    spec.out.push_back(graph_.new_label(shape.back().extent));
+    b_subscripts.push_back(ir::index_ref(spec.out.back()));
+  }
+  const Expr body = ir::binary(BinaryOp::kMul, converted(element(a, a_subscripts), common.type),
+                               converted(element(b, b_subscripts), common.type), range);
+  spec.name = source_text(range);
+  spec.range = range;
+  return reduce({Reducer::kSum, {}, Scalar::kF64}, std::move(spec), scalar_tensor(body), std::move(shape));
+}
+
+namespace {
+
+/// "ij,jk->ik": the letters of the operands and of the result.
+struct EinsumText {
+  std::vector<std::string> operands;
+  std::string result;
+};
+
+/// Nothing if the text is malformed. Without `->` the result has the letters that occur once, in alphabetical order.
+std::optional<EinsumText> parse_einsum(const std::string& text) {
+  EinsumText e;
+  e.operands.emplace_back();
+  bool in_result = false;
+  for (std::size_t k = 0; k < text.size(); ++k) {
+    const char c = text[k];
+    if (c == ' ')
+      continue;
+    if (std::isalpha(static_cast<unsigned char>(c)) != 0) {
+      (in_result ? e.result : e.operands.back()) += c;
+    } else if (c == ',' && !in_result) {
+      e.operands.emplace_back();
+    } else if (c == '-' && !in_result && k + 1 < text.size() && text[k + 1] == '>') {
+      in_result = true;
+      ++k;
+    } else {
+      return std::nullopt;
+    }
+  }
+  if (in_result)
+    return e;
+  std::map<char, int> uses;
+  for (const std::string& letters : e.operands) {
+    for (const char c : letters)
+      ++uses[c];
+  }
+  for (const auto& [c, count] : uses) {
+    if (count == 1)
+      e.result += c;
+  }
+  return e;
+}
+
+}  // namespace
+
+Tensor Lowerer::call_einsum(const ast::Call& call, const SourceRange& range) {
+  const auto* text = call.arguments.empty() ? nullptr : std::get_if<ast::StringLiteral>(&call.arguments[0].value->node);
+  if (text == nullptr)
+    fail(DiagnosticId::kBadEinsum, range, "einsum needs a string such as \"ij,jk->ik\" first");
+  const SourceRange& place = call.arguments[0].range;
+  const auto parsed = parse_einsum(text->value);
+  if (!parsed)
+    fail(DiagnosticId::kBadEinsum, place, "einsum's string has letters, commas and one '->', as in \"ij,jk->ik\"");
+  if (parsed->operands.size() != call.arguments.size() - 1) {
+    fail(DiagnosticId::kBadEinsum, range,
+         "einsum's string names " + std::to_string(parsed->operands.size()) + " operands, but " +
+             std::to_string(call.arguments.size() - 1) + " are given");
+  }
+  std::map<char, std::int32_t> labels;
+  std::map<char, Dim> sizes;
+  std::string order;
+  Tensor product;
+  for (std::size_t k = 0; k < parsed->operands.size(); ++k) {
+    const std::string& letters = parsed->operands[k];
+    const Tensor t = operand(lower(*call.arguments[k + 1].value));
+    if (t.rank() != letters.size()) {
+      fail(DiagnosticId::kBadEinsum, call.arguments[k + 1].range,
+           "\"" + letters + "\" has " + std::to_string(letters.size()) + " letters, but this operand is " +
+               type_text(t));
+    }
+    std::vector<Expr> subscripts;
+    for (std::size_t d = 0; d < letters.size(); ++d) {
+      const char c = letters[d];
+      if (labels.contains(c)) {
+        agree(sizes[c], t.shape[d], call.arguments[k + 1].range, std::string("for the letter '") + c + "'");
+      } else {
+        labels[c] = graph_.new_label(t.shape[d].extent);
+        sizes[c] = t.shape[d];
+        order += c;
+      }
+      subscripts.push_back(ir::index_ref(labels[c]));
+    }
+    const Tensor factor = scalar_tensor(element(t, subscripts), t.weak);
+    product = k == 0 ? factor : arithmetic(BinaryOp::kMul, product, factor, range);
+  }
+  ComputeSpec spec;
+  std::vector<Dim> shape;
+  for (const char c : parsed->result) {
+    const bool repeated = std::ranges::count(parsed->result, c) > 1;
+    if (!labels.contains(c) || repeated) {
+      fail(DiagnosticId::kBadEinsum, place,
+           std::string("the result's letter '") + c + (repeated ? "' occurs twice" : "' is in no operand"));
+    }
+    spec.out.push_back(labels[c]);
+    shape.push_back(sizes[c]);
+  }
+  for (const char c : order) {
+    if (parsed->result.find(c) == std::string::npos)
+      spec.reduce.push_back(labels[c]);
+  }
+  if (spec.reduce.empty()) {
+    Tensor result = product;
+    result.labels = spec.out;
+    result.shape = shape;
+    return fresh(result);
+  }
+  spec.name = source_text(range);
+  spec.range = range;
+  return reduce({Reducer::kSum, {}, Scalar::kF64}, std::move(spec), product, std::move(shape));
+}
+
+}  // namespace tdsl::frontend

@@ -1,0 +1,122 @@
+#include <fstream>
+#include <sstream>
+
+#include "frontend/lower_lowerer.h"
+#include "frontend/parse.h"
+#include "frontend/sema_walk.h"
+
+namespace tdsl::frontend {
+
+Lowerer::Lowerer(SourceManager& sources, DiagnosticSink& sink, const CompileOptions& options, ir::Program& program)
+    : sources_(sources), sink_(sink), options_(options), graph_(program) {}
+
+void Lowerer::run(const ast::Module& module) {
+  frames_.emplace_back();
+  const ScopeGuard scope(*this, Scope::Kind::kBlock);
+  global_scope_ = scope_;
+  declare_functions(module);
+  frames_.back().numbers = number_calls([&](const ExprVisitor& visit) {
+    for (const ast::StmtPtr& s : module.statements)
+      for_each_expr(*s, visit);
+  });
+  for (const ast::StmtPtr& s : module.statements)
+    lower_statement(*s);
+  check_uncalled();
+}
+
+void Lowerer::declare_functions(const ast::Module& module) {
+  const auto declared = [&](const ast::Identifier& name) {
+    if (is_builtin(name.name)) {
+      error(DiagnosticId::kBuiltinRedefined, name.range, "'" + name.name + "' is built in and cannot be redefined");
+      return true;
+    }
+    const auto function = functions_.find(name.name);
+    const auto monoid = monoids_.find(name.name);
+    if (function == functions_.end() && monoid == monoids_.end())
+      return false;
+    const SourceRange& first = function == functions_.end() ? monoid->second->name.range : function->second.range;
+    error(DiagnosticId::kRedeclaration, name.range, "'" + name.name + "' is declared already",
+          {{first, "declared here"}});
+    return true;
+  };
+  for (const ast::StmtPtr& s : module.statements) {
+    try {
+      if (const auto* import = std::get_if<ast::Import>(&s->node))
+        import_module(*import, s->range);
+    } catch (const Abandoned&) {
+      continue;
+    }
+    if (const auto* f = std::get_if<ast::Function>(&s->node); f != nullptr && !declared(f->name)) {
+      functions_[f->name.name] = {f, f->name.range};
+    }
+    if (const auto* m = std::get_if<ast::Monoid>(&s->node); m != nullptr && !declared(m->name)) {
+      monoids_[m->name.name] = m;
+    }
+  }
+}
+
+void Lowerer::import_module(const ast::Import& import, const SourceRange& range) {
+  std::string path;
+  if (import.is_file) {
+    const std::string& importer = sources_.name(range.file);
+    const auto slash = importer.rfind('/');
+    const bool absolute = !import.path.empty() && import.path[0] == '/';
+    path = absolute || slash == std::string::npos ? import.path : importer.substr(0, slash + 1) + import.path;
+  } else {
+    const std::string prefix = "std.";
+    if (!import.path.starts_with(prefix)) {
+      fail(DiagnosticId::kImportFailed, import.path_range,
+           "'" + import.path + "' is not of the library; import std.name or \"file.tdsl\"");
+    }
+    path = options_.library_directory + "/" + import.path.substr(prefix.size()) + ".tdsl";
+  }
+  if (!imported_paths_.insert(path).second)
+    return;
+  std::ifstream stream(path, std::ios::binary);
+  std::ostringstream text;
+  if (!stream || !(text << stream.rdbuf())) {
+    fail(DiagnosticId::kImportFailed, import.path_range, "cannot read '" + path + "'");
+  }
+  const std::uint32_t file = sources_.add(path, text.str());
+  auto module = parse_file(sources_, file, sink_);
+  if (!module)
+    throw Abandoned{};
+  imported_.push_back(std::make_unique<ast::Module>(std::move(*module)));
+  const ast::Module& added = *imported_.back();
+  for (const ast::StmtPtr& s : added.statements) {
+    const bool allowed = std::holds_alternative<ast::Function>(s->node) ||
+                         std::holds_alternative<ast::Monoid>(s->node) || std::holds_alternative<ast::Import>(s->node);
+    if (!allowed)
+      unsupported(s->range, "an imported file with other than functions and monoids is");
+  }
+  declare_functions(added);
+}
+
+namespace {
+
+std::string stem(const std::string& path) {
+  const auto slash = path.rfind('/');
+  const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
+  const auto dot = name.rfind('.');
+  return dot == std::string::npos || dot == 0 ? name : name.substr(0, dot);
+}
+
+}  // namespace
+
+std::optional<ir::Program> compile(SourceManager& sources, std::uint32_t file, DiagnosticSink& sink,
+                                   const CompileOptions& options) {
+  const auto module = parse_file(sources, file, sink);
+  if (!module)
+    return std::nullopt;
+  ir::Program program;
+  program.name = options.program_name.empty() ? stem(sources.name(file)) : options.program_name;
+  Lowerer lowerer(sources, sink, options, program);
+  lowerer.run(*module);
+  if (sink.has_errors())
+    return std::nullopt;
+  for (std::uint32_t k = 0; k < sources.file_count(); ++k)
+    program.files.push_back(sources.name(k));
+  return program;
+}
+
+}  // namespace tdsl::frontend

@@ -1,0 +1,137 @@
+#include "frontend/lower_lowerer.h"
+#include "frontend/sema_walk.h"
+
+namespace tdsl::frontend {
+
+using ir::Extent;
+using ir::Scalar;
+using ir::ValueId;
+
+void Lowerer::agree(const Dim& a, const Dim& b, const SourceRange& range, const std::string& where) {
+  const auto order = ir::compare(a.extent, b.extent, [this](ValueId v) { return dimension_values_.contains(v); });
+  if (order == ir::ExtentOrder::kEqual)
+    return;
+  const std::string left = graph_.text(a.extent);
+  const std::string right = graph_.text(b.extent);
+  if (order == ir::ExtentOrder::kDifferent) {
+    Notes notes = {{a.range, a.what + " is " + left}, {b.range, b.what + " is " + right}};
+    for (const ValueId v : (a.extent - b.extent).values()) {
+      const ir::ValueInfo& info = graph_.program().info(v);
+      if (dimension_values_.contains(v))
+        notes.push_back({info.range, "'" + info.name + "' is bound here"});
+    }
+    fail(DiagnosticId::kShapeMismatch, range, "sizes " + left + " and " + right + " do not agree " + where,
+         std::move(notes));
+  }
+  // A check made before in this region or around it need not be repeated.
+  const auto key = [](const Extent& e) { return e.to_string([](ValueId v) { return std::to_string(v.id) + "v"; }); };
+  for (std::size_t depth = 0; depth <= graph_.region_depth(); ++depth) {
+    if (checked_equal_.contains({depth, key(a.extent), key(b.extent)}))
+      return;
+  }
+  checked_equal_.insert({graph_.region_depth(), key(a.extent), key(b.extent)});
+  graph_.emit_effect(ir::CheckEqual{a.extent, b.extent, a.what + " (" + left + ")", b.what + " (" + right + ")"},
+                     range);
+}
+
+Dim Lowerer::broadcast(const Dim& a, const Dim& b, const SourceRange& range, const std::string& where) {
+  if (a.extent == b.extent)
+    return a;
+  if (a.extent.constant() == 1)
+    return b;
+  if (b.extent.constant() == 1)
+    return a;
+  agree(a, b, range, where);
+  return a;
+}
+
+Extent Lowerer::dimension_extent(const ast::Expr& e) {
+  const auto bad = [&](const std::string& message) { fail(DiagnosticId::kBadDimension, e.range, message); };
+  if (const auto* literal = std::get_if<ast::IntegerLiteral>(&e.node))
+    return literal->value;
+  if (const std::string* name = bare_name(e)) {
+    const auto dimension = dimensions().find(*name);
+    if (dimension != dimensions().end()) {
+      dimension->second.used = true;
+      return dimension->second.extent;
+    }
+    const SymbolRef symbol = scope_->find(*name);
+    if (symbol && symbol->kind == Symbol::Kind::kVar) {
+      bad("'" + *name + "' is a var; a dimension needs a value that cannot change: use let");
+    }
+    const Tensor t = lower_name(*name, e.range, false);
+    if (t.rank() != 0 || !ir::is_integer(t.scalar())) {
+      bad("'" + *name + "' is " + type_text(t) + "; a dimension needs an integer scalar");
+    }
+    return graph_.extent_of(ir::cast(Scalar::kI64, t.body), *name);
+  }
+  if (const auto* unary = std::get_if<ast::Unary>(&e.node)) {
+    if (unary->op == ast::UnaryOp::kNegate)
+      return Extent(0) - dimension_extent(*unary->operand);
+  }
+  if (const auto* b = std::get_if<ast::Binary>(&e.node)) {
+    const Extent left = dimension_extent(*b->lhs);
+    const Extent right = dimension_extent(*b->rhs);
+    const bool divides = b->op == ast::BinaryOp::kDiv || b->op == ast::BinaryOp::kMod;
+    if (divides && right.constant() == 0)
+      bad("division by zero in a dimension");
+    if (b->op == ast::BinaryOp::kAdd)
+      return left + right;
+    if (b->op == ast::BinaryOp::kSub)
+      return left - right;
+    if (b->op == ast::BinaryOp::kMul)
+      return left * right;
+    if (b->op == ast::BinaryOp::kDiv)
+      return Extent::quotient(left, right);
+    if (b->op == ast::BinaryOp::kMod)
+      return Extent::remainder(left, right);
+  }
+  bad("a dimension is built from integers, dimension names, params and immutable integer scalars with + - * / % ( )");
+  return {};
+}
+
+Extent Lowerer::new_dimension(const ast::Identifier& name) {
+  const ValueId v = graph_.emit(ir::Dimension{name.name}, {Scalar::kI64, {}, {}}, name.name, name.range);
+  dimension_values_.insert(v);
+  dimensions()[name.name] = {Extent::of(v), name.range, true};
+  return Extent::of(v);
+}
+
+ir::Type Lowerer::lower_type(const ast::TypeExpr& type, const BindDimension& bind) {
+  const auto scalar = scalar_of(type.scalar);
+  if (!scalar) {
+    sink_.unsupported(DiagnosticId::kComplexType, type.range, "c64 and c128 are not supported yet");
+    throw Abandoned{};
+  }
+  if (type.dimensions.size() > 8)
+    fail(DiagnosticId::kRankMismatch, type.range, "a tensor has at most 8 dimensions");
+  ir::Type result{*scalar, {}, {}};
+  bool is_sparse = type.sparse;
+  for (const ast::Dimension& d : type.dimensions) {
+    is_sparse = is_sparse || d.sparse;
+    const std::string* name = bare_name(*d.extent);
+    const bool is_new = name != nullptr && !dimensions().contains(*name) && !is_scalar_variable(*name);
+    const auto bound = bind && is_new ? bind({*name, d.extent->range}, result.shape.size()) : std::nullopt;
+    result.shape.push_back(bound ? *bound : dimension_extent(*d.extent));
+    const auto constant = result.shape.back().constant();
+    if (constant && *constant < 0)
+      fail(DiagnosticId::kBadDimension, d.range, "a dimension cannot be negative");
+  }
+  if (is_sparse)
+    unsupported(type.range, "sparse storage is");
+  return result;
+}
+
+void Lowerer::require_shape(const Tensor& t, const ir::Type& type, const std::string& what, const SourceRange& range) {
+  if (t.rank() != type.rank()) {
+    fail(DiagnosticId::kRankMismatch, range,
+         what + " is " + type_text(type) + ", but the value is " + type_text(t) +
+             (t.rank() == 0 ? "; to fill it use full(v, …)" : ""));
+  }
+  for (std::size_t d = 0; d < t.rank(); ++d) {
+    const Dim wanted{type.shape[d], dimension_text(d, type.rank(), what), range};
+    agree(t.shape[d], wanted, range, "in dimension " + std::to_string(d));
+  }
+}
+
+}  // namespace tdsl::frontend

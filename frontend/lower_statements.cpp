@@ -1,0 +1,305 @@
+#include <algorithm>
+
+#include "frontend/lower_lowerer.h"
+#include "frontend/sema_walk.h"
+
+namespace tdsl::frontend {
+
+using ir::BinaryOp;
+using ir::Expr;
+using ir::match;
+using ir::Scalar;
+using ir::ValueId;
+
+void Lowerer::lower_block(const ast::Block& block) {
+  const ScopeGuard scope(*this, Scope::Kind::kBlock);
+  for (const ast::StmtPtr& s : block.statements)
+    lower_statement(*s);
+}
+
+void Lowerer::lower_statement(const ast::Stmt& s) {
+  const std::size_t guards = guards_.size();
+  const std::size_t loops = loops_.size();
+  try {
+    dispatch(s);
+  } catch (const Abandoned&) {
+    guards_.resize(guards);
+    loops_.resize(loops);
+    mark_broken(s);
+  }
+}
+
+void Lowerer::mark_broken(const ast::Stmt& s) {
+  if (const auto* let = std::get_if<ast::Let>(&s.node))
+    declare_broken(let->target.name);
+  if (const auto* input = std::get_if<ast::Input>(&s.node))
+    declare_broken(input->name);
+  if (const auto* param = std::get_if<ast::Param>(&s.node))
+    declare_broken(param->name);
+  if (const auto* output = std::get_if<ast::Output>(&s.node); output != nullptr && output->definition) {
+    declare_broken(output->target.name);
+  }
+  if (const auto* tuple = std::get_if<ast::TupleLet>(&s.node)) {
+    for (const ast::Identifier& name : tuple->names)
+      declare_broken(name);
+  }
+}
+
+void Lowerer::dispatch(const ast::Stmt& s) {
+  match(
+      s.node, [](const ast::Import&) {}, [&](const ast::Param& p) { lower_param(p); },
+      [&](const ast::Input& i) { lower_input(i); }, [&](const ast::Output& o) { lower_output(o, s.range); },
+      [&](const ast::Let& l) { lower_let(l); }, [&](const ast::TupleLet& l) { lower_tuple_let(l); },
+      [&](const ast::Assign& a) { lower_assign(a); }, [&](const ast::TupleAssign& a) { lower_tuple_assign(a); },
+      [&](const ast::For& f) {
+        std::vector<std::pair<ValueId, ValueId>> bounds;
+        lower_for(f, bounds, 0, s.range);
+      },
+      [&](const ast::While& w) { lower_while(w, s.range); }, [&](const ast::If& i) { lower_if(i, 0, s.range); },
+      [&](const ast::Print& p) { lower_print(p, s.range); }, [&](const ast::Assert& a) { lower_assert(a, s.range); },
+      [&](const ast::Return&) {
+        fail(DiagnosticId::kMissingReturn, s.range, "return stands at the end of a function's body only");
+      },
+      [](const ast::Function&) {}, [](const ast::Monoid&) {},
+      [&](const ast::Extern&) { unsupported(s.range, "extern is"); },
+      [&](const ast::Storage&) { unsupported(s.range, "storage is"); });
+}
+
+void Lowerer::check_option_name(const ast::Identifier& name) {
+  static const std::set<std::string> options = {
+      "tile",       "threads", "seed",  "set",     "plan",  "stats",    "memory",  "window", "schedule", "reproducible",
+      "checkpoint", "resume",  "trace", "profile", "check", "progress", "dry_run", "quiet",  "help",     "version"};
+  if (!options.contains(name.name))
+    return;
+  warn(DiagnosticId::kOptionClash, name.range,
+       "--" + name.name + " is an option of every executable; this one is reached by --set " + name.name + "=VALUE");
+}
+
+void Lowerer::lower_param(const ast::Param& p) {
+  check_option_name(p.name);
+  const ir::Type type = lower_type(p.type);
+  if (type.rank() != 0)
+    fail(DiagnosticId::kRankMismatch, p.type.range, "a param is a scalar; tensors are inputs");
+  ir::Param param{p.name.name, std::nullopt};
+  if (p.default_value) {
+    const Expr value = scalar_of_type(lower(*p.default_value), type.scalar, "the param '" + p.name.name + "'");
+    const ir::Literal* literal = literal_of(value);
+    if (literal == nullptr)
+      fail(DiagnosticId::kNotConstant, p.default_value->range, "a param's default is a constant");
+    param.default_value = *literal;
+  }
+  const SymbolRef symbol = declare(p.name, Symbol::Kind::kParam);
+  symbol->value = graph_.emit(std::move(param), type, p.name.name, p.name.range);
+}
+
+void Lowerer::lower_input(const ast::Input& i) {
+  check_option_name(i.name);
+  require_no_storage(i.annotations);
+  const ir::Type type =
+      lower_type(*i.annotations.type, [this](const ast::Identifier& name, std::size_t) { return new_dimension(name); });
+  const SymbolRef symbol = declare(i.name, Symbol::Kind::kInput);
+  symbol->value = graph_.emit(ir::Input{i.name.name}, type, i.name.name, i.name.range);
+}
+
+void Lowerer::lower_output(const ast::Output& o, const SourceRange& range) {
+  const ast::Identifier& name = o.target.name;
+  check_option_name(name);
+  ValueId value;
+  if (o.definition) {
+    value = lower_declaration(o.target, o.annotations, *o.definition);
+    declare_value(name, Symbol::Kind::kLet, value)->used = true;
+  } else {
+    value = materialise(lower_name(name.name, name.range, false), name.name, name.range);
+  }
+  if (!outputs_.insert(name.name).second) {
+    fail(DiagnosticId::kDuplicateOutput, name.range, "'" + name.name + "' is an output already");
+  }
+  graph_.emit_effect(ir::Output{name.name, value}, range);
+}
+
+void Lowerer::require_no_storage(const ast::Annotations& annotations) {
+  if (annotations.storage)
+    unsupported(annotations.storage->range, "storage is");
+}
+
+void Lowerer::require_no_suffixes(const ast::Suffixes& s) {
+  if (!s.where && !s.loop)
+    return;
+  const SourceRange& range = s.where ? s.where->range : s.loop->range;
+  fail(DiagnosticId::kMisplacedSuffix, range,
+       std::string(s.where ? "where" : "for") +
+           " needs index variables on the left, as in let L[i, j] = A[i, j] where i >= j" +
+           (s.where ? "; for whole tensors use where(c, a, b)" : ""));
+}
+
+ValueId Lowerer::lower_declaration(const ast::Target& target, const ast::Annotations& annotations,
+                                   const ast::Definition& definition) {
+  require_no_storage(annotations);
+  if (target.subscripts)
+    return lower_index_declaration(target, annotations, definition);
+  require_no_suffixes(definition.suffixes);
+  const std::string& name = target.name.name;
+  if (definition.op.kind != ast::AssignKind::kSet) {
+    fail(DiagnosticId::kImmutable, definition.op.range,
+         "a whole tensor is declared with =; op= needs index variables or an earlier var");
+  }
+  Tensor value = lower(*definition.value);
+  if (!annotations.type)
+    return materialise(value, name, target.range);
+  const ir::Type type = lower_type(*annotations.type);
+  value = converted_to(value, type.scalar, "'" + name + "'", definition.value->range);
+  require_shape(value, type, "'" + name + "'", definition.value->range);
+  return materialise(value, name, target.range, &type);
+}
+
+void Lowerer::lower_let(const ast::Let& l) {
+  if (inline_locals_ && lower_inline_let(l))
+    return;
+  const ValueId value = lower_declaration(l.target, l.annotations, l.definition);
+  declare_value(l.target.name, l.is_mutable ? Symbol::Kind::kVar : Symbol::Kind::kLet, value);
+}
+
+bool Lowerer::lower_inline_let(const ast::Let& l) {
+  if (l.target.subscripts || l.annotations.type || l.definition.op.kind != ast::AssignKind::kSet)
+    return false;
+  require_no_suffixes(l.definition.suffixes);
+  const Tensor value = lower(*l.definition.value);
+  if (value.rank() != 0)
+    return false;
+  if (l.is_mutable)
+    unsupported(l.target.range, "a var in a function applied per element is");
+  declare(l.target.name, Symbol::Kind::kInline)->lazy = value;
+  return true;
+}
+
+std::vector<Tensor> Lowerer::lower_tuple_value(const ast::Definition& d, std::size_t count) {
+  require_no_suffixes(d.suffixes);
+  std::vector<Tensor> values;
+  if (const auto* tuple = std::get_if<ast::Tuple>(&d.value->node)) {
+    for (const ast::ExprPtr& e : tuple->elements)
+      values.push_back(lower(*e));
+  } else if (const auto* call = std::get_if<ast::Call>(&d.value->node);
+             call != nullptr && functions_.contains(call->callee.name)) {
+    values = call_function(*call, d.value->range);
+  } else {
+    values.push_back(lower(*d.value));
+  }
+  if (values.size() != count) {
+    fail(DiagnosticId::kTypeMismatch, d.value->range,
+         std::to_string(count) + " names, but " + std::to_string(values.size()) +
+             (values.size() == 1 ? " value" : " values"));
+  }
+  return values;
+}
+
+void Lowerer::lower_tuple_let(const ast::TupleLet& l) {
+  const std::vector<Tensor> values = lower_tuple_value(l.definition, l.names.size());
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    const ValueId v = materialise(values[k], l.names[k].name, l.names[k].range);
+    declare_value(l.names[k], l.is_mutable ? Symbol::Kind::kVar : Symbol::Kind::kLet, v);
+  }
+}
+
+SymbolRef Lowerer::assignable(const ast::Identifier& name) {
+  const SymbolRef symbol = scope_->find(name.name);
+  if (!symbol) {
+    fail(DiagnosticId::kUndefinedName, name.range,
+         "'" + name.name + "' is not declared" + did_you_mean(name.name, scope_->visible()) + "; declare it with var");
+  }
+  if (symbol->kind == Symbol::Kind::kBroken)
+    throw Abandoned{};
+  if (symbol->kind == Symbol::Kind::kVar)
+    return symbol;
+  static const std::map<Symbol::Kind, std::string> kinds = {
+      {Symbol::Kind::kLet, "declared with let; use var"},
+      {Symbol::Kind::kParam, "a param"},
+      {Symbol::Kind::kInput, frames_.size() > 1 ? "a parameter" : "an input; copy it: var B = A;"},
+      {Symbol::Kind::kLoop, "a loop variable"},
+      {Symbol::Kind::kIndex, "an index variable"},
+      {Symbol::Kind::kInline, "a parameter"}};
+  fail(DiagnosticId::kImmutable, name.range, "'" + name.name + "' cannot be assigned: it is " + kinds.at(symbol->kind),
+       {{symbol->range, "declared here"}});
+}
+
+void Lowerer::lower_assign(const ast::Assign& a) {
+  const SymbolRef symbol = assignable(a.target.name);
+  if (!a.target.subscripts) {
+    assign_whole(a, symbol);
+    return;
+  }
+  const bool has_slices = std::ranges::any_of(*a.target.subscripts, [](const ast::SubscriptItem& item) {
+    return std::holds_alternative<ast::SliceSubscript>(item.node);
+  });
+  if (has_slices) {
+    lower_slice_assignment(a, symbol);
+  } else {
+    lower_index_assignment(a, symbol);
+  }
+}
+
+void Lowerer::assign_whole(const ast::Assign& a, const SymbolRef& symbol) {
+  require_no_suffixes(a.definition.suffixes);
+  const std::string& name = a.target.name.name;
+  const ir::Type type = graph_.program().type(symbol->value);
+  const ast::AssignOp& op = a.definition.op;
+  const SourceRange& place = a.definition.value->range;
+  Tensor value = lower(*a.definition.value);
+  if (op.kind != ast::AssignKind::kSet) {
+    value = converted_to(value, type.scalar, "'" + name + "'", place);
+    const Tensor old = tensor_of(symbol->value, name, a.target.name.range);
+    const auto monoid = combine_monoid(op, type.scalar);
+    if (op.kind == ast::AssignKind::kMonoid) {
+      value = elementwise({old, value}, Weak::kNo, a.target.range, [&](const std::vector<Expr>& e) {
+        return ir::rewrite(monoid->combine, [&](const Expr& part) {
+          const auto* argument = std::get_if<ir::Argument>(&part->op);
+          return argument == nullptr ? part : e[static_cast<std::size_t>(argument->position)];
+        });
+      });
+    } else {
+      static const std::map<ast::AssignKind, BinaryOp> operators = {
+          {ast::AssignKind::kAdd, BinaryOp::kAdd}, {ast::AssignKind::kSub, BinaryOp::kSub},
+          {ast::AssignKind::kMul, BinaryOp::kMul}, {ast::AssignKind::kDiv, BinaryOp::kDiv},
+          {ast::AssignKind::kMin, BinaryOp::kMin}, {ast::AssignKind::kMax, BinaryOp::kMax}};
+      value = arithmetic(operators.at(op.kind), old, value, a.target.range.to(place));
+    }
+  }
+  value = converted_to(value, type.scalar, "'" + name + "'", place);
+  require_shape(value, type, "'" + name + "'", place);
+  symbol->value = materialise(value, name, a.target.range, &type);
+}
+
+void Lowerer::lower_tuple_assign(const ast::TupleAssign& a) {
+  std::vector<SymbolRef> symbols;
+  for (const ast::Identifier& name : a.names)
+    symbols.push_back(assignable(name));
+  const std::vector<Tensor> values = lower_tuple_value(a.definition, symbols.size());
+  // All right sides are computed from the old values.
+  std::vector<ValueId> results;
+  for (std::size_t k = 0; k < symbols.size(); ++k) {
+    const ir::Type type = graph_.program().type(symbols[k]->value);
+    const std::string what = "'" + symbols[k]->name + "'";
+    const Tensor value = converted_to(values[k], type.scalar, what, values[k].range);
+    require_shape(value, type, what, values[k].range);
+    results.push_back(materialise(value, symbols[k]->name, a.names[k].range, &type));
+  }
+  set_values(symbols, results);
+}
+
+void Lowerer::lower_print(const ast::Print& p, const SourceRange& range) {
+  ir::Print print;
+  for (const ast::ExprPtr& item : p.items) {
+    if (const auto* text = std::get_if<ast::StringLiteral>(&item->node)) {
+      print.items.emplace_back(text->value);
+    } else {
+      print.items.emplace_back(materialise(lower(*item), source_text(item->range), item->range));
+    }
+  }
+  graph_.emit_effect(std::move(print), range);
+}
+
+void Lowerer::lower_assert(const ast::Assert& a, const SourceRange& range) {
+  const ValueId v = condition_value(*a.condition, "assert");
+  graph_.emit_effect(ir::Assert{v, a.message.value_or(source_text(a.condition->range))}, range);
+}
+
+}  // namespace tdsl::frontend

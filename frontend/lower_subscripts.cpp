@@ -1,0 +1,194 @@
+#include "frontend/lower_lowerer.h"
+#include "frontend/sema_walk.h"
+
+namespace tdsl::frontend {
+
+using ir::BinaryOp;
+using ir::Expr;
+using ir::Extent;
+using ir::Scalar;
+
+namespace {
+
+/// The value of `-3` written as a literal, the only subscripts that count from the end.
+std::optional<std::int64_t> negative_literal(const ast::Expr& e) {
+  const auto* unary = std::get_if<ast::Unary>(&e.node);
+  if (unary == nullptr || unary->op != ast::UnaryOp::kNegate)
+    return std::nullopt;
+  const auto* literal = std::get_if<ast::IntegerLiteral>(&unary->operand->node);
+  if (literal == nullptr || literal->value <= 0)
+    return std::nullopt;
+  return -literal->value;
+}
+
+}  // namespace
+
+void Lowerer::require_subscripts(std::size_t given, const Tensor& base, const std::string& name,
+                                 const SourceRange& range) {
+  if (given == base.rank())
+    return;
+  fail(DiagnosticId::kRankMismatch, range,
+       name + " has " + std::to_string(base.rank()) + (base.rank() == 1 ? " dimension" : " dimensions") + ", but " +
+           std::to_string(given) + (given == 1 ? " subscript is given" : " subscripts are given") +
+           (given < base.rank() ? "; write ':' for a whole dimension" : ""));
+}
+
+Tensor Lowerer::lower_subscript(const ast::Subscript& s, const SourceRange& range) {
+  const Tensor base = lower_plain(*s.base);
+  const std::string text = source_text(s.base->range);
+  require_subscripts(s.items.size(), base, text.empty() ? "this" : text, range);
+  Tensor result;
+  std::vector<Expr> subscripts;
+  const SourceRange* index_place = nullptr;
+  for (std::size_t d = 0; d < s.items.size(); ++d) {
+    const Dim& dim = base.shape[d];
+    if (const auto* index = std::get_if<ast::IndexSubscript>(&s.items[d].node)) {
+      subscripts.push_back(subscript_expr(*index->value, dim));
+      if (!labels_of(subscripts.back()).empty())
+        index_place = &s.items[d].range;
+      continue;
+    }
+    const SlicePart part = slice_part(std::get<ast::SliceSubscript>(s.items[d].node), dim, s.items[d].range);
+    if (!labels_of(part.start).empty())
+      index_place = &s.items[d].range;
+    result.labels.push_back(graph_.new_label());
+    result.shape.push_back({part.extent, "the slice of " + dim.what, s.items[d].range});
+    const Expr steps = mul(ir::constant_i64(part.step), ir::index_ref(result.labels.back()));
+    subscripts.push_back(add(steps, part.start));
+  }
+  if (result.rank() != 0 && index_place != nullptr) {
+    fail(DiagnosticId::kSliceInIndex, *index_place,
+         "an index variable cannot stand beside a slice; subscript every dimension with an index");
+  }
+  result.body = element(base, subscripts);
+  // The place of this use, for messages about bounds.
+  if (const auto* read = std::get_if<ir::Read>(&result.body->op)) {
+    result.body = ir::read(result.body->type, read->tensor, read->subscripts, range);
+  }
+  result.weak = base.weak;
+  return result;
+}
+
+Expr Lowerer::subscript_expr(const ast::Expr& e, const Dim& dim) {
+  if (const auto from_end = negative_literal(e)) {
+    const Extent position = dim.extent + Extent(*from_end);
+    if (const auto constant = position.constant(); constant && *constant < 0) {
+      fail(DiagnosticId::kOutOfBounds, e.range,
+           std::to_string(*from_end) + " is before the first element: " + dim.what + " is " + graph_.text(dim.extent));
+    }
+    return expr_of(graph_.program(), position);
+  }
+  const std::string* name = bare_name(e);
+  Tensor t;
+  if (name != nullptr) {
+    t = lower_name(*name, e.range, true);
+    const SymbolRef symbol = scope_->find(*name);
+    if (symbol && symbol->kind == Symbol::Kind::kIndex) {
+      graph_.label(symbol->label).bare_uses.push_back(dim);
+      graph_.label(symbol->label).bare_uses.back().range = e.range;
+    }
+  } else {
+    t = lower(e);
+  }
+  if (t.rank() != 0) {
+    fail(DiagnosticId::kNotScalar, e.range,
+         "a subscript is an integer scalar, but this is " + type_text(t) + "; to gather write let G[i] = A[p[i]]");
+  }
+  if (!ir::is_integer(t.scalar())) {
+    fail(DiagnosticId::kTypeMismatch, e.range,
+         "a subscript is an integer, but this is " + std::string(ir::name_of(t.scalar())) + "; write i64(…)");
+  }
+  const Expr value = ir::cast(Scalar::kI64, t.body, e.range);
+  const auto position = labels_of(value).empty() ? frontend::extent_of(value, graph_.value_extent()) : std::nullopt;
+  if (!position)
+    return value;
+  const auto beyond = (*position - dim.extent).constant();
+  const auto below = position->constant();
+  if ((beyond && *beyond >= 0) || (below && *below < 0)) {
+    fail(DiagnosticId::kOutOfBounds, e.range,
+         "subscript " + graph_.text(*position) + " is out of bounds: " + dim.what + " is " + graph_.text(dim.extent) +
+             (below && *below < 0 ? "; computed subscripts never count from the end" : ""),
+         {{dim.range, "used here"}});
+  }
+  return value;
+}
+
+Lowerer::SlicePart Lowerer::slice_part(const ast::SliceSubscript& s, const Dim& dim, const SourceRange& range) {
+  SlicePart part;
+  const auto bound = [&](const ast::ExprPtr& e, const Extent& otherwise) -> Expr {
+    if (!e)
+      return expr_of(graph_.program(), otherwise);
+    if (const auto from_end = negative_literal(*e)) {
+      return expr_of(graph_.program(), dim.extent + Extent(*from_end));
+    }
+    return integer_scalar(*e, "a slice's bound");
+  };
+  part.start = bound(s.start, 0);
+  const Expr stop = bound(s.stop, dim.extent);
+  if (s.step) {
+    const auto step = integer_constant(integer_scalar(*s.step, "a slice's step"));
+    if (!step)
+      fail(DiagnosticId::kNotConstant, s.step->range, "a slice's step must be known when compiling");
+    if (*step <= 0)
+      fail(DiagnosticId::kOutOfBounds, s.step->range, "a slice's step is positive; flip(A, axis=…) reverses");
+    part.step = *step;
+  }
+  for (const Expr& e : {part.start, stop}) {
+    if (!labels_of(e).empty()) {
+      fail(DiagnosticId::kSliceInIndex, range,
+           "a slice's bounds cannot depend on an index variable; subscript the dimension with an index");
+    }
+  }
+  const Extent first = graph_.extent_of(part.start, "start");
+  const Extent last = graph_.extent_of(stop, "stop");
+  part.start = expr_of(graph_.program(), first);
+  part.extent = part.step == 1 ? last - first : Extent::quotient(last - first + Extent(part.step - 1), part.step);
+  check_slice(part, last, dim, range);
+  return part;
+}
+
+void Lowerer::check_slice(const SlicePart& part, const Extent& stop, const Dim& dim, const SourceRange& range) {
+  const Extent start = graph_.extent_of(part.start, "start");
+  const std::string text = graph_.text(start) + ":" + graph_.text(stop);
+  Expr needed;
+  const auto require = [&](const Extent& small, const Extent& large, const std::string& message) {
+    const auto difference = (large - small).constant();
+    if (difference && *difference >= 0)
+      return;
+    if (difference) {
+      fail(DiagnosticId::kOutOfBounds, range, "slice " + text + " " + message + "; bounds are never clamped",
+           {{dim.range, "used here"}});
+    }
+    const auto side = [&](const Extent& e) { return expr_of(graph_.program(), e); };
+    needed = both(needed, ir::binary(BinaryOp::kLe, side(small), side(large), range));
+  };
+  // An extent is never negative.
+  const bool is_extent = start == dim.extent;
+  if (!is_extent)
+    require(0, start, "starts before the first element");
+  require(start, stop, "ends before it starts");
+  require(stop, dim.extent, "ends beyond the last element: " + dim.what + " is " + graph_.text(dim.extent));
+  // A whole dimension from 0 on cannot fail.
+  if (!needed || (start == Extent(0) && stop == dim.extent))
+    return;
+  for (const Expr& guard : guards_) {
+    if (!labels_of(guard).empty())
+      return;
+    needed = ir::binary(BinaryOp::kOr, ir::unary(ir::UnaryOp::kNot, guard), needed, range);
+  }
+  const auto key = [](const Extent& e) {
+    return e.to_string([](ir::ValueId v) { return std::to_string(v.id) + "v"; });
+  };
+  const std::string slice = key(start) + ":" + key(stop);
+  for (std::size_t depth = 0; depth <= graph_.region_depth(); ++depth) {
+    if (checked_equal_.contains({depth, slice, key(dim.extent)}))
+      return;
+  }
+  if (guards_.empty())
+    checked_equal_.insert({graph_.region_depth(), slice, key(dim.extent)});
+  const ir::ValueId v = materialise(scalar_tensor(needed), "", range);
+  graph_.emit_effect(
+      ir::Assert{v, "slice " + text + " leaves its dimension: " + dim.what + " is " + graph_.text(dim.extent)}, range);
+}
+
+}  // namespace tdsl::frontend

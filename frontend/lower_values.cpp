@@ -1,0 +1,279 @@
+#include <algorithm>
+
+#include "frontend/lower_lowerer.h"
+#include "ir/check.h"
+
+namespace tdsl::frontend {
+
+using ir::BinaryOp;
+using ir::Expr;
+using ir::Extent;
+using ir::Scalar;
+using ir::ValueId;
+
+namespace {
+
+/// Calls `f` on every read that is evaluated for every point: not those behind a branch or a short circuit.
+void for_each_certain_read(const Expr& e, const std::function<void(const ir::ExprNode&, const ir::Read&)>& f) {
+  if (const auto* select = std::get_if<ir::Select>(&e->op)) {
+    for_each_certain_read(select->condition, f);
+    return;
+  }
+  if (const auto* b = std::get_if<ir::Binary>(&e->op); b != nullptr && ir::is_logical(b->op)) {
+    for_each_certain_read(b->left, f);
+    return;
+  }
+  for (const Expr& child : ir::children(*e))
+    for_each_certain_read(child, f);
+  if (const auto* read = std::get_if<ir::Read>(&e->op))
+    f(*e, *read);
+}
+
+/// Whether a label standing bare in a dimension of that extent is in bounds wherever it runs. One without an explicit
+/// range runs over the dimension itself.
+bool stays_inside(const LabelInfo& label, const Extent& extent) {
+  if (!label.is_explicit)
+    return true;
+  const auto begin = label.begin.constant();
+  const auto room = (extent - label.end).constant();
+  return label.resolved && begin && *begin >= 0 && room && *room >= 0;
+}
+
+bool divides_integers(const ir::Binary& b) {
+  return ir::is_integer(b.right->type) &&
+         (b.op == BinaryOp::kDiv || b.op == BinaryOp::kRem || b.op == BinaryOp::kMod) &&
+         integer_constant(b.right).value_or(0) == 0;
+}
+
+}  // namespace
+
+void Lowerer::require_not_padded(const Tensor& t) {
+  if (!t.padded)
+    return;
+  fail(DiagnosticId::kBadArgument, t.range, "pad(…) can only be subscripted, as in pad(A, v)[i - 1, j]");
+}
+
+bool Lowerer::is_safe(const Expr& e, const GraphBuilder& graph) {
+  bool safe = true;
+  ir::for_each_node(e, [&](const ir::ExprNode& node) {
+    if (const auto* b = std::get_if<ir::Binary>(&node.op))
+      safe = safe && !divides_integers(*b);
+    if (const auto* c = std::get_if<ir::Cast>(&node.op)) {
+      safe = safe && !(ir::is_integer(node.type) && ir::is_float(c->operand->type));
+    }
+    const auto* read = std::get_if<ir::Read>(&node.op);
+    if (read == nullptr)
+      return;
+    const ir::Type& type = graph.program().type(read->tensor);
+    for (std::size_t d = 0; d < read->subscripts.size(); ++d) {
+      const auto* index = std::get_if<ir::IndexRef>(&read->subscripts[d]->op);
+      safe = safe && index != nullptr && stays_inside(graph.label(index->label), type.shape[d]);
+    }
+  });
+  return safe;
+}
+
+Tensor Lowerer::hoist(ComputeSpec spec, std::vector<Dim> shape) {
+  const std::vector<std::int32_t> own = spec.out;
+  if (!guards_.empty() && !is_safe(spec.body, graph_)) {
+    Expr protection;
+    for (const Expr& guard : guards_)
+      protection = both(protection, guard);
+    spec.guard = both(protection, spec.guard);
+  }
+  std::vector<std::int32_t> free;
+  for (const Expr* part : {&spec.body, &spec.guard}) {
+    for (const std::int32_t id : labels_of(*part)) {
+      const bool bound =
+          std::ranges::find(own, id) != own.end() || std::ranges::find(spec.reduce, id) != spec.reduce.end();
+      if (!bound && std::ranges::find(free, id) == free.end())
+        free.push_back(id);
+    }
+  }
+  std::ranges::sort(free);
+  spec.out.insert(spec.out.begin(), free.begin(), free.end());
+  bool resolved = free.empty();
+  for (const std::int32_t id : spec.reduce)
+    resolved = graph_.resolve(id) && resolved;
+  ValueId v;
+  spec.type.shape.assign(free.size(), Extent());
+  for (const Dim& d : shape)
+    spec.type.shape.push_back(d.extent);
+  if (resolved) {
+    graph_.flush();
+    check_bounds(spec);
+    v = graph_.emit(spec);
+  } else {
+    v = graph_.wait(spec, free.size());
+  }
+  temporaries_.insert(v);
+  Tensor t;
+  t.range = spec.range;
+  t.shape = std::move(shape);
+  std::vector<Expr> subscripts;
+  for (const std::int32_t id : free)
+    subscripts.push_back(ir::index_ref(id));
+  for (std::size_t d = 0; d < own.size(); ++d) {
+    t.labels.push_back(graph_.new_label());
+    subscripts.push_back(ir::index_ref(t.labels.back()));
+  }
+  t.body = ir::read(spec.type.scalar, v, std::move(subscripts), spec.range);
+  return t;
+}
+
+ValueId Lowerer::materialise(const Tensor& t, const std::string& name, const SourceRange& range, const ir::Type* type) {
+  require_not_padded(t);
+  const auto whole = whole_value(t);
+  const bool same =
+      whole && !graph_.waits(*whole) &&
+      (type == nullptr || (graph_.program().type(*whole).shape == type->shape && t.scalar() == type->scalar));
+  if (same) {
+    // The value of `A @ B` in `let C = A @ B;` is C.
+    ir::ValueInfo& info = graph_.program().values[static_cast<std::size_t>(whole->id)];
+    if (!name.empty() && (temporaries_.erase(*whole) != 0 || info.name.empty()))
+      info.name = name;
+    return *whole;
+  }
+  ComputeSpec spec;
+  std::vector<Expr> subscripts;
+  for (std::size_t d = 0; d < t.rank(); ++d) {
+    spec.out.push_back(graph_.new_label(type != nullptr ? type->shape[d] : t.shape[d].extent));
+    subscripts.push_back(ir::index_ref(spec.out.back()));
+  }
+  spec.body = element(t, subscripts);
+  if (type != nullptr)
+    spec.body = converted(spec.body, type->scalar);
+  spec.type.scalar = spec.body->type;
+  for (const std::int32_t id : spec.out)
+    spec.type.shape.push_back(graph_.label(id).end);
+  spec.name = name;
+  spec.range = range;
+  for (const std::int32_t id : labels_of(spec.body)) {
+    const bool own = std::ranges::find(spec.out, id) != spec.out.end();
+    if (!own)
+      fail(DiagnosticId::kNotScalar, range,
+           "this depends on the index variable '" + graph_.label(id).name + "'; only scalars may do so here");
+  }
+  graph_.flush();
+  check_bounds(spec);
+  return graph_.emit(spec);
+}
+
+Tensor Lowerer::operand(const Tensor& t) {
+  require_not_padded(t);
+  Expr body = t.body;
+  if (const auto* cast = std::get_if<ir::Cast>(&body->op))
+    body = cast->operand;
+  if (std::holds_alternative<ir::Read>(body->op) || std::holds_alternative<ir::Constant>(body->op))
+    return t;
+  ComputeSpec spec;
+  std::vector<Expr> subscripts;
+  for (const Dim& d : t.shape) {
+    spec.out.push_back(graph_.new_label(d.extent));
+    subscripts.push_back(ir::index_ref(spec.out.back()));
+  }
+  spec.body = element(t, subscripts);
+  spec.type.scalar = spec.body->type;
+  spec.name = source_text(t.range);
+  spec.range = t.range;
+  return hoist(std::move(spec), t.shape);
+}
+
+Tensor Lowerer::converted_to(const Tensor& t, Scalar to, const std::string& what, const SourceRange& range) {
+  require_not_padded(t);
+  if (!converts(t, to)) {
+    const std::string from(ir::name_of(t.scalar()));
+    const std::string target(ir::name_of(to));
+    const bool boolean = to == Scalar::kBool;
+    fail(boolean ? DiagnosticId::kTypeMismatch : DiagnosticId::kNarrowing, range,
+         what + " is " + target + ", but the value is " + from +
+             (boolean ? "; compare it: x != 0" : "; narrowing needs a cast: " + target + "(…)"));
+  }
+  Tensor result = t;
+  result.body = converted(t.body, to);
+  result.weak = Weak::kNo;
+  return result;
+}
+
+Expr Lowerer::scalar_of_type(const Tensor& t, Scalar to, const std::string& what) {
+  if (t.rank() != 0)
+    fail(DiagnosticId::kNotScalar, t.range, what + " needs a scalar, but this is " + type_text(t));
+  return converted_to(t, to, what, t.range).body;
+}
+
+Expr Lowerer::integer_scalar(const ast::Expr& e, const std::string& what) {
+  const Tensor t = lower(e);
+  if (t.rank() != 0)
+    fail(DiagnosticId::kNotScalar, e.range, what + " needs an integer scalar, but this is " + type_text(t));
+  if (!ir::is_integer(t.scalar())) {
+    fail(DiagnosticId::kTypeMismatch, e.range,
+         what + " needs an integer, but this is " + std::string(ir::name_of(t.scalar())) + "; write i64(…)");
+  }
+  return ir::cast(Scalar::kI64, t.body, t.body->range);
+}
+
+Expr Lowerer::condition(const ast::Expr& e, const std::string& what) {
+  const Tensor t = lower(e);
+  if (t.rank() != 0) {
+    fail(DiagnosticId::kNotScalar, e.range,
+         what + " needs a scalar, but this is " + type_text(t) + "; use any(…), all(…) or where(c, a, b)");
+  }
+  if (t.scalar() != Scalar::kBool) {
+    fail(DiagnosticId::kTypeMismatch, e.range,
+         what + " needs a bool, but this is " + std::string(ir::name_of(t.scalar())) + "; compare it: x != 0");
+  }
+  return t.body;
+}
+
+ValueId Lowerer::condition_value(const ast::Expr& e, const std::string& what) {
+  return materialise(scalar_tensor(condition(e, what)), source_text(e.range), e.range);
+}
+
+void Lowerer::check_bounds(const ComputeSpec& spec) {
+  if (spec.guard)
+    return;
+  for_each_certain_read(spec.body,
+                        [&](const ir::ExprNode& node, const ir::Read& read) { check_read(node, read, spec); });
+}
+
+void Lowerer::check_read(const ir::ExprNode& node, const ir::Read& read, const ComputeSpec& spec) {
+  if (graph_.waits(read.tensor))
+    return;
+  const ir::Type& type = graph_.program().type(read.tensor);
+  for (std::size_t d = 0; d < read.subscripts.size(); ++d) {
+    const auto affine = affine_of(read.subscripts[d], graph_.value_extent());
+    if (!affine)
+      continue;
+    Extent least = affine->offset;
+    Extent most = affine->offset;
+    std::string ranges;
+    bool known = true;
+    for (const auto& [id, coefficient] : affine->coefficients) {
+      const LabelInfo& label = graph_.label(id);
+      known = known && label.resolved;
+      // An empty range evaluates nothing; a range that depends on others is only a hull.
+      const auto length = (label.end - label.begin).constant();
+      known = known && !(length && *length <= 0) && !label.lower;
+      const bool rising = coefficient > 0;
+      least = least + Extent(coefficient) * (rising ? label.begin : label.end - Extent(1));
+      most = most + Extent(coefficient) * (rising ? label.end - Extent(1) : label.begin);
+      ranges += (ranges.empty() ? " where " : " and ") + (label.name.empty() ? "the index" : label.name) +
+                " runs over " + graph_.text(label.begin) + ".." + graph_.text(label.end);
+    }
+    if (!known)
+      continue;
+    const auto above = (most - type.shape[d]).constant();
+    const auto below = least.constant();
+    const bool high = above && *above >= 0;
+    if (!high && !(below && *below < 0))
+      continue;
+    const SourceRange& at = read.subscripts[d]->range.known() ? read.subscripts[d]->range
+                            : node.range.known()              ? node.range
+                                                              : spec.range;
+    fail(DiagnosticId::kOutOfBounds, at,
+         "this subscript reaches " + graph_.text(high ? most : least) + ranges + ", but dimension " +
+             std::to_string(d) + " has " + graph_.text(type.shape[d]) + " elements");
+  }
+}
+
+}  // namespace tdsl::frontend

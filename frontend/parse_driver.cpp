@@ -1,0 +1,100 @@
+#include "frontend/parse_driver.h"
+
+#include <utility>
+
+#include "frontend/parse.h"
+#include "ir/check.h"
+
+namespace tdsl::frontend {
+
+namespace {
+
+using Kind = GeneratedParser::token;
+
+/// Beyond this many insertions the file is not TDSL, and each costs a run.
+constexpr int kMaxRepairs = 50;
+
+Token inserted_token(const TokenizedFile& file, const Repair& repair) {
+  const SourceRange& before = file.tokens[repair.index - 1].range;
+  const SourceRange place{before.file, before.end_line, before.end_column, before.end_line, before.end_column + 1};
+  return {repair.kind, place, repair.kind == Kind::TOK_SEMICOLON ? ";" : "{", repair.origin, false};
+}
+
+std::string shown(const Token& token) {
+  return token.kind == Kind::TOK_END      ? "the end of the file"
+         : token.kind == Kind::TOK_STRING ? "a string"
+                                          : "'" + token.text + "'";
+}
+
+void report_missing(const TokenizedFile& file, DiagnosticSink& sink) {
+  for (std::size_t i = 0; i + 1 < file.tokens.size(); ++i) {
+    const Token& token = file.tokens[i];
+    if (token.origin != TokenOrigin::kMissing) {
+      continue;
+    }
+    const DiagnosticId id =
+        token.kind == Kind::TOK_SEMICOLON ? DiagnosticId::kMissingSemicolon : DiagnosticId::kSyntaxError;
+    sink.error(id, token.range, "missing '" + token.text + "' before " + shown(file.tokens[i + 1]));
+  }
+}
+
+}  // namespace
+
+const Token& ParseDriver::next() {
+  if (repair_ || position_ + 1 >= file_.tokens.size()) {
+    position_ = file_.tokens.size();
+    return file_.tokens.back();
+  }
+  return file_.tokens[position_++];
+}
+
+void ParseDriver::internal_error(const SourceRange& range, const std::string& message) const {
+  TDSL_CHECK(false, "the parser failed at line " + std::to_string(range.line) + ": " + message);
+  std::abort();
+}
+
+GeneratedParser::symbol_type yylex(ParseDriver& driver) {
+  const Token& token = driver.next();
+  switch (token.kind) {
+    case Kind::TOK_NAME:
+    case Kind::TOK_INTEGER:
+    case Kind::TOK_FLOAT:
+    case Kind::TOK_STRING:
+    case Kind::TOK_TYPE:
+    case Kind::TOK_BY:
+    case Kind::TOK_OUT:
+    case Kind::TOK_KERNEL:
+      return {token.kind, token.text, token.range};
+    default:
+      return {token.kind, token.range};
+  }
+}
+
+std::optional<ast::Module> parse_file(const SourceManager& sources, std::uint32_t file, DiagnosticSink& sink) {
+  const std::size_t errors_before = sink.error_count();
+  TokenizedFile tokenized = tokenize(sources, file, sink);
+  for (int repairs = 0;; ++repairs) {
+    DiagnosticSink run_sink;
+    ParseDriver driver(tokenized, run_sink, repairs < kMaxRepairs);
+    GeneratedParser parser(driver);
+    const bool accepted = parser.parse() == 0;
+    if (driver.repair()) {
+      const Repair repair = *driver.repair();
+      tokenized.tokens.insert(tokenized.tokens.begin() + static_cast<std::ptrdiff_t>(repair.index),
+                              inserted_token(tokenized, repair));
+      continue;
+    }
+    driver.builder().finish_module();
+    for (const Diagnostic& diagnostic : run_sink.diagnostics()) {
+      sink.add(diagnostic);
+    }
+    report_missing(tokenized, sink);
+    if (sink.error_count() != errors_before) {
+      return std::nullopt;
+    }
+    TDSL_CHECK(accepted, "a file without errors is accepted");
+    return ast::Module{file, driver.builder().take_statements(), std::move(tokenized.comments)};
+  }
+}
+
+}  // namespace tdsl::frontend

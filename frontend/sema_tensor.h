@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace tdsl::frontend {
+
+/// How far the element type of an expression is still open: a literal takes the type it meets.
+enum class Weak : std::uint8_t {
+  kNo,
+  kInteger,  ///< `2 * 3`: any number type, i64 if nothing is met
+  kFloat,    ///< `1.0`: any float type, f64 if nothing is met
+  kAny,      ///< `zeros(n)`: any type, f64 if nothing is met; the values 0 and 1 and what is made of them
+};
+
+/// One dimension of a tensor expression and, for messages, where its size comes from.
+struct Dim {
+  ir::Extent extent;
+  std::string what;  ///< "columns of X"
+  ir::SourceRange range;
+};
+
+/// A tensor-valued expression that is not computed yet: element [l0, l1, …] is `body`, a scalar expression over the
+/// labels. Operations on whole tensors only compose bodies; `Lowerer::materialise` makes a node of the result.
+/// Labels are numbered over the whole compilation; `body` may mention further ones, the index variables in scope.
+struct Tensor {
+  std::vector<std::int32_t> labels;
+  std::vector<Dim> shape;  ///< one per label
+  ir::Expr body;
+  Weak weak = Weak::kNo;
+  bool padded = false;  ///< made by pad(): may be subscripted beyond its extents, and only subscripted
+  ir::SourceRange range;
+
+  [[nodiscard]] std::size_t rank() const { return labels.size(); }
+  [[nodiscard]] ir::Scalar scalar() const { return body->type; }
+};
+
+/// A rank-0 expression.
+[[nodiscard]] Tensor scalar_tensor(ir::Expr body, Weak weak = Weak::kNo);
+
+/// Replaces labels; others stay.
+using LabelMap = std::map<std::int32_t, ir::Expr>;
+[[nodiscard]] ir::Expr substitute(const ir::Expr& e, const LabelMap& labels);
+/// The element at `subscripts`, one per dimension.
+[[nodiscard]] ir::Expr element(const Tensor& t, const std::vector<ir::Expr>& subscripts);
+/// The labels `e` mentions, in order of first mention.
+[[nodiscard]] std::vector<std::int32_t> labels_of(const ir::Expr& e);
+/// The value when `t` is exactly all of a stored tensor (or a scalar value), subscripts in order.
+[[nodiscard]] std::optional<ir::ValueId> whole_value(const Tensor& t);
+/// The constant when `e` is one.
+[[nodiscard]] const ir::Literal* literal_of(const ir::Expr& e);
+[[nodiscard]] std::optional<std::int64_t> integer_constant(const ir::Expr& e);
+
+// Arithmetic on i64 expressions, folded.
+[[nodiscard]] ir::Expr add(const ir::Expr& a, const ir::Expr& b);
+[[nodiscard]] ir::Expr sub(const ir::Expr& a, const ir::Expr& b);
+[[nodiscard]] ir::Expr mul(const ir::Expr& a, const ir::Expr& b);
+/// `a && b`; a null operand counts as true.
+[[nodiscard]] ir::Expr both(const ir::Expr& a, const ir::Expr& b);
+/// An extent as an i64 expression.
+[[nodiscard]] ir::Expr expr_of(const ir::Program& program, const ir::Extent& e);
+
+/// `sum of coefficient * label + offset`, all coefficients known numbers.
+struct Affine {
+  std::map<std::int32_t, std::int64_t> coefficients;
+  ir::Extent offset;
+};
+/// `value_extent` says what an integer scalar value is in terms of extents.
+using ValueExtent = std::function<ir::Extent(ir::ValueId)>;
+/// Nothing when the expression is not affine in the labels.
+[[nodiscard]] std::optional<Affine> affine_of(const ir::Expr& e, const ValueExtent& value_extent);
+/// The expression as an extent; nothing when it mentions labels or is not a polynomial with quotients and remainders.
+[[nodiscard]] std::optional<ir::Extent> extent_of(const ir::Expr& e, const ValueExtent& value_extent);
+
+}  // namespace tdsl::frontend

@@ -1,0 +1,304 @@
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "frontend/parse_driver.h"
+
+namespace tdsl::frontend {
+
+namespace {
+
+using Kind = GeneratedParser::token;
+
+bool contains(const std::vector<std::string>& list, std::string_view item) {
+  return std::find(list.begin(), list.end(), item) != list.end();
+}
+
+bool is_assignment(const Token& token) {
+  return token.kind == Kind::TOK_ASSIGN || token.kind == Kind::TOK_ADD_ASSIGN || token.kind == Kind::TOK_SUB_ASSIGN ||
+         token.kind == Kind::TOK_MUL_ASSIGN || token.kind == Kind::TOK_DIV_ASSIGN;
+}
+
+std::string describe(const Token& token) {
+  switch (token.kind) {
+    case Kind::TOK_END:
+      return "the end of the file";
+    case Kind::TOK_STRING:
+      return "a string";
+    default:
+      return "'" + token.text + "'";
+  }
+}
+
+/// What the parser waited for, in a person's words: operators are left out, the beginnings of an expression become one
+/// item.
+std::vector<std::string> summarise(const std::vector<std::string>& expected) {
+  static constexpr std::array<std::string_view, 17> kClosers = {";",  ")", "]", "}", ",", "{",  "then", "else",  "in",
+                                                                "..", ":", "=", "(", "[", "->", "fn",   "kernel"};
+  std::vector<std::string> result;
+  const bool statement = contains(expected, "let");
+  const bool expression = contains(expected, "an integer") && contains(expected, "(") && contains(expected, "a number");
+  if (statement) {
+    result.emplace_back("a statement");
+  } else if (expression) {
+    result.emplace_back("an expression");
+  } else if (contains(expected, "an integer")) {
+    result.emplace_back("an extent");
+  } else if (contains(expected, "a type")) {
+    result.emplace_back("a type");
+  } else if (contains(expected, "a name") && !contains(expected, ";") && !contains(expected, "=")) {
+    result.emplace_back("a name");
+  }
+  if (contains(expected, "a string") && !expression) {
+    result.emplace_back("a string");
+  }
+  const bool operators = contains(expected, "+");
+  for (const std::string_view closer : kClosers) {
+    const bool part_of_larger =
+        (closer == "(" || closer == "[") && (operators || expression || statement || !result.empty());
+    if (contains(expected, closer) && !part_of_larger && !(statement && closer != "}") &&
+        !((closer == "=" || closer == ":") && (contains(expected, ")") || contains(expected, "]"))) &&
+        !(expression && closer != ")" && closer != "]")) {
+      result.push_back("'" + std::string(closer) + "'");
+    }
+  }
+  // After a complete expression `;` ends it all; what else could continue the statement is noise.
+  if (!result.empty() && result.front() == "';'") {
+    result.resize(1);
+  }
+  if (result.size() > 3) {
+    result.resize(3);
+  }
+  return result;
+}
+
+std::string listed(const std::vector<std::string>& items) {
+  std::string text;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    text += i == 0 ? "" : i + 1 == items.size() ? " or " : ", ";
+    text += items[i];
+  }
+  return text;
+}
+
+/// The usual slips, recognised from the token found and those that were possible; empty when it is none of them.
+std::string known_slip(const Token& found, const std::vector<std::string>& expected) {
+  const bool expression = contains(expected, "an integer") && contains(expected, "(");
+  if (found.kind == Kind::TOK_ASSIGN && contains(expected, "==")) {
+    return "unexpected '='; did you mean '=='?";
+  }
+  if (found.kind == Kind::TOK_EQUAL && contains(expected, "=")) {
+    return "unexpected '=='; did you mean '='?";
+  }
+  if (found.kind == Kind::TOK_WHERE && contains(expected, "]")) {
+    return "a guard may follow only a plain index name or range, last in the list";
+  }
+  if (found.kind == Kind::TOK_IF && expression) {
+    return "an 'if' expression inside another expression needs parentheses";
+  }
+  if (found.kind == Kind::TOK_PLUS && expression) {
+    return "there is no unary '+' (and no '++')";
+  }
+  if (found.kind == Kind::TOK_QUOTE && expression) {
+    return "unexpected \"'\"; strings are written with double quotes";
+  }
+  if (found.kind == Kind::TOK_END && contains(expected, "}")) {
+    return "missing '}' before the end of the file";
+  }
+  if (found.kind == Kind::TOK_COLON && contains(expected, "..")) {
+    return "unexpected ':'; a range is written 'a..b'";
+  }
+  if (found.kind == Kind::TOK_NAME && contains(expected, "&&")) {
+    if (found.text == "and" || found.text == "or") {
+      return "unexpected '" + found.text + "'; did you mean '" + (found.text == "and" ? "&&" : "||") + "'?";
+    }
+  }
+  if (found.kind == Kind::TOK_RIGHT_BRACE && contains(expected, "let") && !contains(expected, "}")) {
+    return "unmatched '}'";
+  }
+  return {};
+}
+
+}  // namespace
+
+bool ParseDriver::ends_statement(std::size_t index) const {
+  const int kind = file_.tokens[index].kind;
+  return kind == Kind::TOK_SEMICOLON || kind == Kind::TOK_LEFT_BRACE || kind == Kind::TOK_RIGHT_BRACE;
+}
+
+/// Whether a new statement visibly begins at this token: a word that begins one, or an assignment, at the start of a
+/// line.
+bool ParseDriver::begins_statement(std::size_t index) const {
+  const Token& token = file_.tokens[index];
+  if (!token.first_on_line) {
+    return false;
+  }
+  switch (token.kind) {
+    case Kind::TOK_LET:
+    case Kind::TOK_VAR:
+    case Kind::TOK_PARAM:
+    case Kind::TOK_INPUT:
+    case Kind::TOK_OUTPUT:
+    case Kind::TOK_IMPORT:
+    case Kind::TOK_FN:
+    case Kind::TOK_RETURN:
+    case Kind::TOK_MONOID:
+    case Kind::TOK_EXTERN:
+    case Kind::TOK_STORAGE:
+    case Kind::TOK_WHILE:
+    case Kind::TOK_FOR:
+      return true;
+    case Kind::TOK_NAME: {
+      const Token& after = file_.tokens[index + 1];
+      const bool statement_call =
+          (token.text == "print" || token.text == "assert") && after.kind == Kind::TOK_LEFT_PAREN;
+      return is_assignment(after) || statement_call;
+    }
+    default:
+      return false;
+  }
+}
+
+std::optional<Repair> ParseDriver::find_repair(const std::vector<std::string>& expected) const {
+  const std::size_t current = position_ - 1;
+  if (current == 0) {
+    return std::nullopt;
+  }
+  const Token& found = file_.tokens[current];
+  const bool wants_semicolon = contains(expected, ";");
+  if (contains(expected, "{") && !wants_semicolon && found.first_on_line && !ends_statement(current - 1)) {
+    return Repair{current, Kind::TOK_LEFT_BRACE, TokenOrigin::kMissing};
+  }
+  const bool closes = found.kind == Kind::TOK_RIGHT_BRACE || found.kind == Kind::TOK_END;
+  if (wants_semicolon && !contains(expected, "let") && (found.first_on_line || closes) &&
+      found.kind != Kind::TOK_LEFT_BRACE) {
+    return Repair{current, Kind::TOK_SEMICOLON, TokenOrigin::kMissing};
+  }
+  if (found.kind == Kind::TOK_LEFT_BRACE && wants_semicolon) {
+    // `let a = b` without ';' before `for i in … {` reads as a suffix up to the brace.
+    for (std::size_t i = current; i-- > 1 && !ends_statement(i);) {
+      if (file_.tokens[i].kind == Kind::TOK_FOR && file_.tokens[i].first_on_line && !ends_statement(i - 1)) {
+        return Repair{i, Kind::TOK_SEMICOLON, TokenOrigin::kMissing};
+      }
+    }
+  }
+  for (std::size_t i = current; i < file_.tokens.size(); ++i) {
+    const int kind = file_.tokens[i].kind;
+    if (kind == Kind::TOK_SEMICOLON || kind == Kind::TOK_LEFT_BRACE || kind == Kind::TOK_END) {
+      return std::nullopt;
+    }
+    if ((kind == Kind::TOK_RIGHT_BRACE || begins_statement(i)) && !ends_statement(i - 1)) {
+      return Repair{i, Kind::TOK_SEMICOLON, TokenOrigin::kSynchronisation};
+    }
+    if (kind == Kind::TOK_RIGHT_BRACE) {
+      return std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+/// An unknown character or unclosed string disturbs the grammar where it stands: one message is enough.
+bool ParseDriver::near_lexical_error() const {
+  const auto bad = [&](std::uint32_t line) {
+    return std::binary_search(file_.error_lines.begin(), file_.error_lines.end(), line);
+  };
+  const std::size_t current = position_ - 1;
+  return bad(file_.tokens[current].range.line) || (current > 0 && bad(file_.tokens[current - 1].range.line));
+}
+
+/// Points to the bracket that the missing one would close, when it is on another line.
+std::vector<DiagnosticNote> ParseDriver::unclosed_note(const std::vector<std::string>& expected) const {
+  const std::size_t current = position_ - 1;
+  int depth = 0;
+  for (std::size_t i = current; i-- > 0;) {
+    const Token& token = file_.tokens[i];
+    switch (token.kind) {
+      case Kind::TOK_RIGHT_PAREN:
+      case Kind::TOK_RIGHT_BRACKET:
+      case Kind::TOK_RIGHT_BRACE:
+        ++depth;
+        break;
+      case Kind::TOK_LEFT_PAREN:
+      case Kind::TOK_LEFT_BRACKET:
+      case Kind::TOK_LEFT_BRACE: {
+        if (depth-- > 0) {
+          break;
+        }
+        const std::string closer = token.text == "(" ? ")" : token.text == "[" ? "]" : "}";
+        if (contains(expected, closer) && token.range.line != file_.tokens[current].range.line) {
+          return {{token.range, "to match this '" + token.text + "'"}};
+        }
+        return {};
+      }
+      default:
+        break;
+    }
+  }
+  return {};
+}
+
+/// `lett x = 1;`, `inptu X: f64;`: two names in a row at the start of a statement.
+std::optional<Diagnostic> ParseDriver::misspelt_word() const {
+  const std::size_t current = position_ - 1;
+  // The grammar notices at the second name or, since `a b=` could be a combining assignment, one token later.
+  std::size_t first = current;
+  while (first > 0 && first + 2 > current && !ends_statement(first - 1)) {
+    --first;
+  }
+  const Token& word = file_.tokens[first];
+  const bool at_start = first == 0 || ends_statement(first - 1);
+  if (!at_start || first == current || word.kind != Kind::TOK_NAME || file_.tokens[first + 1].kind != Kind::TOK_NAME) {
+    return std::nullopt;
+  }
+  const std::string suggestion = suggest_statement_word(word.text);
+  if (suggestion.empty()) {
+    return std::nullopt;
+  }
+  return Diagnostic{DiagnosticId::kSyntaxError, Severity::kError, word.range,
+                    "unknown statement '" + word.text + "'" + suggestion};
+}
+
+void ParseDriver::syntax_error(std::vector<std::string> expected) {
+  if (may_repair_) {
+    repair_ = find_repair(expected);
+    if (repair_) {
+      return;
+    }
+  }
+  if (near_lexical_error()) {
+    return;
+  }
+  const std::size_t current = position_ - 1;
+  const bool inserted = file_.tokens[current].origin != TokenOrigin::kSource;
+  const Token& found = file_.tokens[inserted ? current + 1 : current];
+  if (const auto misspelt = misspelt_word()) {
+    sink_.add(*misspelt);
+    return;
+  }
+  const bool wants_name = contains(expected, "a name") && !contains(expected, "a number") && !contains(expected, "let");
+  if (wants_name && is_reserved_word(found) && !inserted) {
+    sink_.error(DiagnosticId::kReservedName, found.range,
+                "'" + found.text + "' is a reserved word and cannot be used as a name");
+    return;
+  }
+  if (found.kind == Kind::TOK_STRING && contains(expected, "a number")) {
+    sink_.error(DiagnosticId::kMisplacedString, found.range,
+                "a string can stand only in print, assert, einsum, import and extern");
+    return;
+  }
+  std::string message = known_slip(found, expected);
+  if (message.empty()) {
+    const std::vector<std::string> items = summarise(expected);
+    message =
+        items.empty() ? "unexpected " + describe(found) : "expected " + listed(items) + " before " + describe(found);
+  }
+  SourceRange range = inserted ? file_.tokens[current].range : found.range;
+  if (found.kind == Kind::TOK_END && current > 0 && !inserted) {
+    const SourceRange& last = file_.tokens[current - 1].range;
+    range = {last.file, last.end_line, last.end_column, last.end_line, last.end_column + 1};
+  }
+  sink_.error(DiagnosticId::kSyntaxError, range, message, unclosed_note(expected));
+}
+
+}  // namespace tdsl::frontend

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "runtime/check.h"
+
+/// TDSL_CHECK(condition, message) checks an invariant in every build type; see runtime/check.h.
+namespace tdsl::ir {
+
+/// A mistake in the compiler itself (never the user's). `tdslc` reports it as a compiler bug and exits with 3.
+using tdsl::rt::InternalError;
+
+}  // namespace tdsl::ir

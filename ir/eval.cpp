@@ -1,0 +1,299 @@
+#include "ir/eval.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/check.h"
+#include "ir/eval_environment.h"
+#include "ir/eval_lifetimes.h"
+#include "ir/eval_text.h"
+#include "runtime/kernels/philox.h"
+
+namespace tdsl::ir {
+
+std::int64_t Array::size() const {
+  std::int64_t n = 1;
+  for (const std::int64_t extent : shape)
+    n *= extent;
+  return n;
+}
+
+namespace eval {
+
+namespace {
+
+using ArrayRef = std::shared_ptr<Array>;
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  return fmt::format("[{}]", fmt::join(shape, ", "));
+}
+
+/// A literal of any alternative as one element of type `s`.
+Array literal_array(Scalar s, const Literal& literal) {
+  Array a = zeros(s, {});
+  if (is_float(s)) {
+    double value = match(
+        literal, [](bool b) { return b ? 1.0 : 0.0; }, [](std::int64_t i) { return static_cast<double>(i); },
+        [](double d) { return d; });
+    if (s == Scalar::kF32)
+      value = static_cast<double>(static_cast<float>(value));
+    a.floats[0] = value;
+  } else {
+    TDSL_CHECK(!std::holds_alternative<double>(literal), "an integer param has an integer value");
+    a.integers[0] = match(
+        literal, [](bool b) { return std::int64_t{b}; }, [](std::int64_t i) { return i; },
+        [](double) { return std::int64_t{0}; });
+  }
+  return a;
+}
+
+class Interpreter {
+ public:
+  Interpreter(const Program& program, const EvalOptions& options)
+      : program_(program), options_(options), environment_(program), lifetimes_(find_lifetimes(program)) {}
+
+  EvalResult run() {
+    try {
+      nodes(program_.body);
+    } catch (const Stop& s) {
+      result_.error = s.error;
+      result_.outputs.clear();
+      result_.output_order.clear();
+    }
+    result_.uncertain_control = environment_.uncertain() || open_condition_;
+    return std::move(result_);
+  }
+
+ private:
+  void nodes(const Region& region) {
+    for (const Node& n : region.nodes) {
+      node(n);
+      for (const ValueId v : lifetimes_.last.at(&n))
+        environment_.release(v);
+    }
+  }
+
+  /// Runs a region over arguments and gives its yields; nothing of it stays behind.
+  std::vector<ArrayRef> region(const Region& r, std::vector<ArrayRef> arguments) {
+    TDSL_CHECK(arguments.size() == r.arguments.size(), "a region's arguments differ in number");
+    for (std::size_t k = 0; k < arguments.size(); ++k)
+      environment_.set(r.arguments[k], std::move(arguments[k]));
+    nodes(r);
+    std::vector<ArrayRef> yields;
+    for (const ValueId v : r.yields)
+      yields.push_back(environment_.share(v));
+    for (const ValueId v : r.arguments)
+      environment_.release(v);
+    for (const Node& n : r.nodes) {
+      for (const ValueId v : n.results)
+        environment_.release(v);
+    }
+    return yields;
+  }
+
+  [[nodiscard]] bool dies(const Node& n, ValueId v) const {
+    const std::vector<ValueId>& last = lifetimes_.last.at(&n);
+    return std::ranges::find(last, v) != last.end();
+  }
+
+  /// Whether the node's regions read the value themselves.
+  [[nodiscard]] bool captured(const Node& n, ValueId v) const {
+    const auto found = lifetimes_.captured.find(&n);
+    return found != lifetimes_.captured.end() && found->second.contains(v);
+  }
+
+  /// The initial values of a loop; those that die with it are handed over, so that the body may change them in place.
+  std::vector<ArrayRef> initial(const Node& n, const std::vector<ValueId>& inits) {
+    std::vector<ArrayRef> arrays;
+    for (const ValueId v : inits)
+      arrays.push_back(environment_.share(v));
+    for (const ValueId v : inits) {
+      if (dies(n, v) && !captured(n, v))
+        environment_.release(v);
+    }
+    return arrays;
+  }
+
+  void define(const Node& n, std::vector<ArrayRef> arrays) {
+    TDSL_CHECK(arrays.size() == n.results.size(), "results differ in number");
+    for (std::size_t k = 0; k < arrays.size(); ++k)
+      environment_.set(n.results[k], std::move(arrays[k]));
+  }
+
+  void node(const Node& n) {
+    match(
+        n.op, [&](const Dimension& d) { define(n, {whole_scalar(Scalar::kI64, dimension(n, d))}); },
+        [&](const Param& p) { define(n, {param(n, p)}); }, [&](const Input& i) { define(n, {checked_input(n, i)}); },
+        [&](const Compute& c) { define(n, evaluate_compute(environment_, n, c, c.base && dies(n, *c.base))); },
+        [&](const Random& r) { define(n, {random(n, r)}); }, [&](const For& f) { for_loop(n, f); },
+        [&](const While& w) { while_loop(n, w); },
+        [&](const If& i) {
+          const bool taken = environment_.control(i.condition) != 0;
+          define(n, region(taken ? i.then_region : i.else_region, {}));
+        },
+        [&](const Print& p) { print(p); },
+        [&](const Assert& a) {
+          if (environment_.control(a.condition) == 0) {
+            stop(n.range, a.message.empty() ? "assertion failed" : "assertion failed: " + a.message);
+          }
+        },
+        [&](const CheckEqual& c) { check_equal(n, c); },
+        [&](const Output& o) {
+          result_.outputs[o.name] = environment_.get(o.value);
+          result_.output_order.push_back(o.name);
+        });
+  }
+
+  void for_loop(const Node& n, const For& f) {
+    TDSL_CHECK(f.step != 0, "a loop's step is not 0");
+    std::int64_t i = environment_.control(f.begin);
+    const std::int64_t end = environment_.control(f.end);
+    std::vector<ArrayRef> carried = initial(n, f.inits);
+    while (f.step > 0 ? i < end : i > end) {
+      carried.insert(carried.begin(), whole_scalar(Scalar::kI64, i));
+      carried = region(f.body, std::move(carried));
+      if (__builtin_add_overflow(i, f.step, &i))
+        break;
+    }
+    define(n, std::move(carried));
+  }
+
+  void while_loop(const Node& n, const While& w) {
+    std::vector<ArrayRef> carried = initial(n, w.inits);
+    for (std::int64_t iteration = 0;; ++iteration) {
+      const std::vector<ArrayRef> verdict = region(w.condition, carried);
+      if (is_open(*verdict.at(0)))
+        open_condition_ = true;
+      if (verdict.at(0)->integers.at(0) == 0)
+        break;
+      carried.insert(carried.begin(), whole_scalar(Scalar::kI64, iteration));
+      carried = region(w.body, std::move(carried));
+    }
+    define(n, std::move(carried));
+  }
+
+  static bool is_open(const Array& a) { return !a.bounds.empty() && a.bounds[0] != 0; }
+
+  void check_equal(const Node& n, const CheckEqual& c) {
+    const std::int64_t left = environment_.extent(c.left, n.range);
+    const std::int64_t right = environment_.extent(c.right, n.range);
+    if (left == right)
+      return;
+    stop(n.range,
+         fmt::format("sizes differ: {} is {}, but {} is {}", c.left_description, left, c.right_description, right));
+  }
+
+  void print(const Print& p) {
+    std::string line;
+    for (std::size_t k = 0; k < p.items.size(); ++k) {
+      if (k > 0)
+        line += ' ';
+      line += match(
+          p.items[k], [](const std::string& s) { return s; }, [&](ValueId v) { return text_of(environment_.get(v)); });
+    }
+    if (options_.print)
+      options_.print(line);
+  }
+
+  ArrayRef param(const Node& n, const Param& p) {
+    const Scalar type = program_.type(n.results.at(0)).scalar;
+    const auto given = options_.params.find(p.name);
+    if (given != options_.params.end())
+      return std::make_shared<Array>(literal_array(type, given->second));
+    if (!p.default_value)
+      stop(n.range, "the param '" + p.name + "' has no value and no default");
+    return std::make_shared<Array>(literal_array(type, *p.default_value));
+  }
+
+  /// Reads an input once: its shape may be asked for before its own node.
+  ArrayRef input(const Node& n, const Input& i) {
+    const auto found = inputs_.find(i.name);
+    if (found != inputs_.end())
+      return found->second;
+    if (!options_.input)
+      stop(n.range, "the input '" + i.name + "' has no data");
+    const Type& type = program_.type(n.results.at(0));
+    auto array = std::make_shared<Array>(options_.input(i.name, type.scalar));
+    TDSL_CHECK(array->type == type.scalar, "an input is read as its declared element type");
+    if (array->shape.size() != type.rank()) {
+      stop(n.range, fmt::format("the input '{}' has rank {}, but is declared with rank {}", i.name, array->shape.size(),
+                                type.rank()));
+    }
+    const std::size_t stored = is_float(type.scalar) ? array->floats.size() : array->integers.size();
+    TDSL_CHECK(stored == static_cast<std::size_t>(array->size()), "an input's shape fits its elements");
+    return inputs_.emplace(i.name, std::move(array)).first->second;
+  }
+
+  ArrayRef checked_input(const Node& n, const Input& i) {
+    const ArrayRef array = input(n, i);
+    const std::vector<std::int64_t> declared = environment_.shape(n.results.at(0), n.range);
+    if (declared != array->shape) {
+      stop(n.range, fmt::format("the input '{}' has the shape {}, but is declared with {}", i.name,
+                                shape_text(array->shape), shape_text(declared)));
+    }
+    return array;
+  }
+
+  std::int64_t dimension(const Node& n, const Dimension& d) {
+    const auto given = options_.dimensions.find(d.name);
+    if (given != options_.dimensions.end())
+      return given->second;
+    std::optional<std::int64_t> extent;
+    for_each_node(program_.body, [&](const Node& other) {
+      const auto* i = std::get_if<Input>(&other.op);
+      if (extent || i == nullptr)
+        return;
+      const Type& type = program_.type(other.results.at(0));
+      for (std::size_t k = 0; k < type.rank() && !extent; ++k) {
+        if (type.shape[k].as_value() == n.results.at(0))
+          extent = input(other, *i)->shape.at(k);
+      }
+    });
+    if (!extent)
+      stop(n.range, "the dimension '" + d.name + "' has no extent: give --set " + d.name + "=...");
+    return *extent;
+  }
+
+  ArrayRef random(const Node& n, const Random& r) {
+    std::vector<std::int64_t> iterations;
+    for (const ValueId v : r.iterations)
+      iterations.push_back(environment_.control(v));
+    const rt::RandomStream stream = rt::random_stream(options_.seed, r.site, iterations);
+    const Scalar type = program_.type(n.results.at(0)).scalar;
+    Array a = zeros(type, environment_.shape(n.results.at(0), n.range));
+    for (std::size_t k = 0; k < a.floats.size(); ++k) {
+      const std::uint64_t index = k;
+      if (r.kind == Random::Kind::kUniform) {
+        a.floats[k] =
+            type == Scalar::kF32 ? static_cast<double>(rt::uniform_f32(stream, index)) : rt::uniform_f64(stream, index);
+        continue;
+      }
+      const double exact = rt::normal_f64(stream, index);
+      const bool narrow = type == Scalar::kF32;
+      a.floats[k] = narrow ? static_cast<double>(static_cast<float>(exact)) : exact;
+      const double ulp = std::fabs(exact) * (narrow ? kEpsilon<float> : kLibraryUlps * kEpsilon<double>);
+      set_bound(a, k, ulp);
+    }
+    a.nonnegative = r.kind == Random::Kind::kUniform;
+    return std::make_shared<Array>(std::move(a));
+  }
+
+  const Program& program_;
+  const EvalOptions& options_;
+  Environment environment_;
+  Lifetimes lifetimes_;
+  std::map<std::string, ArrayRef> inputs_;
+  EvalResult result_;
+  bool open_condition_ = false;
+};
+
+}  // namespace
+
+}  // namespace eval
+
+EvalResult evaluate(const Program& program, const EvalOptions& options) {
+  return eval::Interpreter(program, options).run();
+}
+
+}  // namespace tdsl::ir

@@ -1,0 +1,275 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "runtime/kernels/scalar_math.h"
+
+// Floating-point operations with running error bounds. `bound` says how far another legal evaluation may land from
+// `value`: another order of summation, fused multiply-adds, vector versions of library functions. It grows by the
+// operands' bounds (through end points or Lipschitz constants) and by the operation's own rounding unless that is
+// exact. Infinity: the value is open.
+namespace tdsl::ir::eval {
+
+inline constexpr double kOpen = std::numeric_limits<double>::infinity();
+
+/// A float of either width (f32 values are held exactly) and its bound.
+struct Real {
+  double value = 0;
+  double bound = 0;
+};
+/// An integer or bool; `bound` is 0 or kOpen.
+struct Whole {
+  std::int64_t value = 0;
+  double bound = 0;
+};
+
+/// Units in the last place by which library functions may differ between scalar and vector versions: those are good to
+/// 4 ulp each, rounded up.
+inline constexpr double kLibraryUlps = 8;
+inline constexpr double kPowerUlps = 16;
+
+template <class T>
+inline constexpr double kEpsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
+
+namespace detail {
+
+/// nan, from inf - inf or 0 * inf on bounds, means that nothing is known.
+inline double known(double bound) {
+  return bound == bound ? bound : kOpen;
+}
+
+/// |x| * bound, where an exact operand contributes nothing however large the other is.
+inline double scaled(double x, double bound) {
+  return bound == 0 ? 0 : std::fabs(x) * bound;
+}
+
+/// The own rounding of a finite result. A result that overflowed may be finite in another order.
+inline double rounding(double result, double ulps_times_epsilon, bool finite_operands) {
+  if (std::isfinite(result))
+    return std::fabs(result) * ulps_times_epsilon;
+  return finite_operands && std::isinf(result) ? kOpen : 0;
+}
+
+inline bool finite(Real a, Real b) {
+  return std::isfinite(a.value) && std::isfinite(b.value);
+}
+
+/// The bound of a monotone function, from its values at both ends of the operand's interval.
+template <class F>
+double at_ends(Real a, double result, const F& f) {
+  if (a.bound == 0)
+    return 0;
+  if (std::isinf(a.bound))
+    return kOpen;
+  const double low = std::fabs(f(a.value - a.bound) - result);
+  const double high = std::fabs(f(a.value + a.bound) - result);
+  return known(std::max(known(low), known(high)));
+}
+
+template <class T>
+T as(double x) {
+  return static_cast<T>(x);
+}
+
+}  // namespace detail
+
+template <class T>
+Real add(Real a, Real b) {
+  const double sum = static_cast<double>(detail::as<T>(a.value) + detail::as<T>(b.value));
+  // Knuth's two-sum tells whether the addition was exact; for f32 the f64 sum does.
+  bool exact = false;
+  if constexpr (sizeof(T) == 8) {
+    const double t = sum - a.value;
+    exact = (a.value - (sum - t)) + (b.value - t) == 0;
+  } else {
+    exact = a.value + b.value == sum;
+  }
+  const double own = exact ? 0 : detail::rounding(sum, kEpsilon<T>, detail::finite(a, b));
+  return {sum, detail::known(a.bound + b.bound + own)};
+}
+
+inline Real negate(Real a) {
+  return {-a.value, a.bound};
+}
+
+template <class T>
+Real subtract(Real a, Real b) {
+  return add<T>(a, negate(b));
+}
+
+template <class T>
+Real multiply(Real a, Real b) {
+  const double product = static_cast<double>(detail::as<T>(a.value) * detail::as<T>(b.value));
+  const bool exact = sizeof(T) == 8 ? std::fma(a.value, b.value, -product) == 0 : a.value * b.value == product;
+  const double own = exact ? 0 : detail::rounding(product, kEpsilon<T>, detail::finite(a, b));
+  if (a.bound == 0 && b.bound == 0)
+    return {product, own};
+  return {product, detail::known(detail::scaled(a.value, b.bound) + detail::scaled(b.value, a.bound) +
+                                 detail::scaled(a.bound, b.bound) + own)};
+}
+
+template <class T>
+Real divide(Real a, Real b) {
+  const double quotient = static_cast<double>(detail::as<T>(a.value) / detail::as<T>(b.value));
+  const bool exact = std::isfinite(quotient) && std::fma(quotient, b.value, -a.value) == 0;
+  const double own = exact ? 0 : detail::rounding(quotient, kEpsilon<T>, detail::finite(a, b) && b.value != 0);
+  if (a.bound == 0 && b.bound == 0)
+    return {quotient, own};
+  if (b.value == 0 && b.bound == 0)
+    return {quotient, a.bound < std::fabs(a.value) ? 0 : kOpen};
+  const double room = std::fabs(b.value) - b.bound;
+  if (!(room > 0))
+    return {quotient, kOpen};
+  return {quotient, detail::known((a.bound + detail::scaled(quotient, b.bound)) / room + own)};
+}
+
+/// fmod: exact where the whole quotient is certain.
+template <class T>
+Real remainder(Real a, Real b) {
+  const double r = static_cast<double>(rt::scalar::remainder(detail::as<T>(a.value), detail::as<T>(b.value)));
+  if (a.bound == 0 && b.bound == 0)
+    return {r, 0};
+  const double low = std::trunc((a.value - a.bound) / b.value);
+  const double high = std::trunc((a.value + a.bound) / b.value);
+  return {r, b.bound == 0 && low == high ? a.bound : kOpen};
+}
+
+template <class T>
+Real mod(Real a, Real b) {
+  const double r = static_cast<double>(rt::scalar::mod(detail::as<T>(a.value), detail::as<T>(b.value)));
+  if (a.bound == 0 && b.bound == 0)
+    return {r, detail::rounding(r, kEpsilon<T>, false)};
+  const double low = std::floor((a.value - a.bound) / b.value);
+  const double high = std::floor((a.value + a.bound) / b.value);
+  return {r, b.bound == 0 && low == high ? a.bound + std::fabs(b.value) * kEpsilon<T> : kOpen};
+}
+
+namespace detail {
+/// The operands' share of a power's bound.
+inline double power_spread(Real a, Real b, double result) {
+  if (a.bound == 0 && b.bound == 0)
+    return 0;
+  const double low = a.value - a.bound;
+  const double high = a.value + a.bound;
+  if (low > 0) {
+    double spread = 0;
+    // Monotone in each operand: the extremes are at the corners.
+    for (const double x : {low, high}) {
+      for (const double y : {b.value - b.bound, b.value + b.bound}) {
+        spread = std::max(spread, known(std::fabs(std::pow(x, y) - result)));
+      }
+    }
+    return spread;
+  }
+  const bool whole = b.bound == 0 && b.value == std::nearbyint(b.value);
+  if (!whole || (b.value < 0 && high >= 0))
+    return kOpen;
+  if (b.value == 0)
+    return 0;
+  const double largest = std::fabs(a.value) + a.bound;
+  const double base = b.value > 0 ? largest : std::fabs(high);
+  return known(std::fabs(b.value) * std::pow(base, b.value - 1) * a.bound);
+}
+}  // namespace detail
+
+template <class T>
+Real power(Real a, Real b) {
+  const double result = static_cast<double>(rt::scalar::power(detail::as<T>(a.value), detail::as<T>(b.value)));
+  const bool finite = detail::finite(a, b) && a.value != 0;
+  // Small whole powers of whole numbers are exact in every evaluation.
+  const bool exact = a.value == std::nearbyint(a.value) && b.value >= 0 && b.value == std::nearbyint(b.value) &&
+                     std::fabs(result) < 1 / kEpsilon<T>;
+  const double own = exact ? 0 : detail::rounding(result, kPowerUlps * kEpsilon<T>, finite);
+  return {result, detail::known(detail::power_spread(a, b, result) + own)};
+}
+
+/// `min` and `max` with the language's treatment of nan, over intervals.
+template <class Pick>
+Real pick(Real a, Real b, const Pick& f) {
+  const double result = f(a.value, b.value);
+  if (a.bound == 0 && b.bound == 0)
+    return {result, 0};
+  if (result != result)
+    return {result, std::max(a.bound, b.bound) == kOpen ? kOpen : 0};
+  const double low = f(a.value - a.bound, b.value - b.bound);
+  const double high = f(a.value + a.bound, b.value + b.bound);
+  const double spread = std::max(low < result ? result - low : 0, high > result ? high - result : 0);
+  return {result, low == low && high == high ? detail::known(spread) : kOpen};
+}
+inline Real min(Real a, Real b) {
+  return pick(a, b, [](double x, double y) { return rt::scalar::min(x, y); });
+}
+inline Real max(Real a, Real b) {
+  return pick(a, b, [](double x, double y) { return rt::scalar::max(x, y); });
+}
+
+/// A monotone library function `f` of element type T.
+template <class T, class F>
+Real monotone(Real a, const F& f) {
+  const double result = static_cast<double>(f(detail::as<T>(a.value)));
+  const double own = detail::rounding(result, kLibraryUlps * kEpsilon<T>, std::isfinite(a.value));
+  const auto wide = [&](double x) { return static_cast<double>(f(detail::as<T>(x))); };
+  return {result, detail::known(detail::at_ends(a, result, wide) + own)};
+}
+
+/// A monotone function that every evaluation computes exactly: floor, ceil, round, sign, relu.
+template <class F>
+Real exact_monotone(Real a, const F& f) {
+  const double result = f(a.value);
+  return {result, detail::at_ends(a, result, f)};
+}
+
+/// `nonnegative`: no evaluation can make the operand negative, so its interval ends at 0.
+template <class T>
+Real sqrt(Real a, bool nonnegative) {
+  const double result = static_cast<double>(std::sqrt(detail::as<T>(a.value)));
+  const bool exact = std::isfinite(result) && std::fma(result, result, -a.value) == 0;
+  const double own = exact ? 0 : detail::rounding(result, kEpsilon<T>, std::isfinite(a.value));
+  const auto root = [&](double x) { return std::sqrt(nonnegative ? std::max(x, 0.0) : x); };
+  return {result, detail::known(detail::at_ends(a, result, root) + own)};
+}
+
+/// sin and cos: their slope is at most 1.
+template <class T, class F>
+Real wave(Real a, const F& f) {
+  const double result = static_cast<double>(f(detail::as<T>(a.value)));
+  const double own = result == result ? kLibraryUlps * kEpsilon<T> * std::fabs(result) : 0;
+  if (std::isinf(a.bound))
+    return {result, kOpen};
+  return {result, std::min(a.bound, 2.0) + own};
+}
+
+template <class T>
+Real tan(Real a) {
+  const double result = static_cast<double>(std::tan(detail::as<T>(a.value)));
+  const double own = detail::rounding(result, kLibraryUlps * kEpsilon<T>, std::isfinite(a.value));
+  if (a.bound == 0)
+    return {result, own};
+  const double low = std::tan(a.value - a.bound);
+  const double high = std::tan(a.value + a.bound);
+  const bool one_branch = a.bound < 1 && low <= result && result <= high;
+  return {result, one_branch ? detail::known(std::max(high - result, result - low) + own) : kOpen};
+}
+
+/// Whether the bounds leave the order of `a` and `b` open.
+inline bool order_open(Real a, Real b) {
+  const double sum = a.bound + b.bound;
+  if (sum == 0)
+    return false;
+  if (std::isinf(sum))
+    return true;
+  return std::fabs(a.value - b.value) <= sum;
+}
+
+/// Rounding to f32, as a cast does it: the same everywhere if the operand is.
+inline Real to_f32(Real a) {
+  const double result = static_cast<double>(static_cast<float>(a.value));
+  if (a.bound == 0)
+    return {result, 0};
+  return {result, detail::known(a.bound + detail::rounding(result, kEpsilon<float>, false))};
+}
+
+}  // namespace tdsl::ir::eval

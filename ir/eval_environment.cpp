@@ -1,0 +1,92 @@
+#include "ir/eval_environment.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <stdexcept>
+
+#include "ir/check.h"
+
+namespace tdsl::ir::eval {
+
+const Array& Environment::get(ValueId v) const {
+  const auto& array = slots_[static_cast<std::size_t>(v.id)];
+  TDSL_CHECK(array != nullptr, fmt::format("%{} has no value here", v.id));
+  return *array;
+}
+
+std::shared_ptr<Array> Environment::share(ValueId v) const {
+  TDSL_CHECK(slots_[static_cast<std::size_t>(v.id)] != nullptr, fmt::format("%{} has no value here", v.id));
+  return slots_[static_cast<std::size_t>(v.id)];
+}
+
+std::shared_ptr<Array> Environment::take(ValueId v) {
+  TDSL_CHECK(slot(v) != nullptr, fmt::format("%{} has no value here", v.id));
+  return std::move(slot(v));
+}
+
+void Environment::set(ValueId v, std::shared_ptr<Array> array) {
+  slot(v) = std::move(array);
+}
+
+std::int64_t Environment::control(ValueId v) {
+  const Array& a = get(v);
+  TDSL_CHECK(a.shape.empty() && !is_float(a.type), "control needs an integer or bool scalar");
+  uncertain_ = uncertain_ || (!a.bounds.empty() && a.bounds[0] != 0);
+  return a.integers[0];
+}
+
+std::int64_t Environment::extent(const Extent& e, const SourceRange& place) {
+  try {
+    return e.evaluate([this](ValueId v) { return control(v); });
+  } catch (const std::domain_error& error) {
+    stop(place, error.what());
+  }
+}
+
+std::vector<std::int64_t> Environment::shape(ValueId v, const SourceRange& place) {
+  std::vector<std::int64_t> extents;
+  std::int64_t elements = 1;
+  for (const Extent& e : program_.type(v).shape) {
+    extents.push_back(extent(e, place));
+    if (extents.back() < 0) {
+      stop(place, fmt::format("dimension {} of {} has the negative extent {}", extents.size() - 1,
+                              program_.info(v).name.empty() ? "the result" : program_.info(v).name, extents.back()));
+    }
+    if (__builtin_mul_overflow(elements, extents.back(), &elements) ||
+        elements > std::numeric_limits<std::int64_t>::max() / 16) {
+      stop(place, "the tensor is too large");
+    }
+  }
+  return extents;
+}
+
+Array zeros(Scalar type, std::vector<std::int64_t> shape) {
+  Array a;
+  a.type = type;
+  a.shape = std::move(shape);
+  const auto n = static_cast<std::size_t>(a.size());
+  if (is_float(type)) {
+    a.floats.assign(n, 0.0);
+  } else {
+    a.integers.assign(n, 0);
+  }
+  return a;
+}
+
+std::shared_ptr<Array> whole_scalar(Scalar type, std::int64_t value) {
+  auto a = std::make_shared<Array>(zeros(type, {}));
+  a->integers[0] = value;
+  return a;
+}
+
+void set_bound(Array& array, std::size_t position, double bound) {
+  if (array.bounds.empty()) {
+    if (bound == 0)
+      return;
+    array.bounds.assign(static_cast<std::size_t>(array.size()), 0.0);
+  }
+  array.bounds[position] = bound;
+}
+
+}  // namespace tdsl::ir::eval

@@ -1,0 +1,75 @@
+#include "ir/eval_text.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <string_view>
+
+namespace tdsl::ir::eval {
+
+namespace {
+
+template <class T>
+std::string float_text(T value) {
+  if (std::isnan(value))
+    return "nan";
+  if (std::isinf(value))
+    return value > 0 ? "inf" : "-inf";
+  std::array<char, 64> buffer{};
+  char* const end =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::scientific).ptr;
+  const std::string_view scientific(buffer.data(), static_cast<std::size_t>(end - buffer.data()));
+  const int exponent = std::atoi(std::string(scientific.substr(scientific.find('e') + 1)).c_str());
+  // Python's choice between both notations.
+  if (exponent < -4 || exponent >= 16)
+    return std::string(scientific);
+  char* const fixed_end =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed).ptr;
+  std::string text(buffer.data(), fixed_end);
+  if (text.find('.') == std::string::npos)
+    text += ".0";
+  return text;
+}
+
+std::string element_text(const Array& a, std::size_t position) {
+  switch (a.type) {
+    case Scalar::kBool:
+      return a.integers[position] != 0 ? "true" : "false";
+    case Scalar::kI32:
+    case Scalar::kI64:
+      return std::to_string(a.integers[position]);
+    case Scalar::kF32:
+      return float_text(static_cast<float>(a.floats[position]));
+    case Scalar::kF64:
+      return float_text(a.floats[position]);
+  }
+  return "";
+}
+
+void append(const Array& a, std::size_t dimension, std::size_t& position, std::string& text) {
+  if (dimension == a.shape.size()) {
+    text += element_text(a, position++);
+    return;
+  }
+  text += '[';
+  for (std::int64_t k = 0; k < a.shape[dimension]; ++k) {
+    if (k > 0)
+      text += ' ';
+    append(a, dimension + 1, position, text);
+  }
+  text += ']';
+}
+
+}  // namespace
+
+std::string text_of(const Array& array) {
+  std::string text;
+  std::size_t position = 0;
+  append(array, 0, position, text);
+  return text;
+}
+
+}  // namespace tdsl::ir::eval

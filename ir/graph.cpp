@@ -1,0 +1,204 @@
+#include "ir/graph.h"
+
+#include <limits>
+#include <set>
+
+#include "ir/check.h"
+
+namespace tdsl::ir {
+
+namespace {
+
+/// The largest (sign 1) or smallest (sign -1) value of a type.
+Literal limit_of(Scalar s, int sign) {
+  switch (s) {
+    case Scalar::kBool:
+      return sign > 0;
+    case Scalar::kI32: {
+      using Limits = std::numeric_limits<std::int32_t>;
+      return std::int64_t{sign > 0 ? Limits::max() : Limits::min()};
+    }
+    case Scalar::kI64: {
+      using Limits = std::numeric_limits<std::int64_t>;
+      return sign > 0 ? Limits::max() : Limits::min();
+    }
+    case Scalar::kF32:
+    case Scalar::kF64:
+      return sign * std::numeric_limits<double>::infinity();
+  }
+  TDSL_CHECK(false, "unknown scalar type");
+  return false;
+}
+
+/// 0 or 1 as an element of type `s`.
+Expr small_constant(Scalar s, int value) {
+  if (s == Scalar::kBool)
+    return constant(s, value != 0);
+  if (is_float(s))
+    return constant(s, static_cast<double>(value));
+  return constant(s, std::int64_t{value});
+}
+
+/// Collects values in order of first mention.
+class Mentions {
+ public:
+  void add(ValueId v) {
+    if (seen_.insert(v).second)
+      list_.push_back(v);
+  }
+  void add(const std::vector<ValueId>& values) {
+    for (const ValueId v : values)
+      add(v);
+  }
+  void add(const Extent& e) { add(e.values()); }
+  void add(const Expr& e) {
+    if (!e)
+      return;
+    for_each_node(e, [this](const ExprNode& node) {
+      if (const auto* r = std::get_if<Read>(&node.op))
+        add(r->tensor);
+    });
+  }
+  void add(const std::optional<Monoid>& m) {
+    if (!m)
+      return;
+    add(m->identity);
+    add(m->combine);
+  }
+  void add(const std::vector<Label>& labels) {
+    for (const Label& label : labels) {
+      add(label.begin);
+      add(label.end);
+    }
+  }
+  void add(const Compute& c) {
+    add(c.out);
+    add(c.reduce);
+    for (const Expr& body : c.bodies)
+      add(body);
+    add(c.guard);
+    add(c.monoid);
+    for (const Expr& subscript : c.left)
+      add(subscript);
+    if (c.base)
+      add(*c.base);
+    add(c.combine);
+    add(c.fill);
+  }
+  [[nodiscard]] std::vector<ValueId> take() { return std::move(list_); }
+
+ private:
+  std::set<ValueId> seen_;
+  std::vector<ValueId> list_;
+};
+
+}  // namespace
+
+bool equal(const Monoid& a, const Monoid& b) {
+  if (a.kind != b.kind)
+    return false;
+  if (a.kind != Monoid::Kind::kUser)
+    return true;
+  return a.name == b.name && equal(a.identity, b.identity) && equal(a.combine, b.combine);
+}
+
+Expr identity_of(const Monoid& m, Scalar s) {
+  switch (m.kind) {
+    case Monoid::Kind::kSum:
+      return small_constant(s, 0);
+    case Monoid::Kind::kProd:
+      return small_constant(s, 1);
+    case Monoid::Kind::kMin:
+      return constant(s, limit_of(s, 1));
+    case Monoid::Kind::kMax:
+      return constant(s, limit_of(s, -1));
+    case Monoid::Kind::kAny:
+      return constant(Scalar::kBool, false);
+    case Monoid::Kind::kAll:
+      return constant(Scalar::kBool, true);
+    case Monoid::Kind::kArgMin:
+    case Monoid::Kind::kArgMax:
+      return constant_i64(-1);
+    case Monoid::Kind::kUser:
+      return m.identity;
+  }
+  TDSL_CHECK(false, "unknown monoid");
+  return {};
+}
+
+std::string_view name_of(Monoid::Kind kind) {
+  switch (kind) {
+    case Monoid::Kind::kSum:
+      return "sum";
+    case Monoid::Kind::kProd:
+      return "prod";
+    case Monoid::Kind::kMin:
+      return "min";
+    case Monoid::Kind::kMax:
+      return "max";
+    case Monoid::Kind::kAny:
+      return "any";
+    case Monoid::Kind::kAll:
+      return "all";
+    case Monoid::Kind::kArgMin:
+      return "argmin";
+    case Monoid::Kind::kArgMax:
+      return "argmax";
+    case Monoid::Kind::kUser:
+      return "user";
+  }
+  TDSL_CHECK(false, "unknown monoid");
+  return "";
+}
+
+ValueId Program::new_value(Type type, std::string value_name, SourceRange range) {
+  values.push_back({std::move(type), std::move(value_name), range});
+  return {static_cast<std::int32_t>(values.size() - 1)};
+}
+
+void for_each_node(const Region& region, const std::function<void(const Node&)>& f) {
+  for (const Node& node : region.nodes) {
+    f(node);
+    if (const auto* loop = std::get_if<For>(&node.op)) {
+      for_each_node(loop->body, f);
+    } else if (const auto* loop_while = std::get_if<While>(&node.op)) {
+      for_each_node(loop_while->condition, f);
+      for_each_node(loop_while->body, f);
+    } else if (const auto* branch = std::get_if<If>(&node.op)) {
+      for_each_node(branch->then_region, f);
+      for_each_node(branch->else_region, f);
+    }
+  }
+}
+
+std::vector<ValueId> operands_of(const Program& program, const Node& node) {
+  Mentions mentions;
+  match(
+      node.op, [](const Dimension&) {}, [](const Param&) {}, [](const Input&) {},
+      [&](const Compute& c) { mentions.add(c); }, [&](const Random& r) { mentions.add(r.iterations); },
+      [&](const For& f) {
+        mentions.add(f.begin);
+        mentions.add(f.end);
+        mentions.add(f.inits);
+      },
+      [&](const While& w) { mentions.add(w.inits); }, [&](const If& i) { mentions.add(i.condition); },
+      [&](const Print& p) {
+        for (const auto& item : p.items) {
+          if (const auto* v = std::get_if<ValueId>(&item))
+            mentions.add(*v);
+        }
+      },
+      [&](const Assert& a) { mentions.add(a.condition); },
+      [&](const CheckEqual& c) {
+        mentions.add(c.left);
+        mentions.add(c.right);
+      },
+      [&](const Output& o) { mentions.add(o.value); });
+  for (const ValueId result : node.results) {
+    for (const Extent& extent : program.type(result).shape)
+      mentions.add(extent);
+  }
+  return mentions.take();
+}
+
+}  // namespace tdsl::ir

@@ -1,0 +1,178 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "ir/expr.h"
+#include "ir/extent.h"
+#include "ir/scalar.h"
+#include "ir/source.h"
+#include "ir/value.h"
+
+// The index graph, form (a) of the IR. Loops, whole-tensor operations and index notation all arrive here.
+//
+// Meaning. A program is a region: nodes run in order; each defines its result values once (SSA). A value is a whole
+// tensor of a fixed shape; rank 0 is a scalar. Variables of the source do not exist here: an assignment defines a new
+// value, loops and branches carry values explicitly. Effects (Print, Assert, Output) happen in order.
+// The meaning of every node is what ir/eval computes; nothing here mentions blocks or ranks.
+
+namespace tdsl::ir {
+
+struct Type {
+  Scalar scalar = Scalar::kF64;
+  std::vector<Extent> shape;
+  std::vector<bool> sparse;  ///< per dimension; empty means all dense
+
+  [[nodiscard]] std::size_t rank() const { return shape.size(); }
+};
+
+struct ValueInfo {
+  Type type;
+  std::string name;  ///< the source's name, or empty
+  SourceRange range;
+};
+
+/// How values meet in a reduction or an `op=`. Combination is in index order.
+struct Monoid {
+  enum class Kind : std::uint8_t { kSum, kProd, kMin, kMax, kAny, kAll, kArgMin, kArgMax, kUser };
+  Kind kind = Kind::kSum;
+  // kUser only: name, identity (a constant expression) and combine over Argument 0 and 1.
+  std::string name;
+  Expr identity;
+  Expr combine;
+};
+[[nodiscard]] bool equal(const Monoid& a, const Monoid& b);
+/// The identity as an expression of type `s` (kUser: its own); kMin and kMax: +-inf or the type's limits; kArg*: -1.
+[[nodiscard]] Expr identity_of(const Monoid& m, Scalar s);
+[[nodiscard]] std::string_view name_of(Monoid::Kind kind);
+
+/// An index variable and the half-open range it runs over.
+struct Label {
+  std::string name;
+  Extent begin;
+  Extent end;
+};
+
+/// The one computing node. For every point of `out` whose guard (over out and reduce labels) holds:
+///   value(out) = monoid over all points of `reduce` (in row-major index order) whose guard holds of body
+/// (without reduce labels: body itself). Where it goes:
+///   left empty: result[out - begin] has exactly the extents of the out labels; a point whose guard never holds is
+///     `fill` if given, else (with reduce labels) the identity, else 0;
+///   left given: result[left(out)], other elements keep `base` or, without base, `fill`, else 0. With `combine`, the
+///     element becomes combine(old, value), several points may meet, in row-major order of out; without, each element is
+///     written at most once (run-time error).
+/// base is read as it was before the node: bodies may read it too. kArgMin/kArgMax: exactly one reduce label, the result
+/// is i64, the label's value of the first optimum (first NaN if any), -1 if empty.
+struct Compute {
+  std::vector<Label> out;
+  std::vector<Label> reduce;
+  std::vector<Expr> bodies;  ///< one per result; labels are numbered out first, then reduce
+  Expr guard;                ///< bool; may be null. A guard that mentions no reduce label selects points of out
+  std::optional<Monoid> monoid;  ///< present exactly if `reduce` is not empty
+  std::vector<Expr> left;
+  std::optional<ValueId> base;
+  std::optional<Monoid> combine;
+  Expr fill;  ///< constant; may be null
+};
+
+/// `n` of an input's type: bound by files or `--set`. Result: i64, rank 0.
+struct Dimension {
+  std::string name;
+};
+/// `param lambda: f64 = 1e-3;`
+struct Param {
+  std::string name;
+  std::optional<Literal> default_value;
+};
+/// `input X: f64[n, d];` The result's type is the declared one.
+struct Input {
+  std::string name;
+};
+/// Random numbers by global index. `site` identifies the call site (language page, section 6); iterations are the
+/// numbers of the enclosing loops' iterations, rank-0 i64 values, outermost first. Type as declared on the result.
+struct Random {
+  enum class Kind : std::uint8_t { kUniform, kNormal } kind = Kind::kUniform;
+  std::uint64_t site = 0;
+  std::vector<ValueId> iterations;
+};
+
+struct Node;
+struct Region {
+  std::vector<ValueId> arguments;
+  std::vector<Node> nodes;
+  std::vector<ValueId> yields;
+};
+
+/// Body arguments: the index (i64), then one per init; yields one per init; results are the last yields (inits if the
+/// range is empty). Bounds are rank-0 i64 values evaluated once; step is a non-zero constant, negative counts down
+/// from begin to above end.
+struct For {
+  ValueId begin;
+  ValueId end;
+  std::int64_t step = 1;
+  std::vector<ValueId> inits;
+  Region body;
+};
+/// condition: arguments the carried values, yields one bool. body: arguments [iteration number (i64, from 0),
+/// carried...], yields carried.
+struct While {
+  std::vector<ValueId> inits;
+  Region condition;
+  Region body;
+};
+/// Regions without arguments; both yield one value per result. `condition` is a rank-0 bool.
+struct If {
+  ValueId condition;
+  Region then_region;
+  Region else_region;
+};
+struct Print {
+  std::vector<std::variant<std::string, ValueId>> items;
+};
+struct Assert {
+  ValueId condition;
+  std::string message;
+};
+/// Checked as soon as both are known: `left == right`, else a run-time shape error with both descriptions.
+struct CheckEqual {
+  Extent left;
+  Extent right;
+  std::string left_description;   ///< e.g. "columns of X (m, from X)"
+  std::string right_description;
+};
+/// `output w;`: the value at this place under this name.
+struct Output {
+  std::string name;
+  ValueId value;
+};
+
+using Op = std::variant<Dimension, Param, Input, Compute, Random, For, While, If, Print, Assert, CheckEqual, Output>;
+
+struct Node {
+  SourceRange range;
+  std::vector<ValueId> results;
+  Op op;
+};
+
+struct Program {
+  std::string name;                ///< file name without directory and extension
+  std::vector<std::string> files;  ///< paths as given, indexed by SourceRange::file
+  std::vector<ValueInfo> values;   ///< indexed by ValueId
+  Region body;
+
+  [[nodiscard]] const ValueInfo& info(ValueId v) const { return values[static_cast<std::size_t>(v.id)]; }
+  [[nodiscard]] const Type& type(ValueId v) const { return info(v).type; }
+  ValueId new_value(Type type, std::string value_name, SourceRange range);
+};
+
+/// Calls `f(const Node&)` for every node, outer nodes before their regions', in program order.
+void for_each_node(const Region& region, const std::function<void(const Node&)>& f);
+/// Every value a node mentions as operand (expressions, extents of labels and of its result types, inits), not those
+/// used only inside nested regions.
+[[nodiscard]] std::vector<ValueId> operands_of(const Program& program, const Node& node);
+
+}  // namespace tdsl::ir

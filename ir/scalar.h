@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <variant>
+
+namespace tdsl::ir {
+
+/// Element types of the language (section 3 of docs/language.md).
+enum class Scalar : std::uint8_t { kBool, kI32, kI64, kF32, kF64 };
+
+[[nodiscard]] constexpr bool is_float(Scalar s) { return s == Scalar::kF32 || s == Scalar::kF64; }
+[[nodiscard]] constexpr bool is_integer(Scalar s) { return s == Scalar::kI32 || s == Scalar::kI64; }
+/// Bytes of one stored element.
+[[nodiscard]] std::int64_t size_of(Scalar s);
+/// The name in the language: `f64`.
+[[nodiscard]] std::string_view name_of(Scalar s);
+/// The C++ type emitted for it: `double`, `std::int64_t`, `bool`.
+[[nodiscard]] std::string_view cpp_type_of(Scalar s);
+/// NumPy's promotion for mixed arithmetic; two bools give bool (arithmetic on them widens to i64 first).
+[[nodiscard]] Scalar promote(Scalar a, Scalar b);
+
+/// A scalar constant; the alternative follows the type: bool | integer (both widths) | float (both widths).
+using Literal = std::variant<bool, std::int64_t, double>;
+
+enum class UnaryOp : std::uint8_t {
+  kNeg, kNot, kAbs, kSqrt, kExp, kLog, kLog1p, kExpm1, kSin, kCos, kTan, kTanh, kErf,
+  kFloor, kCeil, kRound, kSign, kIsNan, kIsInf, kSigmoid, kRelu,
+};
+
+/// kDiv truncates on integers; kRem is C's % and fmod; kMod has the sign of the divisor; kMin and kMax propagate NaN;
+/// kAnd and kOr short-circuit.
+enum class BinaryOp : std::uint8_t {
+  kAdd, kSub, kMul, kDiv, kRem, kPow, kMod, kMin, kMax, kEq, kNe, kLt, kLe, kGt, kGe, kAnd, kOr,
+};
+
+/// The text form's name: "neg", "add", "lt".
+[[nodiscard]] std::string_view name_of(UnaryOp op);
+[[nodiscard]] std::string_view name_of(BinaryOp op);
+[[nodiscard]] constexpr bool is_comparison(BinaryOp op) { return op >= BinaryOp::kEq && op <= BinaryOp::kGe; }
+[[nodiscard]] constexpr bool is_logical(BinaryOp op) { return op == BinaryOp::kAnd || op == BinaryOp::kOr; }
+[[nodiscard]] constexpr bool is_commutative(BinaryOp op) {
+  return op == BinaryOp::kAdd || op == BinaryOp::kMul || op == BinaryOp::kMin || op == BinaryOp::kMax ||
+         op == BinaryOp::kEq || op == BinaryOp::kNe;
+}
+
+}  // namespace tdsl::ir

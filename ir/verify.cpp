@@ -1,0 +1,336 @@
+#include "ir/verify.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "ir/infer.h"
+#include "ir/verify_expr.h"
+
+namespace tdsl::ir {
+
+namespace {
+
+bool same_storage(const Type& a, const Type& b) {
+  for (std::size_t d = 0; d < a.rank(); ++d) {
+    const bool left = d < a.sparse.size() && a.sparse[d];
+    const bool right = d < b.sparse.size() && b.sparse[d];
+    if (left != right)
+      return false;
+  }
+  return true;
+}
+
+bool same_type(const Type& a, const Type& b) {
+  return a.scalar == b.scalar && a.shape == b.shape && same_storage(a, b);
+}
+
+/// Whether two extents can be equal at run time as far as their difference tells.
+bool may_agree(const Extent& a, const Extent& b) {
+  return (a - b).constant().value_or(0) == 0;
+}
+
+bool may_agree(const std::vector<Extent>& a, const std::vector<Extent>& b) {
+  if (a.size() != b.size())
+    return false;
+  for (std::size_t d = 0; d < a.size(); ++d) {
+    if (!may_agree(a[d], b[d]))
+      return false;
+  }
+  return true;
+}
+
+std::string op_name(const Op& op) {
+  return match(
+      op, [](const Dimension&) { return "dimension"; }, [](const Param&) { return "param"; },
+      [](const Input&) { return "input"; }, [](const Compute&) { return "compute"; },
+      [](const Random&) { return "random"; }, [](const For&) { return "for"; }, [](const While&) { return "while"; },
+      [](const If&) { return "if"; }, [](const Print&) { return "print"; }, [](const Assert&) { return "assert"; },
+      [](const CheckEqual&) { return "check"; }, [](const Output&) { return "output"; });
+}
+
+class Verifier {
+ public:
+  explicit Verifier(const Program& program) : program_(program), defined_(program.values.size(), false) {}
+
+  std::vector<std::string> run() {
+    where_ = "the program";
+    require(program_.body.arguments.empty() && program_.body.yields.empty(), "has arguments or yields");
+    region(program_.body);
+    return std::move(problems_);
+  }
+
+ private:
+  void require(bool good, const std::string& message) {
+    if (!good)
+      problems_.push_back(where_ + ": " + message);
+  }
+
+  [[nodiscard]] bool known(ValueId v) const {
+    return v.valid() && static_cast<std::size_t>(v.id) < program_.values.size();
+  }
+  [[nodiscard]] bool visible(ValueId v) const {
+    return std::ranges::any_of(scopes_, [&](const std::set<ValueId>& s) { return s.contains(v); });
+  }
+  [[nodiscard]] bool is_scalar(ValueId v, Scalar s) const {
+    return known(v) && program_.type(v).rank() == 0 && program_.type(v).scalar == s;
+  }
+
+  void use(ValueId v) {
+    require(known(v) && visible(v), fmt::format("uses %{}, which is not defined before it or not in scope", v.id));
+  }
+
+  void extent(const Extent& e) {
+    for (const ValueId v : e.values()) {
+      require(known(v) && program_.type(v).rank() == 0 && is_integer(program_.type(v).scalar),
+              fmt::format("the extent's value %{} is not an integer scalar", v.id));
+    }
+  }
+
+  void define(ValueId v) {
+    if (!known(v)) {
+      require(false, fmt::format("defines the unknown value %{}", v.id));
+      return;
+    }
+    const auto index = static_cast<std::size_t>(v.id);
+    require(!defined_[index], fmt::format("defines %{} a second time", v.id));
+    defined_[index] = true;
+    const Type& t = program_.type(v);
+    require(t.sparse.empty() || t.sparse.size() == t.rank(), fmt::format("%{}: sparse has the wrong length", v.id));
+    for (const Extent& e : t.shape)
+      extent(e);
+    scopes_.back().insert(v);
+  }
+
+  void region(const Region& r) {
+    scopes_.emplace_back();
+    for (const ValueId v : r.arguments) {
+      if (known(v)) {
+        for (const Extent& e : program_.type(v).shape) {
+          for (const ValueId mentioned : e.values())
+            use(mentioned);
+        }
+      }
+      define(v);
+    }
+    const std::string outer = where_;
+    for (const Node& n : r.nodes)
+      node(n);
+    where_ = outer;
+    for (const ValueId v : r.yields)
+      use(v);
+    scopes_.pop_back();
+  }
+
+  /// `a` and `b` are lists of values of pairwise equal types.
+  void same_types(const std::vector<ValueId>& a, const std::vector<ValueId>& b, const std::string& what) {
+    require(a.size() == b.size(), what + " differ in number");
+    for (std::size_t k = 0; k < std::min(a.size(), b.size()); ++k) {
+      if (!known(a[k]) || !known(b[k]))
+        continue;
+      require(same_type(program_.type(a[k]), program_.type(b[k])),
+              fmt::format("{}: %{} and %{} differ in type", what, a[k].id, b[k].id));
+    }
+  }
+
+  static std::vector<ValueId> without_first(const std::vector<ValueId>& values) {
+    return values.empty() ? values : std::vector<ValueId>(values.begin() + 1, values.end());
+  }
+
+  void node(const Node& n) {
+    const std::string result = n.results.empty() ? "" : fmt::format(" %{}", n.results[0].id);
+    where_ = fmt::format("{}{} at line {}", op_name(n.op), result, n.range.line);
+    if (!std::ranges::all_of(n.results, [this](ValueId v) { return known(v); })) {
+      require(false, "defines an unknown value");
+      return;
+    }
+    for (const ValueId v : operands_of(program_, n))
+      use(v);
+    const std::string where = where_;
+    const auto nested = [&](const Region& r) {
+      region(r);
+      where_ = where;
+    };
+    match(
+        n.op, [&](const Dimension&) { one_scalar(n, Scalar::kI64); }, [&](const Param& p) { param(n, p); },
+        [&](const Input&) { require(n.results.size() == 1, "needs one result"); },
+        [&](const Compute& c) { compute(n, c); }, [&](const Random& r) { random(n, r); },
+        [&](const For& f) {
+          nested(f.body);
+          for_loop(n, f);
+        },
+        [&](const While& w) {
+          nested(w.condition);
+          nested(w.body);
+          while_loop(n, w);
+        },
+        [&](const If& i) {
+          nested(i.then_region);
+          nested(i.else_region);
+          branch(n, i);
+        },
+        [&](const Print&) { no_result(n); },
+        [&](const Assert& a) {
+          no_result(n);
+          require(is_scalar(a.condition, Scalar::kBool), "the condition is not a bool scalar");
+        },
+        [&](const CheckEqual& c) {
+          no_result(n);
+          extent(c.left);
+          extent(c.right);
+        },
+        [&](const Output& o) {
+          no_result(n);
+          require(scopes_.size() == 1, "stands inside a loop or branch");
+          require(outputs_.insert(o.name).second, "'" + o.name + "' is an output already");
+        });
+    for (const ValueId v : n.results)
+      define(v);
+  }
+
+  void no_result(const Node& n) { require(n.results.empty(), "has a result"); }
+
+  void one_scalar(const Node& n, Scalar s) {
+    require(n.results.size() == 1 && is_scalar(n.results[0], s),
+            fmt::format("needs one {} scalar as result", name_of(s)));
+  }
+
+  void param(const Node& n, const Param& p) {
+    require(n.results.size() == 1 && program_.type(n.results[0]).rank() == 0, "needs one scalar as result");
+    if (n.results.size() != 1 || !p.default_value)
+      return;
+    require(holds(program_.type(n.results[0]).scalar, *p.default_value), "the default is not of the param's type");
+  }
+
+  void random(const Node& n, const Random& r) {
+    require(n.results.size() == 1 && is_float(program_.type(n.results[0]).scalar), "needs one float tensor as result");
+    for (const ValueId v : r.iterations)
+      require(is_scalar(v, Scalar::kI64), "an iteration number is not an i64 scalar");
+  }
+
+  void for_loop(const Node& n, const For& f) {
+    require(is_scalar(f.begin, Scalar::kI64) && is_scalar(f.end, Scalar::kI64), "the bounds are not i64 scalars");
+    require(f.step != 0, "the step is 0");
+    require(!f.body.arguments.empty() && is_scalar(f.body.arguments[0], Scalar::kI64),
+            "the index is not an i64 scalar");
+    same_types(f.inits, without_first(f.body.arguments), "initial values and carried values");
+    same_types(f.inits, f.body.yields, "initial values and yields");
+    same_types(f.inits, n.results, "initial values and results");
+  }
+
+  void while_loop(const Node& n, const While& w) {
+    same_types(w.inits, w.condition.arguments, "initial values and the condition's arguments");
+    require(w.condition.yields.size() == 1 && is_scalar(w.condition.yields[0], Scalar::kBool),
+            "the condition does not yield one bool scalar");
+    require(!w.body.arguments.empty() && is_scalar(w.body.arguments[0], Scalar::kI64),
+            "the iteration number is not an i64 scalar");
+    same_types(w.inits, without_first(w.body.arguments), "initial values and carried values");
+    same_types(w.inits, w.body.yields, "initial values and yields");
+    same_types(w.inits, n.results, "initial values and results");
+  }
+
+  void branch(const Node& n, const If& i) {
+    require(is_scalar(i.condition, Scalar::kBool), "the condition is not a bool scalar");
+    require(i.then_region.arguments.empty() && i.else_region.arguments.empty(), "a branch has arguments");
+    same_types(n.results, i.then_region.yields, "results and the first branch's yields");
+    same_types(n.results, i.else_region.yields, "results and the second branch's yields");
+  }
+
+  void expression(const Expr& e, const ExprContext& context) {
+    std::vector<std::string> found;
+    verify_expr(program_, e, context, found);
+    for (const std::string& problem : found)
+      require(false, problem);
+  }
+
+  /// `type`: that of the values that meet.
+  void monoid(const Monoid& m, Scalar type) {
+    const bool logical = m.kind == Monoid::Kind::kAny || m.kind == Monoid::Kind::kAll;
+    require(!logical || type == Scalar::kBool, "any and all reduce bools");
+    require(logical || m.kind == Monoid::Kind::kUser || type != Scalar::kBool, "bools meet in any and all only");
+    if (m.kind != Monoid::Kind::kUser)
+      return;
+    expression(m.identity, {0, std::nullopt, false});
+    expression(m.combine, {0, type, false});
+    require(m.identity && m.identity->type == type && m.combine && m.combine->type == type,
+            "the reduction's type is not that of its operands");
+  }
+
+  void compute(const Node& n, const Compute& c) {
+    const std::size_t labels = c.out.size() + c.reduce.size();
+    const ExprContext context{labels, std::nullopt, true};
+    for (const auto* list : {&c.out, &c.reduce}) {
+      for (const Label& l : *list) {
+        extent(l.begin);
+        extent(l.end);
+      }
+    }
+    const std::size_t before = problems_.size();
+    for (const Expr& body : c.bodies)
+      expression(body, context);
+    if (c.guard)
+      expression(c.guard, context);
+    for (const Expr& e : c.left)
+      expression(e, {c.out.size(), std::nullopt, true});
+    if (c.fill)
+      expression(c.fill, {0, std::nullopt, false});
+    require(!c.bodies.empty() && c.bodies.size() == n.results.size(), "bodies and results differ in number");
+    require(c.monoid.has_value() == !c.reduce.empty(), "a reduction needs exactly reduce labels and a monoid");
+    require(!c.guard || c.guard->type == Scalar::kBool, "the guard is not bool");
+    for (const Expr& e : c.left)
+      require(e && e->type == Scalar::kI64, "a left subscript is not i64");
+    require(!c.base || n.results.size() == 1, "a node with a base has one result");
+    if (problems_.size() != before)
+      return;
+    for (std::size_t k = 0; k < n.results.size(); ++k)
+      compute_result(c, c.bodies[k], program_.type(n.results[k]));
+  }
+
+  void compute_result(const Compute& c, const Expr& body, const Type& type) {
+    const bool locates =
+        c.monoid && (c.monoid->kind == Monoid::Kind::kArgMin || c.monoid->kind == Monoid::Kind::kArgMax);
+    if (locates)
+      require(c.reduce.size() == 1, "argmin and argmax take one reduce label");
+    if (c.monoid && !locates)
+      monoid(*c.monoid, body->type);
+    require(type.scalar == (locates ? Scalar::kI64 : body->type), "the result's element type is not the body's");
+    if (c.combine) {
+      const bool bad = c.combine->kind == Monoid::Kind::kArgMin || c.combine->kind == Monoid::Kind::kArgMax;
+      require(!bad, "elements cannot be combined by argmin or argmax");
+      if (!bad)
+        monoid(*c.combine, type.scalar);
+    }
+    require(!c.fill || (c.fill->type == type.scalar && std::holds_alternative<Constant>(c.fill->op)),
+            "fill is not a constant of the result's type");
+    if (c.left.empty()) {
+      require(type.rank() == c.out.size(), "the result's rank is not the number of out labels");
+      std::vector<Extent> extents;
+      for (const Label& l : c.out)
+        extents.push_back(l.end - l.begin);
+      require(type.rank() != c.out.size() || may_agree(type.shape, extents),
+              "the result's extents are not those of the out labels");
+    } else {
+      require(type.rank() == c.left.size(), "the result's rank is not the number of left subscripts");
+    }
+    if (c.base && known(*c.base)) {
+      const Type& base = program_.type(*c.base);
+      require(base.scalar == type.scalar && may_agree(base.shape, type.shape), "base and result differ in type");
+    }
+  }
+
+  const Program& program_;
+  std::vector<bool> defined_;
+  std::vector<std::set<ValueId>> scopes_;
+  std::set<std::string> outputs_;
+  std::vector<std::string> problems_;
+  std::string where_;
+};
+
+}  // namespace
+
+std::vector<std::string> verify(const Program& program) {
+  return Verifier(program).run();
+}
+
+}  // namespace tdsl::ir

@@ -1,0 +1,134 @@
+#include "passes/affine.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "ir/check.h"
+
+namespace tdsl::passes {
+
+using namespace ir;
+
+namespace {
+
+std::optional<Extent> polynomial(const Expr& e, bool with_labels) {
+  if (e->type != Scalar::kI64)
+    return std::nullopt;
+  if (const auto* c = std::get_if<Constant>(&e->op))
+    return Extent(std::get<std::int64_t>(c->value));
+  if (const auto* r = std::get_if<Read>(&e->op)) {
+    return r->subscripts.empty() ? std::optional(Extent::of(r->tensor)) : std::nullopt;
+  }
+  if (const auto* i = std::get_if<IndexRef>(&e->op)) {
+    return with_labels ? std::optional(Extent::of(label_value(i->label))) : std::nullopt;
+  }
+  if (const auto* u = std::get_if<Unary>(&e->op)) {
+    if (u->op != UnaryOp::kNeg)
+      return std::nullopt;
+    const auto operand = polynomial(u->operand, with_labels);
+    return operand ? std::optional(Extent(0) - *operand) : std::nullopt;
+  }
+  const auto* b = std::get_if<Binary>(&e->op);
+  if (b == nullptr)
+    return std::nullopt;
+  const auto left = polynomial(b->left, with_labels);
+  const auto right = polynomial(b->right, with_labels);
+  if (!left || !right)
+    return std::nullopt;
+  switch (b->op) {
+    case BinaryOp::kAdd:
+      return *left + *right;
+    case BinaryOp::kSub:
+      return *left - *right;
+    case BinaryOp::kMul:
+      return *left * *right;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::optional<Extent> extent_of(const Expr& e) {
+  return polynomial(e, false);
+}
+std::optional<Extent> polynomial_of(const Expr& e) {
+  return polynomial(e, true);
+}
+
+bool is_linear(const Extent& e) {
+  return std::ranges::all_of(e.terms(), [](const auto& term) { return term.first.size() <= 1; });
+}
+
+namespace {
+
+Expr expr_of_atom(const Extent::Atom& atom) {
+  if (atom.kind == Extent::Atom::Kind::kValue) {
+    const std::int32_t id = atom.value.id;
+    return id <= label_value(0).id ? index_ref(label_value(0).id - id) : read(Scalar::kI64, atom.value, {});
+  }
+  const BinaryOp op = atom.kind == Extent::Atom::Kind::kQuotient ? BinaryOp::kDiv : BinaryOp::kRem;
+  return binary(op, expr_of(atom.numerator), expr_of(atom.denominator));
+}
+
+/// `factor * atoms`.
+Expr expr_of_term(const Extent::Monomial& monomial, std::int64_t factor) {
+  Expr product;
+  for (const Extent::AtomRef& atom : monomial) {
+    product = product ? binary(BinaryOp::kMul, product, expr_of_atom(*atom)) : expr_of_atom(*atom);
+  }
+  return factor == 1 ? product : binary(BinaryOp::kMul, constant_i64(factor), product);
+}
+
+}  // namespace
+
+Expr expr_of(const Extent& e) {
+  Expr sum;
+  std::int64_t constant_term = 0;
+  for (const bool positive : {true, false}) {
+    for (const auto& [monomial, coefficient] : e.terms()) {
+      if (monomial.empty())
+        constant_term = coefficient;
+      if (monomial.empty() || (coefficient > 0) != positive)
+        continue;
+      if (positive) {
+        const Expr term = expr_of_term(monomial, coefficient);
+        sum = sum ? binary(BinaryOp::kAdd, sum, term) : term;
+      } else if (sum && coefficient != std::numeric_limits<std::int64_t>::min()) {
+        sum = binary(BinaryOp::kSub, sum, expr_of_term(monomial, -coefficient));
+      } else {
+        const Expr term = expr_of_term(monomial, coefficient);
+        sum = sum ? binary(BinaryOp::kAdd, sum, term) : term;
+      }
+    }
+  }
+  if (!sum)
+    return constant_i64(constant_term);
+  if (constant_term == 0)
+    return sum;
+  if (constant_term < 0 && constant_term != std::numeric_limits<std::int64_t>::min()) {
+    return binary(BinaryOp::kSub, sum, constant_i64(-constant_term));
+  }
+  return binary(BinaryOp::kAdd, sum, constant_i64(constant_term));
+}
+
+std::optional<LinearForm> linear_in(const Extent& e, ValueId v) {
+  LinearForm form;
+  const Extent variable = Extent::of(v);
+  for (const auto& [monomial, coefficient] : e.terms()) {
+    if (monomial.size() == 1 && monomial[0]->kind == Extent::Atom::Kind::kValue && monomial[0]->value == v) {
+      form.coefficient = coefficient;
+    }
+  }
+  form.rest = e - Extent(form.coefficient) * variable;
+  if (mentions(form.rest, v))
+    return std::nullopt;
+  return form;
+}
+
+bool mentions(const Extent& e, ValueId v) {
+  const std::vector<ValueId> values = e.values();
+  return std::ranges::find(values, v) != values.end();
+}
+
+}  // namespace tdsl::passes

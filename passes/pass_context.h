@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ir/source.h"
+
+namespace tdsl::passes {
+
+enum class Decision : std::uint8_t { kApplied, kRefused };
+
+/// What a pass did, or would have done and why not; `explain` prints these.
+struct Remark {
+  std::string pass;
+  ir::SourceRange range;
+  Decision decision = Decision::kApplied;
+  std::string reason;
+};
+
+/// A slow path the user should know of. `id` is the bracketed name, e.g. "sequential-loop".
+struct PassWarning {
+  std::string id;
+  ir::SourceRange range;
+  std::string message;
+};
+
+struct PassOptions {
+  /// The largest number of nodes an expression may grow to by substitution.
+  int expression_limit = 256;
+};
+
+/// What passes share: options in, remarks and warnings out.
+class PassContext {
+ public:
+  explicit PassContext(PassOptions options = {}) : options_(options) {}
+
+  [[nodiscard]] const PassOptions& options() const { return options_; }
+  /// The name under which the following remarks are filed; set by the pipeline.
+  void enter(std::string pass) { pass_ = std::move(pass); }
+  void applied(ir::SourceRange range, std::string reason) {
+    remarks_.push_back({pass_, range, Decision::kApplied, std::move(reason)});
+  }
+  void refused(ir::SourceRange range, std::string reason) {
+    remarks_.push_back({pass_, range, Decision::kRefused, std::move(reason)});
+  }
+  void warn(std::string id, ir::SourceRange range, std::string message) {
+    warnings_.push_back({std::move(id), range, std::move(message)});
+  }
+  [[nodiscard]] const std::vector<Remark>& remarks() const { return remarks_; }
+  [[nodiscard]] const std::vector<PassWarning>& warnings() const { return warnings_; }
+  /// `stem` with a number that no earlier call returned: `r_1`, `r_2`.
+  [[nodiscard]] std::string fresh_name(const std::string& stem) { return stem + "_" + std::to_string(++fresh_); }
+
+ private:
+  PassOptions options_;
+  std::string pass_;
+  std::vector<Remark> remarks_;
+  std::vector<PassWarning> warnings_;
+  int fresh_ = 0;
+};
+
+}  // namespace tdsl::passes

@@ -1,0 +1,80 @@
+#include "passes/pipeline.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "ir/check.h"
+#include "ir/verify.h"
+#include "passes/canonicalise.h"
+#include "passes/chain_order.h"
+#include "passes/common_subexpressions.h"
+#include "passes/copy_propagation.h"
+#include "passes/dead_code.h"
+#include "passes/fusion.h"
+#include "passes/loop_invariants.h"
+#include "passes/loops_to_algebra.h"
+#include "passes/simplify.h"
+#include "passes/updates.h"
+
+namespace tdsl::passes {
+
+namespace {
+
+constexpr std::array kPipeline = {
+    Pass{"simplify", "fold constants and exact identities", simplify, 1},
+    // Values carried in vain would look like dependences between iterations.
+    Pass{"dead_code", "remove what nobody uses", dead_code, 1},
+    Pass{"loops_to_algebra", "turn for loops with independent or associative updates into tensor algebra",
+         loops_to_algebra, 1},
+    Pass{"updates", "turn updates that write every element into definitions", updates, 1},
+    Pass{"simplify", "fold constants and exact identities", simplify, 1},
+    Pass{"copy_propagation", "read through copies, transposes and slices", copy_propagation, 1},
+    Pass{"dead_code", "remove what nobody uses", dead_code, 1},
+    // Ordered operands let equal computations be seen as such.
+    Pass{"canonicalise", "one spelling for computations that differ by spelling only", canonicalise, 1},
+    Pass{"common_subexpressions", "compute the same thing once", common_subexpressions, 1},
+    Pass{"loop_invariants", "move what does not change in a loop in front of it", loop_invariants, 2},
+    Pass{"chain_order", "order chains of matrix products by the number of multiplications", chain_order, 2},
+    Pass{"fusion", "inline element-wise producers into their only consumer", fusion, 2},
+    Pass{"simplify", "fold constants and exact identities", simplify, 1},
+    Pass{"dead_code", "remove what nobody uses", dead_code, 1},
+    Pass{"canonicalise", "one spelling for computations that differ by spelling only", canonicalise, 1},
+    Pass{"common_subexpressions", "compute the same thing once", common_subexpressions, 1},
+};
+
+void check(const ir::Program& program, std::string_view pass) {
+  const std::vector<std::string> problems = ir::verify(program);
+  if (problems.empty())
+    return;
+  throw ir::InternalError("the pass '" + std::string(pass) + "' broke the program: " + problems[0]);
+}
+
+}  // namespace
+
+std::span<const Pass> pipeline() {
+  return kPipeline;
+}
+
+bool is_pass(std::string_view name) {
+  return std::ranges::any_of(kPipeline, [&](const Pass& p) { return p.name == name; });
+}
+
+ir::Program run_pipeline(const ir::Program& program, const PipelineOptions& options, PassContext& context) {
+  ir::Program current = program;
+  for (const Pass& pass : kPipeline) {
+    if (pass.level > options.level || options.disabled.contains(pass.name))
+      continue;
+    context.enter(std::string(pass.name));
+    const auto start = std::chrono::steady_clock::now();
+    ir::Program next = pass.run(current, context);
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    check(next, pass.name);
+    if (options.after_pass)
+      options.after_pass(pass, current, next, seconds.count());
+    current = std::move(next);
+  }
+  return current;
+}
+
+}  // namespace tdsl::passes

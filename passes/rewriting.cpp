@@ -1,0 +1,409 @@
+#include "passes/rewriting.h"
+
+#include "ir/check.h"
+#include "passes/affine.h"
+
+namespace tdsl::passes {
+
+using namespace ir;
+
+ValueId renamed(const ValueMap& map, ValueId v) {
+  for (auto it = map.find(v); it != map.end(); it = map.find(v))
+    v = it->second;
+  return v;
+}
+
+Expr rename_values(const Expr& e, const ValueMap& map) {
+  if (!e)
+    return e;
+  return rewrite(e, [&](const Expr& x) {
+    const auto* r = std::get_if<Read>(&x->op);
+    if (r == nullptr)
+      return x;
+    const ValueId to = renamed(map, r->tensor);
+    return to == r->tensor ? x : read(x->type, to, r->subscripts, x->range);
+  });
+}
+
+Extent rename_values(const Extent& e, const ValueMap& map) {
+  return e.substitute([&](ValueId v) -> std::optional<Extent> {
+    const ValueId to = renamed(map, v);
+    return to == v ? std::nullopt : std::optional(Extent::of(to));
+  });
+}
+
+namespace {
+
+void rename_list(std::vector<ValueId>& list, const ValueMap& map) {
+  for (ValueId& v : list)
+    v = renamed(map, v);
+}
+
+void rename_labels(std::vector<Label>& labels, const ValueMap& map) {
+  for (Label& l : labels) {
+    l.begin = rename_values(l.begin, map);
+    l.end = rename_values(l.end, map);
+  }
+}
+
+void rename_compute(Compute& c, const ValueMap& map) {
+  rename_labels(c.out, map);
+  rename_labels(c.reduce, map);
+  rewrite_expressions(c, [&](const Expr& e) { return rename_values(e, map); });
+  if (c.base)
+    c.base = renamed(map, *c.base);
+}
+
+}  // namespace
+
+void rename_operands(Region& region, const ValueMap& map) {
+  for (Node& node : region.nodes)
+    rename_operands(node, map);
+  rename_list(region.yields, map);
+}
+
+void rename_operands(Node& node, const ValueMap& map) {
+  if (map.empty())
+    return;
+  match(
+      node.op, [](Dimension&) {}, [](Param&) {}, [](Input&) {}, [&](Compute& c) { rename_compute(c, map); },
+      [&](Random& r) { rename_list(r.iterations, map); },
+      [&](For& f) {
+        f.begin = renamed(map, f.begin);
+        f.end = renamed(map, f.end);
+        rename_list(f.inits, map);
+        rename_operands(f.body, map);
+      },
+      [&](While& w) {
+        rename_list(w.inits, map);
+        rename_operands(w.condition, map);
+        rename_operands(w.body, map);
+      },
+      [&](If& i) {
+        i.condition = renamed(map, i.condition);
+        rename_operands(i.then_region, map);
+        rename_operands(i.else_region, map);
+      },
+      [&](Print& p) {
+        for (auto& item : p.items) {
+          if (auto* v = std::get_if<ValueId>(&item))
+            *v = renamed(map, *v);
+        }
+      },
+      [&](Assert& a) { a.condition = renamed(map, a.condition); },
+      [&](CheckEqual& c) {
+        c.left = rename_values(c.left, map);
+        c.right = rename_values(c.right, map);
+      },
+      [&](Output& o) { o.value = renamed(map, o.value); });
+}
+
+void rename_everywhere(Program& program, const ValueMap& map) {
+  if (map.empty())
+    return;
+  rename_operands(program.body, map);
+  for (ValueInfo& info : program.values) {
+    for (Extent& e : info.type.shape)
+      e = rename_values(e, map);
+  }
+}
+
+void rewrite_expressions(Compute& c, const std::function<Expr(const Expr&)>& f) {
+  for (Expr& body : c.bodies)
+    body = f(body);
+  if (c.guard)
+    c.guard = f(c.guard);
+  for (Expr& subscript : c.left)
+    subscript = f(subscript);
+}
+
+Expr substitute_labels(const Expr& e, const std::vector<Expr>& replacements) {
+  if (!e)
+    return e;
+  return rewrite(e, [&](const Expr& x) {
+    const std::int32_t label = bare_label(x);
+    if (label < 0 || label >= static_cast<std::int32_t>(replacements.size()))
+      return x;
+    const Expr& replacement = replacements[static_cast<std::size_t>(label)];
+    return replacement ? replacement : x;
+  });
+}
+
+Expr shift_labels(const Expr& e, std::int32_t first, std::int32_t by) {
+  if (!e || by == 0)
+    return e;
+  return rewrite(e, [&](const Expr& x) {
+    const std::int32_t label = bare_label(x);
+    return label < first ? x : index_ref(label + by, x->range);
+  });
+}
+
+bool mentions_label(const Expr& e, std::int32_t label) {
+  if (!e)
+    return false;
+  bool found = false;
+  for_each_node(e, [&](const ExprNode& n) {
+    if (const auto* i = std::get_if<IndexRef>(&n.op))
+      found = found || i->label == label;
+  });
+  return found;
+}
+
+bool reads(const Expr& e, ValueId v) {
+  if (!e)
+    return false;
+  bool found = false;
+  for_each_node(e, [&](const ExprNode& n) {
+    if (const auto* r = std::get_if<Read>(&n.op))
+      found = found || r->tensor == v;
+  });
+  return found;
+}
+
+int node_count(const Expr& e) {
+  int count = 0;
+  for_each_node(e, [&](const ExprNode&) { ++count; });
+  return count;
+}
+
+std::int32_t bare_label(const Expr& e) {
+  const auto* i = std::get_if<IndexRef>(&e->op);
+  return i == nullptr ? -1 : i->label;
+}
+
+std::set<ValueId> values_read(const Compute& c) {
+  std::set<ValueId> found;
+  const auto collect = [&](const Expr& e) {
+    if (!e)
+      return;
+    for_each_node(e, [&](const ExprNode& n) {
+      if (const auto* r = std::get_if<Read>(&n.op))
+        found.insert(r->tensor);
+    });
+  };
+  for (const Expr& body : c.bodies)
+    collect(body);
+  collect(c.guard);
+  for (const Expr& subscript : c.left)
+    collect(subscript);
+  return found;
+}
+
+namespace {
+
+void count_uses(const Program& program, const Region& region, std::vector<int>& counts) {
+  const auto add = [&](ValueId v) { ++counts[static_cast<std::size_t>(v.id)]; };
+  for (const Node& node : region.nodes) {
+    for (const ValueId v : operands_of(program, node))
+      add(v);
+    for (const Region* inner : regions_of(node))
+      count_uses(program, *inner, counts);
+  }
+  for (const ValueId v : region.yields)
+    add(v);
+}
+
+void collect_definitions(const Region& region, std::vector<const Node*>& table) {
+  for (const Node& node : region.nodes) {
+    for (const ValueId v : node.results)
+      table[static_cast<std::size_t>(v.id)] = &node;
+    for (const Region* inner : regions_of(node))
+      collect_definitions(*inner, table);
+  }
+}
+
+}  // namespace
+
+std::vector<int> use_counts(const Program& program) {
+  std::vector<int> counts(program.values.size(), 0);
+  count_uses(program, program.body, counts);
+  return counts;
+}
+
+std::vector<const Node*> definitions(const Program& program) {
+  std::vector<const Node*> table(program.values.size(), nullptr);
+  collect_definitions(program.body, table);
+  return table;
+}
+
+const Compute* compute_of(const std::vector<const Node*>& definitions, ValueId v) {
+  const auto index = static_cast<std::size_t>(v.id);
+  if (index >= definitions.size() || definitions[index] == nullptr)
+    return nullptr;
+  return std::get_if<Compute>(&definitions[index]->op);
+}
+
+std::vector<const Region*> regions_of(const Node& node) {
+  if (const auto* f = std::get_if<For>(&node.op))
+    return {&f->body};
+  if (const auto* w = std::get_if<While>(&node.op))
+    return {&w->condition, &w->body};
+  if (const auto* i = std::get_if<If>(&node.op))
+    return {&i->then_region, &i->else_region};
+  return {};
+}
+
+std::vector<Region*> regions_of(Node& node) {
+  if (auto* f = std::get_if<For>(&node.op))
+    return {&f->body};
+  if (auto* w = std::get_if<While>(&node.op))
+    return {&w->condition, &w->body};
+  if (auto* i = std::get_if<If>(&node.op))
+    return {&i->then_region, &i->else_region};
+  return {};
+}
+
+namespace {
+
+void visit_regions(Region& region, const std::function<void(Region&)>& f) {
+  for (Node& node : region.nodes) {
+    for (Region* inner : regions_of(node))
+      visit_regions(*inner, f);
+  }
+  f(region);
+}
+
+}  // namespace
+
+void for_each_region(Program& program, const std::function<void(Region&)>& f) {
+  visit_regions(program.body, f);
+}
+
+bool is_elementwise(const Compute& c) {
+  return c.reduce.empty() && c.left.empty() && c.bodies.size() == 1 && !c.guard && !c.base;
+}
+
+Expr constant_fill(const Compute& c) {
+  if (!is_elementwise(c))
+    return {};
+  return std::holds_alternative<Constant>(c.bodies[0]->op) ? c.bodies[0] : Expr();
+}
+
+namespace {
+
+bool at_least_zero(const Extent& e) {
+  const auto c = e.constant();
+  return c && *c >= 0;
+}
+
+/// Smallest and largest value over the ranges of the labels; nothing if the subscript is not linear in them.
+struct Span {
+  Extent lowest;
+  Extent highest;
+};
+std::optional<Span> span_of(const Expr& subscript, const std::vector<const Label*>& labels) {
+  const auto polynomial = polynomial_of(subscript);
+  if (!polynomial)
+    return std::nullopt;
+  Span span{*polynomial, *polynomial};
+  for (std::size_t k = 0; k < labels.size(); ++k) {
+    const ValueId here = label_value(static_cast<std::int32_t>(k));
+    const auto form = linear_in(*polynomial, here);
+    if (!form)
+      return std::nullopt;
+    const Extent factor = form->coefficient;
+    const Extent first = factor * (labels[k]->begin - Extent::of(here));
+    const Extent last = factor * (labels[k]->end - Extent(1) - Extent::of(here));
+    span.lowest = span.lowest + (form->coefficient > 0 ? first : last);
+    span.highest = span.highest + (form->coefficient > 0 ? last : first);
+  }
+  return span;
+}
+
+}  // namespace
+
+bool read_may_fail(const Program& program, const Read& r, const std::vector<const Label*>& labels) {
+  const std::vector<Extent>& shape = program.type(r.tensor).shape;
+  for (std::size_t d = 0; d < r.subscripts.size(); ++d) {
+    const auto span = span_of(r.subscripts[d], labels);
+    if (!span || !at_least_zero(span->lowest) || !at_least_zero(shape[d] - Extent(1) - span->highest))
+      return true;
+  }
+  return false;
+}
+
+namespace {
+
+bool division_may_fail(const Binary& b) {
+  const bool divides = b.op == BinaryOp::kDiv || b.op == BinaryOp::kRem || b.op == BinaryOp::kMod;
+  if (!is_integer(b.left->type))
+    return false;
+  if (b.op == BinaryOp::kPow)
+    return true;
+  if (!divides)
+    return false;
+  const auto* c = std::get_if<Constant>(&b.right->op);
+  return c == nullptr || std::get<std::int64_t>(c->value) == 0;
+}
+
+bool expression_may_fail(const Program& program, const Expr& e, const std::vector<const Label*>& labels) {
+  if (!e)
+    return false;
+  bool fails = false;
+  for_each_node(e, [&](const ExprNode& n) {
+    if (const auto* r = std::get_if<Read>(&n.op))
+      fails = fails || read_may_fail(program, *r, labels);
+    if (const auto* b = std::get_if<Binary>(&n.op))
+      fails = fails || division_may_fail(*b);
+    if (const auto* c = std::get_if<Cast>(&n.op)) {
+      fails = fails || (is_integer(n.type) && is_float(c->operand->type));
+    }
+  });
+  return fails;
+}
+
+}  // namespace
+
+bool can_fail(const Program& program, const Compute& c) {
+  if (!c.left.empty())
+    return true;
+  std::vector<const Label*> labels;
+  for (const Label& l : c.out)
+    labels.push_back(&l);
+  for (const Label& l : c.reduce)
+    labels.push_back(&l);
+  for (const Expr& body : c.bodies) {
+    if (expression_may_fail(program, body, labels))
+      return true;
+  }
+  return expression_may_fail(program, c.guard, labels);
+}
+
+Expr conjunction(const Expr& a, const Expr& b) {
+  if (!a)
+    return b;
+  if (!b)
+    return a;
+  return binary(BinaryOp::kAnd, a, b);
+}
+
+Expr combined(const Monoid& m, const Expr& a, const Expr& b) {
+  switch (m.kind) {
+    case Monoid::Kind::kSum:
+      return binary(BinaryOp::kAdd, a, b);
+    case Monoid::Kind::kProd:
+      return binary(BinaryOp::kMul, a, b);
+    case Monoid::Kind::kMin:
+      return binary(BinaryOp::kMin, a, b);
+    case Monoid::Kind::kMax:
+      return binary(BinaryOp::kMax, a, b);
+    case Monoid::Kind::kAny:
+      return binary(BinaryOp::kOr, a, b);
+    case Monoid::Kind::kAll:
+      return binary(BinaryOp::kAnd, a, b);
+    case Monoid::Kind::kUser:
+      return rewrite(m.combine, [&](const Expr& x) {
+        const auto* argument = std::get_if<Argument>(&x->op);
+        if (argument == nullptr)
+          return x;
+        return argument->position == 0 ? a : b;
+      });
+    case Monoid::Kind::kArgMin:
+    case Monoid::Kind::kArgMax:
+      break;
+  }
+  TDSL_CHECK(false, "argmin and argmax do not combine values");
+  return {};
+}
+
+}  // namespace tdsl::passes

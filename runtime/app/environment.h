@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+/// The one place where the runtime reads environment variables.
+namespace tdsl::rt {
+
+/// Environment variables the runtime acts on, read once at start.
+struct Environment {
+  bool oversubscribed = false;                ///< TDSL_OVERSUBSCRIBED=1: idle ranks nap between polls
+  std::optional<int> omp_num_threads;         ///< OMP_NUM_THREADS, its first number
+  std::optional<std::string> blis_arch_type;  ///< BLIS_ARCH_TYPE, which the runtime never overrides
+  std::optional<int> launcher_size;           ///< ranks announced by mpirun or PMI (OMPI_COMM_WORLD_SIZE, PMI_SIZE)
+  bool launched = false;                      ///< OMPI_COMM_WORLD_SIZE, PMIX_RANK or PMI_RANK is set
+  std::optional<int> slurm_step_tasks;        ///< tasks of the Slurm step this process belongs to
+  std::optional<int> slurm_cpus_per_task;     ///< SLURM_CPUS_PER_TASK
+  std::optional<std::string> slurm_job;       ///< SLURM_JOB_ID
+  std::uint64_t delay_seed = 0;               ///< TDSL_DELAYS=N: tests; the engine pauses at random
+};
+
+/// Looks a variable up: its value, or nothing when unset.
+using VariableLookup = std::function<std::optional<std::string>(const std::string&)>;
+
+/// Reads the variables through `lookup`; malformed numbers count as unset.
+[[nodiscard]] Environment read_environment(const VariableLookup& lookup);
+/// Reads the variables of this process.
+[[nodiscard]] Environment read_environment();
+
+/// Sets BLIS_ARCH_TYPE for this process unless the user did. Call before threads start and before the first BLIS call.
+void set_blis_arch_type(int architecture);
+
+/// How the processes of a run came to be.
+enum class Launch {
+  kSingle,    ///< no launcher: one rank, MPI is never started
+  kLaunched,  ///< mpirun, or srun with PMIx or PMI: start MPI
+  kRefused    ///< a Slurm step of several tasks without PMI: every task would believe to be alone
+};
+[[nodiscard]] Launch classify_launch(const Environment& environment);
+
+/// The message for Launch::kRefused.
+[[nodiscard]] std::string refused_launch_message(const Environment& environment);
+
+}  // namespace tdsl::rt

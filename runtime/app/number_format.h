@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/types.h"
+
+/// Text of scalars and arrays as `print` and a fileless `output` show them.
+namespace tdsl::rt {
+
+/// The shortest text that reads back to the same value, as Python's and NumPy's repr: `0.1`, `1.0`, `1e-05`, `1e+16`,
+/// `inf`, `-inf`, `nan`. The f32 overload is shortest for f32.
+[[nodiscard]] std::string format_scalar(double value);
+[[nodiscard]] std::string format_scalar(float value);
+[[nodiscard]] std::string format_scalar(std::int32_t value);
+[[nodiscard]] std::string format_scalar(std::int64_t value);
+/// `true` or `false`.
+[[nodiscard]] std::string format_scalar(bool value);
+
+/// A byte count for messages: `512 bytes`, `1.5 MiB`.
+[[nodiscard]] std::string format_bytes(std::int64_t bytes);
+
+/// `f64[4, 5]`, or `f64` for a scalar.
+[[nodiscard]] std::string format_type(ElementType type, std::span<const std::int64_t> shape);
+
+/// Which indices of each dimension a summary shows: all when the array has at most 1000 elements or the dimension at
+/// most 6, else the first and last three. The elements to collect are the product of these lists.
+[[nodiscard]] std::vector<std::vector<std::int64_t>> summary_indices(std::span<const std::int64_t> shape);
+
+/// Two or more lines without a final newline: `NAME: f64[4, 5]` and the array as NumPy prints it (bools as true and
+/// false). `elements` holds the product of summary_indices(shape) in C order. A scalar is one line, `NAME: f64 = 0.5`.
+template <Element T>
+[[nodiscard]] std::string format_summary(std::string_view name, std::span<const std::int64_t> shape,
+                                         std::span<const T> elements);
+
+}  // namespace tdsl::rt

@@ -1,0 +1,181 @@
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <system_error>
+
+#include "runtime/app/options.h"
+
+namespace tdsl::rt {
+
+namespace {
+
+[[noreturn]] void fail_value(std::string_view what, std::string_view text, const std::string& expected) {
+  throw RunError(std::string(what) + ": '" + std::string(text) + "' is not " + expected, ExitCode::kUsage);
+}
+
+/// Removes `_` between digits, as in literals of the language.
+std::string without_separators(std::string_view text) {
+  std::string digits;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool between = i > 0 && i + 1 < text.size() && std::isdigit(static_cast<unsigned char>(text[i - 1])) != 0 &&
+                         std::isdigit(static_cast<unsigned char>(text[i + 1])) != 0;
+    if (text[i] != '_' || !between) {
+      digits += text[i];
+    }
+  }
+  return digits;
+}
+
+/// Parses all of `text` as a number of type T.
+template <class T>
+std::errc parse_all(std::string_view text, T& value) {
+  const std::string clean = without_separators(text);
+  const char* first = clean.data();
+  const char* last = first + clean.size();
+  if (clean.size() > 1 && clean[0] == '+' && clean[1] != '-') {
+    ++first;
+  }
+  const auto result = std::from_chars(first, last, value);
+  return result.ec == std::errc() && result.ptr != last ? std::errc::invalid_argument : result.ec;
+}
+
+template <class T>
+ScalarValue parse_integer(std::string_view text, std::string_view what) {
+  T value = 0;
+  const std::errc error = parse_all(text, value);
+  const std::string name(element_name(element_type_of<T>));
+  if (error == std::errc::result_out_of_range) {
+    throw RunError(std::string(what) + ": " + std::string(text) + " does not fit into " + name + " (" +
+                       std::to_string(std::numeric_limits<T>::min()) + " to " +
+                       std::to_string(std::numeric_limits<T>::max()) + ")",
+                   ExitCode::kUsage);
+  }
+  if (error != std::errc()) {
+    fail_value(what, text, "an integer (" + name + "), for example 12");
+  }
+  return value;
+}
+
+template <class T>
+ScalarValue parse_float(std::string_view text, std::string_view what) {
+  T value = 0;
+  const std::errc error = parse_all(text, value);
+  if (error == std::errc::result_out_of_range) {
+    throw RunError(std::string(what) + ": " + std::string(text) + " is too large or too small for " +
+                       std::string(element_name(element_type_of<T>)) + "; write inf or 0 if that is meant",
+                   ExitCode::kUsage);
+  }
+  if (error != std::errc()) {
+    fail_value(what, text, "a number (" + std::string(element_name(element_type_of<T>)) + "), for example 1e-3");
+  }
+  return value;
+}
+
+/// The factor of a size suffix, or 0 for an unknown one.
+double byte_factor(std::string_view suffix) {
+  if (suffix.empty() || suffix == "B") {
+    return 1;
+  }
+  static constexpr std::string_view kPrefixes = "KMGT";
+  const char letter = suffix[0] == 'k' ? 'K' : suffix[0];
+  const std::size_t power = kPrefixes.find(letter);
+  if (power == std::string_view::npos) {
+    return 0;
+  }
+  const std::string_view rest = suffix.substr(1);
+  if (rest.empty() || rest == "iB" || rest == "i") {
+    return std::pow(1024.0, static_cast<double>(power + 1));
+  }
+  return rest == "B" ? std::pow(1000.0, static_cast<double>(power + 1)) : 0;
+}
+
+}  // namespace
+
+ScalarValue parse_scalar(ElementType type, std::string_view text, std::string_view what) {
+  switch (type) {
+    case ElementType::kBool:
+      if (text == "true" || text == "1") {
+        return true;
+      }
+      if (text == "false" || text == "0") {
+        return false;
+      }
+      fail_value(what, text, "true or false");
+    case ElementType::kI32:
+      return parse_integer<std::int32_t>(text, what);
+    case ElementType::kI64:
+      return parse_integer<std::int64_t>(text, what);
+    case ElementType::kF32:
+      return parse_float<float>(text, what);
+    case ElementType::kF64:
+      break;
+  }
+  return parse_float<double>(text, what);
+}
+
+std::int64_t parse_bytes(std::string_view text, std::string_view what) {
+  const std::size_t end = std::min(text.find_first_not_of("0123456789._"), text.size());
+  double number = 0;
+  const double factor = byte_factor(text.substr(end));
+  if (end == 0 || factor == 0 || parse_all(text.substr(0, end), number) != std::errc()) {
+    fail_value(what, text, "a size, for example 512MiB or 2G");
+  }
+  const double bytes = number * factor;
+  if (bytes < 1 || bytes >= 0x1p63) {
+    fail_value(what, text, "a size between 1 byte and 2^63");
+  }
+  return static_cast<std::int64_t>(bytes);
+}
+
+std::vector<std::int64_t> parse_tile(std::string_view text, std::string_view what) {
+  std::vector<std::int64_t> tile;
+  for (std::size_t start = 0; start <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', start), text.size());
+    std::int64_t edge = 0;
+    if (parse_all(text.substr(start, comma - start), edge) != std::errc() || edge < 1) {
+      fail_value(what, text, "a tile size, for example 256 or 256,512");
+    }
+    tile.push_back(edge);
+    start = comma + 1;
+  }
+  if (tile.size() > kMaxRank) {
+    fail_value(what, text, "a tile size: tensors have at most " + std::to_string(kMaxRank) + " dimensions");
+  }
+  return tile;
+}
+
+std::optional<std::string> nearest_name(std::string_view word, std::span<const std::string> candidates) {
+  // Damerau-Levenshtein distance with adjacent transpositions, three rows at a time.
+  const auto distance = [word](std::string_view other) {
+    std::vector<std::size_t> before(other.size() + 1), previous(other.size() + 1), row(other.size() + 1);
+    for (std::size_t j = 0; j <= other.size(); ++j) {
+      previous[j] = j;
+    }
+    for (std::size_t i = 1; i <= word.size(); ++i) {
+      row[0] = i;
+      for (std::size_t j = 1; j <= other.size(); ++j) {
+        row[j] = std::min({previous[j] + 1, row[j - 1] + 1, previous[j - 1] + (word[i - 1] == other[j - 1] ? 0U : 1U)});
+        if (i > 1 && j > 1 && word[i - 1] == other[j - 2] && word[i - 2] == other[j - 1]) {
+          row[j] = std::min(row[j], before[j - 2] + 1);
+        }
+      }
+      std::swap(before, previous);
+      std::swap(previous, row);
+    }
+    return previous[other.size()];
+  };
+  std::optional<std::string> best;
+  std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
+  for (const std::string& candidate : candidates) {
+    const std::size_t d = distance(candidate);
+    if (d < best_distance && d < candidate.size()) {
+      best_distance = d;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+}  // namespace tdsl::rt

@@ -1,0 +1,285 @@
+#include "runtime/app/options.h"
+
+#include <algorithm>
+#include <set>
+
+namespace tdsl::rt {
+
+namespace {
+
+// Supported means that the engine acts on it; what is only reserved is refused instead of being ignored.
+constexpr BuiltinOption kBuiltins[] = {
+    {"tile", OptionValue::kTile, "edge of every block, or one edge per dimension (256,512)", true},
+    {"threads", OptionValue::kCount, "threads per rank", true},
+    {"seed", OptionValue::kSeed, "seed of random and randn (default 0)", true},
+    {"set", OptionValue::kAssignment, "give a param, an input, an output or a dimension; may be repeated", true},
+    {"plan", OptionValue::kFile, "write the plan with its predictions as JSON", true},
+    {"stats", OptionValue::kFile, "write predicted and measured statistics as JSON", true},
+    {"memory", OptionValue::kBytes, "memory limit per rank", false},
+    {"window", OptionValue::kBytes, "limit per rank of what admitted steps hold", true},
+    {"schedule", OptionValue::kName, "choose the planner's candidate by name", false},
+    {"reproducible", OptionValue::kFlag, "the same bits for every number of ranks and threads", false},
+    {"checkpoint", OptionValue::kDirectory, "save the state of the run there", false},
+    {"resume", OptionValue::kDirectory, "continue from a saved state", false},
+    {"trace", OptionValue::kFile, "write a timeline of tasks and messages", false},
+    {"profile", OptionValue::kFlag, "print where the time went", false},
+    {"check", OptionValue::kFlag, "compare the result with the sequential evaluator", false},
+    {"progress", OptionValue::kFlag, "say how far the run is", false},
+    {"dry-run", OptionValue::kFlag, "check inputs, shapes, memory and disk, then stop", true},
+    {"quiet", OptionValue::kFlag, "print nothing but errors and the program's own output", true},
+    {"help", OptionValue::kFlag, "print this text", true},
+    {"version", OptionValue::kFlag, "print the version", true},
+};
+
+[[noreturn]] void fail_usage(const std::string& message) {
+  throw RunError(message, ExitCode::kUsage);
+}
+
+template <class Range>
+auto find_named(const Range& range, std::string_view name) {
+  const auto found = std::find_if(std::begin(range), std::end(range), [&](const auto& x) { return x.name == name; });
+  return found == std::end(range) ? nullptr : &*found;
+}
+
+class OptionParser {
+ public:
+  OptionParser(const ProgramDeclaration& program, std::span<const std::string> arguments)
+      : program_(program), arguments_(arguments) {}
+
+  AppOptions parse(const ParseRules& rules) {
+    while (position_ < arguments_.size()) {
+      parse_one(arguments_[position_++]);
+    }
+    if (!result_.help && !result_.version) {
+      require_all(rules);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void parse_one(const std::string& argument) {
+    if (argument == "-h") {
+      result_.help = true;
+      return;
+    }
+    if (argument.size() < 3 || argument.compare(0, 2, "--") != 0) {
+      fail_usage("unexpected argument '" + argument + "'; options have the form --NAME VALUE (see --help)");
+    }
+    const std::size_t equals = argument.find('=');
+    const std::string name = argument.substr(2, equals == std::string::npos ? equals : equals - 2);
+    inline_value_ = equals == std::string::npos ? std::nullopt : std::optional(argument.substr(equals + 1));
+    if (const BuiltinOption* builtin = find_named(kBuiltins, name)) {
+      parse_builtin(*builtin);
+    } else if (is_program_name(name)) {
+      assign(name, take_value(name), "--" + name);
+    } else {
+      fail_unknown(name);
+    }
+  }
+
+  /// The text after `=`, else the next argument.
+  std::string take_value(const std::string& name) {
+    if (inline_value_) {
+      return *inline_value_;
+    }
+    if (position_ == arguments_.size() || arguments_[position_].compare(0, 2, "--") == 0) {
+      fail_usage("--" + name + " needs a value");
+    }
+    return arguments_[position_++];
+  }
+
+  [[nodiscard]] bool is_program_name(const std::string& name) const {
+    return find_named(program_.params, name) != nullptr || find_named(program_.inputs, name) != nullptr ||
+           find_named(program_.outputs, name) != nullptr;
+  }
+
+  [[nodiscard]] bool is_dimension(const std::string& name) const {
+    return std::find(program_.dimensions.begin(), program_.dimensions.end(), name) != program_.dimensions.end();
+  }
+
+  void note_once(const std::string& kind, const std::string& name) {
+    if (!seen_.insert(kind + name).second) {
+      fail_usage(kind + name + " is given twice");
+    }
+  }
+
+  /// Gives a value to a param, input or output.
+  void assign(const std::string& name, const std::string& text, const std::string& what) {
+    note_once("", name);
+    if (const ParamDeclaration* param = find_named(program_.params, name)) {
+      result_.params.emplace(name, parse_scalar(param->type, text, what));
+      return;
+    }
+    if (text.empty()) {
+      fail_usage(what + " needs a file name");
+    }
+    (find_named(program_.inputs, name) != nullptr ? result_.inputs : result_.outputs).emplace(name, text);
+  }
+
+  void parse_set() {
+    const std::string text = take_value("set");
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      fail_usage("--set: '" + text + "' has not the form NAME=VALUE");
+    }
+    const std::string name = text.substr(0, equals);
+    const std::string value = text.substr(equals + 1);
+    const bool number = !value.empty() && value.find_first_not_of("0123456789_") == std::string::npos;
+    if (is_program_name(name) && (!is_dimension(name) || !number || find_named(program_.params, name) != nullptr)) {
+      assign(name, value, "--set " + name);
+    } else if (is_dimension(name)) {
+      note_once("dimension ", name);
+      const auto extent = std::get<std::int64_t>(parse_scalar(ElementType::kI64, value, "--set " + name));
+      if (extent < 0) {
+        fail_usage("--set " + name + ": an extent is not negative");
+      }
+      result_.dimensions.emplace(name, extent);
+    } else {
+      std::vector<std::string> names = own_names();
+      names.insert(names.end(), program_.dimensions.begin(), program_.dimensions.end());
+      const auto nearest = nearest_name(name, names);
+      fail_usage("--set: " + program_.name + " has no param, input, output or dimension '" + name + "'" +
+                 (nearest ? "; did you mean '" + *nearest + "'?" : ""));
+    }
+  }
+
+  void parse_builtin(const BuiltinOption& option) {
+    const std::string name(option.name);
+    const std::string what = "--" + name;
+    if (option.value != OptionValue::kAssignment) {
+      note_once("--", name);
+    }
+    if (!option.supported) {
+      fail_usage(what + " is reserved, but not supported yet");
+    }
+    switch (option.value) {
+      case OptionValue::kFlag:
+        if (inline_value_) {
+          fail_usage(what + " takes no value");
+        }
+        set_flag(name);
+        break;
+      case OptionValue::kAssignment:
+        parse_set();
+        break;
+      case OptionValue::kTile:
+        result_.tile = parse_tile(take_value(name), what);
+        break;
+      case OptionValue::kSeed:
+        result_.seed = parse_seed(take_value(name));
+        break;
+      case OptionValue::kCount:
+        result_.threads = parse_count(take_value(name), what);
+        break;
+      case OptionValue::kBytes:
+        (name == "memory" ? result_.memory_bytes : result_.window_bytes) = parse_bytes(take_value(name), what);
+        break;
+      case OptionValue::kFile:
+      case OptionValue::kDirectory:
+      case OptionValue::kName:
+        set_text(name, take_value(name));
+        break;
+    }
+  }
+
+  void set_flag(const std::string& name) {
+    const std::map<std::string, bool AppOptions::*> flags{{"reproducible", &AppOptions::reproducible},
+                                                          {"profile", &AppOptions::profile},
+                                                          {"check", &AppOptions::check},
+                                                          {"progress", &AppOptions::progress},
+                                                          {"dry-run", &AppOptions::dry_run},
+                                                          {"quiet", &AppOptions::quiet},
+                                                          {"help", &AppOptions::help},
+                                                          {"version", &AppOptions::version}};
+    result_.*flags.at(name) = true;
+  }
+
+  void set_text(const std::string& name, const std::string& text) {
+    const std::map<std::string, std::optional<std::string> AppOptions::*> texts{
+        {"plan", &AppOptions::plan_file},    {"stats", &AppOptions::stats_file},
+        {"schedule", &AppOptions::schedule}, {"checkpoint", &AppOptions::checkpoint_directory},
+        {"trace", &AppOptions::trace_file},  {"resume", &AppOptions::resume_directory}};
+    if (text.empty()) {
+      fail_usage("--" + name + " needs a value");
+    }
+    result_.*texts.at(name) = text;
+  }
+
+  static std::uint64_t parse_seed(const std::string& text) {
+    const auto seed = std::get<std::int64_t>(parse_scalar(ElementType::kI64, text, "--seed"));
+    return static_cast<std::uint64_t>(seed);
+  }
+
+  static int parse_count(const std::string& text, const std::string& what) {
+    const auto count = std::get<std::int32_t>(parse_scalar(ElementType::kI32, text, what));
+    if (count < 1) {
+      fail_usage(what + ": '" + text + "' is not a number of at least 1");
+    }
+    return count;
+  }
+
+  [[nodiscard]] std::vector<std::string> own_names() const {
+    std::vector<std::string> names;
+    const auto add = [&names](const auto& declarations) {
+      for (const auto& declaration : declarations) {
+        names.push_back(declaration.name);
+      }
+    };
+    add(program_.params);
+    add(program_.inputs);
+    add(program_.outputs);
+    return names;
+  }
+
+  [[noreturn]] void fail_unknown(const std::string& name) const {
+    if (is_dimension(name)) {
+      fail_usage("--" + name + ": " + name + " is a dimension; fix its extent with --set " + name + "=VALUE");
+    }
+    std::vector<std::string> names = own_names();
+    for (const BuiltinOption& option : kBuiltins) {
+      names.emplace_back(option.name);
+    }
+    const auto nearest = nearest_name(name, names);
+    fail_usage("unknown option --" + name + (nearest ? "; did you mean --" + *nearest + "?" : " (see --help)"));
+  }
+
+  void require_all(const ParseRules& rules) const {
+    const auto spelled = [](const std::string& name, const std::string& value) {
+      return find_named(kBuiltins, name) != nullptr ? "--set " + name + "=" + value : "--" + name + " " + value;
+    };
+    std::string missing;
+    for (const ParamDeclaration& param : program_.params) {
+      if (!param.default_text && !result_.params.contains(param.name)) {
+        missing += "\n  " + spelled(param.name, "VALUE") + "    param of type " + std::string(element_name(param.type));
+      }
+    }
+    for (const TensorDeclaration& input : program_.inputs) {
+      if (rules.inputs_required && !result_.inputs.contains(input.name)) {
+        missing += "\n  " + spelled(input.name, "FILE") + "    input of type " + input.type_text;
+      }
+    }
+    if (!missing.empty()) {
+      fail_usage("missing:" + missing + "\n(see --help)");
+    }
+  }
+
+  const ProgramDeclaration& program_;
+  std::span<const std::string> arguments_;
+  std::size_t position_ = 0;
+  std::optional<std::string> inline_value_;
+  std::set<std::string> seen_;
+  AppOptions result_;
+};
+
+}  // namespace
+
+std::span<const BuiltinOption> builtin_options() {
+  return kBuiltins;
+}
+
+AppOptions parse_options(const ProgramDeclaration& program, std::span<const std::string> arguments,
+                         const ParseRules& rules) {
+  return OptionParser(program, arguments).parse(rules);
+}
+
+}  // namespace tdsl::rt

@@ -1,0 +1,129 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "runtime/check.h"
+#include "runtime/types.h"
+
+/// The command line of an emitted executable: pure functions from declarations and arguments to a typed result.
+/// Mistakes are RunError with exit code 2.
+namespace tdsl::rt {
+
+/// A value of any scalar type.
+using ScalarValue = std::variant<bool, std::int32_t, std::int64_t, float, double>;
+
+/// `param NAME: TYPE = default;`
+struct ParamDeclaration {
+  std::string name;
+  ElementType type = ElementType::kF64;
+  std::optional<std::string> default_text;  ///< the default as written in the source; without it the param is required
+};
+
+/// `input NAME: TYPE[dims];` or `output NAME…;`
+struct TensorDeclaration {
+  std::string name;
+  std::string type_text;  ///< for `--help`, e.g. "f64[n, m]"
+};
+
+/// Everything of a program that its command line depends on. Names are unique among params, inputs and outputs
+/// together; a dimension may share its name with any of them.
+struct ProgramDeclaration {
+  std::string name;         ///< of the program, e.g. "ridge"
+  std::string source_file;  ///< e.g. "ridge.tdsl"
+  std::string version;      ///< text of `--version`, one line
+  std::vector<ParamDeclaration> params;
+  std::vector<TensorDeclaration> inputs;
+  std::vector<TensorDeclaration> outputs;
+  std::vector<std::string> dimensions;  ///< names that `--set` may fix
+};
+
+/// What an option takes.
+enum class OptionValue { kFlag, kFile, kDirectory, kCount, kSeed, kBytes, kTile, kAssignment, kName };
+
+/// One built-in option.
+struct BuiltinOption {
+  std::string_view name;  ///< without dashes
+  OptionValue value;
+  std::string_view help;  ///< one line
+  bool supported;         ///< false: reserved, its use is answered with "not supported yet"
+};
+/// The table of built-in options, in the order of `--help`.
+[[nodiscard]] std::span<const BuiltinOption> builtin_options();
+
+/// The command line, understood. Absent values mean "the planner's or program's choice".
+struct AppOptions {
+  std::vector<std::int64_t> tile;  ///< empty, one edge for all dimensions, or one per dimension; each >= 1
+  std::optional<int> threads;      ///< per rank, >= 1
+  std::uint64_t seed = 0;
+  std::optional<std::string> plan_file;
+  std::optional<std::string> stats_file;
+  std::optional<std::int64_t> memory_bytes;  ///< per rank
+  std::optional<std::int64_t> window_bytes;  ///< per rank
+  std::optional<std::string> schedule;
+  bool reproducible = false;
+  std::optional<std::string> checkpoint_directory;
+  std::optional<std::string> resume_directory;
+  std::optional<std::string> trace_file;
+  bool profile = false;
+  bool check = false;
+  bool progress = false;
+  bool dry_run = false;
+  bool quiet = false;
+  bool help = false;     ///< print help_text and exit with 0
+  bool version = false;  ///< print ProgramDeclaration::version and exit with 0
+
+  std::map<std::string, ScalarValue> params;       ///< given params only, already of the declared type
+  std::map<std::string, std::string> inputs;       ///< file of each given input
+  std::map<std::string, std::string> outputs;      ///< file of each given output
+  std::map<std::string, std::int64_t> dimensions;  ///< extents fixed by --set
+
+  /// The param's value, or `default_value` when it was not given. T is the declared type.
+  template <Element T>
+  [[nodiscard]] T param(const std::string& name, T default_value) const {
+    const auto found = params.find(name);
+    return found == params.end() ? default_value : std::get<T>(found->second);
+  }
+  /// The value of a param that has no default (parse_options has checked that it is there).
+  template <Element T>
+  [[nodiscard]] T param(const std::string& name) const {
+    const auto found = params.find(name);
+    TDSL_CHECK(found != params.end(), "param without a default and without a value: " + name);
+    return std::get<T>(found->second);
+  }
+};
+
+/// What must be present.
+struct ParseRules {
+  bool inputs_required = true;  ///< false where --set stands in for files (`tdslc explain`)
+};
+
+/// Parses the arguments after the program's name. `--NAME VALUE` and `--NAME=VALUE`; a built-in wins over a program's
+/// name; `--set NAME=VALUE` always reaches the program's (for a name that is an input or output as well as a dimension
+/// an integer fixes the extent, anything else is the file). Only `--set` may be repeated.
+/// With `--help` or `--version` nothing is required. Throws RunError(usage) with one message.
+[[nodiscard]] AppOptions parse_options(const ProgramDeclaration& program, std::span<const std::string> arguments,
+                                       const ParseRules& rules = {});
+
+/// The text of `--help`: usage, the program's own options, the built-in ones, examples made from the declarations.
+[[nodiscard]] std::string help_text(const ProgramDeclaration& program);
+
+/// `512`, `512MiB`, `2G`, `1.5GiB`, `100MB`: K M G T and KiB MiB GiB TiB are powers of 1024, kB/KB MB GB TB of 1000.
+/// `what` names the option in messages.
+[[nodiscard]] std::int64_t parse_bytes(std::string_view text, std::string_view what);
+/// `256` or `256,512`.
+[[nodiscard]] std::vector<std::int64_t> parse_tile(std::string_view text, std::string_view what);
+/// A value of the given type: integers with optional `_` separators, floats also as `1e-3`, `inf`, `nan`, `3`; bools
+/// `true`, `false`, `1`, `0`. Out of range and trailing characters are errors.
+[[nodiscard]] ScalarValue parse_scalar(ElementType type, std::string_view text, std::string_view what);
+
+/// The candidate closest to `word` by edit distance, if close enough to be a typing mistake.
+[[nodiscard]] std::optional<std::string> nearest_name(std::string_view word, std::span<const std::string> candidates);
+
+}  // namespace tdsl::rt

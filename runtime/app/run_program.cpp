@@ -1,0 +1,204 @@
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/app/environment.h"
+#include "runtime/app/run_program_signals.h"
+#include "runtime/app/session_impl.h"
+#include "runtime/app/session_inputs.h"
+#include "runtime/app/statistics.h"
+#include "runtime/io/temporaries.h"
+#include "runtime/kernels/contraction.h"
+
+namespace tdsl::rt {
+
+namespace {
+
+/// Seconds since the last look.
+class StopWatch {
+ public:
+  double lap() {
+    const auto now = std::chrono::steady_clock::now();
+    return std::chrono::duration<double>(now - std::exchange(last_, now)).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+void print_error(const RunError& error) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "%s\n", error.what());
+  std::fflush(stderr);
+}
+
+/// Threads per rank unless --threads says: this rank's share of the node's cores, or of those it is pinned to.
+int default_threads(const World& world, const Environment& environment) {
+  if (environment.omp_num_threads) return *environment.omp_num_threads;
+  const int cores = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  int threads = std::max(1, cores / world.topology().local_size);
+  cpu_set_t pinned;
+  CPU_ZERO(&pinned);
+  if (::sched_getaffinity(0, sizeof pinned, &pinned) == 0) threads = std::min(threads, CPU_COUNT(&pinned));
+  return threads;
+}
+
+/// Everything from options to exit code, on a rank that is up.
+class ProgramRun {
+ public:
+  ProgramRun(World& world, const Environment& environment, const ProgramInfo& info, const std::function<void(Session&)>& program, double start_seconds)
+      : world_(world), environment_(environment), info_(info), program_(program) {
+    phases_.start = start_seconds;
+  }
+
+  int operator()(std::span<const std::string> arguments) {
+    try {
+      options_ = parse_options(info_.options, arguments);
+      if (options_.help || options_.version) {
+        if (world_.rank() == 0) write_text(options_.help ? help_text(info_.options) : info_.options.version + "\n");
+        return 0;
+      }
+      inputs_.emplace(world_, info_, options_);
+    } catch (const RunError& error) {  // the same on every rank
+      if (world_.rank() == 0) print_error(error);
+      return error.exit_code();
+    }
+    phases_.read = watch_.lap();
+    return run();
+  }
+
+ private:
+  [[nodiscard]] Session::Impl::Setup setup();
+  int run();
+  void execute(Session& session, Session::Impl& impl);
+  void write_statistics(Session::Impl& impl);
+  void write_file(const std::string& path, const std::string& text);
+
+  World& world_;
+  const Environment& environment_;
+  const ProgramInfo& info_;
+  const std::function<void(Session&)>& program_;
+  AppOptions options_;
+  std::optional<SessionInputs> inputs_;
+  Store store_;
+  StopWatch watch_;
+  Phases phases_;
+};
+
+Session::Impl::Setup ProgramRun::setup() {
+  // The plan depends on the thread count, so all ranks take rank 0's.
+  std::string threads = std::to_string(options_.threads.value_or(default_threads(world_, environment_)));
+  world_.access().broadcast(threads, 0);
+  plan::PlanInputs plan;
+  plan.ranks = world_.size();
+  plan.ranks_per_node = std::max(1, world_.size() / world_.topology().node_count);
+  plan.threads = std::stoi(threads);
+  plan.tile = options_.tile;
+  plan.memory = options_.memory_bytes.value_or(0);
+  plan.window = options_.window_bytes.value_or(0);
+  plan.reproducible = options_.reproducible;
+  EngineOptions engine;
+  engine.threads = plan.threads;
+  engine.window_bytes = plan.window;
+  engine.oversubscribed =
+      environment_.oversubscribed || world_.topology().local_size * plan.threads > static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  engine.delay_seed = environment_.delay_seed;
+  engine.report = [](const RunError& error) {
+    silence_interrupts();
+    unlink_temporaries();
+    print_error(error);
+  };
+  return {world_, store_, info_, options_, *inputs_, std::move(plan), std::move(engine)};
+}
+
+int ProgramRun::run() {
+  auto owned = std::make_unique<Session::Impl>(setup());
+  Session::Impl& impl = *owned;
+  if (options_.stats_file || options_.plan_file) impl.predictions.enable();
+  Session session(std::move(owned));
+  bool reported = true;
+  try {
+    impl.engine.run([&] { execute(session, impl); });
+    reported = false;
+    phases_.plan = impl.planning_seconds;
+    phases_.compute = watch_.lap() - phases_.plan;
+    impl.commit_outputs();
+    phases_.write = watch_.lap();
+    write_statistics(impl);
+    return 0;
+  } catch (const RunError& error) {
+    if (!reported && world_.rank() == 0) print_error(error);
+    unlink_temporaries();
+    // Messages may be under way: MPI cannot be ended in good order any more.
+    if (world_.size() > 1) world_.abort_all(error.exit_code());
+    return error.exit_code();
+  }
+}
+
+void ProgramRun::execute(Session& session, Session::Impl& impl) {
+  try {
+    program_(session);
+  } catch (const DryRunOver&) {
+    return;
+  }
+  impl.finish();
+}
+
+void ProgramRun::write_statistics(Session::Impl& impl) {
+  if (!options_.stats_file && !options_.plan_file) return;
+  RankStatistics mine;
+  mine.sites = impl.engine.statistics();
+  mine.predictions = impl.predictions;
+  mine.traffic = world_.total_traffic();
+  phases_.total = phases_.start + phases_.read + phases_.plan + phases_.compute + phases_.write;
+  mine.phases = phases_;
+  mine.peak_block_bytes = store_.peak_bytes();
+  mine.peak_rss_bytes = peak_rss();
+  mine.blocks_at_exit = impl.engine.live_blocks();
+  const RunDescription run{info_.options.name, impl.planner.hash(), impl.setup.plan_inputs.threads, impl.setup.plan_inputs.machine};
+  if (options_.stats_file) write_file(*options_.stats_file, statistics_json(world_, run, mine));
+  mine.measured = false;
+  if (options_.plan_file) write_file(*options_.plan_file, statistics_json(world_, run, mine));
+}
+
+/// Rank 0 writes; a failure is everybody's.
+void ProgramRun::write_file(const std::string& path, const std::string& text) {
+  std::string error;
+  if (world_.rank() == 0) {
+    std::ofstream file(path);
+    file << text;
+    file.close();
+    if (!file) error = "cannot write '" + path + "'";
+  }
+  world_.access().broadcast(error, 0);
+  if (!error.empty()) throw RunError(error);
+}
+
+}  // namespace
+
+int run_program(int argc, char** argv, const ProgramInfo& info, const std::function<void(Session&)>& program) {
+  StopWatch watch;
+  const Environment environment = read_environment();
+  prepare_blis();
+  try {
+    World world(environment);
+    handle_interrupts(world.rank());
+    const std::vector<std::string> arguments(argv + 1, argv + argc);
+    return ProgramRun(world, environment, info, program, watch.lap())(arguments);
+  } catch (const RunError& error) {
+    print_error(error);
+    return error.exit_code();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "internal error of the runtime, please report it: %s\n", error.what());
+    return static_cast<int>(ExitCode::kRunTime);
+  }
+}
+
+}  // namespace tdsl::rt

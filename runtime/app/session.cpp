@@ -1,0 +1,179 @@
+#include "runtime/app/session.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "runtime/app/session_impl.h"
+#include "runtime/kernels/contraction.h"
+#include "runtime/kernels/philox.h"
+
+namespace tdsl::rt {
+
+namespace {
+
+/// Recorded operations are planned at the latest when so many are waiting.
+constexpr std::size_t kSegmentLimit = 256;
+
+/// An operation without operands that computes every element of its output.
+plan::Op whole_tensor_op(plan::OpClass op_class, const std::string& name, const std::vector<Index>& shape, int site, int line) {
+  plan::OpBuilder op(op_class, name, site, line);
+  for (std::size_t d = 0; d < shape.size(); ++d) op.out("i" + std::to_string(d), shape[d]);
+  op.flops(0);
+  return op.op();
+}
+
+std::vector<Index> row_major_strides(const std::vector<Index>& shape) {
+  std::vector<Index> strides(shape.size(), 1);
+  for (std::size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
+  return strides;
+}
+
+template <class T>
+void fill_random(RandomKind kind, RandomStream stream, const std::vector<Index>& global_strides, const TaskArgs& args) {
+  const Operand& out = args.outputs[0];
+  const std::size_t rank = global_strides.size();
+  std::vector<Index> lo(rank);
+  std::vector<Index> extents(rank);
+  for (std::size_t d = 0; d < rank; ++d) {
+    lo[d] = out.box.dim[d].lo;
+    extents[d] = out.box.dim[d].size();
+  }
+  const RandomBlock<T> block{reinterpret_cast<T*>(out.data), std::span(out.stride).first(rank), lo, extents, global_strides};
+  kind == RandomKind::kUniform ? fill_uniform(stream, block) : fill_normal(stream, block);
+}
+
+template <class T>
+void read_block(const NpyReader& reader, const TaskArgs& args) {
+  const Operand& out = args.outputs[0];
+  const auto rank = static_cast<std::size_t>(out.box.rank);
+  std::array<Index, plan::kMaxRank> lo{};
+  std::array<Index, plan::kMaxRank> hi{};
+  for (std::size_t d = 0; d < rank; ++d) {
+    lo[d] = out.box.dim[d].lo;
+    hi[d] = out.box.dim[d].hi;
+  }
+  reader.read_box(std::span(lo).first(rank), std::span(hi).first(rank), reinterpret_cast<T*>(out.data), std::span(out.stride).first(rank));
+}
+
+}  // namespace
+
+detail::TensorState::~TensorState() {
+  if (session != nullptr) session->drop(*this);
+}
+
+Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Session::~Session() = default;
+
+Index Session::dimension(std::string_view name) const { return impl_->setup.inputs.dimension(name); }
+const AppOptions& Session::options() const { return impl_->setup.options; }
+
+void Session::check_equal(int line, Index left, Index right, std::string_view left_description, std::string_view right_description) {
+  if (left == right) return;
+  throw RunError(impl_->at(line), "sizes do not agree: " + std::string(left_description) + " is " + std::to_string(left) + ", but " +
+                                      std::string(right_description) + " is " + std::to_string(right));
+}
+
+void Session::check_subscript(int line, Interval values, Index extent, std::string_view text) {
+  if (values.empty() || (values.lo >= 0 && values.hi <= extent)) return;
+  const Index bad = values.lo < 0 ? values.lo : values.hi - 1;
+  throw RunError(impl_->at(line), "subscript " + std::string(text) + " reaches " + std::to_string(bad) + ", but the dimension has " +
+                                      std::to_string(extent) + " elements");
+}
+
+void Session::check(int line, bool condition, std::string_view message) {
+  if (!condition) throw RunError(impl_->at(line), "assertion failed: " + std::string(message));
+}
+
+std::shared_ptr<detail::TensorState> Session::Impl::enter(Session& session, plan::Op op, ElementType type, Kernel kernel) {
+  auto state = std::make_shared<detail::TensorState>();
+  state->type = type;
+  state->desc = {planner.new_tensor(), {static_cast<Index>(element_size(type)), element_name(type).data()}, op.shape, op.name};
+  op.outputs = {state->desc};
+  op.record = next_record++;
+  record_of.emplace(state->desc.id, op.record);
+  kernels.emplace(op.record, std::move(kernel));
+  pending.push_back(std::move(op));
+  if (pending.size() >= kSegmentLimit) flush();
+  state->session = &session;
+  return state;
+}
+
+void Session::Impl::enter_effect(plan::Op op, Kernel kernel) {
+  op.record = next_record++;
+  kernels.emplace(op.record, std::move(kernel));
+  pending.push_back(std::move(op));
+}
+
+std::shared_ptr<detail::TensorState> Session::record(plan::OpBuilder& op, ElementType type, Kernel kernel) {
+  return impl_->enter(*this, std::move(op.op()), type, std::move(kernel));
+}
+
+std::shared_ptr<detail::TensorState> Session::record_contraction(plan::OpBuilder& op, ElementType type) {
+  // The planner may run the operation in another form (partial results): submit() binds the kernel to that form.
+  return impl_->enter(*this, std::move(op.op()), type, nullptr);
+}
+
+std::shared_ptr<detail::TensorState> Session::record_input(const std::string& name, ElementType type, std::vector<Index> shape, int site,
+                                                           int line) {
+  SessionInputs& inputs = impl_->setup.inputs;
+  inputs.require_shape(name, shape, impl_->at(line));
+  Kernel kernel = [&inputs, name, type](const TaskArgs& args) {
+    visit_element_type(type, [&](auto tag) { read_block<typename decltype(tag)::type>(inputs.reader(name), args); });
+  };
+  return impl_->enter(*this, whole_tensor_op(plan::OpClass::kLoad, name, shape, site, line), type, std::move(kernel));
+}
+
+std::shared_ptr<detail::TensorState> Session::record_random(RandomKind kind, const std::string& name, ElementType type,
+                                                            std::vector<Index> shape, std::uint64_t call_site,
+                                                            std::vector<Index> iterations, int site, int line) {
+  const RandomStream stream = random_stream(options().seed, call_site, iterations);
+  Kernel kernel = [kind, type, stream, strides = row_major_strides(shape)](const TaskArgs& args) {
+    if (type == ElementType::kF32) {
+      fill_random<float>(kind, stream, strides, args);
+    } else {
+      fill_random<double>(kind, stream, strides, args);
+    }
+  };
+  return impl_->enter(*this, whole_tensor_op(plan::OpClass::kSource, name, shape, site, line), type, std::move(kernel));
+}
+
+void Session::read_bytes(const std::shared_ptr<detail::TensorState>& scalar, int site, int line, std::byte* to) {
+  TDSL_CHECK(scalar->desc.shape.empty(), "control is steered by scalars");
+  if (impl_->setup.options.dry_run) throw DryRunOver{};
+  plan::OpBuilder op(plan::OpClass::kControl, scalar->desc.name, site, line);
+  op.read(scalar->desc.id, {}, scalar->desc.name).replicated().flops(0);
+  const std::size_t bytes = element_size(scalar->type);
+  const auto copy = impl_->enter(*this, op.op(), scalar->type, [bytes](const TaskArgs& args) {
+    std::memcpy(args.outputs[0].data, args.inputs[0].data, bytes);
+  });
+  impl_->flush();
+  impl_->engine.wait(copy->desc.id);
+  std::memcpy(to, impl_->engine.block_data(copy->desc.id, 0), bytes);
+}
+
+void Session::for_loop(Index begin, Index end, Index step, const std::function<void(Index)>& body) {
+  for (Index i = begin; step > 0 ? i < end : i > end; i += step) {
+    body(i);
+    impl_->flush();
+  }
+}
+
+void Session::while_loop(const std::function<bool()>& condition, const std::function<void(Index)>& body) {
+  for (Index iteration = 0; condition(); ++iteration) {
+    body(iteration);
+    impl_->flush();
+  }
+}
+
+void Session::if_else(bool condition, const std::function<void()>& then_branch, const std::function<void()>& else_branch) {
+  if (condition) {
+    then_branch();
+  } else if (else_branch) {
+    else_branch();
+  }
+}
+
+void Session::drop(detail::TensorState& tensor) noexcept { impl_->dropped.push_back(tensor.desc.id); }
+
+}  // namespace tdsl::rt

@@ -1,0 +1,98 @@
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "runtime/app/number_format.h"
+#include "runtime/app/session_impl.h"
+#include "runtime/kernels/combine.h"
+#include "runtime/kernels/contraction.h"
+
+namespace tdsl::rt {
+
+void Session::Impl::flush() {
+  const auto begin = std::chrono::steady_clock::now();
+  const std::vector<std::shared_ptr<const plan::PlannedOp>> planned = planner.plan(std::exchange(pending, {}));
+  planning_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  check_window();
+  const plan::TensorLookup lookup = planner.lookup();
+  for (const auto& op : planned) predictions.add(*op, lookup, setup.world.rank(), setup.plan_inputs);
+  if (setup.options.dry_run) return;
+  const std::vector<std::vector<plan::TensorId>> names = last_names(planned);
+  for (std::size_t k = 0; k < planned.size(); ++k) submit(planned[k], names[k]);
+  for (const std::vector<plan::TensorId>& list : names) {
+    for (const plan::TensorId id : list) forget(id);
+  }
+}
+
+/// Per planned operation, the tensors whose names end with it: dropped by the program, or never named because they are
+/// partial results, and mentioned by no later operation of the segment. Names that end unused are passed on at once.
+std::vector<std::vector<plan::TensorId>> Session::Impl::last_names(const std::vector<std::shared_ptr<const plan::PlannedOp>>& planned) {
+  std::unordered_map<plan::TensorId, std::size_t> last;
+  for (std::size_t k = 0; k < planned.size(); ++k) {
+    const plan::Op& op = planned[k]->op;
+    for (const plan::TensorDesc& output : op.outputs) {
+      last[output.id] = k;
+      if (planned[k]->part == 0 && !record_of.contains(output.id)) dropped.push_back(output.id);
+    }
+    for (const plan::Access& access : op.reads) last[access.tensor] = k;
+    if (op.base >= 0) last[op.base] = k;
+  }
+  std::vector<std::vector<plan::TensorId>> names(planned.size());
+  for (const plan::TensorId id : std::exchange(dropped, {})) {
+    const auto found = last.find(id);
+    if (found != last.end()) {
+      names[found->second].push_back(id);
+    } else if (planner.forget(id)) {
+      kernels.erase(record_of.at(id));
+      record_of.erase(id);
+    } else {
+      engine.release(id);
+      forget(id);
+    }
+  }
+  return names;
+}
+
+/// The tensor was released: nothing of ours may mention it any more.
+void Session::Impl::forget(plan::TensorId id) {
+  planner.erase(id);
+  record_of.erase(id);
+  parts.erase(id);
+}
+
+void Session::Impl::submit(const std::shared_ptr<const plan::PlannedOp>& planned, const std::vector<plan::TensorId>& last_names) {
+  const plan::Op& op = planned->op;
+  // The kernel keeps the planned operation alive.
+  const std::shared_ptr<const plan::Op> description(planned, &op);
+  const auto type = [&op] { return *element_type_named(op.outputs.front().element.name); };
+  if (planned->part == 1) {
+    engine.submit(planned, combine_kernel(description, parts.at(op.reads.front().tensor), type()), last_names);
+    return;
+  }
+  const auto recorded = kernels.find(op.record);
+  TDSL_CHECK(recorded != kernels.end(), "a planned operation was recorded: " + op.name);
+  Kernel kernel = std::move(recorded->second);
+  kernels.erase(recorded);
+  if (!op.outputs.empty() && !record_of.contains(op.outputs.front().id)) parts.emplace(op.outputs.front().id, op.combine);
+  if (op.op_class == plan::OpClass::kContraction) kernel = contraction_kernel(description, type());
+  engine.submit(planned, std::move(kernel), last_names);
+}
+
+void Session::Impl::check_window() const {
+  const Index window = setup.plan_inputs.window;
+  if (window == 0 || planner.largest_step() <= window) return;
+  throw RunError("--window " + std::to_string(window) + " is too small: the largest step of this program needs " +
+                     std::to_string(planner.largest_step()) + " bytes (" + format_bytes(planner.largest_step()) +
+                     "); the smallest legal value is --window " + std::to_string(planner.largest_step()),
+                 ExitCode::kUsage);
+}
+
+void Session::Impl::finish() {
+  flush();
+  if (setup.options.dry_run) return;
+  engine.finish();
+  TDSL_CHECK(engine.live_blocks() == 0, std::to_string(engine.live_blocks()) + " blocks are left at the end");
+  TDSL_CHECK(setup.store.live_buffers() == 0, std::to_string(setup.store.live_buffers()) + " buffers are left at the end");
+}
+
+}  // namespace tdsl::rt

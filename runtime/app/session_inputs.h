@@ -1,0 +1,45 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "runtime/app/session.h"
+#include "runtime/engine/mpi_world.h"
+#include "runtime/io/npy.h"
+
+namespace tdsl::rt {
+
+/// The input files of a run and the dimensions they bind. Rank 0 alone looks at the headers first, so that a mistake gives
+/// one message; every rank opens a file when it reads its first block.
+class SessionInputs {
+ public:
+  /// Reads and checks all headers: types, ranks, dimensions bound twice, `--set`. Every rank calls it; a mistake throws
+  /// the same RunError on all.
+  SessionInputs(World& world, const ProgramInfo& info, const AppOptions& options);
+
+  /// The extent bound to the name.
+  [[nodiscard]] Index dimension(std::string_view name) const;
+  /// Compares the file's extents with what the program computed for them.
+  void require_shape(const std::string& input, const std::vector<Index>& shape, SourceLine place) const;
+  /// The open file. Thread-safe.
+  [[nodiscard]] const NpyReader& reader(const std::string& input);
+  [[nodiscard]] std::string path(const std::string& input) const { return files_.at(input).path; }
+
+ private:
+  struct File {
+    std::string path;
+    std::vector<Index> shape;
+    std::unique_ptr<NpyReader> reader;
+  };
+  void look_at_headers(const ProgramInfo& info, const AppOptions& options);
+  void bind_dimensions(const ProgramInfo& info, const AppOptions& options);
+
+  std::map<std::string, File> files_;
+  std::map<std::string, Index, std::less<>> dimensions_;
+  std::mutex mutex_;
+};
+
+}  // namespace tdsl::rt

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "runtime/engine/engine.h"
+#include "runtime/engine/mpi_world.h"
+#include "runtime/engine/store.h"
+#include "runtime/plan/cost_model.h"
+#include "runtime/plan/planner.h"
+
+namespace tdsl::rt {
+
+/// What the cost model foresees for this rank, summed per site as operations are planned.
+class Predictions {
+ public:
+  struct Site {
+    int line = 0;
+    std::string kind;
+    plan::Cost cost;
+  };
+  /// Predictions cost time: they are made only for --stats and --plan.
+  void enable() { enabled_ = true; }
+  void add(const plan::PlannedOp& op, const plan::TensorLookup& lookup, int rank, const plan::PlanInputs& inputs);
+  [[nodiscard]] const std::map<int, Site>& sites() const { return sites_; }
+
+ private:
+  bool enabled_ = false;
+  std::map<int, Site> sites_;
+};
+
+/// Seconds of each phase of the run on this rank.
+struct Phases {
+  double start = 0;    ///< from exec to the ranks being up
+  double read = 0;     ///< options and headers
+  double plan = 0;     ///< in the planner
+  double compute = 0;  ///< the program, planning excluded; files are written in it too
+  double write = 0;    ///< names given to files
+  double total = 0;
+};
+
+/// All the statistics file needs of one rank.
+struct RankStatistics {
+  std::vector<SiteStatistics> sites;
+  Predictions predictions;
+  Traffic traffic;
+  Phases phases;
+  plan::Index peak_block_bytes = 0;
+  plan::Index peak_rss_bytes = 0;
+  plan::Index blocks_at_exit = 0;
+  bool measured = true;  ///< false: predictions only (--plan)
+};
+
+/// Of the whole run, equal on all ranks.
+struct RunDescription {
+  std::string program;
+  std::uint64_t plan_hash = 0;
+  int threads = 1;
+  plan::Machine machine;
+};
+
+/// VmHWM of this process in bytes.
+[[nodiscard]] plan::Index peak_rss();
+
+/// Gathers every rank's statistics; on rank 0 the JSON text of --stats, elsewhere "". All ranks call.
+[[nodiscard]] std::string statistics_json(World& world, const RunDescription& run, const RankStatistics& mine);
+
+}  // namespace tdsl::rt

@@ -1,0 +1,241 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "runtime/engine/engine_state.h"
+#include "runtime/engine/wire.h"
+
+namespace tdsl::rt {
+
+namespace {
+
+/// Bounds on what is kept of operations under way.
+constexpr Index kMaxTasks = 2048;
+constexpr std::size_t kMaxToAdmit = 64;
+constexpr std::size_t kMaxUnfinished = 512;
+
+/// Without --window, receive buffers may take a fifth of what the blocks take, and at least this much.
+constexpr Index kLeastWindow = Index{64} << 20;
+
+/// The access reads exactly the element the operation writes.
+bool is_pointwise(const plan::Op& op, const plan::Access& access) {
+  if (access.dims.size() != op.out.size()) return false;
+  for (std::size_t d = 0; d < op.out.size(); ++d) {
+    const plan::OutSubscript& out = op.out[d];
+    const plan::DimAccess& in = access.dims[d];
+    if (in.whole || in.offset != Interval{out.constant, out.constant + 1}) return false;
+    const bool same = out.label >= 0 ? in.terms == std::vector<plan::Affine::Term>{{out.label, out.coefficient}}
+                                     : in.terms.empty() && out.label == plan::kNoLabel;
+    if (!same) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void Engine::State::submit(std::shared_ptr<const plan::PlannedOp> op, Kernel kernel, const std::vector<plan::TensorId>& last_names) {
+  work_until([this] { return to_admit.size() < kMaxToAdmit && unfinished.size() < kMaxUnfinished; });
+  const Lock lock(mutex);
+  auto operation = std::make_shared<OperationRun>(std::move(op), std::move(kernel), lookup, me);
+  const plan::Op& description = operation->op();
+  std::vector<plan::TensorId> read;
+  for (const plan::Access& access : description.reads) read.push_back(access.tensor);
+  if (description.base >= 0) read.push_back(description.base);
+  std::sort(read.begin(), read.end());
+  read.erase(std::unique(read.begin(), read.end()), read.end());
+  for (const plan::TensorId id : read) {
+    operation->operands.push_back(&tensors.at(id));
+    ++operation->operands.back()->readers;
+  }
+  for (const plan::Access& access : description.reads) {
+    const bool pointwise = access.tensor == description.base && operation->space.panels() == 1 && is_pointwise(description, access);
+    operation->pointwise_base.push_back(pointwise);
+    operation->base_read_in_place = operation->base_read_in_place && (access.tensor != description.base || pointwise);
+  }
+  for (const plan::TensorDesc& output : description.outputs) {
+    operation->outputs.push_back(&tensors.add(register_lookup(output.id)));
+  }
+  expect_requests(*operation);
+  unfinished.push_back(operation);
+  operation->self = std::prev(unfinished.end());
+  to_admit.push_back(operation.get());
+  for (const plan::TensorDesc& output : description.outputs) {
+    const auto early = early_requests.find(output.id);
+    if (early == early_requests.end()) continue;
+    const std::vector<Request> requests = std::move(early->second);
+    early_requests.erase(early);
+    for (const Request& request : requests) take_request(request);
+  }
+  for (const plan::TensorId id : last_names) tensors.drop_name(id);
+  admit();
+}
+
+/// What peers will ask of our blocks for this operation.
+void Engine::State::expect_requests(OperationRun& operation) {
+  if (world.size() == 1) return;
+  for (TensorInstance* tensor : operation.operands) {
+    const plan::Distribution& distribution = tensor->placed.distribution;
+    if (distribution.kind() == plan::Distribution::Kind::kReplicated) continue;
+    distribution.for_each_owned(me, [&](const plan::Coord& tile) {
+      Index expected = 0;
+      operation.space.for_each_request(tensor->id(), tile, me, [&](Index, const plan::Piece&, Index times) { expected += times; });
+      if (expected > 0) tensors.block(*tensor, distribution.linear(tile)).requests += expected;
+    });
+  }
+}
+
+void Engine::State::admit() {
+  while (!to_admit.empty()) {
+    OperationRun& operation = *to_admit.front();
+    if (!operation.step_listed) operation.step_listed = operation.cursor.next(operation.step);
+    if (!operation.step_listed) {
+      to_admit.pop_front();
+      operation.admitted = true;
+      for (TensorInstance* tensor : operation.operands) tensors.drop_reader(*tensor);
+      operation.operands.clear();
+      if (operation.over()) finish_operation(operation);
+      continue;
+    }
+    if (!fits(operation)) return;
+    admit_step(operation);
+    operation.step_listed = false;
+  }
+}
+
+bool Engine::State::fits(const OperationRun& operation) const {
+  // The least unfinished step is always admitted, else nothing would move.
+  if (unfinished_tasks == 0) return true;
+  const plan::Step& step = operation.step;
+  if (unfinished_tasks + static_cast<Index>(step.tasks.size()) > kMaxTasks) return false;
+  for (const plan::Fetch& fetch : step.fetch) {
+    if (slots.available(static_cast<int>(fetch.owner)) < static_cast<Index>(step.fetch.size())) return false;
+  }
+  if (options.window_bytes > 0) {
+    return fetched_bytes + output_bytes + step.fetch_bytes + step.output_bytes <= options.window_bytes;
+  }
+  return step.fetch_bytes == 0 || fetched_bytes + step.fetch_bytes <= std::max(kLeastWindow, store.live_bytes() / 5);
+}
+
+void Engine::State::admit_step(OperationRun& operation) {
+  plan::Step& step = operation.step;
+  fetch_pieces(operation);
+  for (const plan::Task& task : step.tasks) create_task(operation, task);
+  output_bytes += step.output_bytes;
+  if (step.ends_super_block) {
+    operation.pieces.clear();
+    return;
+  }
+  for (const plan::Fetch& fetch : step.fetch) {
+    if (!fetch.keep && !operation.read_twice(fetch.piece.tensor)) operation.pieces.erase(fetch.piece);
+  }
+}
+
+/// Receives first, then one batch of requests per owner.
+void Engine::State::fetch_pieces(OperationRun& operation) {
+  std::map<int, std::vector<Request>> batches;
+  const int site = operation.op().site;
+  for (const plan::Fetch& fetch : operation.step.fetch) {
+    const int owner = static_cast<int>(fetch.owner);
+    const Index element_bytes = tensors.at(fetch.piece.tensor).element_bytes();
+    TDSL_CHECK(slots.available(owner) > 0, "a step has more pieces of one owner than there are message tags");
+    const int slot = slots.take(owner);
+    auto piece = std::make_shared<RemotePiece>(fetched_bytes, store.allocate(fetch.piece.box.volume() * element_bytes), fetch.piece.box);
+    const std::uint64_t cookie = enter({piece, owner, slot, nullptr, 0, nullptr});
+    enqueue(PostReceive{owner, slot, site, element_bytes, piece, cookie});
+    batches[owner].push_back({fetch.piece.tensor, fetch.piece.block, fetch.piece.box, me, slot, site});
+    operation.pieces.emplace(fetch.piece, std::move(piece));
+  }
+  for (const auto& [owner, requests] : batches) enqueue(PostControl{owner, wire::kRequests, wire::encode_requests(requests)});
+}
+
+void Engine::State::create_task(OperationRun& operation, const plan::Task& task) {
+  TaskRun& run = operation.tasks.emplace_back();
+  run.self = std::prev(operation.tasks.end());
+  run.operation = &operation;
+  run.task = task;
+  run.out_box = operation.space.out_box(task.tile);
+  run.out_number = operation.space.plan().space.linear(task.tile);
+  run.order = next_order++;
+  ++unfinished_tasks;
+  const plan::Op& op = operation.op();
+  run.labels = operation.space.label_intervals(task.tile, task.panel);
+  if (!task.hit) run.labels.assign(run.labels.size(), Interval{0, 0});
+  const bool computes = task.hit && operation.space.points(run.labels) > 0;
+  for (const plan::Access& access : op.reads) {
+    Box box = operation.space.access_box(access, run.labels);
+    if (!computes) {
+      for (int d = 0; d < box.rank; ++d) box[d] = {0, 0};
+      run.inputs.push_back({nullptr, 0, box, {}});
+      continue;
+    }
+    run.inputs.push_back(find_input(run, access.tensor, box));
+  }
+  if (op.base >= 0 && task.first) {
+    run.base = find_input(run, op.base, run.out_box);
+    for (const InputPart& part : run.base.parts) TDSL_CHECK(part.local != nullptr, "the base of a block lies on its owner");
+  }
+  wait_for_panel(run);
+  if (op.ordered) wait_for_effect(run);
+  if (run.missing == 0) make_ready(run);
+}
+
+Input Engine::State::find_input(TaskRun& task, plan::TensorId id, const Box& box) {
+  OperationRun& operation = *task.operation;
+  TensorInstance& tensor = tensors.at(id);
+  Input input{&tensor, tensor.element_bytes(), box, {}};
+  const plan::Distribution& distribution = tensor.placed.distribution;
+  operation.space.for_each_piece(id, box, [&](const plan::Coord& coord, const plan::Piece& piece) {
+    InputPart part{piece.box, piece.block, nullptr, nullptr};
+    if (distribution.owns(me, coord)) {
+      Block& block = tensors.block(tensor, piece.block);
+      ++block.uses;
+      part.local = &block;
+      if (!block.complete) {
+        block.waiting_tasks.push_back(&task);
+        ++task.missing;
+      }
+    } else {
+      const auto found = operation.pieces.find(piece);
+      TDSL_CHECK(found != operation.pieces.end(), "a remote box that a task reads was fetched");
+      part.remote = found->second;
+      if (!part.remote->arrived) {
+        part.remote->waiting.push_back(&task);
+        ++task.missing;
+      }
+    }
+    input.parts.push_back(std::move(part));
+  });
+  return input;
+}
+
+/// Panels of one output tile run in order.
+void Engine::State::wait_for_panel(TaskRun& task) {
+  auto& last_panel = task.operation->last_panel;
+  if (!task.task.first) {
+    const auto previous = last_panel.find(task.out_number);
+    if (previous != last_panel.end()) {
+      previous->second->next_panel = &task;
+      ++task.missing;
+    }
+  }
+  if (!task.task.last) last_panel[task.out_number] = &task;
+}
+
+/// Effects happen in program order.
+void Engine::State::wait_for_effect(TaskRun& task) {
+  OperationRun* const operation = task.operation;
+  for (auto older = operation->self; older != unfinished.begin();) {
+    --older;
+    if (!(*older)->op().ordered) continue;
+    (*older)->waiting_effects.push_back(&task);
+    ++task.missing;
+    return;
+  }
+}
+
+void Engine::State::finish_operation(OperationRun& operation) {
+  for (TaskRun* task : operation.waiting_effects) satisfy(*task);
+  unfinished.erase(operation.self);
+}
+
+}  // namespace tdsl::rt

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <vector>
+
+#include "runtime/engine/store.h"
+#include "runtime/plan/op.h"
+
+namespace tdsl::rt {
+
+struct TaskRun;
+
+/// A peer's request for a box of one of our blocks; the answer goes to its receive `slot`.
+struct Request {
+  plan::TensorId tensor = -1;
+  plan::Index block = 0;
+  plan::Box box;
+  int rank = 0;  ///< who asks
+  int slot = 0;  ///< tag of the answer
+  int site = 0;  ///< whose statistics the answer counts into
+};
+
+/// An owned block of a tensor. It has a buffer from the first panel of its task on and is complete after the last.
+/// Holds: the tensor's name and the operations not fully admitted (counted per tensor), and the three counts here.
+struct Block {
+  BufferRef buffer;
+  bool complete = false;
+  plan::Index uses = 0;      ///< operands of admitted, unfinished tasks of this rank
+  plan::Index requests = 0;  ///< expected from peers and not answered; below 0 while a peer is ahead of us
+  plan::Index sends = 0;     ///< answers on their way
+  std::vector<TaskRun*> waiting_tasks;     ///< start when the block is complete
+  std::vector<Request> waiting_requests;   ///< answered when the block is complete
+};
+
+}  // namespace tdsl::rt

@@ -1,0 +1,127 @@
+#include "runtime/engine/engine.h"
+
+#include <omp.h>
+
+#include <utility>
+
+#include "runtime/engine/engine_state.h"
+#include "runtime/engine/wire.h"
+
+namespace tdsl::rt {
+
+Engine::State::State(World& w, Store& s, plan::TensorLookup outside, EngineOptions o)
+    : world(w),
+      store(s),
+      register_lookup(std::move(outside)),
+      lookup([this](plan::TensorId id) -> const plan::PlacedTensor& { return tensors.at(id).placed; }),
+      options(std::move(o)),
+      me(w.rank()),
+      delays(options.delay_seed == 0 ? 0 : options.delay_seed + static_cast<std::uint64_t>(w.rank())),
+      tensors(w.rank()),
+      slots(w.size(), w.max_tag()) {}
+
+Engine::Engine(World& world, Store& store, plan::TensorLookup lookup, EngineOptions options)
+    : state_(std::make_unique<State>(world, store, std::move(lookup), std::move(options))) {}
+
+Engine::~Engine() = default;
+
+void Engine::run(const std::function<void()>& program) {
+  State& s = *state_;
+#pragma omp parallel num_threads(s.options.threads)
+  {
+    if (omp_get_thread_num() != 0) {
+      s.work();
+    } else {
+      try {
+        program();
+      } catch (const RunStopped&) {
+        // The failure is known already.
+      } catch (...) {
+        s.fail(std::current_exception());
+      }
+      if (s.failed) s.settle_failure();
+      const Lock lock(s.mutex);
+      s.stopping = true;
+      s.wake.notify_all();
+    }
+  }
+  s.stopping = false;
+  if (s.verdict) throw RunError(s.verdict->text, s.verdict->code);
+}
+
+void Engine::submit(std::shared_ptr<const plan::PlannedOp> op, Kernel kernel, const std::vector<plan::TensorId>& last_names) {
+  state_->submit(std::move(op), std::move(kernel), last_names);
+  state_->poll();
+}
+
+void Engine::release(plan::TensorId tensor) {
+  const Lock lock(state_->mutex);
+  state_->tensors.drop_name(tensor);
+}
+
+void Engine::wait_all() {
+  state_->work_until([this] { return state_->unfinished.empty(); });
+}
+
+void Engine::wait(plan::TensorId tensor) {
+  state_->work_until([this, tensor] {
+    const TensorInstance* instance = state_->tensors.find(tensor);
+    return instance == nullptr || instance->incomplete == 0;
+  });
+}
+
+const std::byte* Engine::block_data(plan::TensorId tensor, plan::Index block) const {
+  const Lock lock(state_->mutex);
+  const Block& entry = state_->tensors.block(state_->tensors.at(tensor), block);
+  TDSL_CHECK(entry.complete, "a block that is looked at is complete");
+  return entry.buffer->data();
+}
+
+std::string Engine::share(std::string text) {
+  State& s = *state_;
+  const Index number = s.shares++;
+  if (s.world.rank() != 0) {
+    s.work_until([&s, number] { return s.shared_texts.contains(number); });
+    const Lock lock(s.mutex);
+    return std::move(s.shared_texts.extract(number).mapped());
+  }
+  {
+    const Lock lock(s.mutex);
+    for (int rank = 1; rank < s.world.size(); ++rank) s.enqueue(PostControl{rank, wire::kShare, wire::encode_note({number, text})});
+  }
+  s.poll();
+  return text;
+}
+
+void Engine::finish() {
+  State& s = *state_;
+  wait_all();
+  if (s.world.size() == 1) return;
+  {
+    const Lock lock(s.mutex);
+    s.barrier_over = false;
+    s.enqueue(PostBarrier{});
+  }
+  s.work_until([&s] { return s.barrier_over && s.in_flight.empty(); });
+  TDSL_CHECK(s.early_requests.empty(), "every request is for a tensor that all ranks compute");
+}
+
+std::vector<SiteStatistics> Engine::statistics() const {
+  const Lock lock(state_->mutex);
+  std::vector<SiteStatistics> list;
+  for (const auto& [number, site] : state_->sites) {
+    SiteStatistics& entry = list.emplace_back(site);
+    const Traffic traffic = state_->world.statement_traffic(number);
+    entry.bytes_received = traffic.bytes_received;
+    entry.bytes_sent = traffic.bytes_sent;
+    entry.messages = traffic.messages_received;
+  }
+  return list;
+}
+
+plan::Index Engine::live_blocks() const {
+  const Lock lock(state_->mutex);
+  return state_->tensors.live_blocks();
+}
+
+}  // namespace tdsl::rt

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/check.h"
+#include "runtime/engine/mpi_world.h"
+#include "runtime/engine/store.h"
+#include "runtime/kernels/task.h"
+#include "runtime/plan/op_plan.h"
+#include "runtime/plan/steps.h"
+
+// The engine executes planned operations on one rank. See docs/architecture.md ("The engine") for the protocol:
+// whole-step admission in order, requests as the only credit, answers from block memory, blocks freed when dead.
+
+namespace tdsl::rt {
+
+struct EngineOptions {
+  int threads = 1;
+  plan::Index window_bytes = 0;  ///< limit on the footprint of admitted, unfinished steps; 0: unlimited
+  bool oversubscribed = false;   ///< nap while idle
+  std::uint64_t delay_seed = 0;  ///< tests: not 0 = random delays in tasks, requests and answers
+  /// Rank 0 calls it once when the run fails anywhere, before the other ranks are told: prints the message, removes
+  /// temporary files.
+  std::function<void(const RunError&)> report;
+};
+
+/// What one site (recording place) did on this rank.
+struct SiteStatistics {
+  int site = 0;
+  int line = 0;
+  std::string kind;
+  std::int64_t bytes_received = 0, bytes_sent = 0, messages = 0, tasks = 0, kernels = 0;
+  double flops = 0;
+  double first_start = 0, last_end = 0;  ///< seconds since the engine began; seconds = difference
+};
+
+class Engine {
+ public:
+  /// `lookup` finds every tensor named by submitted operations until release().
+  Engine(World& world, Store& store, plan::TensorLookup lookup, EngineOptions options);
+  ~Engine();
+
+  /// Runs `program` on this thread with the other threads as workers; returns when it returns. Errors thrown by the
+  /// program or by any kernel on any rank end the run on all ranks: throws RunError on each (one rank reports).
+  void run(const std::function<void()>& program);
+
+  // To be called by the program's thread inside run():
+
+  /// Queues an operation. Operations are submitted in the same order on all ranks. May execute work before returning
+  /// (the queue of operations not yet admitted is bounded). `last_names` are released together with the submission, before
+  /// any of its tasks can start: an update may then take over the block of the value it replaces.
+  void submit(std::shared_ptr<const plan::PlannedOp> op, Kernel kernel, const std::vector<plan::TensorId>& last_names = {});
+  /// The program's last name for the tensor is gone; its blocks are freed when the submitted operations are done with them.
+  void release(plan::TensorId tensor);
+  /// Works until every operation submitted so far is complete on this rank.
+  void wait_all();
+  /// Works until the tensor's blocks owned by this rank are complete.
+  void wait(plan::TensorId tensor);
+  /// The bytes of a complete owned block (kControl scalars: block 0). Valid until release.
+  [[nodiscard]] const std::byte* block_data(plan::TensorId tensor, plan::Index block) const;
+  /// Rank 0's text on every rank. All ranks call it at the same place of the program; the others work until it is there.
+  [[nodiscard]] std::string share(std::string text);
+  /// wait_all on every rank; afterwards no request can arrive.
+  void finish();
+
+  [[nodiscard]] std::vector<SiteStatistics> statistics() const;
+  [[nodiscard]] plan::Index live_blocks() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tdsl::rt

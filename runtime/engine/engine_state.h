@@ -1,0 +1,162 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <queue>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/check.h"
+#include "runtime/engine/delays.h"
+#include "runtime/engine/engine.h"
+#include "runtime/engine/operation.h"
+#include "runtime/engine/outbox.h"
+#include "runtime/engine/tensor_table.h"
+
+// The engine's insides, shared by its source files only: admission.cpp, answers.cpp, progress.cpp, tasks.cpp, workers.cpp,
+// failure.cpp, engine.cpp. One lock protects all of it; kernels, copies and MPI run outside the lock.
+
+namespace tdsl::rt {
+
+/// Unwinds the program's thread after the run has failed; Engine::run turns it into the run's RunError.
+struct RunStopped {};
+
+using Lock = std::unique_lock<std::mutex>;
+
+struct Engine::State {
+  State(World& w, Store& s, plan::TensorLookup outside, EngineOptions o);
+
+  World& world;
+  Store& store;
+  plan::TensorLookup register_lookup;  ///< the planner's, for tensors being registered
+  plan::TensorLookup lookup;           ///< ours: lives as long as an operation needs the tensor
+  EngineOptions options;
+  const int me;
+  const std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
+  Delays delays;
+
+  std::mutex mutex;
+  std::condition_variable wake;
+  TensorTable tensors;
+
+  // admission.cpp: from submitted operations to tasks.
+  void submit(std::shared_ptr<const plan::PlannedOp> op, Kernel kernel, const std::vector<plan::TensorId>& last_names);
+  void expect_requests(OperationRun& operation);
+  void admit();
+  [[nodiscard]] bool fits(const OperationRun& operation) const;
+  void admit_step(OperationRun& operation);
+  void fetch_pieces(OperationRun& operation);
+  void create_task(OperationRun& operation, const plan::Task& task);
+  [[nodiscard]] Input find_input(TaskRun& task, plan::TensorId tensor, const Box& box);
+  void wait_for_panel(TaskRun& task);
+  void wait_for_effect(TaskRun& task);
+  void finish_operation(OperationRun& operation);
+
+  std::list<std::shared_ptr<OperationRun>> unfinished;   ///< all submitted operations that are not over
+  std::deque<OperationRun*> to_admit;                    ///< those with steps to admit, in order
+  Index unfinished_tasks = 0;
+  Index fetched_bytes = 0;  ///< receive buffers of admitted steps
+  Index output_bytes = 0;   ///< output blocks of admitted steps, until they are complete
+  std::uint64_t next_order = 0;
+
+  // tasks.cpp: a task's life.
+  void satisfy(TaskRun& task);
+  void make_ready(TaskRun& task);
+  [[nodiscard]] TaskRun* pop_ready();
+  void run_task(Lock& lock, TaskRun& task);
+  void complete(TaskRun& task);
+  void release_input(Input& input);
+  void complete_block(TensorInstance& tensor, Index number);
+  struct Call;
+  void prepare(TaskRun& task, Call& call);
+  void begin_outputs(TaskRun& task, Call& call);
+  [[nodiscard]] bool may_take_over(const TaskRun& task, const Block& block) const;
+  void assemble(const TaskRun& task, Call& call);
+  void count(const TaskRun& task, double start, double end, bool kernel);
+
+  struct Younger {
+    bool operator()(const TaskRun* a, const TaskRun* b) const { return a->order > b->order; }
+  };
+  std::priority_queue<TaskRun*, std::vector<TaskRun*>, Younger> ready;
+  std::map<int, SiteStatistics> sites;
+
+  // answers.cpp: requests of peers.
+  void take_request(const Request& request);
+  void answer(TensorInstance& tensor, const Request& request);
+  std::unordered_map<plan::TensorId, std::vector<Request>> early_requests;  ///< for tensors we have not heard of yet
+
+  // progress.cpp: MPI.
+  bool poll();
+  bool poll_once(World::Access& access);
+  void post(World::Access& access, const Posting& posting);
+  void take_completion(const Completion& completion);
+  void take_message(const ControlMessage& message);
+  struct InFlight {
+    std::shared_ptr<RemotePiece> piece;  ///< a receive
+    int source = 0;
+    int slot = 0;
+    TensorInstance* tensor = nullptr;    ///< a send
+    Index block = 0;
+    BufferRef buffer;
+  };
+  static constexpr std::uint64_t kBarrierCookie = 0;
+  void enqueue(Posting posting);
+  [[nodiscard]] std::uint64_t enter(InFlight in_flight);
+  std::vector<Posting> outbox;
+  std::atomic<bool> outbox_filled{false};
+  std::unordered_map<std::uint64_t, InFlight> in_flight;
+  std::uint64_t next_cookie = kBarrierCookie + 1;
+  Slots slots;
+  bool barrier_over = false;
+  std::map<Index, std::string> shared_texts;  ///< by sequence number
+  Index shares = 0;
+
+  // workers.cpp: threads.
+  template <class Done>
+  void work_until(Done done);
+  void work();
+  void idle(Lock& lock);
+  bool polling = false;   ///< a thread has taken on the polling of an idle rank
+  int sleeping = 0;
+  bool stopping = false;  ///< the program has returned
+
+  // failure.cpp: the abort channel.
+  struct Failure {
+    std::string text;
+    ExitCode code = ExitCode::kRunTime;
+  };
+  void fail(std::exception_ptr error) noexcept;
+  void report(Failure failure);
+  void settle_failure();
+  [[nodiscard]] static Failure describe(const std::exception_ptr& error);
+  std::atomic<bool> failed{false};  ///< this rank has stopped working
+  std::optional<Failure> verdict;   ///< what all ranks end with
+
+  [[nodiscard]] double now() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count(); }
+};
+
+template <class Done>
+void Engine::State::work_until(Done done) {
+  Lock lock(mutex);
+  while (!done()) {
+    if (failed) throw RunStopped{};
+    if (TaskRun* task = pop_ready()) {
+      run_task(lock, *task);
+    } else {
+      idle(lock);
+    }
+  }
+  if (failed) throw RunStopped{};
+}
+
+}  // namespace tdsl::rt

@@ -1,0 +1,65 @@
+#include <new>
+#include <thread>
+#include <utility>
+
+#include "runtime/engine/engine_state.h"
+#include "runtime/engine/wire.h"
+
+namespace tdsl::rt {
+
+// Note [Abort channel]
+// A rank that fails stops working and tells rank 0. Rank 0 reports the first failure it hears of, once, and only then
+// tells everybody; a rank ends when it has heard. So the message is out before any rank is gone, and all ranks end with
+// the same code. Ranks inside a kernel hear of it at their next poll.
+
+Engine::State::Failure Engine::State::describe(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const RunError& e) {
+    return {e.what(), e.code()};
+  } catch (const std::bad_alloc&) {
+    return {"out of memory", ExitCode::kRunTime};
+  } catch (const std::exception& e) {
+    return {std::string("internal error of the runtime, please report it: ") + e.what(), ExitCode::kRunTime};
+  }
+}
+
+void Engine::State::fail(std::exception_ptr error) noexcept {
+  const Lock lock(mutex);
+  if (failed) return;
+  failed = true;
+  Failure failure = describe(error);
+  if (me == 0) {
+    report(std::move(failure));
+  } else {
+    enqueue(PostControl{0, wire::kFailure, wire::encode_note({static_cast<Index>(failure.code), failure.text})});
+  }
+  wake.notify_all();
+}
+
+/// On rank 0, under the lock.
+void Engine::State::report(Failure failure) {
+  if (verdict) return;
+  failed = true;
+  verdict = std::move(failure);
+  if (options.report) options.report(RunError(verdict->text, verdict->code));
+  const wire::Note note{static_cast<Index>(verdict->code), verdict->text};
+  for (int rank = 1; rank < world.size(); ++rank) enqueue(PostControl{rank, wire::kAbort, wire::encode_note(note)});
+  wake.notify_all();
+}
+
+/// Keeps talking until the verdict is known and, on rank 0, told.
+void Engine::State::settle_failure() {
+  while (world.size() > 1) {
+    poll();
+    bool settled = false;
+    {
+      const Lock lock(mutex);
+      settled = verdict && outbox.empty();
+    }
+    if (settled && world.access().pending_control() == 0) return;
+    std::this_thread::yield();
+  }
+}
+
+}  // namespace tdsl::rt

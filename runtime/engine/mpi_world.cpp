@@ -1,0 +1,149 @@
+#include "runtime/engine/mpi_world.h"
+
+#include <mpi.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+
+#include "runtime/check.h"
+#include "runtime/engine/mpi_box.h"
+#include "runtime/engine/mpi_state.h"
+
+namespace tdsl::rt {
+
+void World::State::start() {
+  int initialized = 0;
+  check_mpi(MPI_Initialized(&initialized), "MPI_Initialized");
+  int provided = MPI_THREAD_SINGLE;
+  if (initialized == 0) {
+    check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
+    owns_mpi = true;
+  } else {
+    check_mpi(MPI_Query_thread(&provided), "MPI_Query_thread");
+  }
+  uses_mpi = true;
+  if (provided < MPI_THREAD_SERIALIZED) {
+    throw RunError("this MPI library does not offer MPI_THREAD_SERIALIZED, which the runtime needs");
+  }
+  check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
+  check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size");
+  check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &data), "MPI_Comm_dup");
+  check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &control), "MPI_Comm_dup");
+  check_mpi(MPI_Comm_set_errhandler(data, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  check_mpi(MPI_Comm_set_errhandler(control, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  int* limit = nullptr;
+  int found = 0;
+  check_mpi(MPI_Comm_get_attr(data, MPI_TAG_UB, static_cast<void*>(&limit), &found), "MPI_Comm_get_attr");
+  max_tag = found != 0 ? *limit : 32767;
+  find_nodes();
+}
+
+void World::State::find_nodes() {
+  MPI_Comm node = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split_type(control, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node), "MPI_Comm_split_type");
+  check_mpi(MPI_Comm_rank(node, &topology.local_rank), "MPI_Comm_rank");
+  check_mpi(MPI_Comm_size(node, &topology.local_size), "MPI_Comm_size");
+  int lowest = rank;
+  check_mpi(MPI_Bcast(&lowest, 1, MPI_INT, 0, node), "MPI_Bcast");
+  check_mpi(MPI_Comm_free(&node), "MPI_Comm_free");
+  std::vector<int> lowest_of(static_cast<std::size_t>(size));
+  check_mpi(MPI_Allgather(&lowest, 1, MPI_INT, lowest_of.data(), 1, MPI_INT, control), "MPI_Allgather");
+  std::map<int, int> number;
+  for (const int first : lowest_of) {
+    number.emplace(first, 0);
+  }
+  int next = 0;
+  for (auto& entry : number) {
+    entry.second = next++;
+  }
+  topology.node_count = next;
+  topology.node_of_rank.clear();
+  for (const int first : lowest_of) {
+    topology.node_of_rank.push_back(number.at(first));
+  }
+  topology.node = topology.node_of_rank[static_cast<std::size_t>(rank)];
+}
+
+World::World(const Environment& environment) : state_(std::make_unique<State>()) {
+  const Launch launch = classify_launch(environment);
+  if (launch == Launch::kRefused) {
+    throw RunError(refused_launch_message(environment));
+  }
+  if (launch == Launch::kSingle) {
+    return;
+  }
+  state_->start();
+  const int announced = environment.launcher_size.value_or(state_->size);
+  if (announced != state_->size) {
+    throw RunError("the launcher announced " + std::to_string(announced) + " ranks, but MPI sees " +
+                   std::to_string(state_->size) + ": this launcher and this MPI library do not belong together");
+  }
+}
+
+World::~World() {
+  State& s = *state_;
+  if (!s.uses_mpi) {
+    return;
+  }
+  if (!s.requests.empty()) {
+    std::fprintf(stderr, "internal error: rank %d ends with %zu requests pending\n", s.rank, s.requests.size());
+  }
+  for (OutgoingControl& message : s.outgoing) {
+    MPI_Wait(&message.request, MPI_STATUS_IGNORE);
+  }
+  MPI_Comm_free(&s.data);
+  MPI_Comm_free(&s.control);
+  if (s.owns_mpi) {
+    MPI_Finalize();
+  }
+}
+
+int World::rank() const {
+  return state_->rank;
+}
+int World::size() const {
+  return state_->size;
+}
+bool World::uses_mpi() const {
+  return state_->uses_mpi;
+}
+const Topology& World::topology() const {
+  return state_->topology;
+}
+int World::max_tag() const {
+  return state_->max_tag;
+}
+
+World::Access World::access() {
+  state_->mutex.lock();
+  return Access(state_.get());
+}
+
+std::optional<World::Access> World::try_access() {
+  if (!state_->mutex.try_lock()) {
+    return std::nullopt;
+  }
+  return Access(state_.get());
+}
+
+Traffic World::total_traffic() const {
+  const std::scoped_lock lock(state_->mutex);
+  return state_->total;
+}
+
+Traffic World::statement_traffic(StatementId statement) const {
+  const std::scoped_lock lock(state_->mutex);
+  const auto index = static_cast<std::size_t>(statement);
+  return index < state_->statements.size() ? state_->statements[index] : Traffic{};
+}
+
+void World::abort_all(int exit_code) {
+  std::fflush(nullptr);
+  if (state_->uses_mpi && state_->size > 1) {
+    MPI_Abort(MPI_COMM_WORLD, exit_code);
+  }
+  std::_Exit(exit_code);
+}
+
+}  // namespace tdsl::rt

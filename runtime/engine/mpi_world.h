@@ -1,0 +1,166 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/app/environment.h"
+
+/// The one checked wrapper over MPI: no other file includes mpi.h. Every error return becomes a RunError.
+namespace tdsl::rt {
+
+/// A statement of the program in its statistics; kNoStatement counts into the totals only.
+using StatementId = std::int32_t;
+inline constexpr StatementId kNoStatement = -1;
+
+/// What went through the wrapper on this rank. Payload is block data, forwarding included; control is requests,
+/// scalars and the engine's other messages. Bytes.
+struct Traffic {
+  std::int64_t bytes_sent = 0;
+  std::int64_t bytes_received = 0;
+  std::int64_t messages_sent = 0;  ///< MPI messages of payload; a box above the piece limit counts each piece
+  std::int64_t messages_received = 0;
+  std::int64_t control_bytes_sent = 0;
+  std::int64_t control_bytes_received = 0;
+  std::int64_t control_messages_sent = 0;
+  std::int64_t control_messages_received = 0;
+
+  friend bool operator==(const Traffic&, const Traffic&) = default;
+};
+
+/// Where the ranks live. Nodes are numbered by their lowest rank.
+struct Topology {
+  int node_count = 1;
+  int node = 0;        ///< of this rank
+  int local_rank = 0;  ///< position of this rank in its node
+  int local_size = 1;  ///< ranks on this node
+  std::vector<int> node_of_rank{0};
+};
+
+/// A box of elements in memory: element x (0 <= x < extents) lies at
+/// `base + sum(x[d] * strides[d]) * element_bytes`. Strides are in elements and may be negative.
+struct ConstBox {
+  const std::byte* base = nullptr;
+  std::int64_t element_bytes = 1;
+  std::span<const std::int64_t> extents;
+  std::span<const std::int64_t> strides;
+};
+struct MutableBox {
+  std::byte* base = nullptr;
+  std::int64_t element_bytes = 1;
+  std::span<const std::int64_t> extents;
+  std::span<const std::int64_t> strides;
+};
+
+/// A finished isend or irecv.
+struct Completion {
+  std::uint64_t cookie = 0;  ///< what the caller passed
+  bool received = false;     ///< irecv, else isend (or the non-blocking barrier)
+};
+
+/// A control message that has arrived.
+struct ControlMessage {
+  int source = 0;
+  int tag = 0;
+  std::vector<std::byte> bytes;
+};
+
+/// Sizes of a box in pieces of at most `limit` bytes, each a sub-box: the rule depends on extents and element size
+/// only, so that sender and receiver cut alike whatever their strides. Offsets and extents are per dimension.
+struct BoxPiece {
+  std::vector<std::int64_t> offset;
+  std::vector<std::int64_t> extents;
+};
+[[nodiscard]] std::vector<BoxPiece> cut_box(std::span<const std::int64_t> extents, std::int64_t element_bytes,
+                                            std::int64_t limit);
+
+/// The run as this rank sees it. Exactly one per process. Without a launcher it is one rank and MPI is never started.
+class World {
+  struct State;
+
+ public:
+  /// A message is at most 1 GiB.
+  static constexpr std::int64_t kPieceBytes = std::int64_t{1} << 30;
+
+  /// Starts MPI if there is a launcher. Throws RunError when the launch is refused (see classify_launch), when the
+  /// number of ranks is not the announced one, or when MPI lacks MPI_THREAD_SERIALIZED.
+  explicit World(const Environment& environment);
+  /// Ends MPI. All ranks must come here, so after an error on some rank call abort_all instead of unwinding into this.
+  /// Requests still pending are an internal error reported on stderr.
+  ~World();
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  [[nodiscard]] int rank() const;
+  [[nodiscard]] int size() const;
+  [[nodiscard]] bool uses_mpi() const;
+  [[nodiscard]] const Topology& topology() const;
+  /// Largest tag of the data communicator; control tags share the limit. At least 32767.
+  [[nodiscard]] int max_tag() const;
+
+  /// The right to talk to MPI (MPI_THREAD_SERIALIZED): at most one exists at a time, in one thread.
+  class Access {
+   public:
+    Access(Access&& other) noexcept;
+    Access& operator=(Access&&) = delete;
+    ~Access();
+
+    /// Sends a box to `rank` on the data communicator; the memory must stay unchanged until the completion with
+    /// `cookie`. No copy is made.
+    void isend(int rank, int tag, const ConstBox& box, StatementId statement, std::uint64_t cookie);
+    void isend(int rank, int tag, std::span<const std::byte> bytes, StatementId statement, std::uint64_t cookie);
+    /// Posts the receive of a box with the sender's extents and element size (strides may differ), or of bytes. A
+    /// message of another size is an InternalError at completion.
+    void irecv(int rank, int tag, const MutableBox& box, StatementId statement, std::uint64_t cookie);
+    void irecv(int rank, int tag, std::span<std::byte> bytes, StatementId statement, std::uint64_t cookie);
+    /// Appends what has finished since the last call to `done`, in no particular order; returns how many. Never waits.
+    std::size_t test_some(std::vector<Completion>& done);
+    /// Requests not yet reported by test_some.
+    [[nodiscard]] std::size_t pending() const;
+
+    /// Sends a control message; the bytes are copied. Messages of one sender arrive in order. To itself is allowed.
+    void send_control(int rank, int tag, std::span<const std::byte> bytes, StatementId statement = kNoStatement);
+    /// The next control message that has arrived, if any. Never waits.
+    [[nodiscard]] std::optional<ControlMessage> receive_control();
+    /// Control messages sent but not yet taken over by MPI.
+    [[nodiscard]] std::size_t pending_control() const;
+
+    /// Starts a barrier that completes through test_some once every rank has started it. One at a time.
+    void ibarrier(std::uint64_t cookie);
+
+    // Blocking, for start-up and the end; every rank must call.
+    void barrier();
+    /// `bytes` of `root` everywhere; lengths need not agree before.
+    void broadcast(std::vector<std::byte>& bytes, int root);
+    void broadcast(std::string& text, int root);
+    /// Every rank's bytes, by rank; lengths may differ.
+    [[nodiscard]] std::vector<std::vector<std::byte>> all_gather(std::span<const std::byte> bytes);
+
+   private:
+    friend class World;
+    explicit Access(State* state) : state_(state) {}
+    State* state_;
+  };
+
+  /// Waits for the right to talk.
+  [[nodiscard]] Access access();
+  /// The right to talk, or nothing when another thread has it.
+  [[nodiscard]] std::optional<Access> try_access();
+
+  /// Counts of this rank. Takes the lock: do not call while this thread holds an Access.
+  [[nodiscard]] Traffic total_traffic() const;
+  [[nodiscard]] Traffic statement_traffic(StatementId statement) const;
+
+  /// Ends all ranks at once with this exit code, without waiting for anybody; also from a thread while another one
+  /// holds an Access. The caller has printed its message and unlinked its temporary files.
+  [[noreturn]] void abort_all(int exit_code);
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tdsl::rt

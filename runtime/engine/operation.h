@@ -1,0 +1,100 @@
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/engine/tensor_table.h"
+#include "runtime/kernels/task.h"
+#include "runtime/plan/op_plan.h"
+#include "runtime/plan/steps.h"
+
+// What the engine keeps of operations under way: the operation and its cursor, its admitted tasks, the pieces fetched for
+// them. Nothing here is larger than the admitted steps.
+
+namespace tdsl::rt {
+
+struct OperationRun;
+
+/// A box fetched from its owner. Held by the operation until its last step that may need it is admitted, and by the
+/// tasks that read it; its bytes leave the window with the last hold.
+struct RemotePiece {
+  RemotePiece(Index& window, BufferRef b, const Box& where) : box(where), buffer(std::move(b)), used(window) { used += buffer->bytes(); }
+  ~RemotePiece() { used -= buffer->bytes(); }
+  RemotePiece(const RemotePiece&) = delete;
+  RemotePiece& operator=(const RemotePiece&) = delete;
+
+  Box box;
+  BufferRef buffer;
+  bool arrived = false;
+  std::vector<TaskRun*> waiting;
+  Index& used;
+};
+
+/// The part of an operand that lies in one block: ours or fetched.
+struct InputPart {
+  Box box;
+  Index number = 0;                     ///< of the block
+  Block* local = nullptr;
+  std::shared_ptr<RemotePiece> remote;
+};
+
+/// An operand of a task; several parts are assembled into one box when the task runs.
+struct Input {
+  TensorInstance* tensor = nullptr;  ///< may be followed only while a part is local
+  Index element_bytes = 0;
+  Box box;
+  std::vector<InputPart> parts;
+};
+
+/// An admitted task. It starts when nothing is missing any more.
+struct TaskRun {
+  OperationRun* operation = nullptr;
+  plan::Task task;
+  std::vector<Interval> labels;
+  Box out_box;
+  Index out_number = 0;      ///< row-major number of the output tile
+  std::vector<Input> inputs; ///< parallel to Op::reads
+  Input base;                ///< of the first panel, when the operation has a base
+  int missing = 0;           ///< blocks, pieces, the previous panel, the previous effect
+  TaskRun* next_panel = nullptr;
+  std::uint64_t order = 0;   ///< of admission: the oldest ready task runs first
+  std::list<TaskRun>::iterator self;
+};
+
+/// A submitted operation that is not finished on this rank.
+struct OperationRun {
+  OperationRun(std::shared_ptr<const plan::PlannedOp> op, Kernel k, const plan::TensorLookup& lookup, Index rank)
+      : planned(std::move(op)), kernel(std::move(k)), space(planned->op, planned->plan, lookup), cursor(space, lookup, rank) {}
+
+  std::shared_ptr<const plan::PlannedOp> planned;
+  Kernel kernel;
+  plan::TaskSpace space;
+  plan::StepCursor cursor;
+  std::vector<TensorInstance*> operands;  ///< distinct tensors read, the base included
+  std::vector<TensorInstance*> outputs;
+  bool base_read_in_place = true;  ///< nothing but the task of the same tile reads a block of the base, element by element
+  std::vector<bool> pointwise_base;  ///< per read: it reads the base at the element it writes
+
+  plan::Step step;         ///< the next one to admit
+  bool step_listed = false;
+  bool admitted = false;   ///< all steps
+  std::unordered_map<plan::Piece, std::shared_ptr<RemotePiece>, plan::PieceHash> pieces;
+  std::unordered_map<Index, TaskRun*> last_panel;  ///< by output tile: its youngest unfinished task
+  std::list<TaskRun> tasks;
+  std::vector<TaskRun*> waiting_effects;  ///< tasks of the next ordered operation
+  std::list<std::shared_ptr<OperationRun>>::iterator self;
+
+  [[nodiscard]] const plan::Op& op() const { return planned->op; }
+  [[nodiscard]] bool over() const { return admitted && tasks.empty(); }
+  /// Two accesses read the tensor: one may need in a later panel what the other fetched, as in A[i, k] * A[k, j].
+  [[nodiscard]] bool read_twice(plan::TensorId tensor) const {
+    int accesses = 0;
+    for (const plan::Access& access : op().reads) accesses += access.tensor == tensor ? 1 : 0;
+    return accesses > 1;
+  }
+};
+
+}  // namespace tdsl::rt

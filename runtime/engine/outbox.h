@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include "runtime/engine/operation.h"
+
+// What the engine wants MPI to do. Decisions are taken under the engine's lock, MPI is called outside it: decisions wait
+// here, in order, until a thread with the right to talk carries them out.
+
+namespace tdsl::rt {
+
+/// Receive a piece from its owner; posted before its request goes out.
+struct PostReceive {
+  int source = 0;
+  int slot = 0;
+  int site = 0;
+  Index element_bytes = 1;
+  std::shared_ptr<RemotePiece> piece;
+  std::uint64_t cookie = 0;
+};
+
+/// Answer a request from the block's memory.
+struct PostSend {
+  Request request;
+  Index element_bytes = 1;
+  Operand box;  ///< the elements asked for, inside the block
+  std::uint64_t cookie = 0;
+};
+
+struct PostControl {
+  int target = 0;
+  int tag = 0;
+  std::vector<std::byte> bytes;
+};
+
+/// Everything of this rank is done; completes when that is so on every rank.
+struct PostBarrier {};
+
+using Posting = std::variant<PostReceive, PostSend, PostControl, PostBarrier>;
+
+/// Receive slots: tags that are free, per source.
+class Slots {
+ public:
+  Slots(int sources, int max_tag) : limit_(Index{max_tag} + 1), next_(static_cast<std::size_t>(sources), 0), free_(static_cast<std::size_t>(sources)) {}
+  [[nodiscard]] Index available(int source) const {
+    const auto s = static_cast<std::size_t>(source);
+    return limit_ - next_[s] + static_cast<Index>(free_[s].size());
+  }
+  [[nodiscard]] int take(int source) {
+    const auto s = static_cast<std::size_t>(source);
+    if (free_[s].empty()) return static_cast<int>(next_[s]++);
+    const int slot = free_[s].back();
+    free_[s].pop_back();
+    return slot;
+  }
+  void give_back(int source, int slot) { free_[static_cast<std::size_t>(source)].push_back(slot); }
+
+ private:
+  Index limit_;
+  std::vector<Index> next_;
+  std::vector<std::vector<int>> free_;
+};
+
+}  // namespace tdsl::rt

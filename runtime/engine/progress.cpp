@@ -1,0 +1,148 @@
+#include <array>
+#include <utility>
+
+#include "runtime/engine/engine_state.h"
+#include "runtime/engine/wire.h"
+
+namespace tdsl::rt {
+
+namespace {
+
+constexpr int kMessagesPerPoll = 64;
+
+template <class... F>
+struct Overloaded : F... {
+  using F::operator()...;
+};
+template <class... F>
+Overloaded(F...) -> Overloaded<F...>;
+
+struct Shape {
+  std::array<std::int64_t, plan::kMaxRank> extents{};
+  std::array<std::int64_t, plan::kMaxRank> strides{};
+  std::size_t rank = 0;
+
+  explicit Shape(const Operand& operand) : strides(operand.stride), rank(static_cast<std::size_t>(operand.box.rank)) {
+    for (std::size_t d = 0; d < rank; ++d) extents[d] = operand.box.dim[d].size();
+  }
+};
+
+}  // namespace
+
+std::uint64_t Engine::State::enter(InFlight flight) {
+  in_flight.emplace(next_cookie, std::move(flight));
+  return next_cookie++;
+}
+
+void Engine::State::enqueue(Posting posting) {
+  outbox.push_back(std::move(posting));
+  outbox_filled = true;
+}
+
+void Engine::State::post(World::Access& access, const Posting& posting) {
+  std::visit(Overloaded{[&](const PostReceive& p) {
+                          access.irecv(p.source, p.slot,
+                                       std::span<std::byte>(p.piece->buffer->data(), static_cast<std::size_t>(p.piece->buffer->bytes())),
+                                       p.site, p.cookie);
+                        },
+                        [&](const PostSend& p) {
+                          delays.pause();
+                          const Shape shape(p.box);
+                          access.isend(p.request.rank, p.request.slot,
+                                       ConstBox{p.box.data, p.element_bytes, std::span(shape.extents).first(shape.rank),
+                                                std::span(shape.strides).first(shape.rank)},
+                                       p.request.site, p.cookie);
+                        },
+                        [&](const PostControl& p) {
+                          delays.pause();
+                          access.send_control(p.target, p.tag, p.bytes);
+                        },
+                        [&](const PostBarrier&) { access.ibarrier(kBarrierCookie); }},
+             posting);
+}
+
+bool Engine::State::poll() {
+  if (world.size() == 1) return false;
+  bool moved = false;
+  do {
+    auto access = world.try_access();
+    if (!access) return moved;
+    moved = poll_once(*access) || moved;
+    // Whoever enqueued while we held the right to talk could not get it: look again.
+  } while (outbox_filled);
+  return moved;
+}
+
+bool Engine::State::poll_once(World::Access& access) {
+  std::vector<Posting> postings;
+  {
+    const Lock lock(mutex);
+    std::swap(postings, outbox);
+    outbox_filled = false;
+  }
+  for (const Posting& posting : postings) post(access, posting);
+  std::vector<Completion> completions;
+  access.test_some(completions);
+  std::vector<ControlMessage> messages;
+  for (int i = 0; i < kMessagesPerPoll; ++i) {
+    std::optional<ControlMessage> message = access.receive_control();
+    if (!message) break;
+    messages.push_back(std::move(*message));
+  }
+  if (postings.empty() && completions.empty() && messages.empty()) return false;
+  const Lock lock(mutex);
+  postings.clear();  // under the lock: it may hold the last reference to a piece
+  for (const Completion& completion : completions) take_completion(completion);
+  for (const ControlMessage& message : messages) take_message(message);
+  if (!completions.empty()) admit();
+  if (sleeping > 0) wake.notify_all();
+  return true;
+}
+
+void Engine::State::take_completion(const Completion& completion) {
+  if (completion.cookie == kBarrierCookie) {
+    barrier_over = true;
+    return;
+  }
+  const auto found = in_flight.find(completion.cookie);
+  TDSL_CHECK(found != in_flight.end(), "a message that completes was started");
+  const InFlight flight = std::move(found->second);
+  in_flight.erase(found);
+  if (completion.received) {
+    slots.give_back(flight.source, flight.slot);
+    flight.piece->arrived = true;
+    for (TaskRun* task : std::exchange(flight.piece->waiting, {})) satisfy(*task);
+    return;
+  }
+  --flight.tensor->blocks.at(flight.block).sends;
+  tensors.free_if_unheld(*flight.tensor, flight.block);
+}
+
+void Engine::State::take_message(const ControlMessage& message) {
+  switch (message.tag) {
+    case wire::kRequests:
+      for (const Request& request : wire::decode_requests(message.bytes, message.source)) take_request(request);
+      return;
+    case wire::kShare: {
+      wire::Note note = wire::decode_note(message.bytes);
+      shared_texts.emplace(note.number, std::move(note.text));
+      return;
+    }
+    case wire::kFailure:
+    case wire::kAbort: {
+      wire::Note note = wire::decode_note(message.bytes);
+      Failure failure{std::move(note.text), static_cast<ExitCode>(note.number)};
+      if (message.tag == wire::kFailure) {
+        report(std::move(failure));
+      } else {
+        verdict = std::move(failure);
+        failed = true;
+      }
+      return;
+    }
+    default:
+      TDSL_CHECK(false, "a control message has a known tag");
+  }
+}
+
+}  // namespace tdsl::rt

@@ -1,0 +1,78 @@
+#include "runtime/engine/wire.h"
+
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "runtime/check.h"
+
+namespace tdsl::rt::wire {
+
+namespace {
+
+using plan::Index;
+
+void put(std::vector<std::byte>& bytes, Index value) {
+  for (const std::byte byte : std::bit_cast<std::array<std::byte, sizeof value>>(value)) bytes.push_back(byte);
+}
+
+Index take(std::span<const std::byte>& bytes) {
+  Index value = 0;
+  TDSL_CHECK(bytes.size() >= sizeof value, "a control message is complete");
+  std::memcpy(&value, bytes.data(), sizeof value);
+  bytes = bytes.subspan(sizeof value);
+  return value;
+}
+
+}  // namespace
+
+std::vector<std::byte> encode_requests(std::span<const Request> requests) {
+  std::vector<std::byte> bytes;
+  put(bytes, static_cast<Index>(requests.size()));
+  for (const Request& request : requests) {
+    put(bytes, request.tensor);
+    put(bytes, request.block);
+    put(bytes, request.slot);
+    put(bytes, request.site);
+    put(bytes, request.box.rank);
+    for (int d = 0; d < request.box.rank; ++d) {
+      put(bytes, request.box[d].lo);
+      put(bytes, request.box[d].hi);
+    }
+  }
+  return bytes;
+}
+
+std::vector<Request> decode_requests(std::span<const std::byte> bytes, int source) {
+  std::vector<Request> requests(static_cast<std::size_t>(take(bytes)));
+  for (Request& request : requests) {
+    request.rank = source;
+    request.tensor = take(bytes);
+    request.block = take(bytes);
+    request.slot = static_cast<int>(take(bytes));
+    request.site = static_cast<int>(take(bytes));
+    request.box.rank = static_cast<int>(take(bytes));
+    for (int d = 0; d < request.box.rank; ++d) {
+      request.box[d].lo = take(bytes);
+      request.box[d].hi = take(bytes);
+    }
+  }
+  return requests;
+}
+
+std::vector<std::byte> encode_note(const Note& note) {
+  std::vector<std::byte> bytes;
+  put(bytes, note.number);
+  const auto text = std::as_bytes(std::span(note.text));
+  bytes.insert(bytes.end(), text.begin(), text.end());
+  return bytes;
+}
+
+Note decode_note(std::span<const std::byte> bytes) {
+  Note note;
+  note.number = take(bytes);
+  note.text.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return note;
+}
+
+}  // namespace tdsl::rt::wire

@@ -1,0 +1,63 @@
+#include <chrono>
+#include <thread>
+
+#include "runtime/engine/engine_state.h"
+
+namespace tdsl::rt {
+
+namespace {
+constexpr std::chrono::microseconds kNap{50};
+}  // namespace
+
+/// A worker's life.
+void Engine::State::work() {
+  while (true) {
+    try {
+      Lock lock(mutex);
+      while (!stopping) {
+        TaskRun* const task = failed ? nullptr : pop_ready();
+        if (task != nullptr) {
+          run_task(lock, *task);
+        } else {
+          idle(lock);
+        }
+      }
+      return;
+    } catch (...) {
+      fail(std::current_exception());
+    }
+  }
+}
+
+/// One thread of an idle rank polls, the others sleep. Called with the lock, returns with it.
+void Engine::State::idle(Lock& lock) {
+  if (world.size() == 1 || polling || failed) {
+    ++sleeping;
+    wake.wait(lock);
+    --sleeping;
+    return;
+  }
+  polling = true;
+  lock.unlock();
+  bool moved = false;
+  try {
+    moved = poll();
+  } catch (...) {
+    lock.lock();
+    polling = false;
+    throw;
+  }
+  if (!moved) {
+    if (options.oversubscribed) {
+      std::this_thread::sleep_for(kNap);
+    } else {
+      std::this_thread::yield();
+    }
+  }
+  lock.lock();
+  polling = false;
+  // If this thread leaves for a task, somebody else must poll.
+  if (sleeping > 0 && !ready.empty()) wake.notify_all();
+}
+
+}  // namespace tdsl::rt

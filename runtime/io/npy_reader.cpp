@@ -1,0 +1,303 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "runtime/check.h"
+#include "runtime/io/box_rows.h"
+#include "runtime/io/file_bytes.h"
+#include "runtime/io/npy.h"
+
+namespace tdsl::rt {
+
+namespace {
+
+constexpr std::int64_t kBufferBytes = std::int64_t{4} << 20;
+// Rows closer together than this are fetched with one read that includes the gap.
+constexpr std::int64_t kGapBytes = std::int64_t{16} << 10;
+// Rows of at least this size that need no conversion go straight into the destination.
+constexpr std::int64_t kDirectBytes = std::int64_t{256} << 10;
+
+constexpr std::size_t kRowsPerRead = 16384;
+
+/// Reads magic, version, length and dictionary. Returns the header with its data offset.
+NpyHeader read_header(int fd, const std::string& path, std::int64_t file_bytes) {
+  std::array<unsigned char, 12> prefix{};
+  const auto bytes_of = [](auto& container) { return std::as_writable_bytes(std::span(container)); };
+  if (file_bytes < 10) {
+    throw RunError("'" + path + "' is not a .npy file: it has only " + std::to_string(file_bytes) + " bytes");
+  }
+  read_at(fd, bytes_of(prefix).first(std::min<std::size_t>(12, static_cast<std::size_t>(file_bytes))), 0, path);
+  if (std::memcmp(prefix.data(), "\x93NUMPY", 6) != 0) {
+    throw RunError("'" + path + "' is not a .npy file: it does not begin with NumPy's mark");
+  }
+  if (prefix[6] < 1 || prefix[6] > 3) {
+    throw RunError("'" + path + "' has .npy version " + std::to_string(prefix[6]) + "; versions 1 to 3 are known");
+  }
+  const bool long_length = prefix[6] >= 2;
+  std::int64_t length = prefix[8] | (prefix[9] << 8);
+  if (long_length) {
+    length |= (std::int64_t{prefix[10]} << 16) | (std::int64_t{prefix[11]} << 24);
+  }
+  const std::int64_t start = long_length ? 12 : 10;
+  if (length > (std::int64_t{1} << 20) || start + length > file_bytes) {
+    throw RunError("'" + path + "' is truncated: its header should have " + std::to_string(length) +
+                   " bytes, the file has " + std::to_string(file_bytes));
+  }
+  std::string text(static_cast<std::size_t>(length), ' ');
+  read_at(fd, bytes_of(text), start, path);
+  NpyHeader header = parse_npy_dictionary(text, path);
+  header.data_offset = start + length;
+  return header;
+}
+
+/// `f64[4, 5]`, with the file's own type.
+std::string described(const NpyHeader& header) {
+  std::string text = header.type_name() + "[";
+  for (std::size_t d = 0; d < header.shape.size(); ++d) {
+    text += (d == 0 ? "" : ", ") + std::to_string(header.shape[d]);
+  }
+  return text + "]";
+}
+
+template <class T>
+T load(const std::byte* from, bool swapped) {
+  std::array<std::byte, sizeof(T)> bytes;
+  std::memcpy(bytes.data(), from, sizeof(T));
+  if (swapped) {
+    std::reverse(bytes.begin(), bytes.end());
+  }
+  if constexpr (std::is_same_v<T, bool>) {
+    return bytes[0] != std::byte{0};
+  } else {
+    T value;
+    std::memcpy(&value, bytes.data(), sizeof(T));
+    return value;
+  }
+}
+
+/// Converts a row of stored elements of type From.
+template <class From, class To>
+void convert_row(const std::byte* from, bool swapped, To* to, std::int64_t stride, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    to[i * stride] = static_cast<To>(load<From>(from + i * static_cast<std::int64_t>(sizeof(From)), swapped));
+  }
+}
+
+/// Calls `f(std::type_identity<From>{})` with the C++ type of the stored elements.
+template <class F>
+void visit_stored_type(const NpyHeader& header, F&& f) {
+  const int key = header.kind == 'b' ? 0 : 16 * (header.kind == 'i' ? 1 : header.kind == 'u' ? 2 : 3) + header.bytes;
+  switch (key) {
+    case 0:
+      return f(std::type_identity<bool>{});
+    case 16 + 1:
+      return f(std::type_identity<std::int8_t>{});
+    case 16 + 2:
+      return f(std::type_identity<std::int16_t>{});
+    case 16 + 4:
+      return f(std::type_identity<std::int32_t>{});
+    case 16 + 8:
+      return f(std::type_identity<std::int64_t>{});
+    case 32 + 1:
+      return f(std::type_identity<std::uint8_t>{});
+    case 32 + 2:
+      return f(std::type_identity<std::uint16_t>{});
+    case 32 + 4:
+      return f(std::type_identity<std::uint32_t>{});
+    case 32 + 8:
+      return f(std::type_identity<std::uint64_t>{});
+    case 48 + 4:
+      return f(std::type_identity<float>{});
+    case 48 + 8:
+      return f(std::type_identity<double>{});
+    default:
+      TDSL_CHECK(false, "an element type the header parser let through");
+  }
+}
+
+/// Collects neighbouring rows and fetches each group with one read.
+template <class From, class To>
+class RowFetcher {
+ public:
+  RowFetcher(int fd, const NpyHeader& header, const std::string& path, To* destination)
+      : fd_(fd), header_(header), path_(path), destination_(destination) {}
+
+  void add(FileRow row) {
+    constexpr std::int64_t size = sizeof(From);
+    if (std::is_same_v<From, To> && !std::is_same_v<To, bool> && !header_.swapped && row.memory_stride == 1 &&
+        row.count * size >= kDirectBytes) {
+      auto bytes =
+          std::as_writable_bytes(std::span(destination_ + row.memory_offset, static_cast<std::size_t>(row.count)));
+      read_at(fd_, bytes, header_.data_offset + row.file_index * size, path_);
+      return;
+    }
+    while (row.count > kBufferBytes / size) {
+      FileRow piece = row;
+      piece.count = kBufferBytes / size;
+      add_small(piece);
+      row.file_index += piece.count;
+      row.memory_offset += piece.count * row.memory_stride;
+      row.count -= piece.count;
+    }
+    add_small(row);
+  }
+
+  void flush() {
+    if (rows_.empty()) {
+      return;
+    }
+    constexpr std::int64_t size = sizeof(From);
+    const std::int64_t first = rows_.front().file_index;
+    const std::int64_t bytes = (rows_.back().file_index + rows_.back().count - first) * size;
+    if (!buffer_) {
+      buffer_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(kBufferBytes));
+    }
+    read_at(fd_, {buffer_.get(), static_cast<std::size_t>(bytes)}, header_.data_offset + first * size, path_);
+    for (const FileRow& row : rows_) {
+      convert_row<From>(buffer_.get() + (row.file_index - first) * size, header_.swapped,
+                        destination_ + row.memory_offset, row.memory_stride, row.count);
+    }
+    rows_.clear();
+  }
+
+ private:
+  void add_small(const FileRow& row) {
+    constexpr std::int64_t size = sizeof(From);
+    if (!rows_.empty()) {
+      const FileRow& last = rows_.back();
+      const std::int64_t gap = row.file_index - last.file_index - last.count;
+      const std::int64_t reach = row.file_index + row.count - rows_.front().file_index;
+      if (gap * size > kGapBytes || reach * size > kBufferBytes || rows_.size() == kRowsPerRead) {
+        flush();
+      }
+    }
+    rows_.push_back(row);
+  }
+
+  int fd_;
+  const NpyHeader& header_;
+  const std::string& path_;
+  To* destination_;
+  std::vector<FileRow> rows_;
+  std::unique_ptr<std::byte[]> buffer_;
+};
+
+}  // namespace
+
+NpyReader::NpyReader(std::string path) : path_(std::move(path)) {
+  fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd_ < 0) {
+    fail_file(path_, "cannot open", errno);
+  }
+  try {
+    struct stat status {};
+    if (::fstat(fd_, &status) != 0) {
+      fail_file(path_, "cannot examine", errno);
+    }
+    if (!S_ISREG(status.st_mode)) {
+      throw RunError("'" + path_ + "' is not a regular file");
+    }
+    header_ = read_header(fd_, path_, status.st_size);
+    const std::int64_t expected = header_.element_count() * header_.bytes;
+    const std::int64_t found = status.st_size - header_.data_offset;
+    if (found != expected) {
+      throw RunError("'" + path_ + (found < expected ? "' is truncated: " : "' is too long: ") + described(header_) +
+                     " needs " + std::to_string(expected) + " bytes of data, the file has " + std::to_string(found));
+    }
+  } catch (...) {
+    ::close(fd_);
+    throw;
+  }
+}
+
+NpyReader::~NpyReader() {
+  if (fd_ >= 0) {
+    ::close(fd_);
+  }
+}
+
+NpyReader::NpyReader(NpyReader&& other) noexcept
+    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)), header_(std::move(other.header_)) {}
+
+NpyReader& NpyReader::operator=(NpyReader&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(fd_, other.fd_);
+  std::swap(header_, other.header_);
+  return *this;
+}
+
+ElementType NpyReader::type() const {
+  const bool wide = header_.bytes == 8 || (header_.kind == 'u' && header_.bytes == 4);
+  switch (header_.kind) {
+    case 'b':
+      return ElementType::kBool;
+    case 'f':
+      return wide ? ElementType::kF64 : ElementType::kF32;
+    case 'u':
+      return header_.bytes == 8 ? ElementType::kF64 : wide ? ElementType::kI64 : ElementType::kI32;
+    default:
+      return wide ? ElementType::kI64 : ElementType::kI32;
+  }
+}
+
+bool NpyReader::widens_to(ElementType to) const {
+  if (header_.kind == 'b' || to == ElementType::kF64) {
+    return true;
+  }
+  if (header_.kind == 'f') {
+    return to == ElementType::kF32 && header_.bytes == 4;
+  }
+  // An unsigned integer needs one bit more than a signed one of its size.
+  const int bits = 8 * header_.bytes - (header_.kind == 'i' ? 1 : 0);
+  switch (to) {
+    case ElementType::kI32:
+      return bits <= 31;
+    case ElementType::kI64:
+      return bits <= 63;
+    case ElementType::kF32:
+      return bits <= 24;
+    default:
+      return false;
+  }
+}
+
+void NpyReader::require_widening(ElementType to, std::string_view name) const {
+  if (!widens_to(to)) {
+    throw RunError("input " + std::string(name) + " is declared " + std::string(element_name(to)) + ", but '" + path_ +
+                   "' holds " + header_.type_name() +
+                   ", which does not widen to it; convert the file or declare a wider type");
+  }
+}
+
+template <Element T>
+void NpyReader::read_box(std::span<const std::int64_t> lo, std::span<const std::int64_t> hi, T* dst,
+                         std::span<const std::int64_t> strides) const {
+  TDSL_CHECK(widens_to(element_type_of<T>), "require_widening comes before read_box");
+  const BoxRows rows(header_.shape, header_.fortran, lo, hi, strides);
+  visit_stored_type(header_, [&](auto tag) {
+    using From = typename decltype(tag)::type;
+    RowFetcher<From, T> fetcher(fd_, header_, path_, dst);
+    rows.for_each([&](const FileRow& row) { fetcher.add(row); });
+    fetcher.flush();
+  });
+}
+
+#define TDSL_INSTANTIATE(T)                                                                              \
+  template void NpyReader::read_box<T>(std::span<const std::int64_t>, std::span<const std::int64_t>, T*, \
+                                       std::span<const std::int64_t>) const;
+TDSL_INSTANTIATE(bool)
+TDSL_INSTANTIATE(std::int32_t)
+TDSL_INSTANTIATE(std::int64_t)
+TDSL_INSTANTIATE(float)
+TDSL_INSTANTIATE(double)
+#undef TDSL_INSTANTIATE
+
+}  // namespace tdsl::rt

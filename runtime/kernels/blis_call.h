@@ -1,0 +1,27 @@
+#pragma once
+
+#include "runtime/plan/index.h"
+
+/// The BLIS calls the runtime uses, single-threaded and thread-safe; keeps blis.h out of other files. All matrices have
+/// any row and column strides, in elements. beta is 0 (C is not read) or 1.
+namespace tdsl::rt::blis {
+
+using plan::Index;
+
+/// A matrix in memory.
+template <class T>
+struct Matrix {
+  T* data;
+  Index row_stride;
+  Index column_stride;
+};
+
+/// C = beta C + A B, with C m x n and A m x k.
+void gemm(Index m, Index n, Index k, Matrix<const double> a, Matrix<const double> b, bool accumulate, Matrix<double> c);
+void gemm(Index m, Index n, Index k, Matrix<const float> a, Matrix<const float> b, bool accumulate, Matrix<float> c);
+
+/// y = beta y + A x, with A m x n.
+void gemv(Index m, Index n, Matrix<const double> a, const double* x, Index x_stride, bool accumulate, double* y, Index y_stride);
+void gemv(Index m, Index n, Matrix<const float> a, const float* x, Index x_stride, bool accumulate, float* y, Index y_stride);
+
+}  // namespace tdsl::rt::blis

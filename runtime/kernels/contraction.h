@@ -1,0 +1,26 @@
+#pragma once
+
+#include <memory>
+
+#include "runtime/kernels/task.h"
+#include "runtime/plan/op.h"
+#include "runtime/types.h"
+
+namespace tdsl::rt {
+
+/// The kernel of `sum of reads[0] * reads[1]` (f32 or f64) over the operation's reduce labels. Subscripts are sums of
+/// labels and constants. The labels are matched with BLIS's products through strides, without copies:
+///
+///     C[i,j]   += A[i,k] * B[k,j]      one gemm, any of the three transposed or strided
+///     C[b,i,j] += A[b,i,k] * B[k,b,j]  a loop of gemms over b
+///     C[i,j]   += A[i,k,l] * B[k,l,j]  one gemm over (k,l) where they are neighbours in memory, else a loop over k
+///     y[i]     += A[i,k] * x[k]        gemv
+///
+/// Products smaller than 16 in every extent are plain loops.
+[[nodiscard]] Kernel contraction_kernel(std::shared_ptr<const plan::Op> op, ElementType type);
+
+/// Chooses BLIS's micro-kernels for this CPU before its first call; BLIS 0.9 misjudges virtual machines with AVX-512.
+/// A user's BLIS_ARCH_TYPE wins.
+void prepare_blis();
+
+}  // namespace tdsl::rt

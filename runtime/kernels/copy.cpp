@@ -1,0 +1,66 @@
+#include "runtime/kernels/copy.h"
+
+#include <cstring>
+
+namespace tdsl::rt {
+
+namespace {
+std::size_t at(int d) { return static_cast<std::size_t>(d); }
+}  // namespace
+
+Operand row_major(std::byte* data, const Box& box) {
+  Operand operand;
+  operand.data = data;
+  operand.box = box;
+  Index stride = 1;
+  for (int d = box.rank - 1; d >= 0; --d) {
+    operand.stride[at(d)] = stride;
+    stride *= box[d].size();
+  }
+  return operand;
+}
+
+Operand part_of(const Operand& whole, const Box& box, Index element_bytes) {
+  Operand part = whole;
+  part.box = box;
+  if (box.empty()) {
+    part.data = nullptr;
+    return part;
+  }
+  Index offset = 0;
+  for (int d = 0; d < box.rank; ++d) offset += (box[d].lo - whole.box[d].lo) * whole.stride[at(d)];
+  part.data = whole.data + offset * element_bytes;
+  return part;
+}
+
+void copy_box(const Operand& from, const Operand& to, const Box& box, Index element_bytes) {
+  if (box.empty()) return;
+  const Operand source = part_of(from, box, element_bytes);
+  const Operand target = part_of(to, box, element_bytes);
+  // Trailing dimensions without gaps on both sides travel as one row.
+  int rows = box.rank;
+  Index row = 1;
+  while (rows > 0 && source.stride[at(rows - 1)] == row && target.stride[at(rows - 1)] == row) {
+    row *= box[rows - 1].size();
+    --rows;
+  }
+  const auto bytes = static_cast<std::size_t>(row * element_bytes);
+  std::array<Index, plan::kMaxRank> x{};
+  Index from_offset = 0;
+  Index to_offset = 0;
+  while (true) {
+    std::memcpy(target.data + to_offset * element_bytes, source.data + from_offset * element_bytes, bytes);
+    int d = rows - 1;
+    for (; d >= 0; --d) {
+      from_offset += source.stride[at(d)];
+      to_offset += target.stride[at(d)];
+      if (++x[at(d)] < box[d].size()) break;
+      from_offset -= x[at(d)] * source.stride[at(d)];
+      to_offset -= x[at(d)] * target.stride[at(d)];
+      x[at(d)] = 0;
+    }
+    if (d < 0) return;
+  }
+}
+
+}  // namespace tdsl::rt

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <vector>
+
+#include "runtime/kernels/task.h"
+
+namespace tdsl::rt {
+
+/// The box stored row-major and without gaps from `data` on.
+[[nodiscard]] Operand row_major(std::byte* data, const Box& box);
+
+/// The part `box` of an operand: no copy. An empty box has no data.
+[[nodiscard]] Operand part_of(const Operand& whole, const Box& box, Index element_bytes);
+
+/// Copies the elements of `box`, which lies inside both operands, from one to the other. They do not overlap.
+void copy_box(const Operand& from, const Operand& to, const Box& box, Index element_bytes);
+
+}  // namespace tdsl::rt

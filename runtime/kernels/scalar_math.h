@@ -1,0 +1,357 @@
+#pragma once
+
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+/// The language's scalar operations (language page, section 5), with one meaning for generated kernels and for the
+/// compiler's evaluator. Operands have already been promoted: both of one type. No dependencies.
+///
+/// Operations that can fail take a `Faults&`, set a bit in it and return some value. A kernel keeps one local `Faults`
+/// for a whole block, which costs an `or` per element and lets loops vectorise, and reports it after its loops with the
+/// statement's line.
+namespace tdsl::rt::scalar {
+
+/// What went wrong since the last look; sticky.
+struct Faults {
+  enum Bit : std::uint32_t {
+    kDivisionByZero = 1,    ///< integer / % mod by 0
+    kCastDoesNotFit = 2,    ///< float to integer out of range, or nan
+    kNegativeExponent = 4,  ///< integer ** negative integer
+    kBadSubscript = 8,      ///< a subscript outside its dimension; the kernel knows which
+    kWrittenTwice = 16      ///< `=` wrote an element twice
+  };
+  std::uint32_t bits = 0;
+
+  void set_if(bool condition, Bit bit) { bits |= condition ? static_cast<std::uint32_t>(bit) : 0U; }
+  [[nodiscard]] bool any() const { return bits != 0; }
+  void merge(Faults other) { bits |= other.bits; }
+
+  /// The message of the most basic fault that is set.
+  [[nodiscard]] const char* message() const {
+    if ((bits & kDivisionByZero) != 0)
+      return "integer division by zero";
+    if ((bits & kCastDoesNotFit) != 0)
+      return "a float does not fit into the integer type it is cast to";
+    if ((bits & kNegativeExponent) != 0)
+      return "an integer is raised to a negative integer power";
+    if ((bits & kBadSubscript) != 0)
+      return "a subscript lies outside its dimension";
+    if ((bits & kWrittenTwice) != 0)
+      return "an element is written twice by '='";
+    return "no fault";
+  }
+};
+
+template <class T>
+concept Integer = std::same_as<T, std::int32_t> || std::same_as<T, std::int64_t>;
+template <class T>
+concept Real = std::same_as<T, float> || std::same_as<T, double>;
+template <class T>
+concept Number = Integer<T> || Real<T>;
+
+namespace detail {
+template <Integer T>
+[[nodiscard]] constexpr std::make_unsigned_t<T> bits_of(T x) {
+  return static_cast<std::make_unsigned_t<T>>(x);
+}
+}  // namespace detail
+
+// Arithmetic. Integers wrap.
+
+template <Number T>
+[[nodiscard]] constexpr T add(T a, T b) {
+  if constexpr (Integer<T>) {
+    return static_cast<T>(detail::bits_of(a) + detail::bits_of(b));
+  } else {
+    return a + b;
+  }
+}
+
+template <Number T>
+[[nodiscard]] constexpr T subtract(T a, T b) {
+  if constexpr (Integer<T>) {
+    return static_cast<T>(detail::bits_of(a) - detail::bits_of(b));
+  } else {
+    return a - b;
+  }
+}
+
+template <Number T>
+[[nodiscard]] constexpr T multiply(T a, T b) {
+  if constexpr (Integer<T>) {
+    return static_cast<T>(detail::bits_of(a) * detail::bits_of(b));
+  } else {
+    return a * b;
+  }
+}
+
+template <Number T>
+[[nodiscard]] constexpr T negate(T a) {
+  if constexpr (Integer<T>) {
+    return static_cast<T>(0 - detail::bits_of(a));
+  } else {
+    return -a;
+  }
+}
+
+/// `/`: truncates for integers (the smallest integer divided by -1 wraps to itself).
+template <Real T>
+[[nodiscard]] constexpr T divide(T a, T b) {
+  return a / b;
+}
+template <Integer T>
+[[nodiscard]] constexpr T divide(T a, T b, Faults& faults) {
+  faults.set_if(b == 0, Faults::kDivisionByZero);
+  if (b == -1)
+    return negate(a);
+  return a / (b == 0 ? T{1} : b);
+}
+
+/// `%`: C's for integers, fmod for floats: the sign of `a`.
+template <Real T>
+[[nodiscard]] inline T remainder(T a, T b) {
+  return std::fmod(a, b);
+}
+template <Integer T>
+[[nodiscard]] constexpr T remainder(T a, T b, Faults& faults) {
+  faults.set_if(b == 0, Faults::kDivisionByZero);
+  return a % ((b == 0 || b == -1) ? T{1} : b);
+}
+
+/// `mod(a, b)`: the sign of `b`, as in Python. `mod(x, ±inf)` follows Python too.
+template <Real T>
+[[nodiscard]] inline T mod(T a, T b) {
+  const T r = std::fmod(a, b);
+  if (r == T{0})
+    return std::copysign(T{0}, b);
+  return ((r < T{0}) != (b < T{0})) ? r + b : r;
+}
+template <Integer T>
+[[nodiscard]] constexpr T mod(T a, T b, Faults& faults) {
+  const T r = remainder(a, b, faults);
+  return (r != 0 && ((r < 0) != (b < 0))) ? static_cast<T>(r + b) : r;
+}
+
+/// `**` and `pow`. Integer powers wrap; a negative integer exponent of an integer is a fault, as in NumPy.
+template <Real T>
+[[nodiscard]] inline T power(T a, T b) {
+  return std::pow(a, b);
+}
+template <Integer T>
+[[nodiscard]] constexpr T power(T a, T b, Faults& faults) {
+  faults.set_if(b < 0, Faults::kNegativeExponent);
+  T result = 1;
+  for (auto e = b < 0 ? std::make_unsigned_t<T>{0} : detail::bits_of(b); e != 0; e >>= 1) {
+    if ((e & 1U) != 0)
+      result = multiply(result, a);
+    a = multiply(a, a);
+  }
+  return result;
+}
+
+// Comparisons, element by element. Comparing with nan is false except `!=`.
+
+template <class T>
+[[nodiscard]] constexpr bool equal(T a, T b) {
+  return a == b;
+}
+template <class T>
+[[nodiscard]] constexpr bool not_equal(T a, T b) {
+  return a != b;
+}
+template <class T>
+[[nodiscard]] constexpr bool less(T a, T b) {
+  return a < b;
+}
+template <class T>
+[[nodiscard]] constexpr bool less_equal(T a, T b) {
+  return a <= b;
+}
+template <class T>
+[[nodiscard]] constexpr bool greater(T a, T b) {
+  return a > b;
+}
+template <class T>
+[[nodiscard]] constexpr bool greater_equal(T a, T b) {
+  return a >= b;
+}
+
+/// `min` and `max` propagate nan; of equal values (-0.0 and 0.0) `min` and `max` return the first.
+template <class T>
+requires Number<T> || std::same_as<T, bool>
+[[nodiscard]] constexpr T min(T a, T b) {
+  return (a <= b || a != a) ? a : b;
+}
+template <class T>
+requires Number<T> || std::same_as<T, bool>
+[[nodiscard]] constexpr T max(T a, T b) {
+  return (a >= b || a != a) ? a : b;
+}
+
+/// Identities of the reductions: `min` of nothing is the largest value (inf), `max` of nothing the smallest (-inf).
+template <class T>
+[[nodiscard]] constexpr T min_identity() {
+  if constexpr (Real<T>) {
+    return std::numeric_limits<T>::infinity();
+  } else {
+    return std::numeric_limits<T>::max();
+  }
+}
+template <class T>
+[[nodiscard]] constexpr T max_identity() {
+  if constexpr (Real<T>) {
+    return -std::numeric_limits<T>::infinity();
+  } else {
+    return std::numeric_limits<T>::lowest();
+  }
+}
+
+// Functions of one number.
+
+template <Number T>
+[[nodiscard]] inline T abs(T a) {
+  if constexpr (Integer<T>) {
+    return a < 0 ? negate(a) : a;
+  } else {
+    return std::fabs(a);
+  }
+}
+
+/// -1, 0 or 1; nan for nan.
+template <Number T>
+[[nodiscard]] constexpr T sign(T a) {
+  if constexpr (Real<T>) {
+    if (a != a)
+      return a;
+  }
+  return static_cast<T>(static_cast<int>(a > T{0}) - static_cast<int>(a < T{0}));
+}
+
+template <Number T>
+[[nodiscard]] inline T floor(T a) {
+  if constexpr (Integer<T>) {
+    return a;
+  } else {
+    return std::floor(a);
+  }
+}
+template <Number T>
+[[nodiscard]] inline T ceil(T a) {
+  if constexpr (Integer<T>) {
+    return a;
+  } else {
+    return std::ceil(a);
+  }
+}
+/// Halves go to even. Relies on the default rounding mode, which nothing in the product changes.
+template <Number T>
+[[nodiscard]] inline T round(T a) {
+  if constexpr (Integer<T>) {
+    return a;
+  } else {
+    return std::nearbyint(a);
+  }
+}
+
+template <Number T>
+[[nodiscard]] constexpr bool isnan(T a) {
+  return a != a;
+}
+template <Number T>
+[[nodiscard]] constexpr bool isinf(T a) {
+  if constexpr (Integer<T>) {
+    return false;
+  } else {
+    return a == std::numeric_limits<T>::infinity() || a == -std::numeric_limits<T>::infinity();
+  }
+}
+
+template <Real T>
+[[nodiscard]] inline T sqrt(T a) {
+  return std::sqrt(a);
+}
+template <Real T>
+[[nodiscard]] inline T exp(T a) {
+  return std::exp(a);
+}
+template <Real T>
+[[nodiscard]] inline T log(T a) {
+  return std::log(a);
+}
+template <Real T>
+[[nodiscard]] inline T log1p(T a) {
+  return std::log1p(a);
+}
+template <Real T>
+[[nodiscard]] inline T expm1(T a) {
+  return std::expm1(a);
+}
+template <Real T>
+[[nodiscard]] inline T sin(T a) {
+  return std::sin(a);
+}
+template <Real T>
+[[nodiscard]] inline T cos(T a) {
+  return std::cos(a);
+}
+template <Real T>
+[[nodiscard]] inline T tan(T a) {
+  return std::tan(a);
+}
+template <Real T>
+[[nodiscard]] inline T tanh(T a) {
+  return std::tanh(a);
+}
+template <Real T>
+[[nodiscard]] inline T erf(T a) {
+  return std::erf(a);
+}
+/// 1 / (1 + exp(-a)), which neither overflows to nan nor loses the small tail.
+template <Real T>
+[[nodiscard]] inline T sigmoid(T a) {
+  return T{1} / (T{1} + std::exp(-a));
+}
+/// max(a, 0); nan for nan.
+template <Number T>
+[[nodiscard]] constexpr T relu(T a) {
+  return a < T{0} ? T{0} : a;
+}
+
+// Casts.
+
+/// Whether truncating `a` gives a value of `To`.
+template <Integer To, Real From>
+[[nodiscard]] constexpr bool fits(From a) {
+  if constexpr (std::same_as<To, std::int32_t> && std::same_as<From, double>) {
+    return a > -0x1.00000002p31 && a < 0x1p31;  // above -2147483649: truncation reaches the smallest i32
+  } else {
+    constexpr From limit = static_cast<From>(-static_cast<double>(std::numeric_limits<To>::min()));
+    return a >= -limit && a < limit;
+  }
+}
+
+/// `bool(x)`, `i32(x)`, `i64(x)`, `f32(x)`, `f64(x)`. Float to integer truncates, a fault (and 0) where it does not
+/// fit; integer to integer wraps; to bool is `x != 0` (nan is true); from bool 0 or 1; f64 to f32 rounds.
+template <class To, class From>
+[[nodiscard]] constexpr To cast(From a, Faults& faults) {
+  if constexpr (std::same_as<To, bool>) {
+    return a != From{0};
+  } else if constexpr (Integer<To> && Real<From>) {
+    const bool good = fits<To>(a);
+    faults.set_if(!good, Faults::kCastDoesNotFit);
+    return good ? static_cast<To>(a) : To{0};
+  } else {
+    return static_cast<To>(a);
+  }
+}
+/// The casts that cannot fail.
+template <class To, class From>
+requires(!(Integer<To> && Real<From>)) [[nodiscard]] constexpr To cast(From a) {
+  Faults none;
+  return cast<To>(a, none);
+}
+
+}  // namespace tdsl::rt::scalar

@@ -1,0 +1,111 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "runtime/plan/index.h"
+
+namespace tdsl::rt {
+
+using plan::Box;
+using plan::Index;
+using plan::Interval;
+
+/// Elements of a tensor in memory, addressed by the tensor's own (global) subscripts. Every block and received box is
+/// row-major, so the last dimension has stride 1.
+template <class T, int R>
+struct View {
+  T* data = nullptr;
+  Index shift = 0;  ///< minus the offset of the box's first element
+  std::array<Index, R == 0 ? 1 : R> stride{};
+
+  template <class... Subscripts>
+  T& operator()(Subscripts... x) const {
+    static_assert(sizeof...(Subscripts) == R);
+    return data[offset(std::make_index_sequence<R>{}, static_cast<Index>(x)...)];
+  }
+
+ private:
+  template <std::size_t... D, class... Subscripts>
+  Index offset(std::index_sequence<D...>, Subscripts... x) const {
+    Index sum = shift;
+    ((sum += (D + 1 == R) ? x : x * stride[D]), ...);
+    return sum;
+  }
+};
+
+/// A box of a tensor in memory; what a task sees of an operand or of its output block.
+struct Operand {
+  std::byte* data = nullptr;                  ///< the box's first element
+  Box box;                                    ///< which elements of the tensor
+  std::array<Index, plan::kMaxRank> stride{};  ///< in elements; last is 1
+
+  template <class T, int R>
+  [[nodiscard]] View<T, R> view() const {
+    View<T, R> v;
+    v.data = reinterpret_cast<T*>(data);
+    for (int d = 0; d < R; ++d) {
+      const auto i = static_cast<std::size_t>(d);
+      v.stride[i] = stride[i];
+      v.shift -= box[d].lo * stride[i];
+    }
+    return v;
+  }
+};
+
+/// What a kernel is called with: the label intervals of its task and its operands. A kernel computes every point of the
+/// label box; on the first panel it initialises the output elements it does not find initialised (see `fresh`), on later
+/// ones it accumulates.
+struct TaskArgs {
+  std::span<const Interval> labels;
+  std::span<const Operand> inputs;   ///< in the order of Op::reads
+  std::span<const Operand> outputs;  ///< in the order of Op::outputs
+  Box out_box;                       ///< the output tile
+  bool first = true;                 ///< first panel of the output block
+  bool last = true;
+  bool hit = true;                   ///< false: the operation writes no element of the tile (and all label intervals are empty)
+  bool fresh = true;                 ///< the output block has no meaningful content yet (no base); true only on the first panel
+
+  [[nodiscard]] Index lo(int label) const { return labels[static_cast<std::size_t>(label)].lo; }
+  [[nodiscard]] Index hi(int label) const { return labels[static_cast<std::size_t>(label)].hi; }
+  template <class T, int R>
+  [[nodiscard]] View<const T, R> in(int k) const {
+    return inputs[static_cast<std::size_t>(k)].view<const T, R>();
+  }
+  template <class T, int R>
+  [[nodiscard]] View<T, R> out(int k = 0) const {
+    return outputs[static_cast<std::size_t>(k)].view<T, R>();
+  }
+};
+
+/// Kernels may throw RunError; the run then stops with its message.
+using Kernel = std::function<void(const TaskArgs&)>;
+
+/// Sets every element of the output box to `value`.
+template <class T>
+void fill(const Operand& out, T value);
+
+}  // namespace tdsl::rt
+
+template <class T>
+void tdsl::rt::fill(const Operand& out, T value) {
+  const int rank = out.box.rank;
+  const Index row = rank == 0 ? 1 : out.box[rank - 1].size();
+  if (out.box.volume() == 0) return;
+  std::array<Index, plan::kMaxRank> at{};
+  T* const data = reinterpret_cast<T*>(out.data);
+  while (true) {
+    Index offset = 0;
+    for (int d = 0; d + 1 < rank; ++d) offset += at[static_cast<std::size_t>(d)] * out.stride[static_cast<std::size_t>(d)];
+    std::fill_n(data + offset, row, value);
+    int d = rank - 2;
+    for (; d >= 0; --d) {
+      if (++at[static_cast<std::size_t>(d)] < out.box[d].size()) break;
+      at[static_cast<std::size_t>(d)] = 0;
+    }
+    if (d < 0) return;
+  }
+}

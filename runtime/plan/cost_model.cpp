@@ -1,0 +1,490 @@
+#include "runtime/plan/cost_model.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+// Note [Counting in closed form]
+// What a rank needs of an operand is, in every dimension, a list of element intervals (one per owned tile of the label
+// that indexes it), and what it owns is a list likewise. Needed and owned sets are products over dimensions, so volumes
+// are products of measures and what is received is |needed| - |needed and owned|.
+
+namespace tdsl::plan {
+
+namespace {
+
+std::size_t at(int d) { return static_cast<std::size_t>(d); }
+
+using Intervals = std::vector<Interval>;
+
+Index total(const Intervals& list) {
+  Index n = 0;
+  for (const Interval& i : list) n += i.size();
+  return n;
+}
+
+/// Sorted, without equal or empty entries.
+void tidy(Intervals& list) {
+  std::erase_if(list, [](const Interval& i) { return i.empty(); });
+  std::sort(list.begin(), list.end(), [](const Interval& a, const Interval& b) { return a.lo != b.lo ? a.lo < b.lo : a.hi < b.hi; });
+  list.erase(std::unique(list.begin(), list.end()), list.end());
+}
+
+/// The union of a tidy list, as disjoint intervals.
+Intervals merged(const Intervals& list) {
+  Intervals result;
+  for (const Interval& i : list) {
+    if (!result.empty() && i.lo <= result.back().hi) {
+      result.back().hi = std::max(result.back().hi, i.hi);
+    } else {
+      result.push_back(i);
+    }
+  }
+  return result;
+}
+
+/// Elements of the intervals of `list`, each counted by itself, inside the disjoint sorted `inside`.
+Index measure_inside(const Intervals& list, const Intervals& inside) {
+  Index n = 0;
+  for (const Interval& i : list) {
+    auto first = std::lower_bound(inside.begin(), inside.end(), i.lo, [](const Interval& a, Index x) { return a.hi <= x; });
+    for (; first != inside.end() && first->lo < i.hi; ++first) n += intersect(*first, i).size();
+  }
+  return n;
+}
+
+/// Elements both of two disjoint sorted lists hold.
+Intervals common(const Intervals& a, const Intervals& b) {
+  Intervals result;
+  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    const Interval x = intersect(a[i], b[j]);
+    if (!x.empty()) result.push_back(x);
+    (a[i].hi < b[j].hi) ? ++i : ++j;
+  }
+  return result;
+}
+
+/// No two different intervals of the two lists overlap.
+bool equal_or_disjoint(const Intervals& a, const Intervals& b) {
+  Intervals both = a;
+  both.insert(both.end(), b.begin(), b.end());
+  tidy(both);
+  for (std::size_t i = 1; i < both.size(); ++i) {
+    if (both[i].lo < both[i - 1].hi) return false;
+  }
+  return true;
+}
+
+/// Element intervals of the tiles of dimension d that a rank owns, from the parameters of the distribution alone.
+Intervals owned_intervals(const Distribution& x, Index rank, int d) {
+  const Tiling& tiling = x.tiling(d);
+  const Index tiles = tiling.tiles();
+  Intervals list;
+  const auto add = [&](Index from, Index to) {
+    for (Index t = std::max<Index>(from, 0); t < std::min(to, tiles); ++t) list.push_back(tiling.tile(t));
+  };
+  const Index p = x.ranks();
+  switch (x.kind()) {
+    case Distribution::Kind::kReplicated:
+    case Distribution::Kind::kTable:
+      add(0, tiles);
+      return list;
+    case Distribution::Kind::kColumnMap: {
+      const Index columns = x.columns().columns;
+      const Index low = p / columns;
+      const Index tall = p % columns;
+      const bool in_tall = rank < tall * (low + 1);
+      const Index height = in_tall ? low + 1 : low;
+      const Index row = in_tall ? rank % (low + 1) : (rank - tall * (low + 1)) % low;
+      const Index first = rank - row;
+      if (d == x.columns().column_dim) {
+        add(first * tiles / p, (first + height) * tiles / p);
+      } else if (d == x.columns().row_dim) {
+        add(row * tiles / height, (row + 1) * tiles / height);
+      } else {
+        add(0, tiles);
+      }
+      return list;
+    }
+    case Distribution::Kind::kGrid:
+      break;
+  }
+  const Index offset = ((rank - x.home()) % p + p) % p;
+  Index reachable = 0;
+  for (const GridDim& dim : x.grid_dims()) {
+    for (const GridAxis& axis : dim.axes) reachable += offset / axis.stride % axis.size * axis.stride;
+  }
+  if (reachable != offset) return list;
+  const GridDim& dim = x.grid_dims()[at(d)];
+  Index size = 1;
+  for (const GridAxis& axis : dim.axes) size *= axis.size;
+  for (Index start = 0, number = 0; start < tiles; start += dim.q, ++number) {
+    const Index g = (number + dim.shift) % size;
+    bool mine = true;
+    for (const GridAxis& axis : dim.axes) mine = mine && g / axis.div % axis.size == offset / axis.stride % axis.size;
+    if (mine) add(start, start + dim.q);
+  }
+  return list;
+}
+
+/// Everything about one operation on one rank that the counts are made of.
+struct RankView {
+  const Op& op;
+  const OpPlan& plan;
+  std::vector<Intervals> owned_out;  ///< per output dimension
+  std::vector<Intervals> label;      ///< per label: one interval per tile (of output or reduction)
+  std::vector<Index> hit;            ///< per output dimension: owned tiles that are written
+  std::vector<bool> busy;            ///< per output dimension: every owned tile computes something
+  bool exact = true;
+  bool works = true;
+  Index super_blocks = 1;            ///< product over dimensions
+  std::vector<Index> chunks;         ///< super-blocks per output dimension
+};
+
+Interval preimage(const OutSubscript& s, Interval elements) {
+  // Labels l with coefficient * l + constant in the interval, by rounding inwards.
+  const auto down = [](Index a, Index b) { return a >= 0 ? a / b : -((-a + b - 1) / b); };
+  const Index lo = elements.lo - s.constant;
+  const Index hi = elements.hi - 1 - s.constant;
+  const Index c = s.coefficient;
+  if (c > 0) return {-down(-lo, c), down(hi, c) + 1};
+  return {-down(hi, -c), down(-lo, -c) + 1};
+}
+
+RankView view_of(const Op& op, const OpPlan& plan, Index rank) {
+  RankView v{op, plan, {}, std::vector<Intervals>(op.labels.size()), {}, {}, true, true, 1, {}};
+  std::vector<bool> bound(op.labels.size(), false);
+  for (int d = 0; d < op.out_rank(); ++d) {
+    v.owned_out.push_back(owned_intervals(plan.space, rank, d));
+    const Intervals& owned = v.owned_out.back();
+    const OutSubscript& s = op.out[at(d)];
+    const Index edge = plan.super_block.empty() ? 0 : plan.super_block[at(d)];
+    const auto tiles = static_cast<Index>(owned.size());
+    v.chunks.push_back(edge > 0 && tiles > 0 ? (tiles + edge - 1) / edge : 1);
+    v.super_blocks *= v.chunks.back();
+    Index hit = 0;
+    if (s.label == kPartLabel) {
+      hit = tiles;
+    } else if (s.label == kNoLabel) {
+      for (const Interval& i : owned) hit += s.constant >= i.lo && s.constant < i.hi ? 1 : 0;
+    } else {
+      Intervals values;
+      for (const Interval& i : owned) {
+        const Interval x = intersect(preimage(s, i), op.labels[at(s.label)].range);
+        if (x.empty()) continue;
+        ++hit;
+        values.push_back(x);
+      }
+      tidy(values);
+      Intervals& label = v.label[at(s.label)];
+      label = bound[at(s.label)] ? common(merged(label), merged(values)) : values;
+      if (bound[at(s.label)]) v.exact = false;
+      bound[at(s.label)] = true;
+    }
+    v.hit.push_back(hit);
+    v.busy.push_back(hit == tiles);
+    v.works = v.works && hit > 0;
+  }
+  if (plan.space.kind() == Distribution::Kind::kTable) v.exact = false;
+  if (op.out_rank() == 0 && plan.space.kind() == Distribution::Kind::kGrid) v.works = rank == plan.space.home() % plan.space.ranks();
+  for (std::size_t k = 0; k < op.reduce.size(); ++k) {
+    const int l = op.reduce[k].label;
+    const Interval range = op.labels[at(l)].range;
+    Intervals tiles;
+    const Index count = plan.reduce[k].tiles();
+    const auto add = [&](Index t) {
+      const Interval i = plan.reduce[k].tile(t);
+      tiles.push_back({range.lo + i.lo, range.lo + i.hi});
+    };
+    if (op.reduce[k].part_dim < 0) {
+      for (Index t = 0; t < count; ++t) add(t);
+    } else {
+      const Index parts = op.shape[at(op.reduce[k].part_dim)];
+      const Index each = std::max<Index>((count + parts - 1) / std::max<Index>(parts, 1), 1);
+      for (const Interval& part : v.owned_out[at(op.reduce[k].part_dim)]) {
+        for (Index t = part.lo * each; t < std::min(part.hi * each, count); ++t) add(t);
+        if (part.lo * each >= count) v.busy[at(op.reduce[k].part_dim)] = false;
+      }
+    }
+    tidy(tiles);
+    v.label[at(l)] = std::move(tiles);
+    bound[at(l)] = true;
+  }
+  for (std::size_t l = 0; l < op.labels.size(); ++l) {
+    if (!bound[l]) v.label[l] = {op.labels[l].range};
+    tidy(v.label[l]);
+    v.works = v.works && !v.label[l].empty();
+  }
+  return v;
+}
+
+/// Intervals of one dimension of an operand that the rank's tasks touch.
+Intervals touched(const RankView& v, const DimAccess& dim, Index extent) {
+  const Interval inside{0, extent};
+  if (dim.whole) return {inside};
+  Intervals list{dim.offset};
+  for (const Affine::Term& term : dim.terms) {
+    Intervals next;
+    for (const Interval& base : list) {
+      for (const Interval& x : v.label[at(term.label)]) {
+        const Index a = term.coefficient * x.lo;
+        const Index b = term.coefficient * (x.hi - 1);
+        next.push_back({base.lo + std::min(a, b), base.hi + std::max(a, b)});
+      }
+    }
+    list = std::move(next);
+  }
+  for (Interval& i : list) i = intersect(i, inside);
+  tidy(list);
+  return list;
+}
+
+struct Need {
+  std::vector<Intervals> lists;  ///< per dimension, one per tile combination
+  Range received;                ///< elements
+  Range pieces;
+  double per_panel = 0;          ///< upper bound of remote elements one panel of one super-block holds
+  bool exact = true;
+};
+
+/// Super-blocks that fetch the access again: those along output dimensions whose label it does not mention.
+Index repeats(const RankView& v, const Access& access) {
+  Index n = 1;
+  for (int d = 0; d < v.op.out_rank(); ++d) {
+    bool mentioned = false;
+    const int l = v.op.out[at(d)].label;
+    for (const DimAccess& dim : access.dims) {
+      for (const Affine::Term& term : dim.terms) mentioned = mentioned || (!dim.whole && term.label == l);
+    }
+    for (const ReduceLabel& r : v.op.reduce) {
+      for (const DimAccess& dim : access.dims) {
+        for (const Affine::Term& term : dim.terms) mentioned = mentioned || (!dim.whole && r.part_dim == d && term.label == r.label);
+      }
+    }
+    if (!mentioned) n *= v.chunks[at(d)];
+  }
+  return n;
+}
+
+/// Blocks of the operand's dimension that the intervals are cut into.
+Index cut_count(const Intervals& list, const Tiling& tiling) {
+  Index n = 0;
+  for (const Interval& i : list) n += tiling.tiles_meeting(i).size();
+  return n;
+}
+
+/// Panels of a reduce label, as a rank goes through them.
+Index panel_count(const Op& op, const OpPlan& plan, std::size_t k) {
+  const Index count = std::max<Index>(plan.reduce[k].tiles(), 1);
+  if (op.reduce[k].part_dim < 0) return count;
+  const Index parts = std::max<Index>(op.shape[at(op.reduce[k].part_dim)], 1);
+  return std::max<Index>((count + parts - 1) / parts, 1);
+}
+
+bool only(const DimAccess& dim, int label) {
+  return !dim.whole && dim.offset.size() == 1 && dim.terms.size() == 1 && dim.terms[0].label == label;
+}
+
+/// Whether boxes stay for later panels: they go with their panel only if every reduce label with several panels is alone
+/// in some subscript, the same one in all accesses to the tensor.
+bool kept_over_panels(const RankView& v, const Access& access) {
+  for (std::size_t k = 0; k < v.op.reduce.size(); ++k) {
+    if (panel_count(v.op, v.plan, k) <= 1) continue;
+    bool distinguished = false;
+    for (std::size_t d = 0; d < access.dims.size(); ++d) {
+      bool alike = only(access.dims[d], v.op.reduce[k].label);
+      for (const Access& other : v.op.reads) alike = alike && (other.tensor != access.tensor || other.dims[d] == access.dims[d]);
+      distinguished = distinguished || alike;
+    }
+    if (!distinguished) return true;
+  }
+  return false;
+}
+
+/// Upper bound of the elements of one operand dimension that are held at once.
+double longest_need(const RankView& v, const DimAccess& dim, bool kept) {
+  double least = 9e18;
+  if (dim.whole || dim.terms.size() != 1) return least;
+  const Affine::Term& term = dim.terms[0];
+  const auto box = [&](Index longest) { return static_cast<double>(std::abs(term.coefficient) * (longest - 1) + dim.offset.size()); };
+  for (std::size_t k = 0; k < v.op.reduce.size(); ++k) {
+    if (kept || term.label != v.op.reduce[k].label) continue;
+    const int part_dim = v.op.reduce[k].part_dim;
+    const auto parts = part_dim < 0 ? 1.0 : static_cast<double>(v.owned_out[at(part_dim)].size());
+    least = std::min(least, parts * box(v.plan.reduce[k].longest()));
+  }
+  for (int o = 0; o < v.op.out_rank(); ++o) {
+    const Index edge = v.plan.super_block.empty() ? 0 : v.plan.super_block[at(o)];
+    if (edge > 0 && term.label == v.op.out[at(o)].label) least = std::min(least, static_cast<double>(edge) * box(v.plan.space.tiling(o).longest()));
+  }
+  return least;
+}
+
+Need need_of(const RankView& v, const Access& access, const PlacedTensor& tensor, Index rank) {
+  Need need;
+  const Distribution& where = tensor.distribution;
+  const bool replicated = where.kind() == Distribution::Kind::kReplicated;
+  std::vector<int> label_uses(v.op.labels.size(), 0);
+  double union_all = 1, union_own = 1, sum_all = 1, sum_own = 1, pieces_all = 1, pieces_own = 1, panel = 1;
+  need.exact = v.exact && where.kind() != Distribution::Kind::kTable;
+  bool disjoint = true;
+  const bool kept = kept_over_panels(v, access);
+  if (where.rank() == 0 && where.kind() == Distribution::Kind::kGrid && rank != where.home() % where.ranks()) union_own = sum_own = pieces_own = 0;
+  for (int d = 0; d < where.rank(); ++d) {
+    const DimAccess& dim = access.dims[at(d)];
+    Intervals list = touched(v, dim, tensor.desc.shape[at(d)]);
+    for (const Affine::Term& term : dim.terms) {
+      if (++label_uses[at(term.label)] > 1) need.exact = false;
+    }
+    const Intervals own = merged([&] {
+      Intervals o = owned_intervals(where, rank, d);
+      tidy(o);
+      return o;
+    }());
+    const Intervals together = merged(list);
+    union_all *= static_cast<double>(total(together));
+    union_own *= static_cast<double>(measure_inside(together, own));
+    sum_all *= static_cast<double>(total(list));
+    sum_own *= static_cast<double>(measure_inside(list, own));
+    const Intervals owned_parts = [&] {
+      Intervals parts;
+      for (const Interval& i : list) {
+        for (const Interval& o : own) {
+          if (!intersect(i, o).empty()) parts.push_back(intersect(i, o));
+        }
+      }
+      return parts;
+    }();
+    pieces_all *= static_cast<double>(cut_count(list, where.tiling(d)));
+    pieces_own *= static_cast<double>(cut_count(owned_parts, where.tiling(d)));
+    disjoint = disjoint && equal_or_disjoint(list, {});
+    panel *= std::min(static_cast<double>(total(list)), longest_need(v, dim, kept));
+    need.lists.push_back(std::move(list));
+  }
+  const auto again = static_cast<double>(repeats(v, access));
+  if (replicated) return need;
+  if (where.kind() == Distribution::Kind::kTable) union_own = sum_own = pieces_own = 0;
+  need.received = {again * (union_all - union_own), again * (sum_all - sum_own)};
+  need.pieces = {again * (pieces_all - pieces_own), again * (pieces_all - pieces_own)};
+  for (int d = 0; d < v.op.out_rank(); ++d) need.exact = need.exact && (v.chunks[at(d)] == 1 || v.busy[at(d)]);
+  if (!disjoint) {
+    // Overlapping boxes: super-blocks fetch the overlap again, and equal parts of different boxes are one piece.
+    const auto blocks = static_cast<double>(v.super_blocks);
+    need.received.hi = blocks * (sum_all - sum_own);
+    need.pieces = {0, blocks * pieces_all};
+  }
+  need.per_panel = std::min(panel, sum_all - sum_own);
+  if (!need.exact) need.received.lo = 0, need.pieces.lo = 0;
+  return need;
+}
+
+/// What two accesses to one tensor fetch once instead of twice.
+double shared_elements(const Need& a, const Need& b, const PlacedTensor& tensor, Index rank, bool& exact) {
+  double all = 1, own = 1;
+  for (std::size_t d = 0; d < a.lists.size(); ++d) {
+    exact = exact && equal_or_disjoint(a.lists[d], b.lists[d]);
+    const Intervals both = common(merged(a.lists[d]), merged(b.lists[d]));
+    Intervals mine = owned_intervals(tensor.distribution, rank, static_cast<int>(d));
+    tidy(mine);
+    all *= static_cast<double>(total(both));
+    own *= static_cast<double>(measure_inside(both, merged(mine)));
+  }
+  return all - own;
+}
+
+void add_reads(Cost& cost, const RankView& v, const TensorLookup& tensors, Index rank) {
+  std::map<TensorId, std::vector<Need>> by_tensor;
+  for (const Access& access : v.op.reads) {
+    // The same subscripts again ask for the same pieces.
+    const auto first = std::find_if(v.op.reads.begin(), v.op.reads.end(),
+                                    [&](const Access& a) { return a.tensor == access.tensor && a.dims == access.dims; });
+    if (&*first != &access) continue;
+    by_tensor[access.tensor].push_back(need_of(v, access, tensors(access.tensor), rank));
+  }
+  for (const auto& [id, needs] : by_tensor) {
+    const PlacedTensor& tensor = tensors(id);
+    const auto bytes = static_cast<double>(tensor.desc.element.bytes);
+    Range received, pieces;
+    double panel = 0;
+    for (const Need& need : needs) {
+      received += need.received;
+      pieces += need.pieces;
+      panel += need.per_panel;
+    }
+    if (needs.size() == 2 && received.hi > 0) {
+      bool exact = v.super_blocks == 1 && v.exact;
+      const double once = shared_elements(needs[0], needs[1], tensor, rank, exact);
+      received.lo = std::max(0.0, received.lo - once);
+      if (exact) received.hi -= once;
+      if (once > 0) pieces.lo = 0;
+    } else if (needs.size() > 2) {
+      received.lo = 0;
+      for (const Need& need : needs) received.lo = std::max(received.lo, need.received.lo);
+      pieces.lo = 0;
+    }
+    cost.received_elements += received;
+    cost.messages += pieces;
+    cost.bytes_received += {received.lo * bytes, received.hi * bytes};
+    cost.step_bytes += {0, panel * bytes};
+  }
+}
+
+}  // namespace
+
+Cost cost_of(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank, const Machine& machine, int threads) {
+  Cost cost;
+  const RankView v = view_of(op, plan, rank);
+  double owned = 1, tiles = 1, hit = 1;
+  for (int d = 0; d < op.out_rank(); ++d) {
+    owned *= static_cast<double>(total(v.owned_out[at(d)]));
+    tiles *= static_cast<double>(v.owned_out[at(d)].size());
+    hit *= static_cast<double>(v.hit[at(d)]);
+  }
+  if (op.out_rank() == 0 && plan.space.kind() == Distribution::Kind::kGrid && rank != plan.space.home() % plan.space.ranks()) {
+    owned = tiles = hit = 0;
+  }
+  double panels = 1;
+  for (std::size_t k = 0; k < op.reduce.size(); ++k) panels *= static_cast<double>(panel_count(op, plan, k));
+  for (const TensorDesc& output : op.outputs) cost.output_bytes += {owned * static_cast<double>(output.element.bytes), owned * static_cast<double>(output.element.bytes)};
+  cost.tasks = {hit * panels + tiles - hit, hit * panels + tiles - hit};
+  // Off a diagonal a tile is one task; an owner table gives some ranks fewer tiles.
+  if (!v.exact) cost.tasks.lo = plan.space.kind() == Distribution::Kind::kTable ? 0 : tiles;
+  if (v.works) {
+    double points = 1;
+    for (const Intervals& label : v.label) points *= static_cast<double>(total(label));
+    cost.flops = {points * op.flops_per_point, points * op.flops_per_point};
+    if (!v.exact) cost.flops.lo = 0;
+    add_reads(cost, v, tensors, rank);
+  }
+  const bool blas = op.op_class == OpClass::kContraction;
+  // Every point of an emitted loop reads its operands; BLAS reads them from cache.
+  double touched_bytes = cost.output_bytes.hi;
+  if (!blas) touched_bytes += 8.0 * static_cast<double>(op.reads.size()) * cost.flops.hi / std::max(1.0, op.flops_per_point);
+  const double compute = std::max(cost.flops.hi / (machine.flop_rate * (blas ? 1.0 : 0.2)), touched_bytes / machine.stream_rate) / threads;
+  const double network = cost.bytes_received.hi / machine.bandwidth + cost.messages.hi * machine.latency;
+  cost.seconds = {std::max(compute, network), compute + network + cost.tasks.hi * machine.task_overhead / threads};
+  return cost;
+}
+
+CostSummary summarise(const Op& op, const OpPlan& plan, const TensorLookup& tensors, const Machine& machine, int threads) {
+  CostSummary sum;
+  const Index p = plan.space.ranks();
+  // Beyond 64 ranks a spread of ranks that includes both ends of every grid axis stands for all.
+  const Index stride = std::max<Index>(1, p / 64);
+  double count = 0;
+  for (Index rank = 0; rank < p; rank += (rank + stride < p || rank == p - 1) ? stride : p - 1 - rank) {
+    const Cost c = cost_of(op, plan, tensors, rank, machine, threads);
+    sum.max_bytes = std::max(sum.max_bytes, c.bytes_received.hi);
+    sum.max_flops = std::max(sum.max_flops, c.flops.hi);
+    sum.max_step = std::max(sum.max_step, c.step_bytes.hi);
+    sum.max_seconds = std::max(sum.max_seconds, c.seconds.hi);
+    sum.mean_bytes += c.bytes_received.hi;
+    sum.mean_flops += c.flops.hi;
+    count += 1;
+  }
+  sum.mean_bytes /= count;
+  sum.mean_flops /= count;
+  return sum;
+}
+
+}  // namespace tdsl::plan

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/plan/op_plan.h"
+#include "runtime/plan/planner.h"
+
+// Predictions in closed form over distributions. Nothing here calls the enumerator (steps.h) or Distribution's owner map:
+// the run's counters and these figures share no code.
+
+namespace tdsl::plan {
+
+/// A figure known exactly (lo == hi) or within bounds (data-dependent parts).
+struct Range {
+  double lo = 0;
+  double hi = 0;
+  Range& operator+=(const Range& o) {
+    lo += o.lo;
+    hi += o.hi;
+    return *this;
+  }
+};
+
+/// What one rank does for one planned operation.
+struct Cost {
+  Range received_elements;
+  Range messages;       ///< pieces asked for
+  Range bytes_received;
+  Range flops;
+  Range tasks;
+  Range step_bytes;     ///< remote boxes held at once by one step, those kept for later panels included
+  Range output_bytes;   ///< owned output
+  Range seconds;        ///< predicted
+};
+
+/// Exact cost of the planned operation for one rank.
+[[nodiscard]] Cost cost_of(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank, const Machine& machine, int threads);
+
+/// Over all ranks (by classes of equal ranks where possible): maxima and means.
+struct CostSummary {
+  double max_bytes = 0, mean_bytes = 0;
+  double max_flops = 0, mean_flops = 0;
+  double max_step = 0;
+  double max_seconds = 0;
+};
+[[nodiscard]] CostSummary summarise(const Op& op, const OpPlan& plan, const TensorLookup& tensors, const Machine& machine, int threads);
+
+}  // namespace tdsl::plan

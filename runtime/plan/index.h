@@ -1,0 +1,92 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+namespace tdsl::plan {
+
+/// Elements, tiles, bytes, ranks in arithmetic: always 64 bits.
+using Index = std::int64_t;
+inline constexpr int kMaxRank = 8;     ///< dimensions of a tensor
+inline constexpr int kMaxDims = 16;    ///< dimensions of a task space: out dimensions and reduce labels
+
+/// Half-open range of element or tile numbers; empty if lo >= hi.
+struct Interval {
+  Index lo = 0;
+  Index hi = 0;
+  [[nodiscard]] Index size() const { return hi > lo ? hi - lo : 0; }
+  [[nodiscard]] bool empty() const { return hi <= lo; }
+  friend bool operator==(const Interval&, const Interval&) = default;
+};
+[[nodiscard]] inline Interval intersect(Interval a, Interval b) { return {std::max(a.lo, b.lo), std::min(a.hi, b.hi)}; }
+
+/// A box of up to kMaxRank dimensions; rank 0 is one point.
+struct Box {
+  int rank = 0;
+  std::array<Interval, kMaxRank> dim{};
+
+  [[nodiscard]] Index volume() const {
+    Index v = 1;
+    for (int d = 0; d < rank; ++d) v *= dim[static_cast<std::size_t>(d)].size();
+    return v;
+  }
+  [[nodiscard]] bool empty() const { return volume() == 0; }
+  Interval& operator[](int d) { return dim[static_cast<std::size_t>(d)]; }
+  const Interval& operator[](int d) const { return dim[static_cast<std::size_t>(d)]; }
+  friend bool operator==(const Box& a, const Box& b) {
+    if (a.rank != b.rank) return false;
+    for (int d = 0; d < a.rank; ++d) {
+      if (!(a[d] == b[d])) return false;
+    }
+    return true;
+  }
+};
+[[nodiscard]] inline Box intersect(const Box& a, const Box& b) {
+  Box r;
+  r.rank = a.rank;
+  for (int d = 0; d < a.rank; ++d) r[d] = intersect(a[d], b[d]);
+  return r;
+}
+[[nodiscard]] inline bool contains(const Box& outer, const Box& inner) {
+  for (int d = 0; d < outer.rank; ++d) {
+    if (inner[d].lo < outer[d].lo || inner[d].hi > outer[d].hi) return false;
+  }
+  return true;
+}
+
+/// Coordinates of a tile or task: one number per dimension.
+struct Coord {
+  int rank = 0;
+  std::array<Index, kMaxDims> at{};
+  Index& operator[](int d) { return at[static_cast<std::size_t>(d)]; }
+  const Index& operator[](int d) const { return at[static_cast<std::size_t>(d)]; }
+};
+
+/// How one dimension of `extent` elements is cut into `tiles` tiles. Near-equal: tile t is
+/// [t n / T, (t+1) n / T). Fixed (`edge` > 0): tile t is [t edge, min((t+1) edge, n)), a short last tile.
+/// An empty dimension has no tiles.
+class Tiling {
+ public:
+  Tiling() = default;
+  [[nodiscard]] static Tiling near_equal(Index extent, Index tiles);
+  [[nodiscard]] static Tiling fixed(Index extent, Index edge);
+
+  [[nodiscard]] Index extent() const { return extent_; }
+  [[nodiscard]] Index tiles() const { return tiles_; }
+  [[nodiscard]] Interval tile(Index t) const;
+  /// The tile holding element x (0 <= x < extent).
+  [[nodiscard]] Index tile_of(Index x) const;
+  /// Tiles that meet the element range (clipped to the dimension); empty if none.
+  [[nodiscard]] Interval tiles_meeting(Interval elements) const;
+  /// The longest tile.
+  [[nodiscard]] Index longest() const;
+  friend bool operator==(const Tiling&, const Tiling&) = default;
+
+ private:
+  Index extent_ = 0;
+  Index tiles_ = 0;
+  Index edge_ = 0;  ///< 0: near-equal
+};
+
+}  // namespace tdsl::plan

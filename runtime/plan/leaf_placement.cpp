@@ -1,0 +1,133 @@
+#include "runtime/plan/placement.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "runtime/plan/placement_parts.h"
+#include "runtime/plan/tiles.h"
+
+namespace tdsl::plan {
+
+using parts::at;
+using parts::ceil_div;
+using parts::contiguous;
+using parts::plain_dim;
+
+void PlacementBuilder::place_leaves(Candidate& c) const {
+  for (const Access& access : c.op.reads) {
+    if (operands_.placed(access.tensor) != nullptr || c.leaves.contains(access.tensor)) continue;
+    c.leaves.emplace(access.tensor, leaf(c, access, operands_.describe(access.tensor)));
+  }
+  if (c.op.base >= 0 && operands_.placed(c.op.base) == nullptr) c.leaves.insert_or_assign(c.op.base, c.plan.space);
+}
+
+Distribution PlacementBuilder::leaf(const Candidate& c, const Access& access, const TensorDesc& tensor) const {
+  const int rank = static_cast<int>(tensor.shape.size());
+  const Distribution& space = c.plan.space;
+  if (space.kind() == Distribution::Kind::kReplicated) return Distribution::replicated(inputs_.ranks, tilings_for(tensor, {}));
+  std::vector<std::optional<Tiling>> tiling(at(rank));
+  std::vector<GridDim> dims(at(rank));
+  std::vector<bool> used(space.kind() == Distribution::Kind::kGrid ? static_cast<std::size_t>(space.rank()) : 0, false);
+  int row = -1, column = -1;
+  for (int o = 0; o < space.rank(); ++o) {
+    const OutSubscript& s = c.op.out[at(o)];
+    if (s.label < 0) continue;
+    const int d = plain_dim(c.op, access, s.label, tensor);
+    if (d < 0 || tensor.shape[at(d)] != c.op.shape[at(o)] || tiling[at(d)]) continue;
+    tiling[at(d)] = space.tiling(o);
+    if (space.kind() == Distribution::Kind::kGrid) {
+      dims[at(d)] = space.grid_dims()[at(o)];
+      used[at(o)] = true;
+    } else if (space.kind() == Distribution::Kind::kColumnMap) {
+      if (o == space.columns().row_dim) row = d;
+      if (o == space.columns().column_dim) column = d;
+    }
+  }
+  for (std::size_t k = 0; k < c.op.reduce.size(); ++k) {
+    const int d = plain_dim(c.op, access, c.op.reduce[k].label, tensor);
+    if (d < 0 || tiling[at(d)]) continue;
+    tiling[at(d)] = c.plan.reduce[k];
+    const int part = c.op.reduce[k].part_dim;
+    if (part >= 0 && space.kind() == Distribution::Kind::kGrid) {
+      dims[at(d)] = space.grid_dims()[at(part)];
+      used[at(part)] = true;
+      if (!dims[at(d)].axes.empty()) dims[at(d)].q *= ceil_div(std::max<Index>(c.plan.reduce[k].tiles(), 1), c.op.shape[at(part)]);
+    }
+  }
+  if (space.kind() == Distribution::Kind::kColumnMap) return column_leaf(tensor, space, tiling, row, column);
+  spread_unused(tensor, space, used, tiling, dims);
+  return Distribution::grid(inputs_.ranks, tilings_for(tensor, tiling), std::move(dims), space.home());
+}
+
+Distribution PlacementBuilder::column_leaf(const TensorDesc& tensor, const Distribution& space, const std::vector<std::optional<Tiling>>& tiling, int row,
+                           int column) const {
+  const int rank = static_cast<int>(tensor.shape.size());
+  if (rank < 2) {
+    // A vector: cut among all ranks in order.
+    std::vector<GridDim> dims(at(rank));
+    std::vector<Tiling> tilings = tilings_for(tensor, {});
+    if (rank == 1 && inputs_.ranks > 1) {
+      if (inputs_.tile.empty()) tilings[0] = Tiling::near_equal(tensor.shape[0], inputs_.ranks);
+      dims[0].axes.push_back({inputs_.ranks, 1, 1});
+      dims[0].q = contiguous(tilings[0], inputs_.ranks);
+    }
+    return Distribution::grid(inputs_.ranks, std::move(tilings), std::move(dims), 0);
+  }
+  for (int d = 0; d < rank && (row < 0 || column < 0); ++d) {
+    if (d == row || d == column) continue;
+    (row < 0 ? row : column) = d;
+  }
+  // The map's balance needs tiles in multiples of its heights and of p.
+  std::vector<std::optional<Tiling>> fitted = tiling;
+  const Index low = inputs_.ranks / space.columns().columns;
+  const Index heights = inputs_.ranks % space.columns().columns == 0 ? low : low * (low + 1);
+  const auto fit = [&](int d, Index multiple) {
+    std::optional<Tiling>& t = fitted[at(d)];
+    if (inputs_.tile.empty() && (!t || t->tiles() % multiple != 0)) {
+      const Index base = t ? t->tiles() : 1;
+      const Index tiles = std::lcm(base, multiple) <= 8 * std::max(base, multiple) ? std::lcm(base, multiple) : ceil_div(base, multiple) * multiple;
+      t = Tiling::near_equal(tensor.shape[at(d)], tiles);
+    }
+  };
+  fit(row, heights);
+  fit(column, inputs_.ranks);
+  return Distribution::column_map(inputs_.ranks, tilings_for(tensor, fitted), {space.columns().columns, row, column});
+}
+
+void PlacementBuilder::spread_unused(const TensorDesc& tensor, const Distribution& space, const std::vector<bool>& used,
+                     std::vector<std::optional<Tiling>>& tiling, std::vector<GridDim>& dims) const {
+  const bool tiny = inputs_.tile.empty() && tensor.elements() * tensor.element.bytes < 64 * 1024;
+  for (int o = 0; o < space.rank() && !tiny; ++o) {
+    const GridDim& lacking = space.grid_dims()[at(o)];
+    if (used[at(o)] || lacking.axes.empty() || tensor.shape.empty()) continue;
+    // The longest dimension relative to how often it is already cut.
+    std::size_t best = 0;
+    for (std::size_t d = 1; d < dims.size(); ++d) {
+      if (tensor.shape[d] / dims[d].size() > tensor.shape[best] / dims[best].size()) best = d;
+    }
+    GridDim& dim = dims[best];
+    const Index inner = lacking.size();
+    for (GridAxis& axis : dim.axes) axis.div *= inner;
+    dim.axes.insert(dim.axes.end(), lacking.axes.begin(), lacking.axes.end());
+    const Index total = dim.size();
+    Tiling base = tiling[best] ? *tiling[best] : tilings_for(tensor, {})[best];
+    if (inputs_.tile.empty() && base.tiles() % total != 0) {
+      base = Tiling::near_equal(tensor.shape[best], std::lcm(base.tiles(), total) <= 8 * std::max(base.tiles(), total)
+                                                       ? std::lcm(base.tiles(), total)
+                                                       : ceil_div(base.tiles(), total) * total);
+    }
+    tiling[best] = base;
+    dim.q = contiguous(base, total);
+  }
+}
+
+std::vector<Tiling> PlacementBuilder::tilings_for(const TensorDesc& tensor, const std::vector<std::optional<Tiling>>& known) const {
+  std::vector<Tiling> chosen =
+      choose_tiles({tensor.shape, std::vector<Index>(tensor.shape.size(), 1), false, inputs_.threads, inputs_.ranks}, {}, inputs_);
+  for (std::size_t d = 0; d < known.size(); ++d) {
+    if (known[d]) chosen[d] = *known[d];
+  }
+  return chosen;
+}
+
+}  // namespace tdsl::plan

@@ -1,0 +1,133 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "runtime/plan/index.h"
+
+// A task family with all extents known: what one recorded operation reads and writes, as functions of the coordinates of
+// its tasks. It holds no kernel and no data: the executable pairs it with a kernel, `tdslc explain` does not.
+//
+// A task space has one dimension per dimension of the output and one per reduce label. A task is (output tile, reduce
+// tile); tasks of one output tile run in order of their reduce tiles and accumulate into the output block in place.
+// Index variables (*labels*) get their interval from the task: an out label from the output tile through the output
+// subscript, a reduce label from its own tile.
+
+namespace tdsl::plan {
+
+/// Unique in a run; numbered in recording order, so equal on all ranks.
+using TensorId = std::int64_t;
+
+/// What planning needs of an element type: its size. Names are for people.
+struct ElementKind {
+  Index bytes = 8;
+  const char* name = "f64";
+};
+
+struct TensorDesc {
+  TensorId id = -1;
+  ElementKind element;
+  std::vector<Index> shape;
+  std::string name;  ///< the source's name or a description such as "A @ B"
+  [[nodiscard]] Index elements() const {
+    Index n = 1;
+    for (Index e : shape) n *= e;
+    return n;
+  }
+};
+
+/// sum of coefficient * label + constant.
+struct Affine {
+  struct Term {
+    int label = 0;
+    Index coefficient = 1;
+    friend bool operator==(const Term&, const Term&) = default;
+  };
+  std::vector<Term> terms;
+  Index constant = 0;
+  friend bool operator==(const Affine&, const Affine&) = default;
+};
+
+/// One dimension of an access: the elements touched for label intervals L are the hull of the affine form plus every
+/// offset in [offset.lo, offset.hi) (neighbouring subscripts merged into one access), clipped to the tensor.
+struct DimAccess {
+  std::vector<Affine::Term> terms;
+  Interval offset{0, 1};
+  bool whole = false;  ///< the whole extent, whatever the labels (computed subscripts without an inspector)
+  friend bool operator==(const DimAccess&, const DimAccess&) = default;
+};
+
+struct Access {
+  TensorId tensor = -1;
+  std::vector<DimAccess> dims;
+  std::string text;  ///< as in the source, `A[i, j]`
+};
+
+struct LabelDesc {
+  std::string name;
+  Interval range;  ///< the label's values
+};
+
+/// Label numbers that are none: an output dimension written at a constant; one that numbers partial results.
+inline constexpr int kNoLabel = -1;
+inline constexpr int kPartLabel = -2;
+
+/// Output dimension d is written at coefficient * label + constant (kNoLabel: at the constant alone; kPartLabel: the
+/// dimension numbers the parts of reduce labels, tiles of one element). The inverse gives the label's interval for an
+/// output tile.
+struct OutSubscript {
+  int label = kNoLabel;
+  Index coefficient = 1;
+  Index constant = 0;
+};
+
+/// A reduce label. With `part_dim` >= 0 its tiles are grouped into `shape[part_dim]` parts and output coordinate c of that
+/// dimension reduces part c only (partial results).
+struct ReduceLabel {
+  int label = 0;
+  int part_dim = -1;
+};
+
+enum class OpClass : std::uint8_t {
+  kMap,          ///< element-wise work, emitted kernel
+  kReduce,       ///< reduction by an emitted kernel
+  kContraction,  ///< sum of products through BLIS
+  kSource,       ///< generates its output: constants, random numbers
+  kLoad,         ///< reads its output from a file
+  kStore,        ///< writes its operand to a file; no output tensor
+  kCollect,      ///< brings boxes to one rank (print, assert, summaries); no output tensor
+  kControl,      ///< replicates a scalar that steers control
+  kCombine,      ///< adds partial results in order
+};
+[[nodiscard]] const char* name_of(OpClass c);
+
+/// How partial results of a reduction meet; kNone: the reduction must not be split.
+enum class Combine : std::uint8_t { kNone, kSum, kProd, kMin, kMax, kAny, kAll };
+
+struct Op {
+  OpClass op_class = OpClass::kMap;
+  std::string name;            ///< the statement's target, for people
+  int line = 0;                ///< line of the .tdsl file
+  int site = 0;                ///< stable number of the recording place in the program: statistics, explain, messages
+  std::vector<LabelDesc> labels;
+  std::vector<Index> shape;    ///< extents of the output dimensions (of the task space for kStore)
+  std::vector<OutSubscript> out;
+  std::vector<ReduceLabel> reduce;
+  std::vector<Access> reads;
+  std::vector<TensorDesc> outputs;  ///< all of `shape`
+  TensorId base = -1;          ///< output blocks start as copies of this tensor's (same shape); -1: none
+  Combine combine = Combine::kNone;
+  double flops_per_point = 1;  ///< floating-point operations per point of the label space
+  std::vector<Index> tile;     ///< `tile (a, b)` annotation of the output; empty: none
+  bool replicated = false;     ///< every rank computes everything (tiny scalar work, kControl)
+  Index home = -1;             ///< >= 0: all tasks on this rank (kCollect)
+  bool ordered = false;        ///< an effect: runs after all earlier ordered operations
+  Index record = -1;           ///< the recorder's own number, which the planner hands back unchanged
+
+  [[nodiscard]] int out_rank() const { return static_cast<int>(shape.size()); }
+  [[nodiscard]] int space_rank() const { return static_cast<int>(shape.size() + reduce.size()); }
+};
+
+}  // namespace tdsl::plan

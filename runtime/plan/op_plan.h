@@ -1,0 +1,42 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "runtime/plan/distribution.h"
+#include "runtime/plan/op.h"
+
+namespace tdsl::plan {
+
+/// Everything the planner decides about one operation. A function of the operation, the operands' distributions and
+/// PlanInputs alone, hence equal on all ranks.
+struct OpPlan {
+  /// Of the output tiles; the outputs' distribution. owner(task) = space.owner(output tile).
+  Distribution space;
+  /// Per reduce label: its tiles (of the label's range, from its begin). For a label with part_dim, of P parts, part c has
+  /// tiles [c m, (c+1) m), m = ceil(T / P); the last parts may have fewer.
+  std::vector<Tiling> reduce;
+  /// Super-blocks of output tiles: how many owned tiles per dimension a rank works on at once (memory limit). A remote
+  /// box is fetched once per super-block that needs it. 0: all.
+  std::vector<Index> super_block;
+  /// Kernel threads are the plan's decision: split one task's kernel over this many threads along an output label.
+  int kernel_threads = 1;
+  std::string why;  ///< one line for explain
+};
+
+/// Lookup of a tensor's shape, element and placement.
+struct PlacedTensor {
+  TensorDesc desc;
+  Distribution distribution;
+};
+using TensorLookup = std::function<const PlacedTensor&(TensorId)>;
+
+/// An operation with its plan. One recorded operation may become several (partial results, then their combination).
+struct PlannedOp {
+  Op op;
+  OpPlan plan;
+  int part = 0;  ///< 0: the operation or its partial results; 1: the combination
+};
+
+}  // namespace tdsl::plan

@@ -1,0 +1,303 @@
+#include "runtime/plan/placement.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "runtime/plan/placement_parts.h"
+#include "runtime/plan/tiles.h"
+
+namespace tdsl::plan {
+
+using parts::at;
+using parts::ceil_div;
+using parts::contiguous;
+using parts::plain_dim;
+
+namespace {
+
+bool mentions(const DimAccess& dim, int label) {
+  return !dim.whole && std::any_of(dim.terms.begin(), dim.terms.end(), [&](const Affine::Term& t) { return t.label == label; });
+}
+
+/// Cuts a label's tiles into parts: `wanted` per coordinate of `grid` (which may be unsplit).
+ReduceChoice split(const Tiling& tiling, const GridDim& grid, Index wanted) {
+  ReduceChoice choice{tiling, 0, grid};
+  const Index tiles = std::max<Index>(tiling.tiles(), 1);
+  const Index run = grid.axes.empty() ? tiles : grid.q;
+  Index per_part = std::max<Index>(1, run / std::max<Index>(wanted, 1));
+  while (!grid.axes.empty() && run % per_part != 0) --per_part;
+  choice.per_part = per_part;
+  choice.grid.q = std::max<Index>(1, run / per_part);
+  if (grid.axes.empty()) choice.grid.q = 1;
+  return choice;
+}
+
+}  // namespace
+
+double points_of(const Op& op) {
+  double points = 1;
+  for (const LabelDesc& label : op.labels) points *= static_cast<double>(label.range.size());
+  return points;
+}
+
+Index PlacementBuilder::parts_wanted(Index output_tiles, Index ranks_used) const {
+  if (op_.combine == Combine::kNone || inputs_.threads == 1 || op_.reduce.empty()) return 1;
+  const Index mine = std::max<Index>(1, output_tiles / std::max<Index>(ranks_used, 1));
+  if (mine >= inputs_.threads || points_of(op_) / static_cast<double>(ranks_used) < 1 << 18) return 1;
+  return ceil_div(2 * inputs_.threads, mine);
+}
+
+Tiling PlacementBuilder::panels(std::size_t k, Index multiple) const {
+  const int label = op_.reduce[k].label;
+  for (const Access& access : op_.reads) {
+    const PlacedTensor* placed = operands_.placed(access.tensor);
+    if (placed == nullptr) continue;
+    const int d = plain_dim(op_, access, label, placed->desc);
+    if (d >= 0 && placed->distribution.tiling(d).extent() == op_.labels[at(label)].range.size()) return placed->distribution.tiling(d);
+  }
+  return choose_panels(op_.labels[at(label)].range.size(), multiple, op_.op_class == OpClass::kContraction, inputs_);
+}
+
+void PlacementBuilder::share_cuts(Layout& layout) const {
+  const auto twins = [&](std::size_t d, std::size_t e) {
+    for (const Access& a : op_.reads) {
+      for (const Access& b : op_.reads) {
+        for (std::size_t x = 0; a.tensor == b.tensor && x < a.dims.size(); ++x) {
+          if (mentions(a.dims[x], op_.out[d].label) && mentions(b.dims[x], op_.out[e].label)) return true;
+        }
+      }
+    }
+    return false;
+  };
+  const auto near_equal = [](const Tiling& t) { return t == Tiling::near_equal(t.extent(), t.tiles()); };
+  for (std::size_t d = 0; d < op_.out.size(); ++d) {
+    for (std::size_t e = d + 1; e < op_.out.size(); ++e) {
+      const Tiling one = layout.tilings[d];
+      const Tiling two = layout.tilings[e];
+      if (op_.out[d].label < 0 || op_.out[e].label < 0 || one == two || one.extent() != two.extent() || one.extent() == 0) continue;
+      if (!near_equal(one) || !near_equal(two) || !twins(d, e)) continue;
+      const Index most = std::max(one.tiles(), two.tiles());
+      const Index fine = std::lcm(one.tiles(), two.tiles());
+      const Tiling shared = Tiling::near_equal(one.extent(), fine <= 8 * most ? fine : most);
+      for (const std::size_t k : {d, e}) {
+        GridDim& dim = layout.dims[k];
+        const Index old = layout.tilings[k].tiles();
+        if (!dim.axes.empty()) dim.q = shared.tiles() % old == 0 ? dim.q * (shared.tiles() / old) : contiguous(shared, dim.size());
+        layout.tilings[k] = shared;
+      }
+    }
+  }
+}
+
+Candidate PlacementBuilder::build(Layout layout, std::string why) const {
+  share_cuts(layout);
+  Candidate c;
+  c.op = op_;
+  std::vector<Tiling> tilings;
+  std::vector<GridDim> dims;
+  Op partial = op_;
+  std::vector<Index> parts_shape;
+  std::vector<OutSubscript> parts_out;
+  for (std::size_t k = 0; k < layout.reduce.size(); ++k) {
+    const ReduceChoice& r = layout.reduce[k];
+    if (r.per_part == 0) continue;
+    const Index parts = std::max<Index>(1, ceil_div(r.tiling.tiles(), r.per_part));
+    partial.reduce[k].part_dim = static_cast<int>(parts_shape.size());
+    parts_shape.push_back(parts);
+    parts_out.push_back({kPartLabel, 1, 0});
+    tilings.push_back(Tiling::fixed(parts, 1));
+    dims.push_back(r.grid);
+  }
+  c.partial = !parts_shape.empty();
+  if (c.partial) {
+    partial.shape.insert(partial.shape.begin(), parts_shape.begin(), parts_shape.end());
+    partial.out.insert(partial.out.begin(), parts_out.begin(), parts_out.end());
+    partial.tile.clear();
+    for (TensorDesc& output : partial.outputs) {
+      output.shape = partial.shape;
+      output.name = "parts of " + output.name;
+      output.id = -1;
+    }
+    c.op = std::move(partial);
+  }
+  tilings.insert(tilings.end(), layout.tilings.begin(), layout.tilings.end());
+  dims.insert(dims.end(), layout.dims.begin(), layout.dims.end());
+  if (layout.column_map) {
+    c.plan.space = Distribution::column_map(inputs_.ranks, std::move(tilings), layout.columns);
+  } else {
+    c.plan.space = Distribution::grid(inputs_.ranks, std::move(tilings), std::move(dims), layout.home);
+  }
+  for (const ReduceChoice& r : layout.reduce) c.plan.reduce.push_back(r.tiling);
+  c.plan.super_block.assign(c.op.shape.size(), 0);
+  c.plan.why = std::move(why);
+  place_leaves(c);
+  return c;
+}
+
+std::vector<ReduceChoice> PlacementBuilder::unsplit(Index output_tiles, Index ranks_used, Index multiple) const {
+  std::vector<ReduceChoice> choices;
+  Index wanted = parts_wanted(output_tiles, ranks_used);
+  for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
+    ReduceChoice choice{panels(k, std::lcm(multiple, wanted)), 0, {}};
+    if (wanted > 1 && choice.tiling.tiles() > 1) {
+      choice = split(choice.tiling, {}, wanted);
+      wanted = 1;
+    }
+    choices.push_back(std::move(choice));
+  }
+  return choices;
+}
+
+Candidate PlacementBuilder::single(Index home, std::string why) const {
+  Layout layout;
+  layout.home = home;
+  layout.tilings = choose_tiles({op_.shape, std::vector<Index>(op_.shape.size(), 1), op_.op_class == OpClass::kContraction, inputs_.threads, 1},
+                                op_.tile, inputs_);
+  layout.dims.resize(op_.shape.size());
+  layout.reduce = unsplit(tile_count(layout.tilings), 1, 1);
+  return build(std::move(layout), std::move(why));
+}
+
+Candidate PlacementBuilder::grid(const std::vector<Index>& out_factor, const std::vector<Index>& reduce_factor) const {
+  Layout layout;
+  Index used = 1;
+  for (Index f : out_factor) used *= f;
+  Index out_used = used;
+  for (Index f : reduce_factor) used *= f;
+  layout.tilings = choose_tiles({op_.shape, out_factor, op_.op_class == OpClass::kContraction, inputs_.threads, out_used}, op_.tile, inputs_);
+  Index stride = used;
+  std::string text;
+  const auto dim = [&](Index factor, const Tiling& tiling, const std::string& name) {
+    GridDim d;
+    if (factor <= 1) return d;
+    stride /= factor;
+    d.axes.push_back({factor, 1, stride});
+    d.q = contiguous(tiling, factor);
+    text += (text.empty() ? "" : " x ") + name + ":" + std::to_string(factor);
+    return d;
+  };
+  // The parts' axes come first in the rank number.
+  Index multiple = 1;
+  for (Index f : out_factor) multiple = std::lcm(multiple, f);
+  if (multiple > 4096) multiple = 1;
+  Index wanted = parts_wanted(tile_count(layout.tilings), out_used);
+  for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
+    const Index factor = reduce_factor[k];
+    const Tiling tiling = panels(k, std::lcm(multiple, factor) * (factor > 1 ? wanted : 1));
+    ReduceChoice choice{tiling, 0, {}};
+    if (factor > 1) {
+      choice = split(tiling, dim(factor, tiling, op_.labels[at(op_.reduce[k].label)].name), wanted);
+      wanted = 1;
+    } else if (wanted > 1 && tiling.tiles() > 1) {
+      choice = split(tiling, {}, wanted);
+      wanted = 1;
+    }
+    layout.reduce.push_back(std::move(choice));
+  }
+  for (std::size_t d = 0; d < out_factor.size(); ++d) {
+    layout.dims.push_back(dim(out_factor[d], layout.tilings[d], name_of_dim(d)));
+  }
+  return build(std::move(layout), "grid " + (text.empty() ? std::string("of one rank") : text));
+}
+
+Candidate PlacementBuilder::column_map(int row_dim, int column_dim, Index columns) const {
+  Layout layout;
+  const Index p = inputs_.ranks;
+  const Index low = p / columns;
+  std::vector<Index> multiple(op_.shape.size(), 1);
+  multiple[at(row_dim)] = p % columns == 0 ? low : low * (low + 1);
+  multiple[at(column_dim)] = p;
+  layout.tilings = choose_tiles({op_.shape, multiple, op_.op_class == OpClass::kContraction, inputs_.threads, p}, op_.tile, inputs_);
+  layout.dims.resize(op_.shape.size());
+  layout.column_map = true;
+  layout.columns = {columns, row_dim, column_dim};
+  for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
+    layout.reduce.push_back({panels(k, p * multiple[at(row_dim)] > 4096 ? p : std::lcm(p, multiple[at(row_dim)])), 0, {}});
+  }
+  return build(std::move(layout), std::to_string(columns) + " columns of ranks");
+}
+
+std::optional<Candidate> PlacementBuilder::inherit(const Access& access, const PlacedTensor& operand) const {
+  const Distribution& from = operand.distribution;
+  if (from.kind() != Distribution::Kind::kGrid && from.kind() != Distribution::Kind::kColumnMap) return std::nullopt;
+  Layout layout;
+  layout.home = from.home();
+  layout.tilings = choose_tiles({op_.shape, std::vector<Index>(op_.shape.size(), 1), op_.op_class == OpClass::kContraction, inputs_.threads, 1},
+                                op_.tile, inputs_);
+  layout.dims.resize(op_.shape.size());
+  std::vector<int> taken(static_cast<std::size_t>(from.rank()), -1);  // output dimension or out_rank + reduce label
+  const auto split_dim = [&](int d) {
+    return from.kind() == Distribution::Kind::kColumnMap ? d == from.columns().row_dim || d == from.columns().column_dim
+                                                        : !from.grid_dims()[at(d)].axes.empty();
+  };
+  for (int o = 0; o < op_.out_rank(); ++o) {
+    const OutSubscript& s = op_.out[at(o)];
+    if (s.label < 0 || s.coefficient != 1) continue;
+    const int d = plain_dim(op_, access, s.label, operand.desc);
+    if (d < 0 || operand.desc.shape[at(d)] != op_.shape[at(o)] || taken[at(d)] >= 0) continue;
+    taken[at(d)] = o;
+    if (at(o) >= op_.tile.size()) layout.tilings[at(o)] = from.tiling(d);
+    if (from.kind() == Distribution::Kind::kGrid) layout.dims[at(o)] = from.grid_dims()[at(d)];
+  }
+  Index out_tiles = tile_count(layout.tilings);
+  for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
+    const int d = plain_dim(op_, access, op_.reduce[k].label, operand.desc);
+    ReduceChoice choice{panels(k, 1), 0, {}};
+    if (d >= 0 && taken[at(d)] < 0) {
+      taken[at(d)] = op_.out_rank() + static_cast<int>(k);
+      choice.tiling = from.tiling(d);
+      if (split_dim(d)) {
+        if (op_.combine == Combine::kNone) return std::nullopt;
+        if (from.kind() == Distribution::Kind::kColumnMap) {
+          choice.per_part = 1;
+        } else {
+          choice = split(choice.tiling, from.grid_dims()[at(d)], parts_wanted(out_tiles, 1));
+        }
+      }
+    }
+    layout.reduce.push_back(std::move(choice));
+  }
+  for (int d = 0; d < from.rank(); ++d) {
+    // Ranks that differ only along a dimension the result lacks would repeat work or sit idle.
+    if (split_dim(d) && taken[at(d)] < 0) return std::nullopt;
+  }
+  if (from.kind() == Distribution::Kind::kColumnMap) {
+    Index parts = 0;
+    std::vector<int> part_of(op_.reduce.size(), -1);
+    for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
+      if (layout.reduce[k].per_part > 0) part_of[k] = static_cast<int>(parts++);
+    }
+    const auto target = [&](int d) {
+      const int t = taken[at(d)];
+      return t < op_.out_rank() ? t + static_cast<int>(parts) : part_of[at(t - op_.out_rank())];
+    };
+    layout.column_map = true;
+    layout.columns = {from.columns().columns, target(from.columns().row_dim), target(from.columns().column_dim)};
+    if (layout.columns.row_dim < 0 || layout.columns.column_dim < 0) return std::nullopt;
+  }
+  return build(std::move(layout), "as " + operand.desc.name);
+}
+
+Candidate PlacementBuilder::same_as(const Distribution& d, std::string why) const {
+  Candidate c;
+  c.op = op_;
+  c.plan.space = d;
+  c.plan.super_block.assign(op_.shape.size(), 0);
+  for (std::size_t k = 0; k < op_.reduce.size(); ++k) c.plan.reduce.push_back(panels(k, 1));
+  c.plan.why = std::move(why);
+  place_leaves(c);
+  return c;
+}
+
+Index PlacementBuilder::tile_count(const std::vector<Tiling>& tilings) {
+  Index n = 1;
+  for (const Tiling& t : tilings) n *= t.tiles();
+  return n;
+}
+
+std::string PlacementBuilder::name_of_dim(std::size_t d) const {
+  const int label = op_.out[d].label;
+  return label >= 0 ? op_.labels[at(label)].name : std::to_string(d);
+}
+
+}  // namespace tdsl::plan

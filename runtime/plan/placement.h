@@ -1,0 +1,76 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/plan/candidates.h"
+
+// Builds single candidates: one kind of placement each, with tiles, panels, parts and the layout of operands that have
+// no place yet.
+
+namespace tdsl::plan {
+
+/// A reduce label's cut: its tiles, and when partial results are made, tiles per part and the parts' grid.
+struct ReduceChoice {
+  Tiling tiling;
+  Index per_part = 0;  ///< 0: not split into parts
+  GridDim grid;
+};
+
+/// A placement before it becomes a plan.
+struct Layout {
+  std::vector<Tiling> tilings;  ///< of the recorded output
+  std::vector<GridDim> dims;
+  std::vector<ReduceChoice> reduce;
+  bool column_map = false;
+  ColumnMap columns;
+  Index home = 0;
+};
+
+class PlacementBuilder {
+ public:
+  PlacementBuilder(const Op& op, const PlanInputs& inputs, const Operands& operands) : op_(op), inputs_(inputs), operands_(operands) {}
+
+  /// Partial results per rank worth having so that all threads have work.
+  [[nodiscard]] Index parts_wanted(Index output_tiles, Index ranks_used) const;
+  /// Tiles of a reduce label: those of an operand already placed, else chosen.
+  [[nodiscard]] Tiling panels(std::size_t k, Index multiple) const;
+  /// Two output dimensions that subscript the same dimension of one operand (X X') get the same cuts: with nested or
+  /// overlapping boxes elements would travel to a rank twice.
+  void share_cuts(Layout& layout) const;
+  [[nodiscard]] Candidate build(Layout layout, std::string why) const;
+  [[nodiscard]] std::vector<ReduceChoice> unsplit(Index output_tiles, Index ranks_used, Index multiple) const;
+  /// Everything on one rank.
+  [[nodiscard]] Candidate single(Index home, std::string why) const;
+  /// A grid with these numbers of ranks along output dimensions and reduce labels.
+  [[nodiscard]] Candidate grid(const std::vector<Index>& out_factor, const std::vector<Index>& reduce_factor) const;
+  /// The column map over two output dimensions.
+  [[nodiscard]] Candidate column_map(int row_dim, int column_dim, Index columns) const;
+  /// The placement of one of the operands, carried over to the output (and to parts of reduce labels).
+  [[nodiscard]] std::optional<Candidate> inherit(const Access& access, const PlacedTensor& operand) const;
+  /// Exactly the placement of a tensor of the same shape.
+  [[nodiscard]] Candidate same_as(const Distribution& d, std::string why) const;
+  [[nodiscard]] static Index tile_count(const std::vector<Tiling>& tilings);
+  [[nodiscard]] std::string name_of_dim(std::size_t d) const;
+
+ private:
+  void place_leaves(Candidate& c) const;
+  /// Where an operand without a place would best lie for this candidate: as the labels that index it, axes it lacks
+  /// spread over its longest dimension that is free.
+  [[nodiscard]] Distribution leaf(const Candidate& c, const Access& access, const TensorDesc& tensor) const;
+  [[nodiscard]] Distribution column_leaf(const TensorDesc& tensor, const Distribution& space, const std::vector<std::optional<Tiling>>& tiling, int row,
+                           int column) const;
+  void spread_unused(const TensorDesc& tensor, const Distribution& space, const std::vector<bool>& used,
+                     std::vector<std::optional<Tiling>>& tiling, std::vector<GridDim>& dims) const;
+  [[nodiscard]] std::vector<Tiling> tilings_for(const TensorDesc& tensor, const std::vector<std::optional<Tiling>>& known) const;
+
+  const Op& op_;
+  const PlanInputs& inputs_;
+  const Operands& operands_;
+};
+
+/// Points of the operation's label space.
+[[nodiscard]] double points_of(const Op& op);
+
+}  // namespace tdsl::plan

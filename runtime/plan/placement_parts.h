@@ -1,0 +1,25 @@
+#pragma once
+
+#include "runtime/plan/op.h"
+
+namespace tdsl::plan::parts {
+
+[[nodiscard]] inline std::size_t at(int d) { return static_cast<std::size_t>(d); }
+[[nodiscard]] inline Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
+
+/// The operand's dimension that is exactly `label` over the operand's whole extent, or -1.
+[[nodiscard]] inline int plain_dim(const Op& op, const Access& access, int label, const TensorDesc& operand) {
+  const Interval range = op.labels[at(label)].range;
+  for (std::size_t d = 0; d < access.dims.size(); ++d) {
+    const DimAccess& dim = access.dims[d];
+    if (dim.whole || dim.terms.size() != 1 || dim.terms[0].label != label || dim.terms[0].coefficient != 1) continue;
+    const Interval image{range.lo + dim.offset.lo, range.hi + dim.offset.hi - 1};
+    if (image.lo <= 0 && image.hi >= operand.shape[d] && dim.offset.lo + range.lo == 0) return static_cast<int>(d);
+  }
+  return -1;
+}
+
+/// Consecutive tiles per coordinate so that every coordinate gets its share of a row of tiles.
+[[nodiscard]] inline Index contiguous(const Tiling& tiling, Index coordinates) { return std::max<Index>(1, ceil_div(tiling.tiles(), coordinates)); }
+
+}  // namespace tdsl::plan::parts

@@ -1,0 +1,321 @@
+#include "runtime/plan/planner.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "runtime/plan/candidates.h"
+#include "runtime/plan/cost_model.h"
+
+namespace tdsl::plan {
+
+namespace {
+
+constexpr double kMiB = 1024.0 * 1024.0;
+
+std::uint64_t mix(std::uint64_t h, const std::string& text) {
+  for (char c : text) h = (h ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  return h;
+}
+
+void append(std::string& text, Index x) {
+  text += std::to_string(x);
+  text += ',';
+}
+
+std::string signature_of(const Distribution& d) {
+  std::string text;
+  append(text, static_cast<Index>(d.kind()));
+  append(text, d.home());
+  for (int k = 0; k < d.rank(); ++k) {
+    append(text, d.tiling(k).extent());
+    append(text, d.tiling(k).tiles());
+    append(text, d.tiling(k).tiles() > 0 ? d.tiling(k).tile(0).size() : 0);
+  }
+  for (const GridDim& dim : d.grid_dims()) {
+    text += '|';
+    append(text, dim.q);
+    append(text, dim.shift);
+    for (const GridAxis& axis : dim.axes) {
+      append(text, axis.size);
+      append(text, axis.div);
+      append(text, axis.stride);
+    }
+  }
+  if (d.kind() == Distribution::Kind::kTable) {
+    for (Index t = 0; t < d.tile_count(); ++t) append(text, d.owner(d.coord(t)));
+  }
+  append(text, d.columns().columns);
+  append(text, d.columns().row_dim);
+  append(text, d.columns().column_dim);
+  return text;
+}
+
+}  // namespace
+
+/// What was decided for one signature.
+struct Planner::Choice {
+  Candidate candidate;
+  std::vector<std::pair<std::size_t, Distribution>> leaves;  ///< by position in reads; reads.size() is the base
+};
+
+Planner::Planner(PlanInputs inputs) : inputs_(std::move(inputs)) {}
+
+const PlacedTensor& Planner::tensor(TensorId id) const {
+  const auto found = tensors_.find(id);
+  if (found == tensors_.end()) throw std::logic_error("tensor " + std::to_string(id) + " has no place");
+  return found->second;
+}
+
+TensorLookup Planner::lookup() const {
+  return [this](TensorId id) -> const PlacedTensor& { return tensor(id); };
+}
+
+const Op* Planner::waiting_source(TensorId id) const {
+  for (const Op& op : waiting_) {
+    if (op.outputs.front().id == id) return &op;
+  }
+  return nullptr;
+}
+
+bool Planner::forget(TensorId id) {
+  const auto found = std::find_if(waiting_.begin(), waiting_.end(), [&](const Op& op) { return op.outputs.front().id == id; });
+  if (found == waiting_.end()) return false;
+  waiting_.erase(found);
+  return true;
+}
+
+std::vector<std::shared_ptr<const PlannedOp>> Planner::plan(std::vector<Op> segment) {
+  Planned out;
+  for (Op& op : segment) {
+    if (op.op_class == OpClass::kSource || op.op_class == OpClass::kLoad) {
+      waiting_.push_back(std::move(op));
+    } else {
+      plan_op(std::move(op), out);
+    }
+  }
+  return out;
+}
+
+void Planner::emit(Op op, const OpPlan& plan, int part, Planned& out) {
+  for (const TensorDesc& output : op.outputs) tensors_.insert_or_assign(output.id, PlacedTensor{output, plan.space});
+  std::string decision = signature(op) + signature_of(plan.space) + 'k';
+  for (const Tiling& panels : plan.reduce) append(decision, panels.tiles());
+  for (Index edge : plan.super_block) append(decision, edge);
+  hash_ = mix(hash_, decision);
+  auto planned = std::make_shared<PlannedOp>(PlannedOp{std::move(op), plan, part});
+  const TensorLookup tensors = lookup();
+  largest_step_ = std::max(largest_step_, static_cast<Index>(summarise(planned->op, planned->plan, tensors, inputs_.machine, inputs_.threads).max_step));
+  out.push_back(std::move(planned));
+}
+
+void Planner::place_source(TensorId tensor, const Distribution& where, Planned& out) {
+  const auto found = std::find_if(waiting_.begin(), waiting_.end(), [&](const Op& op) { return op.outputs.front().id == tensor; });
+  if (found == waiting_.end()) return;
+  Op source = std::move(*found);
+  waiting_.erase(found);
+  OpPlan plan;
+  plan.space = where;
+  plan.super_block.assign(source.shape.size(), 0);
+  plan.why = "where its first use wants it";
+  emit(std::move(source), plan, 0, out);
+}
+
+std::string Planner::signature(const Op& op) const {
+  std::string text;
+  append(text, static_cast<Index>(op.op_class));
+  append(text, op.home);
+  append(text, static_cast<Index>(op.combine) * 2 + (op.replicated ? 1 : 0));
+  append(text, static_cast<Index>(op.flops_per_point));
+  for (const LabelDesc& label : op.labels) {
+    append(text, label.range.lo);
+    append(text, label.range.hi);
+  }
+  text += 'o';
+  for (std::size_t d = 0; d < op.shape.size(); ++d) {
+    append(text, op.shape[d]);
+    append(text, op.out[d].label);
+    append(text, op.out[d].coefficient);
+    append(text, op.out[d].constant);
+  }
+  text += 'r';
+  for (const ReduceLabel& r : op.reduce) append(text, r.label);
+  for (Index edge : op.tile) append(text, -edge);
+  for (const TensorDesc& output : op.outputs) append(text, output.element.bytes);
+  std::vector<TensorId> order;
+  const auto operand = [&](TensorId id) {
+    const auto known = std::find(order.begin(), order.end(), id);
+    append(text, known - order.begin());
+    if (known != order.end()) return;
+    order.push_back(id);
+    const auto placed = tensors_.find(id);
+    if (placed != tensors_.end()) {
+      append(text, placed->second.desc.element.bytes);
+      text += signature_of(placed->second.distribution);
+    } else if (const Op* source = waiting_source(id)) {
+      text += 'w';
+      append(text, source->outputs.front().element.bytes);
+      for (Index e : source->shape) append(text, e);
+    }
+  };
+  for (const Access& access : op.reads) {
+    text += 'a';
+    operand(access.tensor);
+    for (const DimAccess& dim : access.dims) {
+      append(text, dim.whole ? -1 : static_cast<Index>(dim.terms.size()));
+      for (const Affine::Term& term : dim.terms) {
+        append(text, term.label);
+        append(text, term.coefficient);
+      }
+      append(text, dim.offset.lo);
+      append(text, dim.offset.hi);
+    }
+  }
+  text += 'b';
+  if (op.base >= 0) operand(op.base);
+  return text;
+}
+
+// Note [Window]
+// The remote boxes of one step must fit half the window (so that the next step's can arrive meanwhile), or the whole
+// window when the user has set it. First the panels get thinner: no byte is fetched twice. Then output tiles are taken in
+// super-blocks, which fetches some boxes again; the cost model counts that.
+void Planner::fit_window(const Op& op, OpPlan& plan, const TensorLookup& tensors) const {
+  double limit = static_cast<double>(inputs_.window);
+  if (limit <= 0) {
+    double owned = 0;
+    for (const Access& access : op.reads) {
+      const PlacedTensor& t = tensors(access.tensor);
+      owned += static_cast<double>(t.desc.elements() * t.desc.element.bytes) / static_cast<double>(inputs_.ranks);
+    }
+    limit = std::max(64 * kMiB, 0.2 * owned) / 2;
+  }
+  const auto step = [&] { return summarise(op, plan, tensors, inputs_.machine, inputs_.threads).max_step; };
+  double now = step();
+  for (bool changed = true; changed && now > limit;) {
+    changed = false;
+    for (std::size_t k = 0; k < op.reduce.size() && now > limit; ++k) {
+      const Tiling old = plan.reduce[k];
+      if (op.reduce[k].part_dim >= 0 || old.longest() <= 1) continue;
+      plan.reduce[k] = Tiling::near_equal(old.extent(), std::min(old.extent(), 2 * old.tiles()));
+      const double thinner = step();
+      if (thinner < now) {
+        now = thinner;
+        changed = true;
+      } else {
+        plan.reduce[k] = old;
+      }
+    }
+  }
+  if (plan.space.kind() == Distribution::Kind::kTable) return;
+  std::vector<Index> most(op.shape.size(), 1);
+  for (int d = 0; d < op.out_rank(); ++d) {
+    for (Index rank = 0; rank < inputs_.ranks; rank += std::max<Index>(1, inputs_.ranks / 64)) {
+      most[static_cast<std::size_t>(d)] =
+          std::max(most[static_cast<std::size_t>(d)], static_cast<Index>(plan.space.owned_along(rank, d).size()));
+    }
+  }
+  while (now > limit) {
+    const auto current = [&](std::size_t d) { return plan.super_block[d] > 0 ? plan.super_block[d] : most[d]; };
+    std::size_t widest = 0;
+    for (std::size_t d = 1; d < most.size(); ++d) {
+      if (current(d) > current(widest)) widest = d;
+    }
+    if (most.empty() || current(widest) <= 1) break;
+    plan.super_block[widest] = (current(widest) + 1) / 2;
+    now = step();
+  }
+}
+
+std::shared_ptr<const Planner::Choice> Planner::choose(const Op& op, bool may_split) {
+  const std::string key = signature(op) + (may_split ? "s" : "n");
+  const auto known = memo_.find(key);
+  if (known != memo_.end()) return known->second;
+
+  Operands operands;
+  operands.placed = [&](TensorId id) -> const PlacedTensor* {
+    const auto found = tensors_.find(id);
+    return found == tensors_.end() ? nullptr : &found->second;
+  };
+  operands.describe = [&](TensorId id) -> const TensorDesc& {
+    const Op* source = waiting_source(id);
+    if (source == nullptr) throw std::logic_error("operand of " + op.name + " was never recorded");
+    return source->outputs.front();
+  };
+  std::vector<Candidate> candidates = candidates_for(op, inputs_, operands);
+  std::size_t best = 0;
+  double best_seconds = -1;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    Candidate& c = candidates[i];
+    if (c.partial && !may_split) continue;
+    std::unordered_map<TensorId, PlacedTensor> assumed;
+    for (const auto& [id, where] : c.leaves) assumed.emplace(id, PlacedTensor{operands.describe(id), where});
+    const TensorLookup tensors = [&](TensorId id) -> const PlacedTensor& {
+      const auto found = assumed.find(id);
+      return found != assumed.end() ? found->second : tensor(id);
+    };
+    if (candidates.size() > 1) {
+      const CostSummary cost = summarise(c.op, c.plan, tensors, inputs_.machine, inputs_.threads);
+      double seconds = cost.max_seconds;
+      if (c.partial) {
+        // Each owner of a slab pulls it from every part's rank.
+        double out_bytes = 0, all_bytes = 0;
+        for (const TensorDesc& output : op.outputs) out_bytes += static_cast<double>(output.elements() * output.element.bytes);
+        for (const TensorDesc& output : c.op.outputs) all_bytes += static_cast<double>(output.elements() * output.element.bytes);
+        const double share = std::min(static_cast<double>(inputs_.ranks), std::max(1.0, out_bytes / 8192));
+        seconds += all_bytes / share * (1 / inputs_.machine.bandwidth + 2 / inputs_.machine.stream_rate) + inputs_.machine.latency;
+        const double extra = all_bytes / static_cast<double>(inputs_.ranks);
+        if (extra > 64 * kMiB && extra > 0.2 * 3 * out_bytes / static_cast<double>(inputs_.ranks)) seconds *= 1e3;
+      }
+      if (best_seconds >= 0 && seconds >= best_seconds * (1 - 1e-9)) continue;
+      best_seconds = seconds;
+    }
+    best = i;
+  }
+  auto choice = std::make_shared<Choice>();
+  choice->candidate = std::move(candidates[best]);
+  const Candidate& c = choice->candidate;
+  for (const auto& [id, where] : c.leaves) {
+    std::size_t position = op.reads.size();
+    for (std::size_t a = op.reads.size(); a-- > 0;) {
+      if (op.reads[a].tensor == id) position = a;
+    }
+    choice->leaves.emplace_back(position, where);
+  }
+  std::unordered_map<TensorId, PlacedTensor> assumed;
+  for (const auto& [id, where] : c.leaves) assumed.emplace(id, PlacedTensor{operands.describe(id), where});
+  fit_window(c.op, choice->candidate.plan, [&](TensorId id) -> const PlacedTensor& {
+    const auto found = assumed.find(id);
+    return found != assumed.end() ? found->second : tensor(id);
+  });
+  memo_.emplace(key, choice);
+  return choice;
+}
+
+void Planner::plan_op(Op op, Planned& out) {
+  // Partial results have one output and start from nothing.
+  if (op.outputs.size() != 1 || op.base >= 0) op.combine = Combine::kNone;
+  const std::shared_ptr<const Choice> choice = choose(op, true);
+  for (const auto& [position, where] : choice->leaves) {
+    place_source(position < op.reads.size() ? op.reads[position].tensor : op.base, where, out);
+  }
+  if (!choice->candidate.partial) {
+    emit(std::move(op), choice->candidate.plan, 0, out);
+    return;
+  }
+  // The chosen operation, on this occurrence's operands.
+  Op partial = choice->candidate.op;
+  partial.reads = op.reads;
+  partial.name = op.name;
+  partial.line = op.line;
+  partial.site = op.site;
+  partial.record = op.record;
+  partial.outputs.front().id = new_tensor();
+  partial.outputs.front().name = "parts of " + op.outputs.front().name;
+  Op combination = combination_of(op, partial);
+  emit(std::move(partial), choice->candidate.plan, 0, out);
+  const std::shared_ptr<const Choice> rest = choose(combination, false);
+  emit(std::move(combination), rest->candidate.plan, 1, out);
+}
+
+}  // namespace tdsl::plan

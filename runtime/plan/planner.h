@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/plan/op_plan.h"
+
+namespace tdsl::plan {
+
+/// Machine constants; broadcast from rank 0, their hash is printed with the plan.
+struct Machine {
+  double latency = 2e-6;            ///< seconds per message
+  double bandwidth = 3e9;           ///< bytes per second and rank
+  double flop_rate = 3e10;          ///< floating-point operations per second and thread, BLAS
+  double stream_rate = 8e9;         ///< bytes per second and thread
+  double task_overhead = 5e-6;      ///< seconds per task
+};
+
+/// All a plan depends on beside the program and its extents.
+struct PlanInputs {
+  Index ranks = 1;
+  Index ranks_per_node = 1;
+  int threads = 1;
+  std::vector<Index> tile;     ///< --tile: empty = planner's choice; one number = every edge; else per dimension
+  Index memory = 0;            ///< --memory per rank in bytes; 0: default budget
+  Index window = 0;            ///< --window in bytes; 0: what the budget leaves
+  bool reproducible = false;   ///< tiles, panels and partial results depend on extents only
+  Machine machine;
+};
+
+/// Plans a program segment by segment, identically on every rank: decides partition, tiles and owners of each operation's
+/// output and registers them. Sources (constants, random numbers, file inputs) wait until a segment uses them, so that
+/// they are placed where the plan wants them.
+class Planner {
+ public:
+  explicit Planner(PlanInputs inputs);
+
+  [[nodiscard]] const PlanInputs& inputs() const { return inputs_; }
+  /// A number for a new tensor.
+  TensorId new_tensor() { return next_tensor_++; }
+  /// Plans the operations of a segment in order. Returned operations are in a legal order and include sources of earlier
+  /// segments that are now used; sources nobody uses yet are kept back.
+  std::vector<std::shared_ptr<const PlannedOp>> plan(std::vector<Op> segment);
+  /// Tells the planner that the program has dropped its last name for the tensor: a source still kept back is forgotten.
+  /// Returns true if it was never planned (nothing to free).
+  bool forget(TensorId tensor);
+  /// Drops what is known of a tensor whose blocks are gone.
+  void erase(TensorId tensor) { tensors_.erase(tensor); }
+  [[nodiscard]] const PlacedTensor& tensor(TensorId id) const;
+  [[nodiscard]] bool planned(TensorId id) const { return tensors_.contains(id); }
+  [[nodiscard]] TensorLookup lookup() const;
+  /// Hash of every decision so far; equal on all ranks.
+  [[nodiscard]] std::uint64_t hash() const { return hash_; }
+  /// The largest footprint of a single step so far; `--window` below it is refused with this number.
+  [[nodiscard]] Index largest_step() const { return largest_step_; }
+
+ private:
+  struct Choice;
+  using Planned = std::vector<std::shared_ptr<const PlannedOp>>;
+
+  void plan_op(Op op, Planned& out);
+  [[nodiscard]] std::shared_ptr<const Choice> choose(const Op& op, bool may_split);
+  void emit(Op op, const OpPlan& plan, int part, Planned& out);
+  void place_source(TensorId tensor, const Distribution& where, Planned& out);
+  void fit_window(const Op& op, OpPlan& plan, const TensorLookup& tensors) const;
+  [[nodiscard]] const Op* waiting_source(TensorId tensor) const;
+  [[nodiscard]] std::string signature(const Op& op) const;
+
+  PlanInputs inputs_;
+  TensorId next_tensor_ = 0;
+  std::unordered_map<TensorId, PlacedTensor> tensors_;
+  std::vector<Op> waiting_;  ///< sources not used yet, in recording order
+  std::uint64_t hash_ = 1469598103934665603ULL;
+  Index largest_step_ = 0;
+  /// Decisions by everything they depend on, so that the next iteration of a loop builds nothing new.
+  std::unordered_map<std::string, std::shared_ptr<const Choice>> memo_;
+};
+
+}  // namespace tdsl::plan

@@ -1,0 +1,287 @@
+#include "runtime/plan/steps.h"
+
+#include "runtime/plan/task_arithmetic.h"
+
+namespace tdsl::plan {
+
+using arithmetic::at;
+using arithmetic::ceil_div;
+using arithmetic::chunk_count;
+using arithmetic::scale;
+using arithmetic::solve;
+
+
+const char* name_of(OpClass c) {
+  switch (c) {
+    case OpClass::kMap: return "map";
+    case OpClass::kReduce: return "reduce";
+    case OpClass::kContraction: return "contraction";
+    case OpClass::kSource: return "source";
+    case OpClass::kLoad: return "load";
+    case OpClass::kStore: return "store";
+    case OpClass::kCollect: return "collect";
+    case OpClass::kControl: return "control";
+    case OpClass::kCombine: return "combine";
+  }
+  return "?";
+}
+
+std::size_t PieceHash::operator()(const Piece& p) const noexcept {
+  std::uint64_t h = static_cast<std::uint64_t>(p.tensor) * 0x9E3779B97F4A7C15ULL + static_cast<std::uint64_t>(p.block);
+  const auto mix = [&](Index x) {
+    h ^= static_cast<std::uint64_t>(x) + 0x9E3779B97F4A7C15ULL + (h << 6) + (h >> 2);
+    h *= 0xff51afd7ed558ccdULL;
+  };
+  for (int d = 0; d < p.box.rank; ++d) {
+    mix(p.box[d].lo);
+    mix(p.box[d].hi);
+  }
+  return static_cast<std::size_t>(h ^ (h >> 32));
+}
+
+TaskSpace::TaskSpace(const Op& op, const OpPlan& plan, const TensorLookup& tensors) : op_(op), plan_(plan), tensors_(tensors) {
+  for (std::size_t k = 0; k < op.reduce.size(); ++k) panels_ *= panels_of(k);
+}
+
+Index TaskSpace::panels_of(std::size_t reduce) const {
+  const Index tiles = std::max<Index>(plan_.reduce[reduce].tiles(), 1);
+  const int part_dim = op_.reduce[reduce].part_dim;
+  return part_dim < 0 ? tiles : std::max<Index>(ceil_div(tiles, op_.shape[at(part_dim)]), 1);
+}
+
+Interval TaskSpace::reduce_interval(std::size_t reduce, Index tile) const {
+  const Interval range = op_.labels[at(op_.reduce[reduce].label)].range;
+  // The last part of a label may have fewer tiles than the others.
+  if (range.empty() || tile >= plan_.reduce[reduce].tiles()) return {range.lo, range.lo};
+  const Interval inside = plan_.reduce[reduce].tile(tile);
+  return {range.lo + inside.lo, range.lo + inside.hi};
+}
+
+Coord TaskSpace::panel(const Coord& tile, Index number) const {
+  Coord p;
+  p.rank = static_cast<int>(op_.reduce.size());
+  for (int k = p.rank - 1; k >= 0; --k) {
+    const Index count = panels_of(at(k));
+    p[k] = number % count;
+    number /= count;
+    const int part_dim = op_.reduce[at(k)].part_dim;
+    if (part_dim >= 0) p[k] += count * tile[part_dim];
+  }
+  return p;
+}
+
+Interval TaskSpace::label_interval_of(int dim, Interval elements) const {
+  const OutSubscript& s = op_.out[at(dim)];
+  return solve(s.coefficient, {elements.lo - s.constant, elements.hi - s.constant});
+}
+
+std::vector<Interval> TaskSpace::label_intervals(const Coord& tile, const Coord& panel) const {
+  std::vector<Interval> labels;
+  labels.reserve(op_.labels.size());
+  for (const LabelDesc& label : op_.labels) labels.push_back(label.range);
+  for (int d = 0; d < op_.out_rank(); ++d) {
+    const int l = op_.out[at(d)].label;
+    if (l >= 0) labels[at(l)] = intersect(labels[at(l)], label_interval_of(d, plan_.space.tiling(d).tile(tile[d])));
+  }
+  for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
+    Interval& label = labels[at(op_.reduce[k].label)];
+    label = intersect(label, reduce_interval(k, panel[static_cast<int>(k)]));
+  }
+  return labels;
+}
+
+bool TaskSpace::hit(const Coord& tile) const {
+  for (int d = 0; d < op_.out_rank(); ++d) {
+    const OutSubscript& s = op_.out[at(d)];
+    const Interval elements = plan_.space.tiling(d).tile(tile[d]);
+    if (s.label == kNoLabel && (s.constant < elements.lo || s.constant >= elements.hi)) return false;
+    if (s.label < 0) continue;
+    // A label written in several dimensions (a diagonal) must suit all of them.
+    Interval values = intersect(op_.labels[at(s.label)].range, label_interval_of(d, elements));
+    for (int other = 0; other < d; ++other) {
+      if (op_.out[at(other)].label != s.label) continue;
+      values = intersect(values, label_interval_of(other, plan_.space.tiling(other).tile(tile[other])));
+    }
+    if (values.empty()) return false;
+  }
+  return true;
+}
+
+Index TaskSpace::points(const std::vector<Interval>& labels) const {
+  Index n = 1;
+  for (const Interval& label : labels) n *= label.size();
+  return n;
+}
+
+Box TaskSpace::access_box(const Access& access, const std::vector<Interval>& labels) const {
+  const PlacedTensor& tensor = tensors_(access.tensor);
+  Box box;
+  box.rank = static_cast<int>(access.dims.size());
+  for (int d = 0; d < box.rank; ++d) {
+    const DimAccess& dim = access.dims[at(d)];
+    const Interval extent{0, tensor.desc.shape[at(d)]};
+    if (dim.whole) {
+      box[d] = extent;
+      continue;
+    }
+    Interval hull = dim.offset;
+    for (const Affine::Term& term : dim.terms) {
+      const Interval part = scale(term.coefficient, labels[at(term.label)]);
+      if (part.empty()) {
+        hull = {0, 0};
+        break;
+      }
+      hull = {hull.lo + part.lo, hull.hi + part.hi - 1};
+    }
+    box[d] = intersect(hull, extent);
+    if (box[d].empty()) box[d] = {0, 0};
+  }
+  return box;
+}
+
+void TaskSpace::for_each_piece(TensorId id, const Box& box, const std::function<void(const Coord&, const Piece&)>& f) const {
+  if (box.empty()) return;
+  const Distribution& tensor = tensors_(id).distribution;
+  TileBox tiles;
+  tiles.rank = box.rank;
+  Coord block;
+  block.rank = box.rank;
+  for (int d = 0; d < box.rank; ++d) {
+    tiles[d] = tensor.tiling(d).tiles_meeting(box[d]);
+    block[d] = tiles[d].lo;
+  }
+  while (true) {
+    f(block, Piece{id, tensor.linear(block), intersect(box, tensor.box(block))});
+    int d = box.rank - 1;
+    for (; d >= 0; --d) {
+      if (++block[d] < tiles[d].hi) break;
+      block[d] = tiles[d].lo;
+    }
+    if (d < 0) return;
+  }
+}
+
+Index TaskSpace::output_bytes(const Coord& tile) const {
+  Index bytes = 0;
+  for (const TensorDesc& output : op_.outputs) bytes += out_box(tile).volume() * output.element.bytes;
+  return bytes;
+}
+
+bool TaskSpace::kept_across_panels(const Access& access) const {
+  // Panels of a reduce label need different boxes only if some dimension is subscripted by that label alone, and alike in
+  // all accesses to the tensor: X[k, i] * X[k, j] yes, A[k] * A[k + 1] no.
+  for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
+    if (panels_of(k) <= 1) continue;
+    bool distinguished = false;
+    for (std::size_t d = 0; d < access.dims.size() && !distinguished; ++d) {
+      const DimAccess& dim = access.dims[d];
+      distinguished = !dim.whole && dim.offset.size() == 1 && dim.terms.size() == 1 &&
+                      dim.terms[0].label == op_.reduce[k].label && dim.terms[0].coefficient != 0;
+      for (const Access& other : op_.reads) {
+        distinguished = distinguished && (other.tensor != access.tensor || other.dims[d] == dim);
+      }
+    }
+    if (!distinguished) return true;
+  }
+  return false;
+}
+
+// --- super-blocks ---------------------------------------------------------------------------------------------------
+
+
+Index TaskSpace::super_blocks(Index rank) const {
+  Index count = 1;
+  // A table's tiles have no order along a dimension: they are never cut.
+  if (plan_.super_block.empty() || plan_.space.kind() == Distribution::Kind::kTable) return count;
+  for (int d = 0; d < op_.out_rank(); ++d) {
+    const Index edge = plan_.super_block[at(d)];
+    if (edge > 0) count *= chunk_count(static_cast<Index>(plan_.space.owned_along(rank, d).size()), edge);
+  }
+  return count;
+}
+
+std::vector<Index> TaskSpace::super_block(Index rank, Index number) const {
+  std::vector<Index> tiles;
+  const Distribution& space = plan_.space;
+  const bool whole = plan_.super_block.empty() || space.kind() == Distribution::Kind::kTable || op_.out_rank() == 0;
+  if (whole) {
+    space.for_each_owned(rank, [&](const Coord& c) { tiles.push_back(space.linear(c)); });
+    return tiles;
+  }
+  std::vector<std::vector<Index>> along;
+  for (int d = 0; d < op_.out_rank(); ++d) along.push_back(space.owned_along(rank, d));
+  for (int d = op_.out_rank() - 1; d >= 0; --d) {
+    const Index edge = plan_.super_block[at(d)];
+    if (edge <= 0) continue;
+    std::vector<Index>& list = along[at(d)];
+    const Index count = chunk_count(static_cast<Index>(list.size()), edge);
+    const Index chunk = number % count;
+    number /= count;
+    const auto begin = std::min<std::size_t>(list.size(), static_cast<std::size_t>(chunk * edge));
+    const auto end = std::min<std::size_t>(list.size(), static_cast<std::size_t>((chunk + 1) * edge));
+    list = std::vector<Index>(list.begin() + static_cast<std::ptrdiff_t>(begin), list.begin() + static_cast<std::ptrdiff_t>(end));
+  }
+  tiles.push_back(0);
+  for (int d = 0; d < op_.out_rank(); ++d) {
+    std::vector<Index> next;
+    next.reserve(tiles.size() * along[at(d)].size());
+    for (Index t : tiles) {
+      for (Index x : along[at(d)]) next.push_back(t * space.tiling(d).tiles() + x);
+    }
+    tiles = std::move(next);
+  }
+  return tiles;
+}
+
+// --- steps ----------------------------------------------------------------------------------------------------------
+
+StepCursor::StepCursor(const TaskSpace& space, const TensorLookup& tensors, Index rank)
+    : space_(space), tensors_(tensors), rank_(rank), super_blocks_(space.super_blocks(rank)) {
+  tiles_ = space_.super_block(rank_, 0);
+}
+
+bool StepCursor::next(Step& step) {
+  step = Step{};
+  while (tiles_.empty() || panel_ == space_.panels()) {
+    if (++super_block_ >= super_blocks_) return false;
+    panel_ = 0;
+    fetched_.clear();
+    tiles_ = space_.super_block(rank_, super_block_);
+  }
+  step.super_block = super_block_;
+  step.panel = panel_;
+  step.ends_super_block = panel_ + 1 == space_.panels();
+  const Op& op = space_.op();
+  std::vector<bool> keep;
+  for (const Access& access : op.reads) keep.push_back(space_.kept_across_panels(access));
+  for (Index number : tiles_) {
+    Task task;
+    task.tile = space_.plan().space.coord(number);
+    task.hit = space_.hit(task.tile);
+    if (!task.hit && panel_ > 0) continue;
+    task.panel = space_.panel(task.tile, panel_);
+    task.first = panel_ == 0;
+    task.last = !task.hit || step.ends_super_block;
+    if (task.first) step.output_bytes += space_.output_bytes(task.tile);
+    if (task.hit) {
+      const std::vector<Interval> labels = space_.label_intervals(task.tile, task.panel);
+      for (std::size_t a = 0; a < op.reads.size() && space_.points(labels) > 0; ++a) {
+        const Access& access = op.reads[a];
+        const PlacedTensor& tensor = tensors_(access.tensor);
+        space_.for_each_piece(access.tensor, space_.access_box(access, labels), [&](const Coord& block, const Piece& piece) {
+          const Index owner = tensor.distribution.owner(block, rank_);
+          if (owner == rank_ || !fetched_.insert(piece).second) return;
+          bool kept = false;
+          for (std::size_t b = 0; b < op.reads.size(); ++b) kept = kept || (op.reads[b].tensor == access.tensor && keep[b]);
+          step.fetch.push_back({piece, owner, kept});
+          step.fetch_bytes += piece.box.volume() * tensor.desc.element.bytes;
+        });
+      }
+    }
+    step.tasks.push_back(task);
+  }
+  ++panel_;
+  return true;
+}
+
+}  // namespace tdsl::plan

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "runtime/plan/index.h"
+
+// Integer arithmetic of affine subscripts, shared by the enumerator's two halves.
+
+namespace tdsl::plan::arithmetic {
+
+[[nodiscard]] inline std::size_t at(int d) { return static_cast<std::size_t>(d); }
+
+[[nodiscard]] inline Index floor_div(Index a, Index b) {
+  const Index q = a / b;
+  return (a % b != 0 && ((a < 0) != (b < 0))) ? q - 1 : q;
+}
+[[nodiscard]] inline Index ceil_div(Index a, Index b) { return -floor_div(-a, b); }
+
+/// Values v with coefficient * v in [lo, hi).
+[[nodiscard]] inline Interval solve(Index coefficient, Interval image) {
+  if (image.empty()) return {0, 0};
+  if (coefficient > 0) return {ceil_div(image.lo, coefficient), floor_div(image.hi - 1, coefficient) + 1};
+  return {ceil_div(image.hi - 1, coefficient), floor_div(image.lo, coefficient) + 1};
+}
+
+/// Hull of coefficient * v for v in the interval.
+[[nodiscard]] inline Interval scale(Index coefficient, Interval v) {
+  if (v.empty()) return {0, 0};
+  return coefficient > 0 ? Interval{coefficient * v.lo, coefficient * (v.hi - 1) + 1}
+                         : Interval{coefficient * (v.hi - 1), coefficient * v.lo + 1};
+}
+
+/// Super-blocks along a dimension of which a rank owns `owned` tiles.
+[[nodiscard]] inline Index chunk_count(Index owned, Index edge) { return edge <= 0 || owned == 0 ? 1 : ceil_div(owned, edge); }
+
+}  // namespace tdsl::plan::arithmetic

@@ -1,0 +1,68 @@
+#include "runtime/plan/tiles.h"
+
+#include <numeric>
+
+namespace tdsl::plan {
+
+namespace {
+
+Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
+
+/// Tiles per coordinate and dimension: cut the longest share until tiles are small enough and there are enough of them.
+std::vector<Index> cuts(const TileRequest& request) {
+  std::vector<Index> cut(request.shape.size(), 1);
+  const auto edge = [&](std::size_t d) { return ceil_div(request.shape[d], request.multiple[d] * cut[d]); };
+  const auto elements = [&] {
+    Index n = 1;
+    for (std::size_t d = 0; d < cut.size(); ++d) n *= std::max<Index>(edge(d), 1);
+    return n;
+  };
+  const auto tiles_per_rank = [&] {
+    Index n = 1;
+    for (std::size_t d = 0; d < cut.size(); ++d) n *= request.multiple[d] * cut[d];
+    return n / std::max<Index>(request.spread, 1);
+  };
+  if (request.contraction) {
+    for (std::size_t d = 0; d < cut.size(); ++d) cut[d] = std::max<Index>(1, ceil_div(edge(d), kContractionEdge));
+  }
+  while (!cut.empty()) {
+    const bool too_large = elements() > kMapTileElements && !request.contraction;
+    const bool too_few = tiles_per_rank() < 4 * request.threads && request.threads > 1;
+    if (!too_large && !(too_few && elements() >= 4 * kSmallTileElements)) break;
+    // Prefer leading dimensions: rows of the last one stay long.
+    std::size_t longest = 0;
+    for (std::size_t d = 1; d < cut.size(); ++d) {
+      const Index bias = d + 1 == cut.size() && cut.size() > 1 && !request.contraction ? 64 : 1;
+      if (edge(d) > edge(longest) * bias) longest = d;
+    }
+    if (edge(longest) <= 1) break;
+    cut[longest] *= 2;
+  }
+  return cut;
+}
+
+}  // namespace
+
+std::vector<Tiling> choose_tiles(const TileRequest& request, const std::vector<Index>& edges, const PlanInputs& inputs) {
+  std::vector<Tiling> tilings;
+  const std::vector<Index> cut = cuts(request);
+  for (std::size_t d = 0; d < request.shape.size(); ++d) {
+    const Index extent = request.shape[d];
+    if (d < edges.size()) {
+      tilings.push_back(Tiling::fixed(extent, edges[d]));
+    } else if (!inputs.tile.empty()) {
+      tilings.push_back(Tiling::fixed(extent, inputs.tile[std::min(d, inputs.tile.size() - 1)]));
+    } else {
+      tilings.push_back(Tiling::near_equal(extent, request.multiple[d] * cut[d]));
+    }
+  }
+  return tilings;
+}
+
+Tiling choose_panels(Index extent, Index multiple, bool contraction, const PlanInputs& inputs) {
+  if (!inputs.tile.empty()) return Tiling::fixed(extent, inputs.tile.front());
+  const Index edge = contraction ? kContractionEdge : kMapTileElements;
+  return Tiling::near_equal(extent, multiple * std::max<Index>(1, ceil_div(extent, multiple * edge)));
+}
+
+}  // namespace tdsl::plan

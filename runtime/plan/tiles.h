@@ -1,0 +1,32 @@
+#pragma once
+
+#include <vector>
+
+#include "runtime/plan/op.h"
+#include "runtime/plan/planner.h"
+
+namespace tdsl::plan {
+
+/// How many tiles each dimension is cut into, given how many coordinates it is spread over: each coordinate's share is a
+/// whole number of tiles. `multiple[d]` (>= 1) must divide the result where the extent allows it.
+struct TileRequest {
+  std::vector<Index> shape;
+  std::vector<Index> multiple;
+  bool contraction = false;
+  int threads = 1;
+  Index spread = 1;            ///< ranks that share the tiles
+};
+
+/// The tilings of a tensor (or of a task space's output): an annotation wins, then --tile, then the request. `edges` is
+/// the annotation (may be empty).
+[[nodiscard]] std::vector<Tiling> choose_tiles(const TileRequest& request, const std::vector<Index>& edges, const PlanInputs& inputs);
+
+/// The tiling of a reduce label of `extent`: --tile's first edge, else about kPanelEdge elements, a multiple of
+/// `multiple`.
+[[nodiscard]] Tiling choose_panels(Index extent, Index multiple, bool contraction, const PlanInputs& inputs);
+
+inline constexpr Index kContractionEdge = 1024;   ///< longest edge of a product's tiles
+inline constexpr Index kMapTileElements = 1 << 20;
+inline constexpr Index kSmallTileElements = 1 << 14;  ///< smaller tiles are not worth a task
+
+}  // namespace tdsl::plan

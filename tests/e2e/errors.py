@@ -1,0 +1,213 @@
+#!/usr/bin/python3
+"""Wrong files, wrong options, wrong data, a full disk and Ctrl-C: the right exit code, one message of ours, and no file
+left behind, on one rank and on three. One line per mistake: PASS errors/NAME or FAIL errors/NAME."""
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+
+import numpy as np
+
+import launch
+
+HERE = Path(__file__).resolve().parent
+LONGEST_MESSAGE_LINES = 4
+
+
+class Mistake:
+    """A command line and what must come of it. `arguments` may contain {A}-like names of files in the input folder."""
+
+    def __init__(self, name, program, arguments, code, message, **more):
+        self.name, self.program, self.arguments, self.code, self.message = name, program, arguments, code, message
+        self.outputs = more.get("outputs", {"product": ("C", "D"), "run_time": ("early", "q", "g", "last"),
+                                            "affine": ("early", "B"), "endless": ("early", "B")}[program])
+        self.interrupt, self.ranks = more.get("interrupt", False), more.get("ranks", (1, 3))
+
+
+PRODUCT = "--A {A} --B {B} "
+MISTAKES = [
+    Mistake("missing_file", "product", "--A {nowhere} --B {B}", 1, r"nowhere\.npy.*(No such file|does not exist|not found)"),
+    Mistake("file_is_folder", "product", "--A {folder} --B {B}", 1, r"folder\.npy"),
+    Mistake("not_npy", "product", "--A {text} --B {B}", 1, r"text\.npy.*npy"),
+    Mistake("empty_file", "product", "--A {nothing} --B {B}", 1, r"nothing\.npy"),
+    Mistake("truncated", "product", "--A {truncated} --B {B}", 1, r"truncated\.npy"),
+    Mistake("too_long", "product", "--A {longer} --B {B}", 1, r"longer\.npy"),
+    Mistake("wrong_type", "product", "--A {complex} --B {B}", 1, r"complex\.npy"),
+    Mistake("narrowing", "run_time", "--x {floats} --A {A}", 1, r"(?s)floats\.npy.*f64.*i64|(?s)floats\.npy.*i64.*f64"),
+    Mistake("wrong_rank", "product", "--A {vector} --B {B}", 1, r"vector\.npy"),
+    Mistake("clash", "product", "--A {A} --B {other}", 1, r"(?s)(?=.*\bA\b)(?=.*\bB\b)(?=.*\b5\b)(?=.*\b6\b).*other\.npy"),
+    Mistake("clash_with_set", "product", PRODUCT + "--set n=9", 1, r"(?s)(?=.*\b9\b).*\b7\b"),
+    Mistake("missing_input", "product", "--A {A}", 2, r"--B"),
+    Mistake("missing_value", "product", PRODUCT + "--scale", 2, r"--scale"),
+    Mistake("unknown_option", "product", PRODUCT + "--scael 2", 2, r"scael.*--scale\b"),
+    Mistake("unknown_builtin", "product", PRODUCT + "--thread 2", 2, r"--thread\b.*--threads"),
+    Mistake("bad_number", "product", PRODUCT + "--scale two", 2, r"scale.*two|two.*scale"),
+    Mistake("bad_tile", "product", PRODUCT + "--tile 0", 2, r"tile"),
+    Mistake("bad_threads", "product", PRODUCT + "--threads 0", 2, r"threads"),
+    Mistake("given_twice", "product", PRODUCT + "--A {A}", 2, r"--A.*twice"),
+    Mistake("not_supported", "product", PRODUCT + "--checkpoint d", 2, r"checkpoint.*not supported"),
+    Mistake("no_such_folder", "product", PRODUCT + "--C {nosuch}/C.npy", 1, r"nosuch", outputs=("D",)),
+    Mistake("output_is_folder", "product", PRODUCT + "--C {folder}", 1, r"folder\.npy", outputs=("D",)),
+    Mistake("small_window", "product", PRODUCT + "--window 1", 2, r"smallest legal value is --window \d+"),
+    Mistake("failing_assert", "run_time", "--x {x} --A {A} --what 1", 1, r"run_time\.tdsl:6\b.*the sum must be negative"),
+    Mistake("division_by_zero", "run_time", "--x {x} --A {A} --what 2", 1, r"run_time\.tdsl:8\b.*(division|zero)"),
+    Mistake("gather_out_of_bounds", "run_time", "--x {x} --A {A} --what 3", 1, r"run_time\.tdsl:10\b.*(subscript|bounds)"),
+    Mistake("division_by_zero_index", "run_time", "--x {x} --A {A} --what 4", 1, r"run_time\.tdsl:11\b.*(division|zero)"),
+    Mistake("cast_does_not_fit", "run_time", "--x {x} --A {A} --what 5", 1, r"run_time\.tdsl:12\b"),
+    Mistake("division_by_zero_host", "run_time", "--x {x} --A {A} --what 6", 1, r"run_time\.tdsl:13\b.*(division|zero)"),
+    Mistake("affine_out_of_bounds", "affine", "--A {A} --shift 3", 1, r"affine\.tdsl:5\b.*(subscript|bounds)"),
+    Mistake("affine_below_zero", "affine", "--A {A} --shift -1", 1, r"affine\.tdsl:5\b.*(subscript|bounds)"),
+    Mistake("interrupt", "endless", "--A {A}", 130, r"[Ii]nterrupt", interrupt=True),
+]
+
+
+def make_inputs(folder):
+    rng = np.random.default_rng(5)
+    np.save(folder / "A.npy", rng.random((7, 5)) + 1)
+    np.save(folder / "B.npy", rng.random((5, 4)))
+    np.save(folder / "other.npy", rng.random((6, 4)))
+    np.save(folder / "vector.npy", rng.random(7))
+    np.save(folder / "complex.npy", rng.random((7, 5)) + 1j)
+    np.save(folder / "x.npy", np.array([0, 1, 2, 3, 4, 5, 7]))
+    np.save(folder / "floats.npy", rng.random(7))
+    (folder / "text.npy").write_text("this is not a NumPy file at all, only some text\n")
+    (folder / "nothing.npy").write_bytes(b"")
+    whole = (folder / "A.npy").read_bytes()
+    (folder / "truncated.npy").write_bytes(whole[:-9])
+    (folder / "longer.npy").write_bytes(whole + b"x")
+    (folder / "folder.npy").mkdir()
+
+
+def complaint(mistake, ranks, result, folder, old):
+    """What is wrong with how the program ended, or None."""
+    if result.timed_out:
+        return "timed out"
+    if result.code != mistake.code:
+        return f"exit code {result.code}, not {mistake.code}: {result.err.strip()[:300]!r}"
+    if len(re.findall(mistake.message, result.err)) != 1:
+        return f"stderr does not say {mistake.message!r} exactly once: {result.err.strip()[:400]!r}"
+    if len(result.err.strip().splitlines()) > LONGEST_MESSAGE_LINES or "MPI_ABORT" in result.err:
+        return f"more than one message: {result.err.strip()[:600]!r}"
+    left = sorted(p.name for p in folder.iterdir())
+    if left != sorted(old):
+        return f"files left: {left}"
+    for name, content in old.items():
+        if (folder / name).read_bytes() != content:
+            return f"the older file {name} was changed"
+    return None
+
+
+def run_mistake(mistake, ranks, executable, inputs, limit):
+    """Outputs point to files that exist already: they must stay as they are."""
+    with tempfile.TemporaryDirectory(prefix="tdsl-errors-") as work:
+        folder = Path(work)
+        old = {f"{o}.npy": b"an older result" for o in mistake.outputs[1:]}
+        for name, content in old.items():
+            (folder / name).write_bytes(content)
+        names = {p.stem: str(p) for p in inputs.iterdir()}
+        names |= {"nowhere": str(inputs / "nowhere.npy"), "nosuch": str(folder / "nosuch")}
+        arguments = mistake.arguments.format_map(names).split()
+        for output in mistake.outputs:
+            arguments += ["--" + output, str(folder / f"{output}.npy")]
+        result = launch.run([*launch.mpi_command(ranks), executable, *arguments], limit, env={"TDSL_OVERSUBSCRIBED": "1"},
+                            interrupt_after=2.0 if mistake.interrupt else None)
+        return complaint(mistake, ranks, result, folder, old)
+
+
+def disk_full(ranks, executable, inputs, limit):
+    """A small file system of its own; None if it cannot be had."""
+    with tempfile.TemporaryDirectory(prefix="tdsl-full-") as work:
+        folder = Path(work)
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", work], capture_output=True)
+        if mounted.returncode != 0:
+            raise PermissionError("cannot mount a small file system")
+        try:
+            np.save(inputs / "big.npy", np.ones((200, 5)))
+            arguments = ["--A", inputs / "big.npy", "--B", inputs / "wide.npy", "--C", folder / "C.npy"]
+            result = launch.run([*launch.mpi_command(ranks), executable, *arguments], limit)
+            mistake = Mistake("disk_full", "product", "", 1, r"C\.npy.*(disk|space)", outputs=("C",))
+            return complaint(mistake, ranks, result, folder, {})
+        finally:
+            subprocess.run(["umount", work], check=True)
+
+
+COMMAND_MISTAKES = [
+    ("tdslc_no_command", "", 2, r"(?i)usage|command"),
+    ("tdslc_unknown_command", "chekc x.tdsl", 2, r"chekc"),
+    ("tdslc_unknown_option", "check {good} --dump-afer x", 2, r"dump-afer"),
+    ("tdslc_missing_file", "check {work}/nowhere.tdsl", 2, r"nowhere\.tdsl"),
+    ("tdslc_program_error", "check {bad}", 1, r"bad\.tdsl:3:\d+: error: .*\[undefined-name\]"),
+    ("tdslc_build_program_error", "build {bad} -o {work}/bad", 1, r"bad\.tdsl:3:\d+: error: .*\[undefined-name\]"),
+    ("tdslc_not_supported", "check {sparse}", 1, r"sparse\.tdsl:1:\d+: .*not supported"),
+]
+
+
+def run_command_mistake(name, arguments, code, message, tdslc, limit):
+    with tempfile.TemporaryDirectory(prefix="tdsl-errors-") as work:
+        files = {"good": "let a = 1;\noutput a;\n", "bad": "param p: i64 = 1;\nlet q = p;\nlet a = q + nosuchname;\noutput a;\n",
+                 "sparse": "input A: f64[n, sparse m];\noutput s = sum(A);\n"}
+        names = {"work": work}
+        for file, text in files.items():
+            names[file] = f"{work}/{file}.tdsl"
+            Path(names[file]).write_text(text)
+        result = launch.run([tdslc, *arguments.format_map(names).split()], limit, cwd=work)
+        if result.code != code:
+            return f"exit code {result.code}, not {code}: {result.err[:300]!r}"
+        if not re.search(message, result.err):
+            return f"stderr does not say {message!r}: {result.err[:400]!r}"
+        if sorted(p.name for p in Path(work).iterdir()) != sorted(f"{f}.tdsl" for f in files):
+            return f"files left: {sorted(p.name for p in Path(work).iterdir())}"
+    return None
+
+
+def report(name, problems):
+    for problem in problems:
+        print(f"    {problem}")
+    print(f"{'FAIL' if problems else 'PASS'} errors/{name}", flush=True)
+    return bool(problems)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tdslc", default=os.environ.get("TDSLC", "tdslc"))
+    parser.add_argument("--filter", default="")
+    parser.add_argument("--limit", type=float, default=60)
+    options = parser.parse_args()
+    failed = 0
+    with tempfile.TemporaryDirectory(prefix="tdsl-errors-") as work:
+        inputs = Path(work) / "inputs"
+        inputs.mkdir()
+        make_inputs(inputs)
+        np.save(inputs / "wide.npy", np.ones((5, 200)))
+        executables = {}
+        for name in ("product", "run_time", "affine", "endless"):
+            executables[name] = Path(work) / name
+            result = launch.run([options.tdslc, "build", HERE / "errors" / f"{name}.tdsl", "-o", executables[name]],
+                                4 * options.limit)
+            if result.code != 0:
+                failed += report(f"build_{name}", [str(result)])
+        for mistake in MISTAKES:
+            if options.filter in f"errors/{mistake.name}" and executables[mistake.program].exists():
+                problems = [f"ranks={r}: {p}" for r in mistake.ranks
+                            if (p := run_mistake(mistake, r, executables[mistake.program], inputs, options.limit))]
+                failed += report(mistake.name, problems)
+        if options.filter in "errors/disk_full" and executables["product"].exists():
+            try:
+                failed += report("disk_full", [f"ranks={r}: {p}" for r in (1, 3) if (
+                    p := disk_full(r, executables["product"], inputs, options.limit))])
+            except PermissionError as reason:
+                print(f"SKIP errors/disk_full {reason}")
+        for name, *rest in COMMAND_MISTAKES:
+            if options.filter in f"errors/{name}":
+                problem = run_command_mistake(name, *rest, options.tdslc, options.limit)
+                failed += report(name, [problem] if problem else [])
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

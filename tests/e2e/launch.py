@@ -1,0 +1,59 @@
+"""Starting programs: with and without ranks, with a time limit, never leaving processes behind."""
+import os
+import signal
+import subprocess
+import tempfile
+from typing import NamedTuple
+
+
+class Result(NamedTuple):
+    code: int
+    out: str
+    err: str
+    timed_out: bool
+
+    def __str__(self):
+        what = "timed out" if self.timed_out else f"exit code {self.code}"
+        return what + "".join(f"\n      {line}" for line in (self.err.strip() or self.out.strip()).splitlines()[:6])
+
+
+def mpi_command(ranks):
+    """No launcher for one rank: that is how a user starts it."""
+    return [] if ranks == 1 else ["mpiexec", "-q", "--bind-to", "none", "-n", str(ranks)]
+
+
+def run(command, limit, cwd=None, env=None, interrupt_after=None):
+    """Runs a command in a process group of its own. interrupt_after: seconds until the group gets what Ctrl-C sends."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        child = subprocess.Popen([str(c) for c in command], stdout=out, stderr=err, stdin=subprocess.DEVNULL, cwd=cwd,
+                                 env={**os.environ, **(env or {})}, start_new_session=True)
+        timed_out = False
+        try:
+            if interrupt_after:
+                try:
+                    child.wait(interrupt_after)
+                except subprocess.TimeoutExpired:
+                    os.killpg(child.pid, signal.SIGINT)
+            child.wait(limit)
+        except subprocess.TimeoutExpired:
+            timed_out = True
+        finally:
+            end(child)
+        out.seek(0)
+        err.seek(0)
+        return Result(child.returncode, out.read().decode(errors="replace"), err.read().decode(errors="replace"), timed_out)
+
+
+def end(child):
+    """Ends what is left of a process group; a launcher first gets the chance to end its ranks, which are groups of
+    their own."""
+    for number, patience in ((signal.SIGTERM, 5), (signal.SIGKILL, None)):
+        try:
+            os.killpg(child.pid, number)
+        except ProcessLookupError:
+            break
+        try:
+            child.wait(patience)
+        except subprocess.TimeoutExpired:
+            pass
+    child.wait()

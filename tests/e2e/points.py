@@ -1,0 +1,59 @@
+"""The matrix a program is run at, and small covers of it."""
+import itertools
+import random
+from typing import NamedTuple, Optional
+
+RANKS = (1, 2, 3, 4, 5, 7)
+TILES = (None, "7", "1", "1000")  # 7 divides nothing, 1000 is larger than every tensor
+THREADS = (1, 2)
+WINDOWS = ("none", "least")
+DELAYS = (False, True)
+
+
+class Point(NamedTuple):
+    ranks: int
+    tile: Optional[str]
+    threads: int
+    window: str
+    delays: bool
+
+    def __str__(self):
+        return f"ranks={self.ranks} tile={self.tile or 'auto'} threads={self.threads} window={self.window}" + (
+            " delays" if self.delays else "")
+
+
+def all_points():
+    return [Point(*values) for values in itertools.product(RANKS, TILES, THREADS, WINDOWS, DELAYS)]
+
+
+def pairs_of(point):
+    return set(itertools.combinations(enumerate(point), 2))
+
+
+def pairwise(seed):
+    """Points such that every two values of different dimensions meet in one of them, the most useful first. The seed
+    decides which, so that programs differ in the triples they see."""
+    rng = random.Random(seed)
+    candidates = all_points()
+    rng.shuffle(candidates)
+    missing = set().union(*(pairs_of(p) for p in candidates))
+    chosen = []
+    while missing:
+        best = max(candidates, key=lambda p: len(pairs_of(p) & missing))
+        missing -= pairs_of(best)
+        chosen.append(best)
+    return chosen
+
+
+def choose(mode, program, variant_index, is_sample):
+    """The points for one variant of a program. The first two variants are the main ones, the others are special sizes."""
+    if mode == "long":
+        return all_points() if variant_index < 2 else pairwise(f"{program} {variant_index}")
+    cover = pairwise(f"{program} {variant_index}")
+    if mode == "sanitizer":
+        return cover[:4 if is_sample and variant_index == 0 else 2 if variant_index == 0 else 0]
+    if mode == "quick":
+        return cover[:4 if variant_index == 0 else 2 if is_sample and variant_index == 1 else 1]
+    if variant_index >= 2:
+        return cover[:3]
+    return cover if is_sample else cover[:8 if variant_index == 0 else 4]

@@ -1,0 +1,111 @@
+#!/usr/bin/python3
+"""Runs samples/*.tdsl and tests/e2e/cases/*.tdsl at points of the matrix (ranks, tiles, threads, windows, delays) and
+compares every run with `tdslc eval` within eval's own error bounds, and eval with NumPy. One line per program:
+PASS e2e/NAME or FAIL e2e/NAME, with the failing points."""
+import argparse
+import os
+import sys
+import tempfile
+import time
+import traceback
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+
+import compare
+import points
+from program import Program
+from session import Failed, Session
+
+SHOWN_FAILURES = 3
+
+
+def bits_repeat(case, point, seed):
+    """The same executable at the same point twice, with other delays: the same bits."""
+    first = case.run(point, seed, "bits_a")
+    second = case.run(point, seed + 1, "bits_b")
+    for name, value in first.items():
+        if not compare.same_bits(value, second[name]):
+            raise Failed(f"{name}: other bits in a second run")
+
+
+def test_program(path, is_sample, options):
+    """All checks of one program: (name, failures, launches, seconds)."""
+    begun, failures, launches = time.time(), [], 0
+    name = Path(path).stem
+    try:
+        program = Program(path)
+        session = Session(program, options.tdslc, Path(options.work) / name, options.limit)
+        session.build()
+        for index, variant in enumerate(program.variants):
+            test_variant(session, index, variant, is_sample, options, failures)
+        launches = session.launches
+        if not failures and not options.keep:
+            session.remove()
+    except Failed as failure:
+        failures.append(str(failure))
+    except Exception:
+        failures.append(traceback.format_exc())
+    return name, failures, launches, time.time() - begun
+
+
+def test_variant(session, index, variant, is_sample, options, failures):
+    try:
+        case = session.prepare(variant)
+    except Failed as failure:
+        failures.append(f"{variant.label}: {failure}")
+        return
+    chosen = points.choose(options.mode, session.program.name, index, is_sample)
+    for number, point in enumerate(chosen):
+        if sum(f.count("timed out") for f in failures) >= 2:
+            failures.append(f"{variant.label}: given up after two hangs")
+            return
+        try:
+            case.run(point, number + 1 if point.delays else 0, f"run{number}")
+        except Failed as failure:
+            failures.append(f"{variant.label} {point}: {failure}")
+    busy = [p for p in chosen if p.ranks > 1]
+    if index == 0 and busy and not failures:
+        try:
+            bits_repeat(case, busy[0], 100)
+        except Failed as failure:
+            failures.append(f"{variant.label} {busy[0]} twice: {failure}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--mode", choices=("quick", "ci", "long", "sanitizer"), default="quick")
+    parser.add_argument("--tdslc", default=os.environ.get("TDSLC", "tdslc"))
+    parser.add_argument("--filter", default="")
+    parser.add_argument("--jobs", type=int, default=3)
+    parser.add_argument("--limit", type=float, default=60, help="seconds for one launch")
+    parser.add_argument("--work", help="folder to work in; kept")
+    parser.add_argument("--only", choices=("samples", "cases"))
+    options = parser.parse_args()
+    options.keep = options.work is not None
+    temporary = None if options.work else tempfile.TemporaryDirectory(prefix="tdsl-e2e-")
+    options.work = options.work or temporary.name
+    root = Path(__file__).resolve().parents[2]
+    found = [] if options.only == "cases" else [(p, True) for p in sorted((root / "samples").glob("*.tdsl"))]
+    found += [] if options.only == "samples" else [(p, False) for p in sorted((root / "tests/e2e/cases").glob("*.tdsl"))]
+    found = [(p, s) for p, s in found if options.filter in f"e2e/{p.stem}"]
+    failed = launches = 0
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for name, failures, count, seconds in pool.map(lambda f: test_program(*f, options), found):
+            launches += count
+            failed += bool(failures)
+            for failure in failures[:SHOWN_FAILURES]:
+                print(f"    {failure}")
+            if len(failures) > SHOWN_FAILURES:
+                print(f"    and {len(failures) - SHOWN_FAILURES} more failing points")
+            print(f"{'FAIL' if failures else 'PASS'} e2e/{name}")
+            if options.keep:
+                print(f"    {count} launches, {seconds:.1f} s")
+            sys.stdout.flush()
+    print(f"{len(found)} programs, {launches} launches")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,166 @@
+"""One program's life in a test: build, reference by the evaluator, runs at points of the matrix."""
+import json
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+
+import compare
+import launch
+
+LEAST_WINDOW = re.compile(r"smallest legal value is --window (\d+)")
+LONGEST_MESSAGE = 400
+
+
+class Failed(Exception):
+    """A check failed; the text says how."""
+
+
+class Session:
+    """A built program in a folder of its own."""
+
+    def __init__(self, program, tdslc, folder, limit):
+        self.program, self.tdslc, self.limit = program, tdslc, limit
+        self.folder = Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.executable = self.folder / self.program.name
+        self.launches = 0
+
+    def build(self):
+        result = launch.run([self.tdslc, "build", self.program.path, "-o", self.executable], 3 * self.limit)
+        if result.code != 0 or not self.executable.exists():
+            raise Failed(f"tdslc build: {result}")
+
+    def prepare(self, variant):
+        """Inputs on disk, the evaluator's outputs with bounds, and the NumPy twin's agreement with them."""
+        return Case(self, variant)
+
+    def remove(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Case:
+    """A variant of a program with its inputs and reference."""
+
+    def __init__(self, session, variant):
+        self.session, self.variant = session, variant
+        self.folder = session.folder / variant.label
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.inputs = session.program.make_inputs(variant)
+        self.arguments = list(variant.args)
+        for name, value in self.inputs.items():
+            np.save(self.folder / f"{name}.npy", value)
+            self.arguments += ["--" + name, self.folder / f"{name}.npy"]
+        self.evaluate()
+        self.compare_with_twin()
+
+    def outputs_into(self, folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        return [word for o in self.session.program.outputs for word in ("--" + o, folder / f"{o}.npy")]
+
+    def read(self, folder, suffix=""):
+        result = {}
+        for output in self.session.program.outputs:
+            path = folder / f"{output}{suffix}.npy"
+            if not path.exists():
+                raise Failed(f"{path.name} was not written")
+            result[output] = np.load(path)
+        return result
+
+    def evaluate(self):
+        folder = self.folder / "eval"
+        command = [self.session.tdslc, "eval", self.session.program.path, "--bounds", folder, "--", *self.arguments,
+                   *self.outputs_into(folder)]
+        result = launch.run(command, 3 * self.session.limit)
+        if result.code != 0:
+            raise Failed(f"tdslc eval: {result}")
+        self.reference, self.bounds, self.printed = self.read(folder), self.read(folder, ".bounds"), result.out
+        self.scalars = [(float(self.reference[o]), float(self.bounds[o])) for o in self.session.program.outputs
+                        if self.reference[o].ndim == 0 and self.reference[o].dtype.kind == "f"]
+        program = self.session.program
+        for name, bound in self.bounds.items():
+            if np.isinf(bound).any() and not program.open:
+                raise Failed(f"the evaluator gives {name} an infinite bound: the test says nothing")
+            if self.variant.label == "small" and program.exact and bound.any():
+                raise Failed(f"the evaluator gives {name} the bound {np.max(bound):.3g} where sums are exact")
+
+    def compare_with_twin(self):
+        program = self.session.program
+        twin = program.twin(self.variant, self.inputs, self.reference)
+        for name, value in (twin or {}).items():
+            value = np.asarray(value, dtype=self.reference[name].dtype) if np.asarray(value).dtype.kind == "i" else value
+            message = compare.difference(name, value, self.reference[name], self.bounds[name])
+            if message:
+                raise Failed(f"NumPy and eval differ: {message}")
+
+    def run(self, point, delay_seed, folder_name):
+        """Runs at a point; returns the outputs. A window of "least" is found by asking."""
+        folder = self.folder / folder_name
+        statistics = folder / "stats.json"
+        command = [*launch.mpi_command(point.ranks), self.session.executable, *self.arguments, *self.outputs_into(folder),
+                   "--threads", point.threads, "--stats", statistics]
+        if point.tile:
+            command += ["--tile", point.tile]
+        environment = {"TDSL_OVERSUBSCRIBED": "1"}
+        if delay_seed:
+            environment["TDSL_DELAYS"] = str(delay_seed)
+        window = 1 if point.window == "least" else None
+        while True:
+            self.session.launches += 1
+            extra = ["--window", window] if window else []
+            result = launch.run(command + extra, self.session.limit, env=environment)
+            asked = LEAST_WINDOW.search(result.err) if window and result.code == 2 else None
+            if not asked:
+                break
+            if int(asked[1]) <= window:
+                raise Failed(f"window {window} is refused, and the smallest legal one is said to be {asked[1]}")
+            window = int(asked[1])
+        try:
+            if result.code != 0 or result.timed_out:
+                raise Failed(str(result))
+            self.check(folder, result)
+            self.check_statistics(json.loads(statistics.read_text()))
+            return self.read(folder)
+        except Failed as failure:
+            raise Failed(f"{failure}\n      {self.repeat(command + extra, environment)}") from None
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    @staticmethod
+    def repeat(command, environment):
+        text = " ".join([f"{k}={v}" for k, v in environment.items()] + [str(c) for c in command])
+        return "command: " + (text if len(text) < LONGEST_MESSAGE else text[:LONGEST_MESSAGE] + "...")
+
+    def check(self, folder, result):
+        program = self.session.program
+        got = self.read(folder)
+        for name in program.outputs:
+            message = compare.difference(name, got[name], self.reference[name], self.bounds[name])
+            if message:
+                raise Failed(message)
+        message = compare.difference_of_prints(result.out, self.printed, self.scalars)
+        if message:
+            raise Failed(message)
+        if result.err:
+            raise Failed(f"text on stderr: {result.err[:200]!r}")
+        left = {p.name for p in folder.iterdir()} - {f"{o}.npy" for o in program.outputs} - {"stats.json"}
+        if left:
+            raise Failed(f"files left: {sorted(left)}")
+
+    @staticmethod
+    def check_statistics(statistics):
+        """Nothing is left in memory, what is sent is received, and the counts lie within the predictions."""
+        ranks = statistics["per_rank"]
+        if any(r["blocks_at_exit"] for r in ranks):
+            raise Failed(f"blocks at exit: {[r['blocks_at_exit'] for r in ranks]}")
+        if sum(r["bytes_received"] for r in ranks) != sum(r["bytes_sent"] for r in ranks):
+            raise Failed("bytes sent and received differ")
+        for rank in ranks:
+            low, high = interval(rank["predicted"]["bytes_received"])
+            if not low <= rank["bytes_received"] <= high:
+                raise Failed(f"rank {rank['rank']} received {rank['bytes_received']} bytes, predicted {low} to {high}")
+
+
+def interval(value):
+    return value if isinstance(value, list) else (value, value)

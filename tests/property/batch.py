@@ -1,0 +1,301 @@
+"""Many programs in one file: evaluated, built and launched together, compared one by one."""
+import json
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import NamedTuple, Optional
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
+import compare
+import launch
+
+ERROR_LINE = re.compile(r"batch\.tdsl:(\d+)(?::\d+)?: ?(.*)")
+LEAST_WINDOW = re.compile(r"smallest legal value is --window (\d+)")
+# Kinds of failures that say nothing about right or wrong: the compiler says that it cannot do this yet.
+UNSUPPORTED = "unsupported"
+
+
+class Point(NamedTuple):
+    """One launch."""
+    ranks: int
+    tile: Optional[str] = None
+    threads: int = 1
+    window: bool = False  # the smallest legal one
+    delays: int = 0
+
+    def __str__(self):
+        return (f"ranks={self.ranks} tile={self.tile or 'auto'} threads={self.threads}"
+                f" window={'least' if self.window else 'none'} delays={self.delays}")
+
+
+class Failure(NamedTuple):
+    """kind: front, eval, build, run, hang, difference, statistics, or `unsupported`."""
+    program: object
+    kind: str
+    text: str
+    point: Optional[Point] = None
+
+
+class Tools(NamedTuple):
+    tdslc: str
+    seconds_per_program: float = 2.0
+    extra: tuple = ()  # options for `tdslc build`
+
+
+class Stuck(Exception):
+    """A step failed as a whole, and no line says whose fault it is."""
+
+    def __init__(self, kind, text, point=None):
+        super().__init__(text)
+        self.kind, self.text, self.point = kind, text, point
+
+
+class Batch:
+    """Programs under the prefixes p0_, p1_, … in a folder."""
+
+    def __init__(self, programs, folder, tools):
+        self.folder, self.tools = Path(folder), tools
+        self.members = dict(enumerate(programs))
+        self.failures = []
+        self.open_outputs = self.inexact = self.compared = 0
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for index, program in self.members.items():
+            for i in program.used_inputs():
+                np.save(self.folder / f"{self.prefix(index)}{i.name}.npy", i.make())
+
+    def prefix(self, index):
+        return f"p{index}_"
+
+    @property
+    def path(self):
+        return self.folder / "batch.tdsl"
+
+    @property
+    def limit(self):
+        return 20 + self.tools.seconds_per_program * len(self.members)
+
+    def write(self):
+        self.owners, lines = [], []
+        for index, program in self.members.items():
+            own = program.lines(self.prefix(index))
+            lines += own
+            self.owners += [index] * len(own)
+        self.path.write_text("\n".join(lines) + "\n")
+
+    def arguments(self):
+        result = []
+        for index, program in self.members.items():
+            prefix = self.prefix(index)
+            for i in program.used_inputs():
+                result += [f"--{prefix}{i.name}", self.folder / f"{prefix}{i.name}.npy"]
+            for name, text in program.used_params():
+                result += [f"--{prefix}{name}", text]
+        return result
+
+    def outputs(self):
+        return [(index, name) for index, program in self.members.items() for name in program.declared_outputs()]
+
+    def output_arguments(self, folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        return [word for index, name in self.outputs()
+                for word in (f"--{self.prefix(index)}{name}", folder / f"{self.prefix(index)}{name}.npy")]
+
+    # --- failures with an owner
+    def blame(self, kind, text, point=None):
+        """Takes the programs whose lines a message names out of the batch; whether there were any."""
+        found = {}
+        for line in text.splitlines():
+            match = ERROR_LINE.search(line)
+            if match and "warning:" not in line and 0 < int(match[1]) <= len(self.owners):
+                found.setdefault(self.owners[int(match[1]) - 1], []).append(line.strip())
+        for index, lines in found.items():
+            what = UNSUPPORTED if all("not-supported" in x or "not supported yet" in x for x in lines) else kind
+            self.fail(index, what, "\n".join(lines[:3]), point)
+        return bool(found)
+
+    def fail(self, index, kind, text, point=None):
+        self.failures.append(Failure(self.members.pop(index), kind, text, point))
+
+    def step(self, kind, command, limit):
+        """Runs a command on the batch; programs that an error names are taken out, and it runs again."""
+        while self.members:
+            self.write()
+            result = launch.run(command(), limit)
+            if result.code == 0 and not result.timed_out:
+                return result
+            text = result.err + result.out
+            if result.timed_out:
+                raise Stuck("hang", f"{kind}: nothing after {limit:.0f} s")
+            if not self.blame(kind, text):
+                raise Stuck(kind, f"exit code {result.code}: {tail(text)}")
+        return None
+
+    # --- steps
+    def evaluate(self):
+        """The evaluator's values, bounds and printed lines."""
+        folder = self.folder / "eval"
+        shutil.rmtree(folder, ignore_errors=True)
+        command = lambda: [self.tools.tdslc, "eval", self.path, "--bounds", folder, "--", *self.arguments(),
+                           *self.output_arguments(folder)]
+        result = self.step("eval", command, 3 * self.limit)
+        if result is None:
+            return
+        self.want, self.bounds = {}, {}
+        for index, name in self.outputs():
+            key = self.prefix(index) + name
+            self.want[key] = np.load(folder / f"{key}.npy")
+            self.bounds[key] = np.load(folder / f"{key}.bounds.npy")
+            self.open_outputs += bool(np.isinf(self.bounds[key]).any())
+            self.inexact += self.members[index].exact and bool(self.bounds[key].any())
+        self.printed = printed_values(result.out)
+
+    def build(self):
+        executable = self.folder / "batch"
+        command = lambda: [self.tools.tdslc, "build", self.path, "-o", executable, *self.tools.extra]
+        self.step("build", command, 60 + 3 * self.limit)
+
+    def run(self, point):
+        """One launch; failures of single programs are recorded, others raise Stuck."""
+        folder = self.folder / "run"
+        shutil.rmtree(folder, ignore_errors=True)
+        statistics = self.folder / "stats.json"
+        command = [*launch.mpi_command(point.ranks), self.folder / "batch", *self.arguments(), *self.output_arguments(folder),
+                   "--threads", point.threads, "--stats", statistics]
+        if point.tile:
+            command += ["--tile", point.tile]
+        environment = {"TDSL_OVERSUBSCRIBED": "1"} | ({"TDSL_DELAYS": str(point.delays)} if point.delays else {})
+        window = 1 if point.window else None
+        while True:
+            result = launch.run(command + (["--window", window] if window else []), self.limit, env=environment)
+            asked = LEAST_WINDOW.search(result.err) if window and result.code == 2 else None
+            if not asked or int(asked[1]) <= window:
+                break
+            window = int(asked[1])
+        if result.timed_out:
+            raise Stuck("hang", f"nothing after {self.limit:.0f} s", point)
+        if result.code != 0:
+            if self.blame("run", result.err + result.out, point):
+                return self.rebuild_and_run(point)
+            raise Stuck("run", f"exit code {result.code}: {tail(result.err + result.out)}", point)
+        self.compare(folder, printed_values(result.out), point)
+        self.check_statistics(json.loads(statistics.read_text()), point)
+        return None
+
+    def rebuild_and_run(self, point):
+        if not self.members:
+            return
+        self.evaluate()
+        self.build()
+        if self.members:
+            self.run(point)
+
+    def compare(self, folder, printed, point):
+        wrong = {}
+        for index, name in self.outputs():
+            key = self.prefix(index) + name
+            path = folder / f"{key}.npy"
+            if not path.exists():
+                wrong.setdefault(index, f"{name} was not written")
+                continue
+            self.compared += 1
+            message = compare.difference(name, np.load(path), self.want[key], self.bounds[key])
+            message = message or self.difference_of_prints(key, printed)
+            if message:
+                wrong.setdefault(index, message)
+        for index, message in wrong.items():
+            # It stays in the executable; only its results are not looked at any more.
+            self.failures.append(Failure(self.members[index], "difference", message, point))
+        self.ignore(set(wrong))
+
+    def ignore(self, indices):
+        for index in indices:
+            self.members[index] = self.members[index].copy()
+            self.members[index].outputs = []
+
+    def difference_of_prints(self, key, printed):
+        want, got = self.printed.get(key), printed.get(key)
+        if want == got:
+            return None
+        if want is None or got is None or len(want) != len(got):
+            return f"printed {got}, not {want}"
+        array, bound = self.want[key], self.bounds[key]
+        if array.ndim == 0 and array.dtype.kind == "f":
+            near = all(abs(float(g) - float(w)) <= float(bound) + abs(float(w)) * np.finfo(array.dtype).eps for g, w in zip(got, want))
+            if near or np.isinf(bound):
+                return None
+        elif np.isinf(bound).any():
+            return None
+        return f"printed {got}, not {want}"
+
+    def check_statistics(self, statistics, point):
+        """Nothing is left in memory, what is sent is received, and the counts lie within the predictions."""
+        ranks = statistics["per_rank"]
+        if any(r["blocks_at_exit"] for r in ranks):
+            raise Stuck("statistics", f"blocks at exit: {[r['blocks_at_exit'] for r in ranks]}", point)
+        if sum(r["bytes_received"] for r in ranks) != sum(r["bytes_sent"] for r in ranks):
+            raise Stuck("statistics", "bytes sent and received differ", point)
+        for rank in ranks:
+            predicted = rank["predicted"]["bytes_received"]
+            low, high = predicted if isinstance(predicted, list) else (predicted, predicted)
+            if not low <= rank["bytes_received"] <= high:
+                raise Stuck("statistics", f"rank {rank['rank']} received {rank['bytes_received']} bytes, predicted {low} to {high}", point)
+
+
+def tail(text):
+    lines = [x for x in text.strip().splitlines() if "warning:" not in x and x.strip()]
+    errors = [x for x in lines if re.search(r"error|Error|ERROR|check failed|internal|Assert|signal", x)]
+    return "\n".join((errors or lines)[:4])[:800]
+
+
+def printed_values(text):
+    """{name: [values]} of lines `name value`."""
+    result = {}
+    for line in text.splitlines():
+        name, _, value = line.partition(" ")
+        result.setdefault(name, []).append(value)
+    return result
+
+
+def run_batch(programs, folder, tools, points, log=lambda text: None):
+    """Failures of the programs at the points, and the batches' counters. What fails without a line is bisected."""
+    batch = Batch(programs, folder, tools)
+    counters = {"compared": 0, "open": 0, "inexact": 0, "launches": 0}
+    failures, pending = [], list(points)
+
+    def finish():
+        counters["compared"] += batch.compared
+        counters["open"] += batch.open_outputs
+        counters["inexact"] += batch.inexact
+        return failures + batch.failures, counters
+
+    try:
+        batch.evaluate()
+        if batch.members:
+            batch.build()
+        while pending and batch.members:
+            counters["launches"] += 1
+            batch.run(pending[0])
+            pending.pop(0)
+        return finish()
+    except Stuck as stuck:
+        # Those that failed with a name are done; what is left is cut in two.
+        left = [p for p in batch.members.values() if p.outputs]
+        done, counters = finish()
+        if len(left) <= 1:
+            done += [Failure(p, stuck.kind, stuck.text, stuck.point) for p in left]
+            return done, counters
+        log(f"{stuck.kind} in a batch of {len(left)}, looking for the program: {stuck.text.splitlines()[0][:150]}")
+        half, found = len(left) // 2, 0
+        wanted = pending or list(points)
+        for number, part in enumerate((left[:half], left[half:])):
+            more, count = run_batch(part, Path(folder) / str(number), tools, wanted, log)
+            found += sum(f.kind != UNSUPPORTED for f in more)
+            done += more
+            for key, value in count.items():
+                counters[key] += value
+        if not found:
+            done.append(Failure(left, stuck.kind, f"only together ({len(left)} programs): {stuck.text}", stuck.point))
+        return done, counters

@@ -1,0 +1,54 @@
+"""What generated programs exercised: node kinds, operators, features, remarks of passes, classes of operations."""
+import collections
+import re
+
+import launch
+
+NODES = ["compute", "uniform", "normal", "for", "while", "if", "print", "assert", "check", "output", "dimension", "param", "input"]
+OPERATORS = ["neg", "not", "abs", "sqrt", "exp", "log", "log1p", "expm1", "sin", "cos", "tan", "tanh", "erf", "floor", "ceil",
+             "round", "sign", "isnan", "isinf", "sigmoid", "relu", "add", "sub", "mul", "div", "rem", "pow", "mod", "min", "max",
+             "eq", "ne", "lt", "le", "gt", "ge", "and", "or", "select"]
+REDUCTIONS = ["sum", "prod", "min", "max", "any", "all", "argmin", "argmax"]
+FEATURES = {"left subscripts": r"\) (?:where .*?)?left \[", "base": r" base %", "combine": r" combine \w", "fill": r" fill ",
+            "guard": r"\) where ", "reduction": r"= compute \[[^\]]*\] \w+\["}
+
+
+class Coverage:
+    def __init__(self):
+        self.nodes, self.operators, self.reductions = collections.Counter(), collections.Counter(), collections.Counter()
+        self.features, self.remarks = collections.Counter(), collections.Counter()
+
+    def add(self, tdslc, path):
+        """Counts what the compiler makes of a program."""
+        result = launch.run([tdslc, "passes", path, "--dump-after", "simplify"], 60)
+        begin = result.out.find("after simplify:")
+        end = result.out.find("\nafter ", begin + 1)
+        self.add_graph(result.out[begin:end if end > 0 else None])
+        for match in re.finditer(r"^(?:\S+: )?(\w+): (applied|not applied): (.*)$", result.out, re.M):
+            words = re.sub(r"'[^']*'|`[^`]*`|\"[^\"]*\"|%?\b\w*\d\w*\b", "_", match[3])
+            self.remarks[f"{match[1]}: {match[2]}: {words[:70]}"] += 1
+
+    def add_graph(self, text):
+        for line in text.splitlines():
+            match = re.match(r"\s*(?:%[^=]*= )?(\w+)", line)
+            if match and match[1] in NODES:
+                self.nodes[match[1]] += 1
+            for word in re.findall(r"\b([a-z]\w*)\(", line):
+                if word in OPERATORS:
+                    self.operators[word] += 1
+            for word in re.findall(r"= compute \[[^\]]*\] (\w+)\[", line):
+                self.reductions[word] += 1
+            for name, pattern in FEATURES.items():
+                self.features[name] += bool(re.search(pattern, line))
+
+    def report(self):
+        lines = ["coverage:"]
+        for title, counter, known in (("nodes", self.nodes, NODES), ("operators", self.operators, OPERATORS),
+                                      ("reductions", self.reductions, REDUCTIONS), ("features", self.features, list(FEATURES))):
+            lines.append(f"  {title}: " + ", ".join(f"{name} {counter[name]}" for name in known if counter[name]))
+            missing = [name for name in known if not counter[name]]
+            if missing:
+                lines.append(f"    not met: {', '.join(missing)}")
+        for remark, count in sorted(self.remarks.items()):
+            lines.append(f"  {count:5} {remark}")
+        return "\n".join(lines)

@@ -1,0 +1,198 @@
+#!/usr/bin/python3
+"""Random well-typed TDSL programs. `generate.py SEED [exact|general]` prints one; the same seed gives the same program."""
+import random
+import sys
+
+import intervals
+from expressions import Context, Label, Value
+from model import Dim, Expr, Input, Program, Stmt
+from statements import Statements
+
+SIZES = [1, 2, 3, 4, 5, 5, 6, 7, 8, 9, 11, 13]
+
+
+class Function:
+    def __init__(self, name, scalar, parameters, low, high):
+        self.name, self.scalar, self.parameters, self.low, self.high = name, scalar, parameters, low, high
+        self.elementwise = True
+
+
+class Generator(Statements):
+    def __init__(self, seed, exact):
+        self.rng, self.exact = random.Random(seed), exact
+        self.program = Program(seed, exact)
+        self.values, self.functions, self.dims = [], [], []
+        self.counter, self.loops_made, self.trips = 0, 0, 1
+        self.random_allowed, self.may_be_empty = True, False
+
+    def generate(self):
+        self.make_dims()
+        self.make_inputs()
+        for _ in range(self.rng.choice([0, 0, 1, 2])):
+            self.scalar_function()
+        makers = [(self.let_tensor, 4), (self.index_let, 6), (self.let_scalar, 1.5), (self.var_any, 2.5), (self.assign_whole, 1.5),
+                  (self.assign_index, 2), (self.assign_slice, 1.2), (self.element_loop, 2.5), (self.tensor_loop, 1.5),
+                  (self.while_loop, 1.2), (self.if_statement, 0.8), (self.tensor_function, 1), (self.assertion, 0.3)]
+        wanted = self.rng.choice([3, 4, 5, 6, 7, 9])
+        made = attempts = 0
+        while made < wanted and attempts < 60:
+            attempts += 1
+            maker = self.rng.choices([m for m, _ in makers], [w for _, w in makers])[0]
+            s = maker(Context())
+            if s is None:
+                continue
+            self.program.statements += s if isinstance(s, list) else [s]
+            made += 1
+        self.make_outputs()
+        return self.program
+
+    # --- the head
+    def make_dims(self):
+        base = [Dim(f"${name}", self.rng.choice(SIZES)) for name in ["n", "m", "q"][:self.rng.choice([1, 2, 2, 3])]]
+        if self.chance(0.05):
+            base[-1].size = 0
+        self.program.dims = list(base)
+        self.dims = base * 3
+        for d in base:
+            if self.chance(0.25):
+                self.dims.append(Dim(f"{d.text} + 1", d.size + 1))
+            if self.chance(0.25) and d.size >= 1:
+                self.dims.append(Dim(f"{d.text} - 1", d.size - 1))
+        if self.chance(0.3):
+            size = self.rng.choice([1, 2, 3, 4])
+            self.dims.append(Dim(str(size), size))
+        self.may_be_empty = any(d.size == 0 for d in self.dims)
+
+    def make_inputs(self):
+        shapes = [tuple(self.program.dims[:2]), tuple(self.program.dims[-2:])]
+        shapes += [self.shape() for _ in range(self.rng.choice([0, 1, 2, 3]))]
+        for number, shape in enumerate(shapes):
+            scalar = "f64" if number == 0 else self.scalar()
+            low, high = self.rng.choice([(-4, 4), (-3, 5), (0, 3)] if self.exact or scalar[0] == "i" else [(-2, 2), (0.1, 3), (-1, 1)])
+            self.add_input(scalar, shape, low, high)
+        positions = [d for d in self.program.dims if d.size > 0]
+        if positions and self.chance(0.4):
+            d = self.rng.choice(positions)
+            self.add_input(self.rng.choice(["i64", "i64", "i32"]), (self.rng.choice(self.dims),), 0, d.size - 1, d)
+        if self.chance(0.12):
+            self.add_input("f64", (), -2, 2)
+        if self.chance(0.35):
+            self.add_param()
+
+    def add_input(self, scalar, shape, low, high, index_of=None):
+        name = f"A{len(self.program.inputs)}"
+        self.program.inputs.append(Input(name, scalar, shape, low, high, self.exact, self.rng.randrange(2**32), index_of))
+        self.program.statements.append(Stmt(f"input ${name}: {self.type_text(scalar, shape)};"))
+        if scalar == "bool":
+            low, high = 0, 1
+        self.values.append(Value(name, scalar, shape, low, high))
+
+    def add_param(self):
+        scalar = self.rng.choice(["f64", "i64"])
+        name, value = self.new_name("a"), self.rng.choice([0, 1, 2, 3])
+        text = f"{value}.0" if scalar == "f64" else f"{value}"
+        given = self.chance(0.5)
+        default = f" = {'5.0' if scalar == 'f64' else '5'}" if given and self.chance(0.5) else "" if given else f" = {text}"
+        self.program.params.append((name, text if given else None))
+        self.program.statements.append(Stmt(f"param ${name}: {scalar}{default};"))
+        self.values.append(Value(name, scalar, (), value, value))
+
+    # --- functions
+    def scalar_function(self):
+        """An untyped function: inlined, applied per element."""
+        outer = self.values, self.dims, self.functions, self.random_allowed
+        scalar = self.rng.choice(["f64", "f64", "i64"])
+        reach = 8 if self.exact or scalar == "i64" else 4.0
+        name = self.new_name("f")
+        self.values = [Value(n, scalar, (), -reach, reach) for n in ("x", "y")[:self.rng.choice([1, 2])]]
+        parameters = self.values
+        self.dims, self.functions, self.random_allowed = [], [], False
+        body = self.expr(scalar, (), Context(), self.rng.choice([1, 2, 3]))
+        # Its type must not depend on what the arguments are.
+        read = Expr(f"${parameters[0].name}", [], scalar, (), -reach, reach)
+        body = self.bounded(Expr("({0} + {1})", [body, read], scalar, (), *intervals.add((body.low, body.high), (-reach, reach))))
+        self.values, self.dims, self.functions, self.random_allowed = outer
+        self.functions.append(Function(name, scalar, parameters, body.low, body.high))
+        self.program.statements.append(Stmt(f"fn ${name}({', '.join('$' + p.name for p in parameters)}) = {{0}};", [body]))
+
+    def tensor_function(self, context):
+        """A typed function of a tensor, and a call of it."""
+        if self.functions and self.chance(0.3):
+            return None
+        arguments = [v for v in self.values if 1 <= len(v.shape) <= 2 and v.scalar in ("f64", "i64")]
+        if not arguments:
+            return None
+        v = self.rng.choice(arguments)
+        argument = self.expr(v.scalar, v.shape, context, 1)
+        outer = self.values, self.dims, self.functions
+        name, result = self.new_name("g"), self.new_name("t")
+        letters = dict(zip(dict.fromkeys(v.shape), ("$da", "$db")))
+        inside = tuple(Dim(letters[d], d.size) for d in v.shape)
+        self.values = [Value("X", v.scalar, inside, argument.low, argument.high)]
+        self.dims = list(dict.fromkeys(inside))
+        body = [s for s in (self.index_let(Context()), self.let_scalar(Context())) if s is not None and self.chance(0.7)]
+        names = Context().fresh(len(inside))
+        labels = [Label(n, 0, d.size, d) for n, d in zip(names, inside)]
+        value = self.expr(v.scalar, inside, Context(), 2)
+        returned, back = value, v.shape
+        if self.chance(0.5):
+            element = self.index_body(v.scalar, Context().inside(labels), labels)
+            order = [x for x in names[:len(inside)]]
+            if all((x.name, x.dim.text) in element.bare for x in labels) and self.first_appearance(element, order) == order:
+                returned = element
+        text = self.type_text(v.scalar, inside)
+        self.values, self.dims, self.functions = outer
+        function = Stmt(f"fn ${name}($X: {text}) -> {text}", (), [body + [Stmt("return {0};", [returned])]])
+        low, high = returned.low, returned.high
+        self.declare(result, Expr("", [], v.scalar, back, low, high))
+        typed = "" if not argument.weak else f"{v.scalar}"
+        if typed:
+            argument = self.strong(argument)
+        return [function, Stmt(f"let ${result} = ${name}({{0}});", [argument])]
+
+    @staticmethod
+    def first_appearance(e, order):
+        """The names in the order in which they first appear as lone subscripts in the text."""
+        text, places = e.text(), []
+        for name in order:
+            found = [p for p in (text.find(f"[{name},"), text.find(f"[{name}]"), text.find(f", {name},"), text.find(f", {name}]")) if p >= 0]
+            places.append((min(found, default=10**9), name))
+        return [name for _, name in sorted(places)]
+
+    # --- the end
+    def assertion(self, context):
+        e = self.whole_reduction("i64", (), context, 2)
+        return None if e is None else Stmt("assert({0} == {1}, \"differs from itself\");", [e, e.copy()])
+
+    def make_outputs(self):
+        candidates = [v for v in self.values if v.name[0] in "vxtc"]
+        if not candidates:
+            self.program.statements.append(self.let_tensor(Context()))
+            candidates = [self.values[-1]]
+        chosen = [v for v in candidates if self.chance(0.55)] or [self.rng.choice(candidates)]
+        if candidates[-1] not in chosen:
+            chosen.append(candidates[-1])
+        for v in chosen:
+            self.program.outputs.append(v.name)
+            self.program.statements.append(Stmt(f"output ${v.name};"))
+            if not v.shape and self.chance(0.7):
+                self.program.statements.append(Stmt(f'print("${v.name}", ${v.name});'))
+        if self.chance(0.2):
+            shape = self.shape(1, 2)
+            names = Context().fresh(len(shape))
+            labels = [Label(n, 0, d.size, d) for n, d in zip(names, shape)]
+            e = self.index_body("f64", Context().inside(labels), labels)
+            name = self.new_name("z")
+            self.program.outputs.append(name)
+            self.program.statements.append(Stmt(f"output ${name}[{', '.join(names)}]: {self.type_text('f64', shape)} = {{0}};", [e]))
+
+
+def generate(seed, exact=None):
+    """The program of a seed. `exact`: None lets the seed decide."""
+    choose = random.Random(f"{seed} mode")
+    return Generator(seed, choose.random() < 0.6 if exact is None else exact).generate()
+
+
+if __name__ == "__main__":
+    mode = {"exact": True, "general": False}.get(sys.argv[2] if len(sys.argv) > 2 else "")
+    print(generate(int(sys.argv[1]), mode).text(), end="")

@@ -1,0 +1,149 @@
+"""Generated programs as trees: expressions with type and value range, statements, inputs. `$` in a text stands for the
+program's prefix, so that many programs fit into one file."""
+import math
+
+import numpy as np
+
+DTYPES = {"bool": np.bool_, "i32": np.int32, "i64": np.int64, "f32": np.float32, "f64": np.float64}
+FLOATS = ("f32", "f64")
+INTEGERS = ("i32", "i64")
+
+
+class Dim:
+    """An extent: its text in the program, over base dimensions like `$n`, and its size."""
+
+    def __init__(self, text, size):
+        self.text, self.size = text, size
+
+    def resized(self, sizes):
+        """The same extent where the base dimensions have other sizes (a dict from texts like `$n`)."""
+        names = {name.replace("$", "dim_"): size for name, size in sizes.items()}
+        return Dim(self.text, int(eval(self.text.replace("$", "dim_"), {}, names)))
+
+    def __eq__(self, other):
+        return isinstance(other, Dim) and self.text == other.text
+
+    def __hash__(self):
+        return hash(self.text)
+
+    def atom(self):
+        return f"({self.text})" if " " in self.text else self.text
+
+
+class Expr:
+    """`template` with `{0}`, `{1}` for the children. `scalar`: element type; `shape`: tuple of Dim; all elements lie in
+    [low, high]. `weak`: made of literals only, takes the type it meets. `bare`: {(index variable, extent)} where an index
+    variable is a whole subscript."""
+
+    def __init__(self, template, children, scalar, shape, low, high, weak=False, bare=()):
+        self.template, self.children = template, list(children)
+        self.scalar, self.shape, self.low, self.high, self.weak = scalar, tuple(shape), low, high, weak
+        self.bare = frozenset(bare).union(*(c.bare for c in self.children))
+
+    def text(self):
+        if not self.children:
+            return self.template
+        return self.template.format(*(c.text() for c in self.children))
+
+    def signature(self):
+        return self.scalar, tuple(d.text for d in self.shape)
+
+    def magnitude(self):
+        return max(abs(self.low), abs(self.high))
+
+    def copy(self):
+        return Expr(self.template, [c.copy() for c in self.children], self.scalar, self.shape, self.low, self.high, self.weak,
+                    self.bare)
+
+    def size(self):
+        return 1 + sum(c.size() for c in self.children)
+
+
+class Stmt:
+    """`template` with `{0}` … for the expressions, and blocks in braces after it: `if … { … } else { … }`."""
+
+    def __init__(self, template, exprs=(), blocks=None):
+        self.template, self.exprs, self.blocks = template, list(exprs), blocks
+
+    def lines(self, indent=""):
+        head = self.template.format(*(e.text() for e in self.exprs)) if self.exprs else self.template
+        if self.blocks is None:
+            return [indent + head]
+        result = [f"{indent}{head} {{"]
+        for number, block in enumerate(self.blocks):
+            if number:
+                result.append(f"{indent}}} else {{")
+            for s in block:
+                result += s.lines(indent + "  ")
+        return result + [indent + "}"]
+
+    def copy(self):
+        blocks = None if self.blocks is None else [[s.copy() for s in b] for b in self.blocks]
+        return Stmt(self.template, [e.copy() for e in self.exprs], blocks)
+
+
+class Input:
+    """A file to be made: integers in [low, high] (as floats in float types), or uniform floats there; positions in the
+    dimension `index_of` if given."""
+
+    def __init__(self, name, scalar, shape, low, high, whole, seed, index_of=None):
+        self.name, self.scalar, self.shape = name, scalar, tuple(shape)
+        self.low, self.high, self.whole, self.seed, self.index_of = low, high, whole, seed, index_of
+
+    def resized(self, sizes):
+        shape = [d.resized(sizes) for d in self.shape]
+        index_of = self.index_of and self.index_of.resized(sizes)
+        return Input(self.name, self.scalar, shape, self.low, self.high, self.whole, self.seed, index_of)
+
+    def make(self):
+        shape = tuple(d.size for d in self.shape)
+        rng = np.random.default_rng(self.seed)
+        if self.scalar == "bool":
+            values = rng.random(shape) < 0.5
+        if self.whole or self.scalar in INTEGERS:
+            values = rng.integers(math.ceil(self.low), math.floor(self.high) + 1, shape)
+        else:
+            values = self.low + (self.high - self.low) * rng.random(shape)
+        return np.asarray(values).astype(DTYPES[self.scalar]).reshape(shape)
+
+
+class Program:
+    """`exact`: all floats are small whole numbers, so every order of evaluation gives the same bits."""
+
+    def __init__(self, seed, exact):
+        self.seed, self.exact = seed, exact
+        self.dims = []        # base dimensions, bound by inputs
+        self.inputs = []
+        self.params = []      # (name, text of the value to pass or None)
+        self.statements = []
+        self.outputs = []     # names
+
+    def copy(self):
+        result = Program(self.seed, self.exact)
+        result.dims, result.inputs, result.params = list(self.dims), list(self.inputs), list(self.params)
+        result.statements, result.outputs = [s.copy() for s in self.statements], list(self.outputs)
+        return result
+
+    def resize(self, sizes):
+        """Gives base dimensions other sizes."""
+        self.dims = [Dim(d.text, sizes.get(d.text, d.size)) for d in self.dims]
+        self.inputs = [i.resized({d.text: d.size for d in self.dims}) for i in self.inputs]
+
+    def lines(self, prefix):
+        return [line.replace("$", prefix) for s in self.statements for line in s.lines()]
+
+    def text(self, prefix=""):
+        return "\n".join(self.lines(prefix)) + "\n"
+
+    def declared_outputs(self):
+        """Outputs that the statements still have (shrinking removes some)."""
+        lines = [line for s in self.statements for line in s.lines()]
+        return [o for o in self.outputs if any(line.startswith(f"output ${o}") for line in lines)]
+
+    def used_inputs(self):
+        lines = [line for s in self.statements for line in s.lines()]
+        return [i for i in self.inputs if any(line.startswith(f"input ${i.name}:") for line in lines)]
+
+    def used_params(self):
+        lines = [line for s in self.statements for line in s.lines()]
+        return [p for p in self.params if p[1] is not None and any(line.startswith(f"param ${p[0]}:") for line in lines)]

@@ -1,0 +1,145 @@
+#!/usr/bin/python3
+"""Generates programs, runs them compiled and in the evaluator, compares, and shrinks what fails."""
+import argparse
+import collections
+import os
+import random
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+
+import batch
+import coverage
+import generate
+import shrink
+from batch import Point, Tools, UNSUPPORTED
+
+TILES = (None, None, "1", "2", "3", "5", "4,3", "1000")
+
+
+def choose_points(rng, ranks, launches):
+    """For every rank count so many launches with random tiles, threads, windows and delays."""
+    return [Point(r, rng.choice(TILES), rng.choice([1, 1, 2]), rng.random() < 0.3, rng.choice([0, 0, rng.randrange(1, 10**6)]))
+            for r in ranks for _ in range(launches)]
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=60, help="programs")
+    parser.add_argument("--seed", type=int, help="of the first program; the others follow (default: random)")
+    parser.add_argument("--ranks", default="1,2,3")
+    parser.add_argument("--launches", type=int, default=1, help="launches of an executable per number of ranks")
+    parser.add_argument("--batch", type=int, default=50, help="programs in one executable")
+    parser.add_argument("--mode", choices=("mixed", "exact", "general"), default="mixed")
+    parser.add_argument("--tdslc", default=os.environ.get("TDSLC", "tdslc"))
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--shrink", type=float, default=120, help="seconds for making a failing program small; 0: never")
+    parser.add_argument("--shrink-most", type=int, default=3, help="how many failures are shrunk")
+    parser.add_argument("--seconds-per-program", type=float, default=2.0, help="time limit of a launch, per program")
+    parser.add_argument("--found", default=Path(__file__).resolve().parent / "found", type=Path, help="where failing programs go")
+    parser.add_argument("--work", help="folder to work in; kept")
+    parser.add_argument("--no-coverage", action="store_true")
+    parser.add_argument("--stop-at-first", action="store_true", help="after the first batch that fails; no shrinking")
+    options = parser.parse_args()
+    if options.seed is None:
+        options.seed = random.SystemRandom().randrange(10**9)
+    if options.stop_at_first:
+        options.shrink = 0
+    return options
+
+
+class Run:
+    def __init__(self, options, work):
+        self.options, self.work = options, Path(work)
+        self.tools = Tools(options.tdslc, options.seconds_per_program)
+        self.coverage, self.failures, self.totals = coverage.Coverage(), [], collections.Counter()
+        self.failed = False
+
+    def one_batch(self, first):
+        options = self.options
+        if self.failed and options.stop_at_first:
+            return [], {}
+        exact = {"mixed": None, "exact": True, "general": False}[options.mode]
+        seeds = range(first, min(first + options.batch, options.seed + options.count))
+        programs = [generate.generate(s, exact) for s in seeds]
+        rng = random.Random(first)
+        points = choose_points(rng, [int(r) for r in options.ranks.split(",")], options.launches)
+        failures, counters = batch.run_batch(programs, self.work / f"b{first}", self.tools, points, self.log)
+        self.failed = self.failed or any(f.kind != UNSUPPORTED for f in failures)
+        return failures, counters
+
+    def log(self, text):
+        print(f"    {text}", flush=True)
+
+    def all(self):
+        options = self.options
+        firsts = range(options.seed, options.seed + options.count, options.batch)
+        with ThreadPoolExecutor(options.jobs) as pool:
+            for first, (failures, counters) in zip(firsts, pool.map(self.one_batch, firsts)):
+                self.failures += failures
+                self.totals.update(counters)
+                if not options.no_coverage:
+                    for path in self.work.glob(f"b{first}/**/batch.tdsl"):
+                        self.coverage.add(options.tdslc, path)
+
+    def report(self):
+        """Failures grouped by symptom, the first of each shrunk and written down; how many there are."""
+        groups = collections.defaultdict(list)
+        for failure in self.failures:
+            if failure.kind != UNSUPPORTED:
+                groups[shrink.symptom(failure)].append(failure)
+        for number, (name, failures) in enumerate(groups.items()):
+            self.report_group(name, failures, number)
+        unsupported = collections.Counter(shrink_words(f) for f in self.failures if f.kind == UNSUPPORTED)
+        for words, count in unsupported.most_common(12):
+            print(f"  not supported yet, {count} programs: {words}")
+        return sum(map(len, groups.values()))
+
+    def report_group(self, name, failures, number):
+        failure = min(failures, key=lambda f: len(f.program) if isinstance(f.program, list) else 0)
+        seeds = [p.seed for f in failures for p in (f.program if isinstance(f.program, list) else [f.program])]
+        print(f"  {len(failures)} x {name}; seeds {seeds[:8]}")
+        print("      " + failure.text.replace("\n", "\n      ") + (f"\n      at {failure.point}" if failure.point else ""))
+        if isinstance(failure.program, list):
+            return
+        program, seed = failure.program, failure.program.seed
+        if self.options.shrink > 0 and number < self.options.shrink_most:
+            program, failure = shrink.Shrinker(failure, self.work / "shrink", self.tools, self.options.shrink).run()
+        self.options.found.mkdir(parents=True, exist_ok=True)
+        path = self.options.found / f"{failure.kind}_{seed}.tdsl"
+        path.write_text(shrink.report_text(program, failure, failure.point, seed))
+        print(f"      {path}")
+        for line in program.text().splitlines():
+            print(f"      | {line}")
+
+
+def shrink_words(failure):
+    import re
+    text = failure.text.splitlines()[0]
+    text = text.split("error: ", 1)[-1]
+    return re.sub(r"'[^']*'", "…", text)[:110]
+
+
+def main():
+    options = parse_arguments()
+    begun = time.time()
+    print(f"seed {options.seed}, {options.count} programs, ranks {options.ranks}", flush=True)
+    temporary = None if options.work else tempfile.TemporaryDirectory(prefix="tdsl-property-")
+    run = Run(options, options.work or temporary.name)
+    run.all()
+    failed = run.report()
+    if not options.no_coverage:
+        print(run.coverage.report())
+    skipped = sum(f.kind == UNSUPPORTED for f in run.failures)
+    t = run.totals
+    print(f"{options.count} programs, {t['launches']} launches, {t['compared']} outputs compared, {t['open']} outputs left open by "
+          f"their bounds, {t['inexact']} bounds in exact programs, {skipped} not supported yet, {failed} failed, {time.time() - begun:.0f} s")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

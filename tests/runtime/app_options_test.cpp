@@ -1,0 +1,175 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "runtime/app/options.h"
+
+using namespace tdsl::rt;
+
+namespace {
+
+ProgramDeclaration ridge() {
+  return {"ridge",
+          "ridge.tdsl",
+          "ridge 1.0",
+          {{"lambda", ElementType::kF64, "1e-3"}, {"steps", ElementType::kI32, {}}, {"tile", ElementType::kI64, "4"}},
+          {{"X", "f64[n, d]"}, {"n", "f64[n]"}},
+          {{"w", "f64[d]"}},
+          {"n", "d"}};
+}
+
+AppOptions parse(std::vector<std::string> arguments) {
+  for (const char* required : {"--steps=3", "--X=x.npy", "--n=y.npy"}) {
+    arguments.emplace_back(required);
+  }
+  return parse_options(ridge(), arguments);
+}
+
+std::string usage_error(const std::vector<std::string>& arguments) {
+  try {
+    (void)parse(arguments);
+  } catch (const RunError& error) {
+    CHECK(error.exit_code() == 2);
+    return error.what();
+  }
+  return "no error";
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("program options in both spellings") {
+  const AppOptions options = parse({"--lambda", "-2.5", "--w=out.npy"});
+  CHECK(options.param<double>("lambda", 1e-3) == -2.5);
+  CHECK(options.param<std::int32_t>("steps") == 3);
+  CHECK(options.param<std::int64_t>("tile", 4) == 4);
+  CHECK(options.inputs.at("X") == "x.npy");
+  CHECK(options.outputs.at("w") == "out.npy");
+}
+
+TEST_CASE("built-in options") {
+  const AppOptions options = parse({"--tile", "256,512", "--threads=2", "--seed", "42", "--window", "1.5MiB", "--stats",
+                                    "s.json", "--plan=p.json", "--dry-run", "--quiet"});
+  CHECK(options.tile == std::vector<std::int64_t>{256, 512});
+  CHECK(options.threads == 2);
+  CHECK(options.seed == 42);
+  CHECK(options.window_bytes == 3 * 512 * 1024);
+  CHECK(options.stats_file == "s.json");
+  CHECK(options.plan_file == "p.json");
+  CHECK(options.dry_run);
+  CHECK(options.quiet);
+}
+
+TEST_CASE("--set reaches the program's names behind built-ins, and dimensions") {
+  const AppOptions options = parse({"--tile", "8", "--set", "tile=9", "--set=d=1_000", "--set", "n=7"});
+  CHECK(options.tile == std::vector<std::int64_t>{8});
+  CHECK(options.param<std::int64_t>("tile", 4) == 9);
+  CHECK(options.dimensions.at("d") == 1000);
+  CHECK(options.dimensions.at("n") == 7);
+  const std::vector<std::string> all_by_set{"--set", "steps=1", "--set", "X=x=1.npy", "--set", "n=y.npy"};
+  CHECK(parse_options(ridge(), all_by_set).inputs.at("X") == "x=1.npy");
+  CHECK(parse_options(ridge(), all_by_set).inputs.at("n") == "y.npy");
+}
+
+TEST_CASE("nothing is required for --help, and inputs not where --set stands in for them") {
+  CHECK(parse_options(ridge(), std::vector<std::string>{"--help"}).help);
+  CHECK(parse_options(ridge(), std::vector<std::string>{"-h"}).help);
+  CHECK(parse_options(ridge(), std::vector<std::string>{"--version"}).version);
+  const std::vector<std::string> steps{"--steps", "3"};
+  CHECK_NOTHROW((void)parse_options(ridge(), steps, {.inputs_required = false}));
+  CHECK_THROWS_WITH_AS((void)parse_options(ridge(), std::vector<std::string>{}),
+                       "missing:\n  --steps VALUE    param of type i32\n  --X FILE    input of type f64[n, d]\n"
+                       "  --n FILE    input of type f64[n]\n(see --help)",
+                       RunError);
+}
+
+TEST_CASE("usage errors") {
+  CHECK(usage_error({"--lamda", "3"}) == "unknown option --lamda; did you mean --lambda?");
+  CHECK(usage_error({"--thread=3"}) == "unknown option --thread; did you mean --threads?");
+  CHECK(usage_error({"--zzz"}) == "unknown option --zzz (see --help)");
+  CHECK(usage_error({"--d", "3"}) == "--d: d is a dimension; fix its extent with --set d=VALUE");
+  CHECK(usage_error({"x.npy"}) == "unexpected argument 'x.npy'; options have the form --NAME VALUE (see --help)");
+  CHECK(usage_error({"--lambda", "abc"}) == "--lambda: 'abc' is not a number (f64), for example 1e-3");
+  CHECK(usage_error({"--lambda", "1.0x"}) == "--lambda: '1.0x' is not a number (f64), for example 1e-3");
+  CHECK(usage_error({"--lambda"}) == "--lambda needs a value");
+  CHECK(usage_error({"--lambda", "--quiet"}) == "--lambda needs a value");
+  CHECK(usage_error({"--lambda=1", "--set", "lambda=2"}) == "lambda is given twice");
+  CHECK(usage_error({"--quiet", "--quiet"}) == "--quiet is given twice");
+  CHECK(usage_error({"--quiet=1"}) == "--quiet takes no value");
+  CHECK(usage_error({"--threads", "0"}) == "--threads: '0' is not a number of at least 1");
+  CHECK(usage_error({"--set", "q=3"}) == "--set: ridge has no param, input, output or dimension 'q'");
+  CHECK(usage_error({"--set", "lambada=3"}) ==
+        "--set: ridge has no param, input, output or dimension 'lambada'; did you mean 'lambda'?");
+  CHECK(usage_error({"--set", "lambda"}) == "--set: 'lambda' has not the form NAME=VALUE");
+  CHECK(usage_error({"--set", "d=-3"}) == "--set d: an extent is not negative");
+  CHECK(usage_error({"--set", "tile=2.5"}) == "--set tile: '2.5' is not an integer (i64), for example 12");
+  CHECK(contains(usage_error({"--w", ""}), "--w needs a file name"));
+}
+
+TEST_CASE("what is only reserved is refused") {
+  for (const BuiltinOption& option : builtin_options()) {
+    if (!option.supported) {
+      const std::string name = "--" + std::string(option.name);
+      CHECK(usage_error({name, "x"}) == name + " is reserved, but not supported yet");
+    }
+  }
+}
+
+TEST_CASE("sizes") {
+  CHECK(parse_bytes("512", "x") == 512);
+  CHECK(parse_bytes("512B", "x") == 512);
+  CHECK(parse_bytes("512MiB", "x") == std::int64_t{512} << 20);
+  CHECK(parse_bytes("2G", "x") == std::int64_t{2} << 30);
+  CHECK(parse_bytes("2k", "x") == 2048);
+  CHECK(parse_bytes("1.5GB", "x") == 1500000000);
+  CHECK(parse_bytes("1TiB", "x") == std::int64_t{1} << 40);
+  for (const char* bad : {"", "G", "-1", "5X", "5Gi B", "1e3", "0", "1..5", "99999999T"}) {
+    CHECK_THROWS_AS((void)parse_bytes(bad, "x"), RunError);
+  }
+}
+
+TEST_CASE("tiles") {
+  CHECK(parse_tile("7", "x") == std::vector<std::int64_t>{7});
+  for (const char* bad : {"", "0", "1,", ",1", "1,-2", "a", "1,1,1,1,1,1,1,1,1"}) {
+    CHECK_THROWS_AS((void)parse_tile(bad, "x"), RunError);
+  }
+}
+
+TEST_CASE("scalars") {
+  CHECK(std::get<bool>(parse_scalar(ElementType::kBool, "true", "x")));
+  CHECK_THROWS_AS((void)parse_scalar(ElementType::kBool, "yes", "x"), RunError);
+  CHECK(std::get<std::int32_t>(parse_scalar(ElementType::kI32, "-1_000", "x")) == -1000);
+  CHECK(std::get<std::int32_t>(parse_scalar(ElementType::kI32, "+5", "x")) == 5);
+  CHECK_THROWS_WITH_AS((void)parse_scalar(ElementType::kI32, "3000000000", "--k"),
+                       "--k: 3000000000 does not fit into i32 (-2147483648 to 2147483647)", RunError);
+  CHECK_THROWS_AS((void)parse_scalar(ElementType::kI64, "2.5", "x"), RunError);
+  CHECK(std::get<float>(parse_scalar(ElementType::kF32, "0.1", "x")) == 0.1F);
+  CHECK(std::get<double>(parse_scalar(ElementType::kF64, "3", "x")) == 3.0);
+  CHECK(std::isinf(std::get<double>(parse_scalar(ElementType::kF64, "-inf", "x"))));
+  CHECK(std::isnan(std::get<double>(parse_scalar(ElementType::kF64, "nan", "x"))));
+  for (const char* bad : {"1_", "_1", "1__0", "+-1", "1e999", " 1", "0x10"}) {
+    CHECK_THROWS_AS((void)parse_scalar(ElementType::kF64, bad, "x"), RunError);
+  }
+}
+
+TEST_CASE("the nearest name") {
+  const std::vector<std::string> names{"lambda", "steps", "X"};
+  CHECK(nearest_name("lamdba", names) == "lambda");
+  CHECK(nearest_name("step", names) == "steps");
+  CHECK_FALSE(nearest_name("Y", names).has_value());
+  CHECK_FALSE(nearest_name("completely", names).has_value());
+}
+
+TEST_CASE("help lists everything with examples") {
+  const std::string help = help_text(ridge());
+  for (const char* part : {"--lambda VALUE", "f64, default 1e-3", "--steps VALUE", "i32, required", "--set tile=VALUE",
+                           "--X FILE", "f64[n, d], required", "--w FILE", "--dry-run", "--threads N",
+                           "mpirun -n 4 ./ridge --steps 10 --X X.npy", "--set n=1000", "Exit codes"}) {
+    CHECK_MESSAGE(contains(help, part), part);
+  }
+}

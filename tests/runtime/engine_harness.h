@@ -1,0 +1,140 @@
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/app/environment.h"
+#include "runtime/app/session_impl.h"
+#include "runtime/emitted.h"
+
+// Programs recorded as emitted code records them, run on all ranks of the test, with their tensors brought to every rank.
+
+namespace tdsl::tests {
+
+using plan::Index;
+using rt::TaskArgs;
+using rt::Tensor;
+
+/// How a program is run.
+struct RunSettings {
+  int threads = 1;
+  std::vector<Index> tile;
+  Index window = 0;
+  std::uint64_t delay_seed = 0;
+  /// Of a Setup that is complete: for what the fields above do not reach.
+  std::function<void(rt::Session::Impl::Setup&)> adjust = [](rt::Session::Impl::Setup&) {};
+};
+
+/// What a finished run leaves behind.
+struct RunResult {
+  std::vector<rt::SiteStatistics> sites;
+  Index peak_bytes = 0;
+  Index largest_step = 0;
+};
+
+class TestSession : public rt::Session {
+ public:
+  TestSession(std::unique_ptr<Impl> impl, Impl& inside) : Session(std::move(impl)), inside_(inside) {}
+
+  /// Fills `values` with all elements of the tensor (C order) on every rank once the run is over.
+  template <rt::Element T>
+  void collect(const Tensor<T>& tensor, std::shared_ptr<std::vector<T>> values) {
+    const rt::detail::TensorState& state = *tensor.state();
+    values->assign(static_cast<std::size_t>(state.desc.elements()), T{});
+    plan::OpBuilder op(plan::OpClass::kControl, "collect", 900, 0);
+    op.write({}, {}).replicated();
+    std::vector<plan::DimAccess> dims(state.desc.shape.size(), plan::whole());
+    op.read(tensor.id(), std::move(dims));
+    Tensor<bool> done = compute<bool>(op, [values](const TaskArgs& args) {
+      const auto* from = reinterpret_cast<const T*>(args.inputs[0].data);
+      for (std::size_t i = 0; i < values->size(); ++i) (*values)[i] = from[i];
+    });
+    kept_.push_back(done.state());
+  }
+  Impl& inside() { return inside_; }
+  void let_go() { kept_.clear(); }
+
+ private:
+  Impl& inside_;
+  std::vector<std::shared_ptr<rt::detail::TensorState>> kept_;
+};
+
+/// A run: everything that messages under way may refer to.
+struct Machinery {
+  rt::World world{rt::read_environment()};
+  rt::Store store;
+  rt::ProgramInfo info;
+  rt::AppOptions options;
+  std::unique_ptr<rt::SessionInputs> inputs;
+  rt::Session::Impl* impl = nullptr;
+  std::unique_ptr<TestSession> session;
+};
+
+/// Runs that failed: their messages may still arrive, so they are kept until the process ends.
+inline std::vector<std::unique_ptr<Machinery>>& failed_runs() {
+  static auto* const runs = new std::vector<std::unique_ptr<Machinery>>();
+  return *runs;
+}
+
+/// Runs the program to its end on every rank and checks that nothing is left over.
+inline RunResult run(const RunSettings& settings, const std::function<void(TestSession&)>& program) {
+  auto m = std::make_unique<Machinery>();
+  m->info.options.source_file = "test.tdsl";
+  m->inputs = std::make_unique<rt::SessionInputs>(m->world, m->info, m->options);
+  plan::PlanInputs plan;
+  plan.ranks = m->world.size();
+  plan.ranks_per_node = m->world.size();
+  plan.threads = settings.threads;
+  plan.tile = settings.tile;
+  plan.window = settings.window;
+  rt::EngineOptions engine;
+  engine.threads = settings.threads;
+  engine.window_bytes = settings.window;
+  engine.oversubscribed = true;
+  engine.delay_seed = settings.delay_seed;
+  rt::Session::Impl::Setup setup{m->world, m->store, m->info, m->options, *m->inputs, plan, engine};
+  settings.adjust(setup);
+  auto owned = std::make_unique<rt::Session::Impl>(setup);
+  m->impl = owned.get();
+  m->session = std::make_unique<TestSession>(std::move(owned), *m->impl);
+  try {
+    m->impl->engine.run([&] {
+      program(*m->session);
+      m->session->let_go();
+      m->impl->finish();
+    });
+  } catch (...) {
+    failed_runs().push_back(std::move(m));
+    throw;
+  }
+  const RunResult result{m->impl->engine.statistics(), m->store.peak_bytes(), m->impl->planner.largest_step()};
+  CHECK(m->impl->engine.live_blocks() == 0);
+  CHECK(m->store.live_buffers() == 0);
+  m->world.access().barrier();
+  return result;
+}
+
+/// A tensor with the given value at every index, computed where the plan wants it: `value(i, j, …)`.
+template <class T>
+Tensor<T> matrix(TestSession& session, const std::string& name, Index rows, Index columns, std::function<T(Index, Index)> value) {
+  plan::OpBuilder op(plan::OpClass::kSource, name, 1, 1);
+  op.out("i", rows).out("j", columns);
+  return session.compute<T>(op, [value = std::move(value)](const TaskArgs& args) {
+    const auto out = args.out<T, 2>();
+    for (Index i = args.lo(0); i < args.hi(0); ++i) {
+      for (Index j = args.lo(1); j < args.hi(1); ++j) out(i, j) = value(i, j);
+    }
+  });
+}
+
+template <class T>
+std::shared_ptr<std::vector<T>> values() {
+  return std::make_shared<std::vector<T>>();
+}
+
+}  // namespace tdsl::tests

@@ -1,0 +1,188 @@
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "runtime/kernels/combine.h"
+#include "runtime/kernels/contraction.h"
+#include "runtime/kernels/copy.h"
+#include "runtime/kernels/label_strides.h"
+#include "runtime/plan/op_builder.h"
+
+namespace tdsl::tests {
+
+namespace {
+
+using plan::Index;
+using plan::Interval;
+
+/// A tensor of small integers, so that every order of summation gives the same value.
+struct Data {
+  std::vector<double> elements;
+  rt::Operand operand;
+
+  Data(std::mt19937& random, const plan::Box& box) : elements(static_cast<std::size_t>(box.volume())) {
+    for (double& x : elements) x = static_cast<double>(random() % 9) - 4;
+    operand = rt::row_major(reinterpret_cast<std::byte*>(elements.data()), box);
+  }
+};
+
+plan::Box box_of(const std::vector<Index>& shape) {
+  plan::Box box;
+  box.rank = static_cast<int>(shape.size());
+  for (std::size_t d = 0; d < shape.size(); ++d) box.dim[d] = {0, shape[d]};
+  return box;
+}
+
+/// The definition: every point of the label space.
+void contract_by_definition(const plan::Op& op, const rt::TaskArgs& args, std::vector<double>& out, const rt::Operand& block) {
+  const std::size_t labels = op.labels.size();
+  const rt::LabelStrides a = rt::strides_of(op.reads[0], labels, args.inputs[0]);
+  const rt::LabelStrides b = rt::strides_of(op.reads[1], labels, args.inputs[1]);
+  const rt::LabelStrides c = rt::strides_of(op.out, labels, block);
+  const auto* x = reinterpret_cast<const double*>(args.inputs[0].data);
+  const auto* y = reinterpret_cast<const double*>(args.inputs[1].data);
+  std::vector<Index> v;
+  for (const Interval& l : args.labels) {
+    if (l.empty()) return;
+    v.push_back(l.lo);
+  }
+  while (true) {
+    Index ia = a.offset;
+    Index ib = b.offset;
+    Index ic = c.offset;
+    for (std::size_t l = 0; l < labels; ++l) {
+      ia += a.step[l] * v[l];
+      ib += b.step[l] * v[l];
+      ic += c.step[l] * v[l];
+    }
+    out[static_cast<std::size_t>(ic)] += x[ia] * y[ib];
+    std::size_t l = labels;
+    while (l > 0 && ++v[l - 1] == args.labels[l - 1].hi) {
+      --l;
+      v[l] = args.labels[l].lo;
+    }
+    if (l == 0) return;
+  }
+}
+
+void check_contraction(std::mt19937& random, plan::OpBuilder& builder, const std::vector<Index>& a_shape, const std::vector<Index>& b_shape) {
+  const auto op = std::make_shared<const plan::Op>(builder.op());
+  for (const bool fresh : {true, false}) {
+    const Data a(random, box_of(a_shape));
+    const Data b(random, box_of(b_shape));
+    Data c(random, box_of(op->shape));
+    std::vector<Interval> labels;
+    for (const plan::LabelDesc& label : op->labels) labels.push_back(label.range);
+    const std::vector<rt::Operand> inputs{a.operand, b.operand};
+    const std::vector<rt::Operand> outputs{c.operand};
+    rt::TaskArgs args;
+    args.labels = labels;
+    args.inputs = inputs;
+    args.outputs = outputs;
+    args.out_box = c.operand.box;
+    args.fresh = fresh;
+    std::vector<double> expected = fresh ? std::vector<double>(c.elements.size(), 0.0) : c.elements;
+    contract_by_definition(*op, args, expected, c.operand);
+    rt::contraction_kernel(op, rt::ElementType::kF64)(args);
+    CHECK(c.elements == expected);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("contraction kernel: every pattern of labels agrees with its definition") {
+  std::mt19937 random(7);
+  const auto start = [] { return plan::OpBuilder(plan::OpClass::kContraction, "C", 0, 0); };
+  using plan::at;
+  for (const Index n : {1, 3, 17, 40}) {
+    SUBCASE("matrix products, all transposes") {
+      for (int transposes = 0; transposes < 8; ++transposes) {
+        auto op = start();
+        const int i = (transposes & 4) != 0 ? 1 : 0;
+        op.out("i", 20).out("j", 20).reduce("k", n);
+        op.read(0, (transposes & 1) != 0 ? std::vector{at(2), at(i)} : std::vector{at(i), at(2)});
+        op.read(1, (transposes & 2) != 0 ? std::vector{at(1 - i), at(2)} : std::vector{at(2), at(1 - i)});
+        check_contraction(random, op, (transposes & 1) != 0 ? std::vector<Index>{n, 20} : std::vector<Index>{20, n},
+                          (transposes & 2) != 0 ? std::vector<Index>{20, n} : std::vector<Index>{n, 20});
+      }
+    }
+    SUBCASE("matrix and vector, vector and matrix, dot, outer") {
+      auto mv = start();
+      mv.out("i", 30).reduce("k", n).read(0, {at(0), at(1)}).read(1, {at(1)});
+      check_contraction(random, mv, {30, n}, {n});
+      auto vm = start();
+      vm.out("i", 30).reduce("k", n).read(0, {at(1)}).read(1, {at(1), at(0)});
+      check_contraction(random, vm, {n}, {n, 30});
+      auto dot = start();
+      dot.write({}, {}).reduce("k", n).read(0, {at(0)}).read(1, {at(0)});
+      check_contraction(random, dot, {n}, {n});
+      auto outer = start();
+      outer.out("i", n).out("j", 18).read(0, {at(0)}).read(1, {at(1)});
+      check_contraction(random, outer, {n}, {18});
+    }
+    SUBCASE("batches and several summed labels") {
+      auto batch = start();
+      batch.out("b", 3).out("i", 18).out("j", n).reduce("k", 20).read(0, {at(3), at(0), at(1)}).read(1, {at(2), at(3), at(0)});
+      check_contraction(random, batch, {20, 3, 18}, {n, 20, 3});
+      auto two = start();
+      two.out("i", 18).out("j", 19).reduce("k", n).reduce("l", 5).read(0, {at(0), at(2), at(3)}).read(1, {at(2), at(3), at(1)});
+      check_contraction(random, two, {18, n, 5}, {n, 5, 19});
+      auto apart = start();
+      apart.out("i", 18).out("j", 19).reduce("k", n).reduce("l", 5).read(0, {at(3), at(0), at(2)}).read(1, {at(2), at(1), at(3)});
+      check_contraction(random, apart, {5, 18, n}, {n, 19, 5});
+      auto alone = start();
+      alone.out("i", 18).out("j", 19).reduce("k", n).reduce("l", 4).read(0, {at(0), at(2), at(3)}).read(1, {at(2), at(1)});
+      check_contraction(random, alone, {18, n, 4}, {n, 19});
+    }
+    SUBCASE("constants, coefficients, diagonals, parts of the output") {
+      auto shifted = start();
+      shifted.out("i", 20).out("j", 21).reduce("k", n).read(0, {at(0, 2), at(2, 1)}).read(1, {at(2), at(1, 3)});
+      check_contraction(random, shifted, {22, n + 1}, {n, 24});
+      auto strided = start();
+      strided.out("i", 20).out("j", 21).reduce("k", n).read(0, {at(0), at(2, 1, 2)}).read(1, {at(2, n - 1, -1), at(1)});
+      check_contraction(random, strided, {20, 2 * n + 1}, {n, 21});
+      auto diagonal = start();
+      diagonal.out("i", n).reduce("k", 17).read(0, {at(0), at(0), at(1)}).read(1, {at(1), at(0)});
+      check_contraction(random, diagonal, {n, n, 17}, {17, n});
+      auto partial = start();
+      partial.label("i", {2, 19}).label("j", {0, 20}).reduce("k", n).write({25, 3, 22}, {{0, 1, 1}, {plan::kNoLabel, 1, 2}, {1, 1, 0}});
+      partial.read(0, {at(0), at(2)}).read(1, {at(2), at(1)});
+      check_contraction(random, partial, {20, n}, {n, 20});
+    }
+  }
+}
+
+TEST_CASE("combine kernel: parts meet in order, for every monoid") {
+  const Index parts = 5;
+  plan::OpBuilder builder(plan::OpClass::kCombine, "s", 0, 0);
+  builder.out("i", 3).reduce("c", parts).read(0, {plan::at(1), plan::at(0)});
+  const auto op = std::make_shared<const plan::Op>(builder.op());
+  std::vector<float> in(static_cast<std::size_t>(3 * parts));
+  for (std::size_t x = 0; x < in.size(); ++x) in[x] = 0.1F * static_cast<float>(x + 1);
+  std::vector<float> out(3, 7);
+  const std::vector<rt::Operand> inputs{rt::row_major(reinterpret_cast<std::byte*>(in.data()), box_of({parts, 3}))};
+  const std::vector<rt::Operand> outputs{rt::row_major(reinterpret_cast<std::byte*>(out.data()), box_of({3}))};
+  const std::vector<Interval> labels{{0, 3}, {0, parts}};
+  rt::TaskArgs args;
+  args.labels = labels;
+  args.inputs = inputs;
+  args.outputs = outputs;
+  args.out_box = box_of({3});
+  const auto combined = [&](plan::Combine combine) {
+    rt::combine_kernel(op, combine, rt::ElementType::kF32)(args);
+    return out;
+  };
+  const auto expected = [&](auto f) {
+    std::vector<float> result(in.begin(), in.begin() + 3);
+    for (std::size_t x = 3; x < in.size(); ++x) result[x % 3] = f(result[x % 3], in[x]);
+    return result;
+  };
+  CHECK(combined(plan::Combine::kSum) == expected([](float a, float b) { return a + b; }));
+  CHECK(combined(plan::Combine::kProd) == expected([](float a, float b) { return a * b; }));
+  CHECK(combined(plan::Combine::kMin) == expected([](float a, float b) { return std::min(a, b); }));
+  CHECK(combined(plan::Combine::kMax) == expected([](float a, float b) { return std::max(a, b); }));
+}
+
+}  // namespace tdsl::tests

@@ -1,0 +1,97 @@
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "frontend/frontend.h"
+
+using namespace tdsl;
+
+namespace {
+
+/// `line:column: id` of everything reported, in the order of the text.
+std::vector<std::string> reported(const std::string& text) {
+  frontend::SourceManager sources;
+  frontend::DiagnosticSink sink;
+  const auto file = sources.add("test.tdsl", text);
+  const auto program = frontend::compile(sources, file, sink);
+  CHECK(program.has_value() == !sink.has_errors());
+  std::vector<std::string> found;
+  for (const frontend::Diagnostic& d : sink.sorted()) {
+    found.push_back(std::to_string(d.range.line) + ":" + std::to_string(d.range.column) + ": " +
+                    std::string(frontend::id_text(d.id)));
+  }
+  return found;
+}
+
+std::string message(const std::string& text) {
+  frontend::SourceManager sources;
+  frontend::DiagnosticSink sink;
+  const auto program = frontend::compile(sources, sources.add("test.tdsl", text), sink);
+  REQUIRE_FALSE(sink.empty());
+  return sink.sorted()[0].message;
+}
+
+using Lines = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("names") {
+  CHECK(reported("print(x);") == Lines{"1:7: undefined-name"});
+  CHECK(message("let count1 = 3; print(coutn1);").find("did you mean 'count1'?") != std::string::npos);
+  CHECK(reported("input X: f64[n, m];\nlet y[i] = X[i, j];\nprint(y);") == Lines{"2:17: unbound-index"});
+  CHECK(message("input X: f64[n, m]; let y[i] = X[i, j];").find("there is no implicit summation") != std::string::npos);
+  CHECK(reported("let a = 1;\nlet a = 2;\nprint(a);") == Lines{"2:5: redeclaration"});
+  CHECK(reported("let a = 1;\na = 2;") == Lines{"2:1: immutable"});
+  CHECK(reported("for i in 0..3 { i = 2; }") == Lines{"1:17: immutable"});
+  CHECK(reported("print(foo(1));") == Lines{"1:7: undefined-function"});
+  CHECK(reported("fn exp(x) = x;") == Lines{"1:4: builtin-redefined"});
+  CHECK(reported("fn f(x) = f(x);\nprint(f(1));") == Lines{"1:11: recursion"});
+  CHECK(reported("fn f(x) { let y = x; }\nprint(f(1));") == Lines{"1:4: missing-return"});
+  CHECK(reported("fn f(X: f64[n, m]) { let s[i] = sum[j](X[i, j]) + q; return s[k]; }") ==
+        Lines{"1:51: undefined-name"});
+  CHECK(reported("let a = 1;\noutput a;\noutput a;") == Lines{"3:8: duplicate-output"});
+  CHECK(reported("import std.nothing;") == Lines{"1:8: import-failed"});
+}
+
+TEST_CASE("warnings") {
+  CHECK(reported("let a = 1;") == Lines{"1:5: unused-name"});
+  CHECK(reported("let _a = 1;") == Lines{});
+  CHECK(reported("let a = 1;\nif a > 0 { let a = 2; print(a); }") == Lines{"2:16: shadowing"});
+  CHECK(reported("input X: f64[n];\nlet y[n] = X[n];\nprint(y);") == Lines{"2:7: hidden-name"});
+  CHECK(reported("param seed: i64 = 3;\nprint(seed);") == Lines{"1:7: option-clash"});
+}
+
+TEST_CASE("types and shapes") {
+  CHECK(reported("let a: f32 = f64(1);") == Lines{"1:14: narrowing"});
+  CHECK(reported("let a: i64 = 2.5;") == Lines{"1:14: narrowing"});
+  CHECK(reported("if 1 { print(1); }") == Lines{"1:4: type-mismatch"});
+  CHECK(reported("input X: f64[n, m];\nprint(X @ X);") == Lines{"2:7: shape-mismatch"});
+  CHECK(reported("print(zeros(3) + zeros(4));") == Lines{"1:7: shape-mismatch"});
+  CHECK(reported("input X: f64[n, m];\nprint(X[0]);") == Lines{"2:7: rank-mismatch"});
+  CHECK(reported("let A: f64[q] = zeros(3);") == Lines{"1:12: undefined-name"});
+  CHECK(reported("var k = 3;\nlet A: f64[k] = zeros(3);") == Lines{"2:12: bad-dimension"});
+  CHECK(reported("input x: f64[n];\nlet y[i] = x[i + 1] for i in 0..n;") == Lines{"2:14: out-of-bounds"});
+  CHECK(reported("input x: f64[n];\nprint(x[n]);") == Lines{"2:9: out-of-bounds"});
+  CHECK(reported("print(zeros(4)[2:5]);") == Lines{"1:16: out-of-bounds"});
+  CHECK(reported("print(sum(zeros(3), axis=1));") == Lines{"1:26: bad-argument"});
+  CHECK(reported("print(sum(zeros(3), axes=0));") == Lines{"1:21: bad-argument"});
+  CHECK(reported("var k = 1;\nfor i in 0..3 by k { print(i); }") == Lines{"2:18: not-constant"});
+  CHECK(reported("print(einsum(\"ij,j\", zeros(2), zeros(2)));") == Lines{"1:22: bad-einsum"});
+}
+
+TEST_CASE("index notation") {
+  CHECK(reported("let y[i] = 1;") == Lines{"1:7: unknown-range"});
+  CHECK(reported("input x: f64[n];\nlet y[2 * i] = x[i];") == Lines{"2:7: unknown-extent"});
+  CHECK(reported("input X: f64[n, m];\nlet y[i] = X;") == Lines{"2:12: not-scalar"});
+  CHECK(reported("input X: f64[n, m];\nlet y[i] = X[i, :];") == Lines{"2:14: slice-in-index"});
+  CHECK(reported("input X: f64[n, m];\nprint(argmin[i, j](X[i, j]));") == Lines{"2:7: bad-reduction-use"});
+  CHECK(reported("input X: f64[n, m];\nlet y = X where true;") == Lines{"2:11: misplaced-suffix"});
+  CHECK(reported("input X: f64[n, n];\nprint(sum[i, i](X[i, i]));") == Lines{"2:14: repeated-index"});
+}
+
+TEST_CASE("what is not there yet says so, and errors do not spread") {
+  CHECK(reported("input X: f64[n, n];\nlet w = solve(X, X[:, 0]);\nprint(w);") == Lines{"2:9: not-supported"});
+  CHECK(reported("input X: sparse f64[n, n];\nprint(X);") == Lines{"1:10: not-supported"});
+  CHECK(reported("let a = b;\nlet c = d;\nprint(a + c);") == Lines{"1:9: undefined-name", "2:9: undefined-name"});
+}

@@ -1,0 +1,72 @@
+#include "ir/verify.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "ir/print.h"
+
+using namespace tdsl::ir;
+
+namespace {
+
+/// All problems of the program with these nodes, one a line.
+std::string problems(const std::string& nodes) {
+  std::string text;
+  for (const std::string& problem : verify(parse("program \"\"\n" + nodes)))
+    text += problem + "\n";
+  return text;
+}
+
+bool mentions(const std::string& nodes, const std::string& what) {
+  const std::string found = problems(nodes);
+  INFO(found);
+  return found.find(what) != std::string::npos;
+}
+
+const std::string kStart = "%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0] \"x\" = input \"x\"\n";
+
+}  // namespace
+
+TEST_CASE("verify: a well-formed program has no problems") {
+  CHECK(problems(kStart + "%2:f64[%0] = compute [i in 0..%0] (mul(2.0, %1[i])) where gt(i, 0)\n"
+                          "%3:f64 = compute [] sum[i in 0..%0] (%2[i])\n"
+                          "%4:i64 = compute [] (0)\n"
+                          "%5:f64 = for %4..%0 by 1 with (%3) do (%6:i64, %7:f64) {\n"
+                          "  %8:f64 = compute [] (add(%7, %1[%6]))\n"
+                          "  yield %8\n"
+                          "}\n"
+                          "output \"s\" %5\n") == "");
+}
+
+TEST_CASE("verify: definitions and scopes") {
+  CHECK(mentions(kStart + "%1:f64 = compute [] (1.0)", "a second time"));
+  CHECK(mentions("%2:i64 = compute [] (1)\n%1:i64 = compute [] (2)\noutput \"x\" %0", "uses %0"));
+  CHECK(mentions(kStart + "%2:bool = compute [] (true)\nif %2 then () {\n%3:f64 = compute [] (1.0)\n} else () {\n}\n"
+                          "output \"x\" %3",
+                 "uses %3"));
+}
+
+TEST_CASE("verify: types, ranks and labels") {
+  CHECK(mentions(kStart + "%2:f64 = compute [] (%1)", "rank 1 with 0 subscripts"));
+  CHECK(mentions(kStart + "%2:f64[%0] = compute [i in 0..%0] (%1[#4])", "#4 does not exist"));
+  CHECK(mentions(kStart + "%2:i64[%0] = compute [i in 0..%0] (%1[i])", "element type is not the body's"));
+  CHECK(mentions(kStart + "%2:f64 = compute [i in 0..%0] (%1[i])", "rank is not the number of out labels"));
+  CHECK(mentions(kStart + "%2:f64[%0 + 1] = compute [i in 0..%0] (%1[i])", "extents are not those"));
+  CHECK(mentions(kStart + "%2:f64[%1] = compute [i in 0..%0] (%1[i])", "not an integer scalar"));
+  CHECK(mentions(kStart + "%2:f64[%0] = compute [i in 0..%0] (%1[i]) where i", "guard is not bool"));
+  CHECK(mentions(kStart + "%2:f64 = compute [] (1.0)\nassert %2 \"\"", "not a bool scalar"));
+}
+
+TEST_CASE("verify: reductions and regions") {
+  Program p = parse("program \"\"\n" + kStart + "%2:f64 = compute [] sum[i in 0..%0] (%1[i])\n");
+  std::get<Compute>(p.body.nodes[2].op).monoid.reset();
+  CHECK(verify(p).size() == 1);
+  CHECK(mentions(kStart + "%2:f64 = compute [] any[i in 0..%0] (%1[i])", "reduce bools"));
+  CHECK(mentions(kStart + "%2:i64 = compute [] (0)\n%3:f64[%0] = for %2..%0 by 1 with (%1) do (%4:i64, %5:f64[2]) "
+                          "{\nyield %5\n}\n",
+                 "differ in type"));
+  CHECK(mentions(kStart + "%2:i64 = compute [] (0)\n%3:i64 = while with (%2) do (%4:i64) {\nyield %4\n} do (%5:i64, "
+                          "%6:i64) {\nyield %6\n}\n",
+                 "does not yield one bool"));
+}

@@ -1,0 +1,62 @@
+# Everything we take from the system. Each message names the Debian package to install.
+
+function(tdsl_require found what package)
+  if(NOT ${found})
+    message(FATAL_ERROR "${what} was not found. On Debian: apt-get install ${package}\n"
+                        "(or run tools/install_packages.sh, which installs everything that is missing)")
+  endif()
+endfunction()
+
+find_package(Threads REQUIRED)
+
+find_package(MPI QUIET COMPONENTS C)
+tdsl_require(MPI_C_FOUND "MPI" "libopenmpi-dev openmpi-bin")
+add_library(tdsl_mpi INTERFACE)
+target_link_libraries(tdsl_mpi INTERFACE MPI::MPI_C)
+# The deprecated C++ bindings cost 0.6 s in every file that includes mpi.h.
+target_compile_definitions(tdsl_mpi INTERFACE OMPI_SKIP_MPICXX)
+
+find_package(OpenMP QUIET COMPONENTS CXX)
+tdsl_require(OpenMP_CXX_FOUND "OpenMP for ${CMAKE_CXX_COMPILER}" "g++ (or libomp-14-dev with clang++-14)")
+
+# All variants of BLIS share one SONAME, so -lblis may load a threaded one at run time: link the serial archive itself.
+find_library(TDSL_BLIS_LIBRARY NAMES libblis.a PATH_SUFFIXES blis-serial)
+find_path(TDSL_BLIS_INCLUDE_DIR NAMES blis.h PATH_SUFFIXES blis-serial x86_64-linux-gnu/blis-serial
+          ${CMAKE_LIBRARY_ARCHITECTURE}/blis-serial)
+set(TDSL_BLIS_FOUND FALSE)
+if(TDSL_BLIS_LIBRARY AND TDSL_BLIS_INCLUDE_DIR)
+  set(TDSL_BLIS_FOUND TRUE)
+endif()
+tdsl_require(TDSL_BLIS_FOUND "The serial static BLIS library" "libblis-serial-dev")
+add_library(tdsl_blis INTERFACE)
+target_include_directories(tdsl_blis SYSTEM INTERFACE ${TDSL_BLIS_INCLUDE_DIR})
+target_link_libraries(tdsl_blis INTERFACE ${TDSL_BLIS_LIBRARY} Threads::Threads m)
+
+# LAPACKE is optional: without it the factorisations are not available.
+find_library(TDSL_LAPACKE_LIBRARY NAMES lapacke)
+find_path(TDSL_LAPACKE_INCLUDE_DIR NAMES lapacke.h)
+add_library(tdsl_lapacke INTERFACE)
+if(TDSL_LAPACKE_LIBRARY AND TDSL_LAPACKE_INCLUDE_DIR)
+  target_include_directories(tdsl_lapacke SYSTEM INTERFACE ${TDSL_LAPACKE_INCLUDE_DIR})
+  target_link_libraries(tdsl_lapacke INTERFACE ${TDSL_LAPACKE_LIBRARY})
+  target_compile_definitions(tdsl_lapacke INTERFACE TDSL_HAVE_LAPACKE)
+else()
+  message(STATUS "LAPACKE not found (liblapacke-dev): the runtime is built without it")
+endif()
+
+find_package(fmt QUIET)
+tdsl_require(fmt_FOUND "fmt" "libfmt-dev")
+find_package(CLI11 QUIET)
+tdsl_require(CLI11_FOUND "CLI11" "libcli11-dev")
+find_package(nlohmann_json QUIET)
+tdsl_require(nlohmann_json_FOUND "nlohmann-json" "nlohmann-json3-dev")
+
+find_package(LLVM 14 QUIET CONFIG)
+tdsl_require(LLVM_FOUND "LLVM 14" "llvm-14-dev")
+find_package(Clang QUIET CONFIG HINTS ${LLVM_INSTALL_PREFIX}/lib/cmake/clang NO_DEFAULT_PATH)
+tdsl_require(Clang_FOUND "Clang 14" "libclang-14-dev")
+
+if(TDSL_TESTS)
+  find_package(doctest QUIET)
+  tdsl_require(doctest_FOUND "doctest" "doctest-dev")
+endif()

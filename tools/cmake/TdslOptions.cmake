@@ -1,0 +1,28 @@
+# tdsl_options: what every target of ours is compiled with (warnings, sanitizers, include root).
+
+set(TDSL_WARNING_FLAGS -Wall -Wextra -Wconversion)
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  # Clang's -Wconversion includes sign conversions, g++'s does not.
+  list(APPEND TDSL_WARNING_FLAGS -Wno-sign-conversion)
+endif()
+
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # g++ 12 gives false reports on std::string's operator+ (its bug 105651).
+  list(APPEND TDSL_WARNING_FLAGS -Wno-restrict)
+endif()
+
+set(TDSL_SANITIZE_FLAGS "")
+if(TDSL_SANITIZE)
+  set(TDSL_SANITIZE_FLAGS -fsanitize=${TDSL_SANITIZE} -fno-omit-frame-pointer -g)
+  if(TDSL_SANITIZE MATCHES "undefined")
+    list(APPEND TDSL_SANITIZE_FLAGS -fno-sanitize-recover=all)
+  endif()
+endif()
+
+add_library(tdsl_options INTERFACE)
+target_include_directories(tdsl_options INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(tdsl_options INTERFACE ${TDSL_WARNING_FLAGS} ${TDSL_SANITIZE_FLAGS})
+target_link_options(tdsl_options INTERFACE ${TDSL_SANITIZE_FLAGS})
+if(TDSL_WERROR)
+  target_compile_options(tdsl_options INTERFACE -Werror)
+endif()

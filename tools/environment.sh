@@ -1,0 +1,51 @@
+# shellcheck shell=sh
+# Sourced by the scripts: how Open MPI and the sanitizers are run on one machine. Values the user has set are kept.
+
+# As root, and with more ranks than cores: Open MPI refuses both unless told.
+export OMPI_ALLOW_RUN_AS_ROOT="${OMPI_ALLOW_RUN_AS_ROOT:-1}"
+export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="${OMPI_ALLOW_RUN_AS_ROOT_CONFIRM:-1}"
+export OMPI_MCA_rmaps_base_oversubscribe="${OMPI_MCA_rmaps_base_oversubscribe:-1}"
+
+# $root is the repository, set by the script that sources this.
+suppressions="${root:?}/tests/sanitizers"
+# Leaks of unloaded plugins are recognised by the frames under them, which takes full stack traces.
+export ASAN_OPTIONS="${ASAN_OPTIONS:-fast_unwind_on_malloc=0}"
+export LSAN_OPTIONS="${LSAN_OPTIONS:-suppressions=$suppressions/lsan.supp:print_suppressions=0}"
+export TSAN_OPTIONS="${TSAN_OPTIONS:-suppressions=$suppressions/tsan.supp:ignore_noninstrumented_modules=1}"
+export UBSAN_OPTIONS="${UBSAN_OPTIONS:-print_stacktrace=1}"
+
+# The number of compiler processes: one per core, but no more than memory allows (files with Clang's headers take 1.5 GB).
+build_jobs() {
+    cores=$(nproc)
+    fit=$(awk '/^MemAvailable:/ { print int($2 / 1600000) }' /proc/meminfo)
+    if [ "${fit:-1}" -lt 1 ]; then fit=1; fi
+    if [ "$fit" -lt "$cores" ]; then echo "$fit"; else echo "$cores"; fi
+}
+
+# configure PRESET LOG: runs CMake for a preset (with ccache when it is there); the log is shown when it fails.
+configure() {
+    launcher=""
+    if command -v ccache >/dev/null 2>&1; then
+        launcher="-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"
+    fi
+    # shellcheck disable=SC2086 # empty launcher is no word
+    if ! (cd "$root" && timeout 300 cmake --preset "$1" $launcher) >"$2" 2>&1; then
+        tail -n 40 "$2" >&2
+        echo "configuring failed (log: $2)" >&2
+        return 1
+    fi
+}
+
+# build PRESET LOG SECONDS TARGET...: builds targets; the compiler's messages are shown when it fails.
+build() {
+    build_preset=$1
+    build_log=$2
+    build_limit=$3
+    shift 3
+    if ! timeout "$build_limit" cmake --build "$root/build/$build_preset" -j "$(build_jobs)" --target "$@" \
+        >"$build_log" 2>&1; then
+        grep -E -A 12 'error|FAILED|undefined reference' "$build_log" | head -n 60 >&2 || tail -n 40 "$build_log" >&2
+        echo "building failed (log: $build_log)" >&2
+        return 1
+    fi
+}

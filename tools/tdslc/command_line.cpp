@@ -1,0 +1,211 @@
+#include "tools/tdslc/command_line.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+
+#include "frontend/diagnostics.h"
+
+namespace tdsl::tools {
+
+namespace {
+
+constexpr const char* kForm = "tdslc COMMAND PROG.tdsl [-n RANKS] [-o FILE] [OPTIONS] [-- PROGRAM-OPTIONS]";
+
+constexpr const char* kExamples = R"(
+Examples:
+  tdslc run product.tdsl -- --A a.npy --B b.npy          compile and run on one rank
+  tdslc run product.tdsl -n 4 -- --A a.npy --B b.npy     on four MPI ranks
+  tdslc build product.tdsl -o product                    an executable to keep: mpirun -n 4 ./product --help
+  tdslc check product.tdsl                               diagnostics only
+  tdslc eval product.tdsl -- --A a.npy --B b.npy         the sequential evaluator
+  tdslc emit product.tdsl                                the C++ that is compiled
+  tdslc explain product.tdsl -n 16 --set n=100000        what would run where, without running it
+
+`tdslc COMMAND --help` shows a command's options and examples.
+Exit codes: 0 good, 1 errors in the program, 2 usage, 3 a bug of the compiler, 4 the C++ compiler failed; `run` returns the program's.)";
+
+struct CommandText {
+  Command command;
+  const char* name;
+  const char* description;
+  const char* examples;
+};
+constexpr CommandText kCommands[] = {
+    {Command::kRun, "run", "Compile a program and run it", R"(
+Examples:
+  tdslc run ridge.tdsl -- --X x.npy --y y.npy            one rank, without a launcher
+  tdslc run ridge.tdsl -n 4 -- --X x.npy --y y.npy --w w.npy
+  tdslc run ridge.tdsl -- --help                         the program's own options
+  tdslc run ridge.tdsl -n 2 -- --X x.npy --y y.npy --tile 256 --threads 2 --stats stats.json)"},
+    {Command::kBuild, "build", "Compile a program to an executable", R"(
+Examples:
+  tdslc build ridge.tdsl                                 writes ./ridge
+  tdslc build ridge.tdsl -o /tmp/ridge --native          for this machine's CPU only
+  mpirun -n 4 /tmp/ridge --X x.npy --y y.npy             how to run it)"},
+    {Command::kCheck, "check", "Report errors and warnings, build nothing", R"(
+Examples:
+  tdslc check ridge.tdsl
+  tdslc check ridge.tdsl --types                         also the type of every name
+  tdslc check ridge.tdsl --json                          for editors)"},
+    {Command::kEval, "eval", "Run the sequential evaluator, which defines every program's meaning", R"(
+Examples:
+  tdslc eval ridge.tdsl -- --X x.npy --y y.npy
+  tdslc eval ridge.tdsl -- --X x.npy --y y.npy --lambda 0.5 --w w.npy
+  tdslc eval ridge.tdsl --bounds dir -- --X x.npy --y y.npy      error bounds as dir/w.bounds.npy)"},
+    {Command::kEmit, "emit", "Print the C++ that a program becomes", R"(
+Examples:
+  tdslc emit ridge.tdsl
+  tdslc emit ridge.tdsl -o ridge.cpp)"},
+    {Command::kExplain, "explain", "Show plans, predicted bytes, flops and memory without running", R"(
+Examples:
+  tdslc explain product.tdsl -n 4 -- --A a.npy --B b.npy
+  tdslc explain product.tdsl -n 16 --set n=100000 --set m=100000 --set k=100000
+  tdslc explain product.tdsl -n 4096 --rank 17 --set n=1000000 --tile 1000
+  tdslc explain product.tdsl -n 4 --set n=1000 --memory 512MiB --json)"},
+    {Command::kPasses, "passes", "List the passes, or show what they make of a program", R"(
+Examples:
+  tdslc passes
+  tdslc passes ridge.tdsl                                remarks and times
+  tdslc passes ridge.tdsl --dump-after loops_to_algebra
+  tdslc passes ridge.tdsl --dump-after all --disable-pass fusion)"},
+    {Command::kDoctor, "doctor", "Check the installation and measure this machine", R"(
+Examples:
+  tdslc doctor
+  tdslc doctor --json)"},
+};
+
+void add_compile_options(CLI::App& app, CommandLine& line) {
+  app.add_option("-O,--level", line.level, "Optimisation level of the passes: 0, 1 or 2")->check(CLI::Range(0, 2));
+  app.add_option("--disable-pass", line.disabled_passes, "Leave a pass out (see `tdslc passes`)")->type_name("PASS")->allow_extra_args(false);
+}
+
+void add_options_of(CLI::App& app, Command command, CommandLine& line) {
+  auto* program = app.add_option("program", line.program, "The program")->type_name("PROG.tdsl");
+  if (command != Command::kPasses && command != Command::kDoctor) program->required();
+  const bool builds = command == Command::kRun || command == Command::kBuild;
+  if (command != Command::kDoctor) add_compile_options(app, line);
+  if (command == Command::kRun || command == Command::kExplain) {
+    app.add_option("-n,--ranks", line.ranks, "Number of MPI ranks")->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 31))->type_name("RANKS");
+  }
+  if (command != Command::kDoctor && command != Command::kCheck && command != Command::kEval) {
+    app.add_option("-o,--output", line.output, "Where the answer goes")->type_name("FILE");
+  }
+  if (builds) {
+    app.add_flag("--native", line.native, "Use all instructions of this machine's CPU");
+    app.add_flag("--no-cache", line.no_cache, "Compile even if nothing has changed");
+  }
+  if (command == Command::kEmit) {
+    app.add_flag("--line-directives", line.line_directives, "With #line, as it is compiled");
+    app.add_option("--project", line.project, "A source tree that builds without TDSL (not supported yet)")->type_name("DIR");
+  }
+  if (command == Command::kCheck) {
+    app.add_flag("--types", line.types, "Show the type of every declared name");
+    app.add_flag("--json", line.json, "Diagnostics as JSON");
+  }
+  if (command == Command::kEval) {
+    app.add_option("--bounds", line.bounds, "Directory for error bounds of float outputs, NAME.bounds.npy")->type_name("DIR");
+    app.add_option("--set", line.set, "Extent of a dimension or value of a param")->type_name("NAME=VALUE")->allow_extra_args(false);
+  }
+  if (command == Command::kExplain) {
+    app.add_option("--rank", line.rank, "Also the tasks, messages and bytes of this rank")->type_name("R");
+    app.add_option("--set", line.set, "Extent of a dimension or value of a param")->type_name("NAME=VALUE")->allow_extra_args(false);
+    app.add_option("--tile", line.tile, "Edge of every tile, or one per dimension")->type_name("T[,T...]");
+    app.add_option("--threads", line.threads, "Threads per rank")->check(CLI::Range(1, 65536));
+    app.add_option("--memory", line.memory, "Memory budget per rank")->type_name("SIZE");
+    app.add_option("--window", line.window, "Limit on the footprint of admitted steps")->type_name("SIZE");
+    app.add_option("--schedule", line.schedule, "Reserved, not supported yet")->type_name("NAME");
+    app.add_flag("--reproducible", line.reproducible, "Plans that do not depend on ranks and threads");
+    app.add_flag("--json", line.json, "The answer as JSON");
+  }
+  if (command == Command::kPasses) {
+    app.add_option("--dump-after", line.dump_after, "Print the program after a pass, or after `all`")->type_name("PASS")->allow_extra_args(false);
+    app.add_flag("--time-passes", line.time_passes, "Time of every pass");
+  }
+  if (command == Command::kDoctor) app.add_flag("--json", line.json, "The answer as JSON");
+}
+
+/// All long and short spellings an app knows.
+std::vector<std::string> spellings(const CLI::App& app) {
+  std::vector<std::string> result;
+  for (const CLI::Option* o : app.get_options()) {
+    for (const std::string& s : o->get_lnames()) result.push_back("--" + s);
+    for (const std::string& s : o->get_snames()) result.push_back("-" + s);
+  }
+  return result;
+}
+
+/// The message for an option or command that does not exist.
+std::string unknown_message(const CLI::App& app, const CLI::App* command, const std::vector<std::string>& arguments) {
+  if (command == nullptr) {
+    std::vector<std::string> names;
+    for (const CommandText& c : kCommands) names.emplace_back(c.name);
+    return fmt::format("unknown command '{}'{}", arguments.front(), frontend::did_you_mean(arguments.front(), names));
+  }
+  const std::vector<std::string> known = spellings(*command);
+  for (const std::string& argument : arguments) {
+    const std::string name = argument.substr(0, argument.find('='));
+    if (name.size() < 2 || name.front() != '-' || std::ranges::find(known, name) != known.end()) continue;
+    std::string text = fmt::format("unknown option '{}'{}", name, frontend::did_you_mean(name, known));
+    if (app.get_name().empty() || frontend::did_you_mean(name, known).empty()) text += "; the program's own options come after --";
+    return text;
+  }
+  return "too many arguments; the program's own options come after --";
+}
+
+[[noreturn]] void usage_error(const std::string& message, const std::string& command) {
+  fmt::print(stderr, "tdslc: {}\nusage: {}\n", message, kForm);
+  if (!command.empty()) fmt::print(stderr, "`tdslc {} --help` shows its options\n", command);
+  throw Stop{2};
+}
+
+}  // namespace
+
+CommandLine parse_command_line(const std::vector<std::string>& arguments) {
+  CommandLine line;
+  const auto separator = std::ranges::find(arguments, "--");
+  std::vector<std::string> own(arguments.begin(), separator);
+  if (separator != arguments.end()) line.program_arguments.assign(separator + 1, arguments.end());
+
+  CLI::App app("tdslc compiles tensor programs to MPI/OpenMP executables.\n" + std::string("Usage: ") + kForm);
+  app.name("tdslc");
+  app.footer(kExamples);
+  app.set_version_flag("--version", std::string("tdslc ") + TDSL_VERSION);
+  app.require_subcommand(1);
+  for (const CommandText& c : kCommands) {
+    CLI::App* sub = app.add_subcommand(c.name, c.description);
+    sub->footer(c.examples);
+    sub->callback([&line, command = c.command] { line.command = command; });
+    add_options_of(*sub, c.command, line);
+  }
+  if (own.empty()) {
+    fmt::print(stderr, "{}", app.help());
+    throw Stop{2};
+  }
+  const auto chosen = [&]() -> const CLI::App* {
+    const auto list = app.get_subcommands();
+    return list.empty() ? nullptr : list.front();
+  };
+  try {
+    std::vector<std::string> reversed(own.rbegin(), own.rend());
+    app.parse(reversed);
+  } catch (const CLI::Success& s) {
+    app.exit(s);
+    throw Stop{0};
+  } catch (const CLI::ExtrasError&) {
+    usage_error(unknown_message(app, chosen(), own), chosen() ? chosen()->get_name() : "");
+  } catch (const CLI::ParseError& e) {
+    if (chosen() == nullptr) usage_error(unknown_message(app, nullptr, own), "");
+    // A misspelt option may first show up as a missing argument.
+    const std::vector<std::string> known = spellings(*chosen());
+    const bool misspelt = std::ranges::any_of(own, [&](const std::string& a) {
+      return a.starts_with("--") && std::ranges::find(known, a.substr(0, a.find('='))) == known.end();
+    });
+    usage_error(misspelt ? unknown_message(app, chosen(), own) : e.what(), chosen()->get_name());
+  }
+  return line;
+}
+
+}  // namespace tdsl::tools

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tdsl::tools {
+
+enum class Command : std::uint8_t { kRun, kBuild, kCheck, kEval, kEmit, kExplain, kPasses, kDoctor };
+
+/// A parsed command line of tdslc. What comes after `--` is the program's.
+struct CommandLine {
+  Command command = Command::kRun;
+  std::string program;              ///< path of the .tdsl file
+  std::optional<std::int64_t> ranks;
+  std::string output;               ///< -o
+  std::vector<std::string> program_arguments;
+
+  // compiling
+  bool native = false;
+  bool no_cache = false;
+  int level = 2;
+  std::vector<std::string> disabled_passes;
+  std::vector<std::string> dump_after;
+  bool time_passes = false;
+  bool line_directives = false;
+  std::string project;
+
+  // planning (explain, or handed on to the program)
+  std::vector<std::string> set;
+  std::string tile;
+  std::optional<int> threads;
+  std::string memory;
+  std::string window;
+  std::string schedule;
+  bool reproducible = false;
+  std::optional<std::int64_t> rank;
+
+  // form of the answer
+  bool json = false;
+  bool types = false;
+  std::string bounds;               ///< eval: directory for NAME.bounds.npy
+  bool quiet = false;
+};
+
+/// What main does without a command: the exit code of `--help`, `--version` or a usage error, already printed.
+struct Stop {
+  int exit_code = 0;
+};
+
+/// Parses the arguments after the program's name. Throws Stop.
+[[nodiscard]] CommandLine parse_command_line(const std::vector<std::string>& arguments);
+
+}  // namespace tdsl::tools

@@ -1,0 +1,148 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "codegen/compile.h"
+#include "codegen/process.h"
+#include "runtime/kernels/contraction.h"
+#include "runtime/plan/op_builder.h"
+#include "runtime/plan/planner.h"
+#include "tools/tdslc/commands.h"
+
+namespace tdsl::tools {
+
+namespace {
+
+double seconds_of(const std::function<void()>& f) {
+  const auto begin = std::chrono::steady_clock::now();
+  f();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// The best of `times` runs: the machine's rate, not its noise.
+double best_of(int times, const std::function<void()>& f) {
+  double best = seconds_of(f);
+  for (int k = 1; k < times; ++k) best = std::min(best, seconds_of(f));
+  return best;
+}
+
+rt::Operand operand(std::vector<double>& data, std::int64_t n) {
+  rt::Operand o;
+  o.data = reinterpret_cast<std::byte*>(data.data());
+  o.box.rank = 2;
+  o.box[0] = o.box[1] = {0, n};
+  o.stride[0] = n;
+  o.stride[1] = 1;
+  return o;
+}
+
+/// Flops per second of one thread in the matrix product that programs use.
+double measure_gemm() {
+  constexpr std::int64_t n = 768;
+  rt::prepare_blis();
+  plan::OpBuilder op(plan::OpClass::kContraction, "C", 1, 0);
+  op.out("i", n).out("j", n).reduce("k", n).read(0, {plan::at(0), plan::at(2)}).read(1, {plan::at(2), plan::at(1)});
+  op.combine(plan::Combine::kSum).flops(2);
+  const rt::Kernel kernel = rt::contraction_kernel(std::make_shared<const plan::Op>(op.op()), rt::ElementType::kF64);
+  std::vector<double> a(n * n, 1.0), b(n * n, 2.0), c(n * n, 0.0);
+  const std::vector<rt::Operand> inputs = {operand(a, n), operand(b, n)};
+  const std::vector<rt::Operand> outputs = {operand(c, n)};
+  const std::vector<plan::Interval> labels(3, {0, n});
+  rt::TaskArgs args;
+  args.labels = labels;
+  args.inputs = inputs;
+  args.outputs = outputs;
+  args.out_box = outputs[0].box;
+  return 2.0 * n * n * n / best_of(5, [&] { kernel(args); });
+}
+
+/// Bytes per second of one thread in a[i] = b[i] + s * c[i].
+double measure_stream() {
+  constexpr std::size_t n = std::size_t{1} << 23;
+  std::vector<double> a(n, 0.0), b(n, 1.0), c(n, 2.0);
+  const double best = best_of(5, [&] {
+    for (std::size_t i = 0; i < n; ++i) a[i] = b[i] + 3.0 * c[i];
+  });
+  return 3.0 * static_cast<double>(n) * sizeof(double) / best;
+}
+
+struct Item {
+  std::string what;
+  bool good = false;
+  std::string detail;
+};
+
+Item tool(const std::string& what, const std::string& program) {
+  if (program.empty()) return {what, false, "not configured"};
+  const codegen::ProcessResult r = codegen::run_process({{program, "--version"}, {}, true});
+  return {what, r.exit_code == 0, r.exit_code == 0 ? program + ": " + r.output.substr(0, r.output.find('\n')) : program + " does not run"};
+}
+
+std::vector<Item> installation() {
+  std::vector<Item> items;
+  const std::string prefix = codegen::find_prefix();
+  try {
+    const codegen::Toolchain t = codegen::read_toolchain(prefix);
+    items.push_back({"toolchain", true, t.configuration});
+    items.push_back(tool("C++ compiler", t.compiler));
+    items.push_back(tool("MPI launcher", t.mpiexec.empty() ? "mpirun" : t.mpiexec));
+    for (const std::string& library : t.libraries) {
+      if (library.starts_with('-')) continue;
+      items.push_back({"library", ::access(library.c_str(), R_OK) == 0, library});
+    }
+    const std::string header = t.prefix + "/include/tdsl/runtime/emitted.h";
+    items.push_back({"headers", ::access(header.c_str(), R_OK) == 0, header});
+  } catch (const codegen::ToolchainError& e) {
+    items.push_back({"toolchain", false, e.what()});
+  }
+  const std::string cache = codegen::cache_directory();
+  items.push_back({"build cache", !cache.empty(), cache.empty() ? "neither XDG_CACHE_HOME nor HOME is set" : cache});
+  return items;
+}
+
+plan::Machine measure() {
+  plan::Machine m;
+  m.flop_rate = measure_gemm();
+  m.stream_rate = measure_stream();
+  return m;
+}
+
+}  // namespace
+
+int doctor(const CommandLine& line) {
+  const std::vector<Item> items = installation();
+  const plan::Machine m = measure();
+  const nlohmann::ordered_json constants = {{"latency", m.latency}, {"bandwidth", m.bandwidth}, {"flop_rate", m.flop_rate},
+                                            {"stream_rate", m.stream_rate}, {"task_overhead", m.task_overhead}};
+  bool good = true;
+  nlohmann::ordered_json found = nlohmann::ordered_json::array();
+  for (const Item& i : items) {
+    good = good && i.good;
+    found.push_back({{"what", i.what}, {"good", i.good}, {"detail", i.detail}});
+    if (!line.json) fmt::print("{:<4} {:<14} {}\n", i.good ? "ok" : "BAD", i.what, i.detail);
+  }
+  const std::string cache = codegen::cache_directory();
+  std::error_code error;
+  if (!cache.empty()) std::filesystem::create_directories(cache, error);
+  const std::string file = cache + "/machine.json";
+  if (!cache.empty()) std::ofstream(file) << constants.dump(2) << "\n";
+  if (line.json) {
+    fmt::print("{}\n", nlohmann::ordered_json{{"good", good}, {"installation", found}, {"cores", std::thread::hardware_concurrency()}, {"machine", constants}}.dump(2));
+    return good ? 0 : 1;
+  }
+  fmt::print("     cores          {}\n", std::thread::hardware_concurrency());
+  fmt::print("     matrix product {:.1f} GFLOP/s per thread\n", m.flop_rate * 1e-9);
+  fmt::print("     memory stream  {:.1f} GB/s per thread\n", m.stream_rate * 1e-9);
+  fmt::print("     between ranks  not measured: latency {:.1f} us and bandwidth {:.1f} GB/s are assumed\n", m.latency * 1e6, m.bandwidth * 1e-9);
+  if (!cache.empty()) fmt::print("     constants      {}\n", file);
+  return good ? 0 : 1;
+}
+
+}  // namespace tdsl::tools

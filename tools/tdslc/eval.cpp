@@ -1,0 +1,150 @@
+#include "ir/eval.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "runtime/app/number_format.h"
+#include "runtime/io/npy.h"
+#include "tools/tdslc/commands.h"
+#include "tools/tdslc/declaration.h"
+#include "tools/tdslc/front.h"
+
+namespace tdsl::tools {
+
+namespace {
+
+std::vector<std::int64_t> row_major(const std::vector<std::int64_t>& shape) {
+  std::vector<std::int64_t> strides(shape.size(), 1);
+  for (std::size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
+  return strides;
+}
+
+/// `bool` needs contiguous memory that std::vector<bool> does not have.
+template <class T>
+struct Elements {
+  std::unique_ptr<T[]> data;
+  std::size_t size = 0;
+  explicit Elements(std::int64_t n) : data(std::make_unique<T[]>(static_cast<std::size_t>(n))), size(static_cast<std::size_t>(n)) {}
+  [[nodiscard]] std::span<const T> span() const { return {data.get(), size}; }
+};
+
+ir::Array read_array(const std::string& name, const std::string& path, ir::Scalar type) {
+  const rt::NpyReader reader(path);
+  reader.require_widening(element_type_of(type), name);
+  ir::Array array;
+  array.type = type;
+  array.shape = reader.shape();
+  rt::visit_element_type(element_type_of(type), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const Elements<T> elements(array.size());
+    const std::vector<std::int64_t> zero(array.shape.size(), 0);
+    const std::vector<std::int64_t> strides = row_major(array.shape);
+    reader.read_box<T>(zero, array.shape, elements.data.get(), strides);
+    for (const T x : elements.span()) {
+      if constexpr (std::is_floating_point_v<T>) {
+        array.floats.push_back(static_cast<double>(x));
+      } else {
+        array.integers.push_back(static_cast<std::int64_t>(x));
+      }
+    }
+  });
+  return array;
+}
+
+template <class T>
+Elements<T> elements_of(const ir::Array& array) {
+  Elements<T> result(array.size());
+  for (std::size_t k = 0; k < result.size; ++k) {
+    if constexpr (std::is_floating_point_v<T>) {
+      result.data[k] = static_cast<T>(array.floats[k]);
+    } else {
+      result.data[k] = static_cast<T>(array.integers[k]);
+    }
+  }
+  return result;
+}
+
+template <class T>
+void write_npy(const std::string& path, const std::vector<std::int64_t>& shape, std::span<const T> elements) {
+  rt::NpyWriter writer = rt::NpyWriter::create(path, rt::element_type_of<T>, shape);
+  const std::vector<std::int64_t> zero(shape.size(), 0);
+  const std::vector<std::int64_t> strides = row_major(shape);
+  writer.write_box<T>(zero, shape, elements.data(), strides);
+  writer.sync();
+  writer.commit();
+}
+
+template <class T>
+std::string summary(const std::string& name, const ir::Array& array, std::span<const T> all) {
+  const std::vector<std::vector<std::int64_t>> shown = rt::summary_indices(array.shape);
+  const std::vector<std::int64_t> strides = row_major(array.shape);
+  std::vector<std::int64_t> offsets = {0};
+  for (std::size_t d = 0; d < shown.size(); ++d) {
+    std::vector<std::int64_t> next;
+    for (const std::int64_t offset : offsets) {
+      for (const std::int64_t x : shown[d]) next.push_back(offset + x * strides[d]);
+    }
+    offsets = std::move(next);
+  }
+  Elements<T> picked(static_cast<std::int64_t>(offsets.size()));
+  for (std::size_t k = 0; k < offsets.size(); ++k) picked.data[k] = all[static_cast<std::size_t>(offsets[k])];
+  return rt::format_summary<T>(name, array.shape, picked.span());
+}
+
+void deliver(const std::string& name, const ir::Array& array, const rt::AppOptions& options, const std::string& bounds) {
+  rt::visit_element_type(element_type_of(array.type), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const Elements<T> elements = elements_of<T>(array);
+    const auto file = options.outputs.find(name);
+    if (file != options.outputs.end()) {
+      write_npy<T>(file->second, array.shape, elements.span());
+    } else if (!options.quiet) {
+      fmt::print("{}\n", summary<T>(name, array, elements.span()));
+    }
+  });
+  if (bounds.empty()) return;
+  std::vector<double> all = array.bounds;
+  all.resize(static_cast<std::size_t>(array.size()), 0.0);
+  write_npy<double>(bounds + "/" + name + ".bounds.npy", array.shape, all);
+}
+
+rt::AppOptions program_options(const CommandLine& line, const ir::Program& program) {
+  std::vector<std::string> arguments;
+  for (const std::string& s : line.set) arguments.insert(arguments.end(), {"--set", s});
+  arguments.insert(arguments.end(), line.program_arguments.begin(), line.program_arguments.end());
+  return rt::parse_options(declaration_of(program), arguments);
+}
+
+}  // namespace
+
+int eval(const CommandLine& line) {
+  Front front;
+  compile_front(line, {true, false}, front);
+  const rt::AppOptions options = program_options(line, front.graph);
+  if (options.help) {
+    fmt::print("{}", rt::help_text(declaration_of(front.graph)));
+    return 0;
+  }
+  ir::EvalOptions eval;
+  eval.seed = options.seed;
+  eval.dimensions = options.dimensions;
+  for (const auto& [name, value] : options.params) eval.params[name] = literal_of(value);
+  eval.input = [&](const std::string& name, ir::Scalar type) { return read_array(name, options.inputs.at(name), type); };
+  eval.print = [&](const std::string& text) {
+    if (!options.quiet) fmt::print("{}\n", text);
+  };
+  const ir::EvalResult result = ir::evaluate(front.graph, eval);
+  if (result.error) {
+    std::fflush(stdout);
+    const ir::SourceRange& range = result.error->range;
+    const std::string place = range.known() ? fmt::format("{}:{}: ", front.sources.name(range.file), range.line) : "";
+    fmt::print(stderr, "{}{}\n", place, result.error->message);
+    return 1;
+  }
+  if (!line.bounds.empty()) std::filesystem::create_directories(line.bounds);
+  for (const std::string& name : result.output_order) deliver(name, result.outputs.at(name), options, line.bounds);
+  return 0;
+}
+
+}  // namespace tdsl::tools

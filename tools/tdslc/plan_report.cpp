@@ -1,0 +1,143 @@
+#include "tools/tdslc/plan_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/plan/steps.h"
+
+namespace tdsl::tools {
+
+namespace {
+
+class Reporter {
+ public:
+  Reporter(const codegen::FamilyProgram& program, const ReportRequest& request) : program_(program), request_(request) {
+    report_.ranks = request.walk.inputs.ranks;
+    report_.threads = request.walk.inputs.threads;
+    for (const std::int64_t r : request.ranks) {
+      report_.per_rank.push_back({});
+      report_.per_rank.back().rank = r;
+    }
+    live_.resize(request.ranks.size(), 0);
+  }
+
+  PlanReport run() {
+    codegen::PlanWalkEvents events;
+    events.planned = [this](const plan::PlannedOp& op, const plan::Planner& planner) { planned(op, planner); };
+    events.dropped = [this](plan::TensorId id) { dropped(id); };
+    events.note = [this](codegen::SourceRange range, const std::string& text) { note(range, text); };
+    const codegen::PlanWalkResult result = codegen::walk_plan(program_, request_.walk, events);
+    report_.plan_hash = result.plan_hash;
+    report_.largest_step = result.largest_step;
+    return std::move(report_);
+  }
+
+ private:
+  void note(codegen::SourceRange range, const std::string& text) {
+    const auto entry = std::pair(range, text);
+    const bool known = std::ranges::any_of(report_.notes, [&](const auto& n) { return n.first == range && n.second == text; });
+    if (!known) report_.notes.push_back(entry);
+  }
+
+  void planned(const plan::PlannedOp& op, const plan::Planner& planner) {
+    const plan::TensorLookup lookup = planner.lookup();
+    add_row(op, lookup);
+    for (std::size_t k = 0; k < report_.per_rank.size(); ++k) add_rank(k, op, lookup);
+  }
+
+  void add_row(const plan::PlannedOp& op, const plan::TensorLookup& lookup) {
+    const plan::PlanInputs& inputs = request_.walk.inputs;
+    const std::string text = describe(op);
+    auto row = std::ranges::find_if(report_.rows, [&](const PlanRow& r) {
+      return r.site == op.op.site && r.part == op.part && r.plan == text && r.kind == plan::name_of(op.op.op_class);
+    });
+    if (row == report_.rows.end()) {
+      PlanRow fresh;
+      fresh.site = op.op.site;
+      fresh.line = op.op.line;
+      fresh.part = op.part;
+      fresh.name = op.op.name;
+      fresh.kind = plan::name_of(op.op.op_class);
+      fresh.plan = text;
+      fresh.why = op.plan.why;
+      report_.rows.push_back(std::move(fresh));
+      row = report_.rows.end() - 1;
+    }
+    ++row->times;
+    const plan::CostSummary s = plan::summarise(op.op, op.plan, lookup, inputs.machine, inputs.threads);
+    row->summary.max_bytes += s.max_bytes;
+    row->summary.mean_bytes += s.mean_bytes;
+    row->summary.max_flops += s.max_flops;
+    row->summary.mean_flops += s.mean_flops;
+    row->summary.max_seconds += s.max_seconds;
+    row->summary.max_step = std::max(row->summary.max_step, s.max_step);
+  }
+
+  static std::string describe(const plan::PlannedOp& op) {
+    std::vector<std::string> names;
+    for (std::size_t d = 0; d < op.op.out.size(); ++d) {
+      const int label = op.op.out[d].label;
+      names.push_back(label >= 0 ? op.op.labels[static_cast<std::size_t>(label)].name : fmt::format("{}", d));
+    }
+    std::string text = op.plan.space.describe(names);
+    for (std::size_t k = 0; k < op.op.reduce.size(); ++k) {
+      text += fmt::format(", {}: {} panels", op.op.labels[static_cast<std::size_t>(op.op.reduce[k].label)].name, op.plan.reduce[k].tiles());
+    }
+    return text;
+  }
+
+  void add_rank(std::size_t k, const plan::PlannedOp& op, const plan::TensorLookup& lookup) {
+    const plan::PlanInputs& inputs = request_.walk.inputs;
+    RankReport& r = report_.per_rank[k];
+    const plan::Cost cost = plan::cost_of(op.op, op.plan, lookup, r.rank, inputs.machine, inputs.threads);
+    r.predicted_bytes += cost.bytes_received.hi;
+    r.predicted_flops += cost.flops.hi;
+    if (!request_.enumerate) {
+      r.tasks += static_cast<std::int64_t>(cost.tasks.hi);
+      r.messages += static_cast<std::int64_t>(cost.messages.hi);
+      r.bytes_received += cost.bytes_received.hi;
+    } else {
+      enumerate(r, op, lookup);
+    }
+    for (const plan::TensorDesc& o : op.op.outputs) {
+      const double bytes = static_cast<double>(op.plan.space.owned_elements(r.rank) * o.element.bytes);
+      owned_[{k, o.id}] = bytes;
+      live_[k] += bytes;
+    }
+    r.peak_bytes = std::max(r.peak_bytes, live_[k] + cost.step_bytes.hi);
+  }
+
+  static void enumerate(RankReport& r, const plan::PlannedOp& op, const plan::TensorLookup& lookup) {
+    const plan::TaskSpace space(op.op, op.plan, lookup);
+    plan::StepCursor cursor(space, lookup, r.rank);
+    plan::Step step;
+    while (cursor.next(step)) {
+      ++r.steps;
+      r.tasks += static_cast<std::int64_t>(step.tasks.size());
+      r.messages += static_cast<std::int64_t>(step.fetch.size());
+      r.bytes_received += static_cast<double>(step.fetch_bytes);
+    }
+  }
+
+  void dropped(plan::TensorId id) {
+    for (std::size_t k = 0; k < report_.per_rank.size(); ++k) {
+      const auto found = owned_.find({k, id});
+      if (found == owned_.end()) continue;
+      live_[k] -= found->second;
+      owned_.erase(found);
+    }
+  }
+
+  const codegen::FamilyProgram& program_;
+  const ReportRequest& request_;
+  PlanReport report_;
+  std::vector<double> live_;
+  std::map<std::pair<std::size_t, plan::TensorId>, double> owned_;
+};
+
+}  // namespace
+
+PlanReport make_report(const codegen::FamilyProgram& program, const ReportRequest& request) { return Reporter(program, request).run(); }
+
+}  // namespace tdsl::tools

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "codegen/plan_walk.h"
+#include "runtime/plan/cost_model.h"
+
+namespace tdsl::tools {
+
+/// One planned operation as `explain` shows it, summed over the times it runs.
+struct PlanRow {
+  int site = 0;
+  int line = 0;
+  int part = 0;
+  std::string name;
+  std::string kind;
+  std::string plan;        ///< distribution, tiles, panels
+  std::string why;
+  std::int64_t times = 0;
+  plan::CostSummary summary;
+};
+
+/// What one rank does, as the engine's enumerator lists it.
+struct RankReport {
+  std::int64_t rank = 0;
+  std::int64_t tasks = 0;
+  std::int64_t messages = 0;  ///< boxes asked for
+  std::int64_t steps = 0;
+  double bytes_received = 0;
+  double predicted_bytes = 0;
+  double predicted_flops = 0;
+  double peak_bytes = 0;      ///< owned blocks and the largest step
+};
+
+struct PlanReport {
+  std::int64_t ranks = 1;
+  int threads = 1;
+  std::uint64_t plan_hash = 0;
+  std::int64_t largest_step = 0;
+  std::vector<PlanRow> rows;
+  std::vector<RankReport> per_rank;  ///< the ranks asked for
+  std::vector<std::pair<codegen::SourceRange, std::string>> notes;
+};
+
+struct ReportRequest {
+  codegen::PlanWalkRequest walk;
+  std::vector<std::int64_t> ranks;   ///< whose totals are wanted
+  bool enumerate = false;            ///< list their tasks and boxes one by one
+};
+
+[[nodiscard]] PlanReport make_report(const codegen::FamilyProgram& program, const ReportRequest& request);
+
+}  // namespace tdsl::tools
