@@ -221,7 +221,7 @@ class ComputeEvaluator {
 
   void allocate(bool base_dies) {
     for (std::size_t k = 0; k < bodies_.size(); ++k) {
-      std::vector<std::int64_t> shape = environment_.shape(node_.results[k], node_.range);
+      std::vector<std::int64_t> shape = environment_.shape(node_.results[k], node_.range, compute_.left.empty());
       if (compute_.base) {
         // In place only where no point can see what another wrote.
         const bool movable = base_dies && (out_.at_most_one_point() || !reads_base());

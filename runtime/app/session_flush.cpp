@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <utility>
@@ -60,6 +61,33 @@ void Session::Impl::forget(plan::TensorId id) {
   parts.erase(id);
 }
 
+namespace {
+
+/// An emitted kernel knows the recorded output's dimensions only: for partial results, whose tiles have one element in
+/// each part dimension, those dimensions are left out of what it sees.
+Kernel without_parts(const plan::Op& op, Kernel kernel) {
+  int parts = 0;
+  for (const plan::OutSubscript& subscript : op.out) parts += subscript.label == plan::kPartLabel ? 1 : 0;
+  if (parts == 0) return kernel;
+  return [parts, kernel = std::move(kernel)](const TaskArgs& args) {
+    const auto drop = [parts](Box& box) {
+      box.rank -= parts;
+      std::copy(box.dim.begin() + parts, box.dim.end(), box.dim.begin());
+    };
+    std::vector<Operand> outputs(args.outputs.begin(), args.outputs.end());
+    for (Operand& output : outputs) {
+      drop(output.box);
+      std::copy(output.stride.begin() + parts, output.stride.end(), output.stride.begin());
+    }
+    TaskArgs inner = args;
+    inner.outputs = outputs;
+    drop(inner.out_box);
+    kernel(inner);
+  };
+}
+
+}  // namespace
+
 void Session::Impl::submit(const std::shared_ptr<const plan::PlannedOp>& planned, const std::vector<plan::TensorId>& last_names) {
   const plan::Op& op = planned->op;
   // The kernel keeps the planned operation alive.
@@ -74,7 +102,11 @@ void Session::Impl::submit(const std::shared_ptr<const plan::PlannedOp>& planned
   Kernel kernel = std::move(recorded->second);
   kernels.erase(recorded);
   if (!op.outputs.empty() && !record_of.contains(op.outputs.front().id)) parts.emplace(op.outputs.front().id, op.combine);
-  if (op.op_class == plan::OpClass::kContraction) kernel = contraction_kernel(description, type());
+  if (op.op_class == plan::OpClass::kContraction) {
+    kernel = contraction_kernel(description, type());
+  } else {
+    kernel = without_parts(op, std::move(kernel));
+  }
   engine.submit(planned, std::move(kernel), last_names);
 }
 

@@ -310,6 +310,7 @@ void Planner::plan_op(Op op, Planned& out) {
   partial.line = op.line;
   partial.site = op.site;
   partial.record = op.record;
+  partial.record = op.record;
   partial.outputs.front().id = new_tensor();
   partial.outputs.front().name = "parts of " + op.outputs.front().name;
   Op combination = combination_of(op, partial);

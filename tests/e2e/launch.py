@@ -1,5 +1,6 @@
 """Starting programs: with and without ranks, with a time limit, never leaving processes behind."""
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -14,7 +15,9 @@ class Result(NamedTuple):
 
     def __str__(self):
         what = "timed out" if self.timed_out else f"exit code {self.code}"
-        return what + "".join(f"\n      {line}" for line in (self.err.strip() or self.out.strip()).splitlines()[:6])
+        lines = (self.err.strip() or self.out.strip()).splitlines()
+        # Open MPI's own stack traces say little.
+        return what + "".join(f"\n      {line}" for line in [s for s in lines if not re.match(r"\[\S+:\d+\]", s)][:6])
 
 
 def mpi_command(ranks):

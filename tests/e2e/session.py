@@ -10,7 +10,6 @@ import compare
 import launch
 
 LEAST_WINDOW = re.compile(r"smallest legal value is --window (\d+)")
-LONGEST_MESSAGE = 400
 
 
 class Failed(Exception):
@@ -51,13 +50,13 @@ class Case:
         self.arguments = list(variant.args)
         for name, value in self.inputs.items():
             np.save(self.folder / f"{name}.npy", value)
-            self.arguments += ["--" + name, self.folder / f"{name}.npy"]
+            self.arguments += ["--" + name, f"{name}.npy"]  # programs run in this folder
         self.evaluate()
         self.compare_with_twin()
 
-    def outputs_into(self, folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        return [word for o in self.session.program.outputs for word in ("--" + o, folder / f"{o}.npy")]
+    def outputs_into(self, name):
+        (self.folder / name).mkdir(exist_ok=True)
+        return [word for o in self.session.program.outputs for word in ("--" + o, f"{name}/{o}.npy")]
 
     def read(self, folder, suffix=""):
         result = {}
@@ -70,9 +69,9 @@ class Case:
 
     def evaluate(self):
         folder = self.folder / "eval"
-        command = [self.session.tdslc, "eval", self.session.program.path, "--bounds", folder, "--", *self.arguments,
-                   *self.outputs_into(folder)]
-        result = launch.run(command, 3 * self.session.limit)
+        command = [self.session.tdslc, "eval", self.session.program.path, "--bounds", "eval", "--", *self.arguments,
+                   *self.outputs_into("eval")]
+        result = launch.run(command, 3 * self.session.limit, cwd=self.folder)
         if result.code != 0:
             raise Failed(f"tdslc eval: {result}")
         self.reference, self.bounds, self.printed = self.read(folder), self.read(folder, ".bounds"), result.out
@@ -97,9 +96,8 @@ class Case:
     def run(self, point, delay_seed, folder_name):
         """Runs at a point; returns the outputs. A window of "least" is found by asking."""
         folder = self.folder / folder_name
-        statistics = folder / "stats.json"
-        command = [*launch.mpi_command(point.ranks), self.session.executable, *self.arguments, *self.outputs_into(folder),
-                   "--threads", point.threads, "--stats", statistics]
+        command = [*launch.mpi_command(point.ranks), self.session.executable, *self.arguments,
+                   *self.outputs_into(folder_name), "--threads", point.threads, "--stats", f"{folder_name}/stats.json"]
         if point.tile:
             command += ["--tile", point.tile]
         environment = {"TDSL_OVERSUBSCRIBED": "1"}
@@ -109,7 +107,7 @@ class Case:
         while True:
             self.session.launches += 1
             extra = ["--window", window] if window else []
-            result = launch.run(command + extra, self.session.limit, env=environment)
+            result = launch.run(command + extra, self.session.limit, cwd=self.folder, env=environment)
             asked = LEAST_WINDOW.search(result.err) if window and result.code == 2 else None
             if not asked:
                 break
@@ -120,7 +118,7 @@ class Case:
             if result.code != 0 or result.timed_out:
                 raise Failed(str(result))
             self.check(folder, result)
-            self.check_statistics(json.loads(statistics.read_text()))
+            self.check_statistics(json.loads((folder / "stats.json").read_text()))
             return self.read(folder)
         except Failed as failure:
             raise Failed(f"{failure}\n      {self.repeat(command + extra, environment)}") from None
@@ -129,8 +127,7 @@ class Case:
 
     @staticmethod
     def repeat(command, environment):
-        text = " ".join([f"{k}={v}" for k, v in environment.items()] + [str(c) for c in command])
-        return "command: " + (text if len(text) < LONGEST_MESSAGE else text[:LONGEST_MESSAGE] + "...")
+        return "command: " + " ".join([f"{k}={v}" for k, v in environment.items()] + [str(c) for c in command])
 
     def check(self, folder, result):
         program = self.session.program

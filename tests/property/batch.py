@@ -246,7 +246,7 @@ class Batch:
 
 def tail(text):
     lines = [x for x in text.strip().splitlines() if "warning:" not in x and x.strip()]
-    errors = [x for x in lines if re.search(r"error|Error|ERROR|check failed|internal|Assert|signal", x)]
+    errors = [x for x in lines if re.search(r"error|Error|ERROR|check failed|internal|Assert|Signal:|pointer|corrupt", x)]
     return "\n".join((errors or lines)[:4])[:800]
 
 

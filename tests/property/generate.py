@@ -117,8 +117,6 @@ class Generator(Statements):
 
     def tensor_function(self, context):
         """A typed function of a tensor, and a call of it."""
-        if self.functions and self.chance(0.3):
-            return None
         arguments = [v for v in self.values if 1 <= len(v.shape) <= 2 and v.scalar in ("f64", "i64")]
         if not arguments:
             return None
@@ -130,7 +128,8 @@ class Generator(Statements):
         inside = tuple(Dim(letters[d], d.size) for d in v.shape)
         self.values = [Value("X", v.scalar, inside, argument.low, argument.high)]
         self.dims = list(dict.fromkeys(inside))
-        body = [s for s in (self.index_let(Context()), self.let_scalar(Context())) if s is not None and self.chance(0.7)]
+        makers = self.rng.choice([[], [self.index_let], [self.let_scalar, self.index_let]])
+        body = [s for s in [make(Context()) for make in makers] if s is not None]
         names = Context().fresh(len(inside))
         labels = [Label(n, 0, d.size, d) for n, d in zip(names, inside)]
         value = self.expr(v.scalar, inside, Context(), 2)
@@ -161,7 +160,9 @@ class Generator(Statements):
 
     # --- the end
     def assertion(self, context):
+        self.random_allowed = False
         e = self.whole_reduction("i64", (), context, 2)
+        self.random_allowed = True
         return None if e is None else Stmt("assert({0} == {1}, \"differs from itself\");", [e, e.copy()])
 
     def make_outputs(self):

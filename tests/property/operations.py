@@ -190,9 +190,8 @@ class Operations(Expressions):
         limit, full = self.limit(scalar), self.limit(scalar)
         cut = int(full / max(count, 1))
 
-        def extremum(x):
-            # An empty one gives the identity; expressions above cut it.
-            return (x[0], x[1]) if self.never_empty else (-float("inf"), float("inf"))
+        # An empty one gives the identity; expressions above cut it.
+        extremum = intervals.constant(-float("inf"), float("inf")) if self.may_be_empty else lambda x: x
 
         options = []
         if scalar == "bool":
@@ -205,7 +204,7 @@ class Operations(Expressions):
             if scalar == source and count <= 200:
                 options.append(("prod", source, 1, intervals.constant(-1, 1)))
         if scalar == "f64" or scalar == "f32":
-            if self.never_empty and (not self.exact or count in (1, 2, 4, 8) and scalar == "f64"):
+            if not self.may_be_empty and (not self.exact or count in (1, 2, 4, 8) and scalar == "f64"):
                 options.append(("mean", scalar, cut, lambda x: x))
         if scalar in FLOATS and not self.exact:
             options.append(("norm", scalar, cut ** 0.5, lambda x: (0, count ** 0.5 * max(map(abs, x)))))
@@ -215,10 +214,6 @@ class Operations(Expressions):
                 options += [(op, self.rng.choice(["f64", "i64", "i32"]), limit, intervals.constant(-1, max(extent - 1, 0)))
                             for op in ("argmin", "argmax")]
         return self.rng.choice(options)
-
-    @property
-    def never_empty(self):
-        return not self.may_be_empty
 
     def whole_reduction(self, scalar, shape, context, depth):
         """A closed scalar such as sum(A * B) or max(x)."""

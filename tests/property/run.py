@@ -4,6 +4,8 @@ import argparse
 import collections
 import os
 import random
+import re
+import shutil
 import sys
 import tempfile
 import time
@@ -37,6 +39,7 @@ def parse_arguments():
     parser.add_argument("--mode", choices=("mixed", "exact", "general"), default="mixed")
     parser.add_argument("--tdslc", default=os.environ.get("TDSLC", "tdslc"))
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--optimise", default="-O1", help="for compiling the emitted C++: 50 programs take long with -O3")
     parser.add_argument("--shrink", type=float, default=120, help="seconds for making a failing program small; 0: never")
     parser.add_argument("--shrink-most", type=int, default=3, help="how many failures are shrunk")
     parser.add_argument("--seconds-per-program", type=float, default=2.0, help="time limit of a launch, per program")
@@ -50,6 +53,19 @@ def parse_arguments():
     if options.stop_at_first:
         options.shrink = 0
     return options
+
+
+def cheap_prefix(tdslc, optimise, folder):
+    """A copy of the compiler's prefix, made of links, whose emitted programs are compiled with other optimisation."""
+    prefix = Path(shutil.which(tdslc) or tdslc).resolve().parents[1]
+    own = Path(folder) / "prefix"
+    (own / "lib" / "tdsl").mkdir(parents=True)
+    for path in [*prefix.iterdir(), *(prefix / "lib" / "tdsl").iterdir()]:
+        if path.name not in ("lib", "toolchain.conf"):
+            (own / path.relative_to(prefix)).symlink_to(path)
+    text = (prefix / "lib" / "tdsl" / "toolchain.conf").read_text()
+    (own / "lib" / "tdsl" / "toolchain.conf").write_text(re.sub(r"(?m)^(compile_flags = .*?)-O\d", rf"\g<1>{optimise}", text))
+    return own
 
 
 class Run:
@@ -118,7 +134,6 @@ class Run:
 
 
 def shrink_words(failure):
-    import re
     text = failure.text.splitlines()[0]
     text = text.split("error: ", 1)[-1]
     return re.sub(r"'[^']*'", "…", text)[:110]
@@ -129,7 +144,14 @@ def main():
     begun = time.time()
     print(f"seed {options.seed}, {options.count} programs, ranks {options.ranks}", flush=True)
     temporary = None if options.work else tempfile.TemporaryDirectory(prefix="tdsl-property-")
-    run = Run(options, options.work or temporary.name)
+    work = options.work or temporary.name
+    # Emitted programs are many and never used again: they stay out of the user's cache. Open MPI refuses root and more
+    # ranks than cores unless told.
+    os.environ["XDG_CACHE_HOME"] = str(Path(work).resolve() / "cache")
+    for name in ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "OMPI_MCA_rmaps_base_oversubscribe"):
+        os.environ.setdefault(name, "1")
+    os.environ["TDSL_HOME"] = str(cheap_prefix(options.tdslc, options.optimise, work))
+    run = Run(options, work)
     run.all()
     failed = run.report()
     if not options.no_coverage:
