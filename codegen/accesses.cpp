@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "codegen/affine.h"
 #include "codegen/describe.h"
@@ -90,33 +91,35 @@ class AccessFinder {
     const bool known = std::ranges::any_of(found_, [&](const auto& f) { return f.first == e.id(); });
     if (known) return;
     AccessTemplate access{r.tensor, {}, describe(builder_.program(), e, names_)};
-    std::vector<bool> checked(r.subscripts.size(), false);
+    std::vector<std::optional<Extent>> checked(r.subscripts.size());
     for (std::size_t d = 0; d < r.subscripts.size(); ++d) {
       const Extent extent = builder_.rewritten(builder_.type(r.tensor).shape[d], range_);
       const Expr& subscript = r.subscripts[d];
       const auto form = affine_of(subscript, [this](const Expr& x) { return builder_.hoist(x); });
       if (!form) {
         access.dims.push_back({{}, Extent(0), Extent(0), true});
-        checked[d] = true;
-        warn_gathered(e, r, subscript);
+        checked[d] = extent;
+        warn_gathered(r, subscript);
         continue;
       }
       access.dims.push_back({form->terms, form->constant, form->constant + Extent(1), false});
       if (guarded) {
-        checked[d] = !provably_inside(*form, op_.labels, extent);
+        if (!provably_inside(*form, op_.labels, extent)) checked[d] = extent;
       } else {
         check_affine(builder_, *form, op_, extent, access.text, range_);
       }
     }
-    if (std::ranges::find(checked, true) != checked.end()) kernel_.checked[e.id()] = std::move(checked);
+    if (std::ranges::any_of(checked, [](const auto& c) { return c.has_value(); })) kernel_.checked[e.id()] = std::move(checked);
     found_.emplace_back(e.id(), std::move(access));
   }
 
-  void warn_gathered(const Expr& e, const ir::Read& r, const Expr& subscript) {
-    builder_.warn("gathered", e->range.known() ? e->range : range_,
-                  fmt::format("'{}' is not affine in the index variables: every rank that computes here reads the whole "
-                              "dimension of '{}'",
-                              describe(builder_.program(), subscript, names_), name_of(builder_.program(), r.tensor)));
+  /// Once per tensor: its other dimensions are rarely news.
+  void warn_gathered(const ir::Read& r, const Expr& subscript) {
+    if (!gathered_.insert(r.tensor).second) return;
+    builder_.warn("gathered", range_,
+                  fmt::format("'{}' is read at '{}', which is not a sum of index variables times constants: every rank that "
+                              "computes here receives the whole dimension",
+                              name_of(builder_.program(), r.tensor), describe(builder_.program(), subscript, names_)));
   }
 
   FamilyBuilder& builder_;
@@ -125,6 +128,7 @@ class AccessFinder {
   SourceRange range_;
   std::vector<std::string> names_;
   std::vector<std::pair<const ir::ExprNode*, AccessTemplate>> found_;
+  std::set<ValueId> gathered_;
 };
 
 }  // namespace

@@ -122,7 +122,7 @@ class InfoEmitter {
 constexpr std::string_view kInside = R"(/// A subscript whose value is known only when it is reached.
 Index inside(Index subscript, Index extent, int line, const char* text) {
   if (subscript < 0 || subscript >= extent) {
-    throw rt::RunError({kFile, line}, "the subscript '" + std::string(text) + " is " + std::to_string(subscript) +
+    throw rt::RunError({kFile, line}, "the subscript '" + std::string(text) + "' is " + std::to_string(subscript) +
                                           " and lies outside its dimension of " + std::to_string(extent));
   }
   return subscript;

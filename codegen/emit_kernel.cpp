@@ -44,9 +44,14 @@ class KernelEmitter {
     NameTable table;
     void claim_all_of(const KernelRequest& r) {
       std::set<ValueId> seen;
-      for_each_use(r.program, {{}, r.step}, [&](ValueId v) {
+      const auto claim = [&](ValueId v) {
         if (seen.insert(v).second && r.program.is_host(v)) static_cast<void>(table.claim(r.value_name(v)));
-      });
+      };
+      for_each_use(r.program, {{}, r.step}, claim);
+      // Checks of subscripts mention the operands' extents.
+      for (const AccessTemplate& read : r.step.op->reads) {
+        for (const Extent& extent : r.program.type(read.tensor).shape) std::ranges::for_each(extent.values(), claim);
+      }
     }
   };
 
@@ -65,8 +70,7 @@ class KernelEmitter {
     for (std::size_t d = 0; d < subscripts.size(); ++d) {
       std::string s = subscripts[d];
       if (checked != kernel_.checked.end() && checked->second[d]) {
-        const Extent& extent = request_.program.type(r.tensor).shape[d];
-        s = fmt::format("inside({}, {}, {}, {})", s, expr_.text(extent), request_.line,
+        s = fmt::format("inside({}, {}, {}, {})", s, expr_.text(*checked->second[d]), request_.line,
                         quoted(describe(request_.program, r.subscripts[d], label_names()) + "' of '" +
                                name_of(request_.program, r.tensor)));
         checks_ = true;

@@ -207,10 +207,16 @@ void uses_of(const OperationStep& s, const std::function<void(ValueId)>& f) {
     }
   }
   if (s.op->base) f(*s.op->base);
+  for (const auto& [node, extents] : s.kernel->checked) {
+    for (const auto& extent : extents) {
+      if (extent) uses_of(*extent, f);
+    }
+  }
   const ir::Compute& c = s.kernel->compute;
   for (const Expr& e : c.bodies) uses_of(e, f);
   for (const Expr& e : c.left) uses_of(e, f);
   uses_of(c.guard, f);
+  for (const ir::Label& l : c.out) uses_of(l.begin, f);
 }
 
 }  // namespace

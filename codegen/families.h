@@ -108,8 +108,9 @@ struct KernelTemplate {
   ir::Scalar type = ir::Scalar::kF64;  ///< of the result
   /// The operand (index into OpTemplate::reads) that every Read of a tensor refers to.
   std::unordered_map<const ir::ExprNode*, int> operand;
-  /// Subscripts to be checked where they are evaluated: per Read one flag per dimension; absent: none.
-  std::unordered_map<const ir::ExprNode*, std::vector<bool>> checked;
+  /// Subscripts to be checked where they are evaluated: per Read one entry per dimension, the extent to check against or
+  /// nothing. Reads without any check are absent.
+  std::unordered_map<const ir::ExprNode*, std::vector<std::optional<Extent>>> checked;
 };
 
 struct Step;

@@ -124,8 +124,10 @@ Tensor Lowerer::hoist(ComputeSpec spec, std::vector<Dim> shape) {
 ValueId Lowerer::materialise(const Tensor& t, const std::string& name, const SourceRange& range, const ir::Type* type) {
   require_not_padded(t);
   const auto whole = whole_value(t);
+  // A slice from 0 on reads in order too, but not everything.
+  const auto covered = [&](ValueId v) { return std::ranges::equal(graph_.program().type(v).shape, t.shape, {}, {}, &Dim::extent); };
   const bool same =
-      whole && !graph_.waits(*whole) &&
+      whole && covered(*whole) && !graph_.waits(*whole) &&
       (type == nullptr || (graph_.program().type(*whole).shape == type->shape && t.scalar() == type->scalar));
   if (same) {
     // The value of `A @ B` in `let C = A @ B;` is C.

@@ -42,6 +42,8 @@ Environment read_environment(const VariableLookup& lookup) {
   }
   e.slurm_cpus_per_task = leading_number(lookup("SLURM_CPUS_PER_TASK"));
   e.slurm_job = lookup("SLURM_JOB_ID");
+  const auto silent = lookup("TDSL_SILENT_INTERRUPT");
+  e.silent_interrupt = silent && !silent->empty() && *silent != "0";
   e.delay_seed = static_cast<std::uint64_t>(leading_number(lookup("TDSL_DELAYS")).value_or(0));
   return e;
 }

@@ -18,6 +18,7 @@ struct Environment {
   std::optional<int> slurm_step_tasks;        ///< tasks of the Slurm step this process belongs to
   std::optional<int> slurm_cpus_per_task;     ///< SLURM_CPUS_PER_TASK
   std::optional<std::string> slurm_job;       ///< SLURM_JOB_ID
+  bool silent_interrupt = false;              ///< TDSL_SILENT_INTERRUPT=1: whoever started the ranks reports Ctrl-C
   std::uint64_t delay_seed = 0;               ///< TDSL_DELAYS=N: tests; the engine pauses at random
 };
 

@@ -67,6 +67,7 @@ class ProgramRun {
       }
       inputs_.emplace(world_, info_, options_);
     } catch (const RunError& error) {  // the same on every rank
+      silence_interrupts();
       if (world_.rank() == 0) print_error(error);
       return error.exit_code();
     }
@@ -134,6 +135,7 @@ int ProgramRun::run() {
     write_statistics(impl);
     return 0;
   } catch (const RunError& error) {
+    silence_interrupts();
     if (!reported && world_.rank() == 0) print_error(error);
     unlink_temporaries();
     // Messages may be under way: MPI cannot be ended in good order any more.
@@ -190,6 +192,7 @@ int run_program(int argc, char** argv, const ProgramInfo& info, const std::funct
   try {
     World world(environment);
     handle_interrupts(world.rank());
+    if (environment.silent_interrupt) silence_interrupts();
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     return ProgramRun(world, environment, info, program, watch.lap())(arguments);
   } catch (const RunError& error) {

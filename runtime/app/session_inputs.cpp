@@ -1,9 +1,14 @@
 #include "runtime/app/session_inputs.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <utility>
 
 #include "runtime/app/number_format.h"
 #include "runtime/check.h"
+#include "runtime/io/file_bytes.h"
 
 namespace tdsl::rt {
 
@@ -51,6 +56,7 @@ SessionInputs::SessionInputs(World& world, const ProgramInfo& info, const AppOpt
   if (world.rank() == 0) {
     try {
       look_at_headers(info, options);
+      look_at_targets(options);
       std::vector<std::vector<Index>> shapes;
       for (const InputDeclaration& input : info.inputs) shapes.push_back(files_.at(input.name).shape);
       verdict += encode_shapes(shapes);
@@ -80,6 +86,16 @@ void SessionInputs::look_at_headers(const ProgramInfo& info, const AppOptions& o
     }
   }
   bind_dimensions(info, options);
+}
+
+void SessionInputs::look_at_targets(const AppOptions& options) {
+  for (const auto& [name, path] : options.outputs) {
+    if (::access(directory_of(path).c_str(), W_OK | X_OK) != 0) fail_file(path, "cannot write", errno);
+    struct stat target {};
+    if (::stat(path.c_str(), &target) == 0 && !S_ISREG(target.st_mode)) {
+      throw RunError("cannot write '" + path + "': it is not a regular file");
+    }
+  }
 }
 
 void SessionInputs::bind_dimensions(const ProgramInfo& info, const AppOptions& options) {

@@ -16,8 +16,9 @@ namespace tdsl::rt {
 /// one message; every rank opens a file when it reads its first block.
 class SessionInputs {
  public:
-  /// Reads and checks all headers: types, ranks, dimensions bound twice, `--set`. Every rank calls it; a mistake throws
-  /// the same RunError on all.
+  /// Reads and checks all headers: types, ranks, dimensions bound twice, `--set`; and that the directories of output files
+  /// can be written, so that this is not found out after hours. Every rank calls it; a mistake throws the same RunError on
+  /// all.
   SessionInputs(World& world, const ProgramInfo& info, const AppOptions& options);
 
   /// The extent bound to the name.
@@ -35,6 +36,7 @@ class SessionInputs {
     std::unique_ptr<NpyReader> reader;
   };
   void look_at_headers(const ProgramInfo& info, const AppOptions& options);
+  static void look_at_targets(const AppOptions& options);
   void bind_dimensions(const ProgramInfo& info, const AppOptions& options);
 
   std::map<std::string, File> files_;

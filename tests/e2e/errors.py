@@ -38,10 +38,10 @@ MISTAKES = [
     Mistake("truncated", "product", "--A {truncated} --B {B}", 1, r"truncated\.npy"),
     Mistake("too_long", "product", "--A {longer} --B {B}", 1, r"longer\.npy"),
     Mistake("wrong_type", "product", "--A {complex} --B {B}", 1, r"complex\.npy"),
-    Mistake("narrowing", "run_time", "--x {floats} --A {A}", 1, r"(?s)floats\.npy.*f64.*i64|(?s)floats\.npy.*i64.*f64"),
+    Mistake("narrowing", "run_time", "--x {floats} --A {A}", 1, r"i64.*floats\.npy.*f64"),
     Mistake("wrong_rank", "product", "--A {vector} --B {B}", 1, r"vector\.npy"),
-    Mistake("clash", "product", "--A {A} --B {other}", 1, r"(?s)(?=.*\bA\b)(?=.*\bB\b)(?=.*\b5\b)(?=.*\b6\b).*other\.npy"),
-    Mistake("clash_with_set", "product", PRODUCT + "--set n=9", 1, r"(?s)(?=.*\b9\b).*\b7\b"),
+    Mistake("clash", "product", "--A {A} --B {other}", 1, r"(?=.*\bA\b)(?=.*\bB\b)(?=.*\b5\b)(?=.*\b6\b).*other\.npy"),
+    Mistake("clash_with_set", "product", PRODUCT + "--set n=9", 1, r"(?=.*\b9\b).*\b7\b"),
     Mistake("missing_input", "product", "--A {A}", 2, r"--B"),
     Mistake("missing_value", "product", PRODUCT + "--scale", 2, r"--scale"),
     Mistake("unknown_option", "product", PRODUCT + "--scael 2", 2, r"scael.*--scale\b"),
@@ -49,17 +49,18 @@ MISTAKES = [
     Mistake("bad_number", "product", PRODUCT + "--scale two", 2, r"scale.*two|two.*scale"),
     Mistake("bad_tile", "product", PRODUCT + "--tile 0", 2, r"tile"),
     Mistake("bad_threads", "product", PRODUCT + "--threads 0", 2, r"threads"),
-    Mistake("given_twice", "product", PRODUCT + "--A {A}", 2, r"--A.*twice"),
+    Mistake("given_twice", "product", PRODUCT + "--A {A}", 2, r"A is given twice"),
     Mistake("not_supported", "product", PRODUCT + "--checkpoint d", 2, r"checkpoint.*not supported"),
     Mistake("no_such_folder", "product", PRODUCT + "--C {nosuch}/C.npy", 1, r"nosuch", outputs=("D",)),
     Mistake("output_is_folder", "product", PRODUCT + "--C {folder}", 1, r"folder\.npy", outputs=("D",)),
-    Mistake("small_window", "product", PRODUCT + "--window 1", 2, r"smallest legal value is --window \d+"),
-    Mistake("failing_assert", "run_time", "--x {x} --A {A} --what 1", 1, r"run_time\.tdsl:6\b.*the sum must be negative"),
-    Mistake("division_by_zero", "run_time", "--x {x} --A {A} --what 2", 1, r"run_time\.tdsl:8\b.*(division|zero)"),
-    Mistake("gather_out_of_bounds", "run_time", "--x {x} --A {A} --what 3", 1, r"run_time\.tdsl:10\b.*(subscript|bounds)"),
-    Mistake("division_by_zero_index", "run_time", "--x {x} --A {A} --what 4", 1, r"run_time\.tdsl:11\b.*(division|zero)"),
-    Mistake("cast_does_not_fit", "run_time", "--x {x} --A {A} --what 5", 1, r"run_time\.tdsl:12\b"),
-    Mistake("division_by_zero_host", "run_time", "--x {x} --A {A} --what 6", 1, r"run_time\.tdsl:13\b.*(division|zero)"),
+    Mistake("small_window", "product", "--A {wide} --B {high} --window 1", 2, r"smallest legal value is --window \d+",
+            ranks=(3,)),
+    Mistake("failing_assert", "run_time", "--x {x} --A {A} --what 1", 1, r"run_time\.tdsl:7\b.*the sum must be negative"),
+    Mistake("division_by_zero", "run_time", "--x {x} --A {A} --what 2", 1, r"run_time\.tdsl:9\b.*(division|zero)"),
+    Mistake("gather_out_of_bounds", "run_time", "--x {x} --A {A} --what 3", 1, r"run_time\.tdsl:11\b.*(subscript|bounds)"),
+    Mistake("division_by_zero_index", "run_time", "--x {x} --A {A} --what 4", 1, r"run_time\.tdsl:12\b.*(division|zero)"),
+    Mistake("cast_does_not_fit", "run_time", "--x {x} --A {A} --what 5", 1, r"run_time\.tdsl:13\b"),
+    Mistake("division_by_zero_host", "run_time", "--x {x} --A {A} --what 6", 1, r"run_time\.tdsl:14\b.*(division|zero)"),
     Mistake("affine_out_of_bounds", "affine", "--A {A} --shift 3", 1, r"affine\.tdsl:5\b.*(subscript|bounds)"),
     Mistake("affine_below_zero", "affine", "--A {A} --shift -1", 1, r"affine\.tdsl:5\b.*(subscript|bounds)"),
     Mistake("interrupt", "endless", "--A {A}", 130, r"[Ii]nterrupt", interrupt=True),
@@ -72,6 +73,9 @@ def make_inputs(folder):
     np.save(folder / "B.npy", rng.random((5, 4)))
     np.save(folder / "other.npy", rng.random((6, 4)))
     np.save(folder / "vector.npy", rng.random(7))
+    np.save(folder / "wide.npy", rng.random((30, 500)))
+    np.save(folder / "high.npy", rng.random((500, 200)))
+    np.save(folder / "narrow.npy", rng.random((200, 30)))
     np.save(folder / "complex.npy", rng.random((7, 5)) + 1j)
     np.save(folder / "x.npy", np.array([0, 1, 2, 3, 4, 5, 7]))
     np.save(folder / "floats.npy", rng.random(7))
@@ -89,9 +93,11 @@ def complaint(mistake, ranks, result, folder, old):
         return "timed out"
     if result.code != mistake.code:
         return f"exit code {result.code}, not {mistake.code}: {result.err.strip()[:300]!r}"
-    if len(re.findall(mistake.message, result.err)) != 1:
-        return f"stderr does not say {mistake.message!r} exactly once: {result.err.strip()[:400]!r}"
-    if len(result.err.strip().splitlines()) > LONGEST_MESSAGE_LINES or "MPI_ABORT" in result.err:
+    lines = result.err.strip().splitlines()
+    if not re.search(mistake.message, result.err, re.DOTALL):
+        return f"stderr does not say {mistake.message!r}: {result.err.strip()[:400]!r}"
+    strangers = re.search(r"MPI_ABORT|mpiexec|mpirun" + ("" if mistake.interrupt else "|interrupted"), result.err)
+    if len(lines) > LONGEST_MESSAGE_LINES or len(set(lines)) < len(lines) or strangers:
         return f"more than one message: {result.err.strip()[:600]!r}"
     left = sorted(p.name for p in folder.iterdir())
     if left != sorted(old):
@@ -102,8 +108,9 @@ def complaint(mistake, ranks, result, folder, old):
     return None
 
 
-def run_mistake(mistake, ranks, executable, inputs, limit):
-    """Outputs point to files that exist already: they must stay as they are."""
+def run_mistake(mistake, ranks, executable, inputs, options):
+    """Outputs point to files that exist already: they must stay as they are. Ctrl-C reaches several ranks through
+    `tdslc run`, because a launcher has an exit code of its own."""
     with tempfile.TemporaryDirectory(prefix="tdsl-errors-") as work:
         folder = Path(work)
         old = {f"{o}.npy": b"an older result" for o in mistake.outputs[1:]}
@@ -114,8 +121,11 @@ def run_mistake(mistake, ranks, executable, inputs, limit):
         arguments = mistake.arguments.format_map(names).split()
         for output in mistake.outputs:
             arguments += ["--" + output, str(folder / f"{output}.npy")]
-        result = launch.run([*launch.mpi_command(ranks), executable, *arguments], limit, env={"TDSL_OVERSUBSCRIBED": "1"},
-                            interrupt_after=2.0 if mistake.interrupt else None)
+        command = [*launch.mpi_command(ranks), executable, *arguments]
+        if mistake.interrupt and ranks > 1:
+            command = [options.tdslc, "run", HERE / "errors" / f"{mistake.program}.tdsl", "-n", ranks, "--", *arguments]
+        result = launch.run(command, options.limit, env={"TDSL_OVERSUBSCRIBED": "1"},
+                            interrupt_after=5.0 if mistake.interrupt else None)
         return complaint(mistake, ranks, result, folder, old)
 
 
@@ -127,8 +137,7 @@ def disk_full(ranks, executable, inputs, limit):
         if mounted.returncode != 0:
             raise PermissionError("cannot mount a small file system")
         try:
-            np.save(inputs / "big.npy", np.ones((200, 5)))
-            arguments = ["--A", inputs / "big.npy", "--B", inputs / "wide.npy", "--C", folder / "C.npy"]
+            arguments = ["--A", inputs / "narrow.npy", "--B", inputs / "wide.npy", "--C", folder / "C.npy"]
             result = launch.run([*launch.mpi_command(ranks), executable, *arguments], limit)
             mistake = Mistake("disk_full", "product", "", 1, r"C\.npy.*(disk|space)", outputs=("C",))
             return complaint(mistake, ranks, result, folder, {})
@@ -136,6 +145,12 @@ def disk_full(ranks, executable, inputs, limit):
             subprocess.run(["umount", work], check=True)
 
 
+# Left subscripts that eval knows and the compiler does not yet; when it does, they become cases.
+NOT_YET = {
+    "left_modulo": "input A: f64[n, m];\nlet R[(i + 1) % n, j] = A[i, j];\noutput R;\n",
+    "scatter": "input bin: i64[n];\nlet H[bin[i]]: i64[7] += 1;\noutput H;\n",
+    "diagonals": "input A: f64[n, m];\nlet d[i + j]: f64[n + m - 1] += A[i, j];\noutput d;\n",
+}
 COMMAND_MISTAKES = [
     ("tdslc_no_command", "", 2, r"(?i)usage|command"),
     ("tdslc_unknown_command", "chekc x.tdsl", 2, r"chekc"),
@@ -144,13 +159,14 @@ COMMAND_MISTAKES = [
     ("tdslc_program_error", "check {bad}", 1, r"bad\.tdsl:3:\d+: error: .*\[undefined-name\]"),
     ("tdslc_build_program_error", "build {bad} -o {work}/bad", 1, r"bad\.tdsl:3:\d+: error: .*\[undefined-name\]"),
     ("tdslc_not_supported", "check {sparse}", 1, r"sparse\.tdsl:1:\d+: .*not supported"),
+    *((f"not_yet_{name}", "build {%s} -o {work}/x" % name, 1, name + r"\.tdsl:2:\d+: .*not supported yet") for name in NOT_YET),
 ]
 
 
 def run_command_mistake(name, arguments, code, message, tdslc, limit):
     with tempfile.TemporaryDirectory(prefix="tdsl-errors-") as work:
         files = {"good": "let a = 1;\noutput a;\n", "bad": "param p: i64 = 1;\nlet q = p;\nlet a = q + nosuchname;\noutput a;\n",
-                 "sparse": "input A: f64[n, sparse m];\noutput s = sum(A);\n"}
+                 "sparse": "input A: f64[n, sparse m];\noutput s = sum(A);\n", **NOT_YET}
         names = {"work": work}
         for file, text in files.items():
             names[file] = f"{work}/{file}.tdsl"
@@ -183,7 +199,6 @@ def main():
         inputs = Path(work) / "inputs"
         inputs.mkdir()
         make_inputs(inputs)
-        np.save(inputs / "wide.npy", np.ones((5, 200)))
         executables = {}
         for name in ("product", "run_time", "affine", "endless"):
             executables[name] = Path(work) / name
@@ -194,7 +209,7 @@ def main():
         for mistake in MISTAKES:
             if options.filter in f"errors/{mistake.name}" and executables[mistake.program].exists():
                 problems = [f"ranks={r}: {p}" for r in mistake.ranks
-                            if (p := run_mistake(mistake, r, executables[mistake.program], inputs, options.limit))]
+                            if (p := run_mistake(mistake, r, executables[mistake.program], inputs, options))]
                 failed += report(mistake.name, problems)
         if options.filter in "errors/disk_full" and executables["product"].exists():
             try:

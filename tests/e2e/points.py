@@ -47,13 +47,14 @@ def pairwise(seed):
 
 def choose(mode, program, variant_index, is_sample):
     """The points for one variant of a program. The first two variants are the main ones, the others are special sizes."""
-    if mode == "long":
-        return all_points() if variant_index < 2 else pairwise(f"{program} {variant_index}")
+    if mode == "long" and variant_index < 2:
+        return all_points()
     cover = pairwise(f"{program} {variant_index}")
-    if mode == "sanitizer":
-        return cover[:4 if is_sample and variant_index == 0 else 2 if variant_index == 0 else 0]
-    if mode == "quick":
-        return cover[:4 if variant_index == 0 else 2 if is_sample and variant_index == 1 else 1]
-    if variant_index >= 2:
-        return cover[:3]
-    return cover if is_sample else cover[:8 if variant_index == 0 else 4]
+    main = min(variant_index, 2)
+    counts = {
+        "long": (24, 24, 24),
+        "ci": (24, 12, 2) if is_sample else (6, 3, 1),
+        "quick": (4, 1, 0) if is_sample else (2, 1, 0),
+        "sanitizer": (5, 0, 0) if is_sample else (1, 0, 0),
+    }
+    return cover[:counts[mode][main]]

@@ -143,7 +143,7 @@ class Batch:
         result = self.step("eval", command, 3 * self.limit)
         if result is None:
             return
-        self.want, self.bounds = {}, {}
+        self.want, self.bounds, self.open_outputs, self.inexact = {}, {}, 0, 0
         for index, name in self.outputs():
             key = self.prefix(index) + name
             self.want[key] = np.load(folder / f"{key}.npy")
@@ -184,11 +184,17 @@ class Batch:
         self.check_statistics(json.loads(statistics.read_text()), point)
         return None
 
+    def build_and_evaluate(self):
+        """Programs that cannot be built leave; the others are evaluated again then: random numbers depend on their place."""
+        before = len(self.members)
+        if before:
+            self.build()
+        if 0 < len(self.members) < before:
+            self.evaluate()
+
     def rebuild_and_run(self, point):
-        if not self.members:
-            return
         self.evaluate()
-        self.build()
+        self.build_and_evaluate()
         if self.members:
             self.run(point)
 
@@ -273,8 +279,7 @@ def run_batch(programs, folder, tools, points, log=lambda text: None):
 
     try:
         batch.evaluate()
-        if batch.members:
-            batch.build()
+        batch.build_and_evaluate()
         while pending and batch.members:
             counters["launches"] += 1
             batch.run(pending[0])

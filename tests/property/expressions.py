@@ -181,7 +181,7 @@ class Expressions:
             return ranged("(-{0})", [a], scalar, shape, intervals.negate(ia), a.weak)
         if op == "**":
             power = self.rng.choice([2, 2, 3])
-            a = self.fit(a, self.limit(scalar) ** (1 / 3.1) // 1)
+            a = self.fit(self.strong(a), self.limit(scalar) ** (1 / 3.1) // 1)
             largest = a.magnitude() ** power
             low = 0 if power == 2 else -largest
             return Expr(f"({{0}} ** {power})", [a], scalar, shape, low, largest, a.weak)

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Random well-typed TDSL programs. `generate.py SEED [exact|general]` prints one; the same seed gives the same program."""
 import random
+import re
 import sys
 
 import intervals
@@ -9,6 +10,12 @@ from model import Dim, Expr, Input, Program, Stmt
 from statements import Statements
 
 SIZES = [1, 2, 3, 4, 5, 5, 6, 7, 8, 9, 11, 13]
+
+
+# Templates that may stand for each other without leaving the range of values.
+SWAPS = {"min({0}, {1})": "max({0}, {1})", "max({0}, {1})": "min({0}, {1})", "({0} < {1})": "({0} > {1})", "({0} > {1})": "({0} < {1})",
+         "({0} <= {1})": "({0} >= {1})", "({0} >= {1})": "({0} <= {1})", "({0} == {1})": "({0} != {1})", "({0} && {1})": "({0} || {1})",
+         "(if {0} then {1} else {2})": "(if {0} then {2} else {1})", "where({0}, {1}, {2})": "where({0}, {2}, {1})", "true": "false"}
 
 
 class Function:
@@ -32,7 +39,8 @@ class Generator(Statements):
             self.scalar_function()
         makers = [(self.let_tensor, 4), (self.index_let, 6), (self.let_scalar, 1.5), (self.var_any, 2.5), (self.assign_whole, 1.5),
                   (self.assign_index, 2), (self.assign_slice, 1.2), (self.element_loop, 2.5), (self.tensor_loop, 1.5),
-                  (self.while_loop, 1.2), (self.if_statement, 0.8), (self.tensor_function, 1), (self.assertion, 0.3)]
+                  (self.while_loop, 1.2), (self.if_statement, 0.8), (self.tensor_function, 1), (self.assertion, 0.3),
+                  (self.twin, 1.2), (self.chain, 0.6)]
         wanted = self.rng.choice([3, 4, 5, 6, 7, 9])
         made = attempts = 0
         while made < wanted and attempts < 60:
@@ -51,12 +59,15 @@ class Generator(Statements):
         base = [Dim(f"${name}", self.rng.choice(SIZES)) for name in ["n", "m", "q"][:self.rng.choice([1, 2, 2, 3])]]
         if self.chance(0.05):
             base[-1].size = 0
+        if self.chance(0.15):
+            # Sizes known when compiling: passes may decide more.
+            base = [Dim(str(d.size), d.size) for d in base]
         self.program.dims = list(base)
         self.dims = base * 3
         for d in base:
-            if self.chance(0.25):
+            if self.chance(0.25) and not d.text.isdigit():
                 self.dims.append(Dim(f"{d.text} + 1", d.size + 1))
-            if self.chance(0.25) and d.size >= 1:
+            if self.chance(0.25) and d.size >= 1 and not d.text.isdigit():
                 self.dims.append(Dim(f"{d.text} - 1", d.size - 1))
         if self.chance(0.3):
             size = self.rng.choice([1, 2, 3, 4])
@@ -158,6 +169,60 @@ class Generator(Statements):
             places.append((min(found, default=10**9), name))
         return [name for _, name in sorted(places)]
 
+    # --- variations
+    def twin(self, context):
+        """An earlier declaration once more, with something in it changed: what looks alike must not count as the same."""
+        candidates = [s for s in self.program.statements if re.match(r"let \$[xt]\d+[\[ :]", s.template) and s.exprs]
+        if not candidates:
+            return None
+        s = self.rng.choice(candidates)
+        name = re.match(r"let \$(\w+)", s.template)[1]
+        value = next((v for v in self.values if v.name == name), None)
+        if value is None or any("random" in e.text() or "randn" in e.text() for e in s.exprs):
+            return None
+        result, new = s.copy(), self.new_name("x" if "[" in s.template.split("=")[0] else "t")
+        result.template = s.template.replace(f"${name}", f"${new}", 1)
+        self.values.append(Value(new, value.scalar, value.shape, value.low, value.high))
+        if " where {1}" in result.template and self.chance(0.6):
+            result.exprs[1] = Expr("(!{0})", [result.exprs[1]], "bool", (), 0, 1)
+        elif self.chance(0.6):
+            self.mutate(result.exprs[0])
+        return result
+
+    def mutate(self, e):
+        """Another operator or literal somewhere, with values in the same range."""
+        spots, todo = [], [e]
+        while todo:
+            x = todo.pop()
+            todo += x.children
+            if x.template in SWAPS:
+                spots.append(x)
+        if spots:
+            x = self.rng.choice(spots)
+            x.template = SWAPS[x.template]
+
+    def chain(self, context):
+        """A product of several matrices: the compiler may choose the order."""
+        matrices = [v for v in self.values if v.scalar == "f64" and len(v.shape) == 2 and max(abs(v.low), abs(v.high)) <= 8]
+        if not matrices:
+            return None
+        factors = [self.rng.choice(matrices)]
+        for _ in range(self.rng.choice([2, 3])):
+            last = factors[-1].shape[1]
+            following = [(v, "{}") for v in matrices if v.shape[0] == last] + [(v, "{}'") for v in matrices if v.shape[1] == last]
+            if not following:
+                return None
+            v, form = self.rng.choice(following)
+            shape = v.shape if form == "{}" else v.shape[::-1]
+            factors.append(Value(form.format(v.name), v.scalar, shape, v.low, v.high))
+        magnitude = 1
+        for k, v in enumerate(factors):
+            magnitude *= max(abs(v.low), abs(v.high)) * (v.shape[1].size if k + 1 < len(factors) else 1)
+        if magnitude > self.limit("f64"):
+            return None
+        shape = (factors[0].shape[0], factors[-1].shape[1])
+        return self.declaration("let", Expr(" @ ".join(f"${v.name}" for v in factors), [], "f64", shape, -magnitude, magnitude))
+
     # --- the end
     def assertion(self, context):
         self.random_allowed = False
@@ -170,7 +235,7 @@ class Generator(Statements):
         if not candidates:
             self.program.statements.append(self.let_tensor(Context()))
             candidates = [self.values[-1]]
-        chosen = [v for v in candidates if self.chance(0.55)] or [self.rng.choice(candidates)]
+        chosen = [v for v in candidates if self.chance(0.5)] or [self.rng.choice(candidates)]
         if candidates[-1] not in chosen:
             chosen.append(candidates[-1])
         for v in chosen:

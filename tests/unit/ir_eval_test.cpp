@@ -175,9 +175,15 @@ TEST_CASE("eval: run-time errors have text and place") {
   CHECK(error_of(run("%0:i32 = compute [] (i32(1e10))\n")).find("does not fit") != std::string::npos);
   CHECK(error_of(run("%0:bool = compute [] (false)\nassert %0 \"so it goes\"\n")) == "assertion failed: so it goes");
   CHECK(error_of(run(kVector + "check %0 == 4 \"n\" \"four\"\n", kThree)) == "sizes differ: n is 3, but four is 4");
-  CHECK(error_of(run(kVector + "%2:i64[%0 - 5] \"v\" = compute [i in 5..%0] (i)\n", kThree)) ==
+  CHECK(error_of(run(kVector + "%2:i64[%0 - 5] \"v\" = compute [i in 0..%0] (i) left [i]\n", kThree)) ==
         "dimension 0 of v has the negative extent -2");
   CHECK(error_of(run("%0:f64 = param \"a\"\n")) == "the param 'a' has no value and no default");
+}
+
+TEST_CASE("eval: a range that ends before it begins is empty") {
+  const EvalResult r = run(kVector + "%2:i64[%0 - 5] \"v\" = compute [i in 5..%0] (i)\noutput \"v\" %2\n", kThree);
+  REQUIRE(error_of(r) == "");
+  CHECK(r.outputs.at("v").shape == std::vector<std::int64_t>{0});
 }
 
 TEST_CASE("eval: dimensions and params come from files and options") {

@@ -1,7 +1,12 @@
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -16,6 +21,60 @@ namespace {
 
 /// Sets a variable of this process (and so of the launcher) unless the user did.
 void default_variable(const char* name, const char* value) { ::setenv(name, value, 0); }
+
+volatile std::sig_atomic_t launcher_process = 0;
+volatile std::sig_atomic_t interrupted = 0;
+
+void pass_on(int signal) {
+  interrupted = 1;
+  ::kill(launcher_process, signal);
+}
+
+/// Runs the launcher and waits. Its own answer to Ctrl-C depends on the MPI in use, so that exit code and message are
+/// ours; the ranks remove their temporary files.
+int launch(std::vector<std::string> command) {
+  default_variable("TDSL_SILENT_INTERRUPT", "1");
+  std::vector<char*> argv;
+  for (std::string& s : command) argv.push_back(s.data());
+  argv.push_back(nullptr);
+  // Signals wait until there is a process to pass them to.
+  sigset_t held;
+  sigset_t before;
+  ::sigemptyset(&held);
+  ::sigaddset(&held, SIGINT);
+  ::sigaddset(&held, SIGTERM);
+  ::sigprocmask(SIG_BLOCK, &held, &before);
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  ::posix_spawnattr_setsigmask(&attributes, &before);
+  // A group of its own: a terminal's Ctrl-C reaches it once, through us (twice makes mpirun kill its ranks at once). Nothing
+  // in such a group may read the terminal.
+  ::posix_spawnattr_setpgroup(&attributes, 0);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+  posix_spawn_file_actions_t files;
+  ::posix_spawn_file_actions_init(&files);
+  ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  pid_t child = 0;
+  const int error = ::posix_spawnp(&child, argv[0], &files, &attributes, argv.data(), environ);
+  ::posix_spawn_file_actions_destroy(&files);
+  ::posix_spawnattr_destroy(&attributes);
+  if (error != 0) throw codegen::ToolchainError(fmt::format("cannot start {}: {}", command.front(), std::strerror(error)));
+  launcher_process = child;
+  struct sigaction action {};
+  action.sa_handler = pass_on;
+  ::sigemptyset(&action.sa_mask);
+  ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
+  ::sigprocmask(SIG_SETMASK, &before, nullptr);
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (interrupted != 0) {
+    std::fputs("interrupted; no output file was written\n", stderr);
+    return 130;
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
 
 [[noreturn]] void become(std::vector<std::string> command) {
   std::vector<char*> argv;
@@ -41,9 +100,11 @@ int run(const CommandLine& line) {
     }
     command = {toolchain.mpiexec.empty() ? "mpirun" : toolchain.mpiexec, "-q", toolchain.launcher_ranks, fmt::format("{}", *line.ranks)};
   }
+  const bool launched = !command.empty();
   command.push_back(program.path);
   command.insert(command.end(), line.program_arguments.begin(), line.program_arguments.end());
   std::fflush(nullptr);
+  if (launched) return launch(std::move(command));
   become(std::move(command));
 }
 

@@ -1,0 +1,143 @@
+#!/usr/bin/python3
+"""Plants each bug of planted/ in a copy of the sources, one at a time, and checks that generated programs find it.
+
+A file of planted/ is: the source file, a sentence, and the text that is replaced:
+
+    passes/fusion.cpp
+    what is wrong then
+    <<<<
+    old lines, found exactly once
+    ====
+    new lines
+    >>>>
+"""
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+FORM = re.compile(r"(.*?)\n(.*?)\n<<<<\n(.*?)\n====\n(.*?)\n>>>>\n", re.S)
+# Looking for a bug ends after so many programs.
+MOST_PROGRAMS = 600
+
+
+class Bug:
+    def __init__(self, path):
+        self.name = path.stem
+        match = FORM.fullmatch(path.read_text())
+        if match is None:
+            raise SystemExit(f"{path}: not of the form described in planted.py")
+        self.file, self.what, self.old, self.new = match.groups()
+
+    def applies(self, root):
+        return (root / self.file).exists() and (root / self.file).read_text().count(self.old) == 1
+
+    def plant(self, root):
+        path = root / self.file
+        original = path.read_text()
+        path.write_text(original.replace(self.old, self.new))
+        return original
+
+
+class Scratch:
+    """A copy of the repository with a build of its own."""
+
+    def __init__(self, folder, log):
+        self.folder, self.log = Path(folder), log
+        self.build_folder = self.folder / "build"
+
+    def copy(self):
+        shutil.copytree(ROOT, self.folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("build", ".git", "found"))
+
+    def configure(self):
+        launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
+        return self.run(["cmake", "--preset", "release", "-B", self.build_folder, *launcher], 300)
+
+    def build(self):
+        return self.run(["cmake", "--build", self.build_folder, "-j", str(os.cpu_count()), "--target", "tdslc", "tdsl_rt"], 3600)
+
+    def run(self, command, limit):
+        with open(self.log, "a") as log:
+            log.write(f"$ {' '.join(map(str, command))}\n")
+            log.flush()
+            return subprocess.run([str(c) for c in command], cwd=self.folder, stdout=log, stderr=log, timeout=limit).returncode == 0
+
+    @property
+    def tdslc(self):
+        return self.build_folder / "bin" / "tdslc"
+
+
+def hunt(scratch, seed, count, step):
+    """(found, programs looked at, what was seen)."""
+    done = 0
+    while done < count:
+        command = [HERE / "run.py", "--tdslc", scratch.tdslc, "--seed", seed + done, "--count", step, "--batch", step, "--ranks", "1,2,3",
+                   "--launches", "2", "--stop-at-first", "--jobs", "1", "--no-coverage", "--found", scratch.folder / "found",
+                   "--seconds-per-program", "0.5"]
+        result = subprocess.run([str(c) for c in command], capture_output=True, text=True)
+        done += step
+        if result.returncode != 0:
+            lines = result.stdout.splitlines()
+            place = next((k for k, x in enumerate(lines) if re.match(r"  \d+ x ", x)), None)
+            seen = " ".join(x.strip() for x in lines[place:place + 2]) if place is not None else result.stderr[-200:]
+            return True, done, seen[:200]
+    return False, done, ""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="only whether every bug can still be planted")
+    parser.add_argument("--only", help="bugs whose name contains this")
+    parser.add_argument("--seed", type=int, default=100000)
+    parser.add_argument("--count", type=int, default=MOST_PROGRAMS, help="programs per bug at most")
+    parser.add_argument("--step", type=int, default=25, help="programs in one executable")
+    parser.add_argument("--work", help="scratch folder; kept, and built upon when it is there")
+    options = parser.parse_args()
+    bugs = [b for b in map(Bug, sorted((HERE / "planted").glob("*.txt"))) if not options.only or options.only in b.name]
+    stale = [b for b in bugs if not b.applies(ROOT)]
+    for b in stale:
+        print(f"FAIL planted/{b.name}: its text is not found exactly once in {b.file}; rewrite the bug")
+    if options.check:
+        for b in bugs:
+            if b not in stale:
+                print(f"PASS planted/{b.name} applies")
+        return 1 if stale else 0
+    temporary = None if options.work else tempfile.TemporaryDirectory(prefix="tdsl-planted-")
+    folder = Path(options.work or temporary.name)
+    folder.mkdir(parents=True, exist_ok=True)
+    scratch = Scratch(folder, folder / "planted.log")
+    if not (options.work and scratch.tdslc.exists()):
+        scratch.copy()
+        if not scratch.configure() or not scratch.build():
+            print(f"FAIL planted/build (log: {scratch.log})")
+            return 1
+    failed = len(stale)
+    for bug in bugs:
+        if bug in stale or not bug.applies(scratch.folder):
+            continue
+        begun, original = time.time(), bug.plant(scratch.folder)
+        try:
+            if not scratch.build():
+                outcome = f"FAIL planted/{bug.name}: does not compile (log: {scratch.log})"
+            else:
+                found, programs, seen = hunt(scratch, options.seed, options.count, options.step)
+                outcome = (f"PASS planted/{bug.name}\n    {bug.what}: found within {programs} programs, {time.time() - begun:.0f} s: {seen}"
+                           if found else f"FAIL planted/{bug.name}: not found by {programs} programs: {bug.what}")
+        finally:
+            (scratch.folder / bug.file).write_text(original)
+        failed += outcome.startswith("FAIL")
+        print(outcome, flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

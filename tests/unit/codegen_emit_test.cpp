@@ -1,0 +1,97 @@
+#include "codegen/emit.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <fstream>
+
+#include "codegen/names.h"
+#include "codegen/process.h"
+#include "tests/unit/codegen_programs.h"
+
+using namespace tdsl::codegen;
+using namespace tdsl::codegen::testing;
+
+namespace {
+
+std::string emitted(const std::string& body) { return emit(families(body), {}); }
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// What the compiler says about emitted code; empty if nothing.
+std::string compiler_says(const std::string& source) {
+  const std::string path = "codegen_emit_test_program.cpp";
+  std::ofstream(path) << source;
+  const ProcessResult r = run_process({{"c++", "-std=c++20", "-O1", "-fopenmp", "-fsyntax-only", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-I",
+                                        TDSL_SOURCE_DIR, path},
+                                       {},
+                                       true});
+  std::remove(path.c_str());
+  return r.exit_code == 0 ? "" : r.output + "\n" + source;
+}
+
+}  // namespace
+
+TEST_CASE("codegen emit: (min, +) runs along rows of the result") {
+  const std::string text = emitted(
+      "%5:f64[%0, %0] \"D\" = compute [i in 0..%0, j in 0..%0] min[k in 0..%1] (add(%2[i, k], %3[k, j]))\noutput \"D\" %5\n");
+  CHECK(contains(text, R"(  for (Index i = range_i.lo; i < range_i.hi; ++i) {
+    for (Index k = range_k.lo; k < range_k.hi; ++k) {
+#pragma omp simd
+      for (Index j = range_j.lo; j < range_j.hi; ++j) {
+        D(i, j) = scalar::min(D(i, j), A(i, k) + B(k, j));)"));
+}
+
+TEST_CASE("codegen emit: a row sum runs along the row into a scalar") {
+  const std::string text = emitted("%5:f64[%0] \"r\" = compute [i in 0..%0] sum[k in 0..%1] (%2[i, k])\noutput \"r\" %5\n");
+  CHECK(contains(text, R"(    double total = t.fresh ? 0.0 : r(i);
+#pragma omp simd reduction(+ : total)
+    for (Index k = range_k.lo; k < range_k.hi; ++k) {
+      total += A(i, k);
+    }
+    r(i) = total;)"));
+}
+
+TEST_CASE("codegen emit: a contraction has no kernel of its own") {
+  const std::string text = emitted(
+      "%5:f64[%0, %0] \"C\" = compute [i in 0..%0, j in 0..%0] sum[k in 0..%1] (mul(%2[i, k], %3[k, j]))\noutput \"C\" %5\n");
+  CHECK(contains(text, "session.contraction<double>(op_C)"));
+  CHECK_FALSE(contains(text, "kernel_C"));
+}
+
+TEST_CASE("codegen emit: names of the source become C++ names") {
+  NameTable names;
+  CHECK(names.claim("C") == "C");
+  CHECK(names.claim("C") == "C_2");
+  CHECK(names.claim("double") == "double_2");
+  CHECK(names.claim("X' @ X") == "X_X");
+  CHECK(names.claim("2x") == "v2x");
+  CHECK(names.claim("") == "v");
+  CHECK(quoted("a\"b\\\n") == R"("a\"b\\\n")");
+}
+
+TEST_CASE("codegen emit: what is emitted compiles without a warning") {
+  CHECK(compiler_says(emitted(
+            "%5:f64[%0, %0] \"C\" = compute [i in 0..%0, j in 0..%0] sum[k in 0..%1] (mul(%2[i, k], %3[k, j]))\n"
+            "%6:f64[%0, %0] \"D\" = compute [i in 0..%0, j in 0..%0] min[k in 0..%1] (add(%2[i, k], %3[k, j])) where le(k, i)\n"
+            "%7:f64[%0] \"g\" = compute [i in 1..(%0 - 1)] (add(%4[sub(i, 1)], %4[add(i, 1)])) left [i] base %4\n"
+            "%8:i64[%0] \"a\" = compute [i in 0..%0] argmax[j in 0..%0] (%6[i, j])\n"
+            "%9:f64[%0] \"h\" = compute [i in 0..%0] (%7[%8[i]]) where ge(i, 2)\n"
+            "%10:i32 \"c\" = compute [] sum[i in 0..%0] (i32(%9[i]))\n"
+            "%11:bool \"any\" = compute [] any[i in 0..%0] (or(lt(%9[i], 0.5), and(eq(%4[i], 1.0), gt(i, 3))))\n"
+            "%12:f32[%0] \"f\" = compute [i in 0..%0] (pow(f32(%4[i]), 2))\n"
+            "%13:i64[%0] \"q\" = compute [i in 0..%0] (add(div(%8[i], add(i, 1)), mod(i, 3)))\n"
+            "assert %11 \"all are large\"\n"
+            "output \"C\" %5\noutput \"D\" %6\noutput \"h\" %9\noutput \"c\" %10\noutput \"f\" %12\noutput \"q\" %13\nprint \"n\", %0, %10\n")) == "");
+}
+
+TEST_CASE("codegen emit: loops and branches compile without a warning") {
+  CHECK(compiler_says(emitted(
+            "%5:i64 \"zero\" = compute [] (0)\n%6:f64 \"s\" = compute [] sum[i in 0..%0] (%4[i])\n"
+            "%7:f64[%0] \"y\", %8:f64 \"r\" = for %5..%0 by 1 with (%4, %6) do (%9:i64 \"i\", %10:f64[%0] \"y\", %11:f64 \"r\") {\n"
+            "  %12:f64[%0] \"y\" = compute [] (%11) left [%9] base %10\n"
+            "  %13:bool = compute [] (gt(%11, 1.0))\n"
+            "  %14:f64 \"r\" = if %13 then () {\n    %15:f64 = compute [] (mul(%11, 0.5))\n    yield %15\n"
+            "  } else () {\n    %16:f64 = compute [] (1.0)\n    yield %16\n  }\n"
+            "  yield %12, %14\n}\noutput \"y\" %7\noutput \"r\" %8\n")) == "");
+}

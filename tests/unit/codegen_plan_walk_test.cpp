@@ -1,0 +1,74 @@
+#include "codegen/plan_walk.h"
+
+#include <doctest/doctest.h>
+
+#include "codegen/toolchain.h"
+#include "runtime/check.h"
+#include "tests/unit/codegen_programs.h"
+
+using namespace tdsl::codegen;
+using namespace tdsl::codegen::testing;
+
+namespace {
+
+struct Walk {
+  std::vector<std::string> kinds;
+  std::vector<std::string> notes;
+  int dropped = 0;
+};
+
+Walk walk(const FamilyProgram& program, const PlanWalkRequest& request) {
+  Walk w;
+  PlanWalkEvents events;
+  events.planned = [&](const tdsl::plan::PlannedOp& op, const tdsl::plan::Planner&) { w.kinds.emplace_back(name_of(op.op.op_class)); };
+  events.dropped = [&](tdsl::plan::TensorId) { ++w.dropped; };
+  events.note = [&](SourceRange, const std::string& text) { w.notes.push_back(text); };
+  static_cast<void>(walk_plan(program, request, events));
+  return w;
+}
+
+PlanWalkRequest sized() {
+  PlanWalkRequest request;
+  request.inputs.ranks = 2;
+  request.dimensions = {{"n", 40}, {"m", 30}};
+  return request;
+}
+
+}  // namespace
+
+TEST_CASE("codegen plan walk: plans what the program records and drops all of it") {
+  const FamilyProgram p = families(
+      "%5:f64[%0, %0] \"C\" = compute [i in 0..%0, j in 0..%0] sum[k in 0..%1] (mul(%2[i, k], %3[k, j]))\noutput \"C\" %5\n");
+  const Walk w = walk(p, sized());
+  CHECK(std::count(w.kinds.begin(), w.kinds.end(), "load") == 2);
+  CHECK(std::count(w.kinds.begin(), w.kinds.end(), "contraction") == 1);
+  CHECK(std::count(w.kinds.begin(), w.kinds.end(), "collect") == 1);
+  CHECK(w.dropped >= 3);
+}
+
+TEST_CASE("codegen plan walk: loops over host values run as often as they will, data-dependent ones once") {
+  const FamilyProgram host = families(
+      "%5:i64 \"zero\" = compute [] (0)\n"
+      "%6:f64[%0] \"y\" = for %5..%1 by 1 with (%4) do (%7:i64 \"i\", %8:f64[%0] \"y\") {\n"
+      "  %9:f64[%0] \"y\" = compute [i in 0..%0] (mul(%8[i], 2.0))\n  yield %9\n}\noutput \"y\" %6\n");
+  const Walk w = walk(host, sized());
+  CHECK(std::count(w.kinds.begin(), w.kinds.end(), "map") == 30);
+  CHECK(w.notes.empty());
+}
+
+TEST_CASE("codegen plan walk: an extent that nobody gave is an error that names it") {
+  const FamilyProgram p = families("%5:f64[%0] \"y\" = compute [i in 0..%0] (%4[i])\noutput \"y\" %5\n");
+  PlanWalkRequest request = sized();
+  request.dimensions.erase("n");
+  CHECK_THROWS_WITH_AS(static_cast<void>(walk(p, request)), "p.tdsl:1: the extent of n is not known: give a file, or --set n=N", tdsl::rt::RunError);
+}
+
+TEST_CASE("codegen toolchain: keys, comments and the prefix") {
+  const Toolchain t = parse_toolchain("# comment\ncompiler = g++\ncompile_flags = -O3  -g\nlibraries = ${PREFIX}/lib/a.a -lm\nnative = on\n", "/p", "f");
+  CHECK(t.compiler == "g++");
+  CHECK(t.compile_flags == std::vector<std::string>{"-O3", "-g"});
+  CHECK(t.libraries == std::vector<std::string>{"/p/lib/a.a", "-lm"});
+  CHECK(t.native);
+  CHECK_THROWS_AS(static_cast<void>(parse_toolchain("compiler\n", "/p", "f")), ToolchainError);
+  CHECK_THROWS_AS(static_cast<void>(parse_toolchain("native = on\n", "/p", "f")), ToolchainError);
+}
