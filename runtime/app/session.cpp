@@ -82,7 +82,11 @@ void Session::check_subscript(int line, Interval values, Index extent, std::stri
 }
 
 void Session::check(int line, bool condition, std::string_view message) {
-  if (!condition) throw RunError(impl_->at(line), "assertion failed: " + std::string(message));
+  if (condition) return;
+  // What the program printed before comes first. Every rank fails here, so all of them can finish.
+  impl_->flush();
+  if (!impl_->setup.options.dry_run) impl_->engine.finish();
+  throw RunError(impl_->at(line), "assertion failed: " + std::string(message));
 }
 
 std::shared_ptr<detail::TensorState> Session::Impl::enter(Session& session, plan::Op op, ElementType type, Kernel kernel) {

@@ -13,6 +13,7 @@
 #include "runtime/check.h"
 #include "runtime/io/box_rows.h"
 #include "runtime/io/file_bytes.h"
+#include "runtime/io/file_kind.h"
 #include "runtime/io/npy.h"
 
 namespace tdsl::rt {
@@ -193,6 +194,7 @@ class RowFetcher {
 }  // namespace
 
 NpyReader::NpyReader(std::string path) : path_(std::move(path)) {
+  require_readable_kind(path_);
   fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd_ < 0) {
     fail_file(path_, "cannot open", errno);

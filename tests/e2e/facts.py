@@ -27,6 +27,8 @@ ROOT = Path(__file__).resolve().parents[2]
 MATMULS = ("matmul", "matmul_index", "matmul_loops")
 SHAPES = {"cube": (60, 60, 60), "long inner": (12, 400, 10), "tall": (300, 12, 10), "wide": (9, 11, 300),
           "outer": (80, 3, 70), "primes": (37, 41, 43)}
+# Instrumented compilers and executables are slow: only what runs ranks.
+WITH_SANITIZERS = ("test_received_bytes_are_as_predicted", "test_same_bits_under_delays")
 
 
 class Facts:
@@ -34,7 +36,7 @@ class Facts:
 
     def __init__(self, options, work):
         self.options, self.work, self.tdslc = options, Path(work), options.tdslc
-        self.quick, self.long = options.mode == "quick", options.mode == "long"
+        self.quick, self.long = options.mode in ("quick", "sanitizer"), options.mode == "long"
         self.sessions = {}
 
     def explain(self, program, *arguments):
@@ -199,7 +201,7 @@ def nameless(plan):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--mode", choices=("quick", "ci", "long"), default="quick")
+    parser.add_argument("--mode", choices=("quick", "ci", "long", "sanitizer"), default="quick")
     parser.add_argument("--tdslc", default=os.environ.get("TDSLC", "tdslc"))
     parser.add_argument("--filter", default="")
     parser.add_argument("--limit", type=float, default=120)
@@ -209,7 +211,7 @@ def main():
         facts = Facts(options, work)
         for method in [m for m in vars(Facts) if m.startswith("test_")]:
             name = "facts/" + method[5:]
-            if options.filter not in name:
+            if options.filter not in name or options.mode == "sanitizer" and method not in WITH_SANITIZERS:
                 continue
             try:
                 text = getattr(facts, method)()

@@ -155,7 +155,7 @@ class Batch:
     def build(self):
         executable = self.folder / "batch"
         command = lambda: [self.tools.tdslc, "build", self.path, "-o", executable, *self.tools.extra]
-        self.step("build", command, 60 + 3 * self.limit)
+        self.step("build", command, 300 + 3 * self.limit)
 
     def run(self, point):
         """One launch; failures of single programs are recorded, others raise Stuck."""
@@ -265,7 +265,7 @@ def printed_values(text):
     return result
 
 
-def run_batch(programs, folder, tools, points, log=lambda text: None):
+def run_batch(programs, folder, tools, points, log=lambda text: None, bisect=True):
     """Failures of the programs at the points, and the batches' counters. What fails without a line is bisected."""
     batch = Batch(programs, folder, tools)
     counters = {"compared": 0, "open": 0, "inexact": 0, "launches": 0}
@@ -289,8 +289,8 @@ def run_batch(programs, folder, tools, points, log=lambda text: None):
         # Those that failed with a name are done; what is left is cut in two.
         left = [p for p in batch.members.values() if p.outputs]
         done, counters = finish()
-        if len(left) <= 1:
-            done += [Failure(p, stuck.kind, stuck.text, stuck.point) for p in left]
+        if len(left) <= 1 or not bisect:
+            done += [Failure(p, stuck.kind, stuck.text, stuck.point) for p in left[:1]]
             return done, counters
         log(f"{stuck.kind} in a batch of {len(left)}, looking for the program: {stuck.text.splitlines()[0][:150]}")
         half, found = len(left) // 2, 0

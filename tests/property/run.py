@@ -46,7 +46,7 @@ def parse_arguments():
     parser.add_argument("--found", default=Path(__file__).resolve().parent / "found", type=Path, help="where failing programs go")
     parser.add_argument("--work", help="folder to work in; kept")
     parser.add_argument("--no-coverage", action="store_true")
-    parser.add_argument("--stop-at-first", action="store_true", help="after the first batch that fails; no shrinking")
+    parser.add_argument("--stop-at-first", action="store_true", help="after the first batch that fails; no search in it, no shrinking")
     options = parser.parse_args()
     if options.seed is None:
         options.seed = random.SystemRandom().randrange(10**9)
@@ -84,7 +84,8 @@ class Run:
         programs = [generate.generate(s, exact) for s in seeds]
         rng = random.Random(first)
         points = choose_points(rng, [int(r) for r in options.ranks.split(",")], options.launches)
-        failures, counters = batch.run_batch(programs, self.work / f"b{first}", self.tools, points, self.log)
+        failures, counters = batch.run_batch(programs, self.work / f"b{first}", self.tools, points, self.log,
+                                             not options.stop_at_first)
         self.failed = self.failed or any(f.kind != UNSUPPORTED for f in failures)
         return failures, counters
 

@@ -31,10 +31,10 @@ int check(const CommandLine& line) {
     compile_front(line, {!line.json, true}, front);
     static_cast<void>(lower(front, !line.json));
   } catch (const ProgramErrors&) {
-    if (line.json) fmt::print("{}\n", frontend::render_json(front.sink, front.sources));
+    if (line.json) fmt::print("{}", frontend::render_json(front.sink, front.sources));
     throw;
   }
-  if (line.json) fmt::print("{}\n", frontend::render_json(front.sink, front.sources));
+  if (line.json) fmt::print("{}", frontend::render_json(front.sink, front.sources));
   if (line.types) print_types(front.graph);
   return 0;
 }

@@ -56,6 +56,21 @@ void bind_files(const codegen::FamilyProgram& families, const rt::AppOptions& op
   }
 }
 
+/// Dimensions nobody gave are as long as the first one given with --set, so that `--set n=...` alone explains a program.
+/// Returns what was assumed, as one sentence, or nothing.
+std::string assume_missing(const codegen::FamilyProgram& families, const rt::AppOptions& options, std::map<std::string, std::int64_t>& dimensions) {
+  std::string assumed;
+  std::string like;
+  for (const auto& [value, name] : families.declarations.dimensions) {
+    if (like.empty() && options.dimensions.contains(name)) like = name;
+  }
+  if (like.empty()) return {};
+  for (const auto& [value, name] : families.declarations.dimensions) {
+    if (dimensions.emplace(name, options.dimensions.at(like)).second) assumed += (assumed.empty() ? "" : ", ") + name;
+  }
+  return assumed.empty() ? assumed : fmt::format("no extent was given for {}: assumed to be that of {}, {}", assumed, like, options.dimensions.at(like));
+}
+
 ReportRequest request_of(const CommandLine& line, const codegen::FamilyProgram& families, const rt::AppOptions& options) {
   ReportRequest request;
   codegen::PlanWalkRequest& walk = request.walk;
@@ -69,6 +84,7 @@ ReportRequest request_of(const CommandLine& line, const codegen::FamilyProgram& 
   for (const auto& [name, value] : options.params) walk.params[name] = literal_of(value);
   walk.dimensions = options.dimensions;
   bind_files(families, options, walk.dimensions);
+  request.assumption = assume_missing(families, options, walk.dimensions);
   for (const auto& [name, file] : options.outputs) walk.files.insert(name);
   request.enumerate = line.rank.has_value();
   if (line.rank) {
@@ -150,7 +166,9 @@ int explain(const CommandLine& line) {
   compile_front(line, {}, front);
   const codegen::FamilyProgram families = lower(front);
   const rt::AppOptions options = options_of(line, front.graph);
-  const PlanReport report = make_report(families, request_of(line, families, options));
+  const ReportRequest request = request_of(line, families, options);
+  PlanReport report = make_report(families, request);
+  if (!request.assumption.empty()) report.notes.insert(report.notes.begin(), {ir::SourceRange{}, request.assumption});
   const std::string text = line.json ? json_of(report, front) : text_of(report, line, front) + remarks_of(front);
   if (line.output.empty()) {
     fmt::print("{}", text);

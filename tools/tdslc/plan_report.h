@@ -51,6 +51,7 @@ struct ReportRequest {
   codegen::PlanWalkRequest walk;
   std::vector<std::int64_t> ranks;   ///< whose totals are wanted
   bool enumerate = false;            ///< list their tasks and boxes one by one
+  std::string assumption;            ///< what was taken for granted, for the notes
 };
 
 [[nodiscard]] PlanReport make_report(const codegen::FamilyProgram& program, const ReportRequest& request);

@@ -1,0 +1,37 @@
+#include "runtime/io/file_kind.h"
+
+#include <array>
+#include <string_view>
+
+#include "runtime/check.h"
+
+namespace tdsl::rt {
+
+namespace {
+
+bool has_extension(const std::string& path, std::string_view extension) {
+  return path.size() > extension.size() && std::string_view(path).ends_with(extension);
+}
+
+}  // namespace
+
+void require_readable_kind(const std::string& path) {
+  constexpr std::array<std::string_view, 4> kLater = {".mtx", ".tns", ".npz", ".csv"};
+  for (const std::string_view extension : kLater) {
+    if (has_extension(path, extension)) {
+      throw RunError("'" + path + "': files of the kind '" + std::string(extension) + "' are not supported yet; use .npy");
+    }
+  }
+  if (path.find(".h5:") != std::string::npos || has_extension(path, ".h5")) {
+    throw RunError("'" + path + "': HDF5 files are not supported yet; use .npy");
+  }
+}
+
+void require_writable_kind(const std::string& path) {
+  require_readable_kind(path);
+  if (!has_extension(path, ".npy")) {
+    throw RunError("'" + path + "': the extension says how a file is written, and this one names no format; use .npy");
+  }
+}
+
+}  // namespace tdsl::rt
