@@ -49,16 +49,28 @@ std::string element_text(const Array& a, std::size_t position) {
   return "";
 }
 
-void append(const Array& a, std::size_t dimension, std::size_t& position, std::string& text) {
+/// Arrays above this many elements show the ends of each dimension only, as the executables do.
+constexpr std::int64_t kFullElements = 1000;
+constexpr std::int64_t kEdge = 3;
+
+void append(const Array& a, std::size_t dimension, std::size_t position, std::string& text) {
   if (dimension == a.shape.size()) {
-    text += element_text(a, position++);
+    text += element_text(a, position);
     return;
   }
+  std::size_t stride = 1;
+  for (std::size_t d = dimension + 1; d < a.shape.size(); ++d) stride *= static_cast<std::size_t>(a.shape[d]);
+  const std::int64_t extent = a.shape[dimension];
+  const bool cut = a.size() > kFullElements && extent > 2 * kEdge;
   text += '[';
-  for (std::int64_t k = 0; k < a.shape[dimension]; ++k) {
+  for (std::int64_t k = 0; k < extent; ++k) {
+    if (cut && k == kEdge) {
+      k = extent - kEdge;
+      text += " ...";
+    }
     if (k > 0)
       text += ' ';
-    append(a, dimension + 1, position, text);
+    append(a, dimension + 1, position + static_cast<std::size_t>(k) * stride, text);
   }
   text += ']';
 }
@@ -66,9 +78,10 @@ void append(const Array& a, std::size_t dimension, std::size_t& position, std::s
 }  // namespace
 
 std::string text_of(const Array& array) {
+  if (array.size() == 0)
+    return "[]";
   std::string text;
-  std::size_t position = 0;
-  append(array, 0, position, text);
+  append(array, 0, 0, text);
   return text;
 }
 

@@ -82,7 +82,7 @@ def hunt(scratch, seed, count, step):
     while done < count:
         command = [HERE / "run.py", "--tdslc", scratch.tdslc, "--seed", seed + done, "--count", step, "--batch", step, "--ranks", "1,2,3",
                    "--launches", "2", "--stop-at-first", "--jobs", "1", "--no-coverage", "--found", scratch.folder / "found",
-                   "--seconds-per-program", "0.5"]
+                   "--seconds-per-program", "0.5", "--optimise=-O0"]
         result = subprocess.run([str(c) for c in command], capture_output=True, text=True)
         done += step
         if result.returncode != 0:
