@@ -60,7 +60,7 @@ class InfoEmitter {
     const Declarations& d = program_.declarations;
     const std::string file = program_.files.empty() ? program_.name : base_name(program_.files.front());
     Writer w;
-    w.block("[[gnu::cold]] rt::ProgramInfo program_info()", [&] {
+    w.block("TDSL_RECORDING rt::ProgramInfo program_info()", [&] {
       w.line("rt::ProgramInfo info;");
       w.line("info.options.name = {};", quoted(program_.name));
       w.line("info.options.source_file = {};", quoted(file));

@@ -29,7 +29,7 @@ class ProgramEmitter {
     steps(program_.steps);
     Writer w;
     // It runs once and only records: half the compiler's time is saved by not optimising it.
-    w.line("[[gnu::cold]] void program(rt::Session& session) {{");
+    w.line("TDSL_RECORDING void program(rt::Session& session) {{");
     if (faults_) w.raw("  scalar::Faults faults;\n");
     w.raw(body_.text());
     w.line("}}");

@@ -414,8 +414,12 @@ void add_reads(Cost& cost, const RankView& v, const TensorLookup& tensors, Index
     if (needs.size() == 2 && received.hi > 0) {
       bool exact = v.super_blocks == 1 && v.exact;
       const double once = shared_elements(needs[0], needs[1], tensor, rank, exact);
-      received.lo = std::max(0.0, received.lo - once);
-      if (exact) received.hi -= once;
+      if (exact) {
+        received = {std::max(0.0, received.lo - once), received.hi - once};
+      } else if (once > 0) {
+        // Shared within a super-block only, or in pieces cut differently: each access alone is the least that is certain.
+        received.lo = std::max(needs[0].received.lo, needs[1].received.lo);
+      }
       if (once > 0) pieces.lo = 0;
     } else if (needs.size() > 2) {
       received.lo = 0;

@@ -278,6 +278,12 @@ class Expressions:
 
     # --- leaves
     def leaf(self, scalar, shape, context):
+        if scalar == "bool" and self.chance(0.6):
+            # Few tensors are bool: a comparison of others says more than a constant.
+            t = self.rng.choice(["f64", "f64", "i64"])
+            a = self.leaf(t, shape, context)
+            if not a.weak:
+                return Expr(f"({{0}} {self.rng.choice(['<', '>', '<=', '==', '!='])} {{1}})", [a, self.literal(t)], "bool", shape, 0, 1)
         fitting = [v for v in self.values if v.scalar == scalar and v.shape == tuple(shape)]
         if shape:
             if fitting and self.chance(0.92):

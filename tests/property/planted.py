@@ -97,12 +97,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="only whether every bug can still be planted")
     parser.add_argument("--only", help="bugs whose name contains this")
+    parser.add_argument("--from", dest="first", default="", help="bugs from this name on")
     parser.add_argument("--seed", type=int, default=100000)
     parser.add_argument("--count", type=int, default=MOST_PROGRAMS, help="programs per bug at most")
     parser.add_argument("--step", type=int, default=25, help="programs in one executable")
     parser.add_argument("--work", help="scratch folder; kept, and built upon when it is there")
     options = parser.parse_args()
-    bugs = [b for b in map(Bug, sorted((HERE / "planted").glob("*.txt"))) if not options.only or options.only in b.name]
+    bugs = [b for b in map(Bug, sorted((HERE / "planted").glob("*.txt"))) if b.name >= options.first and (not options.only or options.only in b.name)]
     stale = [b for b in bugs if not b.applies(ROOT)]
     for b in stale:
         print(f"FAIL planted/{b.name}: its text is not found exactly once in {b.file}; rewrite the bug")
