@@ -2,7 +2,7 @@
 import math
 
 import intervals
-from model import Dim, Expr, FLOATS, INTEGERS
+from model import Expr, FLOATS, INTEGERS
 
 # Values stay below these, so that nothing overflows and, in exact programs, every order of summation gives the same bits.
 LIMITS = {True: {"f64": 2.0**40, "f32": 2.0**18, "i64": 2**45, "i32": 2**26, "bool": 1},

@@ -1,7 +1,7 @@
 """Random whole-tensor operations, reductions and index notation: the other half of expressions."""
 import intervals
 from expressions import Expressions, Label, MOST_POINTS, ranged
-from model import Dim, Expr, FLOATS, INTEGERS
+from model import Dim, Expr, FLOATS
 
 MOST_ELEMENTS = 3000
 

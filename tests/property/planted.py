@@ -15,6 +15,7 @@ import argparse
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -85,11 +86,16 @@ def hunt(scratch, seed, count, step):
                    "--seconds-per-program", "0.5", "--optimise=-O0"]
         result = subprocess.run([str(c) for c in command], capture_output=True, text=True)
         done += step
-        if result.returncode != 0:
+        with open(scratch.log, "a") as log:
+            log.write(result.stdout + result.stderr)
+        if result.returncode not in (0, 1):
+            raise SystemExit(f"run.py ended with {result.returncode}: {result.stderr[-300:]}")
+        if result.returncode == 1:
             lines = result.stdout.splitlines()
             place = next((k for k, x in enumerate(lines) if re.match(r"  \d+ x ", x)), None)
-            seen = " ".join(x.strip() for x in lines[place:place + 2]) if place is not None else result.stderr[-200:]
-            return True, done, seen[:200]
+            if place is None:
+                raise SystemExit(f"run.py failed itself: {result.stderr[-300:]}")
+            return True, done, " ".join(x.strip() for x in lines[place:place + 2])[:200]
     return False, done, ""
 
 
@@ -112,6 +118,8 @@ def main():
             if b not in stale:
                 print(f"PASS planted/{b.name} applies")
         return 1 if stale else 0
+    # Being stopped takes the planted bug out again.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     temporary = None if options.work else tempfile.TemporaryDirectory(prefix="tdsl-planted-")
     folder = Path(options.work or temporary.name)
     folder.mkdir(parents=True, exist_ok=True)

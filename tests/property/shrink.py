@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from batch import Batch, Point, Stuck, UNSUPPORTED, run_batch
-from model import Expr, FLOATS, INTEGERS
+from batch import Point, UNSUPPORTED, run_batch
+from model import Expr, INTEGERS
 
 
 def symptom(failure):

@@ -1,7 +1,7 @@
 """Random statements: declarations, assignments, loops, branches."""
 import intervals
 from expressions import Context, Label, MOST_POINTS, Value
-from model import Dim, Expr, FLOATS, INTEGERS, Stmt
+from model import Dim, Expr, INTEGERS, Stmt
 from operations import MOST_ELEMENTS, Operations, size_of
 
 # What a `var` may hold: assigned values are cut to it.
