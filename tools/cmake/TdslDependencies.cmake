@@ -53,8 +53,14 @@ tdsl_require(nlohmann_json_FOUND "nlohmann-json" "nlohmann-json3-dev")
 
 find_package(LLVM 14 QUIET CONFIG)
 tdsl_require(LLVM_FOUND "LLVM 14" "llvm-14-dev")
-find_package(Clang QUIET CONFIG HINTS ${LLVM_INSTALL_PREFIX}/lib/cmake/clang NO_DEFAULT_PATH)
-tdsl_require(Clang_FOUND "Clang 14" "libclang-14-dev")
+# Clang's own CMake files insist on programs of other packages; its one library and the headers are all we use.
+find_library(TDSL_CLANG_LIBRARY NAMES libclang-cpp.so.14 clang-cpp HINTS ${LLVM_LIBRARY_DIRS} ${LLVM_INSTALL_PREFIX}/lib NO_DEFAULT_PATH)
+find_path(TDSL_CLANG_INCLUDE_DIR NAMES clang/Format/Format.h HINTS ${LLVM_INCLUDE_DIRS} NO_DEFAULT_PATH)
+set(TDSL_CLANG_FOUND FALSE)
+if(TDSL_CLANG_LIBRARY AND TDSL_CLANG_INCLUDE_DIR)
+  set(TDSL_CLANG_FOUND TRUE)
+endif()
+tdsl_require(TDSL_CLANG_FOUND "Clang 14" "libclang-14-dev")
 
 if(TDSL_TESTS)
   find_package(doctest QUIET)
