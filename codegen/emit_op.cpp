@@ -52,7 +52,8 @@ std::string range_text(const LabelTemplate& l, ExprEmitter& expr) {
 
 std::string label_text(const LabelTemplate& l, ExprEmitter& expr) {
   switch (l.kind) {
-    case LabelTemplate::Kind::kOut: return fmt::format(".out({}, {})", quoted(l.name), range_text(l, expr));
+    case LabelTemplate::Kind::kOut:
+      return fmt::format(".out({}, {}){}", quoted(l.name), range_text(l, expr), l.uncut ? ".uncut()" : "");
     case LabelTemplate::Kind::kReduce: return fmt::format(".reduce({}, {})", quoted(l.name), range_text(l, expr));
     case LabelTemplate::Kind::kPlain:
       return fmt::format(".label({}, Interval{{{}, {}}})", quoted(l.name), expr.text(l.begin), expr.text(l.end));
@@ -97,7 +98,9 @@ std::string builder_calls(const OpTemplate& op, ExprEmitter& expr, const std::fu
     calls += fmt::format(".read({}.id(), {{{}}}, {})", tensor_name(a.tensor), dims, quoted(a.text));
   }
   if (op.combine != plan::Combine::kNone) calls += fmt::format(".combine(Combine::{})", combine_text(op.combine));
-  calls += fmt::format(".flops({})", number(op.flops_per_point));
+  const bool scaled = !(op.flops_factor == Extent(1));
+  calls += fmt::format(".flops({}{})", number(op.flops_per_point),
+                       scaled ? fmt::format(" * static_cast<double>({})", expr.text(op.flops_factor)) : "");
   if (!op.tile.empty()) {
     std::string edges;
     for (const Extent& e : op.tile) edges += (edges.empty() ? "" : ", ") + expr.text(e);

@@ -33,7 +33,7 @@ class ProgramEmitter {
     if (faults_) w.raw("  scalar::Faults faults;\n");
     w.raw(body_.text());
     w.line("}}");
-    return {std::move(kernels_), w.text(), uses_file_, checks_};
+    return {std::move(kernels_), w.text(), uses_file_, checks_, uses_routines_};
   }
 
  private:
@@ -151,10 +151,21 @@ class ProgramEmitter {
     mark(s.range);
     if (o.op->op_class == plan::OpClass::kContraction) {
       body_.line("auto {} = session.contraction<{}>({});", target, type(o.target), builder);
+    } else if (o.routine) {
+      body_.line("auto {} = session.compute<{}>({}, {});", target, type(o.target), builder, routine(s, *o.routine));
     } else {
       body_.line("auto {} = session.compute<{}>({}, {});", target, type(o.target), builder, kernel(s, o));
     }
     end_mark(s.range);
+  }
+
+  /// `rt::routines::sort<double>(1)`
+  std::string routine(const Step& s, const RoutineTemplate& r) {
+    std::string arguments = r.names_line ? fmt::format("{{kFile, {}}}", line_of(s)) : "";
+    for (const std::string& a : r.arguments) arguments += (arguments.empty() ? "" : ", ") + a;
+    uses_file_ = uses_file_ || r.names_line;
+    uses_routines_ = true;
+    return fmt::format("{}<{}>({})", r.function, cpp_type(r.type), arguments);
   }
 
   void mark(SourceRange range) {
@@ -275,6 +286,7 @@ class ProgramEmitter {
   bool faults_ = false;
   bool uses_file_ = false;
   bool checks_ = false;
+  bool uses_routines_ = false;
 };
 
 }  // namespace

@@ -16,6 +16,7 @@ struct EmittedProgram {
   std::string program;  ///< `void program(rt::Session& session)`
   bool uses_file = false;          ///< mentions kFile
   bool checks_subscripts = false;  ///< calls inside()
+  bool uses_routines = false;      ///< calls kernels of runtime/routines
 };
 [[nodiscard]] EmittedProgram emit_program(const FamilyProgram& program, const EmitOptions& options);
 

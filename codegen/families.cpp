@@ -7,6 +7,7 @@
 #include "codegen/family_builder.h"
 #include "codegen/operation.h"
 #include "codegen/releases.h"
+#include "codegen/routine.h"
 #include "ir/check.h"
 
 namespace tdsl::codegen {
@@ -49,6 +50,7 @@ class Lowering {
           builder_.add(n.range, InputStep{n.results[0], i.name, builder_.new_site()});
         },
         [&](const ir::Compute& c) { lower_compute(builder_, n, c); }, [&](const ir::Random& r) { random(n, r); },
+        [&](const ir::Routine& r) { lower_routine(builder_, n, r); },
         [&](const ir::For& f) { for_loop(n, f); }, [&](const ir::While& w) { while_loop(n, w); },
         [&](const ir::If& i) { branch(n, i); }, [&](const ir::Print& p) { print(n, p); },
         [&](const ir::Assert& a) {
@@ -197,6 +199,7 @@ void uses_of(const OperationStep& s, const std::function<void(ValueId)>& f) {
     uses_of(l.end, f);
   }
   for (const Extent& e : s.op->shape) uses_of(e, f);
+  uses_of(s.op->flops_factor, f);
   for (const OutTemplate& o : s.op->out) uses_of(o.constant, f);
   for (const AccessTemplate& a : s.op->reads) {
     f(a.tensor);

@@ -84,6 +84,7 @@ struct LabelTemplate {
   std::string name;
   Extent begin;
   Extent end;
+  bool uncut = false;  ///< kOut: every task gets all of the dimension
 };
 
 /// plan::Op with symbolic numbers.
@@ -99,6 +100,7 @@ struct OpTemplate {
   std::optional<ValueId> base;
   plan::Combine combine = plan::Combine::kNone;
   double flops_per_point = 0;
+  Extent flops_factor{1};  ///< times this, where the work per point depends on a size
   std::vector<Extent> tile;
 };
 
@@ -111,6 +113,14 @@ struct KernelTemplate {
   /// Subscripts to be checked where they are evaluated: per Read one entry per dimension, the extent to check against or
   /// nothing. Reads without any check are absent.
   std::unordered_map<const ir::ExprNode*, std::vector<std::optional<Extent>>> checked;
+};
+
+/// A kernel of the runtime's own, `function<T>(arguments…)`.
+struct RoutineTemplate {
+  std::string function;                 ///< such as "rt::routines::sort"
+  ir::Scalar type = ir::Scalar::kF64;   ///< T, of the operands
+  std::vector<std::string> arguments;   ///< C++ text
+  bool names_line = false;              ///< it may stop the run: the place in the program is its first argument
 };
 
 struct Step;
@@ -143,6 +153,7 @@ struct OperationStep {
   ValueId target;
   std::shared_ptr<const OpTemplate> op;
   std::shared_ptr<const KernelTemplate> kernel;
+  std::shared_ptr<const RoutineTemplate> routine = nullptr;  ///< instead of an emitted kernel
 };
 /// The value of a rank-0 tensor becomes known to every rank.
 struct ControlReadStep {

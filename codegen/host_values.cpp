@@ -51,7 +51,7 @@ class Classifier {
         [&](const ir::Compute& c) {
           if (!is_scalar_arithmetic(c) || !reads_host_only(c)) data(c);
         },
-        [&](const ir::Random& r) { data(r); },
+        [&](const ir::Random& r) { data(r); }, [&](const ir::Routine& r) { data(r); },
         [&](const ir::For& f) {
           region(f.body);
           for (std::size_t k = 0; k < f.inits.size(); ++k) {

@@ -36,9 +36,7 @@ const std::set<std::string>& reduction_names() {
 }
 
 const std::set<std::string>& later_names() {
-  static const std::set<std::string> names = {"sprandom", "cumsum",   "sort",  "argsort", "topk", "sparse",
-                                              "solve",    "cholesky", "lu",    "qr",      "svd",  "eigh",
-                                              "inv",      "det",      "lstsq", "grad"};
+  static const std::set<std::string> names = {"sprandom", "sparse", "grad"};
   return names;
 }
 
@@ -54,12 +52,15 @@ const std::map<std::string, Lowerer::Builtin>& Lowerer::builtins() {
       {"flip", &Lowerer::call_flip},       {"roll", &Lowerer::call_roll},     {"concat", &Lowerer::call_concat},
       {"reshape", &Lowerer::call_reshape}, {"pad", &Lowerer::call_pad},       {"nnz", &Lowerer::call_nnz},
       {"dense", &Lowerer::call_dense},     {"einsum", &Lowerer::call_einsum},
+      {"cumsum", &Lowerer::call_cumsum},   {"sort", &Lowerer::call_sort},     {"argsort", &Lowerer::call_sort},
+      {"solve", &Lowerer::call_solve},     {"lstsq", &Lowerer::call_solve},   {"cholesky", &Lowerer::call_square},
+      {"inv", &Lowerer::call_square},      {"det", &Lowerer::call_square},
   };
   return table;
 }
 
 bool Lowerer::is_builtin(const std::string& name) {
-  return builtins().contains(name) || unary_functions().contains(name) || reduction_names().contains(name) ||
+  return builtins().contains(name) || tuple_builtins().contains(name) || unary_functions().contains(name) || reduction_names().contains(name) ||
          later_names().contains(name) || name == "pow" || name == "mod";
 }
 
@@ -114,12 +115,18 @@ Tensor Lowerer::lower_call(const ast::Call& call, const SourceRange& range) {
   const auto built_in = builtins().find(name);
   if (built_in != builtins().end())
     return (this->*built_in->second)(call, range);
+  if (tuple_builtins().contains(name)) {
+    fail(DiagnosticId::kMisplacedTuple, range,
+         "'" + name + "' gives several values: write let (a, b) = " + name + "(…);");
+  }
   if (later_names().contains(name))
     unsupported(range, name + " is");
   std::vector<std::string> candidates;
   for (const auto& [other, f] : functions_)
     candidates.push_back(other);
   for (const auto& [other, f] : builtins())
+    candidates.push_back(other);
+  for (const auto& [other, f] : tuple_builtins())
     candidates.push_back(other);
   for (const auto& [other, f] : unary_functions())
     candidates.push_back(other);

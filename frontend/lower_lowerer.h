@@ -76,6 +76,7 @@ class Lowerer {
   using Notes = std::vector<DiagnosticNote>;
   using Arguments = std::vector<ast::Argument>;
   using Builtin = Tensor (Lowerer::*)(const ast::Call&, const ir::SourceRange&);
+  using TupleBuiltin = std::vector<Tensor> (Lowerer::*)(const ast::Call&, const ir::SourceRange&);
 
   // --- Reports: lower_report.cpp
   [[noreturn]] void fail(DiagnosticId id, const ir::SourceRange& range, const std::string& message, Notes notes = {});
@@ -304,6 +305,36 @@ class Lowerer {
   Tensor call_nnz(const ast::Call& call, const ir::SourceRange& range);
   Tensor call_dense(const ast::Call& call, const ir::SourceRange& range);
   Tensor call_einsum(const ast::Call& call, const ir::SourceRange& range);
+  // --- Library routines: lower_routines.cpp
+  struct RoutineResult {
+    ir::Scalar scalar = ir::Scalar::kF64;
+    std::vector<Dim> shape;
+  };
+  /// What the routines of matrices have in common: the operand's float type and its two dimensions.
+  struct MatrixCall {
+    ir::Routine routine;
+    ir::Scalar scalar = ir::Scalar::kF64;
+    Dim rows;
+    Dim columns;
+  };
+  [[nodiscard]] static const std::map<std::string, TupleBuiltin>& tuple_builtins();
+  ir::ValueId routine_operand(const Tensor& t, ir::Scalar type, const ast::Call& call);
+  std::vector<Tensor> emit_routine(ir::Routine routine, const std::vector<RoutineResult>& results,
+                                   const ir::SourceRange& range);
+  /// All elements in one dimension.
+  Tensor flattened(const Tensor& t, const ir::SourceRange& range);
+  MatrixCall matrix_call(ir::Routine::Kind kind, const Tensor& a, const ast::Call& call);
+  void require_square(const MatrixCall& m, const ast::Call& call, const ir::SourceRange& range);
+  Dim shorter(const MatrixCall& m);
+  Tensor call_cumsum(const ast::Call& call, const ir::SourceRange& range);
+  Tensor call_sort(const ast::Call& call, const ir::SourceRange& range);
+  Tensor call_solve(const ast::Call& call, const ir::SourceRange& range);
+  Tensor call_square(const ast::Call& call, const ir::SourceRange& range);
+  std::vector<Tensor> call_topk(const ast::Call& call, const ir::SourceRange& range);
+  std::vector<Tensor> call_lu(const ast::Call& call, const ir::SourceRange& range);
+  std::vector<Tensor> call_qr(const ast::Call& call, const ir::SourceRange& range);
+  std::vector<Tensor> call_svd(const ast::Call& call, const ir::SourceRange& range);
+  std::vector<Tensor> call_eigh(const ast::Call& call, const ir::SourceRange& range);
   Tensor matmul(const Tensor& a, const Tensor& b, const ir::SourceRange& range);
   Tensor fresh(const Tensor& t);
   [[nodiscard]] static std::string dimension_text(std::size_t d, std::size_t rank, const std::string& name);

@@ -273,19 +273,10 @@ std::vector<bool> Lowerer::reduced_axes(const ast::Call& call, std::size_t rank)
 }
 
 Tensor Lowerer::flat_arg(const ReducerName& op, const Tensor& t, const SourceRange& range) {
-  Extent size = 1;
-  for (const Dim& d : t.shape)
-    size = size * d.extent;
+  const Tensor flat = flattened(t, range);
   ComputeSpec spec;
-  spec.reduce.push_back(graph_.new_label(size));
-  std::vector<Expr> subscripts(t.rank());
-  Expr rest = ir::index_ref(spec.reduce[0]);
-  for (std::size_t d = t.rank(); d-- > 0;) {
-    const Expr extent = expr_of(graph_.program(), t.shape[d].extent);
-    subscripts[d] = d == 0 ? rest : ir::binary(BinaryOp::kRem, rest, extent);
-    rest = ir::binary(BinaryOp::kDiv, rest, extent);
-  }
-  Tensor body = scalar_tensor(element(t, subscripts));
+  spec.reduce = flat.labels;
+  const Tensor body = scalar_tensor(flat.body);
   spec.range = range;
   spec.name = source_text(range);
   return reduce(op, std::move(spec), body, {});

@@ -181,6 +181,8 @@ std::vector<Tensor> Lowerer::lower_tuple_value(const ast::Definition& d, std::si
   } else if (const auto* call = std::get_if<ast::Call>(&d.value->node);
              call != nullptr && functions_.contains(call->callee.name)) {
     values = call_function(*call, d.value->range);
+  } else if (call != nullptr && tuple_builtins().contains(call->callee.name)) {
+    values = (this->*tuple_builtins().at(call->callee.name))(*call, d.value->range);
   } else {
     values.push_back(lower(*d.value));
   }

@@ -7,6 +7,7 @@
 #include "ir/check.h"
 #include "ir/eval_environment.h"
 #include "ir/eval_lifetimes.h"
+#include "ir/eval_routine.h"
 #include "ir/eval_text.h"
 #include "runtime/kernels/philox.h"
 
@@ -126,7 +127,8 @@ class Interpreter {
         n.op, [&](const Dimension& d) { define(n, {whole_scalar(Scalar::kI64, dimension(n, d))}); },
         [&](const Param& p) { define(n, {param(n, p)}); }, [&](const Input& i) { define(n, {checked_input(n, i)}); },
         [&](const Compute& c) { define(n, evaluate_compute(environment_, n, c, c.base && dies(n, *c.base))); },
-        [&](const Random& r) { define(n, {random(n, r)}); }, [&](const For& f) { for_loop(n, f); },
+        [&](const Random& r) { define(n, {random(n, r)}); },
+        [&](const Routine& r) { define(n, evaluate_routine(environment_, n, r)); }, [&](const For& f) { for_loop(n, f); },
         [&](const While& w) { while_loop(n, w); },
         [&](const If& i) {
           const bool taken = environment_.control(i.condition) != 0;

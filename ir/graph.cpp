@@ -151,6 +151,43 @@ std::string_view name_of(Monoid::Kind kind) {
   return "";
 }
 
+std::string_view name_of(Routine::Kind kind) {
+  switch (kind) {
+    case Routine::Kind::kCumsum:
+      return "cumsum";
+    case Routine::Kind::kSort:
+      return "sort";
+    case Routine::Kind::kArgsort:
+      return "argsort";
+    case Routine::Kind::kTopk:
+      return "topk";
+    case Routine::Kind::kSolve:
+      return "solve";
+    case Routine::Kind::kCholesky:
+      return "cholesky";
+    case Routine::Kind::kLu:
+      return "lu";
+    case Routine::Kind::kQr:
+      return "qr";
+    case Routine::Kind::kSvd:
+      return "svd";
+    case Routine::Kind::kEigh:
+      return "eigh";
+    case Routine::Kind::kInv:
+      return "inv";
+    case Routine::Kind::kDet:
+      return "det";
+    case Routine::Kind::kLstsq:
+      return "lstsq";
+  }
+  TDSL_CHECK(false, "unknown routine");
+  return "";
+}
+
+bool is_line(Routine::Kind kind) {
+  return kind <= Routine::Kind::kTopk;
+}
+
 ValueId Program::new_value(Type type, std::string value_name, SourceRange range) {
   values.push_back({std::move(type), std::move(value_name), range});
   return {static_cast<std::int32_t>(values.size() - 1)};
@@ -176,6 +213,7 @@ std::vector<ValueId> operands_of(const Program& program, const Node& node) {
   match(
       node.op, [](const Dimension&) {}, [](const Param&) {}, [](const Input&) {},
       [&](const Compute& c) { mentions.add(c); }, [&](const Random& r) { mentions.add(r.iterations); },
+      [&](const Routine& r) { mentions.add(r.operands); },
       [&](const For& f) {
         mentions.add(f.begin);
         mentions.add(f.end);

@@ -100,6 +100,39 @@ struct Random {
   std::vector<ValueId> iterations;
 };
 
+/// A library routine over whole tensors. Routines along lines (`is_line`) work on every line of their one operand along
+/// `axis` by itself; the others are factorisations and solvers of float matrices.
+///   cumsum  running sums                              sort, argsort  ascending, stable, nan last
+///   topk    (values, positions) of the k = extent of the results' axis largest, descending, nan last; equal ones by position
+///   solve (A, b)   b and x vectors or matrices          cholesky (A)   lower factor; reads A's lower triangle
+///   lu (A)         (p i64[m], L[m, k], U[k, n]) with A[p[i], j] = (L U)[i, j], k = min(m, n), partial pivoting
+///   qr (A)         (Q[m, k], R[k, n]), diag(R) >= 0     svd (A)        (U[m, k], s[k], V'[k, n]), s descending
+///   eigh (A)       (w[n], V[n, n]), w ascending; reads A's lower triangle
+///   inv (A)        det (A)                              lstsq (A, b)   least norm among least squares
+/// Of each column of U and of eigh's V the component of largest magnitude is positive (the first of those that are equal
+/// up to the square root of the rounding unit). A singular or not positive definite operand stops the run.
+struct Routine {
+  enum class Kind : std::uint8_t {
+    kCumsum,
+    kSort,
+    kArgsort,
+    kTopk,
+    kSolve,
+    kCholesky,
+    kLu,
+    kQr,
+    kSvd,
+    kEigh,
+    kInv,
+    kDet,
+    kLstsq
+  } kind = Kind::kCumsum;
+  std::vector<ValueId> operands;
+  std::int64_t axis = 0;  ///< of routines along lines
+};
+[[nodiscard]] std::string_view name_of(Routine::Kind kind);
+[[nodiscard]] bool is_line(Routine::Kind kind);
+
 struct Node;
 struct Region {
   std::vector<ValueId> arguments;
@@ -150,7 +183,8 @@ struct Output {
   ValueId value;
 };
 
-using Op = std::variant<Dimension, Param, Input, Compute, Random, For, While, If, Print, Assert, CheckEqual, Output>;
+using Op =
+    std::variant<Dimension, Param, Input, Compute, Random, Routine, For, While, If, Print, Assert, CheckEqual, Output>;
 
 struct Node {
   SourceRange range;

@@ -345,6 +345,22 @@ class TextParser {
     return r;
   }
 
+  Routine routine() {
+    Routine r;
+    const std::string name = cursor_.word();
+    for (int k = 0; k <= static_cast<int>(Routine::Kind::kLstsq); ++k) {
+      r.kind = static_cast<Routine::Kind>(k);
+      if (name == name_of(r.kind))
+        break;
+      if (r.kind == Routine::Kind::kLstsq)
+        cursor_.fail("no routine is called '" + name + "'");
+    }
+    r.operands = value_list("(", ")");
+    if (cursor_.accept("axis"))
+      r.axis = cursor_.integer();
+    return r;
+  }
+
   Param param(const std::vector<ValueId>& results) {
     Param p{cursor_.string(), std::nullopt};
     if (!cursor_.accept("="))
@@ -454,6 +470,8 @@ class TextParser {
       return random(Random::Kind::kUniform);
     if (name == "normal")
       return random(Random::Kind::kNormal);
+    if (name == "routine")
+      return routine();
     if (name == "print")
       return print_items();
     if (name == "check")

@@ -232,6 +232,10 @@ class ProgramPrinter {
           plain(fmt::format("{} site {} [{}]", r.kind == Random::Kind::kUniform ? "uniform" : "normal", r.site,
                             joined(r.iterations, value_text)));
         },
+        [&](const Routine& r) {
+          plain(fmt::format("routine {} ({}){}", name_of(r.kind), joined(r.operands, value_text),
+                            is_line(r.kind) ? fmt::format(" axis {}", r.axis) : ""));
+        },
         [&](const For& f) {
           open_region(fmt::format("{}for {}..{} by {} with ({}){} do", head, value_text(f.begin), value_text(f.end),
                                   f.step, joined(f.inits, value_text), place),

@@ -7,6 +7,7 @@
 
 #include "ir/infer.h"
 #include "ir/verify_expr.h"
+#include "ir/verify_routine.h"
 
 namespace tdsl::ir {
 
@@ -45,7 +46,7 @@ std::string op_name(const Op& op) {
   return match(
       op, [](const Dimension&) { return "dimension"; }, [](const Param&) { return "param"; },
       [](const Input&) { return "input"; }, [](const Compute&) { return "compute"; },
-      [](const Random&) { return "random"; }, [](const For&) { return "for"; }, [](const While&) { return "while"; },
+      [](const Random&) { return "random"; }, [](const Routine&) { return "routine"; }, [](const For&) { return "for"; }, [](const While&) { return "while"; },
       [](const If&) { return "if"; }, [](const Print&) { return "print"; }, [](const Assert&) { return "assert"; },
       [](const CheckEqual&) { return "check"; }, [](const Output&) { return "output"; });
 }
@@ -156,6 +157,10 @@ class Verifier {
         n.op, [&](const Dimension&) { one_scalar(n, Scalar::kI64); }, [&](const Param& p) { param(n, p); },
         [&](const Input&) { require(n.results.size() == 1, "needs one result"); },
         [&](const Compute& c) { compute(n, c); }, [&](const Random& r) { random(n, r); },
+        [&](const Routine& r) {
+          for (const std::string& problem : routine_problems(program_, n, r))
+            require(false, problem);
+        },
         [&](const For& f) {
           nested(f.body);
           for_loop(n, f);

@@ -67,7 +67,7 @@ void rename_operands(Node& node, const ValueMap& map) {
     return;
   match(
       node.op, [](Dimension&) {}, [](Param&) {}, [](Input&) {}, [&](Compute& c) { rename_compute(c, map); },
-      [&](Random& r) { rename_list(r.iterations, map); },
+      [&](Random& r) { rename_list(r.iterations, map); }, [&](Routine& r) { rename_list(r.operands, map); },
       [&](For& f) {
         f.begin = renamed(map, f.begin);
         f.end = renamed(map, f.end);

@@ -6,7 +6,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FOLDERS = ("frontend ir passes codegen runtime/plan runtime/engine runtime/kernels runtime/io runtime/app stdlib samples tests tools "
+FOLDERS = ("frontend ir passes codegen runtime/plan runtime/engine runtime/kernels runtime/routines runtime/io runtime/app stdlib samples tests tools "
            "tests/e2e tests/property tools/tdslc").split()
 
 

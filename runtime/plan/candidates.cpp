@@ -33,7 +33,7 @@ void add_grids(std::vector<Candidate>& list, const PlacementBuilder& builder, co
   for (int d = 0; d < op.out_rank(); ++d) {
     const Index edge = !op.tile.empty() ? op.tile[at(std::min(d, static_cast<int>(op.tile.size()) - 1))]
                        : !inputs.tile.empty() ? inputs.tile[std::min(at(d), inputs.tile.size() - 1)] : 1;
-    limits.push_back(op.out[at(d)].label >= 0 ? ceil_div(op.shape[at(d)], edge) : 1);
+    limits.push_back(op.out[at(d)].label >= 0 && !op.is_uncut(at(d)) ? ceil_div(op.shape[at(d)], edge) : 1);
   }
   for (const ReduceLabel& r : op.reduce) {
     const Index extent = op.labels[at(r.label)].range.size();
@@ -53,6 +53,7 @@ void add_grids(std::vector<Candidate>& list, const PlacementBuilder& builder, co
 void add_column_maps(std::vector<Candidate>& list, const PlacementBuilder& builder, const Op& op, const PlanInputs& inputs) {
   const Index p = inputs.ranks;
   if (p < 4 || op.out_rank() != 2 || op.base >= 0 || op.out[0].label < 0 || op.out[1].label < 0) return;
+  if (op.is_uncut(0) || op.is_uncut(1)) return;
   for (Index columns = 2; columns * columns <= 2 * p; ++columns) {
     if (p / columns < 1 || (p % columns == 0)) continue;  // even heights are grids
     if (op.shape[0] < p || op.shape[1] < p || !op.tile.empty() || !inputs.tile.empty()) continue;
@@ -114,9 +115,8 @@ std::vector<Candidate> candidates_for(const Op& op, const PlanInputs& inputs, co
   std::vector<Candidate> list;
   const PlacementBuilder builder(op, inputs, operands);
   const auto replicated = [&] {
-    const std::vector<Tiling> tilings =
-        choose_tiles({op.shape, std::vector<Index>(op.shape.size(), 1), false, 1, 1}, op.tile, inputs);
-    return Distribution::replicated(inputs.ranks, tilings);
+    const std::vector<Index> once(op.shape.size(), 1);
+    return Distribution::replicated(inputs.ranks, builder.out_tilings(once, 1, 1));
   };
   if (op.home >= 0) {
     list.push_back(builder.single(op.home, "on rank " + std::to_string(op.home)));
@@ -158,6 +158,10 @@ std::vector<Candidate> candidates_for(const Op& op, const PlanInputs& inputs, co
   const bool tiny = inputs.tile.empty() && op.tile.empty() && elements <= 8192 && points_of(op) <= 1 << 16;
   if (tiny) {
     list.push_back(builder.single(home_of(op, inputs.ranks), "tiny"));
+    return list;
+  }
+  if (op.is_one_task()) {
+    list.push_back(builder.single(home_of(op, inputs.ranks), "one task"));
     return list;
   }
   if (op.shape.empty() && op.combine == Combine::kNone) list.push_back(builder.single(home_of(op, inputs.ranks), "one result"));

@@ -120,12 +120,21 @@ struct Op {
   TensorId base = -1;          ///< output blocks start as copies of this tensor's (same shape); -1: none
   Combine combine = Combine::kNone;
   double flops_per_point = 1;  ///< floating-point operations per point of the label space
+  std::vector<bool> uncut;     ///< per output dimension: one tile, never shared by ranks (a kernel needs all of it); empty: none
   std::vector<Index> tile;     ///< `tile (a, b)` annotation of the output; empty: none
   bool replicated = false;     ///< every rank computes everything (tiny scalar work, kControl)
   Index home = -1;             ///< >= 0: all tasks on this rank (kCollect)
   bool ordered = false;        ///< an effect: runs after all earlier ordered operations
   Index record = -1;           ///< the recorder's own number, which the planner hands back unchanged
 
+  [[nodiscard]] bool is_uncut(std::size_t d) const { return d < uncut.size() && uncut[d]; }
+  /// Whether the whole output is one tile, because every dimension is uncut.
+  [[nodiscard]] bool is_one_task() const {
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      if (!is_uncut(d)) return false;
+    }
+    return !uncut.empty() && reduce.empty();
+  }
   [[nodiscard]] int out_rank() const { return static_cast<int>(shape.size()); }
   [[nodiscard]] int space_rank() const { return static_cast<int>(shape.size() + reduce.size()); }
 };

@@ -58,6 +58,12 @@ class OpBuilder {
     op_.out = std::move(subscripts);
     return *this;
   }
+  /// The output dimension added last is never cut: each task gets all of it.
+  OpBuilder& uncut() {
+    op_.uncut.resize(op_.shape.size(), false);
+    op_.uncut.back() = true;
+    return *this;
+  }
   /// Elements not written keep those of `tensor`.
   OpBuilder& base(TensorId tensor) {
     op_.base = tensor;

@@ -74,6 +74,7 @@ void PlacementBuilder::share_cuts(Layout& layout) const {
     for (std::size_t e = d + 1; e < op_.out.size(); ++e) {
       const Tiling one = layout.tilings[d];
       const Tiling two = layout.tilings[e];
+      if (op_.is_uncut(d) || op_.is_uncut(e)) continue;
       if (op_.out[d].label < 0 || op_.out[e].label < 0 || one == two || one.extent() != two.extent() || one.extent() == 0) continue;
       if (!near_equal(one) || !near_equal(two) || !twins(d, e)) continue;
       const Index most = std::max(one.tiles(), two.tiles());
@@ -151,8 +152,7 @@ std::vector<ReduceChoice> PlacementBuilder::unsplit(Index output_tiles, Index ra
 Candidate PlacementBuilder::single(Index home, std::string why) const {
   Layout layout;
   layout.home = home;
-  layout.tilings = choose_tiles({op_.shape, std::vector<Index>(op_.shape.size(), 1), op_.op_class == OpClass::kContraction, inputs_.threads, 1},
-                                op_.tile, inputs_);
+  layout.tilings = out_tilings(std::vector<Index>(op_.shape.size(), 1), inputs_.threads, 1);
   layout.dims.resize(op_.shape.size());
   layout.reduce = unsplit(tile_count(layout.tilings), 1, 1);
   return build(std::move(layout), std::move(why));
@@ -164,7 +164,7 @@ Candidate PlacementBuilder::grid(const std::vector<Index>& out_factor, const std
   for (Index f : out_factor) used *= f;
   Index out_used = used;
   for (Index f : reduce_factor) used *= f;
-  layout.tilings = choose_tiles({op_.shape, out_factor, op_.op_class == OpClass::kContraction, inputs_.threads, out_used}, op_.tile, inputs_);
+  layout.tilings = out_tilings(out_factor, inputs_.threads, out_used);
   Index stride = used;
   std::string text;
   const auto dim = [&](Index factor, const Tiling& tiling, const std::string& name) {
@@ -207,7 +207,7 @@ Candidate PlacementBuilder::column_map(int row_dim, int column_dim, Index column
   std::vector<Index> multiple(op_.shape.size(), 1);
   multiple[at(row_dim)] = p % columns == 0 ? low : low * (low + 1);
   multiple[at(column_dim)] = p;
-  layout.tilings = choose_tiles({op_.shape, multiple, op_.op_class == OpClass::kContraction, inputs_.threads, p}, op_.tile, inputs_);
+  layout.tilings = out_tilings(multiple, inputs_.threads, p);
   layout.dims.resize(op_.shape.size());
   layout.column_map = true;
   layout.columns = {columns, row_dim, column_dim};
@@ -222,8 +222,7 @@ std::optional<Candidate> PlacementBuilder::inherit(const Access& access, const P
   if (from.kind() != Distribution::Kind::kGrid && from.kind() != Distribution::Kind::kColumnMap) return std::nullopt;
   Layout layout;
   layout.home = from.home();
-  layout.tilings = choose_tiles({op_.shape, std::vector<Index>(op_.shape.size(), 1), op_.op_class == OpClass::kContraction, inputs_.threads, 1},
-                                op_.tile, inputs_);
+  layout.tilings = out_tilings(std::vector<Index>(op_.shape.size(), 1), inputs_.threads, 1);
   layout.dims.resize(op_.shape.size());
   std::vector<int> taken(static_cast<std::size_t>(from.rank()), -1);  // output dimension or out_rank + reduce label
   const auto split_dim = [&](int d) {
@@ -234,7 +233,7 @@ std::optional<Candidate> PlacementBuilder::inherit(const Access& access, const P
     const OutSubscript& s = op_.out[at(o)];
     if (s.label < 0 || s.coefficient != 1) continue;
     const int d = plain_dim(op_, access, s.label, operand.desc);
-    if (d < 0 || operand.desc.shape[at(d)] != op_.shape[at(o)] || taken[at(d)] >= 0) continue;
+    if (d < 0 || operand.desc.shape[at(d)] != op_.shape[at(o)] || taken[at(d)] >= 0 || op_.is_uncut(at(o))) continue;
     taken[at(d)] = o;
     if (at(o) >= op_.tile.size()) layout.tilings[at(o)] = from.tiling(d);
     if (from.kind() == Distribution::Kind::kGrid) layout.dims[at(o)] = from.grid_dims()[at(d)];
@@ -287,6 +286,15 @@ Candidate PlacementBuilder::same_as(const Distribution& d, std::string why) cons
   c.plan.why = std::move(why);
   place_leaves(c);
   return c;
+}
+
+std::vector<Tiling> PlacementBuilder::out_tilings(const std::vector<Index>& multiple, int threads, Index spread) const {
+  TileRequest request{op_.shape, multiple, op_.op_class == OpClass::kContraction, threads, spread};
+  std::vector<Tiling> tilings = choose_tiles(request, op_.tile, inputs_);
+  for (std::size_t d = 0; d < tilings.size(); ++d) {
+    if (op_.is_uncut(d)) tilings[d] = Tiling::near_equal(op_.shape[d], 1);
+  }
+  return tilings;
 }
 
 Index PlacementBuilder::tile_count(const std::vector<Tiling>& tilings) {

@@ -51,6 +51,8 @@ class PlacementBuilder {
   [[nodiscard]] std::optional<Candidate> inherit(const Access& access, const PlacedTensor& operand) const;
   /// Exactly the placement of a tensor of the same shape.
   [[nodiscard]] Candidate same_as(const Distribution& d, std::string why) const;
+  /// Tilings of the output whose dimension d is spread over `multiple[d]` coordinates: an uncut dimension has one tile.
+  [[nodiscard]] std::vector<Tiling> out_tilings(const std::vector<Index>& multiple, int threads, Index spread) const;
   [[nodiscard]] static Index tile_count(const std::vector<Tiling>& tilings);
   [[nodiscard]] std::string name_of_dim(std::size_t d) const;
 

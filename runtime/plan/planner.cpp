@@ -137,6 +137,7 @@ std::string Planner::signature(const Op& op) const {
     append(text, op.out[d].label);
     append(text, op.out[d].coefficient);
     append(text, op.out[d].constant);
+    if (op.is_uncut(d)) text += 'u';
   }
   text += 'r';
   for (const ReduceLabel& r : op.reduce) append(text, r.label);

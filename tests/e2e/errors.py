@@ -24,7 +24,7 @@ class Mistake:
 
     def __init__(self, name, program, arguments, code, message, **more):
         self.name, self.program, self.arguments, self.code, self.message = name, program, arguments, code, message
-        self.outputs = more.get("outputs", {"product": ("C", "D"), "run_time": ("early", "q", "g", "last"),
+        self.outputs = more.get("outputs", {"product": ("C", "D"), "factorisations": ("r",), "run_time": ("early", "q", "g", "last"),
                                             "affine": ("early", "B"), "endless": ("early", "B")}[program])
         self.interrupt, self.ranks = more.get("interrupt", False), more.get("ranks", (1, 3))
 
@@ -63,6 +63,13 @@ MISTAKES = [
     Mistake("division_by_zero_host", "run_time", "--x {x} --A {A} --what 6", 1, r"run_time\.tdsl:14\b.*(division|zero)"),
     Mistake("affine_out_of_bounds", "affine", "--A {A} --shift 3", 1, r"affine\.tdsl:5\b.*(subscript|bounds)"),
     Mistake("affine_below_zero", "affine", "--A {A} --shift -1", 1, r"affine\.tdsl:5\b.*(subscript|bounds)"),
+    Mistake("solve_singular", "factorisations", "--A {A} --what 1", 1, r"factorisations\.tdsl:6: solve: the matrix is singular"),
+    Mistake("inv_singular", "factorisations", "--A {A} --what 2", 1, r"factorisations\.tdsl:7: inv: the matrix is singular"),
+    Mistake("not_positive_definite", "factorisations", "--A {A} --what 3", 1, r"factorisations\.tdsl:8: cholesky: .*not positive definite"),
+    Mistake("not_square", "factorisations", "--A {A} --what 4", 1, r"factorisations\.tdsl:9\b.*4.*5"),
+    Mistake("topk_too_many", "factorisations", "--A {A} --k 6", 1, r"factorisations\.tdsl:10\b.*topk.*k = k"),
+    Mistake("topk_negative", "factorisations", "--A {A} --k -1", 1, r"factorisations\.tdsl:10\b"),
+    Mistake("svd_not_finite", "factorisations", "--A {A} --what 6", 1, r"factorisations\.tdsl:11: svd: .*not finite"),
     Mistake("interrupt", "endless", "--A {A}", 130, r"[Ii]nterrupt", interrupt=True),
 ]
 
@@ -200,7 +207,7 @@ def main():
         inputs.mkdir()
         make_inputs(inputs)
         executables = {}
-        for name in ("product", "run_time", "affine", "endless"):
+        for name in ("product", "run_time", "affine", "endless", "factorisations"):
             executables[name] = Path(work) / name
             result = launch.run([options.tdslc, "build", HERE / "errors" / f"{name}.tdsl", "-o", executables[name]],
                                 4 * options.limit)

@@ -1,0 +1,161 @@
+#include "runtime/routines/line.h"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "runtime/kernels/scalar_math.h"
+
+namespace tdsl::rt::routines {
+
+namespace {
+
+/// One line in memory: element k at data[k * stride].
+template <class T>
+struct Line {
+  T* data = nullptr;
+  Index stride = 1;
+  Index length = 0;
+
+  T& operator[](Index k) const { return data[k * stride]; }
+};
+
+std::size_t at(int d) {
+  return static_cast<std::size_t>(d);
+}
+
+/// Calls f(input line, output line) for every line of the task.
+template <class From, class To, class F>
+void for_each_line(const TaskArgs& t, int axis, const F& f) {
+  const Operand& in = t.inputs[0];
+  const Operand& out = t.outputs[0];
+  const int rank = out.box.rank;
+  if (out.box.empty()) return;
+  std::array<Index, plan::kMaxRank> place{};  // relative to the boxes
+  while (true) {
+    const From* from = reinterpret_cast<const From*>(in.data);
+    To* to = reinterpret_cast<To*>(out.data);
+    for (int d = 0; d < rank; ++d) {
+      if (d == axis) continue;
+      // The operand's box begins where the output's does.
+      from += (place[at(d)] + out.box[d].lo - in.box[d].lo) * in.stride[at(d)];
+      to += place[at(d)] * out.stride[at(d)];
+    }
+    f(Line<const From>{from, in.stride[at(axis)], in.box[axis].size()}, Line<To>{to, out.stride[at(axis)], out.box[axis].size()});
+    int d = rank - 1;
+    for (; d >= 0; --d) {
+      if (d == axis) continue;
+      if (++place[at(d)] < out.box[d].size()) break;
+      place[at(d)] = 0;
+    }
+    if (d < 0) return;
+  }
+}
+
+/// Whether x comes before y; nan comes after everything.
+template <class T, bool kDescending>
+bool before(T x, T y) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (x != x || y != y) return x == x && y != y;
+  }
+  return kDescending ? x > y : x < y;
+}
+
+/// The positions of the first `count` elements in order; equal elements by position, which makes the order total.
+template <class T, bool kDescending>
+void find_order(const Line<const T>& line, Index count, std::vector<Index>& positions) {
+  positions.resize(static_cast<std::size_t>(line.length));
+  std::iota(positions.begin(), positions.end(), Index{0});
+  const auto less = [&](Index x, Index y) {
+    if (before<T, kDescending>(line[x], line[y])) return true;
+    if (before<T, kDescending>(line[y], line[x])) return false;
+    return x < y;
+  };
+  if (count < line.length) {
+    std::partial_sort(positions.begin(), positions.begin() + count, positions.end(), less);
+  } else {
+    std::sort(positions.begin(), positions.end(), less);
+  }
+}
+
+template <class T, bool kDescending, bool kValues>
+Kernel ordered(int axis) {
+  return [axis](const TaskArgs& t) {
+    using To = std::conditional_t<kValues, T, std::int64_t>;
+    std::vector<Index> positions;
+    for_each_line<T, To>(t, axis, [&](const Line<const T>& from, const Line<To>& to) {
+      find_order<T, kDescending>(from, to.length, positions);
+      for (Index k = 0; k < to.length; ++k) {
+        const Index position = positions[static_cast<std::size_t>(k)];
+        if constexpr (kValues) {
+          to[k] = from[position];
+        } else {
+          to[k] = position;
+        }
+      }
+    });
+  };
+}
+
+}  // namespace
+
+template <class T>
+Kernel cumsum(int axis) {
+  return [axis](const TaskArgs& t) {
+    for_each_line<T, T>(t, axis, [](const Line<const T>& from, const Line<T>& to) {
+      T sum{};
+      for (Index k = 0; k < to.length; ++k) {
+        if constexpr (std::is_floating_point_v<T>) {
+          sum = k == 0 ? from[k] : sum + from[k];
+        } else {
+          sum = scalar::add(sum, from[k]);
+        }
+        to[k] = sum;
+      }
+    });
+  };
+}
+
+template <class T>
+Kernel sort(int axis) {
+  return [axis](const TaskArgs& t) {
+    // Not std::vector<bool>: its elements are no objects.
+    std::vector<std::conditional_t<std::is_same_v<T, bool>, unsigned char, T>> line;
+    for_each_line<T, T>(t, axis, [&](const Line<const T>& from, const Line<T>& to) {
+      line.resize(static_cast<std::size_t>(from.length));
+      for (Index k = 0; k < from.length; ++k) line[static_cast<std::size_t>(k)] = from[k];
+      std::stable_sort(line.begin(), line.end(), [](T x, T y) { return before<T, false>(x, y); });
+      for (Index k = 0; k < to.length; ++k) to[k] = static_cast<T>(line[static_cast<std::size_t>(k)]);
+    });
+  };
+}
+
+template <class T>
+Kernel argsort(int axis) {
+  return ordered<T, false, false>(axis);
+}
+template <class T>
+Kernel topk_values(int axis) {
+  return ordered<T, true, true>(axis);
+}
+template <class T>
+Kernel topk_positions(int axis) {
+  return ordered<T, true, false>(axis);
+}
+
+template Kernel cumsum<std::int64_t>(int);
+template Kernel cumsum<float>(int);
+template Kernel cumsum<double>(int);
+#define TDSL_ORDERED(T)                       \
+  template Kernel sort<T>(int);               \
+  template Kernel argsort<T>(int);            \
+  template Kernel topk_values<T>(int);        \
+  template Kernel topk_positions<T>(int)
+TDSL_ORDERED(bool);
+TDSL_ORDERED(std::int32_t);
+TDSL_ORDERED(std::int64_t);
+TDSL_ORDERED(float);
+TDSL_ORDERED(double);
+#undef TDSL_ORDERED
+
+}  // namespace tdsl::rt::routines

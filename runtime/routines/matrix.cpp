@@ -1,0 +1,315 @@
+#include "runtime/routines/matrix.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "runtime/routines/lapack.h"
+
+namespace tdsl::rt::routines {
+
+namespace {
+
+std::size_t at(Index i) {
+  return static_cast<std::size_t>(i);
+}
+
+/// A column-major matrix, as LAPACK wants it.
+template <class T>
+struct Columns {
+  Index rows = 0;
+  Index columns = 0;
+  std::vector<T> elements;
+
+  Columns(Index r, Index c) : rows(r), columns(c), elements(at(r * c)) {}
+  T& operator()(Index i, Index j) { return elements[at(j * rows + i)]; }
+  const T& operator()(Index i, Index j) const { return elements[at(j * rows + i)]; }
+  T* data() { return elements.data(); }
+  [[nodiscard]] lapack_int m() const { return static_cast<lapack_int>(rows); }
+  [[nodiscard]] lapack_int n() const { return static_cast<lapack_int>(columns); }
+  /// Leading dimension: LAPACK wants at least 1.
+  [[nodiscard]] lapack_int lead() const { return std::max<lapack_int>(1, m()); }
+};
+
+/// Squares of this edge are transposed at once, so that both sides stay in the cache.
+constexpr Index kEdge = 32;
+
+/// The whole of an operand; a vector is one column.
+template <class T>
+Columns<T> read(const Operand& operand, SourceLine place) {
+  const bool vector = operand.box.rank == 1;
+  const Index rows = operand.box[0].size();
+  const Index columns = vector ? 1 : operand.box[1].size();
+  // One more than the larger: packed outputs and workspaces are counted in LAPACK's integers too.
+  constexpr Index kLargest = std::numeric_limits<lapack_int>::max() / 2;
+  if (rows > kLargest || columns > kLargest) throw RunError(place, "a factorised matrix has at most 2^30 rows and columns");
+  Columns<T> result(rows, columns);
+  const T* data = reinterpret_cast<const T*>(operand.data);
+  const Index stride = operand.stride[0];
+  for (Index i0 = 0; i0 < rows; i0 += kEdge) {
+    for (Index j0 = 0; j0 < columns; j0 += kEdge) {
+      for (Index i = i0; i < std::min(rows, i0 + kEdge); ++i) {
+        for (Index j = j0; j < std::min(columns, j0 + kEdge); ++j) result(i, j) = data[i * stride + j];
+      }
+    }
+  }
+  return result;
+}
+
+/// Writes element(i, j) for i < rows, j < columns of `m` to the output from (row, column) on.
+template <class T, class F>
+void write(const Operand& out, Index row, Index column, Index rows, Index columns, const F& element) {
+  T* data = reinterpret_cast<T*>(out.data);
+  const Index stride = out.box.rank == 0 ? 0 : out.stride[0];
+  for (Index i0 = 0; i0 < rows; i0 += kEdge) {
+    for (Index j0 = 0; j0 < columns; j0 += kEdge) {
+      for (Index i = i0; i < std::min(rows, i0 + kEdge); ++i) {
+        for (Index j = j0; j < std::min(columns, j0 + kEdge); ++j) data[(row + i) * stride + column + j] = element(i, j);
+      }
+    }
+  }
+}
+template <class T>
+void write(const Operand& out, Index row, Index column, const Columns<T>& m) {
+  write<T>(out, row, column, m.rows, m.columns, [&](Index i, Index j) { return m(i, j); });
+}
+
+[[noreturn]] void stop(SourceLine place, const char* routine, const char* what) {
+  throw RunError(place, std::string(routine) + ": " + what);
+}
+[[noreturn]] void singular(SourceLine place, const char* routine) {
+  stop(place, routine, "the matrix is singular");
+}
+
+template <class T>
+void require_finite(const Columns<T>& a, SourceLine place, const char* routine) {
+  const bool finite = std::all_of(a.elements.begin(), a.elements.end(), [](T x) { return std::isfinite(x); });
+  if (!finite) stop(place, routine, "the matrix has elements that are not finite");
+}
+
+/// The size LAPACK answered to a workspace query.
+template <class T>
+lapack_int asked(T answer) {
+  // f32 answers are rounded: a little more does no harm.
+  return static_cast<lapack_int>(static_cast<double>(answer) * (1 + 4 * static_cast<double>(std::numeric_limits<T>::epsilon()))) + 1;
+}
+
+template <class T>
+struct Factored {
+  Columns<T> matrix;
+  std::vector<lapack_int> pivots;
+  bool singular = false;
+};
+
+template <class T>
+Factored<T> factored(Columns<T> a) {
+  Factored<T> f{std::move(a), {}, false};
+  f.pivots.resize(at(std::min(f.matrix.rows, f.matrix.columns)));
+  f.singular = lapack::getrf<T>(f.matrix.m(), f.matrix.n(), f.matrix.data(), f.matrix.lead(), f.pivots.data()) > 0;
+  return f;
+}
+
+/// 1 or -1: what makes the largest component positive; of components equal up to sqrt(eps) the first counts.
+template <class T>
+T sign_of(const T* vector, Index size) {
+  T largest = 0;
+  for (Index i = 0; i < size; ++i) largest = std::max(largest, std::abs(vector[i]));
+  const T threshold = largest * (1 - std::sqrt(std::numeric_limits<T>::epsilon()));
+  for (Index i = 0; i < size; ++i) {
+    if (std::abs(vector[i]) >= threshold) return vector[i] < 0 ? T(-1) : T(1);
+  }
+  return 1;
+}
+
+}  // namespace
+
+template <class T>
+Kernel cholesky(SourceLine place) {
+  return [place](const TaskArgs& t) {
+    Columns<T> a = read<T>(t.inputs[0], place);
+    if (lapack::potrf<T>(a.n(), a.data(), a.lead()) > 0) stop(place, "cholesky", "the matrix is not positive definite");
+    write<T>(t.outputs[0], 0, 0, a.rows, a.columns, [&](Index i, Index j) { return j <= i ? a(i, j) : T(0); });
+  };
+}
+
+template <class T>
+Kernel inverse(SourceLine place) {
+  return [place](const TaskArgs& t) {
+    Factored<T> f = factored(read<T>(t.inputs[0], place));
+    if (f.singular) singular(place, "inv");
+    std::vector<T> work(at(64 * std::max<Index>(1, f.matrix.rows)));
+    const lapack_int info =
+        lapack::getri<T>(f.matrix.n(), f.matrix.data(), f.matrix.lead(), f.pivots.data(), work.data(), static_cast<lapack_int>(work.size()));
+    TDSL_CHECK(info == 0, "getri inverts what getrf has factored");
+    write(t.outputs[0], 0, 0, f.matrix);
+  };
+}
+
+template <class T>
+Kernel determinant(SourceLine place) {
+  return [place](const TaskArgs& t) {
+    const Factored<T> f = factored(read<T>(t.inputs[0], place));
+    T product = 1;
+    for (Index k = 0; k < f.matrix.rows; ++k) {
+      product *= f.matrix(k, k);
+      if (f.pivots[at(k)] != k + 1) product = -product;
+    }
+    *reinterpret_cast<T*>(t.outputs[0].data) = product;
+  };
+}
+
+template <class T>
+Kernel solve(SourceLine place) {
+  return [place](const TaskArgs& t) {
+    Factored<T> f = factored(read<T>(t.inputs[0], place));
+    if (f.singular) singular(place, "solve");
+    Columns<T> x = read<T>(t.inputs[1], place);
+    const lapack_int info =
+        lapack::getrs<T>(f.matrix.n(), x.n(), f.matrix.data(), f.matrix.lead(), f.pivots.data(), x.data(), x.lead());
+    TDSL_CHECK(info == 0, "getrs solves what getrf has factored");
+    write(t.outputs[0], 0, 0, x);
+  };
+}
+
+template <class T>
+Kernel least_squares(SourceLine place) {
+  return [place](const TaskArgs& t) {
+    Columns<T> a = read<T>(t.inputs[0], place);
+    const Columns<T> b = read<T>(t.inputs[1], place);
+    require_finite(a, place, "lstsq");
+    require_finite(b, place, "lstsq");
+    const Index k = std::min(a.rows, a.columns);
+    // LAPACK takes b and leaves x in one array of max(m, n) rows.
+    Columns<T> x(std::max<Index>({a.rows, a.columns, 1}), b.columns);
+    for (Index j = 0; j < b.columns; ++j) {
+      for (Index i = 0; i < b.rows; ++i) x(i, j) = b(i, j);
+    }
+    if (k == 0) {
+      std::fill(x.elements.begin(), x.elements.end(), T(0));
+    } else {
+      const T rcond = std::numeric_limits<T>::epsilon() * static_cast<T>(std::max(a.rows, a.columns));
+      std::vector<T> s(at(k));
+      lapack_int rank = 0;
+      const auto call = [&](T* work, lapack_int size, lapack_int* integers) {
+        return lapack::gelsd<T>(a.m(), a.n(), x.n(), a.data(), a.lead(), x.data(), x.lead(), s.data(), rcond, &rank, work, size, integers);
+      };
+      T answer = 0;
+      lapack_int count = 0;
+      TDSL_CHECK(call(&answer, -1, &count) == 0, "gelsd's workspace query");
+      std::vector<T> work(at(asked(answer)));
+      std::vector<lapack_int> integers(at(std::max<lapack_int>(1, count)));
+      if (call(work.data(), static_cast<lapack_int>(work.size()), integers.data()) > 0) stop(place, "lstsq", "no convergence");
+    }
+    write<T>(t.outputs[0], 0, 0, a.columns, x.columns, [&](Index i, Index j) { return x(i, j); });
+  };
+}
+
+template <class T>
+Kernel lu(SourceLine place) {
+  return [place](const TaskArgs& t) {
+    const Factored<T> f = factored(read<T>(t.inputs[0], place));
+    const Columns<T>& a = f.matrix;
+    const Index k = std::min(a.rows, a.columns);
+    std::vector<Index> p(at(a.rows));
+    std::iota(p.begin(), p.end(), Index{0});
+    for (Index i = 0; i < k; ++i) std::swap(p[at(i)], p[at(f.pivots[at(i)] - 1)]);
+    const Operand& out = t.outputs[0];
+    fill<T>(out, 0);
+    write<T>(out, 0, 0, a.rows, k, [&](Index i, Index j) { return i == j ? T(1) : j < i ? a(i, j) : T(0); });
+    write<T>(out, 0, a.columns, a.rows, 1, [&](Index i, Index) { return static_cast<T>(p[at(i)]); });
+    write<T>(out, a.rows, 0, k, a.columns, [&](Index i, Index j) { return i <= j ? a(i, j) : T(0); });
+  };
+}
+
+template <class T>
+Kernel qr(SourceLine place) {
+  return [place](const TaskArgs& t) {
+    Columns<T> a = read<T>(t.inputs[0], place);
+    const Index k = std::min(a.rows, a.columns);
+    const auto k_int = static_cast<lapack_int>(k);
+    std::vector<T> tau(at(std::max<Index>(1, k)));
+    std::vector<T> work(at(64 * std::max<Index>(1, a.columns)));
+    const auto size = static_cast<lapack_int>(work.size());
+    TDSL_CHECK(lapack::geqrf<T>(a.m(), a.n(), a.data(), a.lead(), tau.data(), work.data(), size) == 0, "geqrf");
+    const Operand& out = t.outputs[0];
+    fill<T>(out, 0);
+    std::vector<T> sign(at(k));
+    for (Index i = 0; i < k; ++i) sign[at(i)] = a(i, i) < 0 ? T(-1) : T(1);
+    write<T>(out, a.rows, 0, k, a.columns, [&](Index i, Index j) { return i <= j ? sign[at(i)] * a(i, j) : T(0); });
+    TDSL_CHECK(lapack::orgqr<T>(a.m(), k_int, k_int, a.data(), a.lead(), tau.data(), work.data(), size) == 0, "orgqr");
+    write<T>(out, 0, 0, a.rows, k, [&](Index i, Index j) { return sign[at(j)] * a(i, j); });
+  };
+}
+
+template <class T>
+Kernel svd(SourceLine place) {
+  return [place](const TaskArgs& t) {
+    Columns<T> a = read<T>(t.inputs[0], place);
+    require_finite(a, place, "svd");
+    const Index k = std::min(a.rows, a.columns);
+    const Operand& out = t.outputs[0];
+    fill<T>(out, 0);
+    if (k == 0) return;
+    Columns<T> u(a.rows, k);
+    Columns<T> vt(k, a.columns);
+    std::vector<T> s(at(k));
+    std::vector<lapack_int> integers(at(8 * k));
+    const auto call = [&](T* work, lapack_int size) {
+      return lapack::gesdd<T>(a.m(), a.n(), a.data(), a.lead(), s.data(), u.data(), u.lead(), vt.data(), vt.lead(), work, size, integers.data());
+    };
+    T answer = 0;
+    TDSL_CHECK(call(&answer, -1) == 0, "gesdd's workspace query");
+    std::vector<T> work(at(asked(answer)));
+    if (call(work.data(), static_cast<lapack_int>(work.size())) > 0) stop(place, "svd", "no convergence");
+    std::vector<T> sign(at(k));
+    for (Index j = 0; j < k; ++j) sign[at(j)] = sign_of(&u(0, j), a.rows);
+    write<T>(out, 0, 0, a.rows, k, [&](Index i, Index j) { return sign[at(j)] * u(i, j); });
+    write<T>(out, a.rows, 0, 1, k, [&](Index, Index j) { return s[at(j)]; });
+    write<T>(out, a.rows + 1, 0, k, a.columns, [&](Index i, Index j) { return sign[at(i)] * vt(i, j); });
+  };
+}
+
+template <class T>
+Kernel eigh(SourceLine place) {
+  return [place](const TaskArgs& t) {
+    Columns<T> a = read<T>(t.inputs[0], place);
+    // What stands above the diagonal does not count.
+    for (Index j = 0; j < a.columns; ++j) std::fill(&a(0, j), &a(0, j) + j, T(0));
+    require_finite(a, place, "eigh");
+    std::vector<T> w(at(std::max<Index>(1, a.rows)));
+    const auto call = [&](T* work, lapack_int size, lapack_int* integers, lapack_int count) {
+      return lapack::syevd<T>(a.n(), a.data(), a.lead(), w.data(), work, size, integers, count);
+    };
+    T answer = 0;
+    lapack_int count = 0;
+    TDSL_CHECK(call(&answer, -1, &count, -1) == 0, "syevd's workspace query");
+    std::vector<T> work(at(asked(answer)));
+    std::vector<lapack_int> integers(at(std::max<lapack_int>(1, count)));
+    if (call(work.data(), static_cast<lapack_int>(work.size()), integers.data(), static_cast<lapack_int>(integers.size())) > 0) {
+      stop(place, "eigh", "no convergence");
+    }
+    std::vector<T> sign(at(a.rows));
+    for (Index j = 0; j < a.columns; ++j) sign[at(j)] = sign_of(&a(0, j), a.rows);
+    write<T>(t.outputs[0], 0, 0, 1, a.columns, [&](Index, Index j) { return w[at(j)]; });
+    write<T>(t.outputs[0], 1, 0, a.rows, a.columns, [&](Index i, Index j) { return sign[at(j)] * a(i, j); });
+  };
+}
+
+#define TDSL_MATRIX(T)                           \
+  template Kernel cholesky<T>(SourceLine);       \
+  template Kernel inverse<T>(SourceLine);        \
+  template Kernel determinant<T>(SourceLine);    \
+  template Kernel solve<T>(SourceLine);          \
+  template Kernel least_squares<T>(SourceLine);  \
+  template Kernel lu<T>(SourceLine);             \
+  template Kernel qr<T>(SourceLine);             \
+  template Kernel svd<T>(SourceLine);            \
+  template Kernel eigh<T>(SourceLine)
+TDSL_MATRIX(float);
+TDSL_MATRIX(double);
+#undef TDSL_MATRIX
+
+}  // namespace tdsl::rt::routines

@@ -1,0 +1,6 @@
+#pragma once
+
+// What emitted programs with library routines include.
+
+#include "runtime/routines/line.h"
+#include "runtime/routines/matrix.h"
