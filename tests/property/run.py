@@ -5,7 +5,6 @@ import collections
 import os
 import random
 import re
-import shutil
 import sys
 import tempfile
 import time
@@ -19,6 +18,7 @@ import coverage
 import generate
 import shrink
 from batch import Point, Tools, UNSUPPORTED
+from prefix import cheap_prefix
 
 TILES = (None, None, "1", "2", "3", "5", "4,3", "1000")
 
@@ -53,19 +53,6 @@ def parse_arguments():
     if options.stop_at_first:
         options.shrink = 0
     return options
-
-
-def cheap_prefix(tdslc, optimise, folder):
-    """A copy of the compiler's prefix, made of links, whose emitted programs are compiled with other optimisation."""
-    prefix = Path(shutil.which(tdslc) or tdslc).resolve().parents[1]
-    own = Path(folder) / "prefix"
-    (own / "lib" / "tdsl").mkdir(parents=True)
-    for path in [*prefix.iterdir(), *(prefix / "lib" / "tdsl").iterdir()]:
-        if path.name not in ("lib", "toolchain.conf"):
-            (own / path.relative_to(prefix)).symlink_to(path)
-    text = (prefix / "lib" / "tdsl" / "toolchain.conf").read_text()
-    (own / "lib" / "tdsl" / "toolchain.conf").write_text(re.sub(r"(?m)^(compile_flags = .*?)-O\d", rf"\g<1>{optimise}", text))
-    return own
 
 
 class Run:

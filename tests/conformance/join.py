@@ -1,0 +1,68 @@
+"""Many cases in one program: all names of case 17 begin with q17_, and a line that is printed tells where each begins."""
+import re
+
+TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/|\d[\w.]*(?:(?<=[eE])[+-]\d+)?|[A-Za-z_]\w*|.', re.S)
+# Names of the language. A case that declares one of them itself is built alone.
+KEPT = set("""let var param input output import fn return monoid extern storage tile for in while if then else where sparse true false
+inf nan by out kernel stored to from identity combine axis keepdims bool i32 i64 f32 f64 c64 c128 print assert
+sum prod min max mean any all count argmin argmax norm abs sqrt exp log log1p expm1 pow sin cos tan tanh erf floor ceil round sign
+mod isnan isinf sigmoid relu where transpose einsum zeros ones full eye iota random randn sprandom concat reshape diag trace tril triu
+roll flip pad outer cumsum sort argsort topk size nnz dense solve cholesky lu qr svd eigh inv det lstsq grad std linalg""".split())
+
+
+def tokens(text):
+    """A range such as 0..n is not a number."""
+    return TOKEN.findall(re.sub(r"(\d)\.\.", "\\1 ..", text))
+
+
+def renamed(text, prefix, kept=frozenset()):
+    """The program with a prefix before every name of its own."""
+    result = []
+    for token in tokens(text):
+        own = re.match(r"[A-Za-z_]", token) and token not in KEPT and token not in kept
+        result.append(prefix + token if own else token)
+    return "".join(result)
+
+
+class Joined:
+    """The text of a program made of cases, and whose line is whose."""
+
+    def __init__(self, cases):
+        self.cases = list(cases)
+        lines, self.owners = [], []
+        for number, case in enumerate(self.cases):
+            own = [f'print("{self.marker(number)}");', *renamed(case.text, self.prefix(number)).rstrip("\n").split("\n")]
+            lines += own
+            self.owners += [number] * len(own)
+        self.text = "\n".join(lines) + "\n"
+
+    @staticmethod
+    def prefix(number):
+        return f"q{number}_"
+
+    @staticmethod
+    def marker(number):
+        return f"== case {number}"
+
+    def arguments(self, folder):
+        """Options of the executable; a case's inputs are in its own folder."""
+        result = []
+        for number, case in enumerate(self.cases):
+            result += [re.sub(r"^--(?=\w)", f"--{self.prefix(number)}", a) for a in case.args]
+            result += [w for name in case.inputs() for w in (f"--{self.prefix(number)}{name}", folder(case) / f"{name}.npy")]
+        return result
+
+    def outputs(self, folder):
+        return [w for number, case in enumerate(self.cases) for name in case.outputs
+                for w in (f"--{self.prefix(number)}{name}", folder / f"{self.prefix(number)}{name}.npy")]
+
+    def printed(self, text):
+        """The printed lines of every case."""
+        result, current = [[] for _ in self.cases], None
+        for line in text.splitlines():
+            found = re.fullmatch(r"== case (\d+)", line)
+            if found:
+                current = int(found[1])
+            elif current is not None:
+                result[current].append(line)
+        return result
