@@ -66,7 +66,8 @@ class Lowering {
           const ValueId v = builder_.as_tensor(o.value, n.range);
           declarations().outputs.push_back({o.name, builder_.type(v), static_cast<int>(n.range.line)});
           builder_.add(n.range, OutputStep{o.name, v, builder_.new_site()});
-        });
+        },
+        [](const ir::Gradient&) { TDSL_CHECK(false, "derivatives are expanded before code is generated"); });
   }
 
   Declarations& declarations() { return builder_.program().declarations; }

@@ -36,7 +36,7 @@ const std::set<std::string>& reduction_names() {
 }
 
 const std::set<std::string>& later_names() {
-  static const std::set<std::string> names = {"sprandom", "sparse", "grad"};
+  static const std::set<std::string> names = {"sprandom", "sparse"};
   return names;
 }
 
@@ -54,7 +54,7 @@ const std::map<std::string, Lowerer::Builtin>& Lowerer::builtins() {
       {"dense", &Lowerer::call_dense},     {"einsum", &Lowerer::call_einsum},
       {"cumsum", &Lowerer::call_cumsum},   {"sort", &Lowerer::call_sort},     {"argsort", &Lowerer::call_sort},
       {"solve", &Lowerer::call_solve},     {"lstsq", &Lowerer::call_solve},   {"cholesky", &Lowerer::call_square},
-      {"inv", &Lowerer::call_square},      {"det", &Lowerer::call_square},
+      {"inv", &Lowerer::call_square},      {"det", &Lowerer::call_square},  {"grad", &Lowerer::call_grad},
   };
   return table;
 }

@@ -235,7 +235,7 @@ void Lowerer::lower_index_assignment(const ast::Assign& a, const SymbolRef& symb
   for (std::size_t k = outer_guards; k < guards_.size(); ++k)
     s.guard = both(s.guard, guards_[k]);
   guards_.resize(outer_guards);
-  symbol->value = emit_index_statement(s, a.target.name.name, a.target.range);
+  set_value(symbol, emit_index_statement(s, a.target.name.name, a.target.range));
 }
 
 namespace {
@@ -359,7 +359,7 @@ void Lowerer::lower_slice_assignment(const ast::Assign& a, const SymbolRef& symb
   spec.range = a.target.range;
   graph_.flush();
   check_bounds(spec);
-  symbol->value = graph_.emit(spec);
+  set_value(symbol, graph_.emit(spec));
 }
 
 }  // namespace tdsl::frontend

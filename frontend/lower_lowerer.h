@@ -113,6 +113,14 @@ class Lowerer {
   [[nodiscard]] bool is_scalar_variable(const std::string& name) const;
   [[nodiscard]] Dimensions& dimensions() { return frames_.back().dimensions; }
 
+  // --- Derivatives: lower_gradient.cpp
+  /// Every assignment goes through here, so that earlier values can be found again.
+  void set_value(const SymbolRef& symbol, ir::ValueId value);
+  [[nodiscard]] static ir::ValueId value_at(const Symbol& symbol, std::int64_t tick);
+  ir::ValueId differentiated(const ast::Expr& e, std::int64_t tick);
+  std::vector<Tensor> call_gradient(const ast::Call& call, const ir::SourceRange& range);
+  Tensor call_grad(const ast::Call& call, const ir::SourceRange& range);
+
   // --- Shapes: lower_shapes.cpp
   void agree(const Dim& a, const Dim& b, const ir::SourceRange& range, const std::string& where);
   Dim broadcast(const Dim& a, const Dim& b, const ir::SourceRange& range, const std::string& where);
@@ -250,8 +258,8 @@ class Lowerer {
   std::vector<SymbolRef> carried(const ast::Block& block) const;
   std::vector<ir::ValueId> values_of(const std::vector<SymbolRef>& symbols) const;
   std::vector<ir::ValueId> fresh_values(const std::vector<SymbolRef>& symbols);
-  static void set_values(const std::vector<SymbolRef>& symbols, const std::vector<ir::ValueId>& values,
-                         std::size_t first = 0);
+  void set_values(const std::vector<SymbolRef>& symbols, const std::vector<ir::ValueId>& values,
+                  std::size_t first = 0);
   ir::ValueId bound_value(const ast::Expr& e, const std::string& what);
 
   // --- Functions: lower_functions.cpp
@@ -358,6 +366,8 @@ class Lowerer {
   std::set<std::string> outputs_;
   std::set<ir::ValueId> temporaries_;  ///< made by hoist(), not named by the program
   std::set<std::tuple<std::size_t, std::string, std::string>> checked_equal_;
+  std::int64_t clock_ = 0;                      ///< counts assignments
+  std::map<ir::ValueId, std::int64_t> since_;  ///< when a value first became a variable's
   bool inline_locals_ = false;  ///< a function is applied per element: its locals are expressions, not values
 };
 

@@ -55,7 +55,7 @@ SymbolRef Lowerer::declare(const ast::Identifier& name, Symbol::Kind kind) {
 
 SymbolRef Lowerer::declare_value(const ast::Identifier& name, Symbol::Kind kind, ValueId value) {
   const SymbolRef symbol = declare(name, kind);
-  symbol->value = value;
+  set_value(symbol, value);
   return symbol;
 }
 

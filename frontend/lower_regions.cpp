@@ -35,7 +35,7 @@ std::vector<ValueId> Lowerer::fresh_values(const std::vector<SymbolRef>& symbols
 
 void Lowerer::set_values(const std::vector<SymbolRef>& symbols, const std::vector<ValueId>& values, std::size_t first) {
   for (std::size_t k = 0; k < symbols.size(); ++k)
-    symbols[k]->value = values[first + k];
+    set_value(symbols[k], values[first + k]);
 }
 
 Lowerer::RegionGuard::RegionGuard(Lowerer& lowerer, ir::Region& region) : lowerer_(lowerer) {

@@ -89,7 +89,7 @@ void Lowerer::lower_param(const ast::Param& p) {
     param.default_value = *literal;
   }
   const SymbolRef symbol = declare(p.name, Symbol::Kind::kParam);
-  symbol->value = graph_.emit(std::move(param), type, p.name.name, p.name.range);
+  set_value(symbol, graph_.emit(std::move(param), type, p.name.name, p.name.range));
 }
 
 void Lowerer::lower_input(const ast::Input& i) {
@@ -98,7 +98,7 @@ void Lowerer::lower_input(const ast::Input& i) {
   const ir::Type type =
       lower_type(*i.annotations.type, [this](const ast::Identifier& name, std::size_t) { return new_dimension(name); });
   const SymbolRef symbol = declare(i.name, Symbol::Kind::kInput);
-  symbol->value = graph_.emit(ir::Input{i.name.name}, type, i.name.name, i.name.range);
+  set_value(symbol, graph_.emit(ir::Input{i.name.name}, type, i.name.name, i.name.range));
 }
 
 void Lowerer::lower_output(const ast::Output& o, const SourceRange& range) {
@@ -183,6 +183,8 @@ std::vector<Tensor> Lowerer::lower_tuple_value(const ast::Definition& d, std::si
     values = call_function(*call, d.value->range);
   } else if (call != nullptr && tuple_builtins().contains(call->callee.name)) {
     values = (this->*tuple_builtins().at(call->callee.name))(*call, d.value->range);
+  } else if (call != nullptr && call->callee.name == "grad") {
+    values = call_gradient(*call, d.value->range);
   } else {
     values.push_back(lower(*d.value));
   }
@@ -267,7 +269,7 @@ void Lowerer::assign_whole(const ast::Assign& a, const SymbolRef& symbol) {
   }
   value = converted_to(value, type.scalar, "'" + name + "'", place);
   require_shape(value, type, "'" + name + "'", place);
-  symbol->value = materialise(value, name, a.target.range, &type);
+  set_value(symbol, materialise(value, name, a.target.range, &type));
 }
 
 void Lowerer::lower_tuple_assign(const ast::TupleAssign& a) {

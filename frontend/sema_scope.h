@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "frontend/ast.h"
@@ -26,6 +27,7 @@ struct Symbol {
   ir::SourceRange range;
   Kind kind = Kind::kLet;
   ir::ValueId value;  ///< the current value; not for kIndex, kInline and kBroken
+  std::vector<std::pair<std::int64_t, ir::ValueId>> history;  ///< all values so far and when it got them
   Tensor lazy;
   std::int32_t label = -1;  ///< kIndex: its label
   bool is_label = false;    ///< kIndex: the value is the label itself, not `begin + step * label`

@@ -144,7 +144,8 @@ class Interpreter {
         [&](const Output& o) {
           result_.outputs[o.name] = environment_.get(o.value);
           result_.output_order.push_back(o.name);
-        });
+        },
+        [](const Gradient&) { TDSL_CHECK(false, "derivatives are expanded before a program is evaluated"); });
   }
 
   void for_loop(const Node& n, const For& f) {

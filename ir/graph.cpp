@@ -231,7 +231,11 @@ std::vector<ValueId> operands_of(const Program& program, const Node& node) {
         mentions.add(c.left);
         mentions.add(c.right);
       },
-      [&](const Output& o) { mentions.add(o.value); });
+      [&](const Output& o) { mentions.add(o.value); },
+      [&](const Gradient& g) {
+        mentions.add(g.loss);
+        mentions.add(g.wrt);
+      });
   for (const ValueId result : node.results) {
     for (const Extent& extent : program.type(result).shape)
       mentions.add(extent);

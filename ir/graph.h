@@ -183,8 +183,16 @@ struct Output {
   ValueId value;
 };
 
-using Op =
-    std::variant<Dimension, Param, Input, Compute, Random, Routine, For, While, If, Print, Assert, CheckEqual, Output>;
+/// `grad(loss, W1, W2)`: the derivatives of a float scalar with respect to `wrt`, float values that were visible where
+/// `loss` was computed; results of their types. Only the frontend makes it, `differentiate` (differentiate.h) replaces
+/// it by ordinary nodes: no pass and no evaluator meets one.
+struct Gradient {
+  ValueId loss;
+  std::vector<ValueId> wrt;
+};
+
+using Op = std::variant<Dimension, Param, Input, Compute, Random, Routine, For, While, If, Print, Assert, CheckEqual, Output,
+                        Gradient>;
 
 struct Node {
   SourceRange range;

@@ -480,6 +480,10 @@ class TextParser {
       const ValueId condition = value();
       return Assert{condition, cursor_.string()};
     }
+    if (name == "gradient") {
+      const ValueId loss = value();
+      return Gradient{loss, value_list("(", ")")};
+    }
     if (name == "output") {
       std::string output_name = cursor_.string();
       return Output{std::move(output_name), value()};

@@ -264,7 +264,10 @@ class ProgramPrinter {
           plain(fmt::format("check {} == {} {} {}", extent_text(c.left), extent_text(c.right),
                             quoted(c.left_description), quoted(c.right_description)));
         },
-        [&](const Output& o) { plain(fmt::format("output {} {}", quoted(o.name), value_text(o.value))); });
+        [&](const Output& o) { plain(fmt::format("output {} {}", quoted(o.name), value_text(o.value))); },
+        [&](const Gradient& g) {
+          plain(fmt::format("gradient {} ({})", value_text(g.loss), joined(g.wrt, value_text)));
+        });
   }
 
   const Program& program_;

@@ -48,12 +48,14 @@ std::string op_name(const Op& op) {
       [](const Input&) { return "input"; }, [](const Compute&) { return "compute"; },
       [](const Random&) { return "random"; }, [](const Routine&) { return "routine"; }, [](const For&) { return "for"; }, [](const While&) { return "while"; },
       [](const If&) { return "if"; }, [](const Print&) { return "print"; }, [](const Assert&) { return "assert"; },
-      [](const CheckEqual&) { return "check"; }, [](const Output&) { return "output"; });
+      [](const CheckEqual&) { return "check"; }, [](const Output&) { return "output"; },
+      [](const Gradient&) { return "gradient"; });
 }
 
 class Verifier {
  public:
-  explicit Verifier(const Program& program) : program_(program), defined_(program.values.size(), false) {}
+  Verifier(const Program& program, Gradients gradients)
+      : program_(program), gradients_(gradients), defined_(program.values.size(), false) {}
 
   std::vector<std::string> run() {
     where_ = "the program";
@@ -189,7 +191,8 @@ class Verifier {
           no_result(n);
           require(scopes_.size() == 1, "stands inside a loop or branch");
           require(outputs_.insert(o.name).second, "'" + o.name + "' is an output already");
-        });
+        },
+        [&](const Gradient& g) { gradient(n, g); });
     for (const ValueId v : n.results)
       define(v);
   }
@@ -262,6 +265,15 @@ class Verifier {
             "the reduction's type is not that of its operands");
   }
 
+  void gradient(const Node& n, const Gradient& g) {
+    require(gradients_ == Gradients::kAllowed, "stands in a program whose derivatives should have been expanded");
+    require(known(g.loss) && program_.type(g.loss).rank() == 0 && is_float(program_.type(g.loss).scalar),
+            "the loss is not a float scalar");
+    for (const ValueId v : g.wrt)
+      require(known(v) && is_float(program_.type(v).scalar), "differentiates with respect to a value that is no float");
+    same_types(n.results, g.wrt, "derivatives and variables");
+  }
+
   void compute(const Node& n, const Compute& c) {
     const std::size_t labels = c.out.size() + c.reduce.size();
     const ExprContext context{labels, std::nullopt, true};
@@ -325,6 +337,7 @@ class Verifier {
   }
 
   const Program& program_;
+  Gradients gradients_;
   std::vector<bool> defined_;
   std::vector<std::set<ValueId>> scopes_;
   std::set<std::string> outputs_;
@@ -334,8 +347,8 @@ class Verifier {
 
 }  // namespace
 
-std::vector<std::string> verify(const Program& program) {
-  return Verifier(program).run();
+std::vector<std::string> verify(const Program& program, Gradients gradients) {
+  return Verifier(program, gradients).run();
 }
 
 }  // namespace tdsl::ir

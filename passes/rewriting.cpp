@@ -95,7 +95,11 @@ void rename_operands(Node& node, const ValueMap& map) {
         c.left = rename_values(c.left, map);
         c.right = rename_values(c.right, map);
       },
-      [&](Output& o) { o.value = renamed(map, o.value); });
+      [&](Output& o) { o.value = renamed(map, o.value); },
+      [&](Gradient& g) {
+        g.loss = renamed(map, g.loss);
+        rename_list(g.wrt, map);
+      });
 }
 
 void rename_everywhere(Program& program, const ValueMap& map) {

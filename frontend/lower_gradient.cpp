@@ -1,0 +1,93 @@
+#include "frontend/lower_lowerer.h"
+#include "frontend/sema_walk.h"
+
+namespace tdsl::frontend {
+
+using ir::ValueId;
+
+// `grad(loss, W1, W2)`: a Gradient node; ir/differentiate makes ordinary nodes of it when the whole program is known.
+//
+// Note [Versions]. The derivatives are taken at the values the variables had when the loss was computed, and a `var` may
+// have another value by now. Every assignment is a tick of a clock: `since_` knows the tick at which a value first became
+// a variable's, each symbol which value it got at which tick. So what W was when the loss was assigned can be looked up.
+
+void Lowerer::set_value(const SymbolRef& symbol, ValueId value) {
+  symbol->value = value;
+  symbol->history.emplace_back(++clock_, value);
+  since_.try_emplace(value, clock_);
+}
+
+ValueId Lowerer::value_at(const Symbol& symbol, std::int64_t tick) {
+  // One that did not exist yet: the loss depends on its first value only if that is another variable's.
+  ValueId found = symbol.history.front().second;
+  for (const auto& [since, value] : symbol.history) {
+    if (since <= tick)
+      found = value;
+  }
+  return found;
+}
+
+ValueId Lowerer::differentiated(const ast::Expr& e, std::int64_t tick) {
+  const std::string* name = bare_name(e);
+  if (name == nullptr) {
+    fail(DiagnosticId::kBadArgument, e.range,
+         "grad differentiates by variables, but this is an expression; give it a name before the loss is computed");
+  }
+  const Tensor t = lower_name(*name, e.range, false);
+  const SymbolRef symbol = scope_->find(*name);
+  if (!symbol || symbol->history.empty())
+    fail(DiagnosticId::kBadArgument, e.range, "grad differentiates by variables, but '" + *name + "' has no value of its own");
+  if (!ir::is_float(t.scalar())) {
+    fail(DiagnosticId::kTypeMismatch, e.range,
+         "grad differentiates by floats, but '" + *name + "' is " + type_text(t));
+  }
+  return value_at(*symbol, tick);
+}
+
+std::vector<Tensor> Lowerer::call_gradient(const ast::Call& call, const SourceRange& range) {
+  if (inline_locals_)
+    unsupported(range, "grad in a function applied per element is");
+  for (const ast::Argument& a : call.arguments) {
+    if (a.name)
+      fail(DiagnosticId::kBadArgument, a.name->range, "grad has no argument '" + a.name->name + "='");
+  }
+  if (call.arguments.size() < 2)
+    fail(DiagnosticId::kBadArgument, range, "grad takes a loss and at least one variable, as in grad(loss, W)");
+  const ast::Expr& loss_expr = *call.arguments[0].value;
+  const Tensor loss = lower(loss_expr);
+  if (loss.rank() != 0)
+    fail(DiagnosticId::kNotScalar, loss_expr.range, "grad differentiates a scalar, but this is " + type_text(loss));
+  if (!ir::is_float(loss.scalar()) || loss.weak != Weak::kNo) {
+    fail(DiagnosticId::kTypeMismatch, loss_expr.range,
+         "grad differentiates a float that depends on variables, but this is " + type_text(loss));
+  }
+  ir::Gradient gradient;
+  gradient.loss = materialise(loss, source_text(loss_expr.range), loss_expr.range);
+  const auto since = since_.find(gradient.loss);
+  const std::int64_t tick = since == since_.end() ? clock_ : since->second;
+  std::vector<ValueId> results;
+  for (std::size_t k = 1; k < call.arguments.size(); ++k) {
+    const ast::Expr& e = *call.arguments[k].value;
+    gradient.wrt.push_back(differentiated(e, tick));
+    ir::Type type = graph_.program().type(gradient.wrt.back());
+    type.sparse.clear();
+    results.push_back(graph_.program().new_value(std::move(type), "", range));
+    temporaries_.insert(results.back());
+  }
+  graph_.flush();
+  graph_.emit_results(std::move(gradient), results, range);
+  std::vector<Tensor> tensors;
+  for (std::size_t k = 0; k < results.size(); ++k)
+    tensors.push_back(tensor_of(results[k], source_text(range), range));
+  return tensors;
+}
+
+Tensor Lowerer::call_grad(const ast::Call& call, const SourceRange& range) {
+  const std::vector<Tensor> results = call_gradient(call, range);
+  if (results.size() == 1)
+    return results[0];
+  fail(DiagnosticId::kMisplacedTuple, range,
+       "grad with several variables gives several values: write let (a, b) = grad(…);");
+}
+
+}  // namespace tdsl::frontend

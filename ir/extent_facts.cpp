@@ -1,0 +1,122 @@
+#include "ir/extent_facts.h"
+
+#include <algorithm>
+
+namespace tdsl::ir {
+
+namespace {
+
+AffineExpr constant_form(Extent offset) {
+  return {{}, std::move(offset)};
+}
+
+AffineExpr scaled(const AffineExpr& a, std::int64_t factor) {
+  AffineExpr result{{}, a.offset * Extent(factor)};
+  for (const auto& [label, coefficient] : a.coefficients) {
+    if (coefficient * factor != 0)
+      result.coefficients[label] = coefficient * factor;
+  }
+  return result;
+}
+
+AffineExpr added(AffineExpr a, const AffineExpr& b) {
+  a.offset = a.offset + b.offset;
+  for (const auto& [label, coefficient] : b.coefficients) {
+    if ((a.coefficients[label] += coefficient) == 0)
+      a.coefficients.erase(label);
+  }
+  return a;
+}
+
+}  // namespace
+
+ExtentFacts::ExtentFacts(const Program& program) {
+  learn(program.body);
+}
+
+void ExtentFacts::learn(const Region& region) {
+  for_each_node(region, [this](const Node& node) {
+    if (std::holds_alternative<Dimension>(node.op))
+      dimensions_.insert(node.results[0]);
+    if (const auto* check = std::get_if<CheckEqual>(&node.op))
+      zeros_.push_back(check->left - check->right);
+    const auto* c = std::get_if<Compute>(&node.op);
+    const bool scalar = c != nullptr && c->out.empty() && c->reduce.empty() && c->left.empty() && !c->guard &&
+                        c->bodies.size() == 1 && c->bodies[0]->type == Scalar::kI64;
+    if (!scalar)
+      return;
+    if (const auto form = affine(c->bodies[0]))
+      value_extents_.emplace(node.results[0], form->offset);
+  });
+}
+
+Extent ExtentFacts::of_value(ValueId v) const {
+  const auto found = value_extents_.find(v);
+  return found == value_extents_.end() ? Extent::of(v) : found->second;
+}
+
+std::optional<AffineExpr> ExtentFacts::affine(const Expr& e) const {
+  if (e->type != Scalar::kI64)
+    return std::nullopt;
+  if (const auto* c = std::get_if<Constant>(&e->op))
+    return constant_form(std::get<std::int64_t>(c->value));
+  if (const auto* i = std::get_if<IndexRef>(&e->op))
+    return AffineExpr{{{i->label, 1}}, {}};
+  if (const auto* r = std::get_if<Read>(&e->op); r != nullptr && r->subscripts.empty())
+    return constant_form(of_value(r->tensor));
+  if (const auto* u = std::get_if<Unary>(&e->op); u != nullptr && u->op == UnaryOp::kNeg) {
+    const auto operand = affine(u->operand);
+    return operand ? std::optional(scaled(*operand, -1)) : std::nullopt;
+  }
+  const auto* b = std::get_if<Binary>(&e->op);
+  return b == nullptr ? std::nullopt : affine(*b);
+}
+
+std::optional<AffineExpr> ExtentFacts::affine(const Binary& b) const {
+  const auto left = affine(b.left);
+  const auto right = left ? affine(b.right) : std::nullopt;
+  if (!right)
+    return std::nullopt;
+  switch (b.op) {
+    case BinaryOp::kAdd:
+      return added(*left, *right);
+    case BinaryOp::kSub:
+      return added(*left, scaled(*right, -1));
+    case BinaryOp::kMul: {
+      if (const auto c = right->offset.constant(); c && right->coefficients.empty())
+        return scaled(*left, *c);
+      if (const auto c = left->offset.constant(); c && left->coefficients.empty())
+        return scaled(*right, *c);
+      if (!left->coefficients.empty() || !right->coefficients.empty())
+        return std::nullopt;
+      return constant_form(left->offset * right->offset);
+    }
+    case BinaryOp::kDiv:
+    case BinaryOp::kRem:
+      if (!left->coefficients.empty() || !right->coefficients.empty())
+        return std::nullopt;
+      return constant_form(b.op == BinaryOp::kDiv ? Extent::quotient(left->offset, right->offset)
+                                                  : Extent::remainder(left->offset, right->offset));
+    default:
+      return std::nullopt;
+  }
+}
+
+bool ExtentFacts::same(const Extent& a, const Extent& b) const {
+  const Extent difference = a - b;
+  if (difference == Extent())
+    return true;
+  return std::ranges::any_of(zeros_, [&](const Extent& zero) {
+    return difference == zero || difference == Extent() - zero;
+  });
+}
+
+bool ExtentFacts::never_negative(const Extent& e) const {
+  return std::ranges::all_of(e.terms(), [this](const auto& term) {
+    return term.second >= 0 && std::ranges::all_of(term.first, [this](const Extent::AtomRef& atom) {
+      return atom->kind == Extent::Atom::Kind::kValue && dimensions_.contains(atom->value);
+    });
+  });
+}
+
+}  // namespace tdsl::ir
