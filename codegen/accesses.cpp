@@ -99,7 +99,7 @@ class AccessFinder {
       if (!form) {
         access.dims.push_back({{}, Extent(0), Extent(0), true});
         checked[d] = extent;
-        warn_gathered(r, subscript);
+        warn_gathered(e, r);
         continue;
       }
       access.dims.push_back({form->terms, form->constant, form->constant + Extent(1), false});
@@ -113,13 +113,14 @@ class AccessFinder {
     found_.emplace_back(e.id(), std::move(access));
   }
 
-  /// Once per tensor: its other dimensions are rarely news.
-  void warn_gathered(const ir::Read& r, const Expr& subscript) {
+  /// Once per tensor: its other dimensions are rarely news. The place is that of the expression as written, which may
+  /// become subscripts that nobody wrote (reshape, flat argmin, roll).
+  void warn_gathered(const Expr& e, const ir::Read& r) {
     if (!gathered_.insert(r.tensor).second) return;
-    builder_.warn("gathered", range_,
-                  fmt::format("'{}' is read at '{}', which is not a sum of index variables times constants: every rank that "
+    builder_.warn("gathered", e->range.known() ? e->range : range_,
+                  fmt::format("'{}' is read at positions that are not sums of index variables times constants: every rank that "
                               "computes here receives the whole dimension",
-                              name_of(builder_.program(), r.tensor), describe(builder_.program(), subscript, names_)));
+                              name_of(builder_.program(), r.tensor)));
   }
 
   FamilyBuilder& builder_;

@@ -52,6 +52,15 @@ std::string default_text(const Declarations::Param& p) {
       [](std::int64_t i) { return fmt::format("{}", i); }, [](double d) { return fmt::format("{}", d); }));
 }
 
+/// The names of the program's files as messages show them: without directories, so that what is emitted does not depend on
+/// where the program lies.
+std::string files_of(const FamilyProgram& program) {
+  if (program.files.empty()) return quoted(program.name + ".tdsl");
+  std::string all;
+  for (const std::string& file : program.files) all += (all.empty() ? "" : ", ") + quoted(base_name(file));
+  return all;
+}
+
 class InfoEmitter {
  public:
   InfoEmitter(const FamilyProgram& program, const EmitOptions& options) : program_(program), options_(options) {}
@@ -64,6 +73,7 @@ class InfoEmitter {
       w.line("rt::ProgramInfo info;");
       w.line("info.options.name = {};", quoted(program_.name));
       w.line("info.options.source_file = {};", quoted(file));
+      w.line("info.files = {{{}}};", files_of(program_));
       w.line("info.options.version = {};", quoted(program_.name + ", compiled by " + options_.version));
       list(w, "info.options.params", d.params, [](const auto& p) {
         return fmt::format("{{{}, {}, {}}}", quoted(p.name), element_type(p.type), default_text(p));
@@ -122,7 +132,7 @@ class InfoEmitter {
 constexpr std::string_view kInside = R"(/// A subscript whose value is known only when it is reached.
 Index inside(Index subscript, Index extent, int line, const char* text) {
   if (subscript < 0 || subscript >= extent) {
-    throw rt::RunError({kFile, line}, "the subscript '" + std::string(text) + "' is " + std::to_string(subscript) +
+    throw rt::RunError(place(line), "the subscript '" + std::string(text) + "' is " + std::to_string(subscript) +
                                           " and lies outside its dimension of " + std::to_string(extent));
   }
   return subscript;
@@ -154,7 +164,11 @@ std::string emit(const FamilyProgram& program, const EmitOptions& options) {
   w.line("namespace {{");
   w.blank();
   if (body.uses_file) {
-    w.line("constexpr const char* kFile = {};", quoted(file));
+    w.line("/// A place of the program for messages.");
+    w.line("rt::SourceLine place(int line) {{");
+    w.line("  static constexpr const char* files[] = {{{}}};", files_of(program));
+    w.line("  return rt::place_in(files, line);");
+    w.line("}}");
     w.blank();
   }
   if (body.checks_subscripts) w.raw(kInside);

@@ -236,7 +236,7 @@ class KernelEmitter {
     start(w);
     write(w, loops);
     if (expr_.uses_faults()) {
-      w.line("if (faults.any()) throw rt::RunError({{kFile, {}}}, faults.message());", request_.line);
+      w.line("if (faults.any()) throw rt::RunError(place({}), faults.message());", request_.line);
     }
     std::string signature = fmt::format("void {}(const rt::TaskArgs& t", request_.name);
     for (const ValueId v : captures_) {

@@ -44,7 +44,10 @@ class ProgramEmitter {
   }
   [[nodiscard]] std::string_view type(ValueId v) const { return cpp_type(program_.type(v).scalar); }
   [[nodiscard]] bool used(ValueId v) const { return used_.contains(v); }
-  static int line_of(const Step& s) { return static_cast<int>(s.range.line); }
+  /// The line; of an imported file, with the file's number.
+  static std::string line_of(const Step& s) {
+    return s.range.file == 0 ? fmt::format("{}", s.range.line) : fmt::format("rt::in_file({}, {})", s.range.file, s.range.line);
+  }
 
   /// `{n, m}`
   std::string shape(ValueId v) {
@@ -81,7 +84,7 @@ class ProgramEmitter {
     if (!expr_.uses_faults()) return;
     expr_.clear_faults();
     faults_ = uses_file_ = true;
-    body_.line("if (faults.any()) throw rt::RunError({{kFile, {}}}, faults.message());", line_of(s));
+    body_.line("if (faults.any()) throw rt::RunError(place({}), faults.message());", line_of(s));
   }
 
   void step(const Step& s) {
@@ -113,8 +116,9 @@ class ProgramEmitter {
                      host ? "" : fmt::format(", {}", a.site));
         },
         [&](const CheckStep& c) {
-          body_.line("session.check_equal({}, {}, {}, {}, {});", line_of(s), expr_.text(c.check.left), expr_.text(c.check.right),
-                     quoted(c.check.left_description), quoted(c.check.right_description));
+          body_.line("{}session.{}({}, {}, {}, {});", c.check.guard ? fmt::format("if ({}) ", name(*c.check.guard)) : "",
+                     c.check.relation == ir::Check::Relation::kEqual ? "check_equal" : "check_at_most", line_of(s),
+                     expr_.text(c.check.left), expr_.text(c.check.right), quoted(c.check.message));
         },
         [&](const OutputStep& o) {
           body_.line("session.output({}, {}, {}, {});", quoted(o.name), name(o.value), o.site, line_of(s));
@@ -161,7 +165,7 @@ class ProgramEmitter {
 
   /// `rt::routines::sort<double>(1)`
   std::string routine(const Step& s, const RoutineTemplate& r) {
-    std::string arguments = r.names_line ? fmt::format("{{kFile, {}}}", line_of(s)) : "";
+    std::string arguments = r.names_line ? fmt::format("place({})", line_of(s)) : "";
     for (const std::string& a : r.arguments) arguments += (arguments.empty() ? "" : ", ") + a;
     uses_file_ = uses_file_ || r.names_line;
     uses_routines_ = true;
@@ -180,7 +184,7 @@ class ProgramEmitter {
     const std::string function = table_.claim("kernel_" + name(o.target));
     const EmittedKernel k = emit_kernel({program_, o, function, line_of(s), [this](ValueId v) { return name(v); }});
     checks_ = checks_ || k.checks_subscripts;
-    uses_file_ = uses_file_ || k.checks_subscripts || k.function.find("kFile") != std::string::npos;
+    uses_file_ = uses_file_ || k.checks_subscripts || k.function.find("place(") != std::string::npos;
     if (s.range.known()) kernels_ += source_comment(s.range) + "\n";
     kernels_ += k.function + "\n";
     if (k.captures.empty()) return function;

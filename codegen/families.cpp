@@ -56,8 +56,9 @@ class Lowering {
         [&](const ir::Assert& a) {
           builder_.add(n.range, AssertStep{builder_.resolve(a.condition), a.message, builder_.new_site()});
         },
-        [&](const ir::CheckEqual& c) {
-          ir::CheckEqual check = c;
+        [&](const ir::Check& c) {
+          ir::Check check = c;
+          if (c.guard) check.guard = builder_.on_host(*c.guard, n.range);
           check.left = builder_.rewritten(c.left, n.range);
           check.right = builder_.rewritten(c.right, n.range);
           builder_.add(n.range, CheckStep{std::move(check)});
@@ -276,6 +277,7 @@ void for_each_use(const FamilyProgram& program, const Step& step, const std::fun
       [&](const CheckStep& s) {
         uses_of(s.check.left, f);
         uses_of(s.check.right, f);
+        if (s.check.guard) f(*s.check.guard);
       },
       [&](const OutputStep& s) { f(s.value); }, [](const ReleaseStep&) {});
 }

@@ -209,7 +209,7 @@ struct AssertStep {
   int site = 0;
 };
 struct CheckStep {
-  ir::CheckEqual check;
+  ir::Check check;
 };
 struct OutputStep {
   std::string name;

@@ -72,7 +72,7 @@ class Classifier {
             if (!host(i.then_region.yields[k]) || !host(i.else_region.yields[k])) set_data(n.results[k]);
           }
         },
-        [](const ir::Print&) {}, [](const ir::Assert&) {}, [](const ir::CheckEqual&) {}, [](const ir::Output&) {},
+        [](const ir::Print&) {}, [](const ir::Assert&) {}, [](const ir::Check&) {}, [](const ir::Output&) {},
         [](const ir::Gradient&) {});
   }
 

@@ -157,8 +157,15 @@ class PlanWalk {
   void check(const CheckStep& c) {
     const auto left = host_.evaluate(c.check.left);
     const auto right = host_.evaluate(c.check.right);
-    if (!left || !right || *left == *right) return;
-    fail(fmt::format("sizes do not agree: {} is {}, but {} is {}", c.check.left_description, *left, c.check.right_description, *right));
+    if (!left || !right || (c.check.guard && !is_true(*c.check.guard))) return;
+    const bool holds = c.check.relation == ir::Check::Relation::kEqual ? *left == *right : *left <= *right;
+    if (!holds) fail(rt::with_sizes(c.check.message, *left, *right));
+  }
+
+  /// Whether a bool scalar is known and true.
+  [[nodiscard]] bool is_true(ValueId v) const {
+    const std::optional<ir::Literal> value = host_.get(v);
+    return value && std::holds_alternative<bool>(*value) && std::get<bool>(*value);
   }
 
   void copy(const CopyStep& c) {

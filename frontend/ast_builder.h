@@ -34,13 +34,13 @@ struct SignatureDraft {
   std::vector<ast::TypeExpr> results;
 };
 
-/// `name = value;` in a monoid.
+/// `name = value;` in a monoid; without a value: a part that was reported.
 struct MonoidField {
   ast::Identifier name;
   ast::ExprPtr value;
 };
 
-/// `stored[…];` or `to[i, j] = …;` in a storage.
+/// `stored[…];` or `to[i, j] = …;` in a storage; without a left side: a part that was reported.
 struct StorageField {
   PostfixDraft left;
   ast::ExprPtr value;  ///< null when there is no `=`
@@ -102,6 +102,7 @@ class AstBuilder {
   ast::Target target(ast::Identifier name, std::optional<std::vector<SubscriptDraft>> items, const SourceRange& range);
   ast::Block block(std::vector<ast::StmtPtr> statements, const SourceRange& range);
   void top_level(std::vector<ast::StmtPtr> statements);
+  void bare_block(const SourceRange& range);
   void unmatched_brace(const SourceRange& range);
 
   /// What is left to check at the end of the file.

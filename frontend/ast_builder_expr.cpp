@@ -242,12 +242,18 @@ std::vector<ast::SubscriptItem> AstBuilder::subscripts(std::vector<SubscriptDraf
   std::vector<ast::SubscriptItem> items;
   for (SubscriptDraft& draft : drafts) {
     if (const auto* index = std::get_if<ast::ReductionIndex>(&draft.node)) {
-      sink_.error(
-          DiagnosticId::kMisplacedRange, draft.range,
-          "a range or guard in brackets belongs to a reduction such as 'sum[" + index->name.name + " in a..b](…)'",
-          {{{},
-            "a slice is written 'a:b'; a range of a statement follows its expression: '… for " + index->name.name +
-                " in a..b'"}});
+      const std::string& name = index->name.name;
+      if (draft.guard != nullptr) {
+        sink_.error(DiagnosticId::kMisplacedRange, draft.range,
+                    "a guard in brackets belongs to a reduction such as 'max[" + name + " where …](…)'",
+                    {{{}, "the guard of a statement follows its expression: '… where …'"}});
+      } else {
+        sink_.error(DiagnosticId::kMisplacedRange, draft.range,
+                    "a range in brackets belongs to a reduction such as 'sum[" + name + " in a..b](…)'",
+                    {{{},
+                      "a slice is written 'a:b'; a range of a statement follows its expression: '… for " + name +
+                          " in a..b'"}});
+      }
       items.push_back({draft.range, ast::IndexSubscript{placeholder(draft.range)}});
     } else if (auto* slice = std::get_if<ast::SliceSubscript>(&draft.node)) {
       items.push_back({draft.range, std::move(*slice)});

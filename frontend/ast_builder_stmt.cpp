@@ -185,6 +185,15 @@ ast::StmtPtr AstBuilder::expression_statement(PostfixDraft draft, const SourceRa
   if (call != nullptr && expr->parentheses == 0 && call->callee.name == "assert") {
     return assertion(*call, range);
   }
+  if (const auto* name = std::get_if<ast::Name>(&expr->node)) {
+    const std::string instead = name->name == "break"      ? "use while with a condition"
+                                : name->name == "continue" ? "put what follows into an 'if'"
+                                                           : "";
+    if (!instead.empty()) {
+      sink_.error(DiagnosticId::kSyntaxError, expr_range, "there is no " + quoted(name->name) + "; " + instead);
+      return nullptr;
+    }
+  }
   std::string message = "this value is not used";
   if (call != nullptr) {
     const auto is_string = [](const ast::Argument& argument) {
@@ -232,6 +241,9 @@ ast::StmtPtr AstBuilder::assertion(ast::Call call, const SourceRange& range) {
 }
 
 ast::StmtPtr AstBuilder::monoid(SignatureDraft signature, std::vector<MonoidField> fields, const SourceRange& range) {
+  if (std::any_of(fields.begin(), fields.end(), [](const MonoidField& field) { return field.value == nullptr; })) {
+    return nullptr;
+  }
   const std::size_t errors = sink_.error_count();
   const std::array<std::string, 2> known = {"identity", "combine"};
   ast::Monoid node{signature.name, signature.parameters, nullptr, nullptr};
@@ -289,6 +301,9 @@ std::optional<ast::IndexMap> AstBuilder::index_map(StorageField field) {
 
 ast::StmtPtr AstBuilder::storage(ast::Identifier name, std::vector<ast::Identifier> parameters,
                                  std::vector<StorageField> fields, const SourceRange& range) {
+  if (std::any_of(fields.begin(), fields.end(), [](const StorageField& field) { return field.left.expr == nullptr; })) {
+    return nullptr;
+  }
   const std::size_t errors = sink_.error_count();
   const std::array<std::string, 3> known = {"stored", "to", "from"};
   std::array<int, 3> seen = {0, 0, 0};
@@ -347,6 +362,11 @@ void AstBuilder::top_level(std::vector<ast::StmtPtr> statements) {
     }
   }
   statements_ = std::move(statements);
+}
+
+void AstBuilder::bare_block(const SourceRange& range) {
+  sink_.error(DiagnosticId::kSyntaxError, {range.file, range.line, range.column, range.line, range.column + 1},
+              "a block cannot stand alone; blocks belong to 'for', 'while', 'if' and 'fn'");
 }
 
 void AstBuilder::unmatched_brace(const SourceRange& range) {

@@ -38,6 +38,11 @@ std::string_view id_text(DiagnosticId id) {
   return kEntries.at(static_cast<std::size_t>(id)).text;
 }
 
+std::optional<DiagnosticId> id_named(std::string_view text) {
+  const auto found = std::find_if(kAllIds.begin(), kAllIds.end(), [&](DiagnosticId id) { return id_text(id) == text; });
+  return found == kAllIds.end() ? std::nullopt : std::optional(*found);
+}
+
 std::string_view explanation(DiagnosticId id) {
   return kEntries.at(static_cast<std::size_t>(id)).explanation;
 }
@@ -47,6 +52,10 @@ std::span<const DiagnosticId> all_diagnostic_ids() {
 }
 
 std::uint32_t SourceManager::add(std::string name, std::string text) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kByteOrderMark)) {
+    text.erase(0, kByteOrderMark.size());
+  }
   File file{std::move(name), std::move(text), {0}};
   for (std::size_t i = 0; i < file.text.size(); ++i) {
     if (file.text[i] == '\n' && i + 1 < file.text.size()) {

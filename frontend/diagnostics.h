@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,6 +30,8 @@ enum class DiagnosticId : std::uint16_t {
 
 /// The printed id, for example "missing-semicolon".
 [[nodiscard]] std::string_view id_text(DiagnosticId id);
+/// The id that is printed so, if there is one.
+[[nodiscard]] std::optional<DiagnosticId> id_named(std::string_view text);
 /// One line that explains the id, for `docs/errors.md` and `tdslc explain-error`.
 [[nodiscard]] std::string_view explanation(DiagnosticId id);
 /// All ids in the order of diagnostics.def.
@@ -51,7 +54,7 @@ struct Diagnostic {
 /// The files of one compilation. A file's id is the `file` of its SourceRanges.
 class SourceManager {
  public:
-  /// Adds a file's text under the name that messages show; returns its id.
+  /// Adds a file's text, less a byte-order mark, under the name that messages show; returns its id.
   std::uint32_t add(std::string name, std::string text);
   [[nodiscard]] std::size_t file_count() const { return files_.size(); }
   [[nodiscard]] const std::string& name(std::uint32_t file) const;
@@ -125,6 +128,9 @@ struct RenderOptions {
 
 /// "; did you mean 'x'?" for the nearest candidate, or empty: to append to a message.
 [[nodiscard]] std::string did_you_mean(std::string_view name, std::span<const std::string> candidates);
+
+/// "1 element", "3 elements".
+[[nodiscard]] std::string counted(std::size_t number, std::string_view noun);
 
 /// Number of characters (code points) in UTF-8 text; an invalid byte counts as one.
 [[nodiscard]] std::uint32_t utf8_length(std::string_view text);

@@ -151,6 +151,10 @@ std::string render_json(const DiagnosticSink& sink, const SourceManager& sources
   return array.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
+std::string counted(std::size_t number, std::string_view noun) {
+  return std::to_string(number) + " " + std::string(noun) + (number == 1 ? "" : "s");
+}
+
 std::uint32_t utf8_length(std::string_view text) {
   std::uint32_t length = 0;
   std::size_t i = 0;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -9,10 +10,18 @@
 
 namespace tdsl::frontend {
 
+/// A name that the program declares, and the type it was found to have: "f64[n, m]".
+struct DeclaredName {
+  std::string name;
+  SourceRange range;
+  std::string type;
+};
+
 struct CompileOptions {
   std::string program_name;       ///< file name without directory and extension; empty: taken from the file's name
   std::string library_directory;  ///< where `import std.x;` finds `x.tdsl`; empty: no library
   bool warn_unused = true;        ///< warn about names that nothing reads
+  std::function<void(const DeclaredName&)> declared = {};  ///< called for every variable, param, input and output
 };
 
 /// Parses the file, resolves names, infers types and shapes, and produces the index graph. Diagnostics go to `sink`;

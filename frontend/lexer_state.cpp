@@ -278,8 +278,7 @@ void LexerState::unterminated_comment() {
 }
 
 void LexerState::unknown_character(std::string_view match) {
-  const bool byte_order_mark = match == "\xEF\xBB\xBF" && begin_.line == 1 && begin_.column == 1;
-  if (byte_order_mark || sequence_length(match) == 0) {
+  if (sequence_length(match) == 0) {
     return;  // invalid UTF-8 was reported before scanning
   }
   std::string message;

@@ -101,7 +101,7 @@ Tensor Lowerer::lower_call(const ast::Call& call, const SourceRange& range) {
     if (results.size() == 1)
       return results[0];
     fail(DiagnosticId::kMisplacedTuple, range,
-         "'" + name + "' returns " + std::to_string(results.size()) + " values: write let (a, b) = " + name + "(…);");
+         "'" + name + "' returns " + counted(results.size(), "value") + ": write let (a, b) = " + name + "(…);");
   }
   const auto extremum = name == "min" || name == "max";
   const auto given = std::ranges::count_if(call.arguments, [](const ast::Argument& a) { return !a.name; });

@@ -18,10 +18,11 @@ std::vector<Dim> Lowerer::extent_arguments(const ast::Call& call, std::size_t fi
       fail(DiagnosticId::kBadDimension, a.range, "a size cannot depend on an index variable");
     }
     const std::string text = source_text(a.range);
-    shape.push_back({graph_.extent_of(size, text), "the size " + text, a.range});
-    const auto constant = shape.back().extent.constant();
-    if (constant && *constant < 0)
-      fail(DiagnosticId::kBadDimension, a.range, "a size cannot be negative");
+    const std::string whole = source_text(range);
+    shape.push_back({graph_.extent_of(size, text),
+                     dimension_text(k - first, call.arguments.size() - first, whole.empty() ? call.callee.name : whole), a.range});
+    require_not_negative(shape.back().extent, text.empty() || shape.back().extent.constant() ? "this size" : "the size " + text,
+                         a.range);
   }
   if (shape.size() > 8)
     fail(DiagnosticId::kRankMismatch, range, "a tensor has at most 8 dimensions");

@@ -174,6 +174,8 @@ Tensor Lowerer::lower_cast(const ast::Cast& c, const SourceRange& range) {
 
 Tensor Lowerer::arithmetic(BinaryOp op, const Tensor& a, const Tensor& b, const SourceRange& range) {
   Common common = common_type(a.scalar(), a.weak, b.scalar(), b.weak);
+  require_fits(a, common.type, a.range);
+  require_fits(b, common.type, b.range);
   if (ir::is_comparison(op)) {
     common.weak = Weak::kNo;
   } else if (common.type == Scalar::kBool) {
@@ -197,8 +199,8 @@ Tensor Lowerer::power(const Tensor& a, const Tensor& b, const SourceRange& range
 Tensor Lowerer::transpose(const Tensor& t, const SourceRange& range) {
   if (t.rank() > 2) {
     fail(DiagnosticId::kRankMismatch, range,
-         "' transposes matrices; this is " + type_text(t) +
-             ": write transpose(A, 1, 0, 2) with the order of dimensions");
+         "only a matrix can be transposed without an order of dimensions, but this is " + type_text(t) +
+             "; write transpose(A, 0, 2, 1)");
   }
   Tensor result = t;
   std::reverse(result.labels.begin(), result.labels.end());

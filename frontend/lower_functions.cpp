@@ -32,6 +32,10 @@ CallNumbers Lowerer::number_function(const ast::Function& f) const {
 
 std::vector<Tensor> Lowerer::call_function(const ast::Call& call, const SourceRange& range) {
   const ast::Function& f = *functions_.at(call.callee.name).function;
+  if (functions_.at(call.callee.name).broken) {
+    called_.insert(f.name.name);
+    throw Abandoned{};
+  }
   for (const Frame& frame : frames_) {
     if (frame.function == &f)
       fail(DiagnosticId::kRecursion, range, "'" + f.name.name + "' calls itself; functions cannot recurse");
@@ -112,9 +116,7 @@ std::vector<Tensor> Lowerer::inline_body(const ast::Function& f, const std::vect
     const auto& block = std::get<ast::Block>(f.body);
     const ast::Return* last =
         block.statements.empty() ? nullptr : std::get_if<ast::Return>(&block.statements.back()->node);
-    if (last == nullptr) {
-      fail(DiagnosticId::kMissingReturn, f.name.range, "the body of '" + f.name.name + "' must end in return");
-    }
+    TDSL_CHECK(last != nullptr, "the body of a function that is called ends in return");
     for (std::size_t k = 0; k + 1 < block.statements.size(); ++k)
       dispatch(*block.statements[k]);
     results = lower_return(last->value, last->suffixes);
@@ -123,12 +125,62 @@ std::vector<Tensor> Lowerer::inline_body(const ast::Function& f, const std::vect
     return results;
   if (f.results.size() != results.size()) {
     fail(DiagnosticId::kTypeMismatch, f.name.range,
-         "'" + f.name.name + "' declares " + std::to_string(f.results.size()) + " results, but returns " +
+         "'" + f.name.name + "' declares " + counted(f.results.size(), "result") + ", but returns " +
              std::to_string(results.size()));
   }
   for (std::size_t k = 0; k < results.size(); ++k)
     results[k] = check_result(results[k], f.results[k], f);
   return results;
+}
+
+namespace {
+
+/// Calls `f` on every `return` inside the blocks of a statement.
+void for_each_inner_return(const ast::Stmt& s, const std::function<void(const ast::Stmt&)>& f) {
+  const auto block = [&](const ast::Block& b) {
+    for (const ast::StmtPtr& inner : b.statements) {
+      if (std::holds_alternative<ast::Return>(inner->node))
+        f(*inner);
+      for_each_inner_return(*inner, f);
+    }
+  };
+  if (const auto* loop = std::get_if<ast::For>(&s.node))
+    block(loop->body);
+  if (const auto* loop = std::get_if<ast::While>(&s.node))
+    block(loop->body);
+  const auto* branch = std::get_if<ast::If>(&s.node);
+  if (branch == nullptr)
+    return;
+  for (const ast::IfArm& arm : branch->arms)
+    block(arm.body);
+  if (branch->else_body)
+    block(*branch->else_body);
+}
+
+}  // namespace
+
+bool Lowerer::check_returns(const ast::Function& f) {
+  const auto* block = std::get_if<ast::Block>(&f.body);
+  if (block == nullptr)
+    return true;
+  const std::size_t errors = sink_.error_count();
+  bool returns = false;
+  bool inner_returns = false;
+  for (const ast::StmtPtr& s : block->statements) {
+    if (returns) {
+      error(DiagnosticId::kMissingReturn, s->range, "nothing can follow 'return', which comes last in a function");
+      break;
+    }
+    returns = std::holds_alternative<ast::Return>(s->node);
+    for_each_inner_return(*s, [&](const ast::Stmt& inner) {
+      error(DiagnosticId::kMissingReturn, inner.range,
+            "'return' stands at the end of a function's body only; choose the value with 'if c then a else b'");
+      inner_returns = true;
+    });
+  }
+  if (!returns && !inner_returns)
+    error(DiagnosticId::kMissingReturn, f.name.range, "the body of '" + f.name.name + "' must end in 'return'");
+  return errors == sink_.error_count();
 }
 
 void Lowerer::bind_parameter(const ast::FunctionParameter& parameter, const Tensor& arg, const SourceRange& range) {
@@ -139,8 +191,8 @@ void Lowerer::bind_parameter(const ast::FunctionParameter& parameter, const Tens
   }
   if (parameter.type->dimensions.size() != arg.rank()) {
     fail(DiagnosticId::kRankMismatch, range,
-         "the parameter '" + name + "' has " + std::to_string(parameter.type->dimensions.size()) +
-             " dimensions, but the argument is " + type_text(arg),
+         "the parameter '" + name + "' has " + counted(parameter.type->dimensions.size(), "dimension") +
+             ", but the argument is " + type_text(arg),
          {{parameter.name.range, "declared here"}});
   }
   const ir::Type type =
@@ -207,7 +259,7 @@ Tensor Lowerer::lower_returned(const ast::ExprPtr& value, const ast::Suffixes& s
   s.result.scalar = s.value.scalar();
   for (const std::int32_t id : s.lone) {
     const LabelInfo& label = graph_.label(id);
-    s.result.shape.push_back(label.bare_uses.empty() ? label.end : label.bare_uses.front().extent);
+    s.result.shape.push_back(label.bare_uses.empty() ? label.end : label.bare_uses.front().dim.extent);
   }
   const std::string name = frames_.back().function->name.name;
   return tensor_of(emit_index_statement(s, name, value->range), "the result of " + name, value->range);

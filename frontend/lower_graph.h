@@ -11,6 +11,12 @@
 
 namespace tdsl::frontend {
 
+/// A dimension where an index variable stands bare, and the place of its subscript.
+struct BareUse {
+  Dim dim;
+  ir::SourceRange place;
+};
+
 /// An index variable's range while it is being found out. Numbered over the whole compilation.
 struct LabelInfo {
   std::string name;  ///< empty: named i, j, k, … where it is used
@@ -22,7 +28,7 @@ struct LabelInfo {
   ir::Expr lower;            ///< of an explicit range that depends on other index variables; else null
   ir::Expr upper;
   std::optional<ir::Extent> written_end;  ///< of an explicit range: one past the largest value
-  std::vector<Dim> bare_uses;             ///< the dimensions where it stands bare
+  std::vector<BareUse> bare_uses;
 };
 
 /// A Compute over labels of the compilation; `GraphBuilder` renumbers them.

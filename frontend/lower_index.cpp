@@ -99,10 +99,10 @@ void Lowerer::resolve_labels(const std::vector<std::int32_t>& labels) {
            "nothing tells the range of '" + info.name + "': it never stands alone as a subscript; write '" + info.name +
                " in 0..n'");
     }
-    for (const Dim& use : info.bare_uses) {
-      agree(info.bare_uses.front(), use, use.range, "for the index variable '" + info.name + "'");
+    for (const BareUse& use : info.bare_uses) {
+      agree(info.bare_uses.front().dim, use.dim, use.place, "for the index variable '" + info.name + "'");
     }
-    graph_.label(id).end = info.bare_uses.front().extent;
+    graph_.label(id).end = info.bare_uses.front().dim.extent;
     graph_.label(id).resolved = true;
   }
 }

@@ -85,7 +85,8 @@ void Lowerer::lower_left(IndexStatement& s, const ast::Target& target) {
       s.left.push_back(ir::index_ref(symbol->label, e.range));
       if (s.type)
         graph_.label(symbol->label)
-            .bare_uses.push_back({s.type->shape[d], dimension_text(d, s.type->rank(), target.name.name), e.range});
+            .bare_uses.push_back(
+                {{s.type->shape[d], dimension_text(d, s.type->rank(), target.name.name), target.name.range}, e.range});
     } else if (s.type) {
       s.left.push_back(subscript_expr(
           e, {s.type->shape[d], dimension_text(d, s.type->rank(), target.name.name), target.name.range}));
@@ -98,8 +99,8 @@ void Lowerer::lower_left(IndexStatement& s, const ast::Target& target) {
 void Lowerer::begin_index_statement(IndexStatement& s, const ast::Target& target, const ast::Definition& definition) {
   if (s.type && s.type->rank() != target.subscripts->size()) {
     fail(DiagnosticId::kRankMismatch, target.range,
-         target.name.name + " is " + type_text(*s.type) + ", but " + std::to_string(target.subscripts->size()) +
-             (target.subscripts->size() == 1 ? " subscript is given" : " subscripts are given"));
+         target.name.name + " is " + type_text(*s.type) + ", but " + counted(target.subscripts->size(), "subscript") +
+             (target.subscripts->size() == 1 ? " is given" : " are given"));
   }
   if (definition.suffixes.loop) {
     for (const ast::IndexRange& r : definition.suffixes.loop->ranges)
@@ -126,7 +127,7 @@ Extent Lowerer::left_extent(const IndexStatement& s, std::size_t d, const ast::T
   if (s.lone[d] >= 0) {
     const LabelInfo& label = graph_.label(s.lone[d]);
     if (!label.bare_uses.empty())
-      return label.bare_uses.front().extent;
+      return label.bare_uses.front().dim.extent;
     TDSL_CHECK(graph_.resolve(s.lone[d]), "ranges are resolved before sizes");
     return label.written_end.value_or(graph_.label(s.lone[d]).end);
   }
@@ -140,7 +141,7 @@ Extent Lowerer::left_extent(const IndexStatement& s, std::size_t d, const ast::T
   if (symbol && symbol->kind == Symbol::Kind::kIndex) {
     const LabelInfo& label = graph_.label(symbol->label);
     if (!label.bare_uses.empty())
-      return label.bare_uses.front().extent;
+      return label.bare_uses.front().dim.extent;
     if (label.written_end)
       return *label.written_end;
   }
@@ -206,8 +207,10 @@ ValueId Lowerer::lower_index_declaration(const ast::Target& target, const ast::A
                                          const ast::Definition& definition) {
   IndexStatement s;
   s.op = definition.op;
-  if (annotations.type)
+  if (annotations.type) {
     s.type = lower_type(*annotations.type);
+    require_sizes(*annotations.type, *s.type);
+  }
   const std::size_t outer_guards = guards_.size();
   const ScopeGuard scope(*this, Scope::Kind::kIndex);
   begin_index_statement(s, target, definition);
@@ -334,7 +337,7 @@ void Lowerer::lower_slice_assignment(const ast::Assign& a, const SymbolRef& symb
   const Tensor value = lower(*a.definition.value);
   if (value.rank() > shape.size()) {
     fail(DiagnosticId::kRankMismatch, a.definition.value->range,
-         "the slice has " + std::to_string(shape.size()) + " dimensions, but the value is " + type_text(value));
+         "the slice has " + counted(shape.size(), "dimension") + ", but the value is " + type_text(value));
   }
   std::vector<Expr> subscripts;
   for (std::size_t d = 0; d < value.rank(); ++d) {

@@ -49,6 +49,7 @@ using CallNumbers = std::map<const ast::Call*, std::int64_t>;
 struct FunctionEntry {
   const ast::Function* function = nullptr;
   ir::SourceRange range;
+  bool broken = false;  ///< its body was reported: calls are not errors too
 };
 
 /// Lowers one program: names, types, shapes and meaning at once, statement by statement. The bodies of the members live
@@ -104,6 +105,8 @@ class Lowerer {
   };
   SymbolRef declare(const ast::Identifier& name, Symbol::Kind kind);
   SymbolRef declare_value(const ast::Identifier& name, Symbol::Kind kind, ir::ValueId value);
+  /// For `check --types`.
+  void tell_type(const Symbol& symbol) const;
   /// After an error in a declaration, so that its uses are not errors too.
   void declare_broken(const ast::Identifier& name);
   void warn_unused(const Scope& scope);
@@ -123,6 +126,12 @@ class Lowerer {
 
   // --- Shapes: lower_shapes.cpp
   void agree(const Dim& a, const Dim& b, const ir::SourceRange& range, const std::string& where);
+  /// Emits the check unless it was made before. Guards around it protect it if it is one of order.
+  void check(ir::Check check, const ir::SourceRange& range);
+  /// `what` names the size in the message.
+  void require_not_negative(const ir::Extent& size, const std::string& what, const ir::SourceRange& range);
+  /// Of the dimensions of a written type that are computed from other than dimensions.
+  void require_sizes(const ast::TypeExpr& written, const ir::Type& type);
   Dim broadcast(const Dim& a, const Dim& b, const ir::SourceRange& range, const std::string& where);
   /// A type whose dimensions are all known; unknown names are errors unless `bind` takes them.
   using BindDimension = std::function<std::optional<ir::Extent>(const ast::Identifier&, std::size_t dimension)>;
@@ -139,6 +148,8 @@ class Lowerer {
   Tensor hoist(ComputeSpec spec, std::vector<Dim> shape);
   /// A plain tensor read (or constant), materialised if need be: an operand of a product.
   Tensor operand(const Tensor& t);
+  /// Reports an integer literal beyond the type it meets.
+  void require_fits(const Tensor& t, ir::Scalar to, const ir::SourceRange& range);
   Tensor converted_to(const Tensor& t, ir::Scalar to, const std::string& what, const ir::SourceRange& range);
   ir::Expr scalar_of_type(const Tensor& t, ir::Scalar to, const std::string& what);
   ir::Expr integer_scalar(const ast::Expr& e, const std::string& what);
@@ -274,6 +285,8 @@ class Lowerer {
   Tensor check_result(const Tensor& t, const ast::TypeExpr& type, const ast::Function& f);
   std::vector<Tensor> lower_tuple_value(const ast::Definition& d, std::size_t count);
   void declare_functions(const ast::Module& module);
+  /// Whether `return` comes last in the body, once, and nowhere else; reports where not.
+  bool check_returns(const ast::Function& f);
   /// Names in the bodies of functions that nothing calls, and so nothing lowers.
   void check_uncalled();
   void import_module(const ast::Import& import, const ir::SourceRange& range);
@@ -365,7 +378,7 @@ class Lowerer {
   std::set<std::string> imported_paths_;
   std::set<std::string> outputs_;
   std::set<ir::ValueId> temporaries_;  ///< made by hoist(), not named by the program
-  std::set<std::tuple<std::size_t, std::string, std::string>> checked_equal_;
+  std::set<std::tuple<std::size_t, std::string, std::string>> checked_;
   std::int64_t clock_ = 0;                      ///< counts assignments
   std::map<ir::ValueId, std::int64_t> since_;  ///< when a value first became a variable's
   bool inline_locals_ = false;  ///< a function is applied per element: its locals are expressions, not values

@@ -56,7 +56,13 @@ SymbolRef Lowerer::declare(const ast::Identifier& name, Symbol::Kind kind) {
 SymbolRef Lowerer::declare_value(const ast::Identifier& name, Symbol::Kind kind, ValueId value) {
   const SymbolRef symbol = declare(name, kind);
   set_value(symbol, value);
+  tell_type(*symbol);
   return symbol;
+}
+
+void Lowerer::tell_type(const Symbol& symbol) const {
+  if (options_.declared)
+    options_.declared({symbol.name, symbol.range, type_text(graph_.program().type(symbol.value))});
 }
 
 void Lowerer::declare_broken(const ast::Identifier& name) {
@@ -112,8 +118,12 @@ Tensor Lowerer::lower_name(const std::string& name, const SourceRange& range, bo
       case Symbol::Kind::kVar:
       case Symbol::Kind::kParam:
       case Symbol::Kind::kInput:
-      case Symbol::Kind::kLoop:
-        return tensor_of(symbol->value, name, range);
+      case Symbol::Kind::kLoop: {
+        Tensor t = tensor_of(symbol->value, name, range);
+        for (Dim& d : t.shape)
+          d.range = symbol->range;
+        return t;
+      }
     }
   }
   const auto dimension = dimensions().find(name);

@@ -134,8 +134,8 @@ Tensor Lowerer::call_einsum(const ast::Call& call, const SourceRange& range) {
     fail(DiagnosticId::kBadEinsum, place, "einsum's string has letters, commas and one '->', as in \"ij,jk->ik\"");
   if (parsed->operands.size() != call.arguments.size() - 1) {
     fail(DiagnosticId::kBadEinsum, range,
-         "einsum's string names " + std::to_string(parsed->operands.size()) + " operands, but " +
-             std::to_string(call.arguments.size() - 1) + " are given");
+         "einsum's string names " + counted(parsed->operands.size(), "operand") + ", but " +
+             std::to_string(call.arguments.size() - 1) + (call.arguments.size() == 2 ? " is given" : " are given"));
   }
   std::map<char, std::int32_t> labels;
   std::map<char, Dim> sizes;
@@ -146,7 +146,7 @@ Tensor Lowerer::call_einsum(const ast::Call& call, const SourceRange& range) {
     const Tensor t = operand(lower(*call.arguments[k + 1].value));
     if (t.rank() != letters.size()) {
       fail(DiagnosticId::kBadEinsum, call.arguments[k + 1].range,
-           "\"" + letters + "\" has " + std::to_string(letters.size()) + " letters, but this operand is " +
+           "\"" + letters + "\" has " + counted(letters.size(), "letter") + ", but this operand is " +
                type_text(t));
     }
     std::vector<Expr> subscripts;

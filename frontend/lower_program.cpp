@@ -48,7 +48,7 @@ void Lowerer::declare_functions(const ast::Module& module) {
       continue;
     }
     if (const auto* f = std::get_if<ast::Function>(&s->node); f != nullptr && !declared(f->name)) {
-      functions_[f->name.name] = {f, f->name.range};
+      functions_[f->name.name] = {f, f->name.range, !check_returns(*f)};
     }
     if (const auto* m = std::get_if<ast::Monoid>(&s->node); m != nullptr && !declared(m->name)) {
       monoids_[m->name.name] = m;

@@ -247,7 +247,7 @@ std::int64_t Lowerer::axis_number(const ast::Expr& e, std::size_t rank) {
     fail(DiagnosticId::kNotConstant, e.range, "an axis must be known when compiling");
   if (*value < -dimensions || *value >= dimensions) {
     fail(DiagnosticId::kBadArgument, e.range,
-         "axis " + std::to_string(*value) + " does not exist: the tensor has " + std::to_string(rank) + " dimensions");
+         "axis " + std::to_string(*value) + " does not exist: the tensor has " + counted(rank, "dimension"));
   }
   return *value < 0 ? *value + dimensions : *value;
 }

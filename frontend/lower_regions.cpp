@@ -45,7 +45,7 @@ Lowerer::RegionGuard::RegionGuard(Lowerer& lowerer, ir::Region& region) : lowere
 Lowerer::RegionGuard::~RegionGuard() {
   lowerer_.graph_.pop_region();
   // What was checked inside need not have been checked elsewhere.
-  std::erase_if(lowerer_.checked_equal_,
+  std::erase_if(lowerer_.checked_,
                 [&](const auto& key) { return std::get<0>(key) > lowerer_.graph_.region_depth(); });
 }
 

@@ -1,8 +1,11 @@
+#include <algorithm>
+
 #include "frontend/lower_lowerer.h"
 #include "frontend/sema_walk.h"
 
 namespace tdsl::frontend {
 
+using ir::Expr;
 using ir::Extent;
 using ir::Scalar;
 using ir::ValueId;
@@ -17,21 +20,60 @@ void Lowerer::agree(const Dim& a, const Dim& b, const SourceRange& range, const 
     Notes notes = {{a.range, a.what + " is " + left}, {b.range, b.what + " is " + right}};
     for (const ValueId v : (a.extent - b.extent).values()) {
       const ir::ValueInfo& info = graph_.program().info(v);
-      if (dimension_values_.contains(v))
-        notes.push_back({info.range, "'" + info.name + "' is bound here"});
+      if (info.range.known() && !info.name.empty())
+        notes.push_back({info.range, "'" + info.name + (dimension_values_.contains(v) ? "' is bound here" : "' is computed here")});
     }
     fail(DiagnosticId::kShapeMismatch, range, "sizes " + left + " and " + right + " do not agree " + where,
          std::move(notes));
   }
+  // What a size is made of, unless that is the number itself.
+  const auto described = [](const Dim& dim, const std::string& text) {
+    return dim.extent.constant() ? dim.what : dim.what + " (" + text + ")";
+  };
+  check({ir::Check::Relation::kEqual, a.extent, b.extent,
+         "sizes do not agree " + where + ": " + described(a, left) + " is {left}, but " + described(b, right) +
+             " is {right}",
+         {}},
+        range);
+}
+
+void Lowerer::check(ir::Check check, const SourceRange& range) {
+  if (check.relation == ir::Check::Relation::kAtMost) {
+    Expr guard;
+    for (const Expr& g : guards_) {
+      if (!labels_of(g).empty())
+        return;  // protects single elements: nothing to say about the whole
+      guard = both(guard, g);
+    }
+    if (guard)
+      check.guard = materialise(scalar_tensor(guard), "", range);
+  }
   // A check made before in this region or around it need not be repeated.
-  const auto key = [](const Extent& e) { return e.to_string([](ValueId v) { return std::to_string(v.id) + "v"; }); };
+  const auto text = [](const Extent& e) { return e.to_string([](ValueId v) { return std::to_string(v.id) + "v"; }); };
+  const std::string relation = check.relation == ir::Check::Relation::kEqual ? "= " : "<= ";
+  const std::pair key(text(check.left), relation + text(check.right));
   for (std::size_t depth = 0; depth <= graph_.region_depth(); ++depth) {
-    if (checked_equal_.contains({depth, key(a.extent), key(b.extent)}))
+    if (checked_.contains({depth, key.first, key.second}))
       return;
   }
-  checked_equal_.insert({graph_.region_depth(), key(a.extent), key(b.extent)});
-  graph_.emit_effect(ir::CheckEqual{a.extent, b.extent, a.what + " (" + left + ")", b.what + " (" + right + ")"},
-                     range);
+  if (!check.guard)
+    checked_.insert({graph_.region_depth(), key.first, key.second});
+  graph_.emit_effect(std::move(check), range);
+}
+
+void Lowerer::require_not_negative(const Extent& size, const std::string& what, const SourceRange& range) {
+  // Dimensions are never negative, and so are sums and products of them.
+  const bool cannot_be = std::ranges::all_of(size.terms(), [this](const auto& term) {
+    return term.second >= 0 && std::ranges::all_of(term.first, [this](const Extent::AtomRef& atom) {
+      return atom->kind == Extent::Atom::Kind::kValue && dimension_values_.contains(atom->value);
+    });
+  });
+  if (cannot_be)
+    return;
+  const auto constant = size.constant();
+  if (constant)
+    fail(DiagnosticId::kBadDimension, range, what + " is " + std::to_string(*constant) + "; a size cannot be negative");
+  check({ir::Check::Relation::kAtMost, 0, size, what + " is {right}; a size cannot be negative", {}}, range);
 }
 
 Dim Lowerer::broadcast(const Dim& a, const Dim& b, const SourceRange& range, const std::string& where) {
@@ -113,13 +155,19 @@ ir::Type Lowerer::lower_type(const ast::TypeExpr& type, const BindDimension& bin
     const bool is_new = name != nullptr && !dimensions().contains(*name) && !is_scalar_variable(*name);
     const auto bound = bind && is_new ? bind({*name, d.extent->range}, result.shape.size()) : std::nullopt;
     result.shape.push_back(bound ? *bound : dimension_extent(*d.extent));
-    const auto constant = result.shape.back().constant();
-    if (constant && *constant < 0)
-      fail(DiagnosticId::kBadDimension, d.range, "a dimension cannot be negative");
+    if (result.shape.back().constant())
+      require_not_negative(result.shape.back(), "this dimension", d.range);
   }
   if (is_sparse)
     unsupported(type.range, "sparse storage is");
   return result;
+}
+
+void Lowerer::require_sizes(const ast::TypeExpr& written, const ir::Type& type) {
+  for (std::size_t d = 0; d < written.dimensions.size(); ++d) {
+    const SourceRange& range = written.dimensions[d].range;
+    require_not_negative(type.shape[d], "the size " + source_text(range), range);
+  }
 }
 
 void Lowerer::require_shape(const Tensor& t, const ir::Type& type, const std::string& what, const SourceRange& range) {

@@ -2,6 +2,7 @@
 
 #include "frontend/lower_lowerer.h"
 #include "frontend/sema_walk.h"
+#include "ir/check.h"
 
 namespace tdsl::frontend {
 
@@ -39,6 +40,15 @@ void Lowerer::mark_broken(const ast::Stmt& s) {
   if (const auto* output = std::get_if<ast::Output>(&s.node); output != nullptr && output->definition) {
     declare_broken(output->target.name);
   }
+  // A name that only a later assignment declares would be undefined in every use.
+  const auto assigned = [this](const ast::Identifier& name) {
+    if (!scope_->find(name.name))
+      declare_broken(name);
+  };
+  if (const auto* assign = std::get_if<ast::Assign>(&s.node))
+    assigned(assign->target.name);
+  if (const auto* tuple = std::get_if<ast::TupleAssign>(&s.node))
+    std::ranges::for_each(tuple->names, assigned);
   if (const auto* tuple = std::get_if<ast::TupleLet>(&s.node)) {
     for (const ast::Identifier& name : tuple->names)
       declare_broken(name);
@@ -57,9 +67,7 @@ void Lowerer::dispatch(const ast::Stmt& s) {
       },
       [&](const ast::While& w) { lower_while(w, s.range); }, [&](const ast::If& i) { lower_if(i, 0, s.range); },
       [&](const ast::Print& p) { lower_print(p, s.range); }, [&](const ast::Assert& a) { lower_assert(a, s.range); },
-      [&](const ast::Return&) {
-        fail(DiagnosticId::kMissingReturn, s.range, "return stands at the end of a function's body only");
-      },
+      [](const ast::Return&) { TDSL_CHECK(false, "check_returns has seen to it that return comes last"); },
       [](const ast::Function&) {}, [](const ast::Monoid&) {},
       [&](const ast::Extern&) { unsupported(s.range, "extern is"); },
       [&](const ast::Storage&) { unsupported(s.range, "storage is"); });
@@ -90,6 +98,7 @@ void Lowerer::lower_param(const ast::Param& p) {
   }
   const SymbolRef symbol = declare(p.name, Symbol::Kind::kParam);
   set_value(symbol, graph_.emit(std::move(param), type, p.name.name, p.name.range));
+  tell_type(*symbol);
 }
 
 void Lowerer::lower_input(const ast::Input& i) {
@@ -97,8 +106,10 @@ void Lowerer::lower_input(const ast::Input& i) {
   require_no_storage(i.annotations);
   const ir::Type type =
       lower_type(*i.annotations.type, [this](const ast::Identifier& name, std::size_t) { return new_dimension(name); });
+  require_sizes(*i.annotations.type, type);
   const SymbolRef symbol = declare(i.name, Symbol::Kind::kInput);
   set_value(symbol, graph_.emit(ir::Input{i.name.name}, type, i.name.name, i.name.range));
+  tell_type(*symbol);
 }
 
 void Lowerer::lower_output(const ast::Output& o, const SourceRange& range) {
@@ -190,8 +201,7 @@ std::vector<Tensor> Lowerer::lower_tuple_value(const ast::Definition& d, std::si
   }
   if (values.size() != count) {
     fail(DiagnosticId::kTypeMismatch, d.value->range,
-         std::to_string(count) + " names, but " + std::to_string(values.size()) +
-             (values.size() == 1 ? " value" : " values"));
+         counted(count, "name") + ", but " + counted(values.size(), "value"));
   }
   return values;
 }

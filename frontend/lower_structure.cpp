@@ -24,7 +24,7 @@ Tensor Lowerer::call_transpose(const ast::Call& call, const SourceRange& range) 
     return transpose(t, range);
   if (args.size() - 1 != t.rank()) {
     fail(DiagnosticId::kBadArgument, range,
-         "transpose needs each of the " + std::to_string(t.rank()) + " dimensions once");
+         "transpose needs each of the tensor's " + counted(t.rank(), "dimension") + " once");
   }
   Tensor result = t;
   std::vector<bool> taken(t.rank(), false);

@@ -28,8 +28,8 @@ void Lowerer::require_subscripts(std::size_t given, const Tensor& base, const st
   if (given == base.rank())
     return;
   fail(DiagnosticId::kRankMismatch, range,
-       name + " has " + std::to_string(base.rank()) + (base.rank() == 1 ? " dimension" : " dimensions") + ", but " +
-           std::to_string(given) + (given == 1 ? " subscript is given" : " subscripts are given") +
+       name + " has " + counted(base.rank(), "dimension") + ", but " + counted(given, "subscript") +
+           (given == 1 ? " is given" : " are given") +
            (given < base.rank() ? "; write ':' for a whole dimension" : ""));
 }
 
@@ -60,6 +60,8 @@ Tensor Lowerer::lower_subscript(const ast::Subscript& s, const SourceRange& rang
     fail(DiagnosticId::kSliceInIndex, *index_place,
          "an index variable cannot stand beside a slice; subscript every dimension with an index");
   }
+  for (std::size_t d = 0; d < result.rank() && !source_text(range).empty(); ++d)
+    result.shape[d].what = dimension_text(d, result.rank(), source_text(range));
   result.body = element(base, subscripts);
   // The place of this use, for messages about bounds.
   if (const auto* read = std::get_if<ir::Read>(&result.body->op)) {
@@ -84,8 +86,7 @@ Expr Lowerer::subscript_expr(const ast::Expr& e, const Dim& dim) {
     t = lower_name(*name, e.range, true);
     const SymbolRef symbol = scope_->find(*name);
     if (symbol && symbol->kind == Symbol::Kind::kIndex) {
-      graph_.label(symbol->label).bare_uses.push_back(dim);
-      graph_.label(symbol->label).bare_uses.back().range = e.range;
+      graph_.label(symbol->label).bare_uses.push_back({dim, e.range});
     }
   } else {
     t = lower(e);
@@ -108,7 +109,7 @@ Expr Lowerer::subscript_expr(const ast::Expr& e, const Dim& dim) {
     fail(DiagnosticId::kOutOfBounds, e.range,
          "subscript " + graph_.text(*position) + " is out of bounds: " + dim.what + " is " + graph_.text(dim.extent) +
              (below && *below < 0 ? "; computed subscripts never count from the end" : ""),
-         {{dim.range, "used here"}});
+         {{dim.range, dim.what + " is " + graph_.text(dim.extent)}});
   }
   return value;
 }
@@ -149,46 +150,34 @@ Lowerer::SlicePart Lowerer::slice_part(const ast::SliceSubscript& s, const Dim& 
 
 void Lowerer::check_slice(const SlicePart& part, const Extent& stop, const Dim& dim, const SourceRange& range) {
   const Extent start = graph_.extent_of(part.start, "start");
-  const std::string text = graph_.text(start) + ":" + graph_.text(stop);
-  Expr needed;
-  const auto require = [&](const Extent& small, const Extent& large, const std::string& message) {
-    const auto difference = (large - small).constant();
+  const std::string written = source_text(range);
+  const std::string slice = "slice " + (written.empty() ? graph_.text(start) + ":" + graph_.text(stop) : written);
+  const std::string size = dim.extent.constant() ? dim.what : dim.what + " (" + graph_.text(dim.extent) + ")";
+  // `message` with the values for `{left}` and `{right}`; known at once if both are.
+  const auto require = [&](const Extent& left, const Extent& right, const std::string& message) {
+    const auto difference = (right - left).constant();
     if (difference && *difference >= 0)
       return;
-    if (difference) {
-      fail(DiagnosticId::kOutOfBounds, range, "slice " + text + " " + message + "; bounds are never clamped",
-           {{dim.range, "used here"}});
+    if (!difference) {
+      check({ir::Check::Relation::kAtMost, left, right, slice + " " + message, {}}, range);
+      return;
     }
-    const auto side = [&](const Extent& e) { return expr_of(graph_.program(), e); };
-    needed = both(needed, ir::binary(BinaryOp::kLe, side(small), side(large), range));
+    std::string text = slice + " " + message;
+    for (const auto& [place, extent] : {std::pair(std::string("{left}"), left), {std::string("{right}"), right}}) {
+      const std::size_t at = text.find(place);
+      if (at != std::string::npos)
+        text.replace(at, place.size(), graph_.text(extent));
+    }
+    fail(DiagnosticId::kOutOfBounds, range, text + "; bounds are never clamped",
+         {{dim.range, dim.what + " is " + graph_.text(dim.extent)}});
   };
-  // An extent is never negative.
-  const bool is_extent = start == dim.extent;
-  if (!is_extent)
-    require(0, start, "starts before the first element");
-  require(start, stop, "ends before it starts");
-  require(stop, dim.extent, "ends beyond the last element: " + dim.what + " is " + graph_.text(dim.extent));
-  // A whole dimension from 0 on cannot fail.
-  if (!needed || (start == Extent(0) && stop == dim.extent))
+  // A whole dimension from 0 on cannot fail, and an extent is never negative.
+  if (start == Extent(0) && stop == dim.extent)
     return;
-  for (const Expr& guard : guards_) {
-    if (!labels_of(guard).empty())
-      return;
-    needed = ir::binary(BinaryOp::kOr, ir::unary(ir::UnaryOp::kNot, guard), needed, range);
-  }
-  const auto key = [](const Extent& e) {
-    return e.to_string([](ir::ValueId v) { return std::to_string(v.id) + "v"; });
-  };
-  const std::string slice = key(start) + ":" + key(stop);
-  for (std::size_t depth = 0; depth <= graph_.region_depth(); ++depth) {
-    if (checked_equal_.contains({depth, slice, key(dim.extent)}))
-      return;
-  }
-  if (guards_.empty())
-    checked_equal_.insert({graph_.region_depth(), slice, key(dim.extent)});
-  const ir::ValueId v = materialise(scalar_tensor(needed), "", range);
-  graph_.emit_effect(
-      ir::Assert{v, "slice " + text + " leaves its dimension: " + dim.what + " is " + graph_.text(dim.extent)}, range);
+  if (!(start == dim.extent))
+    require(0, start, "starts at {right}, before the first element");
+  require(start, stop, "starts at {left}, but ends at {right}");
+  require(stop, dim.extent, "ends at {left}, beyond the last element: " + size + " is {right}");
 }
 
 }  // namespace tdsl::frontend

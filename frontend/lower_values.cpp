@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 
 #include "frontend/lower_lowerer.h"
 #include "ir/check.h"
@@ -181,8 +182,19 @@ Tensor Lowerer::operand(const Tensor& t) {
   return hoist(std::move(spec), t.shape);
 }
 
+void Lowerer::require_fits(const Tensor& t, Scalar to, const SourceRange& range) {
+  const auto value = t.weak == Weak::kInteger ? integer_constant(t.body) : std::nullopt;
+  using Limits = std::numeric_limits<std::int32_t>;
+  if (to != Scalar::kI32 || !value || (*value >= Limits::min() && *value <= Limits::max()))
+    return;
+  fail(DiagnosticId::kIntegerOverflow, range,
+       "the integer " + std::to_string(*value) + " does not fit i32, which ends at " +
+           std::to_string(*value < 0 ? Limits::min() : Limits::max()));
+}
+
 Tensor Lowerer::converted_to(const Tensor& t, Scalar to, const std::string& what, const SourceRange& range) {
   require_not_padded(t);
+  require_fits(t, to, range);
   if (!converts(t, to)) {
     const std::string from(ir::name_of(t.scalar()));
     const std::string target(ir::name_of(to));
@@ -274,7 +286,8 @@ void Lowerer::check_read(const ir::ExprNode& node, const ir::Read& read, const C
                                                               : spec.range;
     fail(DiagnosticId::kOutOfBounds, at,
          "this subscript reaches " + graph_.text(high ? most : least) + ranges + ", but dimension " +
-             std::to_string(d) + " has " + graph_.text(type.shape[d]) + " elements");
+             std::to_string(d) + " has " + graph_.text(type.shape[d]) +
+             (type.shape[d].constant() == 1 ? " element" : " elements"));
   }
 }
 

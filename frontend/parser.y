@@ -128,6 +128,7 @@ block:
 
 statement:
   ";"                                             { }
+| block                                           { BUILD.bare_block(@$); }
 | error ";"                                       { yyerrok; }
 | "import" path ";"                               { $$ = BUILD.statement(ast::Import{$2.name, false, @2}, @$); }
 | "import" STRING ";"                             { $$ = BUILD.statement(ast::Import{$2, true, @2}, @$); }
@@ -171,6 +172,7 @@ statement:
 | "monoid" error block                            { yyerrok; }
 | "extern" STRING "{" extern_items "}"            { auto e = $4; e.header = $2; e.header_range = @2;
                                                     $$ = BUILD.statement(std::move(e), @$); }
+| "extern" error "{" extern_items "}"             { yyerrok; }
 | "storage" identifier "(" identifiers ")" "{" storage_fields "}"
                                                   { $$ = BUILD.storage($2, $4, $7, @$); }
 | "storage" error block                           { yyerrok; }
@@ -435,7 +437,7 @@ parameter:
 monoid_fields:
   %empty                                          { }
 | monoid_fields identifier "=" expr ";"           { $$ = append($1, MonoidField{$2, $4}); }
-| monoid_fields error ";"                         { $$ = $1; yyerrok; }
+| monoid_fields error ";"                         { $$ = append($1, MonoidField{}); yyerrok; }
 ;
 
 extern_items:
@@ -464,7 +466,7 @@ storage_fields:
   %empty                                          { }
 | storage_fields postfix ";"                      { $$ = append($1, StorageField{$2, nullptr, {}, @2.to(@3)}); }
 | storage_fields postfix "=" value suffixes ";"   { $$ = append($1, StorageField{$2, $4, $5, @2.to(@6)}); }
-| storage_fields error ";"                        { $$ = $1; yyerrok; }
+| storage_fields error ";"                        { $$ = append($1, StorageField{}); yyerrok; }
 ;
 
 %%

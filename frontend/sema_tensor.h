@@ -23,8 +23,8 @@ enum class Weak : std::uint8_t {
 /// One dimension of a tensor expression and, for messages, where its size comes from.
 struct Dim {
   ir::Extent extent;
-  std::string what;  ///< "columns of X"
-  ir::SourceRange range;
+  std::string what;       ///< "the number of columns of X"
+  ir::SourceRange range;  ///< of what has this size: X's declaration
 };
 
 /// A tensor-valued expression that is not computed yet: element [l0, l1, …] is `body`, a scalar expression over the

@@ -1,7 +1,5 @@
 #include "frontend/sema_types.h"
 
-#include <limits>
-
 #include "ir/check.h"
 
 namespace tdsl::frontend {
@@ -80,13 +78,8 @@ bool converts(const Tensor& t, Scalar to) {
   switch (t.weak) {
     case Weak::kNo:
       return widens(t.scalar(), to);
-    case Weak::kInteger: {
-      if (to == Scalar::kBool)
-        return false;
-      const auto value = integer_constant(t.body);
-      using Limits = std::numeric_limits<std::int32_t>;
-      return to != Scalar::kI32 || !value || (*value >= Limits::min() && *value <= Limits::max());
-    }
+    case Weak::kInteger:
+      return to != Scalar::kBool;
     case Weak::kFloat:
       return ir::is_float(to);
     case Weak::kAny:

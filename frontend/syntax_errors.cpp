@@ -92,7 +92,7 @@ std::string known_slip(const Token& found, const std::vector<std::string>& expec
     return "unexpected '=='; did you mean '='?";
   }
   if (found.kind == Kind::TOK_WHERE && contains(expected, "]")) {
-    return "a guard may follow only a plain index name or range, last in the list";
+    return "a guard follows an index variable or its range: max[k where k < i](…), sum[k in 0..n where k != i](…)";
   }
   if (found.kind == Kind::TOK_IF && expression) {
     return "an 'if' expression inside another expression needs parentheses";

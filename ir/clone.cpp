@@ -131,9 +131,11 @@ void rename(Program& program, Node& node, const Renaming& names) {
         }
       },
       [&](Assert& a) { a.condition = renamed(a.condition, names); },
-      [&](CheckEqual& c) {
+      [&](Check& c) {
         c.left = renamed(c.left, names);
         c.right = renamed(c.right, names);
+        if (c.guard)
+          c.guard = renamed(*c.guard, names);
       },
       [&](Output& o) { o.value = renamed(o.value, names); },
       [&](Gradient& g) {
@@ -157,7 +159,7 @@ Node cloned(Program& program, const Node& node, Renaming& names) {
 
 bool is_effect(const Node& node) {
   return std::holds_alternative<Print>(node.op) || std::holds_alternative<Assert>(node.op) ||
-         std::holds_alternative<CheckEqual>(node.op) || std::holds_alternative<Output>(node.op);
+         std::holds_alternative<Check>(node.op) || std::holds_alternative<Output>(node.op);
 }
 
 std::set<ValueId> mentioned(const Program& program, const Node& node) {

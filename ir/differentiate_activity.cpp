@@ -66,7 +66,7 @@ void Activity::add(const Node& node) {
           flow(i.else_region.yields[k], node.results[k]);
         }
       },
-      [](const Print&) {}, [](const Assert&) {}, [](const CheckEqual&) {}, [](const Output&) {},
+      [](const Print&) {}, [](const Assert&) {}, [](const Check&) {}, [](const Output&) {},
       // Gradients of earlier lines have been expanded; one that could not be is an error already.
       [](const Gradient&) {});
 }

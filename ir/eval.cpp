@@ -9,6 +9,7 @@
 #include "ir/eval_lifetimes.h"
 #include "ir/eval_routine.h"
 #include "ir/eval_text.h"
+#include "runtime/check.h"
 #include "runtime/kernels/philox.h"
 
 namespace tdsl::ir {
@@ -140,7 +141,7 @@ class Interpreter {
             stop(n.range, a.message.empty() ? "assertion failed" : "assertion failed: " + a.message);
           }
         },
-        [&](const CheckEqual& c) { check_equal(n, c); },
+        [&](const Check& c) { check(n, c); },
         [&](const Output& o) {
           result_.outputs[o.name] = environment_.get(o.value);
           result_.output_order.push_back(o.name);
@@ -178,13 +179,14 @@ class Interpreter {
 
   static bool is_open(const Array& a) { return !a.bounds.empty() && a.bounds[0] != 0; }
 
-  void check_equal(const Node& n, const CheckEqual& c) {
+  void check(const Node& n, const Check& c) {
+    if (c.guard && environment_.control(*c.guard) == 0)
+      return;
     const std::int64_t left = environment_.extent(c.left, n.range);
     const std::int64_t right = environment_.extent(c.right, n.range);
-    if (left == right)
+    if (c.relation == Check::Relation::kEqual ? left == right : left <= right)
       return;
-    stop(n.range,
-         fmt::format("sizes differ: {} is {}, but {} is {}", c.left_description, left, c.right_description, right));
+    stop(n.range, rt::with_sizes(c.message, left, right));
   }
 
   void print(const Print& p) {
@@ -220,8 +222,8 @@ class Interpreter {
     auto array = std::make_shared<Array>(options_.input(i.name, type.scalar));
     TDSL_CHECK(array->type == type.scalar, "an input is read as its declared element type");
     if (array->shape.size() != type.rank()) {
-      stop(n.range, fmt::format("the input '{}' has rank {}, but is declared with rank {}", i.name, array->shape.size(),
-                                type.rank()));
+      stop(n.range, fmt::format("input {} has {} dimensions, but the array{} has {}: shape {}", i.name, type.rank(), origin(i.name),
+                                array->shape.size(), shape_text(array->shape)));
     }
     const std::size_t stored = is_float(type.scalar) ? array->floats.size() : array->integers.size();
     TDSL_CHECK(stored == static_cast<std::size_t>(array->size()), "an input's shape fits its elements");
@@ -232,30 +234,64 @@ class Interpreter {
     const ArrayRef array = input(n, i);
     const std::vector<std::int64_t> declared = environment_.shape(n.results.at(0), n.range);
     if (declared != array->shape) {
-      stop(n.range, fmt::format("the input '{}' has the shape {}, but is declared with {}", i.name,
-                                shape_text(array->shape), shape_text(declared)));
+      disagreement(n, i, array->shape);
+      stop(n.range, fmt::format("input {} should have shape {}, but the array{} has shape {}", i.name, shape_text(declared),
+                                origin(i.name), shape_text(array->shape)));
     }
     return array;
   }
 
-  std::int64_t dimension(const Node& n, const Dimension& d) {
-    const auto given = options_.dimensions.find(d.name);
+  /// Where the input's data comes from: " in 'x.npy'", or " ('x.npy')" behind its name; nothing if that is not known.
+  [[nodiscard]] std::string origin(const std::string& input, bool behind_name = false) const {
+    const std::string text = options_.origin ? options_.origin(input) : "";
+    return text.empty() ? "" : behind_name ? " ('" + text + "')" : " in '" + text + "'";
+  }
+
+  /// A dimension's extent and the input it was read from; empty: it was given.
+  struct Bound {
+    std::int64_t extent = 0;
+    std::string text;
+  };
+
+  std::optional<Bound> bound(ValueId dimension, const std::string& name) {
+    const auto given = options_.dimensions.find(name);
     if (given != options_.dimensions.end())
-      return given->second;
-    std::optional<std::int64_t> extent;
+      return Bound{given->second, ""};
+    std::optional<Bound> found;
     for_each_node(program_.body, [&](const Node& other) {
       const auto* i = std::get_if<Input>(&other.op);
-      if (extent || i == nullptr)
+      if (found || i == nullptr)
         return;
       const Type& type = program_.type(other.results.at(0));
-      for (std::size_t k = 0; k < type.rank() && !extent; ++k) {
-        if (type.shape[k].as_value() == n.results.at(0))
-          extent = input(other, *i)->shape.at(k);
+      for (std::size_t k = 0; k < type.rank() && !found; ++k) {
+        if (type.shape[k].as_value() == dimension)
+          found = Bound{input(other, *i)->shape.at(k), fmt::format("dimension {} of {}{}", k, i->name, origin(i->name, true))};
       }
     });
-    if (!extent)
+    return found;
+  }
+
+  std::int64_t dimension(const Node& n, const Dimension& d) {
+    const auto found = bound(n.results.at(0), d.name);
+    if (!found)
       stop(n.range, "the dimension '" + d.name + "' has no extent: give --set " + d.name + "=...");
-    return *extent;
+    return found->extent;
+  }
+
+  /// Stops if the input's shape differs from that of another input, or from what was given, in a named dimension.
+  void disagreement(const Node& n, const Input& i, const std::vector<std::int64_t>& shape) {
+    const Type& type = program_.type(n.results.at(0));
+    for (std::size_t k = 0; k < type.rank(); ++k) {
+      const auto value = type.shape[k].as_value();
+      const std::string name = value ? program_.info(*value).name : "";
+      const auto other = value ? bound(*value, name) : std::nullopt;
+      if (!other || other->extent == shape[k])
+        continue;
+      stop(n.range, fmt::format("the inputs disagree about dimension {}: dimension {} of {}{} has {}, but {}", name, k, i.name,
+                                origin(i.name, true), shape[k],
+                                other->text.empty() ? fmt::format("--set {}={} fixes it", name, other->extent)
+                                                    : fmt::format("{} has {}", other->text, other->extent)));
+    }
   }
 
   ArrayRef random(const Node& n, const Random& r) {

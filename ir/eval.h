@@ -38,6 +38,8 @@ struct EvalOptions {
   std::map<std::string, std::int64_t> dimensions;  ///< `--set n=...`
   /// Reads an input: declared name and element type -> array (bounds empty = exact).
   std::function<Array(const std::string& name, Scalar type)> input;
+  /// Where an input comes from, for messages, such as a file; may be empty.
+  std::function<std::string(const std::string& name)> origin = {};
   std::function<void(const std::string& line)> print;  ///< one call per `print` statement, without newline
 };
 

@@ -38,7 +38,7 @@ void ExtentFacts::learn(const Region& region) {
   for_each_node(region, [this](const Node& node) {
     if (std::holds_alternative<Dimension>(node.op))
       dimensions_.insert(node.results[0]);
-    if (const auto* check = std::get_if<CheckEqual>(&node.op))
+    if (const auto* check = std::get_if<Check>(&node.op); check != nullptr && check->may_move())
       zeros_.push_back(check->left - check->right);
     const auto* c = std::get_if<Compute>(&node.op);
     const bool scalar = c != nullptr && c->out.empty() && c->reduce.empty() && c->left.empty() && !c->guard &&

@@ -227,9 +227,11 @@ std::vector<ValueId> operands_of(const Program& program, const Node& node) {
         }
       },
       [&](const Assert& a) { mentions.add(a.condition); },
-      [&](const CheckEqual& c) {
+      [&](const Check& c) {
         mentions.add(c.left);
         mentions.add(c.right);
+        if (c.guard)
+          mentions.add(*c.guard);
       },
       [&](const Output& o) { mentions.add(o.value); },
       [&](const Gradient& g) {

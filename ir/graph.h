@@ -170,12 +170,17 @@ struct Assert {
   ValueId condition;
   std::string message;
 };
-/// Checked as soon as both are known: `left == right`, else a run-time shape error with both descriptions.
-struct CheckEqual {
+/// A condition on sizes, checked as soon as both sides are known; where it does not hold the run stops with `message`.
+struct Check {
+  enum class Relation : std::uint8_t { kEqual, kAtMost } relation = Relation::kEqual;
   Extent left;
   Extent right;
-  std::string left_description;   ///< e.g. "columns of X (m, from X)"
-  std::string right_description;
+  std::string message;           ///< `{left}` and `{right}` stand for the values
+  std::optional<ValueId> guard;  ///< a rank-0 bool: only where it is true does the condition matter
+
+  /// Whether it may be checked earlier than written, even if the place is never reached: sizes that must agree may, a
+  /// slice's bounds may not.
+  [[nodiscard]] bool may_move() const { return relation == Relation::kEqual && !guard; }
 };
 /// `output w;`: the value at this place under this name.
 struct Output {
@@ -191,7 +196,7 @@ struct Gradient {
   std::vector<ValueId> wrt;
 };
 
-using Op = std::variant<Dimension, Param, Input, Compute, Random, Routine, For, While, If, Print, Assert, CheckEqual, Output,
+using Op = std::variant<Dimension, Param, Input, Compute, Random, Routine, For, While, If, Print, Assert, Check, Output,
                         Gradient>;
 
 struct Node {

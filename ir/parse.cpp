@@ -447,13 +447,18 @@ class TextParser {
     return p;
   }
 
-  CheckEqual check() {
-    CheckEqual c;
+  Check check() {
+    Check c;
     c.left = extent();
-    cursor_.expect("==");
+    if (cursor_.accept("<=")) {
+      c.relation = Check::Relation::kAtMost;
+    } else {
+      cursor_.expect("==");
+    }
     c.right = extent();
-    c.left_description = cursor_.string();
-    c.right_description = cursor_.string();
+    if (cursor_.accept("if"))
+      c.guard = value();
+    c.message = cursor_.string();
     return c;
   }
 

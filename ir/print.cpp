@@ -260,9 +260,11 @@ class ProgramPrinter {
                 }));
         },
         [&](const Assert& a) { plain(fmt::format("assert {} {}", value_text(a.condition), quoted(a.message))); },
-        [&](const CheckEqual& c) {
-          plain(fmt::format("check {} == {} {} {}", extent_text(c.left), extent_text(c.right),
-                            quoted(c.left_description), quoted(c.right_description)));
+        [&](const Check& c) {
+          const std::string guard = c.guard ? " if " + value_text(*c.guard) : "";
+          plain(fmt::format("check {} {} {}{} {}", extent_text(c.left),
+                            c.relation == Check::Relation::kEqual ? "==" : "<=", extent_text(c.right), guard,
+                            quoted(c.message)));
         },
         [&](const Output& o) { plain(fmt::format("output {} {}", quoted(o.name), value_text(o.value))); },
         [&](const Gradient& g) {

@@ -48,7 +48,7 @@ std::string op_name(const Op& op) {
       [](const Input&) { return "input"; }, [](const Compute&) { return "compute"; },
       [](const Random&) { return "random"; }, [](const Routine&) { return "routine"; }, [](const For&) { return "for"; }, [](const While&) { return "while"; },
       [](const If&) { return "if"; }, [](const Print&) { return "print"; }, [](const Assert&) { return "assert"; },
-      [](const CheckEqual&) { return "check"; }, [](const Output&) { return "output"; },
+      [](const Check&) { return "check"; }, [](const Output&) { return "output"; },
       [](const Gradient&) { return "gradient"; });
 }
 
@@ -182,10 +182,11 @@ class Verifier {
           no_result(n);
           require(is_scalar(a.condition, Scalar::kBool), "the condition is not a bool scalar");
         },
-        [&](const CheckEqual& c) {
+        [&](const Check& c) {
           no_result(n);
           extent(c.left);
           extent(c.right);
+          require(!c.guard || is_scalar(*c.guard, Scalar::kBool), "the guard is not a bool scalar");
         },
         [&](const Output& o) {
           no_result(n);

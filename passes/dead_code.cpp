@@ -12,7 +12,7 @@ namespace {
 
 bool has_effect(const Node& node) {
   const bool own = std::holds_alternative<Print>(node.op) || std::holds_alternative<Assert>(node.op) ||
-                   std::holds_alternative<CheckEqual>(node.op) || std::holds_alternative<Output>(node.op) ||
+                   std::holds_alternative<Check>(node.op) || std::holds_alternative<Output>(node.op) ||
                    std::holds_alternative<Dimension>(node.op) || std::holds_alternative<Param>(node.op) ||
                    std::holds_alternative<Input>(node.op);
   if (own)

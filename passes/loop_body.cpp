@@ -62,7 +62,7 @@ bool LoopBodyBuilder::flatten(const Region& region, const Expr& guard, std::vect
 }
 
 bool LoopBodyBuilder::flatten_node(Node node, const Expr& guard, std::vector<Node>& into) {
-  if (std::holds_alternative<CheckEqual>(node.op)) {
+  if (const auto* check = std::get_if<Check>(&node.op); check != nullptr && check->may_move()) {
     checks_.push_back(std::move(node));
     return true;
   }

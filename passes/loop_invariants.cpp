@@ -18,8 +18,8 @@ void collect_defined(const Region& region, std::set<ValueId>& into) {
 }
 
 bool may_move(const Program& program, const Node& node) {
-  if (std::holds_alternative<CheckEqual>(node.op))
-    return true;
+  if (const auto* check = std::get_if<Check>(&node.op))
+    return check->may_move();
   const auto* c = std::get_if<Compute>(&node.op);
   return c != nullptr && !can_fail(program, *c);
 }

@@ -91,9 +91,11 @@ void rename_operands(Node& node, const ValueMap& map) {
         }
       },
       [&](Assert& a) { a.condition = renamed(map, a.condition); },
-      [&](CheckEqual& c) {
+      [&](Check& c) {
         c.left = rename_values(c.left, map);
         c.right = rename_values(c.right, map);
+        if (c.guard)
+          c.guard = renamed(map, *c.guard);
       },
       [&](Output& o) { o.value = renamed(map, o.value); },
       [&](Gradient& g) {

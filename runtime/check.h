@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -28,6 +30,15 @@ struct SourceLine {
   friend bool operator==(const SourceLine&, const SourceLine&) = default;
 };
 
+/// Emitted programs name a place by one number: the line and, above it, the number of the file.
+inline constexpr int kLineBits = 20;
+[[nodiscard]] constexpr int line_in(int place) { return place & ((1 << kLineBits) - 1); }
+[[nodiscard]] constexpr int in_file(int file, int line) { return (file << kLineBits) | line_in(line); }
+[[nodiscard]] inline SourceLine place_in(std::span<const char* const> files, int place) {
+  const auto file = static_cast<std::size_t>(place >> kLineBits);
+  return {file < files.size() ? files[file] : "", line_in(place)};
+}
+
 /// An error the user sees: `what()` is the whole message, one line or more, without a trailing newline; one rank
 /// prints it and the run ends with `exit_code()` on every rank.
 class RunError : public std::runtime_error {
@@ -46,6 +57,18 @@ class RunError : public std::runtime_error {
  private:
   ExitCode code_;
 };
+
+/// A message about two sizes with their values in the places `{left}` and `{right}`.
+[[nodiscard]] inline std::string with_sizes(std::string_view message, std::int64_t left, std::int64_t right) {
+  std::string text(message);
+  const auto put = [&text](std::string_view place, std::int64_t value) {
+    const std::size_t at = text.find(place);
+    if (at != std::string::npos) text.replace(at, place.size(), std::to_string(value));
+  };
+  put("{left}", left);
+  put("{right}", right);
+  return text;
+}
 
 }  // namespace tdsl::rt
 

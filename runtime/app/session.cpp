@@ -68,25 +68,30 @@ Session::~Session() = default;
 Index Session::dimension(std::string_view name) const { return impl_->setup.inputs.dimension(name); }
 const AppOptions& Session::options() const { return impl_->setup.options; }
 
-void Session::check_equal(int line, Index left, Index right, std::string_view left_description, std::string_view right_description) {
-  if (left == right) return;
-  throw RunError(impl_->at(line), "sizes do not agree: " + std::string(left_description) + " is " + std::to_string(left) + ", but " +
-                                      std::string(right_description) + " is " + std::to_string(right));
+void Session::check_equal(int line, Index left, Index right, std::string_view message) {
+  if (left != right) impl_->stop(line, with_sizes(message, left, right));
+}
+
+void Session::check_at_most(int line, Index left, Index right, std::string_view message) {
+  if (left > right) impl_->stop(line, with_sizes(message, left, right));
 }
 
 void Session::check_subscript(int line, Interval values, Index extent, std::string_view text) {
   if (values.empty() || (values.lo >= 0 && values.hi <= extent)) return;
   const Index bad = values.lo < 0 ? values.lo : values.hi - 1;
   throw RunError(impl_->at(line), "subscript " + std::string(text) + " reaches " + std::to_string(bad) + ", but the dimension has " +
-                                      std::to_string(extent) + " elements");
+                                      std::to_string(extent) + (extent == 1 ? " element" : " elements"));
 }
 
 void Session::check(int line, bool condition, std::string_view message) {
-  if (condition) return;
+  if (!condition) impl_->stop(line, "assertion failed: " + std::string(message));
+}
+
+void Session::Impl::stop(int line, const std::string& message) {
   // What the program printed before comes first. Every rank fails here, so all of them can finish.
-  impl_->flush();
-  if (!impl_->setup.options.dry_run) impl_->engine.finish();
-  throw RunError(impl_->at(line), "assertion failed: " + std::string(message));
+  flush();
+  if (!setup.options.dry_run) engine.finish();
+  throw RunError(at(line), message);
 }
 
 std::shared_ptr<detail::TensorState> Session::Impl::enter(Session& session, plan::Op op, ElementType type, Kernel kernel) {

@@ -33,6 +33,7 @@ struct InputDeclaration {
 struct ProgramInfo {
   ProgramDeclaration options;
   std::vector<InputDeclaration> inputs;
+  std::vector<const char*> files = {};  ///< for messages: the program's file, then imported ones
 };
 
 namespace detail {
@@ -90,9 +91,11 @@ class Session {
   [[nodiscard]] T param(const std::string& name) const {
     return options().param<T>(name);
   }
-  /// Sizes that must agree; a clash stops the run naming both. Descriptions as in "columns of X (from X)".
-  void check_equal(int line, Index left, Index right, std::string_view left_description,
-                   std::string_view right_description);
+  /// Sizes that must agree. Where they do not the run stops with the message, in which `{left}` and `{right}` stand for
+  /// them.
+  void check_equal(int line, Index left, Index right, std::string_view message);
+  /// The same for `left <= right`.
+  void check_at_most(int line, Index left, Index right, std::string_view message);
   /// An affine subscript's values [lo, hi] against a dimension of `extent`, before data is computed.
   void check_subscript(int line, Interval values, Index extent, std::string_view text);
   /// assert on a value every rank knows.

@@ -40,7 +40,12 @@ struct Session::Impl {
   // session.cpp: recording.
   [[nodiscard]] std::shared_ptr<detail::TensorState> enter(Session& session, plan::Op op, ElementType type, Kernel kernel);
   void enter_effect(plan::Op op, Kernel kernel);
-  [[nodiscard]] SourceLine at(int line) const { return {setup.info.options.source_file, line}; }
+  [[nodiscard]] SourceLine at(int line) const {
+    const std::vector<const char*>& files = setup.info.files;
+    return files.empty() ? SourceLine{setup.info.options.source_file, line_in(line)} : place_in(files, line);
+  }
+  /// Ends the run on every rank with the message of that line; every rank must fail here.
+  [[noreturn]] void stop(int line, const std::string& message);
   std::vector<plan::Op> pending;
   std::unordered_map<Index, Kernel> kernels;  ///< by Op::record, until submitted
   std::unordered_map<plan::TensorId, Index> record_of;  ///< recorded tensors the program can still name

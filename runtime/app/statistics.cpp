@@ -180,7 +180,7 @@ void Predictions::add(const plan::PlannedOp& op, const plan::TensorLookup& looku
   if (!enabled_) return;
   Site& site = sites_[op.op.site];
   if (site.kind.empty()) {
-    site.line = op.op.line;
+    site.line = line_in(op.op.line);
     site.kind = name_of(op.op.op_class);
   }
   const plan::Cost cost = plan::cost_of(op.op, op.plan, lookup, rank, inputs.machine, inputs.threads);

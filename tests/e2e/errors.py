@@ -25,7 +25,7 @@ class Mistake:
     def __init__(self, name, program, arguments, code, message, **more):
         self.name, self.program, self.arguments, self.code, self.message = name, program, arguments, code, message
         self.outputs = more.get("outputs", {"product": ("C", "D"), "factorisations": ("r",), "run_time": ("early", "q", "g", "last"),
-                                            "affine": ("early", "B"), "endless": ("early", "B")}[program])
+                                            "affine": ("early", "B"), "endless": ("early", "B"), "sizes": ("early", "total")}[program])
         self.interrupt, self.ranks = more.get("interrupt", False), more.get("ranks", (1, 3))
 
 
@@ -70,6 +70,18 @@ MISTAKES = [
     Mistake("topk_too_many", "factorisations", "--A {A} --k 6", 1, r"factorisations\.tdsl:10\b.*topk.*k = k"),
     Mistake("topk_negative", "factorisations", "--A {A} --k -1", 1, r"factorisations\.tdsl:10\b"),
     Mistake("svd_not_finite", "factorisations", "--A {A} --what 6", 1, r"factorisations\.tdsl:11: svd: .*not finite"),
+    *(Mistake(f"negative_size_{name}", "sizes", f"--x {{x}} --what {what} --k -3", 1,
+              rf"^sizes\.tdsl:{line}: the size k( \+ 1)? is -\d; a size cannot be negative$")
+      for name, what, line in (("zeros", 1, 8), ("random", 2, 9), ("iota", 3, 10), ("full", 4, 11), ("eye", 5, 12),
+                               ("reshape", 6, 13), ("declared", 7, 15))),
+    Mistake("slice_beyond", "sizes", "--x {x} --what 8 --k 9", 1,
+            r"^sizes\.tdsl:18: slice 1:k ends at 9, beyond the last element: the length of x \(n\) is 7$"),
+    Mistake("slice_backwards", "sizes", "--x {x} --what 8 --k 0", 1, r"^sizes\.tdsl:18: slice 1:k starts at 1, but ends at 0$"),
+    Mistake("slice_before", "sizes", "--x {x} --what 9 --k -2", 1, r"^sizes\.tdsl:19: slice k:n starts at -2, before the first element$"),
+    Mistake("sizes_disagree", "sizes", "--x {x} --what 11 --k 3", 1,
+            r"^sizes\.tdsl:21: sizes do not agree in dimension 0: the length of x \(n\) is 7, but the length of zeros\(k\) \(k\) is 3$"),
+    Mistake("imported_slice", "sizes", "--x {x} --what 12 --k 8", 1, r"^sizes_helper\.tdsl:3: slice k:n starts at 8, but ends at 7$"),
+    Mistake("imported_fault", "sizes", "--x {x} --what 12 --k 2", 1, r"^sizes_helper\.tdsl:4: "),
     Mistake("interrupt", "endless", "--A {A}", 130, r"[Ii]nterrupt", interrupt=True),
 ]
 
@@ -101,7 +113,7 @@ def complaint(mistake, ranks, result, folder, old):
     if result.code != mistake.code:
         return f"exit code {result.code}, not {mistake.code}: {result.err.strip()[:300]!r}"
     lines = result.err.strip().splitlines()
-    if not re.search(mistake.message, result.err, re.DOTALL):
+    if not re.search(mistake.message, result.err.strip(), re.DOTALL):
         return f"stderr does not say {mistake.message!r}: {result.err.strip()[:400]!r}"
     strangers = re.search(r"MPI_ABORT|mpiexec|mpirun" + ("" if mistake.interrupt else "|interrupted"), result.err)
     if len(lines) > LONGEST_MESSAGE_LINES or len(set(lines)) < len(lines) or strangers:
@@ -134,6 +146,18 @@ def run_mistake(mistake, ranks, executable, inputs, options):
         result = launch.run(command, options.limit, env={"TDSL_OVERSUBSCRIBED": "1"},
                             interrupt_after=5.0 if mistake.interrupt else None)
         return complaint(mistake, ranks, result, folder, old)
+
+
+def eval_differs(mistake, inputs, options):
+    """`tdslc eval` names a run-time mistake of the program with the words of the executable."""
+    with tempfile.TemporaryDirectory(prefix="tdsl-errors-") as work:
+        arguments = mistake.arguments.format_map({p.stem: str(p) for p in inputs.iterdir()}).split()
+        result = launch.run([options.tdslc, "eval", HERE / "errors" / f"{mistake.program}.tdsl", "--", *arguments], options.limit, cwd=work)
+        if result.code != mistake.code:
+            return f"eval: exit code {result.code}, not {mistake.code}: {result.err.strip()[:300]!r}"
+        if not re.search(mistake.message, result.err.strip(), re.DOTALL):
+            return f"eval: stderr does not say {mistake.message!r}: {result.err.strip()[:400]!r}"
+    return None
 
 
 def disk_full(ranks, executable, inputs, limit):
@@ -207,7 +231,7 @@ def main():
         inputs.mkdir()
         make_inputs(inputs)
         executables = {}
-        for name in ("product", "run_time", "affine", "endless", "factorisations"):
+        for name in ("product", "run_time", "affine", "endless", "factorisations", "sizes"):
             executables[name] = Path(work) / name
             result = launch.run([options.tdslc, "build", HERE / "errors" / f"{name}.tdsl", "-o", executables[name]],
                                 4 * options.limit)
@@ -217,6 +241,9 @@ def main():
             if options.filter in f"errors/{mistake.name}" and executables[mistake.program].exists():
                 problems = [f"ranks={r}: {p}" for r in mistake.ranks
                             if (p := run_mistake(mistake, r, executables[mistake.program], inputs, options))]
+                said_alike = mistake.program in ("sizes", "run_time") and mistake.name != "narrowing" or mistake.name.startswith("clash")
+                if said_alike and (problem := eval_differs(mistake, inputs, options)):
+                    problems.append(problem)
                 failed += report(mistake.name, problems)
         if options.filter in "errors/disk_full" and executables["product"].exists():
             try:

@@ -136,9 +136,10 @@ TEST_CASE("index notation") {
   check_error("let a = sum[i](x, y);", "1:9 bad-reduction: 'sum[…](…)' takes exactly one expression");
   check_error("let a = sum[i where i > 0, k](x[i]);", "1:21 bad-reduction: the guard follows the last index");
   check_error("let a = x[i + 1 where i > 0];",
-              "1:17 syntax: a guard may follow only a plain index name or range, last in the list");
+              "1:17 syntax: a guard follows an index variable or its range: max[k where k < i](…), sum[k in 0..n where k "
+              "!= i](…)");
   check_error("let a = A[i in 0..n];",
-              "1:11 misplaced-range: a range or guard in brackets belongs to a reduction such as 'sum[i in a..b](…)'");
+              "1:11 misplaced-range: a range in brackets belongs to a reduction such as 'sum[i in a..b](…)'");
   check_error("let a[i] = x[i] where a where b;",
               "1:25 repeated-suffix: a statement has one guard; join conditions with '&&'");
   check_error("let a[i] = x[i] for i in 0..n for j in 0..n;",

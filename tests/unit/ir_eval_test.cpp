@@ -174,7 +174,9 @@ TEST_CASE("eval: run-time errors have text and place") {
   CHECK(division.error->range.line == 7);
   CHECK(error_of(run("%0:i32 = compute [] (i32(1e10))\n")).find("does not fit") != std::string::npos);
   CHECK(error_of(run("%0:bool = compute [] (false)\nassert %0 \"so it goes\"\n")) == "assertion failed: so it goes");
-  CHECK(error_of(run(kVector + "check %0 == 4 \"n\" \"four\"\n", kThree)) == "sizes differ: n is 3, but four is 4");
+  CHECK(error_of(run(kVector + "check %0 == 4 \"n is {left}, not {right}\"\n", kThree)) == "n is 3, not 4");
+  CHECK(error_of(run(kVector + "check 0 <= %0 - 5 \"{right} is negative\"\n", kThree)) == "-2 is negative");
+  CHECK(error_of(run(kVector + "%2:bool = compute [] (false)\ncheck 0 <= %0 - 5 if %2 \"no\"\n", kThree)) == "");
   CHECK(error_of(run(kVector + "%2:i64[%0 - 5] \"v\" = compute [i in 0..%0] (i) left [i]\n", kThree)) ==
         "dimension 0 of v has the negative extent -2");
   CHECK(error_of(run("%0:f64 = param \"a\"\n")) == "the param 'a' has no value and no default");
@@ -189,7 +191,7 @@ TEST_CASE("eval: a range that ends before it begins is empty") {
 TEST_CASE("eval: dimensions and params come from files and options") {
   EvalOptions options;
   options.dimensions["n"] = 4;
-  CHECK(error_of(run(kVector, kThree, options)) == "the input 'x' has the shape [3], but is declared with [4]");
+  CHECK(error_of(run(kVector, kThree, options)) == "the inputs disagree about dimension n: dimension 0 of x has 3, but --set n=4 fixes it");
   options.dimensions.clear();
   options.params["a"] = std::int64_t{2};
   const EvalResult r = run("%0:f64 = param \"a\" = 1.5\noutput \"a\" %0\n", {}, options);

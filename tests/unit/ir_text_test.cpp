@@ -39,7 +39,8 @@ file "all.tdsl"
 }
 print "say \"hi\"", %2
 assert %14 "positive"
-check 2*%0 + 1 == (%0 + 1)/2 "left" "right"
+check 2*%0 + 1 == (%0 + 1)/2 "left and right"
+check 0 <= %0 - 1 if %14 "{right} is negative"
 output "w" %9 @0:9:1-9:4
 )";
 

@@ -1,5 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+#include <tuple>
+
 #include "codegen/describe.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/front.h"
@@ -8,34 +12,31 @@ namespace tdsl::tools {
 
 namespace {
 
-void print_types(const ir::Program& program) {
-  const auto name = [&](ir::ValueId v) {
-    const std::string& known = program.info(v).name;
-    return known.empty() ? fmt::format("%{}", v.id) : known;
-  };
-  for (const ir::ValueInfo& v : program.values) {
-    if (v.name.empty() || !v.range.known()) continue;
-    std::string dims;
-    for (const ir::Extent& e : v.type.shape) dims += (dims.empty() ? "" : ", ") + e.to_string(name);
-    const std::string place = v.range.file < program.files.size() ? program.files[v.range.file] : program.name;
-    fmt::print("{}:{}:{}: {}: {}{}\n", place, v.range.line, v.range.column, v.name, ir::name_of(v.type.scalar),
-               dims.empty() ? "" : "[" + dims + "]");
+/// `file:line:column: name: f64[n, m]` for every declared name, in the order of the text. A function that is called with
+/// several types has several lines.
+void print_types(const Front& front, const std::vector<frontend::DeclaredName>& names) {
+  std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::string>> lines;
+  for (const frontend::DeclaredName& d : names) {
+    lines.emplace(d.range.file, d.range.line, d.range.column, fmt::format("{}: {}: {}", front.sources.place(d.range), d.name, d.type));
   }
+  for (const auto& line : lines) fmt::print("{}\n", std::get<3>(line));
 }
 
 }  // namespace
 
 int check(const CommandLine& line) {
   Front front;
+  std::vector<frontend::DeclaredName> names;
+  const auto declared = [&](const frontend::DeclaredName& d) { names.push_back(d); };
   try {
-    compile_front(line, {!line.json, true}, front);
+    compile_front(line, {!line.json, true, declared}, front);
     static_cast<void>(lower(front, !line.json));
   } catch (const ProgramErrors&) {
     if (line.json) fmt::print("{}", frontend::render_json(front.sink, front.sources));
     throw;
   }
   if (line.json) fmt::print("{}", frontend::render_json(front.sink, front.sources));
-  if (line.types) print_types(front.graph);
+  if (line.types) print_types(front, names);
   return 0;
 }
 

@@ -23,6 +23,7 @@ Examples:
   tdslc eval product.tdsl -- --A a.npy --B b.npy         the sequential evaluator
   tdslc emit product.tdsl                                the C++ that is compiled
   tdslc explain product.tdsl -n 16 --set n=100000        what would run where, without running it
+  tdslc fmt product.tdsl                                 canonical layout, in place
 
 `tdslc COMMAND --help` shows a command's options and examples.
 Exit codes: 0 good, 1 errors in the program, 2 usage, 3 a bug of the compiler, 4 the C++ compiler failed; `run` returns the program's.)";
@@ -71,6 +72,11 @@ Examples:
   tdslc passes ridge.tdsl                                remarks and times
   tdslc passes ridge.tdsl --dump-after loops_to_algebra
   tdslc passes ridge.tdsl --dump-after all --disable-pass fusion)"},
+    {Command::kFormat, "fmt", "Bring programs into canonical layout, in place", R"(
+Examples:
+  tdslc fmt ridge.tdsl product.tdsl                      rewrites the files that are not
+  tdslc fmt --check *.tdsl                               names them only; exit code 1 if there are any
+  tdslc fmt - < ridge.tdsl                               from standard input to standard output)"},
     {Command::kDoctor, "doctor", "Check the installation and measure this machine", R"(
 Examples:
   tdslc doctor
@@ -83,6 +89,11 @@ void add_compile_options(CLI::App& app, CommandLine& line) {
 }
 
 void add_options_of(CLI::App& app, Command command, CommandLine& line) {
+  if (command == Command::kFormat) {
+    app.add_option("files", line.files, "The programs; - is standard input")->type_name("PROG.tdsl")->required();
+    app.add_flag("--check", line.check_only, "Name the files that would change, write nothing");
+    return;
+  }
   auto* program = app.add_option("program", line.program, "The program")->type_name("PROG.tdsl");
   if (command != Command::kPasses && command != Command::kDoctor) program->required();
   const bool builds = command == Command::kRun || command == Command::kBuild;

@@ -7,12 +7,13 @@
 
 namespace tdsl::tools {
 
-enum class Command : std::uint8_t { kRun, kBuild, kCheck, kEval, kEmit, kExplain, kPasses, kDoctor };
+enum class Command : std::uint8_t { kRun, kBuild, kCheck, kEval, kEmit, kExplain, kPasses, kFormat, kDoctor };
 
 /// A parsed command line of tdslc. What comes after `--` is the program's.
 struct CommandLine {
   Command command = Command::kRun;
   std::string program;              ///< path of the .tdsl file
+  std::vector<std::string> files;   ///< fmt: the paths, "-" for standard input
   std::optional<std::int64_t> ranks;
   std::string output;               ///< -o
   std::vector<std::string> program_arguments;
@@ -42,6 +43,7 @@ struct CommandLine {
   bool types = false;
   std::string bounds;               ///< eval: directory for NAME.bounds.npy
   bool quiet = false;
+  bool check_only = false;          ///< fmt: name what would change, write nothing
 };
 
 /// What main does without a command: the exit code of `--help`, `--version` or a usage error, already printed.

@@ -20,6 +20,8 @@ namespace tdsl::tools {
 [[nodiscard]] int explain(const CommandLine& line);
 /// The pipeline and what the passes made of a program.
 [[nodiscard]] int passes(const CommandLine& line);
+/// Files in canonical layout, in place.
+[[nodiscard]] int format(const CommandLine& line);
 /// What is installed, and the machine's constants.
 [[nodiscard]] int doctor(const CommandLine& line);
 

@@ -109,6 +109,9 @@ void deliver(const std::string& name, const ir::Array& array, const rt::AppOptio
   write_npy<double>(bounds + "/" + name + ".bounds.npy", array.shape, all);
 }
 
+/// As executables name the program's files.
+std::string base_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
+
 rt::AppOptions program_options(const CommandLine& line, const ir::Program& program) {
   std::vector<std::string> arguments;
   for (const std::string& s : line.set) arguments.insert(arguments.end(), {"--set", s});
@@ -131,6 +134,7 @@ int eval(const CommandLine& line) {
   eval.dimensions = options.dimensions;
   for (const auto& [name, value] : options.params) eval.params[name] = literal_of(value);
   eval.input = [&](const std::string& name, ir::Scalar type) { return read_array(name, options.inputs.at(name), type); };
+  eval.origin = [&](const std::string& name) { return options.inputs.at(name); };
   eval.print = [&](const std::string& text) {
     if (!options.quiet) fmt::print("{}\n", text);
   };
@@ -138,7 +142,7 @@ int eval(const CommandLine& line) {
   if (result.error) {
     std::fflush(stdout);
     const ir::SourceRange& range = result.error->range;
-    const std::string place = range.known() ? fmt::format("{}:{}: ", front.sources.name(range.file), range.line) : "";
+    const std::string place = range.known() ? fmt::format("{}:{}: ", base_name(front.sources.name(range.file)), range.line) : "";
     fmt::print(stderr, "{}{}\n", place, result.error->message);
     return 1;
   }

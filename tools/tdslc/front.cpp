@@ -11,22 +11,12 @@
 
 #include "codegen/emit.h"
 #include "codegen/toolchain.h"
-#include "frontend/frontend.h"
+#include "ir/check.h"
 #include "passes/pipeline.h"
 
 namespace tdsl::tools {
 
 namespace {
-
-std::string read_program(const std::string& path) {
-  if (std::filesystem::is_directory(path)) throw UsageError(fmt::format("cannot read {}: it is a directory", path));
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw UsageError(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
-  std::stringstream text;
-  text << in.rdbuf();
-  if (in.bad()) throw UsageError(fmt::format("cannot read {}", path));
-  return text.str();
-}
 
 passes::PipelineOptions pipeline_options(const CommandLine& line) {
   passes::PipelineOptions options;
@@ -42,7 +32,24 @@ passes::PipelineOptions pipeline_options(const CommandLine& line) {
   return options;
 }
 
+/// Warnings of passes and lowering carry their id as text.
+frontend::DiagnosticId known_id(const std::string& text) {
+  const auto id = frontend::id_named(text);
+  TDSL_CHECK(id.has_value(), "the warning [" + text + "] stands in diagnostics.def");
+  return *id;
+}
+
 }  // namespace
+
+std::string read_program(const std::string& path) {
+  if (std::filesystem::is_directory(path)) throw UsageError(fmt::format("cannot read {}: it is a directory", path));
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw UsageError(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
+  std::stringstream text;
+  text << in.rdbuf();
+  if (in.bad()) throw UsageError(fmt::format("cannot read {}", path));
+  return text.str();
+}
 
 std::string program_name(const std::string& path) {
   std::string name = path.substr(path.find_last_of('/') + 1);
@@ -55,44 +62,41 @@ void compile_front(const CommandLine& line, const FrontOptions& options, Front& 
   frontend::CompileOptions compile;
   compile.program_name = program_name(line.program);
   compile.library_directory = codegen::find_prefix() + "/share/tdsl/stdlib";
+  compile.declared = options.declared;
   std::optional<ir::Program> graph = frontend::compile(front.sources, file, front.sink, compile);
-  if (options.warnings || front.sink.has_errors()) {
-    fmt::print(stderr, "{}", frontend::render_all(front.sink, front.sources, {frontend::wants_colour(2)}));
-  }
+  if (options.print) print_diagnostics(front);
   if (!graph || front.sink.has_errors()) throw ProgramErrors{};
   front.graph = std::move(*graph);
   front.optimised = front.graph;
   if (!options.run_passes) return;
   front.optimised = passes::run_pipeline(front.graph, pipeline_options(line), front.context);
-  if (!options.warnings) return;
-  for (const passes::PassWarning& w : front.context.warnings()) print_message(front.sources, w.range, "warning", w.message, w.id);
+  add_pass_warnings(front);
+  if (options.print) print_diagnostics(front);
 }
 
-codegen::FamilyProgram lower(const Front& front, bool warnings) {
+codegen::FamilyProgram lower(Front& front, bool print) {
   try {
     codegen::FamilyProgram families = codegen::lower(front.optimised);
-    for (const codegen::FamilyWarning& w : families.warnings) {
-      if (warnings) print_message(front.sources, w.range, "warning", w.message, w.id);
-    }
+    for (const codegen::FamilyWarning& w : families.warnings) front.sink.warning(known_id(w.id), w.range, w.message);
+    if (print) print_diagnostics(front);
     return families;
   } catch (const codegen::NotSupported& e) {
-    print_message(front.sources, e.range(), "error", e.what(), "not-supported");
+    front.sink.unsupported(frontend::DiagnosticId::kNotSupported, e.range(), e.what());
+    if (print) print_diagnostics(front);
     throw ProgramErrors{};
   }
 }
 
-void print_message(const frontend::SourceManager& sources, const ir::SourceRange& range, std::string_view severity,
-                   const std::string& message, const std::string& id) {
-  const std::string place = range.known() ? sources.place(range) + ": " : "";
-  fmt::print(stderr, "{}{}: {} [{}]\n", place, severity, message, id);
-  if (!range.known()) return;
-  const std::string_view text = sources.line(range.file, range.line);
-  std::string caret;
-  for (std::uint32_t c = 1; c < range.column; ++c) caret += c - 1 < text.size() && text[c - 1] == '\t' ? '\t' : ' ';
-  const bool one_line = range.end_line == range.line && range.end_column > range.column;
-  caret += '^';
-  if (one_line) caret.append(range.end_column - range.column - 1, '~');
-  fmt::print(stderr, "  {}\n  {}\n", text, caret);
+void add_pass_warnings(Front& front) {
+  for (const passes::PassWarning& w : front.context.warnings()) front.sink.warning(known_id(w.id), w.range, w.message);
+}
+
+void print_diagnostics(Front& front) {
+  frontend::DiagnosticSink fresh;
+  const std::vector<frontend::Diagnostic>& all = front.sink.diagnostics();
+  for (std::size_t k = front.shown; k < all.size(); ++k) fresh.add(all[k]);
+  front.shown = all.size();
+  fmt::print(stderr, "{}", frontend::render_all(fresh, front.sources, {frontend::wants_colour(2)}));
 }
 
 std::string emitted(const CommandLine& line, const Front& front, const codegen::FamilyProgram& families, bool line_directives) {

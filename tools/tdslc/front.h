@@ -1,11 +1,13 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <stdexcept>
 #include <string>
 
 #include "codegen/families.h"
 #include "frontend/diagnostics.h"
+#include "frontend/frontend.h"
 #include "ir/graph.h"
 #include "passes/pass_context.h"
 #include "tools/tdslc/command_line.h"
@@ -27,22 +29,28 @@ struct Front {
   ir::Program graph;      ///< as the frontend made it
   ir::Program optimised;  ///< after the passes
   passes::PassContext context;
+  std::size_t shown = 0;    ///< diagnostics of `sink` that have been printed
 };
 
 struct FrontOptions {
-  bool warnings = true;     ///< print warnings of frontend and passes
+  bool print = true;        ///< diagnostics go to stderr; else they wait in `Front::sink`
   bool run_passes = true;
+  std::function<void(const frontend::DeclaredName&)> declared = {};  ///< hears of every name and its type
 };
 
-/// Parses, checks and optimises line.program; prints diagnostics to stderr. Throws ProgramErrors.
+/// The text of a program. Throws UsageError.
+[[nodiscard]] std::string read_program(const std::string& path);
+
+/// Parses, checks and optimises line.program. Throws ProgramErrors.
 void compile_front(const CommandLine& line, const FrontOptions& options, Front& front);
 
-/// Lowers to task families and prints their warnings. Throws ProgramErrors for what is not supported yet.
-[[nodiscard]] codegen::FamilyProgram lower(const Front& front, bool warnings = true);
+/// Lowers to task families. Throws ProgramErrors for what is not supported yet.
+[[nodiscard]] codegen::FamilyProgram lower(Front& front, bool print = true);
 
-/// `file:line:col: severity: message [id]` with the source line and a caret.
-void print_message(const frontend::SourceManager& sources, const ir::SourceRange& range, std::string_view severity,
-                   const std::string& message, const std::string& id);
+/// Adds the warnings of the passes to the sink.
+void add_pass_warnings(Front& front);
+/// Prints what has come into the sink since the last time, in the order of the text.
+void print_diagnostics(Front& front);
 
 /// "product" for "dir/product.tdsl".
 [[nodiscard]] std::string program_name(const std::string& path);

@@ -25,6 +25,7 @@ int dispatch(const tdsl::tools::CommandLine& line) {
     case Command::kEmit: return tdsl::tools::emit(line);
     case Command::kExplain: return tdsl::tools::explain(line);
     case Command::kPasses: return tdsl::tools::passes(line);
+    case Command::kFormat: return tdsl::tools::format(line);
     case Command::kDoctor: return tdsl::tools::doctor(line);
   }
   return 3;

@@ -42,7 +42,8 @@ int passes(const CommandLine& line) {
     const std::string place = r.range.known() ? front.sources.place(r.range) + ": " : "";
     fmt::print("{}{}: {}: {}\n", place, r.pass, r.decision == passes::Decision::kApplied ? "applied" : "not applied", r.reason);
   }
-  for (const passes::PassWarning& w : front.context.warnings()) print_message(front.sources, w.range, "warning", w.message, w.id);
+  add_pass_warnings(front);
+  print_diagnostics(front);
   return 0;
 }
 

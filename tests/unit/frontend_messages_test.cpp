@@ -1,0 +1,190 @@
+#include <doctest/doctest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "frontend/frontend.h"
+
+using namespace tdsl;
+
+namespace {
+
+struct Outcome {
+  std::string text;  ///< "line:column id: message" per diagnostic, then its notes as "  line:column message"
+  std::vector<std::uint32_t> lines;
+};
+
+Outcome outcome(const std::string& text) {
+  frontend::SourceManager sources;
+  frontend::DiagnosticSink sink;
+  const auto program = frontend::compile(sources, sources.add("test.tdsl", text), sink);
+  CHECK(program.has_value() == !sink.has_errors());
+  Outcome result;
+  for (const frontend::Diagnostic& d : sink.sorted()) {
+    result.lines.push_back(d.range.line);
+    result.text += std::to_string(d.range.line) + ":" + std::to_string(d.range.column) + " " +
+                   std::string(frontend::id_text(d.id)) + ": " + d.message + "\n";
+    for (const frontend::DiagnosticNote& note : d.notes)
+      result.text +=
+          "  " + std::to_string(note.range.line) + ":" + std::to_string(note.range.column) + " " + note.message + "\n";
+  }
+  return result;
+}
+
+void check_says(const std::string& text, const std::string& expected) {
+  INFO(text);
+  CHECK(outcome(text).text == expected);
+}
+
+}  // namespace
+
+TEST_CASE("an assignment to an undeclared name is one error, however often the name is used") {
+  check_says("x = 5;\nprint(x);\nx = 6;", "1:1 undefined-name: 'x' is not declared; declare it with var\n");
+  check_says("(a, b) = (1, 2);\nprint(a);\nprint(b);",
+             "1:2 undefined-name: 'a' is not declared; declare it with var\n");
+  check_says("for i in 0..3 { y[i] = 1; print(y); }", "1:17 undefined-name: 'y' is not declared; declare it with var\n");
+}
+
+TEST_CASE("literals that do not fit say so") {
+  check_says("let a: i32 = 3000000000;\nprint(a);",
+             "1:14 integer-overflow: the integer 3000000000 does not fit i32, which ends at 2147483647\n");
+  check_says("let a: i32 = 1;\nprint(a + -3000000000);",
+             "2:11 integer-overflow: the integer -3000000000 does not fit i32, which ends at -2147483648\n");
+  check_says("let a: i32 = 1;\nprint(a * 2147483647);", "");
+}
+
+TEST_CASE("return comes last, and the message is about what follows it") {
+  check_says("fn f(x) { return x; let y = 1; }\nprint(f(1));",
+             "1:21 missing-return: nothing can follow 'return', which comes last in a function\n");
+  check_says("fn f(x) { if x > 1 { return 2; } return x; }\nprint(f(1));\nprint(f(2));",
+             "1:22 missing-return: 'return' stands at the end of a function's body only; choose the value with 'if c then "
+             "a else b'\n");
+  check_says("fn f(x) { let y = x; }", "1:4 missing-return: the body of 'f' must end in 'return'\n");
+}
+
+TEST_CASE("clashes name both sizes, where they come from, and nothing twice") {
+  check_says("print(zeros(4) + zeros(3));",
+             "1:7 shape-mismatch: sizes 4 and 3 do not agree in dimension 0\n"
+             "  1:13 the length of zeros(4) is 4\n"
+             "  1:24 the length of zeros(3) is 3\n");
+  check_says("input A: f64[n, m];\ninput B: f64[k, m];\nprint(A @ B);",
+             "3:7 shape-mismatch: sizes m and k do not agree in this product\n"
+             "  1:7 the number of columns of A is m\n"
+             "  2:7 the number of rows of B is k\n"
+             "  1:17 'm' is bound here\n"
+             "  2:14 'k' is bound here\n");
+  check_says("input A: f64[n, m];\nlet t[i] = A[i, i];\nprint(t);",
+             "2:17 shape-mismatch: sizes n and m do not agree for the index variable 'i'\n"
+             "  1:7 the number of rows of A is n\n"
+             "  1:7 the number of columns of A is m\n"
+             "  1:14 'n' is bound here\n"
+             "  1:17 'm' is bound here\n");
+}
+
+TEST_CASE("slices and subscripts out of bounds") {
+  check_says("let y = zeros(4);\nprint(y[2:9]);",
+             "2:9 out-of-bounds: slice 2:9 ends at 9, beyond the last element: the length of y is 4; bounds are never "
+             "clamped\n  1:5 the length of y is 4\n");
+  check_says("let y = zeros(4);\nprint(y[3:1]);",
+             "2:9 out-of-bounds: slice 3:1 starts at 3, but ends at 1; bounds are never clamped\n"
+             "  1:5 the length of y is 4\n");
+  check_says("let y = zeros(1);\nlet z[i] = y[i + 1] for i in 0..1;\nprint(z);",
+             "2:14 out-of-bounds: this subscript reaches 1 where i runs over 0..1, but dimension 0 has 1 element\n");
+  check_says("print(zeros(-2));", "1:13 bad-dimension: this size is -2; a size cannot be negative\n");
+}
+
+TEST_CASE("words of other languages") {
+  check_says("for i in 0..3 { break; }", "1:17 syntax: there is no 'break'; use while with a condition\n");
+  check_says("while true { continue; }", "1:14 syntax: there is no 'continue'; put what follows into an 'if'\n");
+  check_says("{ let a = 1; }\nprint(2);",
+             "1:1 syntax: a block cannot stand alone; blocks belong to 'for', 'while', 'if' and 'fn'\n");
+}
+
+TEST_CASE("guards in brackets") {
+  check_says("let x = zeros(3);\nprint(x[k where k > 2]);",
+             "2:9 misplaced-range: a guard in brackets belongs to a reduction such as 'max[k where …](…)'\n"
+             "  0:0 the guard of a statement follows its expression: '… where …'\n");
+  check_says("let x = zeros(3);\nprint(max[k + 1 where k > 2](x[k]));",
+             "2:17 syntax: a guard follows an index variable or its range: max[k where k < i](…), sum[k in 0..n where k != "
+             "i](…)\n");
+}
+
+TEST_CASE("transpose, singular and plural") {
+  check_says("input A: f64[n, m, k];\nprint(A');",
+             "2:7 rank-mismatch: only a matrix can be transposed without an order of dimensions, but this is f64[n, m, "
+             "k]; write transpose(A, 0, 2, 1)\n");
+  check_says("input A: f64[n];\nprint(A[0, 0]);",
+             "2:7 rank-mismatch: A has 1 dimension, but 2 subscripts are given\n");
+  check_says("input A: f64[n, m];\nprint(A[0]);",
+             "2:7 rank-mismatch: A has 2 dimensions, but 1 subscript is given; write ':' for a whole dimension\n");
+  check_says("let (a, b) = 1;", "1:14 type-mismatch: 2 names, but 1 value\n");
+  check_says("print(sum(iota(3), axis=2));", "1:25 bad-argument: axis 2 does not exist: the tensor has 1 dimension\n");
+}
+
+TEST_CASE("a byte-order mark has no width") {
+  check_says("\xEF\xBB\xBFlet a = b;", "1:9 undefined-name: 'b' is not declared\n");
+}
+
+TEST_CASE("a mistake in a declaration with braces is one error") {
+  check_says("extern \"k.hpp\" { fn g(x f64) -> f64; fn h(y: f64) -> f64; }\nlet b = 1;",
+             "1:25 syntax: expected ')' or ',' before 'f64'\n");
+  check_says("extern { fn g(x: f64) -> f64; }\nlet b = 1;", "1:8 syntax: expected a string before '{'\n");
+  check_says("storage s(n) { stored[n]; to[i] = ; from[i] = i; }\nlet b = 1;",
+             "1:35 syntax: expected an expression before ';'\n");
+  check_says("monoid m(a: f64, b: f64) { identity = ; combine = a; }\nlet b = 1;",
+             "1:39 syntax: expected an expression before ';'\n");
+  check_says("if (a > 0 { print(1); }\nlet b = 2;", "1:11 syntax: expected ')' before '{'\n");
+  check_says("let a = f(x, (y + 2);\nlet b = 1;", "1:21 syntax: expected ')' or ',' before ';'\n");
+  check_says("for i in 0..3 {\n  let a = (1;\n}\nlet b = 1;", "2:13 syntax: expected ')' or ',' before ';'\n");
+}
+
+TEST_CASE("ten unrelated mistakes of meaning give ten errors") {
+  const Outcome result = outcome(R"(input A: f64[n, m];
+input v: f64[n];
+let p = A @ A;
+let q = A + w;
+let r = A[0];
+let s: i64 = 2.5;
+v = 3.0;
+let t[i] = A[i, j];
+let u = foo(v);
+let x = sum(A, axis=2);
+let y = if v then 1 else 2;
+let z = A[n, 0];
+print(p, q, r, s, t, u, x, y, z);
+q = 1;
+print(s + t);
+)");
+  CHECK(result.lines == std::vector<std::uint32_t>{3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+}
+
+TEST_CASE("one mistake in a function is one error, however often it is called") {
+  const std::string body = "fn f(x: f64[n]) -> f64 = sum(x) + q;\n";
+  CHECK(outcome(body).lines == std::vector<std::uint32_t>{1});
+  CHECK(outcome(body + "let a = f(zeros(3));\nlet b = f(zeros(4));\nprint(a + b);").lines ==
+        std::vector<std::uint32_t>{1});
+}
+
+TEST_CASE("declared names and their types") {
+  frontend::SourceManager sources;
+  frontend::DiagnosticSink sink;
+  std::set<std::string> types;
+  frontend::CompileOptions options;
+  options.declared = [&](const frontend::DeclaredName& d) {
+    types.insert(std::to_string(d.range.line) + " " + d.name + ": " + d.type);
+  };
+  const auto program = frontend::compile(sources, sources.add("test.tdsl", R"(input A: f64[n, m];
+let B = A;
+param k: i32 = 3;
+let (x, y) = (A', 2);
+for i in 0..4 { var z = f32(i); print(z); }
+fn f(v: f64[a]) -> f64 { let s = sum(v); return s; }
+output Z[i] = A[i, 0] + f(zeros(3));
+print(B, x, y, k);
+)"),
+                                         sink, options);
+  CHECK(program.has_value());
+  CHECK(types == std::set<std::string>{"1 A: f64[n, m]", "2 B: f64[n, m]", "3 k: i32", "4 x: f64[m, n]", "4 y: i64",
+                                       "5 i: i64", "5 z: f32", "6 s: f64", "6 v: f64[3]", "7 Z: f64[n]"});
+}
