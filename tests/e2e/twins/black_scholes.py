@@ -1,0 +1,12 @@
+"""The formula of Black and Scholes; the estimate, whose paths NumPy does not know, has to lie near it."""
+import math
+
+import numpy as np
+
+
+def twin(a):
+    d1 = (math.log(a.spot / a.strike) + (a.rate + a.volatility ** 2 / 2) * a.years) / (a.volatility * math.sqrt(a.years))
+    normal = lambda x: (1 + math.erf(x / math.sqrt(2))) / 2
+    exact = a.spot * normal(d1) - a.strike * math.exp(-a.rate * a.years) * normal(d1 - a.volatility * math.sqrt(a.years))
+    assert abs(a.out["price"] - exact) < 5 * a.out["deviation"]
+    return {"exact": np.float64(exact)}
