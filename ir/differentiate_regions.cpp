@@ -222,9 +222,20 @@ void ReverseWalk::branch(Node& node, If& i) {
   If reversed{i.condition, {}, {}};
   reversed.then_region = reversed_branch(node, i.then_region, outer, given);
   reversed.else_region = reversed_branch(node, i.else_region, outer, given);
-  writer_.emit(Node{node.range, results, std::move(reversed)});
-  for (std::size_t k = 0; k < outer.size(); ++k)
-    adjoints_.replace(outer[k], results[k], node.range);
+  // What both branches leave alone needs no choice.
+  std::vector<ValueId>& taken = reversed.then_region.yields;
+  std::vector<ValueId>& other = reversed.else_region.yields;
+  for (std::size_t k = outer.size(); k-- > 0;) {
+    const auto at = static_cast<std::ptrdiff_t>(k);
+    adjoints_.replace(outer[k], taken[k] == other[k] ? taken[k] : results[k], node.range);
+    if (taken[k] != other[k])
+      continue;
+    taken.erase(taken.begin() + at);
+    other.erase(other.begin() + at);
+    results.erase(results.begin() + at);
+  }
+  if (!results.empty())
+    writer_.emit(Node{node.range, results, std::move(reversed)});
 }
 
 }  // namespace tdsl::ir
