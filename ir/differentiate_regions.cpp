@@ -7,6 +7,7 @@
 
 #include "ir/clone.h"
 #include "ir/differentiate_compute.h"
+#include "ir/differentiate_routine.h"
 #include "ir/differentiate_tape.h"
 #include "ir/expr_build.h"
 
@@ -38,7 +39,7 @@ std::vector<Prelude> ReverseWalk::walk(Region& region, std::size_t count) {
     }
     const bool depends = std::ranges::any_of(node.results, [&](ValueId v) { return context_.activity.contains(v); });
     if (const auto* r = std::get_if<Routine>(&node.op); r != nullptr && depends)
-      throw NotDifferentiable{node.range, std::string(name_of(r->kind)) + " cannot be differentiated", {}};
+      add_adjoints(node, *r, context_.activity, writer_, adjoints_);
     if (std::holds_alternative<While>(node.op) && depends)
       throw NotDifferentiable{node.range, "a while loop cannot be differentiated", {}};
   }

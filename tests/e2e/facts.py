@@ -40,8 +40,8 @@ class Facts:
         self.sessions = {}
 
     def explain(self, program, *arguments):
-        result = launch.run([self.tdslc, "explain", ROOT / "samples" / f"{program}.tdsl", "--json", *arguments],
-                            self.options.limit)
+        path = program if isinstance(program, Path) else ROOT / "samples" / f"{program}.tdsl"
+        result = launch.run([self.tdslc, "explain", path, "--json", *arguments], self.options.limit)
         if result.code != 0:
             raise Failed(f"tdslc explain {program} {arguments}: {result}")
         return json.loads(result.out)
@@ -156,6 +156,21 @@ class Facts:
         return f"explain of 10^9 block products: {seconds:.2f} s of CPU"
 
     # Work and bytes of a large product are balanced for every number of ranks.
+    # Flops of one training step of a network with three layers against those of its loss alone.
+    def test_gradient_costs_less_than_three_forward_passes(self):
+        text = (ROOT / "samples/network_with_grad.tdsl").read_text()
+        loss_only = re.sub(r"output .*\n|.* = grad\(.*\n|  [Vb]\d -= .*\n", "", text).replace('"step", step', "loss")
+        programs = {"forward.tdsl": loss_only, "training.tdsl": text}
+        sizes = [f"--set={s}" for s in ("n=512", "m=128", "h=128", "g=128", "o=32", "steps=1")]
+        flops = []
+        for name, program in programs.items():
+            (self.work / name).write_text(program)
+            flops.append(sum(s["times"] * s["predicted"]["flops_max"]
+                             for s in self.explain(self.work / name, *sizes)["statements"]))
+        if not 1.5 * flops[0] < flops[1] <= 3 * flops[0]:
+            raise Failed(f"forward {flops[0]:.4g} flops, with derivatives {flops[1]:.4g}")
+        return f"forward {flops[0]:.4g} flops, with derivatives and updates {flops[1] / flops[0]:.2f} times that"
+
     def test_balance(self):
         n = 10**6
         for p in (7, 16, 31) if self.quick else (*range(4, 17), 31):

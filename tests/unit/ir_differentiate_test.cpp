@@ -154,6 +154,23 @@ TEST_CASE("grad: functions, params and intermediate values") {
   check("let l1 = sum(x ** 3 * y); let g = grad(l1, x); let l2 = sum(g * g); let h = grad(l2, x); let loss = sum(h * y);");
 }
 
+TEST_CASE("grad: routines") {
+  check("let loss = sum(cumsum(x) * y * cumsum(x));");
+  check("let C = cumsum(A, axis=0); let loss = sum(C * A);");
+  check("let s = sort(x * y); let w = iota(n); let loss = sum(s * s * f64(w));");
+  check("let S = sort(A, axis=0); let loss = sum[i, j](S[i, j] ** 2 * x[i]);");
+  check("let (v, q) = topk(x, 2); let loss = v[0] * sum(v) + y[0] * f64(q[0]);");
+  check("let (v, q) = topk(A, 2); let loss = sum(v ** 2 * v[:, 0:1]);");
+  const std::string square = "let Q = A @ A' + 2.0 * eye(n) + outer(x, y);";
+  check(square + "let z = solve(Q, x); let loss = sum(z * y);");
+  check(square + "let Z = solve(Q, A); let loss = sum(Z ** 3);");
+  check(square + "let Y = inv(Q); let loss = sum(Y * Y * outer(x, y));");
+  check(square + "let loss = det(Q);");
+  check("let Q = A @ A' + 2.0 * eye(n); let L = cholesky(Q); let loss = sum(L * outer(x, y)) + sum(L ** 2);");
+  check("let Q[i, j] = if i == j then 3.0 + x[i] else (if i > j then 0.3 * y[j] else 100.0); let L = cholesky(Q);"
+        "let loss = sum(L ** 3);");
+}
+
 TEST_CASE("grad: loops") {
   check("var s = 0.0; for i in 0..n { s += x[i] * y[i]; } let loss = s * s;");
   check("var s = 1.0; for i in 0..n { s = s * sin(x[i]) + y[i]; } let loss = s * s;");
@@ -213,6 +230,8 @@ TEST_CASE("grad: what is not supported") {
   using Lines = std::vector<std::string>;
   CHECK(problems_of(inputs + "var s = sum(x);\nwhile s < 3.0 { s = s * 2.0; }\nlet g = grad(s, x);") ==
         Lines{"3: not-supported: a while loop cannot be differentiated yet"});
+  CHECK(problems_of(inputs + "let (q, r) = qr(outer(x, x));\nlet s = sum(r); let g = grad(s, x);") ==
+        Lines{"2: not-supported: qr cannot be differentiated yet"});
   CHECK(problems_of(inputs + "monoid add(a: f64, b: f64) { identity = 0.0; combine = a + b; }\n"
                              "let s = add[i](x[i]); let g = grad(s, x);") ==
         Lines{"3: not-supported: a reduction by the monoid 'add' cannot be differentiated yet"});

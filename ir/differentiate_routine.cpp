@@ -1,0 +1,217 @@
+#include "ir/differentiate_routine.h"
+
+#include <utility>
+
+#include "ir/differentiate_compute.h"
+#include "ir/expr_build.h"
+
+namespace tdsl::ir {
+
+namespace {
+
+const Monoid kSum{Monoid::Kind::kSum, {}, {}, {}};
+
+Expr label(std::int32_t number) {
+  return index_ref(number);
+}
+
+class RoutineAdjoint {
+ public:
+  RoutineAdjoint(const Node& node, const Routine& routine, const Activity& activity, NodeWriter& writer,
+                 Adjoints& adjoints)
+      : node_(node), routine_(routine), activity_(activity), writer_(writer), adjoints_(adjoints) {}
+
+  void run() {
+    using Kind = Routine::Kind;
+    switch (routine_.kind) {
+      case Kind::kCumsum:
+        return running_sums();
+      case Kind::kSort:
+        return sorted();
+      case Kind::kTopk:
+        return largest();
+      case Kind::kSolve:
+        return solved();
+      case Kind::kInv:
+        return inverse();
+      case Kind::kDet:
+        return determinant();
+      case Kind::kCholesky:
+        return lower_factor();
+      case Kind::kArgsort:
+        return;
+      case Kind::kLu:
+      case Kind::kQr:
+      case Kind::kSvd:
+      case Kind::kEigh:
+      case Kind::kLstsq:
+        break;
+    }
+    throw NotDifferentiable{node_.range, std::string(name_of(routine_.kind)) + " cannot be differentiated", {}};
+  }
+
+ private:
+  [[nodiscard]] Type type_of(ValueId v) const {
+    Type type = writer_.program().type(v);
+    type.sparse.clear();
+    return type;
+  }
+  [[nodiscard]] Expr at(ValueId v, std::vector<Expr> subscripts) const {
+    return read(writer_.program().type(v).scalar, v, std::move(subscripts));
+  }
+  [[nodiscard]] std::size_t axis() const { return static_cast<std::size_t>(routine_.axis); }
+
+  ValueId routine(Routine::Kind kind, std::vector<ValueId> operands, const Type& type, std::int64_t axis = 0) {
+    const ValueId v = writer_.program().new_value(type, "adjoint", node_.range);
+    writer_.emit(Node{node_.range, {v}, Routine{kind, std::move(operands), axis}});
+    return v;
+  }
+
+  ValueId tensor(const Type& type, const Expr& body) { return writer_.filled(type, body, "adjoint", node_.range); }
+
+  /// A matrix of sums over `k in 0..inner`, label 2.
+  ValueId product(const Type& type, const Extent& inner, const Expr& body) {
+    return writer_.emit(sums(type, inner, body), type, "adjoint", node_.range);
+  }
+  static Compute sums(const Type& type, const Extent& inner, const Expr& body) {
+    Compute c;
+    c.out = NodeWriter::labels_of(type.shape);
+    c.reduce = {{"q", Extent(), inner}};
+    c.bodies = {body};
+    c.monoid = kSum;
+    return c;
+  }
+
+  void contribute(ValueId v, const Expr& body) {
+    Compute c;
+    c.out = NodeWriter::labels_of(type_of(v).shape);
+    c.bodies = {body};
+    adjoints_.add(v, std::move(c), false, node_.range);
+  }
+
+  /// Subscripts of the element that mirrors the point along the axis.
+  [[nodiscard]] std::vector<Expr> mirrored(const Type& type) const {
+    std::vector<Expr> subscripts = NodeWriter::plain_subscripts(type.rank());
+    subscripts[axis()] = index_difference(expr_of(type.shape[axis()] - Extent(1)), subscripts[axis()]);
+    return subscripts;
+  }
+
+  void running_sums() {
+    const ValueId operand = routine_.operands[0];
+    const Type type = type_of(operand);
+    const ValueId given = adjoints_.tensor(node_.results[0]);
+    const ValueId turned = tensor(type, at(given, mirrored(type)));
+    const ValueId sums = routine(Routine::Kind::kCumsum, {turned}, type, routine_.axis);
+    contribute(operand, at(sums, mirrored(type)));
+  }
+
+  /// argsort says where sorted elements come from; argsort of that, where elements go.
+  void sorted() {
+    const ValueId operand = routine_.operands[0];
+    Type places = type_of(operand);
+    const ValueId given = adjoints_.tensor(node_.results[0]);
+    places.scalar = Scalar::kI64;
+    const ValueId from = routine(Routine::Kind::kArgsort, {operand}, places, routine_.axis);
+    const ValueId to = routine(Routine::Kind::kArgsort, {from}, places, routine_.axis);
+    std::vector<Expr> subscripts = NodeWriter::plain_subscripts(places.rank());
+    subscripts[axis()] = at(to, NodeWriter::plain_subscripts(places.rank()));
+    contribute(operand, at(given, std::move(subscripts)));
+  }
+
+  void largest() {
+    if (!adjoints_.has(node_.results[0]))
+      return;
+    const Type type = type_of(node_.results[0]);
+    const ValueId given = adjoints_.tensor(node_.results[0]);
+    Compute c;
+    c.out = NodeWriter::labels_of(type.shape);
+    c.bodies = {at(given, NodeWriter::plain_subscripts(type.rank()))};
+    c.left = NodeWriter::plain_subscripts(type.rank());
+    c.left[axis()] = at(node_.results[1], NodeWriter::plain_subscripts(type.rank()));
+    adjoints_.add(routine_.operands[0], std::move(c), true, node_.range);
+  }
+
+  ValueId transposed(ValueId matrix) {
+    Type type = type_of(matrix);
+    std::swap(type.shape[0], type.shape[1]);
+    return tensor(type, at(matrix, {label(1), label(0)}));
+  }
+
+  void solved() {
+    const ValueId a = routine_.operands[0];
+    const ValueId b = routine_.operands[1];
+    const ValueId x = node_.results[0];
+    const ValueId given = adjoints_.tensor(x);
+    const ValueId of_b = routine(Routine::Kind::kSolve, {transposed(a), given}, type_of(b));
+    if (activity_.contains(a)) {
+      const Type type = type_of(a);
+      if (type_of(b).rank() == 1) {
+        contribute(a, negation_of(product_of(at(of_b, {label(0)}), at(x, {label(1)}))));
+      } else {
+        const Expr term = product_of(at(of_b, {label(0), label(2)}), at(x, {label(1), label(2)}));
+        const ValueId sums = product(type, type_of(b).shape[1], term);
+        contribute(a, negation_of(at(sums, {label(0), label(1)})));
+      }
+    }
+    if (activity_.contains(b))
+      adjoints_.add(b, of_b, node_.range);
+  }
+
+  void inverse() {
+    const ValueId a = routine_.operands[0];
+    const ValueId y = node_.results[0];
+    const ValueId given = adjoints_.tensor(y);
+    const Type type = type_of(a);
+    const Extent& n = type.shape[0];
+    const ValueId left = product(type, n, product_of(at(y, {label(2), label(0)}), at(given, {label(2), label(1)})));
+    const ValueId both = product(type, n, product_of(at(left, {label(0), label(2)}), at(y, {label(1), label(2)})));
+    contribute(a, negation_of(at(both, {label(0), label(1)})));
+  }
+
+  void determinant() {
+    const ValueId a = routine_.operands[0];
+    const ValueId d = node_.results[0];
+    const Type type = type_of(d);
+    const Expr scale = product_of(at(adjoints_.tensor(d), {}), at(d, {}));
+    const ValueId factor = tensor(type, scale);
+    const ValueId y = routine(Routine::Kind::kInv, {a}, type_of(a));
+    contribute(a, product_of(at(factor, {}), at(y, {label(1), label(0)})));
+  }
+
+  void lower_factor() {
+    const ValueId a = routine_.operands[0];
+    const ValueId l = node_.results[0];
+    const ValueId given = adjoints_.tensor(l);
+    const Type type = type_of(a);
+    const Expr zero = float_constant(type.scalar, 0.0);
+    const Expr half = float_constant(type.scalar, 0.5);
+    const Expr below = binary(BinaryOp::kGt, label(0), label(1));
+    const Expr diagonal = binary(BinaryOp::kEq, label(0), label(1));
+    const auto lower = [&](const Expr& e) { return select(below, e, select(diagonal, product_of(half, e), zero)); };
+    // Above the diagonal the factor is 0 whatever A is.
+    const Expr used = select(binary(BinaryOp::kGe, label(0), label(1)), at(given, {label(0), label(1)}), zero);
+    const ValueId triangle = tensor(type, used);
+    const Expr term = product_of(at(l, {label(2), label(0)}), at(triangle, {label(2), label(1)}));
+    const ValueId products = product(type, type.shape[0], term);
+    const ValueId p = tensor(type, lower(at(products, {label(0), label(1)})));
+    const ValueId upper = transposed(l);
+    const ValueId z = routine(Routine::Kind::kSolve, {upper, p}, type);
+    const ValueId s = routine(Routine::Kind::kSolve, {upper, transposed(z)}, type);
+    contribute(a, lower(sum_of(at(s, {label(0), label(1)}), at(s, {label(1), label(0)}))));
+  }
+
+  const Node& node_;
+  const Routine& routine_;
+  const Activity& activity_;
+  NodeWriter& writer_;
+  Adjoints& adjoints_;
+};
+
+}  // namespace
+
+void add_adjoints(const Node& node, const Routine& routine, const Activity& activity, NodeWriter& writer,
+                  Adjoints& adjoints) {
+  RoutineAdjoint(node, routine, activity, writer, adjoints).run();
+}
+
+}  // namespace tdsl::ir
