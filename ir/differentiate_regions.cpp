@@ -109,7 +109,6 @@ void ReverseWalk::loop(Node& node, For& f, std::vector<Node>& prelude) {
   }
 
   For reversed;
-  reversed.step = f.step > 0 ? -1 : 1;
   const auto copy_of = [&](ValueId v, const std::string& suffix) {
     Type type = program.type(v);
     type.sparse.clear();
@@ -138,52 +137,103 @@ void ReverseWalk::loop(Node& node, For& f, std::vector<Node>& prelude) {
     reversed.body.yields.push_back(inner.adjoints().tensor(f.body.arguments[k + 1]));
   for (const ValueId v : outer)
     reversed.body.yields.push_back(inner.adjoints().tensor(v));
+  const auto unchanged = drop_unchanged(program, reversed, carried, results);
 
   Tape tape(program, context_.facts, node, prelude);
   std::vector<Node> first;
   NodeWriter before(program, first);
   Renaming names;
-  // With steps of 1 the index itself runs backwards, else the number of the iteration does.
-  const bool by_one = f.step == 1 || f.step == -1;
+  // Where nothing is handed from iteration to iteration, sums may be built in the forward order, too.
   const Extent begin = context_.facts.of_value(f.begin);
   const Extent end = context_.facts.of_value(f.end);
-  if (by_one) {
+  const bool forwards = carried.empty();
+  const bool by_one = f.step == 1 || f.step == -1;
+  Expr number;
+  if (forwards) {
+    reversed.step = f.step;
+    reversed.begin = f.begin;
+    reversed.end = f.end;
+    names[f.body.arguments[0]] = index;
+    number = tape.number(index);
+  } else if (by_one) {
+    // The index itself runs backwards.
+    reversed.step = -f.step;
     reversed.begin = scalar(expr_of(end - Extent(f.step)), index_name + "_last", node.range);
     reversed.end = scalar(expr_of(begin - Extent(f.step)), index_name + "_first", node.range);
     names[f.body.arguments[0]] = index;
+    number = tape.number(index);
   } else {
+    // The number of the iteration runs backwards.
     reversed.step = -1;
     reversed.begin = scalar(expr_of(tape.count() - Extent(1)), "last", node.range);
     reversed.end = scalar(constant_i64(-1), "first", node.range);
-    const Expr value = index_sum(index_product(f.step, read(Scalar::kI64, index, {})), expr_of(begin));
+    number = read(Scalar::kI64, index, {});
+    const Expr value = index_sum(index_product(f.step, number), expr_of(begin));
     names[f.body.arguments[0]] = before.filled({Scalar::kI64, {}, {}}, value, index_name, node.range);
   }
-  const std::set<ValueId> needed = needed_of(program, f.body, reversed.body);
-  const std::size_t own = f.inits.size();
-  for (std::size_t k = 0; k < own; ++k) {
-    const ValueId argument = f.body.arguments[k + 1];
-    if (!needed.contains(argument))
-      continue;
-    const Type type = program.type(argument);
+  const auto keep = [&](ValueId v) {
+    const Type type = program.type(v);
     std::vector<Expr> subscripts = NodeWriter::plain_subscripts(type.rank());
-    const Expr number = by_one ? tape.number(index) : read(Scalar::kI64, index, {});
     subscripts.insert(subscripts.begin(), number);
-    const ValueId kept = tape.keep(argument);
-    names[argument] =
-        before.filled(type, read(type.scalar, kept, std::move(subscripts)), program.info(argument).name, node.range);
+    const ValueId kept = tape.keep(v);
+    names[v] = before.filled(type, read(type.scalar, kept, std::move(subscripts)), program.info(v).name, node.range);
+  };
+  const std::vector<ValueId> arguments(f.body.arguments.begin() + 1, f.body.arguments.end());
+  const std::vector<ValueId> yields = f.body.yields;
+  std::set<ValueId> needed = needed_of(program, f.body, reversed.body, names);
+  for (const ValueId v : yields) {
+    const bool own = std::ranges::any_of(f.body.nodes, [&](const Node& n) {
+      return std::ranges::find(n.results, v) != n.results.end();
+    });
+    if (own && needed.contains(v) && !names.contains(v))
+      keep(v);
+  }
+  needed = needed_of(program, f.body, reversed.body, names);
+  for (const ValueId v : arguments) {
+    if (needed.contains(v))
+      keep(v);
   }
   recompute(program, f.body, reversed.body, std::move(names));
   reversed.body.nodes.insert(reversed.body.nodes.begin(), std::make_move_iterator(first.begin()),
                              std::make_move_iterator(first.end()));
 
   const std::vector<ValueId> inits = f.inits;
-  writer_.emit(Node{node.range, results, std::move(reversed)});
+  if (!results.empty())
+    writer_.emit(Node{node.range, results, std::move(reversed)});
   for (std::size_t k = 0; k < outer.size(); ++k)
     adjoints_.replace(outer[k], results[carried.size() + k], node.range);
-  for (std::size_t k = 0; k < carried.size(); ++k) {
-    if (context_.activity.contains(inits[carried[k]]))
-      adjoints_.add(inits[carried[k]], results[k], node.range);
+  const auto hand_on = [&](std::size_t k, ValueId adjoint) {
+    if (context_.activity.contains(inits[k]))
+      adjoints_.add(inits[k], adjoint, node.range);
+  };
+  for (std::size_t k = 0; k < carried.size(); ++k)
+    hand_on(carried[k], results[k]);
+  for (const auto& [k, adjoint] : unchanged)
+    hand_on(k, adjoint);
+}
+
+std::vector<std::pair<std::size_t, ValueId>> ReverseWalk::drop_unchanged(Program& program, For& reversed,
+                                                                         std::vector<std::size_t>& carried,
+                                                                         std::vector<ValueId>& results) {
+  std::vector<std::pair<std::size_t, ValueId>> dropped;
+  for (std::size_t k = carried.size(); k-- > 0;) {
+    const ValueId argument = reversed.body.arguments[k + 1];
+    if (reversed.body.yields[k] != argument)
+      continue;
+    const Renaming names = {{argument, reversed.inits[k]}};
+    for (Node& n : reversed.body.nodes)
+      rename(program, n, names);
+    for (ValueId& v : reversed.body.yields)
+      v = v == argument ? reversed.inits[k] : v;
+    dropped.emplace_back(carried[k], reversed.inits[k]);
+    const auto at = static_cast<std::ptrdiff_t>(k);
+    reversed.body.arguments.erase(reversed.body.arguments.begin() + at + 1);
+    reversed.body.yields.erase(reversed.body.yields.begin() + at);
+    reversed.inits.erase(reversed.inits.begin() + at);
+    results.erase(results.begin() + at);
+    carried.erase(carried.begin() + at);
   }
+  return dropped;
 }
 
 Region ReverseWalk::reversed_branch(const Node& node, Region& forward, const std::vector<ValueId>& outer,

@@ -47,6 +47,10 @@ class ReverseWalk {
  private:
   void loop(Node& node, For& f, std::vector<Node>& prelude);
   void branch(Node& node, If& i);
+  /// Adjoints that an iteration hands on as it got them need not be carried: returns which, with their initial values.
+  static std::vector<std::pair<std::size_t, ValueId>> drop_unchanged(Program& program, For& reversed,
+                                                                     std::vector<std::size_t>& carried,
+                                                                     std::vector<ValueId>& results);
   [[nodiscard]] Region reversed_branch(const Node& node, Region& forward, const std::vector<ValueId>& outer,
                                        const std::vector<std::optional<ValueId>>& given);
   [[nodiscard]] bool any_adjoint(const Node& node) const;

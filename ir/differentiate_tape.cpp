@@ -34,13 +34,13 @@ Expr Tape::number(ValueId index) const {
   return binary(BinaryOp::kDiv, distance, constant_i64(f.step));
 }
 
-ValueId Tape::keep(ValueId argument) {
+ValueId Tape::keep(ValueId value) {
   For& f = std::get<For>(node_.op);
-  const std::string name = program_.info(argument).name + "_tape";
-  Type type = program_.type(argument);
+  const std::string name = program_.info(value).name + "_tape";
+  Type type = program_.type(value);
   Compute store;
   store.out = NodeWriter::labels_of(type.shape);
-  store.bodies = {read(type.scalar, argument, NodeWriter::plain_subscripts(type.rank()))};
+  store.bodies = {read(type.scalar, value, NodeWriter::plain_subscripts(type.rank()))};
   store.left = NodeWriter::plain_subscripts(type.rank());
   store.left.insert(store.left.begin(), number(f.body.arguments[0]));
   type.sparse.clear();
@@ -57,14 +57,15 @@ ValueId Tape::keep(ValueId argument) {
   return node_.results.back();
 }
 
-std::set<ValueId> needed_of(const Program& program, const Region& forward, const Region& reversed) {
+std::set<ValueId> needed_of(const Program& program, const Region& forward, const Region& reversed,
+                            const Renaming& known) {
   std::set<ValueId> wanted(reversed.yields.begin(), reversed.yields.end());
   for (const Node& n : reversed.nodes)
     wanted.merge(mentioned(program, n));
   std::set<ValueId> needed;
   for (auto node = forward.nodes.rbegin(); node != forward.nodes.rend(); ++node) {
-    const bool used = std::ranges::any_of(node->results, [&](ValueId v) { return wanted.contains(v); });
-    if (!used || is_effect(*node))
+    const auto used = [&](ValueId v) { return wanted.contains(v) && !known.contains(v); };
+    if (std::ranges::none_of(node->results, used) || is_effect(*node))
       continue;
     needed.insert(node->results.begin(), node->results.end());
     wanted.merge(mentioned(program, *node));
@@ -77,12 +78,16 @@ std::set<ValueId> needed_of(const Program& program, const Region& forward, const
 }
 
 void recompute(Program& program, const Region& forward, Region& reversed, Renaming names) {
-  const std::set<ValueId> needed = needed_of(program, forward, reversed);
+  const std::set<ValueId> needed = needed_of(program, forward, reversed, names);
+  const Renaming known = names;
   std::vector<Node> again;
   for (const Node& n : forward.nodes) {
     if (!n.results.empty() && needed.contains(n.results[0]))
       again.push_back(cloned(program, n, names));
   }
+  // A node with several results may have been needed for others than the known ones.
+  for (const auto& [from, to] : known)
+    names[from] = to;
   for (Node& n : reversed.nodes)
     rename(program, n, names);
   for (ValueId& v : reversed.yields) {

@@ -10,7 +10,7 @@
 
 namespace tdsl::ir {
 
-/// Values that a loop carried into each iteration, kept for the reversed loop: a further carried tensor
+/// Values that a loop carries into each iteration or out of it, kept for the reversed loop: a further carried tensor
 /// `[iterations, shape…]` of which each iteration writes its own part.
 class Tape {
  public:
@@ -21,8 +21,8 @@ class Tape {
   [[nodiscard]] const Extent& count() const { return count_; }
   /// The number of the iteration with that index, from 0.
   [[nodiscard]] Expr number(ValueId index) const;
-  /// Keeps the value of the loop's argument; the result is the tensor after the loop.
-  ValueId keep(ValueId argument);
+  /// Keeps an argument or a yield of the body; the result is the tensor after the loop.
+  ValueId keep(ValueId value);
 
  private:
   Program& program_;
@@ -35,9 +35,11 @@ class Tape {
 /// The part of a forward region that a reversed region needs again, under new names.
 ///
 /// Appends to `reversed.nodes`' front copies of the nodes of `forward` that `reversed` mentions, directly or not, and
-/// renames what it mentions. `names` says what already stands for values of `forward` (its arguments).
+/// renames what it mentions. `names` says what already stands for values of `forward`: its arguments and what was kept.
 void recompute(Program& program, const Region& forward, Region& reversed, Renaming names);
-/// The values defined by `forward` itself (arguments and results of its nodes) that recomputing for `reversed` needs.
-[[nodiscard]] std::set<ValueId> needed_of(const Program& program, const Region& forward, const Region& reversed);
+/// The values defined by `forward` itself (arguments and results of its nodes) that `reversed` and recomputing for it
+/// need, where `known` stands for some of them.
+[[nodiscard]] std::set<ValueId> needed_of(const Program& program, const Region& forward, const Region& reversed,
+                                          const Renaming& known);
 
 }  // namespace tdsl::ir
