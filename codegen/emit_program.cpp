@@ -103,6 +103,9 @@ class ProgramEmitter {
           body_.line("const {} {} = session.read({}, {}, {});", type(c.target), name(c.target), name(c.tensor), c.site, line_of(s));
         },
         [&](const CopyStep& c) { copy(c); },
+        [&](const DistributesStep& d) {
+          body_.line("const bool {} = session.distributes({});", name(d.target), expr_.text(d.bytes));
+        },
         [&](const DeclareStep& d) {
           const bool host = program_.is_host(d.target);
           body_.line("{} {}{};", host ? std::string(type(d.target)) : fmt::format("Tensor<{}>", type(d.target)), name(d.target),
@@ -166,7 +169,7 @@ class ProgramEmitter {
   /// `rt::routines::sort<double>(1)`
   std::string routine(const Step& s, const RoutineTemplate& r) {
     std::string arguments = r.names_line ? fmt::format("place({})", line_of(s)) : "";
-    for (const std::string& a : r.arguments) arguments += (arguments.empty() ? "" : ", ") + a;
+    for (const Extent& e : r.arguments) arguments += (arguments.empty() ? "" : ", ") + expr_.text(e);
     uses_file_ = uses_file_ || r.names_line;
     uses_routines_ = true;
     return fmt::format("{}<{}>({})", r.function, cpp_type(r.type), arguments);

@@ -202,6 +202,10 @@ void uses_of(const OperationStep& s, const std::function<void(ValueId)>& f) {
   }
   for (const Extent& e : s.op->shape) uses_of(e, f);
   uses_of(s.op->flops_factor, f);
+  for (const Extent& e : s.op->tile) uses_of(e, f);
+  if (s.routine) {
+    for (const Extent& e : s.routine->arguments) uses_of(e, f);
+  }
   for (const OutTemplate& o : s.op->out) uses_of(o.constant, f);
   for (const AccessTemplate& a : s.op->reads) {
     f(a.tensor);
@@ -243,7 +247,8 @@ void for_each_use(const FamilyProgram& program, const Step& step, const std::fun
         for (const ValueId v : s.random.iterations) f(v);
       },
       [&](const OperationStep& s) { uses_of(s, f); }, [&](const ControlReadStep& s) { f(s.tensor); },
-      [&](const CopyStep& s) { f(s.source); }, [](const DeclareStep&) {},
+      [&](const CopyStep& s) { f(s.source); }, [&](const DistributesStep& s) { uses_of(s.bytes, f); },
+      [](const DeclareStep&) {},
       [&](const SubscriptStep& s) {
         uses_of(s.subscript.terms, f);
         uses_of(s.subscript.constant, f);
@@ -292,6 +297,7 @@ std::optional<ValueId> target_of(const Step& step) {
       [](const OperationStep& s) -> std::optional<ValueId> { return s.target; },
       [](const ControlReadStep& s) -> std::optional<ValueId> { return s.target; },
       [](const CopyStep& s) -> std::optional<ValueId> { return s.target; },
+      [](const DistributesStep& s) -> std::optional<ValueId> { return s.target; },
       [](const DeclareStep& s) -> std::optional<ValueId> { return s.target; },
       [](const SubscriptStep&) -> std::optional<ValueId> { return std::nullopt; },
       [](const ForStep&) -> std::optional<ValueId> { return std::nullopt; },

@@ -119,7 +119,7 @@ struct KernelTemplate {
 struct RoutineTemplate {
   std::string function;                 ///< such as "rt::routines::sort"
   ir::Scalar type = ir::Scalar::kF64;   ///< T, of the operands
-  std::vector<std::string> arguments;   ///< C++ text
+  std::vector<Extent> arguments;
   bool names_line = false;              ///< it may stop the run: the place in the program is its first argument
 };
 
@@ -167,6 +167,11 @@ struct CopyStep {
   ValueId source;
   bool declare = false;
   bool move = false;
+};
+/// Whether a routine whose operands have so many bytes runs in its distributed form (a host bool).
+struct DistributesStep {
+  ValueId target;
+  Extent bytes;
 };
 /// A variable that both branches of an If assign.
 struct DeclareStep {
@@ -222,7 +227,7 @@ struct ReleaseStep {
 };
 
 using StepOp = std::variant<HostStep, DimensionStep, ParamStep, InputStep, RandomStep, OperationStep, ControlReadStep, CopyStep,
-                            DeclareStep, SubscriptStep, ForStep, WhileStep, IfStep, PrintStep, AssertStep, CheckStep, OutputStep,
+                            DistributesStep, DeclareStep, SubscriptStep, ForStep, WhileStep, IfStep, PrintStep, AssertStep, CheckStep, OutputStep,
                             ReleaseStep>;
 struct Step {
   SourceRange range;

@@ -44,6 +44,7 @@ class PlanWalk {
         },
         [&](const OperationStep& o) { record(o.target, instantiate(*o.op, line_, number_, tensor_)); },
         [&](const ControlReadStep& c) { control_read(c); }, [&](const CopyStep& c) { copy(c); },
+        [&](const DistributesStep& d) { assign(d.target, plan::distributes(request_.factorise, request_.inputs.ranks, number(d.bytes))); },
         [](const DeclareStep&) {}, [](const SubscriptStep&) {}, [&](const ForStep& f) { for_loop(f); },
         [&](const WhileStep& w) { while_loop(w, s.range); }, [&](const IfStep& i) { branch(i, s.range); },
         [&](const PrintStep& p) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "codegen/families.h"
+#include "runtime/plan/factorise.h"
 #include "runtime/plan/planner.h"
 
 namespace tdsl::codegen {
@@ -17,6 +18,7 @@ struct PlanWalkRequest {
   std::map<std::string, ir::Literal> params;
   std::map<std::string, std::int64_t> dimensions;
   std::set<std::string> files;          ///< outputs that go to a file
+  plan::Factorise factorise = plan::Factorise::kAuto;
   std::int64_t loop_limit = 1000;       ///< iterations of one loop that are followed
 };
 

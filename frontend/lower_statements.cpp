@@ -75,7 +75,7 @@ void Lowerer::dispatch(const ast::Stmt& s) {
 
 void Lowerer::check_option_name(const ast::Identifier& name) {
   static const std::set<std::string> options = {
-      "tile",       "threads", "seed",  "set",     "plan",  "stats",    "memory",  "window", "schedule", "reproducible",
+      "tile",       "threads", "seed",  "set",     "plan",  "stats",    "memory",  "window", "schedule", "reproducible", "factorise",
       "checkpoint", "resume",  "trace", "profile", "check", "progress", "dry_run", "quiet",  "help",     "version"};
   if (!options.contains(name.name))
     return;

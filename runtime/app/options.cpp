@@ -18,6 +18,7 @@ constexpr BuiltinOption kBuiltins[] = {
     {"memory", OptionValue::kBytes, "memory limit per rank", false},
     {"window", OptionValue::kBytes, "limit per rank of what admitted steps hold", true},
     {"schedule", OptionValue::kName, "choose the planner's candidate by name", false},
+    {"factorise", OptionValue::kName, "auto, local or distributed: where cholesky, lu, solve and qr run", true},
     {"reproducible", OptionValue::kFlag, "the same bits for every number of ranks and threads", false},
     {"checkpoint", OptionValue::kDirectory, "save the state of the run there", false},
     {"resume", OptionValue::kDirectory, "continue from a saved state", false},
@@ -177,6 +178,10 @@ class OptionParser {
       case OptionValue::kFile:
       case OptionValue::kDirectory:
       case OptionValue::kName:
+        if (name == "factorise") {
+          result_.factorise = parse_factorise(take_value(name));
+          break;
+        }
         set_text(name, take_value(name));
         break;
     }
@@ -203,6 +208,16 @@ class OptionParser {
       fail_usage("--" + name + " needs a value");
     }
     result_.*texts.at(name) = text;
+  }
+
+  static plan::Factorise parse_factorise(const std::string& text) {
+    const std::map<std::string, plan::Factorise> forms{
+        {"auto", plan::Factorise::kAuto}, {"local", plan::Factorise::kLocal}, {"distributed", plan::Factorise::kDistributed}};
+    const auto found = forms.find(text);
+    if (found == forms.end()) {
+      fail_usage("--factorise: '" + text + "' is not auto, local or distributed");
+    }
+    return found->second;
   }
 
   static std::uint64_t parse_seed(const std::string& text) {

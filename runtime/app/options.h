@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/check.h"
+#include "runtime/plan/factorise.h"
 #include "runtime/types.h"
 
 /// The command line of an emitted executable: pure functions from declarations and arguments to a typed result.
@@ -67,6 +68,7 @@ struct AppOptions {
   std::optional<std::int64_t> memory_bytes;  ///< per rank
   std::optional<std::int64_t> window_bytes;  ///< per rank
   std::optional<std::string> schedule;
+  plan::Factorise factorise = plan::Factorise::kAuto;
   bool reproducible = false;
   std::optional<std::string> checkpoint_directory;
   std::optional<std::string> resume_directory;

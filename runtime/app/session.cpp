@@ -66,6 +66,10 @@ Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Session::~Session() = default;
 
 Index Session::dimension(std::string_view name) const { return impl_->setup.inputs.dimension(name); }
+bool Session::distributes(Index bytes) const {
+  return plan::distributes(options().factorise, impl_->setup.plan_inputs.ranks, bytes);
+}
+
 const AppOptions& Session::options() const { return impl_->setup.options; }
 
 void Session::check_equal(int line, Index left, Index right, std::string_view message) {

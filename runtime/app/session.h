@@ -98,6 +98,8 @@ class Session {
   void check_at_most(int line, Index left, Index right, std::string_view message);
   /// An affine subscript's values [lo, hi] against a dimension of `extent`, before data is computed.
   void check_subscript(int line, Interval values, Index extent, std::string_view text);
+  /// Whether a routine with so many bytes of operands runs in its distributed form.
+  [[nodiscard]] bool distributes(Index bytes) const;
   /// assert on a value every rank knows.
   void check(int line, bool condition, std::string_view message);
 

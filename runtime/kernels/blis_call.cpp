@@ -52,4 +52,20 @@ void gemv(Index m, Index n, Matrix<const float> a, const float* x, Index x_strid
                &beta, y, y_stride, nullptr, &rntm);
 }
 
+void trsm(Triangle triangle, bool from_left, Index m, Index n, Matrix<const double> t, Matrix<double> x) {
+  rntm_t rntm = one_thread();
+  double one = 1;
+  bli_dtrsm_ex(from_left ? BLIS_LEFT : BLIS_RIGHT, triangle == Triangle::kUpper ? BLIS_UPPER : BLIS_LOWER,
+               from_left ? BLIS_NO_TRANSPOSE : BLIS_TRANSPOSE, triangle == Triangle::kUnitLower ? BLIS_UNIT_DIAG : BLIS_NONUNIT_DIAG, m, n, &one,
+               writable(t.data), t.row_stride, t.column_stride, x.data, x.row_stride, x.column_stride, nullptr, &rntm);
+}
+
+void trsm(Triangle triangle, bool from_left, Index m, Index n, Matrix<const float> t, Matrix<float> x) {
+  rntm_t rntm = one_thread();
+  float one = 1;
+  bli_strsm_ex(from_left ? BLIS_LEFT : BLIS_RIGHT, triangle == Triangle::kUpper ? BLIS_UPPER : BLIS_LOWER,
+               from_left ? BLIS_NO_TRANSPOSE : BLIS_TRANSPOSE, triangle == Triangle::kUnitLower ? BLIS_UNIT_DIAG : BLIS_NONUNIT_DIAG, m, n, &one,
+               writable(t.data), t.row_stride, t.column_stride, x.data, x.row_stride, x.column_stride, nullptr, &rntm);
+}
+
 }  // namespace tdsl::rt::blis

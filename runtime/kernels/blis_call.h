@@ -24,4 +24,10 @@ void gemm(Index m, Index n, Index k, Matrix<const float> a, Matrix<const float> 
 void gemv(Index m, Index n, Matrix<const double> a, const double* x, Index x_stride, bool accumulate, double* y, Index y_stride);
 void gemv(Index m, Index n, Matrix<const float> a, const float* x, Index x_stride, bool accumulate, float* y, Index y_stride);
 
+/// Which triangle of a triangular matrix is read, and whether its diagonal is taken as 1.
+enum class Triangle : std::uint8_t { kLower, kUnitLower, kUpper };
+/// X = T^-1 X with X m x n (`from_left`), or X = X T'^-1.
+void trsm(Triangle triangle, bool from_left, Index m, Index n, Matrix<const double> t, Matrix<double> x);
+void trsm(Triangle triangle, bool from_left, Index m, Index n, Matrix<const float> t, Matrix<float> x);
+
 }  // namespace tdsl::rt::blis

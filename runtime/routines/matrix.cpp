@@ -7,82 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "runtime/routines/lapack.h"
+#include "runtime/routines/columns.h"
 
 namespace tdsl::rt::routines {
 
 namespace {
-
-std::size_t at(Index i) {
-  return static_cast<std::size_t>(i);
-}
-
-/// A column-major matrix, as LAPACK wants it.
-template <class T>
-struct Columns {
-  Index rows = 0;
-  Index columns = 0;
-  std::vector<T> elements;
-
-  Columns(Index r, Index c) : rows(r), columns(c), elements(at(r * c)) {}
-  T& operator()(Index i, Index j) { return elements[at(j * rows + i)]; }
-  const T& operator()(Index i, Index j) const { return elements[at(j * rows + i)]; }
-  T* data() { return elements.data(); }
-  [[nodiscard]] lapack_int m() const { return static_cast<lapack_int>(rows); }
-  [[nodiscard]] lapack_int n() const { return static_cast<lapack_int>(columns); }
-  /// Leading dimension: LAPACK wants at least 1.
-  [[nodiscard]] lapack_int lead() const { return std::max<lapack_int>(1, m()); }
-};
-
-/// Squares of this edge are transposed at once, so that both sides stay in the cache.
-constexpr Index kEdge = 32;
-
-/// The whole of an operand; a vector is one column.
-template <class T>
-Columns<T> read(const Operand& operand, SourceLine place) {
-  const bool vector = operand.box.rank == 1;
-  const Index rows = operand.box[0].size();
-  const Index columns = vector ? 1 : operand.box[1].size();
-  // One more than the larger: packed outputs and workspaces are counted in LAPACK's integers too.
-  constexpr Index kLargest = std::numeric_limits<lapack_int>::max() / 2;
-  if (rows > kLargest || columns > kLargest) throw RunError(place, "a factorised matrix has at most 2^30 rows and columns");
-  Columns<T> result(rows, columns);
-  const T* data = reinterpret_cast<const T*>(operand.data);
-  const Index stride = operand.stride[0];
-  for (Index i0 = 0; i0 < rows; i0 += kEdge) {
-    for (Index j0 = 0; j0 < columns; j0 += kEdge) {
-      for (Index i = i0; i < std::min(rows, i0 + kEdge); ++i) {
-        for (Index j = j0; j < std::min(columns, j0 + kEdge); ++j) result(i, j) = data[i * stride + j];
-      }
-    }
-  }
-  return result;
-}
-
-/// Writes element(i, j) for i < rows, j < columns of `m` to the output from (row, column) on.
-template <class T, class F>
-void write(const Operand& out, Index row, Index column, Index rows, Index columns, const F& element) {
-  T* data = reinterpret_cast<T*>(out.data);
-  const Index stride = out.box.rank == 0 ? 0 : out.stride[0];
-  for (Index i0 = 0; i0 < rows; i0 += kEdge) {
-    for (Index j0 = 0; j0 < columns; j0 += kEdge) {
-      for (Index i = i0; i < std::min(rows, i0 + kEdge); ++i) {
-        for (Index j = j0; j < std::min(columns, j0 + kEdge); ++j) data[(row + i) * stride + column + j] = element(i, j);
-      }
-    }
-  }
-}
-template <class T>
-void write(const Operand& out, Index row, Index column, const Columns<T>& m) {
-  write<T>(out, row, column, m.rows, m.columns, [&](Index i, Index j) { return m(i, j); });
-}
-
-[[noreturn]] void stop(SourceLine place, const char* routine, const char* what) {
-  throw RunError(place, std::string(routine) + ": " + what);
-}
-[[noreturn]] void singular(SourceLine place, const char* routine) {
-  stop(place, routine, "the matrix is singular");
-}
 
 template <class T>
 void require_finite(const Columns<T>& a, SourceLine place, const char* routine) {
@@ -228,19 +157,11 @@ template <class T>
 Kernel qr(SourceLine place) {
   return [place](const TaskArgs& t) {
     Columns<T> a = read<T>(t.inputs[0], place);
-    const Index k = std::min(a.rows, a.columns);
-    const auto k_int = static_cast<lapack_int>(k);
-    std::vector<T> tau(at(std::max<Index>(1, k)));
-    std::vector<T> work(at(64 * std::max<Index>(1, a.columns)));
-    const auto size = static_cast<lapack_int>(work.size());
-    TDSL_CHECK(lapack::geqrf<T>(a.m(), a.n(), a.data(), a.lead(), tau.data(), work.data(), size) == 0, "geqrf");
     const Operand& out = t.outputs[0];
     fill<T>(out, 0);
-    std::vector<T> sign(at(k));
-    for (Index i = 0; i < k; ++i) sign[at(i)] = a(i, i) < 0 ? T(-1) : T(1);
-    write<T>(out, a.rows, 0, k, a.columns, [&](Index i, Index j) { return i <= j ? sign[at(i)] * a(i, j) : T(0); });
-    TDSL_CHECK(lapack::orgqr<T>(a.m(), k_int, k_int, a.data(), a.lead(), tau.data(), work.data(), size) == 0, "orgqr");
-    write<T>(out, 0, 0, a.rows, k, [&](Index i, Index j) { return sign[at(j)] * a(i, j); });
+    const Columns<T> r = reduce_to_q(a);
+    write<T>(out, 0, 0, a.rows, r.rows, [&](Index i, Index j) { return a(i, j); });
+    write(out, a.rows, 0, r);
   };
 }
 

@@ -2,5 +2,6 @@
 
 // What emitted programs with library routines include.
 
+#include "runtime/routines/blocked.h"
 #include "runtime/routines/line.h"
 #include "runtime/routines/matrix.h"

@@ -81,6 +81,7 @@ ReportRequest request_of(const CommandLine& line, const codegen::FamilyProgram& 
   walk.inputs.memory = options.memory_bytes.value_or(0);
   walk.inputs.window = options.window_bytes.value_or(0);
   walk.inputs.reproducible = options.reproducible;
+  walk.factorise = options.factorise;
   for (const auto& [name, value] : options.params) walk.params[name] = literal_of(value);
   walk.dimensions = options.dimensions;
   bind_files(families, options, walk.dimensions);

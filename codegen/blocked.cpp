@@ -1,0 +1,243 @@
+#include "codegen/blocked.h"
+
+#include "codegen/step_writer.h"
+#include "ir/check.h"
+
+namespace tdsl::codegen {
+
+namespace {
+
+using ir::BinaryOp;
+using ir::Scalar;
+using Kind = ir::Routine::Kind;
+
+constexpr int kWhole = KernelOperand::kWhole;
+/// Blocks of rows of a tall matrix: more than ranks that such a matrix is worth.
+constexpr std::int64_t kRowBlocks = 64;
+
+/// One step's columns [lo, hi) of a factorisation.
+struct Block {
+  Extent lo;
+  Extent size;
+  Extent hi;
+};
+
+class Blocked {
+ public:
+  Blocked(FamilyBuilder& builder, const BlockedRoutine& routine)
+      : builder_(builder), routine_(routine), write_(builder, routine.range), a_(routine.operands[0]), scalar_(builder.type(a_).scalar) {
+    for (const Extent& e : builder.type(a_).shape) shape_.push_back(builder.rewritten(e, routine.range));
+  }
+
+  void run() {
+    switch (routine_.kind) {
+      case Kind::kCholesky: return cholesky();
+      case Kind::kLu: return lu();
+      case Kind::kSolve: return solve();
+      case Kind::kQr: return qr();
+      default: TDSL_CHECK(false, "this routine has no distributed form");
+    }
+  }
+
+ private:
+  [[nodiscard]] Expr i() const { return StepWriter::i(0); }
+  [[nodiscard]] Expr j() const { return StepWriter::i(1); }
+  [[nodiscard]] Expr l() const { return StepWriter::i(2); }
+  Expr cast_index(const Expr& e) { return ir::cast(Scalar::kI64, e); }
+  [[nodiscard]] Expr one() const { return ir::constant(scalar_, 1.0); }
+  [[nodiscard]] Expr minus(const Expr& x, const Expr& y) const { return ir::binary(BinaryOp::kSub, x, y); }
+  [[nodiscard]] Expr minus(const Expr& x) const { return ir::unary(ir::UnaryOp::kNeg, x); }
+  [[nodiscard]] Expr times(const Expr& x, const Expr& y) const { return ir::binary(BinaryOp::kMul, x, y); }
+
+  /// Columns per step of a factorisation of `columns`.
+  Extent edge(const Extent& columns) {
+    const Expr eighth = ir::binary(BinaryOp::kDiv, write_.expr(columns), ir::constant_i64(8));
+    const Expr least = ir::binary(BinaryOp::kMax, ir::constant_i64(2), eighth);
+    return write_.number("edge", ir::binary(BinaryOp::kMin, ir::constant_i64(256), least));
+  }
+  Extent blocks(const Extent& columns, const Extent& edge) {
+    return write_.quotient("blocks", columns + edge - Extent(1), edge);
+  }
+  Block block(const Extent& number, const Extent& edge, const Extent& columns) {
+    const Extent lo = write_.number("lo", write_.expr(number * edge));
+    const Extent size = write_.smaller("width", edge, columns - lo);
+    return {lo, size, write_.number("hi", write_.expr(lo + size))};
+  }
+
+  void cholesky() {
+    const Extent n = shape_[0];
+    const Extent width = edge(n);
+    const ValueId s0 = write_.map("factor", {{"i", n}, {"j", n}}, write_.at(a_, {i(), j()}));
+    const ValueId s = write_.loop(blocks(n, width), {s0}, [&](const Extent& k, const std::vector<ValueId>& now) {
+      const Block b = block(k, width, n);
+      const Extent rest = n - b.hi;
+      const ValueId diagonal = write_.map("diagonal", {{"i", b.size}, {"j", b.size}},
+                                          write_.at(now[0], {write_.from(b.lo, 0), write_.from(b.lo, 1)}));
+      StepWriter::Prebuilt factor{"cholesky", {{"i", b.size}, {"j", b.size}}, {true, true}, {{diagonal, {kWhole, kWhole}}}, {}, true};
+      factor.flops = 1.0 / 3;
+      factor.factor = b.size;
+      const ValueId corner = write_.prebuilt("corner", scalar_, factor);
+      const ValueId panel =
+          write_.map("panel", {{"i", rest}, {"j", b.size}}, write_.at(now[0], {write_.from(b.hi, 0), write_.from(b.lo, 1)}));
+      StepWriter::Prebuilt divide{"triangular_rows", {{"i", rest}, {"j", b.size}}, {false, true},
+                                  {{panel, {0, kWhole}}, {corner, {kWhole, kWhole}}}, {}, false};
+      divide.factor = b.size;
+      const ValueId below = write_.prebuilt("below", scalar_, divide);
+      const ValueId square = write_.product("square", {{"i", rest}, {"j", rest}}, {"l", b.size},
+                                            times(write_.at(below, {i(), l()}), write_.at(below, {j(), l()})));
+      const ValueId s1 = write_.added(now[0], {{"i", rest}, {"j", rest}}, {write_.from(b.hi, 0), write_.from(b.hi, 1)},
+                                      minus(write_.at(square, {i(), j()})));
+      const ValueId s2 = write_.replaced(s1, {{"i", b.size}, {"j", b.size}}, {write_.from(b.lo, 0), write_.from(b.lo, 1)},
+                                         write_.at(corner, {i(), j()}));
+      return std::vector<ValueId>{write_.replaced(s2, {{"i", rest}, {"j", b.size}}, {write_.from(b.hi, 0), write_.from(b.lo, 1)},
+                                                  write_.at(below, {i(), j()}))};
+    })[0];
+    write_.map_into(routine_.results[0], {{"i", n}, {"j", n}},
+                    ir::select(ir::binary(BinaryOp::kLe, j(), i()), write_.at(s, {i(), j()}), write_.zero(scalar_)));
+  }
+
+  struct Eliminated {
+    ValueId s;  ///< multipliers by original row, in the first columns
+    ValueId u;
+    ValueId p;
+  };
+
+  /// Elimination with partial pivoting of the first `columns` columns of s (m x n); `stops`: a zero pivot ends the run.
+  /// Rows stay where they are: row p[i] takes the place of row i.
+  Eliminated eliminate(ValueId s0, const Extent& m, const Extent& n, const Extent& columns, bool stops) {
+    const Extent width = edge(columns);
+    const ValueId u0 = write_.map("upper", {{"i", columns}, {"j", n}}, write_.zero(scalar_));
+    const ValueId p0 = write_.map("rows", {{"i", m}}, i());
+    const auto step = [&](const Extent& k, const std::vector<ValueId>& now) {
+      const ValueId s = now[0];
+      const Block b = block(k, width, columns);
+      const Extent rest = n - b.hi;
+      const ValueId columns_of_s = write_.map("columns", {{"i", m}, {"j", b.size}}, write_.at(s, {i(), write_.from(b.lo, 1)}));
+      StepWriter::Prebuilt factor{"lu_panel", {{"i", m + b.size}, {"j", b.size + Extent(1)}}, {true, true},
+                                  {{columns_of_s, {kWhole, kWhole}}, {now[2], {kWhole}}}, {b.lo}, true};
+      factor.arguments.push_back(Extent(stops ? 1 : 0));
+      factor.factor = b.size;
+      const ValueId panel = write_.prebuilt("panel", scalar_, factor);
+      const ValueId p = write_.map("rows", {{"i", m}}, cast_index(write_.at(panel, {i(), write_.expr(b.size)})));
+      const ValueId corner =
+          write_.map("corner", {{"i", b.size}, {"j", b.size}}, write_.at(panel, {write_.from(m, 0), j()}));
+      const ValueId picked = write_.map("picked", {{"i", b.size}, {"j", rest}},
+                                        write_.at(s, {write_.at(p, {write_.from(b.lo, 0)}), write_.from(b.hi, 1)}));
+      StepWriter::Prebuilt divide{"forward_columns", {{"i", b.size}, {"j", rest}}, {true, false},
+                                  {{corner, {kWhole, kWhole}}, {picked, {kWhole, 1}}}, {}, false};
+      divide.factor = b.size;
+      const ValueId right = write_.prebuilt("right", scalar_, divide);
+      const ValueId product = write_.product("update", {{"i", m}, {"j", rest}}, {"l", b.size},
+                                             times(write_.at(panel, {i(), l()}), write_.at(right, {l(), j()})));
+      const ValueId s1 = write_.added(s, {{"i", m}, {"j", rest}}, {i(), write_.from(b.hi, 1)}, minus(write_.at(product, {i(), j()})));
+      const ValueId s2 = write_.replaced(s1, {{"i", m}, {"j", b.size}}, {i(), write_.from(b.lo, 1)}, write_.at(panel, {i(), j()}));
+      const Expr upper = ir::select(ir::binary(BinaryOp::kLe, i(), j()), write_.at(corner, {i(), j()}), write_.zero(scalar_));
+      const ValueId u1 = write_.replaced(now[1], {{"i", b.size}, {"j", b.size}}, {write_.from(b.lo, 0), write_.from(b.lo, 1)}, upper);
+      const ValueId u2 = write_.replaced(u1, {{"i", b.size}, {"j", rest}}, {write_.from(b.lo, 0), write_.from(b.hi, 1)},
+                                         write_.at(right, {i(), j()}));
+      return std::vector<ValueId>{s2, u2, p};
+    };
+    const std::vector<ValueId> last = write_.loop(blocks(columns, width), {s0, u0, p0}, step);
+    return {last[0], last[1], last[2]};
+  }
+
+  void lu() {
+    const Extent& m = shape_[0];
+    const Extent& n = shape_[1];
+    const Extent k = builder_.rewritten(builder_.type(routine_.results[1]).shape[1], routine_.range);
+    const ValueId s0 = write_.map("factor", {{"i", m}, {"j", n}}, write_.at(a_, {i(), j()}));
+    const Eliminated e = eliminate(s0, m, n, k, false);
+    write_.map_into(routine_.results[0], {{"i", m}}, write_.at(e.p, {i()}));
+    const Expr below = ir::select(ir::binary(BinaryOp::kLt, j(), i()), write_.at(e.s, {write_.at(e.p, {i()}), j()}), write_.zero(scalar_));
+    write_.map_into(routine_.results[1], {{"i", m}, {"j", k}}, ir::select(ir::binary(BinaryOp::kEq, i(), j()), one(), below));
+    write_.map_into(routine_.results[2], {{"i", k}, {"j", n}}, write_.at(e.u, {i(), j()}));
+  }
+
+  void solve() {
+    const Extent& n = shape_[0];
+    const ValueId b = routine_.operands[1];
+    const bool vector = builder_.type(b).rank() == 1;
+    const Extent r = vector ? Extent(1) : builder_.rewritten(builder_.type(b).shape[1], routine_.range);
+    const Expr right = vector ? write_.at(b, {i()}) : write_.at(b, {i(), minus(j(), write_.expr(n))});
+    const ValueId s0 = write_.map("factor", {{"i", n}, {"j", n + r}},
+                                  ir::select(ir::binary(BinaryOp::kLt, j(), write_.expr(n)), write_.at(a_, {i(), j()}), right));
+    const ValueId u = eliminate(s0, n, n + r, n, true).u;
+    const Extent width = edge(n);
+    const Extent count = blocks(n, width);
+    const ValueId x0 = write_.map("x", {{"i", n}, {"j", r}}, write_.zero(scalar_));
+    const ValueId x = write_.loop(count, {x0}, [&](const Extent& k, const std::vector<ValueId>& now) {
+      const Block rows = block(count - Extent(1) - k, width, n);
+      const Extent rest = n - rows.hi;
+      const ValueId known = write_.product("known", {{"i", rows.size}, {"j", r}}, {"l", rest},
+                                           times(write_.at(u, {write_.from(rows.lo, 0), write_.from(rows.hi, 2)}),
+                                                 write_.at(now[0], {write_.from(rows.hi, 2), j()})));
+      const ValueId open = write_.map("open", {{"i", rows.size}, {"j", r}},
+                                      minus(write_.at(u, {write_.from(rows.lo, 0), write_.from(n, 1)}), write_.at(known, {i(), j()})));
+      const ValueId corner = write_.map("corner", {{"i", rows.size}, {"j", rows.size}},
+                                        write_.at(u, {write_.from(rows.lo, 0), write_.from(rows.lo, 1)}));
+      StepWriter::Prebuilt divide{"backward_columns", {{"i", rows.size}, {"j", r}}, {true, false},
+                                  {{corner, {kWhole, kWhole}}, {open, {kWhole, 1}}}, {}, false};
+      divide.factor = rows.size;
+      const ValueId found = write_.prebuilt("found", scalar_, divide);
+      return std::vector<ValueId>{write_.replaced(now[0], {{"i", rows.size}, {"j", r}}, {write_.from(rows.lo, 0), j()}, write_.at(found, {i(), j()}))};
+    })[0];
+    if (vector) {
+      write_.map_into(routine_.results[0], {{"i", n}}, write_.at(x, {i(), ir::constant_i64(0)}));
+    } else {
+      write_.map_into(routine_.results[0], {{"i", n}, {"j", r}}, write_.at(x, {i(), j()}));
+    }
+  }
+
+  /// Rows in blocks of `height` (at least n): R of each block, Q2 R of all these stacked, Q = Q of each block times its
+  /// rows of Q2.
+  void qr() {
+    const Extent& m = shape_[0];
+    const Extent& n = shape_[1];
+    const Expr wanted = ir::binary(BinaryOp::kMin, ir::constant_i64(kRowBlocks),
+                                   ir::binary(BinaryOp::kDiv, write_.expr(m), ir::binary(BinaryOp::kMax, write_.expr(n), ir::constant_i64(1))));
+    const Extent groups = write_.number("groups", ir::binary(BinaryOp::kMax, wanted, ir::constant_i64(1)));
+    const Extent height = write_.quotient("height", m + groups - Extent(1), groups);
+    const Extent filled = write_.number("row_blocks", ir::binary(BinaryOp::kDiv, write_.expr(m + height - Extent(1)),
+                                                                 ir::binary(BinaryOp::kMax, write_.expr(height), ir::constant_i64(1))));
+    StepWriter::Prebuilt factors{"block_r", {{"g", filled}, {"i", n}, {"j", n}}, {false, true, true}, {}, {height}, false};
+    factors.flops = 2;
+    factors.factor = height;
+    factors.tile = {Extent(1)};
+    const ValueId stacked = write_.declare("stacked", scalar_, {filled, n, n});
+    const DimTemplate rows{{Term{0, height}}, Extent(0), height, false};
+    const DimTemplate all{{}, Extent(0), Extent(0), true};
+    write_.prebuilt_into(stacked, factors, {AccessTemplate{a_, {rows, all}, "blocks of rows"}});
+    StepWriter::Prebuilt joined{"qr", {{"i", filled * n + n}, {"j", n}}, {true, true}, {{stacked, {kWhole, kWhole, kWhole}}}, {}, true};
+    joined.flops = 2;
+    joined.factor = n;
+    const ValueId both = write_.prebuilt("joined", scalar_, joined);
+    StepWriter::Prebuilt last{"block_q", {{"i", m}, {"j", n}}, {false, true}, {{a_, {0, kWhole}}, {both, {kWhole, kWhole}}}, {height}, false};
+    last.flops = 6;
+    last.factor = n;
+    last.tile = {height};
+    write_.prebuilt_into(routine_.results[0], last);
+    write_.map_into(routine_.results[1], {{"i", n}, {"j", n}}, write_.at(both, {write_.from(filled * n, 0), j()}));
+  }
+
+  FamilyBuilder& builder_;
+  const BlockedRoutine& routine_;
+  StepWriter write_;
+  ValueId a_;
+  Scalar scalar_;
+  std::vector<Extent> shape_;
+};
+
+}  // namespace
+
+bool has_blocked_form(Kind kind) {
+  return kind == Kind::kCholesky || kind == Kind::kLu || kind == Kind::kSolve || kind == Kind::kQr;
+}
+
+void add_blocked_form(FamilyBuilder& builder, const BlockedRoutine& routine) {
+  // What is gathered here is an even share of the matrix or one panel.
+  const std::size_t warnings = builder.program().warnings.size();
+  Blocked(builder, routine).run();
+  builder.program().warnings.resize(warnings);
+}
+
+}  // namespace tdsl::codegen

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <vector>
+
+#include "codegen/family_builder.h"
+
+namespace tdsl::codegen {
+
+/// Where a routine's results go: tensors that do not exist yet, in the order of the node's results.
+struct BlockedRoutine {
+  ir::Routine::Kind kind = ir::Routine::Kind::kCholesky;
+  std::vector<ValueId> operands;
+  std::vector<ValueId> results;
+  SourceRange range;
+};
+
+/// Whether the routine has a distributed form at all.
+[[nodiscard]] bool has_blocked_form(ir::Routine::Kind kind);
+
+/// Adds the steps of the distributed form. Matrices are taken in block columns of b = min(256, max(2, k / 8)) columns:
+///
+///     cholesky   C = cholesky(D), X C' = P, S -= X X'                          one panel of b x b on one rank per step
+///     lu         (M, q, D) = panel of S[:, lo:hi], T = D^-1 S[q[lo:hi], hi:], S -= M T    rows never move: q says which
+///     solve      lu of [A b], whose last columns become L^-1 P b; then back substitution, block row by block row
+///     qr         of m >= 2 n: blocks of rows by themselves, their R stacked (direct TSQR, Benson, Gleich and Demmel 2013)
+///
+/// All products are contractions over all ranks. The memory is that of a few distributed copies and one panel.
+void add_blocked_form(FamilyBuilder& builder, const BlockedRoutine& routine);
+
+}  // namespace tdsl::codegen

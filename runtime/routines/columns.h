@@ -1,0 +1,105 @@
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "runtime/check.h"
+#include "runtime/kernels/task.h"
+#include "runtime/routines/lapack.h"
+
+// Matrices between a task's row-major operands and LAPACK's column-major ones. For the sources of this folder only.
+
+namespace tdsl::rt::routines {
+
+[[nodiscard]] inline std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+
+/// A column-major matrix, as LAPACK wants it.
+template <class T>
+struct Columns {
+  Index rows = 0;
+  Index columns = 0;
+  std::vector<T> elements;
+
+  Columns(Index r, Index c) : rows(r), columns(c), elements(at(r * c)) {}
+  T& operator()(Index i, Index j) { return elements[at(j * rows + i)]; }
+  const T& operator()(Index i, Index j) const { return elements[at(j * rows + i)]; }
+  T* data() { return elements.data(); }
+  [[nodiscard]] lapack_int m() const { return static_cast<lapack_int>(rows); }
+  [[nodiscard]] lapack_int n() const { return static_cast<lapack_int>(columns); }
+  /// Leading dimension: LAPACK wants at least 1.
+  [[nodiscard]] lapack_int lead() const { return std::max<lapack_int>(1, m()); }
+};
+
+/// Calls f(i, j) for all i < rows, j < columns, square by square, so that both sides of a transposition stay in the cache.
+template <class F>
+void for_each_element(Index rows, Index columns, const F& f) {
+  constexpr Index kEdge = 32;
+  for (Index i0 = 0; i0 < rows; i0 += kEdge) {
+    for (Index j0 = 0; j0 < columns; j0 += kEdge) {
+      for (Index i = i0; i < std::min(rows, i0 + kEdge); ++i) {
+        for (Index j = j0; j < std::min(columns, j0 + kEdge); ++j) f(i, j);
+      }
+    }
+  }
+}
+
+/// The whole of an operand; a vector is one column, of more dimensions all but the last are rows.
+template <class T>
+Columns<T> read(const Operand& operand, SourceLine place) {
+  const int rank = operand.box.rank;
+  const Index columns = rank == 1 ? 1 : operand.box[rank - 1].size();
+  Index rows = 1;
+  for (int d = 0; d < std::max(1, rank - 1); ++d) rows *= operand.box[d].size();
+  // Packed outputs and workspaces are counted in LAPACK's integers too.
+  constexpr Index kLargest = std::numeric_limits<lapack_int>::max() / 4;
+  if (rows > kLargest || columns > kLargest) throw RunError(place, "a matrix factorised on one rank has at most 2^29 rows and columns");
+  Columns<T> result(rows, columns);
+  const T* data = reinterpret_cast<const T*>(operand.data);
+  // Boxes are dense: a row follows its predecessor in all leading dimensions.
+  const Index stride = rank == 1 ? operand.stride[0] : operand.stride[at(rank - 2)];
+  for_each_element(rows, columns, [&](Index i, Index j) { result(i, j) = data[i * stride + j]; });
+  return result;
+}
+
+/// Writes element(i, j) for i < rows, j < columns to the output from (row, column) on.
+template <class T, class F>
+void write(const Operand& out, Index row, Index column, Index rows, Index columns, const F& element) {
+  T* data = reinterpret_cast<T*>(out.data);
+  const Index stride = out.box.rank == 0 ? 0 : out.stride[0];
+  for_each_element(rows, columns, [&](Index i, Index j) { data[(row + i) * stride + column + j] = element(i, j); });
+}
+template <class T>
+void write(const Operand& out, Index row, Index column, const Columns<T>& m) {
+  write<T>(out, row, column, m.rows, m.columns, [&](Index i, Index j) { return m(i, j); });
+}
+
+[[noreturn]] inline void stop(SourceLine place, const char* routine, const char* what) {
+  throw RunError(place, std::string(routine) + ": " + what);
+}
+[[noreturn]] inline void singular(SourceLine place, const char* routine) { stop(place, routine, "the matrix is singular"); }
+
+/// Q in place of the matrix (its first k columns), R separately, diag(R) >= 0; k = min(rows, columns).
+template <class T>
+Columns<T> reduce_to_q(Columns<T>& a) {
+  const Index k = std::min(a.rows, a.columns);
+  const auto k_int = static_cast<lapack_int>(k);
+  std::vector<T> tau(at(std::max<Index>(1, k)));
+  std::vector<T> work(at(64 * std::max<Index>(1, a.columns)));
+  const auto size = static_cast<lapack_int>(work.size());
+  TDSL_CHECK(lapack::geqrf<T>(a.m(), a.n(), a.data(), a.lead(), tau.data(), work.data(), size) == 0, "geqrf");
+  Columns<T> r(k, a.columns);
+  std::vector<T> sign(at(k));
+  for (Index i = 0; i < k; ++i) sign[at(i)] = a(i, i) < 0 ? T(-1) : T(1);
+  for (Index j = 0; j < a.columns; ++j) {
+    for (Index i = 0; i < k && i <= j; ++i) r(i, j) = sign[at(i)] * a(i, j);
+  }
+  TDSL_CHECK(lapack::orgqr<T>(a.m(), k_int, k_int, a.data(), a.lead(), tau.data(), work.data(), size) == 0, "orgqr");
+  for (Index j = 0; j < k; ++j) {
+    for (Index i = 0; i < a.rows; ++i) a(i, j) *= sign[at(j)];
+  }
+  return r;
+}
+
+}  // namespace tdsl::rt::routines
