@@ -15,6 +15,9 @@ constexpr int kWhole = KernelOperand::kWhole;
 /// Blocks of rows of a tall matrix: more than ranks that such a matrix is worth.
 constexpr std::int64_t kRowBlocks = 64;
 
+/// Blocks of a line whose running sums are formed by themselves.
+constexpr std::int64_t kLineBlocks = 64;
+
 /// One step's columns [lo, hi) of a factorisation.
 struct Block {
   Extent lo;
@@ -35,6 +38,7 @@ class Blocked {
       case Kind::kLu: return lu();
       case Kind::kSolve: return solve();
       case Kind::kQr: return qr();
+      case Kind::kCumsum: return cumsum();
       default: TDSL_CHECK(false, "this routine has no distributed form");
     }
   }
@@ -188,6 +192,48 @@ class Blocked {
     }
   }
 
+  void cumsum() {
+    const auto axis = static_cast<std::size_t>(routine_.axis);
+    const Extent& n = shape_[axis];
+    const Expr half = ir::binary(BinaryOp::kDiv, write_.expr(n), ir::constant_i64(2));
+    const Expr wanted = ir::binary(BinaryOp::kMax, ir::constant_i64(1), ir::binary(BinaryOp::kMin, ir::constant_i64(kLineBlocks), half));
+    const Extent groups = write_.number("groups", wanted);
+    const Extent length = write_.quotient("length", n + groups - Extent(1), groups);
+    const Extent height = write_.number("height", ir::binary(BinaryOp::kMax, ir::constant_i64(1), write_.expr(length)));
+    const Extent filled = write_.quotient("blocks", n + height - Extent(1), height);
+    std::vector<Axis> line;
+    std::vector<Axis> blocks;
+    std::vector<int> labels;
+    std::vector<bool> uncut(shape_.size(), false);
+    StepWriter::Prebuilt sums{"block_sums", {}, {}, {}, {Extent(routine_.axis), height}, false};
+    StepWriter::Prebuilt runs{"block_cumsum", {}, {}, {}, {Extent(routine_.axis), height}, false};
+    AccessTemplate read{a_, {}, "blocks of lines"};
+    for (std::size_t d = 0; d < shape_.size(); ++d) {
+      const std::string name(1, static_cast<char>('i' + d));
+      line.push_back({name, shape_[d]});
+      blocks.push_back({name, d == axis ? filled : shape_[d]});
+      labels.push_back(static_cast<int>(d));
+      const bool along = d == axis;
+      read.dims.push_back({{Term{static_cast<int>(d), along ? height : Extent(1)}}, Extent(0), along ? height : Extent(1), false});
+      if (d <= axis) sums.tile.push_back(along ? Extent(1) : shape_[d]);
+      if (d <= axis) runs.tile.push_back(along ? height : shape_[d]);
+    }
+    sums.axes = blocks;
+    sums.factor = height;
+    std::vector<Extent> blocks_shape;
+    for (const Axis& a : blocks) blocks_shape.push_back(a.extent);
+    const ValueId block_sums = write_.declare("block_sums", scalar_, blocks_shape);
+    write_.prebuilt_into(block_sums, sums, {std::move(read)});
+    uncut[axis] = true;
+    std::vector<int> whole_axis = labels;
+    whole_axis[axis] = kWhole;
+    StepWriter::Prebuilt prefix{"exclusive_sums", blocks, uncut, {{block_sums, whole_axis}}, {Extent(routine_.axis)}, false};
+    const ValueId before = write_.prebuilt("before", scalar_, prefix);
+    runs.axes = line;
+    runs.operands = {{a_, labels}, {before, whole_axis}};
+    write_.prebuilt_into(routine_.results[0], runs);
+  }
+
   /// Rows in blocks of `height` (at least n): R of each block, Q2 R of all these stacked, Q = Q of each block times its
   /// rows of Q2.
   void qr() {
@@ -230,7 +276,7 @@ class Blocked {
 }  // namespace
 
 bool has_blocked_form(Kind kind) {
-  return kind == Kind::kCholesky || kind == Kind::kLu || kind == Kind::kSolve || kind == Kind::kQr;
+  return kind == Kind::kCholesky || kind == Kind::kLu || kind == Kind::kSolve || kind == Kind::kQr || kind == Kind::kCumsum;
 }
 
 void add_blocked_form(FamilyBuilder& builder, const BlockedRoutine& routine) {

@@ -12,16 +12,18 @@ struct BlockedRoutine {
   std::vector<ValueId> operands;
   std::vector<ValueId> results;
   SourceRange range;
+  std::int64_t axis = 0;  ///< of a routine along lines
 };
 
 /// Whether the routine has a distributed form at all.
 [[nodiscard]] bool has_blocked_form(ir::Routine::Kind kind);
 
-/// Adds the steps of the distributed form. Matrices are taken in block columns of b = min(256, max(2, k / 8)) columns:
+/// Adds the steps of the distributed form. Results depend on sizes alone, not on ranks. Matrices are taken in block columns of b = min(256, max(2, k / 8)) columns:
 ///
 ///     cholesky   C = cholesky(D), X C' = P, S -= X X'                          one panel of b x b on one rank per step
 ///     lu         (M, q, D) = panel of S[:, lo:hi], T = D^-1 S[q[lo:hi], hi:], S -= M T    rows never move: q says which
 ///     solve      lu of [A b], whose last columns become L^-1 P b; then back substitution, block row by block row
+///     cumsum     sums of up to 64 blocks of the line, sums of the blocks before each, running sums of the blocks
 ///     qr         of m >= 2 n: blocks of rows by themselves, their R stacked (direct TSQR, Benson, Gleich and Demmel 2013)
 ///
 /// All products are contractions over all ranks. The memory is that of a few distributed copies and one panel.

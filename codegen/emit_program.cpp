@@ -103,6 +103,9 @@ class ProgramEmitter {
           body_.line("const {} {} = session.read({}, {}, {});", type(c.target), name(c.target), name(c.tensor), c.site, line_of(s));
         },
         [&](const CopyStep& c) { copy(c); },
+        [&](const GathersStep& g) {
+          body_.line("session.gathers({}, {}, {}, {});", line_of(s), quoted(g.routine), quoted(g.operand), expr_.text(g.bytes));
+        },
         [&](const DistributesStep& d) {
           body_.line("const bool {} = session.distributes({});", name(d.target), expr_.text(d.bytes));
         },

@@ -248,6 +248,7 @@ void for_each_use(const FamilyProgram& program, const Step& step, const std::fun
       },
       [&](const OperationStep& s) { uses_of(s, f); }, [&](const ControlReadStep& s) { f(s.tensor); },
       [&](const CopyStep& s) { f(s.source); }, [&](const DistributesStep& s) { uses_of(s.bytes, f); },
+      [&](const GathersStep& s) { uses_of(s.bytes, f); },
       [](const DeclareStep&) {},
       [&](const SubscriptStep& s) {
         uses_of(s.subscript.terms, f);
@@ -298,6 +299,7 @@ std::optional<ValueId> target_of(const Step& step) {
       [](const ControlReadStep& s) -> std::optional<ValueId> { return s.target; },
       [](const CopyStep& s) -> std::optional<ValueId> { return s.target; },
       [](const DistributesStep& s) -> std::optional<ValueId> { return s.target; },
+      [](const GathersStep&) -> std::optional<ValueId> { return std::nullopt; },
       [](const DeclareStep& s) -> std::optional<ValueId> { return s.target; },
       [](const SubscriptStep&) -> std::optional<ValueId> { return std::nullopt; },
       [](const ForStep&) -> std::optional<ValueId> { return std::nullopt; },

@@ -173,6 +173,12 @@ struct DistributesStep {
   ValueId target;
   Extent bytes;
 };
+/// A routine runs on one rank with operands of so many bytes: the run says so where that is much.
+struct GathersStep {
+  std::string routine;
+  std::string operand;
+  Extent bytes;
+};
 /// A variable that both branches of an If assign.
 struct DeclareStep {
   ValueId target;
@@ -227,7 +233,7 @@ struct ReleaseStep {
 };
 
 using StepOp = std::variant<HostStep, DimensionStep, ParamStep, InputStep, RandomStep, OperationStep, ControlReadStep, CopyStep,
-                            DistributesStep, DeclareStep, SubscriptStep, ForStep, WhileStep, IfStep, PrintStep, AssertStep, CheckStep, OutputStep,
+                            DistributesStep, GathersStep, DeclareStep, SubscriptStep, ForStep, WhileStep, IfStep, PrintStep, AssertStep, CheckStep, OutputStep,
                             ReleaseStep>;
 struct Step {
   SourceRange range;

@@ -44,6 +44,9 @@ class PlanWalk {
         },
         [&](const OperationStep& o) { record(o.target, instantiate(*o.op, line_, number_, tensor_)); },
         [&](const ControlReadStep& c) { control_read(c); }, [&](const CopyStep& c) { copy(c); },
+        [&](const GathersStep& g) {
+          if (request_.inputs.ranks > 1 && number(g.bytes) > plan::kGatheredBytes) events_.note(s.range, plan::gathered_text(g.routine, g.operand, number(g.bytes)));
+        },
         [&](const DistributesStep& d) { assign(d.target, plan::distributes(request_.factorise, request_.inputs.ranks, number(d.bytes))); },
         [](const DeclareStep&) {}, [](const SubscriptStep&) {}, [&](const ForStep& f) { for_loop(f); },
         [&](const WhileStep& w) { while_loop(w, s.range); }, [&](const IfStep& i) { branch(i, s.range); },

@@ -19,6 +19,9 @@ constexpr int kWhole = KernelOperand::kWhole;
 /// Comparisons of one element on its way to its place.
 constexpr double kSortFlops = 40;
 
+/// With so many lines each rank has lines enough of its own.
+constexpr std::int64_t kFewLines = 64;
+
 /// A result inside a packed tensor: its first row and column there.
 struct Place {
   Extent row;
@@ -35,7 +38,8 @@ class RoutineLowering {
   }
 
   void run() {
-    if (is_line(routine_.kind)) return line();
+    if (routine_.kind == Kind::kCumsum && !is_small()) return either();
+    if (is_line(routine_.kind)) return line(results_);
     if (has_blocked_form(routine_.kind) && !is_small()) return either();
     if (!is_small()) warn("it is not distributed");
     matrix(results_);
@@ -44,14 +48,17 @@ class RoutineLowering {
  private:
   // --- Along lines
 
-  void line() {
+  void line(const std::vector<ValueId>& results) {
+    const bool one_line = builder_.type(operands_[0]).rank() == 1;
+    if (one_line && routine_.kind != Kind::kCumsum && !is_small()) warn("a vector is one line");
+    if (one_line) report();
     switch (routine_.kind) {
-      case Kind::kCumsum: return line_operation(results_[0], "cumsum", 2);
-      case Kind::kSort: return line_operation(results_[0], "sort", kSortFlops);
-      case Kind::kArgsort: return line_operation(results_[0], "argsort", kSortFlops);
+      case Kind::kCumsum: return line_operation(results[0], "cumsum", 2);
+      case Kind::kSort: return line_operation(results[0], "sort", kSortFlops);
+      case Kind::kArgsort: return line_operation(results[0], "argsort", kSortFlops);
       case Kind::kTopk:
-        line_operation(results_[0], "topk_values", kSortFlops);
-        return line_operation(results_[1], "topk_positions", kSortFlops);
+        line_operation(results[0], "topk_values", kSortFlops);
+        return line_operation(results[1], "topk_positions", kSortFlops);
       default: TDSL_CHECK(false, "a routine along lines");
     }
   }
@@ -69,7 +76,6 @@ class RoutineLowering {
       operand.labels.push_back(along ? kWhole : static_cast<int>(d));
     }
     kernel.operands = {std::move(operand)};
-    if (kernel.axes.size() == 1 && !is_small()) warn("a vector is one line");
     write_.prebuilt_into(target, kernel);
   }
 
@@ -82,11 +88,17 @@ class RoutineLowering {
     builder_.add(range_, DistributesStep{distributed, bytes()});
     IfStep step;
     step.condition = distributed;
+    const std::vector<Extent> a = extents(operands_[0]);
     if (routine_.kind == Kind::kQr) {
-      const std::vector<Extent> a = extents(operands_[0]);
-      const Expr tall = ir::binary(ir::BinaryOp::kGe, write_.expr(a[0]), write_.expr(a[1] + a[1]));
-      step.condition = builder_.new_value({ir::Scalar::kBool, {}, {}}, "tall", range_, true);
-      builder_.add(range_, HostStep{step.condition, ir::binary(ir::BinaryOp::kAnd, ir::read(ir::Scalar::kBool, distributed, {}), tall)});
+      also(step.condition, "tall", ir::binary(ir::BinaryOp::kGe, write_.expr(a[0]), write_.expr(a[1] + a[1])));
+    }
+    if (routine_.kind == Kind::kCumsum && a.size() > 1) {
+      // Many lines are shared among ranks as they are.
+      Extent lines = 1;
+      for (std::size_t d = 0; d < a.size(); ++d) {
+        if (d != static_cast<std::size_t>(routine_.axis)) lines = lines * a[d];
+      }
+      also(step.condition, "few", ir::binary(ir::BinaryOp::kLt, write_.expr(lines), ir::constant_i64(kFewLines)));
     }
     for (const ValueId v : results_) builder_.add(range_, DeclareStep{v});
     const auto side = [&](const std::function<void(const std::vector<ValueId>&)>& form) {
@@ -100,12 +112,27 @@ class RoutineLowering {
         for (std::size_t k = 0; k < values.size(); ++k) builder_.add(range_, CopyStep{results_[k], values[k], false, false});
       });
     };
-    step.then_steps = side([&](const std::vector<ValueId>& values) { add_blocked_form(builder_, {routine_.kind, operands_, values, range_}); });
-    step.else_steps = side([&](const std::vector<ValueId>& values) { matrix(values); });
+    step.then_steps = side([&](const std::vector<ValueId>& values) { add_blocked_form(builder_, {routine_.kind, operands_, values, range_, routine_.axis}); });
+    step.else_steps = side([&](const std::vector<ValueId>& values) { is_line(routine_.kind) ? line(values) : matrix(values); });
     builder_.add(range_, std::move(step));
   }
 
+  /// Another condition for the distributed form.
+  void also(ValueId& condition, const std::string& name, const Expr& other) {
+    const ValueId both = builder_.new_value({ir::Scalar::kBool, {}, {}}, name, range_, true);
+    builder_.add(range_, HostStep{both, ir::binary(ir::BinaryOp::kAnd, ir::read(ir::Scalar::kBool, condition, {}), other)});
+    condition = both;
+  }
+
+  /// What the run says when it knows the sizes.
+  void report() {
+    if (!is_small()) {
+      builder_.add(range_, GathersStep{std::string(name_of(routine_.kind)), name_of(builder_.program(), operands_[0]), bytes()});
+    }
+  }
+
   void matrix(const std::vector<ValueId>& results) {
+    report();
     const std::vector<Extent> a = extents(operands_[0]);
     const Extent& m = a[0];
     const Extent& n = a[1];

@@ -18,7 +18,7 @@ constexpr BuiltinOption kBuiltins[] = {
     {"memory", OptionValue::kBytes, "memory limit per rank", false},
     {"window", OptionValue::kBytes, "limit per rank of what admitted steps hold", true},
     {"schedule", OptionValue::kName, "choose the planner's candidate by name", false},
-    {"factorise", OptionValue::kName, "auto, local or distributed: where cholesky, lu, solve and qr run", true},
+    {"factorise", OptionValue::kName, "auto, local or distributed: where cholesky, lu, solve, qr and cumsum run", true},
     {"reproducible", OptionValue::kFlag, "the same bits for every number of ranks and threads", false},
     {"checkpoint", OptionValue::kDirectory, "save the state of the run there", false},
     {"resume", OptionValue::kDirectory, "continue from a saved state", false},

@@ -1,5 +1,6 @@
 #include "runtime/app/session.h"
 
+#include <cstdio>
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -68,6 +69,13 @@ Session::~Session() = default;
 Index Session::dimension(std::string_view name) const { return impl_->setup.inputs.dimension(name); }
 bool Session::distributes(Index bytes) const {
   return plan::distributes(options().factorise, impl_->setup.plan_inputs.ranks, bytes);
+}
+
+void Session::gathers(int line, const std::string& routine, const std::string& operand, Index bytes) {
+  const bool many = impl_->setup.plan_inputs.ranks > 1 && bytes > plan::kGatheredBytes;
+  if (!many || options().quiet || impl_->setup.world.rank() != 0 || !impl_->gathered.emplace(line, routine).second) return;
+  const SourceLine place = impl_->at(line);
+  std::fprintf(stderr, "%s:%d: warning: %s\n", std::string(place.file).c_str(), line, plan::gathered_text(routine, operand, bytes).c_str());
 }
 
 const AppOptions& Session::options() const { return impl_->setup.options; }

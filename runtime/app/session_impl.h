@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -68,6 +69,8 @@ struct Session::Impl {
   /// Flushes files to disk and gives them their names, all or none. Every rank calls it after finish().
   void commit_outputs();
   std::vector<std::shared_ptr<NpyWriter>> files;
+
+  std::set<std::pair<int, std::string>> gathered;  ///< lines and routines that have been reported
 
   Predictions predictions;
   double planning_seconds = 0;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "runtime/plan/index.h"
 
 namespace tdsl::plan {
@@ -14,6 +16,12 @@ inline constexpr Index kGatheredBytes = Index{1} << 20;
 [[nodiscard]] inline bool distributes(Factorise choice, Index ranks, Index bytes) {
   if (choice == Factorise::kAuto) return ranks > 1 && bytes > kGatheredBytes;
   return choice == Factorise::kDistributed;
+}
+
+/// The warning `[gathered]` once sizes are known.
+[[nodiscard]] inline std::string gathered_text(const std::string& routine, const std::string& operand, Index bytes) {
+  return "'" + routine + "' runs on one rank, which receives all " + std::to_string((bytes + kGatheredBytes - 1) / kGatheredBytes) +
+         " MiB of '" + operand + "' [gathered]";
 }
 
 }  // namespace tdsl::plan

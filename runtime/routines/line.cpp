@@ -116,6 +116,77 @@ Kernel cumsum(int axis) {
   };
 }
 
+namespace {
+
+template <class T>
+T sum_of(T x, T y) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return x + y;
+  } else {
+    return scalar::add(x, y);
+  }
+}
+
+}  // namespace
+
+template <class T>
+Kernel block_sums(int axis, Index height) {
+  return [axis, height](const TaskArgs& t) {
+    const Interval given = t.inputs[0].box[axis];
+    const Index first = t.outputs[0].box[axis].lo;
+    for_each_line<T, T>(t, axis, [&](const Line<const T>& from, const Line<T>& to) {
+      for (Index g = 0; g < to.length; ++g) {
+        const Interval block = plan::intersect(given, {(first + g) * height, (first + g + 1) * height});
+        T sum{};
+        for (Index k = block.lo; k < block.hi; ++k) sum = k == block.lo ? from[k - given.lo] : sum_of(sum, from[k - given.lo]);
+        to[g] = sum;
+      }
+    });
+  };
+}
+
+template <class T>
+Kernel exclusive_sums(int axis) {
+  return [axis](const TaskArgs& t) {
+    for_each_line<T, T>(t, axis, [](const Line<const T>& from, const Line<T>& to) {
+      T sum{};
+      for (Index k = 0; k < to.length; ++k) {
+        to[k] = sum;
+        sum = k == 0 ? from[k] : sum_of(sum, from[k]);
+      }
+    });
+  };
+}
+
+template <class T>
+Kernel block_cumsum(int axis, Index height) {
+  return [axis, height](const TaskArgs& t) {
+    const Interval here = t.outputs[0].box[axis];
+    const Operand& before = t.inputs[1];
+    for_each_line<T, T>(t, axis, [&](const Line<const T>& from, const Line<T>& to) {
+      // The line's place in operand 1 is its place in the output, but for the axis.
+      Index offset = to.data - reinterpret_cast<T*>(t.outputs[0].data);
+      const T* start = reinterpret_cast<const T*>(before.data);
+      for (int d = 0; d < t.outputs[0].box.rank; ++d) {
+        const Index place = d == axis ? 0 : offset / t.outputs[0].stride[at(d)];
+        if (d != axis) offset -= place * t.outputs[0].stride[at(d)];
+        if (d != axis) start += (place + t.outputs[0].box[d].lo - before.box[d].lo) * before.stride[at(d)];
+      }
+      T sum{};
+      for (Index k = here.lo; k < here.hi; ++k) {
+        const T own = from[k - t.inputs[0].box[axis].lo];
+        const Index g = k / height;
+        if (k % height != 0) {
+          sum = sum_of(sum, own);
+        } else {
+          sum = g == 0 ? own : sum_of(start[(g - before.box[axis].lo) * before.stride[at(axis)]], own);
+        }
+        to[k - here.lo] = sum;
+      }
+    });
+  };
+}
+
 template <class T>
 Kernel sort(int axis) {
   return [axis](const TaskArgs& t) {
@@ -143,9 +214,15 @@ Kernel topk_positions(int axis) {
   return ordered<T, true, false>(axis);
 }
 
-template Kernel cumsum<std::int64_t>(int);
-template Kernel cumsum<float>(int);
-template Kernel cumsum<double>(int);
+#define TDSL_SUMS(T)                             \
+  template Kernel cumsum<T>(int);                \
+  template Kernel block_sums<T>(int, Index);     \
+  template Kernel exclusive_sums<T>(int);        \
+  template Kernel block_cumsum<T>(int, Index)
+TDSL_SUMS(std::int64_t);
+TDSL_SUMS(float);
+TDSL_SUMS(double);
+#undef TDSL_SUMS
 #define TDSL_ORDERED(T)                       \
   template Kernel sort<T>(int);               \
   template Kernel argsort<T>(int);            \
