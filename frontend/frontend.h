@@ -21,6 +21,8 @@ struct CompileOptions {
   std::string program_name;       ///< file name without directory and extension; empty: taken from the file's name
   std::string library_directory;  ///< where `import std.x;` finds `x.tdsl`; empty: no library
   bool warn_unused = true;        ///< warn about names that nothing reads
+  /// The text of an imported file, or nothing; without it files are read.
+  std::function<std::optional<std::string>(const std::string& path)> read = {};
   std::function<void(const DeclaredName&)> declared = {};  ///< called for every variable, param, input and output
 };
 

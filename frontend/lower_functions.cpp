@@ -41,6 +41,11 @@ std::vector<Tensor> Lowerer::call_function(const ast::Call& call, const SourceRa
       fail(DiagnosticId::kRecursion, range, "'" + f.name.name + "' calls itself; functions cannot recurse");
   }
   called_.insert(f.name.name);
+  constexpr std::size_t kMaxCalls = 20'000;
+  if (++inlined_calls_ > kMaxCalls) {
+    fail(DiagnosticId::kNestingTooDeep, range,
+         "the program has more than " + std::to_string(kMaxCalls) + " calls of functions when all are put in place");
+  }
   const std::vector<Tensor> args = positional(call, f.parameters.size(), f.parameters.size(), range);
   const bool scalar_function =
       !f.parameters.empty() && std::ranges::none_of(f.parameters, [](const auto& p) { return p.type.has_value(); });

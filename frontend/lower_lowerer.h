@@ -372,6 +372,7 @@ class Lowerer {
   std::set<ir::ValueId> dimension_values_;
   std::map<std::string, FunctionEntry> functions_;
   std::set<std::string> called_;
+  std::size_t inlined_calls_ = 0;
   std::map<std::string, const ast::Monoid*> monoids_;
   std::map<std::string, std::pair<ir::Monoid, ir::Scalar>> lowered_monoids_;
   std::vector<std::unique_ptr<ast::Module>> imported_;

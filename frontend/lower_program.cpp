@@ -56,6 +56,18 @@ void Lowerer::declare_functions(const ast::Module& module) {
   }
 }
 
+namespace {
+
+std::optional<std::string> text_of_file(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  std::ostringstream text;
+  if (!stream || !(text << stream.rdbuf()))
+    return std::nullopt;
+  return text.str();
+}
+
+}  // namespace
+
 void Lowerer::import_module(const ast::Import& import, const SourceRange& range) {
   std::string path;
   if (import.is_file) {
@@ -73,12 +85,10 @@ void Lowerer::import_module(const ast::Import& import, const SourceRange& range)
   }
   if (!imported_paths_.insert(path).second)
     return;
-  std::ifstream stream(path, std::ios::binary);
-  std::ostringstream text;
-  if (!stream || !(text << stream.rdbuf())) {
+  const auto text = options_.read ? options_.read(path) : text_of_file(path);
+  if (!text)
     fail(DiagnosticId::kImportFailed, import.path_range, "cannot read '" + path + "'");
-  }
-  const std::uint32_t file = sources_.add(path, text.str());
+  const std::uint32_t file = sources_.add(path, *text);
   auto module = parse_file(sources_, file, sink_);
   if (!module)
     throw Abandoned{};

@@ -121,8 +121,12 @@ Extent Lowerer::dimension_extent(const ast::Expr& e) {
       return left + right;
     if (b->op == ast::BinaryOp::kSub)
       return left - right;
-    if (b->op == ast::BinaryOp::kMul)
+    if (b->op == ast::BinaryOp::kMul) {
+      constexpr std::size_t kMaxTerms = 256;
+      if (left.terms().size() * right.terms().size() > kMaxTerms)
+        bad("this dimension has too many terms when multiplied out; name a part of it with 'let'");
       return left * right;
+    }
     if (b->op == ast::BinaryOp::kDiv)
       return Extent::quotient(left, right);
     if (b->op == ast::BinaryOp::kMod)

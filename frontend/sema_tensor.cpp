@@ -49,6 +49,20 @@ Expr element(const Tensor& t, const std::vector<Expr>& subscripts) {
   return substitute(t.body, map);
 }
 
+bool larger_than(const Expr& e, std::size_t limit) {
+  std::vector<Expr> open = {e};
+  std::size_t count = 0;
+  while (!open.empty()) {
+    const Expr next = open.back();
+    open.pop_back();
+    if (++count > limit)
+      return true;
+    for (const Expr& child : ir::children(*next))
+      open.push_back(child);
+  }
+  return false;
+}
+
 std::vector<std::int32_t> labels_of(const Expr& e) {
   std::vector<std::int32_t> found;
   if (!e)
@@ -126,6 +140,9 @@ Affine scaled(Affine a, std::int64_t factor) {
   return a;
 }
 
+/// Products of sums grow fast; beyond this many terms they are computed, not known as polynomials.
+constexpr std::size_t kMaxTerms = 256;
+
 Affine sum(Affine a, const Affine& b) {
   for (const auto& [label, coefficient] : b.coefficients)
     a.coefficients[label] += coefficient;
@@ -135,6 +152,8 @@ Affine sum(Affine a, const Affine& b) {
 }
 
 std::optional<Affine> affine_product(const Affine& a, const Affine& b) {
+  if (a.offset.terms().size() * b.offset.terms().size() > kMaxTerms)
+    return std::nullopt;
   if (a.coefficients.empty() && b.coefficients.empty())
     return Affine{{}, a.offset * b.offset};
   const Affine& constant = a.coefficients.empty() ? a : b;

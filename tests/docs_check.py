@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The documents against the repository: every diagnostic id is in docs/errors.md, every folder of code has a README, every
-relative link of a page leads somewhere, and every sample is in samples/README.md. One PASS or FAIL line per check."""
+relative link of a page leads somewhere, every sample is in samples/README.md, editors know every word of the language, and
+every function of the library is explained and tested. One PASS or FAIL line per check."""
 import pathlib
 import re
 import sys
@@ -38,9 +39,42 @@ def missing_samples():
     return [s.name for s in ROOT.glob("samples/*.tdsl") if s.name not in page]
 
 
+def words_unknown_to_editors():
+    lexer = (ROOT / "frontend/lexer_state.cpp").read_text()
+    words = set(re.findall(r'\{"(\w+)", +Kind::', lexer))
+    calls = (ROOT / "frontend/lower_calls.cpp").read_text()
+    words |= set(re.findall(r'\{"(\w+)", +(?:\{UnaryOp|&Lowerer)', calls))
+    for names in re.findall(r"std::set<std::string> names = \{(.*?)\}", calls, re.DOTALL):
+        words |= set(re.findall(r'"(\w+)"', names))
+    missing = []
+    for path in ("tools/editors/vim/syntax/tdsl.vim", "tools/editors/vscode/syntaxes/tdsl.tmLanguage.json", "tests/fuzz/frontend.dict"):
+        known = set(re.findall(r"\w+", (ROOT / path).read_text().replace("\\b", " ")))
+        missing += [f"{path}: {word}" for word in sorted(words - known)]
+    return missing
+
+
+def library_gaps():
+    gaps = []
+    for module in sorted(ROOT.glob("stdlib/*.tdsl")):
+        lines = module.read_text().splitlines()
+        case = ROOT / f"tests/e2e/cases/std_{module.stem}.tdsl"
+        called = set(re.findall(r"(\w+)\(", case.read_text() if case.is_file() else ""))
+        called |= {inner for line in lines for inner in re.findall(r"(\w+)\(", line.split("=", 1)[-1])} if called else set()
+        for above, line in zip(lines, lines[1:]):
+            name = re.match(r"(?:fn|monoid) (\w+)", line)
+            if name and not above.startswith("//"):
+                gaps.append(f"{module.name}: {name[1]} is not explained")
+            if name and name[1] not in called:
+                gaps.append(f"{module.name}: {name[1]} is not tested")
+        if module.name not in (ROOT / "stdlib/README.md").read_text():
+            gaps.append(f"{module.name} is not in stdlib/README.md")
+    return gaps
+
+
 def main():
     wanted = sys.argv[1] if len(sys.argv) > 1 else ""
-    checks = {"docs/error_ids": missing_ids, "docs/readmes": missing_readmes, "docs/links": broken_links, "docs/samples": missing_samples}
+    checks = {"docs/error_ids": missing_ids, "docs/readmes": missing_readmes, "docs/links": broken_links, "docs/samples": missing_samples,
+              "docs/editors": words_unknown_to_editors, "docs/library": library_gaps}
     failed = False
     for name, check in checks.items():
         if wanted not in name:

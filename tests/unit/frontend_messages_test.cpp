@@ -188,3 +188,26 @@ print(B, x, y, k);
   CHECK(types == std::set<std::string>{"1 A: f64[n, m]", "2 B: f64[n, m]", "3 k: i32", "4 x: f64[m, n]", "4 y: i64",
                                        "5 i: i64", "5 z: f32", "6 s: f64", "6 v: f64[3]", "7 Z: f64[n]"});
 }
+
+TEST_CASE("programs that explode are errors, not hangs") {
+  std::string calls = "fn g0(x) = x * 2.0;\n";
+  for (int k = 1; k <= 40; ++k) {
+    const std::string previous = "g" + std::to_string(k - 1);
+    calls += "fn g" + std::to_string(k) + "(x) = " + previous + "(x) + " + previous + "(x);\n";
+  }
+  const Outcome many = outcome(calls + "input v: f64;\nprint(g40(v));");
+  CHECK(many.lines.size() == 1);
+  CHECK(many.text.find("nesting-too-deep") != std::string::npos);
+  std::string locals = "fn f(x) { let a0 = x + 1.0;\n";
+  for (int k = 1; k <= 60; ++k)
+    locals += "let a" + std::to_string(k) + " = a" + std::to_string(k - 1) + " * a" + std::to_string(k - 1) + ";\n";
+  const Outcome shared = outcome(locals + "return a60; }\ninput v: f64[n];\nprint(f(v));");
+  CHECK(shared.lines.size() == 1);
+  CHECK(shared.text.find("nesting-too-deep") != std::string::npos);
+  std::string factors = "(a + b + c + 1)";
+  for (int k = 0; k < 40; ++k)
+    factors += " * (a + b + c + " + std::to_string(k) + ")";
+  const Outcome wide = outcome("param a: i64;\nparam b: i64;\nparam c: i64;\nlet A: f64[" + factors + "] = zeros(3);\nprint(A);");
+  CHECK(wide.lines == std::vector<std::uint32_t>{4});
+  CHECK(outcome("param a: i64;\nparam b: i64;\nparam c: i64;\nlet n = " + factors + ";\nprint(zeros(n));").lines.empty());
+}

@@ -1,0 +1,138 @@
+#!/usr/bin/python3
+"""The examples of the documents. Every block of TDSL in docs/language.md and README.md is put into its frame in tests/docs/,
+evaluated, compiled and run on several ranks; every block of docs/errors.md must give the message above it, at the line and
+column it names, and nothing else. One PASS or FAIL line per example."""
+import argparse
+import json
+import os
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+ROOT = Path(__file__).resolve().parent.parent
+FRAMES = ROOT / "tests/docs"
+sys.path.insert(0, str(ROOT / "tests/e2e"))
+
+import launch
+import points
+from program import Program
+from session import Failed, Session
+
+PAGES = {"language": "docs/language.md", "README": "README.md"}
+BLOCK = re.compile(r"^```tdsl *([^\n]*)\n(.*?)^```", re.M | re.S)
+
+
+def report(name, problem):
+    if problem:
+        print(f"    {problem}")
+    print(f"{'FAIL' if problem else 'PASS'} {name}", flush=True)
+    return bool(problem)
+
+
+# --- docs/errors.md
+def error_examples():
+    """(id, line, column, text) of every example; the text is bytes, since one is not UTF-8."""
+    page = (ROOT / "docs/errors.md").read_text()
+    for section in re.split(r"^### ", page, flags=re.M)[1:]:
+        identifier = re.match(r"`([^`]+)`", section)[1]
+        for place, text in BLOCK.findall(section):
+            where, *flags = place.split()
+            if "expanded" in flags:  # {3*x} is xxx
+                text = re.sub(r"\{(\d+)\*(.)\}", lambda m: int(m[1]) * m[2], text)
+            data = text.encode()
+            if "escaped" in flags:  # \xE9 is that byte
+                data = re.sub(rb"\\x([0-9A-F]{2})", lambda m: bytes([int(m[1], 16)]), data)
+            yield identifier, *map(int, where.split(":")), data
+
+
+def check_error(tdslc, identifier, line, column, data, limit):
+    with tempfile.TemporaryDirectory(prefix="tdsl-docs-") as work:
+        (Path(work) / "example.tdsl").write_bytes(data)
+        result = launch.run([tdslc, "check", "--json", "example.tdsl"], limit, cwd=work)
+    if result.err:
+        return f"text on stderr: {result.err[:200]!r}"
+    got = [(d["id"], d["line"], d["column"]) for d in json.loads(result.out)]
+    if got != [(identifier, line, column)]:
+        return f"wanted [{identifier}] at {line}:{column}, got " + ", ".join(f"[{i}] at {y}:{x}" for i, y, x in got)
+    warning = all(d["severity"] == "warning" for d in json.loads(result.out))
+    return None if result.code == (0 if warning else 1) else f"exit code {result.code}"
+
+
+def ids_without_example(found):
+    ids = re.findall(r'^TDSL_DIAGNOSTIC\(\w+, "([^"]+)"', (ROOT / "frontend/diagnostics.def").read_text(), re.M)
+    missing, strangers = sorted(set(ids) - found), sorted(found - set(ids))
+    return (f"no example of {', '.join(missing)}" if missing else "") + (f"no such id: {', '.join(strangers)}" if strangers else "")
+
+
+# --- pages with programs
+def framed(frame, block):
+    """The frame with the block in the place of its `//@ block` line. `// without: WORD…` drops the block's lines that begin
+    so, for what is not supported yet; each `…` of the block becomes the next text of `// dots: TEXT | TEXT`."""
+    text = frame.read_text()
+    words = re.findall(r"^// without: (.*)$", text, re.M)
+    for word in (words[0].split() if words else []):
+        block = re.sub(rf"^ *{word}\b.*\n", "", block, flags=re.M)
+    dots = re.findall(r"^// dots: (.*)$", text, re.M)
+    for piece in (dots[0].split(" | ") if dots else []):
+        block = block.replace("…", piece, 1)
+    if "//@ block\n" not in text:
+        raise Failed(f"{frame.name} has no line '//@ block'")
+    return text.replace("//@ block\n", block)
+
+
+def run_example(tdslc, name, text, chosen, limit):
+    with tempfile.TemporaryDirectory(prefix="tdsl-docs-") as work:
+        path = Path(work) / f"{name}.tdsl"
+        path.write_text(text)
+        program = Program(path)
+        session = Session(program, tdslc, Path(work) / "run", limit)
+        try:
+            session.build()
+        except Failed as failure:
+            # Right, and evaluated, but perhaps not compiled yet.
+            if "// pending" not in text or "[not-supported]" not in str(failure):
+                raise
+            chosen = []
+        for variant in program.variants:
+            case = session.prepare(variant)
+            for number, point in enumerate(chosen):
+                case.run(point, 0, f"run{number}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tdslc", default=os.environ.get("TDSLC", "tdslc"))
+    parser.add_argument("--mode", choices=("quick", "ci", "long"), default="ci")
+    parser.add_argument("--filter", default="")
+    parser.add_argument("--limit", type=float, default=60)
+    options = parser.parse_args()
+    ranks = {"quick": (2,), "ci": (1, 3), "long": (1, 2, 3, 7)}[options.mode]
+    chosen = [points.Point(r, tile, 1, "none", False) for r in ranks for tile in (("3",) if options.mode == "quick" else (None, "3"))]
+    failed = 0
+    examples = list(error_examples())
+    if options.filter in "docs/errors":
+        failed += report("docs/errors", ids_without_example({e[0] for e in examples}))
+    for identifier, line, column, data in examples:
+        name = f"docs/errors/{identifier}"
+        if options.filter in name:
+            failed += report(name, check_error(options.tdslc, identifier, line, column, data, options.limit))
+    for page, path in PAGES.items():
+        for number, (_, block) in enumerate(BLOCK.findall((ROOT / path).read_text()), 1):
+            name = f"docs/{page}_{number}"
+            if options.filter not in name:
+                continue
+            frame, problem = FRAMES / f"{page}_{number}.tdsl", None
+            try:
+                if not frame.is_file():
+                    raise Failed(f"the example has no frame tests/docs/{frame.name}")
+                run_example(options.tdslc, frame.stem, framed(frame, block), chosen, options.limit)
+            except Failed as failure:
+                problem = str(failure)
+            failed += report(name, problem)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

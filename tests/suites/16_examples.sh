@@ -1,0 +1,6 @@
+#!/bin/sh
+# Every example of the documents: compiled and run, or giving the message it stands for.
+set -u
+[ "$TDSL_TEST_PRESET" = release ] || exit 0
+export XDG_CACHE_HOME="$TDSL_BUILD_DIR/test-cache"
+exec /usr/bin/python3 "$TDSL_SOURCE_DIR/tests/docs_examples.py" --mode "$TDSL_TEST_MODE" --filter "$TDSL_TEST_FILTER"
