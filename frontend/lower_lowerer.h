@@ -183,7 +183,8 @@ class Lowerer {
     ir::Extent extent;
   };
   Tensor lower_subscript(const ast::Subscript& s, const ir::SourceRange& range);
-  ir::Expr subscript_expr(const ast::Expr& e, const Dim& dim);
+  /// `padded`: positions outside the dimension are legal too.
+  ir::Expr subscript_expr(const ast::Expr& e, const Dim& dim, bool padded = false);
   SlicePart slice_part(const ast::SliceSubscript& s, const Dim& dim, const ir::SourceRange& range);
   void check_slice(const SlicePart& part, const ir::Extent& stop, const Dim& dim, const ir::SourceRange& range);
   void require_subscripts(std::size_t given, const Tensor& base, const std::string& name, const ir::SourceRange& range);

@@ -43,7 +43,7 @@ Tensor Lowerer::lower_subscript(const ast::Subscript& s, const SourceRange& rang
   for (std::size_t d = 0; d < s.items.size(); ++d) {
     const Dim& dim = base.shape[d];
     if (const auto* index = std::get_if<ast::IndexSubscript>(&s.items[d].node)) {
-      subscripts.push_back(subscript_expr(*index->value, dim));
+      subscripts.push_back(subscript_expr(*index->value, dim, base.padded));
       if (!labels_of(subscripts.back()).empty())
         index_place = &s.items[d].range;
       continue;
@@ -71,7 +71,7 @@ Tensor Lowerer::lower_subscript(const ast::Subscript& s, const SourceRange& rang
   return result;
 }
 
-Expr Lowerer::subscript_expr(const ast::Expr& e, const Dim& dim) {
+Expr Lowerer::subscript_expr(const ast::Expr& e, const Dim& dim, bool padded) {
   if (const auto from_end = negative_literal(e)) {
     const Extent position = dim.extent + Extent(*from_end);
     if (const auto constant = position.constant(); constant && *constant < 0) {
@@ -101,7 +101,7 @@ Expr Lowerer::subscript_expr(const ast::Expr& e, const Dim& dim) {
   }
   const Expr value = ir::cast(Scalar::kI64, t.body, e.range);
   const auto position = labels_of(value).empty() ? frontend::extent_of(value, graph_.value_extent()) : std::nullopt;
-  if (!position)
+  if (!position || padded)
     return value;
   const auto beyond = (*position - dim.extent).constant();
   const auto below = position->constant();
