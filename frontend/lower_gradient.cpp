@@ -34,14 +34,20 @@ ValueId Lowerer::differentiated(const ast::Expr& e, std::int64_t tick) {
          "grad differentiates by variables, but this is an expression; give it a name before the loss is computed");
   }
   const Tensor t = lower_name(*name, e.range, false);
-  const SymbolRef symbol = scope_->find(*name);
-  if (!symbol || symbol->history.empty())
-    fail(DiagnosticId::kBadArgument, e.range, "grad differentiates by variables, but '" + *name + "' has no value of its own");
   if (!ir::is_float(t.scalar())) {
     fail(DiagnosticId::kTypeMismatch, e.range,
          "grad differentiates by floats, but '" + *name + "' is " + type_text(t));
   }
-  return value_at(*symbol, tick);
+  const SymbolRef symbol = scope_->find(*name);
+  if (symbol && !symbol->history.empty())
+    return value_at(*symbol, tick);
+  // A parameter without type stands for its argument.
+  const auto whole = whole_value(t);
+  if (!whole) {
+    fail(DiagnosticId::kBadArgument, e.range,
+         "grad differentiates by variables, but '" + *name + "' stands for an expression; give the parameter a type");
+  }
+  return *whole;
 }
 
 std::vector<Tensor> Lowerer::call_gradient(const ast::Call& call, const SourceRange& range) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "ir/differentiate_unflatten.h"
 #include "ir/expr_build.h"
 
 namespace tdsl::ir {
@@ -23,6 +24,8 @@ class Placer {
         taken_(labels.size(), false) {}
 
   Placement run() {
+    if (auto inverse = unflattened(facts_, subscripts_, tensor_, labels_))
+      return std::move(*inverse);
     if (!read_subscripts() || !choose_pivots() || (is_protected_ && writes_anywhere()))
       return scatter();
     number_labels();
@@ -55,11 +58,36 @@ class Placer {
       // A number that is no polynomial can still select a row.
       if (!form && !mentions_labels(s))
         form = AffineExpr{};
+      const bool ring = !form;
+      if (ring)
+        form = on_ring(s, forms_.size());
       if (!form)
         return false;
       forms_.push_back(std::move(*form));
+      rings_.push_back(ring);
+    }
+    for (std::size_t d = 0; d < forms_.size(); ++d) {
+      if (rings_[d] && elsewhere(forms_[d].coefficients.begin()->first, d))
+        return false;
     }
     return true;
+  }
+
+  /// `a` of `mod(a, n)` where n is the dimension's extent and a is ± one label that runs once around the ring.
+  [[nodiscard]] std::optional<AffineExpr> on_ring(const Expr& subscript, std::size_t d) const {
+    const auto* b = std::get_if<Binary>(&subscript->op);
+    if (b == nullptr || (b->op != BinaryOp::kMod && b->op != BinaryOp::kRem))
+      return std::nullopt;
+    const auto size = facts_.affine(b->right);
+    auto form = facts_.affine(b->left);
+    if (!size || !size->coefficients.empty() || !facts_.same(size->offset, tensor_.shape[d]))
+      return std::nullopt;
+    if (!form || form->coefficients.size() != 1)
+      return std::nullopt;
+    const auto [label, coefficient] = *form->coefficients.begin();
+    const Label& l = labels_[static_cast<std::size_t>(label)];
+    const bool once = l.begin == Extent() && facts_.same(l.end, tensor_.shape[d]);
+    return once && (coefficient == 1 || coefficient == -1) ? form : std::nullopt;
   }
 
   [[nodiscard]] bool elsewhere(std::int32_t label, std::size_t dimension) const {
@@ -86,8 +114,11 @@ class Placer {
         continue;
       std::int32_t best = -1;
       for (const auto& [label, coefficient] : forms_[d].coefficients) {
+        // With `3 * i + j` most elements would look at many points that are not theirs.
+        if (coefficient != 1 && coefficient != -1)
+          return false;
         const bool free = !taken_[static_cast<std::size_t>(label)] && !elsewhere(label, d);
-        if (free && (coefficient == 1 || coefficient == -1) && (best < 0 || is_longer(label, best)))
+        if (free && (best < 0 || is_longer(label, best)))
           best = label;
       }
       if (best < 0)
@@ -188,6 +219,11 @@ class Placer {
       return;
     }
     const bool rising = a == 1;
+    if (rings_[d]) {
+      const Expr distance = index_difference(own_[d], expr_of(c));
+      point = binary(BinaryOp::kMod, index_product(a, distance), expr_of(tensor_.shape[d]));
+      return;
+    }
     point = rising ? index_difference(own_[d], expr_of(c)) : index_difference(expr_of(c), own_[d]);
     const Extent least = rising ? l.begin + c : c - l.end + Extent(1);
     const Extent end = rising ? l.end + c : c - l.begin + Extent(1);
@@ -247,6 +283,7 @@ class Placer {
   const std::vector<Label>& labels_;
   bool is_protected_;
   std::vector<AffineExpr> forms_;
+  std::vector<bool> rings_;           ///< per dimension: the subscript is its form modulo the extent
   std::vector<std::int32_t> pivots_;  ///< per dimension: the label it determines, or -1
   std::vector<bool> taken_;           ///< per label: some dimension determines it
   std::vector<Expr> own_;             ///< per dimension: its new label, or null

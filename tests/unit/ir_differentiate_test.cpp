@@ -111,6 +111,7 @@ TEST_CASE("grad: products and index notation") {
   check("let d[i] = A[i, i] * x[i] for i in 0..3; let loss = sum(d * d);");
   check("let w[i] = x[mod(i - 1, n)] * y[i]; let loss = sum(w * w);");
   check("let w[(i + 1) % n] = x[i] * y[i]; let loss = sum(w * w * p);");
+  check("let w[(i + 1) % n] = x[i] * y[i]; let q[i] = w[(i + 3) % n] * x[mod(2 - i, n)] for i in 0..n; let loss = sum(q * w);");
   check("let loss = sum[i, j in 0..i](x[i] * y[j]);");
 }
 
@@ -124,7 +125,8 @@ TEST_CASE("grad: gathers and scatters") {
 TEST_CASE("grad: slices and structure") {
   for (const std::string e :
        {"A[1:3, ::2]", "A[1, :]", "A[-1, 1:]", "A[::3, 1]", "concat(x, y * x)", "concat(A, A ** 2, axis=1)",
-        "reshape(A, 2, 6)", "reshape(A * A, m, n)", "diag(x)", "diag(A)", "tril(A)", "triu(A, 1)", "roll(x, 1)",
+        "reshape(A, 2, 6)", "reshape(A * A, m, n)", "reshape(A, n * m)",
+        "reshape(concat(x, y), n, 2)", "reshape(concat(x, y), 2, 2, 2)", "roll(x, -3)", "roll(flip(A), 5, axis=1)", "diag(x)", "diag(A)", "tril(A)", "triu(A, 1)", "roll(x, 1)",
         "roll(A, 2, axis=0)", "flip(A, axis=1)", "A'", "outer(x, y)", "transpose(A, 1, 0)", "full(x[1], 2, 3)"}) {
     check("let z = " + e + "; let loss = sum(z * z * z) + sum(z);");
   }
@@ -148,6 +150,7 @@ TEST_CASE("grad: functions, params and intermediate values") {
   check("fn f(a, b) = a * exp(b) + a; let loss = sum(f(x, y));");
   check("fn g(U: f64[r, s]) -> f64[r, s] { let V = U * U; return V[i, j] / (1.0 + sum[q](V[i, q])); }"
         "let loss = sum(g(A) * A);");
+  check("fn g(a) { let l = a ** 3; let d = grad(l, a); return d * a; } let s = x[0]; let loss = g(s) + sum(x);");
   GradientCheck("input x: f64[n]; input s: f64; let z = s * x; let loss = sum(z * z) * s; let g = grad(loss, s);"
                 "let d_s = g; output d_s; output loss;").run();
   check("let z = x * y; let l1 = sum(z * z); let gz = grad(l1, z); let loss = sum(gz * gz * x);");
