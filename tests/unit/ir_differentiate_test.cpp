@@ -192,6 +192,21 @@ TEST_CASE("grad: loops") {
   check("var s = x; var r = 0.0; for i in 0..3 { s = s * y; r = sum(s); } let loss = r;");
 }
 
+TEST_CASE("grad: loops around loops, and derivatives of derivatives through them") {
+  check("var v = x; for step in 0..2 { var h = v; for t in 0..3 { h = tanh(h * y + x); } let z = sum(h * h);"
+        "let g = grad(z, v); v = v - 0.1 * g; } let loss = sum(v * v);");
+  check("var v = x; for step in 0..2 { var h = v;"
+        "for t in 0..2 { if t > 0 { h = tanh(h * y + x); } else { h = h * h * sin(y); } } let z = sum(h * h);"
+        "let (g, q) = grad(z, v, y); v = v - 0.1 * g * q; } let loss = sum(v * v);");
+  check("var s = x; for a in 0..2 { var t = s; for b in 0..3 { var u = t * y; for d in 0..2 { u = sin(u * p + s); }"
+        "t = t + u * t; } s = tanh(t); } let loss = sum(s);");
+  check("var s = x; var q = 0.0; for a in 0..n { q += s[a] * y[a]; s[a] = q * sin(s[a]);"
+        "if a > 1 { for b in 0..a { s[b] = s[b] * p[a] + q; } } } let l1 = sum(s) * q; let g = grad(l1, x);"
+        "let loss = sum(g * g);");
+  check("var loss = 0.0; for a in 0..2 { let H = A @ B; var h = H; for t in 0..2 { h = tanh(h + H * f64(a + 1)); }"
+        "let z = sum(h ** 2); let (g, q) = grad(z, A, B); loss += sum(g * g) + sum(q); }");
+}
+
 TEST_CASE("grad: inside loops") {
   check("var v = x; var loss = 0.0; var g = x; for t in 0..2 { loss = sum(v ** 3 * y); g = grad(loss, v); v = v - 0.1 * g; }"
         "loss = sum(v * v);");
