@@ -15,7 +15,9 @@ namespace {
 /// Reads farther apart than this are fetched apart.
 constexpr plan::Index kNeighbourhood = 64;
 
-bool same_terms(const DimTemplate& a, const DimTemplate& b) { return a.whole == b.whole && a.terms == b.terms; }
+bool same_terms(const DimTemplate& a, const DimTemplate& b) {
+  return a.whole == b.whole && a.terms == b.terms && a.divisor == b.divisor;
+}
 
 /// Makes `into` cover `other` too, if all offsets lie close together; with `exactly` only if they are equal.
 bool merge(AccessTemplate& into, const AccessTemplate& other, bool exactly) {
@@ -48,6 +50,9 @@ class AccessFinder {
     const ir::Compute& c = kernel_.compute;
     if (c.guard) visit(c.guard, false);
     for (const Expr& body : c.bodies) visit(body, static_cast<bool>(c.guard));
+    for (std::size_t d = 0; d < kernel_.scattered.size(); ++d) {
+      if (kernel_.scattered[d]) visit(c.left[d], static_cast<bool>(c.guard));
+    }
     // Identical reads first, so that neighbours meet what is there for certain.
     for (const auto& [node, access] : found_) {
       const bool placed = !separate && place(node, access);
@@ -95,14 +100,26 @@ class AccessFinder {
     for (std::size_t d = 0; d < r.subscripts.size(); ++d) {
       const Extent extent = builder_.rewritten(builder_.type(r.tensor).shape[d], range_);
       const Expr& subscript = r.subscripts[d];
-      const auto form = affine_of(subscript, [this](const Expr& x) { return builder_.hoist(x); });
+      const Hoist hoist = [this](const Expr& x) { return builder_.hoist(x); };
+      if (const auto gather = kernel_.gathers.find(e.id()); gather != kernel_.gathers.end() && gather->second[d] >= 0) {
+        access.dims.push_back({{{gather->second[d], Extent(1)}}, Extent(0), Extent(1), false});
+        continue;
+      }
+      if (const auto quotient = quotient_of(subscript, hoist)) {
+        const AffineForm& n = quotient->numerator;
+        access.dims.push_back({n.terms, n.constant, n.constant + Extent(1), false, quotient->divisor});
+        if (!provably_inside(*quotient, op_.labels, extent)) checked[d] = extent;
+        continue;
+      }
+      const auto form = affine_of(subscript, hoist);
       if (!form) {
         access.dims.push_back({{}, Extent(0), Extent(0), true});
         checked[d] = extent;
-        warn_gathered(e, r);
+        if (is_data_subscript(r, d, hoist)) warn_gathered(e, r);
         continue;
       }
       access.dims.push_back({form->terms, form->constant, form->constant + Extent(1), false});
+      if (kernel_.trusted.contains(e.id())) continue;
       if (guarded) {
         if (!provably_inside(*form, op_.labels, extent)) checked[d] = extent;
       } else {
@@ -118,8 +135,8 @@ class AccessFinder {
   void warn_gathered(const Expr& e, const ir::Read& r) {
     if (!gathered_.insert(r.tensor).second) return;
     builder_.warn("gathered", e->range.known() ? e->range : range_,
-                  fmt::format("'{}' is read at positions that are not sums of index variables times constants: every rank that "
-                              "computes here receives the whole dimension",
+                  fmt::format("'{}' is read where only data can tell, under a condition or in a reduction of its own order: every rank "
+                              "that computes here receives the whole dimension",
                               name_of(builder_.program(), r.tensor)));
   }
 

@@ -90,6 +90,34 @@ class Analysis {
 
 std::optional<AffineForm> affine_of(const Expr& e, const Hoist& hoist) { return Analysis(hoist).form(e); }
 
+std::optional<QuotientForm> quotient_of(const Expr& e, const Hoist& hoist) {
+  const auto* b = std::get_if<ir::Binary>(&e->op);
+  if (b == nullptr || b->op != ir::BinaryOp::kDiv || e->type != ir::Scalar::kI64) return std::nullopt;
+  auto numerator = affine_of(b->left, hoist);
+  const auto divisor = affine_of(b->right, hoist);
+  if (!numerator || numerator->terms.empty() || !divisor || !divisor->terms.empty()) return std::nullopt;
+  return QuotientForm{std::move(*numerator), divisor->constant};
+}
+
+bool provably_inside(const QuotientForm& form, const std::vector<LabelTemplate>& labels, const Extent& extent) {
+  return provably_inside(form.numerator, labels, extent * form.divisor);
+}
+
+bool is_data_subscript(const ir::Read& read, std::size_t d, const Hoist& hoist) {
+  const Expr& e = read.subscripts[d];
+  if (affine_of(e, hoist) || quotient_of(e, hoist)) return false;
+  // i % m beside i / m: what a task's quotients leave open is at most the rows at its ends.
+  bool reads = false;
+  ir::for_each_node(e, [&](const ir::ExprNode& n) {
+    const auto* r = std::get_if<ir::Read>(&n.op);
+    reads = reads || (r != nullptr && !r->subscripts.empty());
+  });
+  for (std::size_t k = 0; k < d && !reads; ++k) {
+    if (quotient_of(read.subscripts[k], hoist)) return false;
+  }
+  return true;
+}
+
 bool mentions_label(const Expr& e) {
   bool found = false;
   ir::for_each_node(e, [&](const ir::ExprNode& n) { found = found || std::holds_alternative<ir::IndexRef>(n.op); });

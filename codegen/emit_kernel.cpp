@@ -67,9 +67,12 @@ class KernelEmitter {
     const int operand = kernel_.operand.at(&node);
     const auto checked = kernel_.checked.find(&node);
     std::string list;
+    const auto gather = kernel_.gathers.find(&node);
     for (std::size_t d = 0; d < subscripts.size(); ++d) {
       std::string s = subscripts[d];
-      if (checked != kernel_.checked.end() && checked->second[d]) {
+      if (gather != kernel_.gathers.end() && gather->second[d] >= 0) {
+        s = found_.at(gather->second[d]);
+      } else if (checked != kernel_.checked.end() && checked->second[d]) {
         s = fmt::format("inside({}, {}, {}, {})", s, expr_.text(*checked->second[d]), request_.line,
                         quoted(describe(request_.program, r.subscripts[d], label_names()) + "' of '" +
                                name_of(request_.program, r.tensor)));
@@ -102,7 +105,9 @@ class KernelEmitter {
   std::string out_element() {
     std::string list;
     if (op_.writes) {
-      for (const Expr& e : compute_.left) list += (list.empty() ? "" : ", ") + expr_.subscript(e);
+      for (std::size_t d = 0; d < compute_.left.size(); ++d) {
+        list += (d == 0 ? "" : ", ") + (is_scattered(d) ? targets_.at(d) : expr_.subscript(compute_.left[d]));
+      }
     } else {
       for (std::size_t d = 0; d < compute_.out.size(); ++d) {
         const Extent& begin = compute_.out[d].begin;
@@ -137,8 +142,56 @@ class KernelEmitter {
     return ranges_[label] = names_.table.claim("range_" + expr_.labels()[static_cast<std::size_t>(label)]);
   }
 
+  [[nodiscard]] bool is_scattered(std::size_t d) const { return d < kernel_.scattered.size() && kernel_.scattered[d]; }
+
+  /// Where the point goes is computed and checked; the element is changed if it lies in this task's tile.
+  Statements scatter() {
+    Statements result;
+    std::string mine;
+    for (std::size_t d = 0; d < kernel_.scattered.size(); ++d) {
+      if (!is_scattered(d)) continue;
+      if (!targets_.contains(d)) targets_[d] = names_.table.claim(fmt::format("at{}", d));
+      const std::string& name = targets_.at(d);
+      const std::string text = describe(request_.program, compute_.left[d], label_names()) + "' of '" +
+                               name_of(request_.program, request_.step.target);
+      result.push_back(simple(fmt::format("const Index {} = inside({}, {}, {}, {});", name, expr_.text(compute_.left[d]),
+                                          expr_.text(*kernel_.scattered[d]), request_.line, quoted(text))));
+      checks_ = true;
+      mine += fmt::format("{0}t.out_box[{1}].lo <= {2} && {2} < t.out_box[{1}].hi", mine.empty() ? "" : " && ", d, name);
+    }
+    ordered_ = true;
+    result.push_back(block(fmt::format("if ({})", mine), accumulate(*compute_.monoid, out_element())));
+    return result;
+  }
+
+  /// Where the point's operand lies is computed and checked; the point counts if that is in this task's interval.
+  template <class Body>
+  Statements located(const Body& body) {
+    if (kernel_.gathers.empty()) return body();
+    Statements result;
+    std::string mine;
+    for (const auto& [node, labels] : kernel_.gathers) {
+      const auto& r = std::get<ir::Read>(node->op);
+      for (std::size_t d = 0; d < labels.size(); ++d) {
+        if (labels[d] < 0) continue;
+        const std::string& name = expr_.labels()[static_cast<std::size_t>(labels[d])];
+        found_[labels[d]] = name;
+        const std::string text = describe(request_.program, r.subscripts[d], label_names()) + "' of '" + name_of(request_.program, r.tensor);
+        result.push_back(simple(fmt::format("const Index {} = inside({}, {}, {}, {});", name, expr_.text(r.subscripts[d]),
+                                            expr_.text(op_.labels[static_cast<std::size_t>(labels[d])].end), request_.line, quoted(text))));
+        checks_ = true;
+        mine += fmt::format("{0}{1}.lo <= {2} && {2} < {1}.hi", mine.empty() ? "" : " && ", range_name(labels[d]), name);
+      }
+    }
+    ordered_ = true;
+    result.push_back(block(fmt::format("if ({})", mine), body()));
+    return result;
+  }
+
   /// The statement at one point of the label space.
   Statements point() {
+    if (!kernel_.scattered.empty()) return guarded(located([&] { return scatter(); }));
+    if (!kernel_.gathers.empty()) return guarded(located([&] { return accumulate(*compute_.monoid, out_element()); }));
     const std::string target = out_element();
     if (compute_.monoid || compute_.combine) return guarded(accumulate(compute_.monoid ? *compute_.monoid : *compute_.combine, target));
     const Expr& body = compute_.bodies.front();
@@ -214,7 +267,9 @@ class KernelEmitter {
       const bool starts = !op_.writes && !op_.base;
       const std::string first = starts ? fmt::format("t.fresh ? {} : {}", identity_text(), target) : target;
       Statements result = {simple(fmt::format("{} total = {};", cpp_type(kernel_.type), first))};
-      for (Statement& s : nest(reduce_labels, 0, associative, [&] { return guarded(accumulate(m, "total")); })) {
+      for (Statement& s : nest(reduce_labels, 0, associative && kernel_.gathers.empty(), [&] {
+             return guarded(located([&] { return accumulate(m, "total"); }));
+           })) {
         result.push_back(std::move(s));
       }
       result.push_back(simple(fmt::format("{} = total;", target)));
@@ -267,6 +322,8 @@ class KernelEmitter {
   LoopOrder order_;
   std::map<int, std::string> views_;
   std::map<int, std::string> ranges_;
+  std::map<std::size_t, std::string> targets_;  ///< names of computed left subscripts, by dimension
+  std::map<int, std::string> found_;            ///< names of subscripts looked up in data, by gather label
   std::string out_name_;
   std::string simd_clause_;
   bool checks_ = false;

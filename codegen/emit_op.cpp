@@ -29,6 +29,9 @@ std::string terms_text(const std::vector<Term>& terms, ExprEmitter& expr) {
 
 std::string dim_text(const DimTemplate& d, ExprEmitter& expr) {
   if (d.whole) return "whole()";
+  if (!(d.divisor == Extent(1))) {
+    return fmt::format("plan::quotient({{{}}}, {}, {})", terms_text(d.terms, expr), expr.text(d.lo), expr.text(d.divisor));
+  }
   if (d.terms.empty()) return fmt::format("fixed({}, {})", expr.text(d.lo), expr.text(d.hi));
   const bool one = d.hi - d.lo == Extent(1);
   const bool zero = d.lo == Extent(0);
@@ -55,6 +58,7 @@ std::string label_text(const LabelTemplate& l, ExprEmitter& expr) {
     case LabelTemplate::Kind::kOut:
       return fmt::format(".out({}, {}){}", quoted(l.name), range_text(l, expr), l.uncut ? ".uncut()" : "");
     case LabelTemplate::Kind::kReduce: return fmt::format(".reduce({}, {})", quoted(l.name), range_text(l, expr));
+    case LabelTemplate::Kind::kGather: return fmt::format(".gather({}, {})", quoted(l.name), expr.text(l.end));
     case LabelTemplate::Kind::kPlain:
       return fmt::format(".label({}, Interval{{{}, {}}})", quoted(l.name), expr.text(l.begin), expr.text(l.end));
   }
@@ -67,7 +71,8 @@ std::string write_text(const OpTemplate& op, ExprEmitter& expr) {
   for (std::size_t d = 0; d < op.shape.size(); ++d) {
     const OutTemplate& o = op.out[d];
     shape += (d == 0 ? "" : ", ") + expr.text(op.shape[d]);
-    subscripts += fmt::format("{}{{{}, {}, {}}}", d == 0 ? "" : ", ", o.label, o.coefficient, expr.text(o.constant));
+    const std::string label = o.label == plan::kAnyLabel ? "plan::kAnyLabel" : fmt::format("{}", o.label);
+    subscripts += fmt::format("{}{{{}, {}, {}}}", d == 0 ? "" : ", ", label, o.coefficient, expr.text(o.constant));
   }
   return fmt::format(".write({{{}}}, {{{}}})", shape, subscripts);
 }

@@ -56,6 +56,13 @@ class ProgramEmitter {
     return "{" + result + "}";
   }
 
+  /// `, {512, 256}` for an annotated tensor.
+  std::string tile(ValueId v) {
+    std::string result;
+    for (const Extent& e : program_.info(v).tile) result += (result.empty() ? ", {" : ", ") + expr_.text(e);
+    return result.empty() ? result : result + "}";
+  }
+
   [[nodiscard]] std::string source_comment(SourceRange range) const {
     std::string file = range.file < program_.files.size() ? program_.files[range.file] : program_.name;
     file = file.substr(file.find_last_of('/') + 1);
@@ -95,8 +102,8 @@ class ProgramEmitter {
         },
         [&](const ParamStep& p) { param(p); },
         [&](const InputStep& i) {
-          body_.line("auto {} = session.input<{}>({}, {}, {}, {});", name(i.target), type(i.target), quoted(i.name), shape(i.target),
-                     i.site, line_of(s));
+          body_.line("auto {} = session.input<{}>({}, {}, {}, {}{});", name(i.target), type(i.target), quoted(i.name), shape(i.target),
+                     i.site, line_of(s), tile(i.target));
         },
         [&](const RandomStep& r) { random(s, r); }, [&](const OperationStep& o) { operation(s, o); },
         [&](const ControlReadStep& c) {
@@ -147,9 +154,9 @@ class ProgramEmitter {
     std::string iterations;
     for (const ValueId v : r.random.iterations) iterations += (iterations.empty() ? "" : ", ") + name(v);
     const bool uniform = r.random.kind == ir::Random::Kind::kUniform;
-    body_.line("auto {} = session.random<{}>(rt::RandomKind::{}, {}, {}, {}ULL, {{{}}}, {}, {});", name(r.target), type(r.target),
+    body_.line("auto {} = session.random<{}>(rt::RandomKind::{}, {}, {}, {}ULL, {{{}}}, {}, {}{});", name(r.target), type(r.target),
                uniform ? "kUniform" : "kNormal", quoted(name_of(program_, r.target)), shape(r.target), r.random.site, iterations, r.site,
-               line_of(s));
+               line_of(s), tile(r.target));
   }
 
   void operation(const Step& s, const OperationStep& o) {

@@ -73,11 +73,12 @@ class Lowering {
 
   Declarations& declarations() { return builder_.program().declarations; }
 
-  /// The step that makes `v` mentions its extents: they come to the host before it.
+  /// The step that makes `v` mentions its extents and tile: they come to the host before it.
   void fix_shape(ValueId v, SourceRange range) {
     ir::Type type = builder_.type(v);
     for (Extent& e : type.shape) e = builder_.rewritten(e, range);
     builder_.program().values[static_cast<std::size_t>(v.id)].type = type;
+    for (Extent& e : builder_.program().values[static_cast<std::size_t>(v.id)].tile) e = builder_.rewritten(e, range);
   }
 
   void random(const ir::Node& n, const ir::Random& r) {
@@ -213,9 +214,11 @@ void uses_of(const OperationStep& s, const std::function<void(ValueId)>& f) {
       uses_of(d.terms, f);
       uses_of(d.lo, f);
       uses_of(d.hi, f);
+      uses_of(d.divisor, f);
     }
   }
   if (s.op->base) f(*s.op->base);
+  for (const Extent& e : s.op->tile) uses_of(e, f);
   for (const auto& [node, extents] : s.kernel->checked) {
     for (const auto& extent : extents) {
       if (extent) uses_of(*extent, f);
@@ -239,11 +242,18 @@ void for_each_use(const FamilyProgram& program, const Step& step, const std::fun
   const auto shape = [&](ValueId v) {
     for (const Extent& e : program.type(v).shape) uses_of(e, f);
   };
+  const auto tile = [&](ValueId v) {
+    for (const Extent& e : program.info(v).tile) uses_of(e, f);
+  };
   match(
       step.op, [&](const HostStep& s) { uses_of(s.value, f); }, [](const DimensionStep&) {}, [](const ParamStep&) {},
-      [&](const InputStep& s) { shape(s.target); },
+      [&](const InputStep& s) {
+        shape(s.target);
+        tile(s.target);
+      },
       [&](const RandomStep& s) {
         shape(s.target);
+        tile(s.target);
         for (const ValueId v : s.random.iterations) f(v);
       },
       [&](const OperationStep& s) { uses_of(s, f); }, [&](const ControlReadStep& s) { f(s.tensor); },

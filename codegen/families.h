@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <variant>
 #include <vector>
 
@@ -57,21 +58,22 @@ struct AffineForm {
   Extent constant;
 };
 
-/// plan::DimAccess with symbolic numbers: affine form plus every offset in [lo, hi), or the whole dimension.
+/// plan::DimAccess with symbolic numbers: affine form plus every offset in [lo, hi), divided, or the whole dimension.
 struct DimTemplate {
   std::vector<Term> terms;
   Extent lo;
   Extent hi{1};
   bool whole = false;
+  Extent divisor{1};
 };
 struct AccessTemplate {
   ValueId tensor;
   std::vector<DimTemplate> dims;
   std::string text;  ///< `A[i, j]`, of the first read it stands for
 };
-/// plan::OutSubscript. The coefficient is a number.
+/// plan::OutSubscript. The coefficient is a number; `label` may be plan::kNoLabel or plan::kAnyLabel.
 struct OutTemplate {
-  int label = -1;
+  int label = plan::kNoLabel;
   plan::Index coefficient = 1;
   Extent constant;
 };
@@ -80,6 +82,7 @@ struct LabelTemplate {
     kOut,    ///< an output dimension by itself
     kPlain,  ///< reaches the output through `OpTemplate::write`
     kReduce,
+    kGather,  ///< a reduce label whose values come from data (plan::LabelDesc::from_data)
   } kind = Kind::kOut;
   std::string name;
   Extent begin;
@@ -113,6 +116,13 @@ struct KernelTemplate {
   /// Subscripts to be checked where they are evaluated: per Read one entry per dimension, the extent to check against or
   /// nothing. Reads without any check are absent.
   std::unordered_map<const ir::ExprNode*, std::vector<std::optional<Extent>>> checked;
+  /// Reads whose subscripts are inside by construction wherever they are evaluated.
+  std::unordered_set<const ir::ExprNode*> trusted;
+  /// Gathers (see Note [Gathers]): per read the label of each dimension that is subscripted by data, or -1.
+  std::unordered_map<const ir::ExprNode*, std::vector<int>> gathers;
+  /// Scatters: per left subscript the extent it is checked against where it is computed, or nothing for plain ones.
+  /// Empty otherwise.
+  std::vector<std::optional<Extent>> scattered;
 };
 
 /// A kernel of the runtime's own, `function<T>(arguments…)`.

@@ -22,6 +22,7 @@ void add_label(plan::OpBuilder& builder, const LabelTemplate& l, const Number& n
       return;
     case LabelTemplate::Kind::kPlain: builder.label(l.name, range); return;
     case LabelTemplate::Kind::kReduce: builder.reduce(l.name, range); return;
+    case LabelTemplate::Kind::kGather: builder.gather(l.name, range.hi); return;
   }
 }
 
@@ -41,7 +42,7 @@ plan::Op instantiate(const OpTemplate& op, int line, const Number& number, const
   for (const AccessTemplate& a : op.reads) {
     std::vector<plan::DimAccess> dims;
     for (const DimTemplate& d : a.dims) {
-      dims.push_back(d.whole ? plan::whole() : plan::DimAccess{terms_of(d.terms, number), {number(d.lo), number(d.hi)}, false});
+      dims.push_back(d.whole ? plan::whole() : plan::DimAccess{terms_of(d.terms, number), {number(d.lo), number(d.hi)}, false, number(d.divisor)});
     }
     builder.read(tensor(a.tensor), std::move(dims), a.text);
   }

@@ -55,6 +55,12 @@ LoopOrder loop_order(const OpTemplate& op, const KernelTemplate& kernel) {
     if (op.labels[l].kind == LabelTemplate::Kind::kReduce) reduce.push_back(label);
     if (reads_in_order(op, kernel, label)) result.in_order.insert(label);
   }
+  if (!kernel.scattered.empty()) {
+    // Points meet in the order of the program.
+    result.labels.insert(result.labels.end(), reduce.begin(), reduce.end());
+    result.in_order.clear();
+    return result;
+  }
   const int row = row_label(op);
   if (reduce.empty()) {
     // A label that leads other output dimensions too (a diagonal) does not run along a row.

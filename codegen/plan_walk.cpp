@@ -104,7 +104,7 @@ class PlanWalk {
   void record(ValueId target, plan::Op op) {
     const ir::Scalar scalar = program_.type(target).scalar;
     const plan::TensorId id = planner_.new_tensor();
-    op.outputs = {{id, {ir::size_of(scalar), ir::name_of(scalar).data()}, op.shape, op.name}};
+    op.outputs = {{id, {ir::size_of(scalar), ir::name_of(scalar).data()}, op.shape, op.name, op.tile}};
     tensors_[target] = id;
     ++names_[id];
     pending_.push_back(std::move(op));
@@ -115,7 +115,9 @@ class PlanWalk {
     plan::OpBuilder op(op_class, name, site, line_);
     const std::vector<Extent>& shape = program_.type(target).shape;
     for (std::size_t d = 0; d < shape.size(); ++d) op.out("i" + std::to_string(d), number(shape[d]));
-    op.flops(0);
+    std::vector<plan::Index> tile;
+    for (const Extent& e : program_.info(target).tile) tile.push_back(number(e));
+    op.flops(0).tile(std::move(tile));
     record(target, op.op());
   }
 

@@ -245,6 +245,10 @@ class Lowerer {
   void assign_whole(const ast::Assign& a, const SymbolRef& symbol);
   void lower_print(const ast::Print& p, const ir::SourceRange& range);
   void lower_assert(const ast::Assert& a, const ir::SourceRange& range);
+  /// `tile (a, b)`: one size per dimension of the declared tensor.
+  void annotate_tile(ir::ValueId value, const ast::Annotations& annotations);
+  ir::ValueId lower_whole_declaration(const ast::Target& target, const ast::Annotations& annotations,
+                                      const ast::Definition& definition);
   void require_no_storage(const ast::Annotations& annotations);
   void require_no_suffixes(const ast::Suffixes& s);
   void check_option_name(const ast::Identifier& name);

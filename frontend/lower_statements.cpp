@@ -110,6 +110,7 @@ void Lowerer::lower_input(const ast::Input& i) {
   const SymbolRef symbol = declare(i.name, Symbol::Kind::kInput);
   set_value(symbol, graph_.emit(ir::Input{i.name.name}, type, i.name.name, i.name.range));
   tell_type(*symbol);
+  annotate_tile(symbol->value, i.annotations);
 }
 
 void Lowerer::lower_output(const ast::Output& o, const SourceRange& range) {
@@ -146,8 +147,35 @@ void Lowerer::require_no_suffixes(const ast::Suffixes& s) {
 ValueId Lowerer::lower_declaration(const ast::Target& target, const ast::Annotations& annotations,
                                    const ast::Definition& definition) {
   require_no_storage(annotations);
-  if (target.subscripts)
-    return lower_index_declaration(target, annotations, definition);
+  const ValueId value = target.subscripts ? lower_index_declaration(target, annotations, definition)
+                                          : lower_whole_declaration(target, annotations, definition);
+  annotate_tile(value, annotations);
+  return value;
+}
+
+void Lowerer::annotate_tile(ValueId value, const ast::Annotations& annotations) {
+  if (!annotations.tile)
+    return;
+  std::vector<ir::Extent> edges;
+  for (const ast::ExprPtr& size : annotations.tile->sizes)
+    edges.push_back(dimension_extent(*size));
+  ir::ValueInfo& info = graph_.program().values[static_cast<std::size_t>(value.id)];
+  if (edges.size() != info.type.rank()) {
+    fail(DiagnosticId::kBadArgument, annotations.tile->range,
+         "tile gives " + std::to_string(edges.size()) + (edges.size() == 1 ? " size, but '" : " sizes, but '") + info.name + "' has " +
+             std::to_string(info.type.rank()) + (info.type.rank() == 1 ? " dimension" : " dimensions"));
+  }
+  for (std::size_t d = 0; d < edges.size(); ++d) {
+    if (edges[d].constant().value_or(1) < 1)
+      fail(DiagnosticId::kBadArgument, annotations.tile->sizes[d]->range, "a tile has at least one element along each dimension");
+  }
+  // A second name of a tensor does not cut it anew.
+  if (info.tile.empty())
+    info.tile = std::move(edges);
+}
+
+ValueId Lowerer::lower_whole_declaration(const ast::Target& target, const ast::Annotations& annotations,
+                                         const ast::Definition& definition) {
   require_no_suffixes(definition.suffixes);
   const std::string& name = target.name.name;
   if (definition.op.kind != ast::AssignKind::kSet) {

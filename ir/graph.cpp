@@ -241,6 +241,8 @@ std::vector<ValueId> operands_of(const Program& program, const Node& node) {
   for (const ValueId result : node.results) {
     for (const Extent& extent : program.type(result).shape)
       mentions.add(extent);
+    for (const Extent& edge : program.info(result).tile)
+      mentions.add(edge);
   }
   return mentions.take();
 }

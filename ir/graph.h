@@ -34,6 +34,7 @@ struct ValueInfo {
   Type type;
   std::string name;  ///< the source's name, or empty
   SourceRange range;
+  std::vector<Extent> tile{};  ///< `tile (512, 256)`: block edges per dimension; empty: the planner's choice
 };
 
 /// How values meet in a reduction or an `op=`. Combination is in index order.

@@ -170,6 +170,13 @@ class TextParser {
     info.type = type();
     if (cursor_.peek() == '"')
       info.name = cursor_.string();
+    if (cursor_.accept("tile")) {
+      cursor_.expect("(");
+      do {
+        info.tile.push_back(extent());
+      } while (cursor_.accept(","));
+      cursor_.expect(")");
+    }
     if (const auto r = place()) {
       info.range = *r;
     } else {

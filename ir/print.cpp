@@ -161,6 +161,8 @@ class ProgramPrinter {
     std::string result = fmt::format("{}:{}", value_text(v), type_text(info.type));
     if (!info.name.empty())
       result += " " + quoted(info.name);
+    if (!info.tile.empty())
+      result += " tile (" + joined(info.tile, [this](const Extent& e) { return extent_text(e); }) + ")";
     if (info.range != place)
       result += " " + range_text(info.range);
     return result;

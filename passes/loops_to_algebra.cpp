@@ -86,7 +86,10 @@ class LoopConverter {
   }
 
   /// Remembers the polynomial a rank-0 integer stands for, so that loop bounds are written in dimensions and params.
+  /// What was remembered of a value inside a loop does not hold for the value that takes its place.
   void note_scalar(const Node& node) {
+    for (const ValueId v : node.results)
+      scalars_.erase(v);
     const auto* c = std::get_if<Compute>(&node.op);
     if (c == nullptr || !c->out.empty() || !is_elementwise(*c))
       return;

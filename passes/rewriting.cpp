@@ -111,6 +111,8 @@ void rename_everywhere(Program& program, const ValueMap& map) {
   for (ValueInfo& info : program.values) {
     for (Extent& e : info.type.shape)
       e = rename_values(e, map);
+    for (Extent& e : info.tile)
+      e = rename_values(e, map);
   }
 }
 

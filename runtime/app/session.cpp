@@ -17,10 +17,11 @@ namespace {
 constexpr std::size_t kSegmentLimit = 256;
 
 /// An operation without operands that computes every element of its output.
-plan::Op whole_tensor_op(plan::OpClass op_class, const std::string& name, const std::vector<Index>& shape, int site, int line) {
+plan::Op whole_tensor_op(plan::OpClass op_class, const std::string& name, const std::vector<Index>& shape, int site, int line,
+                         std::vector<Index> tile) {
   plan::OpBuilder op(op_class, name, site, line);
   for (std::size_t d = 0; d < shape.size(); ++d) op.out("i" + std::to_string(d), shape[d]);
-  op.flops(0);
+  op.flops(0).tile(std::move(tile));
   return op.op();
 }
 
@@ -110,6 +111,7 @@ std::shared_ptr<detail::TensorState> Session::Impl::enter(Session& session, plan
   auto state = std::make_shared<detail::TensorState>();
   state->type = type;
   state->desc = {planner.new_tensor(), {static_cast<Index>(element_size(type)), element_name(type).data()}, op.shape, op.name};
+  state->desc.tile = op.tile;
   op.outputs = {state->desc};
   op.record = next_record++;
   record_of.emplace(state->desc.id, op.record);
@@ -136,18 +138,19 @@ std::shared_ptr<detail::TensorState> Session::record_contraction(plan::OpBuilder
 }
 
 std::shared_ptr<detail::TensorState> Session::record_input(const std::string& name, ElementType type, std::vector<Index> shape, int site,
-                                                           int line) {
+                                                           int line, std::vector<Index> tile) {
   SessionInputs& inputs = impl_->setup.inputs;
   inputs.require_shape(name, shape, impl_->at(line));
   Kernel kernel = [&inputs, name, type](const TaskArgs& args) {
     visit_element_type(type, [&](auto tag) { read_block<typename decltype(tag)::type>(inputs.reader(name), args); });
   };
-  return impl_->enter(*this, whole_tensor_op(plan::OpClass::kLoad, name, shape, site, line), type, std::move(kernel));
+  return impl_->enter(*this, whole_tensor_op(plan::OpClass::kLoad, name, shape, site, line, std::move(tile)), type, std::move(kernel));
 }
 
 std::shared_ptr<detail::TensorState> Session::record_random(RandomKind kind, const std::string& name, ElementType type,
                                                             std::vector<Index> shape, std::uint64_t call_site,
-                                                            std::vector<Index> iterations, int site, int line) {
+                                                            std::vector<Index> iterations, int site, int line,
+                                                            std::vector<Index> tile) {
   const RandomStream stream = random_stream(options().seed, call_site, iterations);
   Kernel kernel = [kind, type, stream, strides = row_major_strides(shape)](const TaskArgs& args) {
     if (type == ElementType::kF32) {
@@ -156,7 +159,7 @@ std::shared_ptr<detail::TensorState> Session::record_random(RandomKind kind, con
       fill_random<double>(kind, stream, strides, args);
     }
   };
-  return impl_->enter(*this, whole_tensor_op(plan::OpClass::kSource, name, shape, site, line), type, std::move(kernel));
+  return impl_->enter(*this, whole_tensor_op(plan::OpClass::kSource, name, shape, site, line, std::move(tile)), type, std::move(kernel));
 }
 
 void Session::read_bytes(const std::shared_ptr<detail::TensorState>& scalar, int site, int line, std::byte* to) {

@@ -105,17 +105,19 @@ class Session {
   /// assert on a value every rank knows.
   void check(int line, bool condition, std::string_view message);
 
-  // Recording. Results are lazy.
+  // Recording. Results are lazy. `tile` is an annotation: block edges per dimension.
 
   template <Element T>
-  [[nodiscard]] Tensor<T> input(const std::string& name, std::vector<Index> shape, int site, int line) {
-    return Tensor<T>(record_input(name, element_type_of<T>, std::move(shape), site, line));
+  [[nodiscard]] Tensor<T> input(const std::string& name, std::vector<Index> shape, int site, int line,
+                                std::vector<Index> tile = {}) {
+    return Tensor<T>(record_input(name, element_type_of<T>, std::move(shape), site, line, std::move(tile)));
   }
   template <Element T>
   [[nodiscard]] Tensor<T> random(RandomKind kind, const std::string& name, std::vector<Index> shape,
-                                 std::uint64_t call_site, std::vector<Index> iterations, int site, int line) {
-    return Tensor<T>(
-        record_random(kind, name, element_type_of<T>, std::move(shape), call_site, std::move(iterations), site, line));
+                                 std::uint64_t call_site, std::vector<Index> iterations, int site, int line,
+                                 std::vector<Index> tile = {}) {
+    return Tensor<T>(record_random(kind, name, element_type_of<T>, std::move(shape), call_site, std::move(iterations), site,
+                                   line, std::move(tile)));
   }
   /// An operation with an emitted kernel.
   template <Element T>
@@ -160,10 +162,11 @@ class Session {
   std::shared_ptr<detail::TensorState> record(plan::OpBuilder& op, ElementType type, Kernel kernel);
   std::shared_ptr<detail::TensorState> record_contraction(plan::OpBuilder& op, ElementType type);
   std::shared_ptr<detail::TensorState> record_input(const std::string& name, ElementType type, std::vector<Index> shape,
-                                                    int site, int line);
+                                                    int site, int line, std::vector<Index> tile);
   std::shared_ptr<detail::TensorState> record_random(RandomKind kind, const std::string& name, ElementType type,
                                                      std::vector<Index> shape, std::uint64_t call_site,
-                                                     std::vector<Index> iterations, int site, int line);
+                                                     std::vector<Index> iterations, int site, int line,
+                                                     std::vector<Index> tile);
   void record_output(const std::string& name, const std::shared_ptr<detail::TensorState>& value, int site, int line);
   void read_bytes(const std::shared_ptr<detail::TensorState>& scalar, int site, int line, std::byte* to);
   void drop(detail::TensorState& tensor) noexcept;

@@ -23,7 +23,7 @@ bool is_pointwise(const plan::Op& op, const plan::Access& access) {
   for (std::size_t d = 0; d < op.out.size(); ++d) {
     const plan::OutSubscript& out = op.out[d];
     const plan::DimAccess& in = access.dims[d];
-    if (in.whole || in.offset != Interval{out.constant, out.constant + 1}) return false;
+    if (in.whole || in.divisor != 1 || in.offset != Interval{out.constant, out.constant + 1}) return false;
     const bool same = out.label >= 0 ? in.terms == std::vector<plan::Affine::Term>{{out.label, out.coefficient}}
                                      : in.terms.empty() && out.label == plan::kNoLabel;
     if (!same) return false;

@@ -19,7 +19,7 @@ LabelStrides strides_of(const std::vector<plan::OutSubscript>& out, std::size_t 
   LabelStrides strides{0, std::vector<Index>(labels, 0)};
   for (std::size_t d = 0; d < out.size(); ++d) {
     const Index stride = block.stride[d];
-    if (out[d].label == plan::kPartLabel) continue;  // the block has one element there
+    if (out[d].label == plan::kPartLabel || out[d].label == plan::kAnyLabel) continue;  // one element, or computed
     strides.offset += (out[d].constant - block.box.dim[d].lo) * stride;
     if (out[d].label >= 0) strides.step[static_cast<std::size_t>(out[d].label)] += out[d].coefficient * stride;
   }

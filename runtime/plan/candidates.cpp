@@ -33,7 +33,8 @@ void add_grids(std::vector<Candidate>& list, const PlacementBuilder& builder, co
   for (int d = 0; d < op.out_rank(); ++d) {
     const Index edge = !op.tile.empty() ? op.tile[at(std::min(d, static_cast<int>(op.tile.size()) - 1))]
                        : !inputs.tile.empty() ? inputs.tile[std::min(at(d), inputs.tile.size() - 1)] : 1;
-    limits.push_back(op.out[at(d)].label >= 0 && !op.is_uncut(at(d)) ? ceil_div(op.shape[at(d)], edge) : 1);
+    const bool divisible = (op.out[at(d)].label >= 0 || op.out[at(d)].label == kAnyLabel) && !op.is_uncut(at(d));
+    limits.push_back(divisible ? ceil_div(op.shape[at(d)], edge) : 1);
   }
   for (const ReduceLabel& r : op.reduce) {
     const Index extent = op.labels[at(r.label)].range.size();

@@ -163,7 +163,7 @@ RankView view_of(const Op& op, const OpPlan& plan, Index rank) {
     v.chunks.push_back(edge > 0 && tiles > 0 ? (tiles + edge - 1) / edge : 1);
     v.super_blocks *= v.chunks.back();
     Index hit = 0;
-    if (s.label == kPartLabel) {
+    if (s.label == kPartLabel || s.label == kAnyLabel) {
       hit = tiles;
     } else if (s.label == kNoLabel) {
       for (const Interval& i : owned) hit += s.constant >= i.lo && s.constant < i.hi ? 1 : 0;
@@ -221,7 +221,7 @@ RankView view_of(const Op& op, const OpPlan& plan, Index rank) {
 /// Intervals of one dimension of an operand that the rank's tasks touch.
 Intervals touched(const RankView& v, const DimAccess& dim, Index extent) {
   const Interval inside{0, extent};
-  if (dim.whole) return {inside};
+  if (dim.whole || dim.divisor < 1) return {inside};
   Intervals list{dim.offset};
   for (const Affine::Term& term : dim.terms) {
     Intervals next;
@@ -234,7 +234,10 @@ Intervals touched(const RankView& v, const DimAccess& dim, Index extent) {
     }
     list = std::move(next);
   }
-  for (Interval& i : list) i = intersect(i, inside);
+  for (Interval& i : list) {
+    if (!i.empty() && dim.divisor > 1) i = {i.lo / dim.divisor, (i.hi - 1) / dim.divisor + 1};
+    i = intersect(i, inside);
+  }
   tidy(list);
   return list;
 }
@@ -282,7 +285,7 @@ Index panel_count(const Op& op, const OpPlan& plan, std::size_t k) {
 }
 
 bool only(const DimAccess& dim, int label) {
-  return !dim.whole && dim.offset.size() == 1 && dim.terms.size() == 1 && dim.terms[0].label == label;
+  return !dim.whole && dim.divisor == 1 && dim.offset.size() == 1 && dim.terms.size() == 1 && dim.terms[0].label == label;
 }
 
 /// Whether boxes stay for later panels: they go with their panel only if every reduce label with several panels is alone
@@ -304,7 +307,7 @@ bool kept_over_panels(const RankView& v, const Access& access) {
 /// Upper bound of the elements of one operand dimension that are held at once.
 double longest_need(const RankView& v, const DimAccess& dim, bool kept) {
   double least = 9e18;
-  if (dim.whole || dim.terms.size() != 1) return least;
+  if (dim.whole || dim.divisor != 1 || dim.terms.size() != 1) return least;
   const Affine::Term& term = dim.terms[0];
   const auto box = [&](Index longest) { return static_cast<double>(std::abs(term.coefficient) * (longest - 1) + dim.offset.size()); };
   for (std::size_t k = 0; k < v.op.reduce.size(); ++k) {
@@ -455,7 +458,11 @@ Cost cost_of(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Inde
   if (!v.exact) cost.tasks.lo = plan.space.kind() == Distribution::Kind::kTable ? 0 : tiles;
   if (v.works) {
     double points = 1;
-    for (const Intervals& label : v.label) points *= static_cast<double>(total(label));
+    for (std::size_t l = 0; l < v.label.size(); ++l) {
+      points *= static_cast<double>(op.labels[l].from_data ? static_cast<Index>(v.label[l].size()) : total(v.label[l]));
+    }
+    // Every tile along a dimension that may be written anywhere runs over all points.
+    for (int d = 0; d < op.out_rank(); ++d) points *= op.out[at(d)].label == kAnyLabel ? static_cast<double>(v.hit[at(d)]) : 1.0;
     cost.flops = {points * op.flops_per_point, points * op.flops_per_point};
     if (!v.exact) cost.flops.lo = 0;
     add_reads(cost, v, tensors, rank);

@@ -16,9 +16,27 @@ using parts::plain_dim;
 void PlacementBuilder::place_leaves(Candidate& c) const {
   for (const Access& access : c.op.reads) {
     if (operands_.placed(access.tensor) != nullptr || c.leaves.contains(access.tensor)) continue;
-    c.leaves.emplace(access.tensor, leaf(c, access, operands_.describe(access.tensor)));
+    const TensorDesc& tensor = operands_.describe(access.tensor);
+    c.leaves.emplace(access.tensor, annotated(leaf(c, access, tensor), tensor));
   }
   if (c.op.base >= 0 && operands_.placed(c.op.base) == nullptr) c.leaves.insert_or_assign(c.op.base, c.plan.space);
+}
+
+Distribution PlacementBuilder::annotated(Distribution wanted, const TensorDesc& tensor) const {
+  if (tensor.tile.empty()) return wanted;
+  std::vector<Tiling> tilings;
+  for (std::size_t d = 0; d < tensor.shape.size(); ++d) tilings.push_back(Tiling::fixed(tensor.shape[d], tensor.tile[d]));
+  switch (wanted.kind()) {
+    case Distribution::Kind::kReplicated: return Distribution::replicated(inputs_.ranks, std::move(tilings));
+    case Distribution::Kind::kColumnMap: return Distribution::column_map(inputs_.ranks, std::move(tilings), wanted.columns());
+    case Distribution::Kind::kTable: return wanted;
+    case Distribution::Kind::kGrid: break;
+  }
+  std::vector<GridDim> dims = wanted.grid_dims();
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    if (!dims[d].axes.empty()) dims[d].q = contiguous(tilings[d], dims[d].size());
+  }
+  return Distribution::grid(inputs_.ranks, std::move(tilings), std::move(dims), wanted.home());
 }
 
 Distribution PlacementBuilder::leaf(const Candidate& c, const Access& access, const TensorDesc& tensor) const {

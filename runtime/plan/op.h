@@ -31,6 +31,7 @@ struct TensorDesc {
   ElementKind element;
   std::vector<Index> shape;
   std::string name;  ///< the source's name or a description such as "A @ B"
+  std::vector<Index> tile{};  ///< `tile (a, b)` annotation: edges per dimension; empty: none
   [[nodiscard]] Index elements() const {
     Index n = 1;
     for (Index e : shape) n *= e;
@@ -51,11 +52,13 @@ struct Affine {
 };
 
 /// One dimension of an access: the elements touched for label intervals L are the hull of the affine form plus every
-/// offset in [offset.lo, offset.hi) (neighbouring subscripts merged into one access), clipped to the tensor.
+/// offset in [offset.lo, offset.hi) (neighbouring subscripts merged into one access), divided by `divisor` (towards zero;
+/// a divisor below 1 says nothing, so the extent is whole), clipped to the tensor.
 struct DimAccess {
   std::vector<Affine::Term> terms;
   Interval offset{0, 1};
-  bool whole = false;  ///< the whole extent, whatever the labels (computed subscripts without an inspector)
+  bool whole = false;  ///< the whole extent, whatever the labels
+  Index divisor = 1;
   friend bool operator==(const DimAccess&, const DimAccess&) = default;
 };
 
@@ -68,11 +71,17 @@ struct Access {
 struct LabelDesc {
   std::string name;
   Interval range;  ///< the label's values
+  /// The values come from data (a gather): the kernel has no loop over them but takes those points whose value falls into
+  /// the task's interval. No factor of the points that are counted.
+  bool from_data = false;
 };
 
-/// Label numbers that are none: an output dimension written at a constant; one that numbers partial results.
+/// Label numbers that are none. An output dimension written at a constant; one that numbers partial results.
 inline constexpr int kNoLabel = -1;
 inline constexpr int kPartLabel = -2;
+/// The dimension is written at subscripts that the kernel computes from data (a scatter): every tile along it may be
+/// written, so every tile runs over all points and keeps those that fall into it.
+inline constexpr int kAnyLabel = -3;
 
 /// Output dimension d is written at coefficient * label + constant (kNoLabel: at the constant alone; kPartLabel: the
 /// dimension numbers the parts of reduce labels, tiles of one element). The inverse gives the label's interval for an

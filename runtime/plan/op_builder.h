@@ -19,6 +19,10 @@ namespace tdsl::plan {
 }
 /// Neighbouring subscripts: label + every offset in [lo, hi).
 [[nodiscard]] inline DimAccess near(int label, Index lo, Index hi) { return {{{label, 1}}, {lo, hi}, false}; }
+/// (coefficients * labels + constant) / divisor.
+[[nodiscard]] inline DimAccess quotient(std::vector<Affine::Term> terms, Index constant, Index divisor) {
+  return {std::move(terms), {constant, constant + 1}, false, divisor};
+}
 /// Fixed elements [lo, hi).
 [[nodiscard]] inline DimAccess fixed(Index lo, Index hi) { return {{}, {lo, hi}, false}; }
 [[nodiscard]] inline DimAccess whole() { return {{}, {0, 0}, true}; }
@@ -49,6 +53,12 @@ class OpBuilder {
   OpBuilder& reduce(std::string label, Interval range) {
     op_.reduce.push_back({static_cast<int>(op_.labels.size()), -1});
     op_.labels.push_back({std::move(label), range});
+    return *this;
+  }
+  /// A dimension of an operand that is subscripted by data; see LabelDesc::from_data.
+  OpBuilder& gather(std::string label, Index extent) {
+    reduce(std::move(label), Interval{0, extent});
+    op_.labels.back().from_data = true;
     return *this;
   }
   OpBuilder& reduce(std::string label, Index extent) { return reduce(std::move(label), Interval{0, extent}); }

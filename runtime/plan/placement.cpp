@@ -16,7 +16,7 @@ using parts::plain_dim;
 namespace {
 
 bool mentions(const DimAccess& dim, int label) {
-  return !dim.whole && std::any_of(dim.terms.begin(), dim.terms.end(), [&](const Affine::Term& t) { return t.label == label; });
+  return !dim.whole && dim.divisor == 1 && std::any_of(dim.terms.begin(), dim.terms.end(), [&](const Affine::Term& t) { return t.label == label; });
 }
 
 /// Cuts a label's tiles into parts: `wanted` per coordinate of `grid` (which may be unsplit).
@@ -36,7 +36,7 @@ ReduceChoice split(const Tiling& tiling, const GridDim& grid, Index wanted) {
 
 double points_of(const Op& op) {
   double points = 1;
-  for (const LabelDesc& label : op.labels) points *= static_cast<double>(label.range.size());
+  for (const LabelDesc& label : op.labels) points *= label.from_data ? 1.0 : static_cast<double>(label.range.size());
   return points;
 }
 
@@ -47,8 +47,26 @@ Index PlacementBuilder::parts_wanted(Index output_tiles, Index ranks_used) const
   return ceil_div(2 * inputs_.threads, mine);
 }
 
+double PlacementBuilder::gathered_bytes(int label) const {
+  double most = 0;
+  for (const Access& access : op_.reads) {
+    const bool gathers = std::any_of(access.dims.begin(), access.dims.end(), [&](const DimAccess& dim) { return mentions(dim, label); });
+    const PlacedTensor* placed = operands_.placed(access.tensor);
+    const TensorDesc& tensor = placed != nullptr ? placed->desc : operands_.describe(access.tensor);
+    if (gathers) most = std::max(most, static_cast<double>(tensor.elements()) * static_cast<double>(tensor.element.bytes));
+  }
+  return most;
+}
+
 Tiling PlacementBuilder::panels(std::size_t k, Index multiple) const {
   const int label = op_.reduce[k].label;
+  const bool small = op_.labels[at(label)].from_data && gathered_bytes(label) < kGatherWhole;
+  // Each panel of a gather runs over all points.
+  if (small || (op_.labels[at(label)].from_data && inputs_.ranks == 1)) return Tiling::near_equal(op_.labels[at(label)].range.size(), 1);
+  // Elements that do not commute meet in row-major order of the labels: only the first label may be cut.
+  if (k > 0 && op_.combine == Combine::kNone && op_.op_class == OpClass::kReduce) {
+    return Tiling::near_equal(op_.labels[at(label)].range.size(), 1);
+  }
   for (const Access& access : op_.reads) {
     const PlacedTensor* placed = operands_.placed(access.tensor);
     if (placed == nullptr) continue;

@@ -35,6 +35,8 @@ class PlacementBuilder {
   /// Partial results per rank worth having so that all threads have work.
   [[nodiscard]] Index parts_wanted(Index output_tiles, Index ranks_used) const;
   /// Tiles of a reduce label: those of an operand already placed, else chosen.
+  /// Bytes of the largest operand that is subscripted by the label.
+  [[nodiscard]] double gathered_bytes(int label) const;
   [[nodiscard]] Tiling panels(std::size_t k, Index multiple) const;
   /// Two output dimensions that subscript the same dimension of one operand (X X') get the same cuts: with nested or
   /// overlapping boxes elements would travel to a rank twice.
@@ -60,6 +62,8 @@ class PlacementBuilder {
   void place_leaves(Candidate& c) const;
   /// Where an operand without a place would best lie for this candidate: as the labels that index it, axes it lacks
   /// spread over its longest dimension that is free.
+  /// The wanted layout with the tiles that the tensor's annotation asks for.
+  [[nodiscard]] Distribution annotated(Distribution wanted, const TensorDesc& tensor) const;
   [[nodiscard]] Distribution leaf(const Candidate& c, const Access& access, const TensorDesc& tensor) const;
   [[nodiscard]] Distribution column_leaf(const TensorDesc& tensor, const Distribution& space, const std::vector<std::optional<Tiling>>& tiling, int row,
                            int column) const;

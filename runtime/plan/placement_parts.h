@@ -12,7 +12,7 @@ namespace tdsl::plan::parts {
   const Interval range = op.labels[at(label)].range;
   for (std::size_t d = 0; d < access.dims.size(); ++d) {
     const DimAccess& dim = access.dims[d];
-    if (dim.whole || dim.terms.size() != 1 || dim.terms[0].label != label || dim.terms[0].coefficient != 1) continue;
+    if (dim.whole || dim.divisor != 1 || dim.terms.size() != 1 || dim.terms[0].label != label || dim.terms[0].coefficient != 1) continue;
     const Interval image{range.lo + dim.offset.lo, range.hi + dim.offset.hi - 1};
     if (image.lo <= 0 && image.hi >= operand.shape[d] && dim.offset.lo + range.lo == 0) return static_cast<int>(d);
   }

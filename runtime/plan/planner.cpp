@@ -129,7 +129,7 @@ std::string Planner::signature(const Op& op) const {
   append(text, static_cast<Index>(op.flops_per_point));
   for (const LabelDesc& label : op.labels) {
     append(text, label.range.lo);
-    append(text, label.range.hi);
+    append(text, label.range.hi * 2 + (label.from_data ? 1 : 0));
   }
   text += 'o';
   for (std::size_t d = 0; d < op.shape.size(); ++d) {
@@ -157,6 +157,7 @@ std::string Planner::signature(const Op& op) const {
       text += 'w';
       append(text, source->outputs.front().element.bytes);
       for (Index e : source->shape) append(text, e);
+      for (Index edge : source->tile) append(text, -edge);
     }
   };
   for (const Access& access : op.reads) {
@@ -170,6 +171,7 @@ std::string Planner::signature(const Op& op) const {
       }
       append(text, dim.offset.lo);
       append(text, dim.offset.hi);
+      append(text, dim.divisor);
     }
   }
   text += 'b';

@@ -23,7 +23,7 @@ using arithmetic::solve;
 namespace {
 bool mentions(const Access& access, int label) {
   for (const DimAccess& dim : access.dims) {
-    if (dim.whole) continue;
+    if (dim.whole || dim.divisor < 1) continue;
     for (const Affine::Term& term : dim.terms) {
       if (term.label == label) return true;
     }
@@ -67,7 +67,8 @@ std::vector<Interval> TaskSpace::values_touching(const Access& access, int label
   std::vector<Interval> touching{range};
   for (int d = 0; d < block.rank; ++d) {
     const DimAccess& dim = access.dims[at(d)];
-    if (dim.whole) continue;
+    if (dim.whole || dim.divisor < 1) continue;
+    const Interval wanted = arithmetic::undivided(block[d], dim.divisor);
     for (std::size_t t = 0; t < dim.terms.size(); ++t) {
       if (dim.terms[t].label != label || dim.terms[t].coefficient == 0) continue;
       Interval rest = dim.offset;  // hull of everything that is added to this term
@@ -75,7 +76,7 @@ std::vector<Interval> TaskSpace::values_touching(const Access& access, int label
         const Interval part = scale(dim.terms[o].coefficient, op_.labels[at(dim.terms[o].label)].range);
         if (o != t) rest = {rest.lo + part.lo, rest.hi + part.hi - 1};
       }
-      Interval values = solve(dim.terms[t].coefficient, {block[d].lo - rest.hi + 1, block[d].hi - rest.lo});
+      Interval values = solve(dim.terms[t].coefficient, {wanted.lo - rest.hi + 1, wanted.hi - rest.lo});
       // The block lies in a gap of a strided access: the hull of the values on both sides covers it.
       if (values.empty()) values = {values.lo - 1, values.lo + 1};
       touching.push_back(intersect(values, range));
@@ -104,7 +105,7 @@ void TaskSpace::for_each_candidate(const Access& access, const Coord& block, con
   for (int d = 0; d < out_rank; ++d) {
     const OutSubscript& s = op_.out[at(d)];
     const Interval all{0, plan_.space.tiling(d).tiles()};
-    if (s.label == kPartLabel) {
+    if (s.label == kPartLabel || s.label == kAnyLabel) {
       range[at(d)] = all;
     } else if (s.label == kNoLabel) {
       range[at(d)] = plan_.space.tiling(d).tiles_meeting({s.constant, s.constant + 1});
@@ -222,7 +223,7 @@ void TaskSpace::for_each_request(TensorId tensor, const Coord& block, Index me,
   for (const Access& access : op_.reads) {
     if (access.tensor != tensor) continue;
     ++accesses;
-    for (const DimAccess& dim : access.dims) overlapping = overlapping || dim.terms.size() > 1 || dim.offset.size() > 1;
+    for (const DimAccess& dim : access.dims) overlapping = overlapping || dim.terms.size() > 1 || dim.offset.size() > 1 || dim.divisor != 1;
     // Dimensions enumerated for the sake of what is written repeat the box.
     const Relevance relevant = relevance(access);
     for (std::size_t d = 0; d < op_.out.size(); ++d) {

@@ -109,7 +109,7 @@ bool TaskSpace::hit(const Coord& tile) const {
 
 Index TaskSpace::points(const std::vector<Interval>& labels) const {
   Index n = 1;
-  for (const Interval& label : labels) n *= label.size();
+  for (std::size_t l = 0; l < labels.size(); ++l) n *= op_.labels[l].from_data ? std::min<Index>(labels[l].size(), 1) : labels[l].size();
   return n;
 }
 
@@ -120,7 +120,7 @@ Box TaskSpace::access_box(const Access& access, const std::vector<Interval>& lab
   for (int d = 0; d < box.rank; ++d) {
     const DimAccess& dim = access.dims[at(d)];
     const Interval extent{0, tensor.desc.shape[at(d)]};
-    if (dim.whole) {
+    if (dim.whole || dim.divisor < 1) {
       box[d] = extent;
       continue;
     }
@@ -133,7 +133,7 @@ Box TaskSpace::access_box(const Access& access, const std::vector<Interval>& lab
       }
       hull = {hull.lo + part.lo, hull.hi + part.hi - 1};
     }
-    box[d] = intersect(hull, extent);
+    box[d] = intersect(arithmetic::divided(hull, dim.divisor), extent);
     if (box[d].empty()) box[d] = {0, 0};
   }
   return box;
@@ -175,7 +175,7 @@ bool TaskSpace::kept_across_panels(const Access& access) const {
     bool distinguished = false;
     for (std::size_t d = 0; d < access.dims.size() && !distinguished; ++d) {
       const DimAccess& dim = access.dims[d];
-      distinguished = !dim.whole && dim.offset.size() == 1 && dim.terms.size() == 1 &&
+      distinguished = !dim.whole && dim.divisor == 1 && dim.offset.size() == 1 && dim.terms.size() == 1 &&
                       dim.terms[0].label == op_.reduce[k].label && dim.terms[0].coefficient != 0;
       for (const Access& other : op_.reads) {
         distinguished = distinguished && (other.tensor != access.tensor || other.dims[d] == dim);

@@ -28,6 +28,20 @@ namespace tdsl::plan::arithmetic {
                          : Interval{coefficient * (v.hi - 1), coefficient * v.lo + 1};
 }
 
+/// Hull of x / divisor, rounded towards zero, for x in the interval.
+[[nodiscard]] inline Interval divided(Interval x, Index divisor) {
+  if (x.empty()) return {0, 0};
+  return {x.lo / divisor, (x.hi - 1) / divisor + 1};
+}
+/// All x with x / divisor in the interval.
+[[nodiscard]] inline Interval undivided(Interval quotients, Index divisor) {
+  if (quotients.empty()) return {0, 0};
+  const Index lo = quotients.lo > 0 ? quotients.lo * divisor : (quotients.lo - 1) * divisor + 1;
+  const Index last = quotients.hi - 1;
+  const Index hi = last >= 0 ? (last + 1) * divisor : last * divisor + 1;
+  return {lo, hi};
+}
+
 /// Super-blocks along a dimension of which a rank owns `owned` tiles.
 [[nodiscard]] inline Index chunk_count(Index owned, Index edge) { return edge <= 0 || owned == 0 ? 1 : ceil_div(owned, edge); }
 

@@ -23,6 +23,7 @@ using plan::DimAccess;
 using plan::Distribution;
 using plan::Fetch;
 using plan::Interval;
+using plan::kAnyLabel;
 using plan::kNoLabel;
 using plan::kPartLabel;
 using plan::LabelDesc;
@@ -141,7 +142,8 @@ class Enumeration {
       // Without a value nothing is touched; the hull of what is touched is then cut to the tensor.
       Interval hull;
       for (Index sum : sums) {
-        const Interval one{sum + dim.offset.lo, sum + dim.offset.hi};
+        Interval one{sum + dim.offset.lo, sum + dim.offset.hi};
+        if (dim.divisor > 1) one = {one.lo / dim.divisor, (one.hi - 1) / dim.divisor + 1};
         hull = hull.empty() ? one : Interval{std::min(hull.lo, one.lo), std::max(hull.hi, one.hi)};
       }
       box[d] = intersect(hull, {0, extent});
@@ -299,10 +301,13 @@ class Enumeration {
     }
   }
 
-  /// Every point whose target lies inside the output is computed once (by every rank if replicated), others never.
+  /// Every point whose target lies inside the output is computed once (by every rank if replicated; once per tile along
+  /// dimensions that may be written anywhere), others never.
   void check_points() {
-    const Index times =
-        test_.plan.space.kind() == Distribution::Kind::kReplicated ? test_.plan.space.ranks() : Index{1};
+    Index times = test_.plan.space.kind() == Distribution::Kind::kReplicated ? test_.plan.space.ranks() : Index{1};
+    for (int d = 0; d < test_.op.out_rank(); ++d) {
+      if (test_.op.out[at(d)].label == kAnyLabel) times *= test_.plan.space.tiling(d).tiles();
+    }
     Values all;
     for (const LabelDesc& label : test_.op.labels) {
       all.emplace_back();
@@ -321,7 +326,7 @@ class Enumeration {
     for (int d = 0; d < test_.op.out_rank(); ++d) {
       const OutSubscript& s = test_.op.out[at(d)];
       if (s.label == kNoLabel) writes = writes && s.constant >= 0 && s.constant < test_.op.shape[at(d)];
-      if (s.label == kPartLabel) writes = writes && test_.op.shape[at(d)] > 0;
+      if (s.label == kPartLabel || s.label == kAnyLabel) writes = writes && test_.op.shape[at(d)] > 0;
     }
     if (test_.plan.space.tile_count() == 0) writes = false;
     if (static_cast<Index>(computed_.size()) != (writes ? point_count(all) : 0)) return fail("points left out or too many");

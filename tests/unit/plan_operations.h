@@ -43,7 +43,7 @@ struct PlannedCase {
         for (const plan::Affine::Term& t : dim.terms) {
           text += std::to_string(t.coefficient) + "L" + std::to_string(t.label) + "+";
         }
-        text += "{" + std::to_string(dim.offset.lo) + "," + std::to_string(dim.offset.hi) + "};";
+        text += "{" + std::to_string(dim.offset.lo) + "," + std::to_string(dim.offset.hi) + "}/" + std::to_string(dim.divisor) + ";";
       }
       text += "]";
     }
@@ -101,6 +101,8 @@ class OperationGenerator {
       if (random_.chance(8)) {
         const Index extent = random_.in(1, 5);
         add_dimension(extent, {plan::kNoLabel, 1, random_.in(0, random_.chance(90) ? extent - 1 : extent)});
+      } else if (random_.chance(8)) {
+        add_dimension(random_.in(0, 5), {plan::kAnyLabel, 1, 0});
       } else {
         const int label = again ? random_.small(0, static_cast<int>(made_.op.labels.size()) - 1) : add_label("i");
         add_output(label, random_.chance(70) ? 1 : random_.one_of<Index>({-1, 2, -2, 3}));
@@ -150,6 +152,7 @@ class OperationGenerator {
     const Index from = random_.chance(60) ? 0 : random_.in(-3, 6);
     dim.offset = {from, from + (random_.chance(75) ? 1 : random_.in(1, 3))};
     if (labels == 0 || random_.chance(8)) return dim;
+    if (random_.chance(12)) dim.divisor = random_.in(2, 4);
     for (int terms = random_.chance(80) ? 1 : 2; terms > 0; --terms) {
       dim.terms.push_back({random_.small(0, labels - 1), random_.chance(70) ? 1 : random_.one_of<Index>({-1, 2, -2})});
     }

@@ -1,0 +1,185 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "codegen/compute_lowering.h"
+#include "codegen/describe.h"
+
+// Note [Gathers]
+// `A[p[i], j]` reads A where data says. One such read is part of the operation that makes it: the dimension becomes a
+// reduce label of its own that runs over A's tiles (LabelTemplate::Kind::kGather), and a task takes those points whose
+// subscript falls into the tile it has. So A is met panel by panel, or every rank looks into its own part of A and the
+// partial results meet: no rank ever holds all of A. An element that is found exactly once can be combined by any operator
+// that gives back a single element. An operation with several such reads gets them gathered before, each in an operation
+// of its own. Reads that are evaluated only under a condition are fetched whole, with a warning.
+
+namespace tdsl::codegen {
+
+using ir::Compute;
+using ir::Monoid;
+
+struct ComputeLowering::Lookup {
+  enum class Place : std::uint8_t { kBody, kGuard, kLeft };
+  Expr read;
+  std::vector<bool> data;    ///< per dimension: subscripted by data
+  Place place = Place::kBody;
+  bool conditional = false;  ///< stands behind a condition of its own expression
+};
+
+namespace {
+
+/// Operands below a mebibyte are fetched whole: nobody's trouble.
+bool is_small(const ir::Type& type) {
+  double bytes = static_cast<double>(ir::size_of(type.scalar));
+  for (const Extent& e : type.shape) {
+    const auto n = e.constant();
+    if (!n) return false;
+    bytes *= static_cast<double>(*n);
+  }
+  return bytes < 1 << 20;
+}
+
+std::set<std::int32_t> labels_in(const Expr& e) {
+  std::set<std::int32_t> labels;
+  ir::for_each_node(e, [&](const ir::ExprNode& n) {
+    if (const auto* r = std::get_if<ir::IndexRef>(&n.op)) labels.insert(r->label);
+  });
+  return labels;
+}
+
+Expr renumbered(const Expr& e, const std::vector<std::int32_t>& number) {
+  return ir::rewrite(e, [&](const Expr& n) {
+    const auto* r = std::get_if<ir::IndexRef>(&n->op);
+    return r == nullptr ? n : ir::index_ref(number[static_cast<std::size_t>(r->label)], n->range);
+  });
+}
+
+/// Any operator under which a single element with the identity is that element.
+Monoid found_once(ir::Scalar s) { return Monoid{s == ir::Scalar::kBool ? Monoid::Kind::kAny : Monoid::Kind::kMax, {}, {}, {}}; }
+
+}  // namespace
+
+std::vector<ComputeLowering::Lookup> ComputeLowering::lookups() {
+  std::vector<Lookup> list;
+  const Hoist hoist = [this](const Expr& x) { return builder_.hoist(x); };
+  const std::function<void(const Expr&, Lookup::Place, bool)> visit = [&](const Expr& e, Lookup::Place place, bool conditional) {
+    if (const auto* s = std::get_if<ir::Select>(&e->op)) {
+      visit(s->condition, place, conditional);
+      visit(s->when_true, place, true);
+      visit(s->when_false, place, true);
+      return;
+    }
+    if (const auto* b = std::get_if<ir::Binary>(&e->op); b != nullptr && ir::is_logical(b->op)) {
+      visit(b->left, place, conditional);
+      visit(b->right, place, true);
+      return;
+    }
+    for (const Expr& child : ir::children(*e)) visit(child, place, conditional);
+    const auto* r = std::get_if<ir::Read>(&e->op);
+    if (r == nullptr || builder_.is_host(r->tensor) || is_small(builder_.type(r->tensor))) return;
+    std::vector<bool> data;
+    for (std::size_t d = 0; d < r->subscripts.size(); ++d) data.push_back(is_data_subscript(*r, d, hoist));
+    if (std::ranges::find(data, true) == data.end()) return;
+    const auto known = std::ranges::find_if(list, [&](const Lookup& l) { return l.read.id() == e.id(); });
+    if (known == list.end()) {
+      list.push_back({e, std::move(data), place, conditional});
+    } else {
+      known->conditional = known->conditional || conditional;
+      if (known->place == Lookup::Place::kBody) known->place = place;
+    }
+  };
+  for (const Expr& body : compute_.bodies) visit(body, Lookup::Place::kBody, false);
+  if (compute_.guard) visit(compute_.guard, Lookup::Place::kGuard, false);
+  for (const Expr& e : compute_.left) visit(e, Lookup::Place::kLeft, false);
+  return list;
+}
+
+bool ComputeLowering::may_inline(const std::vector<Lookup>& list) {
+  if (list.size() != 1 || list.front().conditional || list.front().place != Lookup::Place::kBody) return false;
+  if (compute_.monoid) return combine_of(*compute_.monoid) != plan::Combine::kNone;
+  return compute_.left.empty() && !compute_.base && !compute_.combine && !compute_.fill && !compute_.guard;
+}
+
+void ComputeLowering::separate_lookups() {
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    const std::vector<Lookup> list = lookups();
+    if (list.empty() || may_inline(list)) return;
+    for (const Lookup& lookup : list) {
+      const std::optional<Expr> replacement = gathered(lookup);
+      if (!replacement) continue;
+      const auto replaced = [&](const Expr& e) {
+        return e ? ir::rewrite(e, [&](const Expr& n) { return n.id() == lookup.read.id() ? *replacement : n; }) : e;
+      };
+      for (Expr& body : compute_.bodies) body = replaced(body);
+      for (Expr& e : compute_.left) e = replaced(e);
+      compute_.guard = replaced(compute_.guard);
+      changed = true;
+      break;
+    }
+  }
+}
+
+std::optional<Expr> ComputeLowering::gathered(const Lookup& lookup) {
+  const auto& r = std::get<ir::Read>(lookup.read->op);
+  const bool guarded = lookup.place != Lookup::Place::kGuard && compute_.guard;
+  if (lookup.conditional) return std::nullopt;
+  // The labels it depends on; a reduction must not be spread out for its sake.
+  std::set<std::int32_t> used = labels_in(lookup.read);
+  std::set<std::int32_t> by_data;
+  for (std::size_t d = 0; d < r.subscripts.size(); ++d) {
+    if (lookup.data[d]) by_data.merge(labels_in(r.subscripts[d]));
+  }
+  const auto out_labels = static_cast<std::int32_t>(compute_.out.size());
+  for (const std::int32_t l : used) {
+    if (l >= out_labels && !by_data.contains(l)) return std::nullopt;
+  }
+  if (guarded) {
+    for (const std::int32_t l : labels_in(compute_.guard)) {
+      if (!used.contains(l)) return std::nullopt;
+    }
+  }
+  Compute gather;
+  gather.monoid = found_once(lookup.read->type);
+  if (guarded) gather.guard = compute_.guard;
+  std::vector<std::int32_t> number(compute_.out.size() + compute_.reduce.size(), -1);
+  std::vector<std::int32_t> back;
+  for (std::size_t l = 0; l < number.size(); ++l) {
+    const ir::Label& label = l < compute_.out.size() ? compute_.out[l] : compute_.reduce[l - compute_.out.size()];
+    if (used.contains(static_cast<std::int32_t>(l))) {
+      number[l] = static_cast<std::int32_t>(gather.out.size());
+      back.push_back(static_cast<std::int32_t>(l));
+      gather.out.push_back(label);
+      continue;
+    }
+    // Without a point nothing is read, and no subscript is wrong.
+    if ((label.end - label.begin).constant().value_or(0) > 0) continue;
+    const bool simple = (label.begin.constant() || label.begin.as_value()) && (label.end.constant() || label.end.as_value());
+    if (!simple) return std::nullopt;
+    const Expr some = ir::binary(ir::BinaryOp::kLt, expr_of(label.begin), expr_of(label.end));
+    gather.guard = gather.guard ? ir::binary(ir::BinaryOp::kAnd, some, gather.guard) : some;
+  }
+  gather.bodies = {renumbered(lookup.read, number)};
+  if (gather.guard) gather.guard = renumbered(gather.guard, number);
+  return renumbered(separately(std::move(gather), lookup.read->type, "_gathered"), back);
+}
+
+void ComputeLowering::inline_lookup(OpTemplate& op, KernelTemplate& kernel) {
+  const std::vector<Lookup> list = lookups();
+  if (!may_inline(list)) return;
+  const Lookup& lookup = list.front();
+  const auto& r = std::get<ir::Read>(lookup.read->op);
+  std::vector<int> labels(r.subscripts.size(), -1);
+  for (std::size_t d = 0; d < r.subscripts.size(); ++d) {
+    if (!lookup.data[d]) continue;
+    labels[d] = static_cast<int>(op.labels.size());
+    op.labels.push_back({LabelTemplate::Kind::kGather, fmt::format("at{}", d), Extent(0),
+                         builder_.rewritten(builder_.type(r.tensor).shape[d], range_)});
+  }
+  kernel.gathers[lookup.read.id()] = std::move(labels);
+  if (!compute_.monoid) compute_.monoid = found_once(type_.scalar);
+}
+
+}  // namespace tdsl::codegen
