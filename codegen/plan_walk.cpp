@@ -5,6 +5,7 @@
 #include "codegen/host_evaluator.h"
 #include "ir/check.h"
 #include "runtime/check.h"
+#include "runtime/plan/last_uses.h"
 #include "runtime/plan/op_builder.h"
 
 namespace tdsl::codegen {
@@ -195,21 +196,27 @@ class PlanWalk {
 
   void flush() {
     const auto planned = planner_.plan(std::exchange(pending_, {}));
-    std::vector<plan::TensorId> parts;
+    std::vector<plan::TensorId> ended;
     for (const auto& op : planned) {
-      events_.planned(*op, planner_);
       for (const plan::TensorDesc& o : op->op.outputs) {
         const bool partial = op->part == 0 && !names_.contains(o.id) && op->op.op_class != plan::OpClass::kControl;
-        if (partial) parts.push_back(o.id);
+        if (partial) ended.push_back(o.id);
       }
     }
-    parts.insert(parts.end(), dropped_.begin(), dropped_.end());
+    ended.insert(ended.end(), dropped_.begin(), dropped_.end());
     dropped_.clear();
-    for (const plan::TensorId id : parts) {
-      if (planner_.forget(id)) continue;
-      events_.dropped(id);
-      planner_.erase(id);
+    const plan::LastUses uses = plan::last_uses(planned, ended);
+    for (const plan::TensorId id : uses.unused) end(id);
+    for (std::size_t k = 0; k < planned.size(); ++k) {
+      events_.planned(*planned[k], planner_, uses.after[k]);
+      for (const plan::TensorId id : uses.after[k]) end(id);
     }
+  }
+
+  void end(plan::TensorId id) {
+    if (planner_.forget(id)) return;
+    events_.dropped(id);
+    planner_.erase(id);
   }
 
   void for_loop(const ForStep& f) {

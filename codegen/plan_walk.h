@@ -23,9 +23,10 @@ struct PlanWalkRequest {
 };
 
 struct PlanWalkEvents {
-  /// Every planned operation in order; `planner` knows its operands and its output.
-  std::function<void(const plan::PlannedOp&, const plan::Planner& planner)> planned;
-  /// The program has dropped its last name for the tensor (after everything recorded before has been planned).
+  /// Every planned operation in order; `planner` knows its operands and its output; `dead` are tensors whose last name is
+  /// dropped and that it is the last to mention.
+  std::function<void(const plan::PlannedOp&, const plan::Planner& planner, const std::vector<plan::TensorId>& dead)> planned;
+  /// The program has dropped its last name for the tensor, and nothing will mention it any more.
   std::function<void(plan::TensorId)> dropped;
   /// Something is not followed as it would run: data-dependent control.
   std::function<void(SourceRange, const std::string&)> note;

@@ -122,7 +122,7 @@ Session::Impl::Setup ProgramRun::setup() {
 int ProgramRun::run() {
   auto owned = std::make_unique<Session::Impl>(setup());
   Session::Impl& impl = *owned;
-  if (options_.stats_file || options_.plan_file) impl.predictions.enable();
+  if (options_.stats_file || options_.plan_file) impl.predictions.enable(world_.rank());
   Session session(std::move(owned));
   bool reported = true;
   try {

@@ -7,6 +7,7 @@
 #include "runtime/app/session_impl.h"
 #include "runtime/kernels/combine.h"
 #include "runtime/kernels/contraction.h"
+#include "runtime/plan/last_uses.h"
 
 namespace tdsl::rt {
 
@@ -16,9 +17,9 @@ void Session::Impl::flush() {
   planning_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   check_window();
   const plan::TensorLookup lookup = planner.lookup();
-  for (const auto& op : planned) predictions.add(*op, lookup, setup.world.rank(), setup.plan_inputs);
-  if (setup.options.dry_run) return;
   const std::vector<std::vector<plan::TensorId>> names = last_names(planned);
+  for (std::size_t k = 0; k < planned.size(); ++k) predictions.add(*planned[k], lookup, setup.plan_inputs, names[k]);
+  if (setup.options.dry_run) return;
   for (std::size_t k = 0; k < planned.size(); ++k) submit(planned[k], names[k]);
   for (const std::vector<plan::TensorId>& list : names) {
     for (const plan::TensorId id : list) forget(id);
@@ -28,22 +29,16 @@ void Session::Impl::flush() {
 /// Per planned operation, the tensors whose names end with it: dropped by the program, or never named because they are
 /// partial results, and mentioned by no later operation of the segment. Names that end unused are passed on at once.
 std::vector<std::vector<plan::TensorId>> Session::Impl::last_names(const std::vector<std::shared_ptr<const plan::PlannedOp>>& planned) {
-  std::unordered_map<plan::TensorId, std::size_t> last;
-  for (std::size_t k = 0; k < planned.size(); ++k) {
-    const plan::Op& op = planned[k]->op;
-    for (const plan::TensorDesc& output : op.outputs) {
-      last[output.id] = k;
-      if (planned[k]->part == 0 && !record_of.contains(output.id)) dropped.push_back(output.id);
+  for (const auto& op : planned) {
+    for (const plan::TensorDesc& output : op->op.outputs) {
+      if (op->part == 0 && !record_of.contains(output.id)) dropped.push_back(output.id);
     }
-    for (const plan::Access& access : op.reads) last[access.tensor] = k;
-    if (op.base >= 0) last[op.base] = k;
   }
-  std::vector<std::vector<plan::TensorId>> names(planned.size());
-  for (const plan::TensorId id : std::exchange(dropped, {})) {
-    const auto found = last.find(id);
-    if (found != last.end()) {
-      names[found->second].push_back(id);
-    } else if (planner.forget(id)) {
+  plan::LastUses uses = plan::last_uses(planned, std::exchange(dropped, {}));
+  for (const plan::TensorId id : uses.unused) {
+    predictions.free(id);
+    if (setup.options.dry_run) continue;
+    if (planner.forget(id)) {
       kernels.erase(record_of.at(id));
       record_of.erase(id);
     } else {
@@ -51,7 +46,7 @@ std::vector<std::vector<plan::TensorId>> Session::Impl::last_names(const std::ve
       forget(id);
     }
   }
-  return names;
+  return std::move(uses.after);
 }
 
 /// The tensor was released: nothing of ours may mention it any more.

@@ -23,6 +23,7 @@ struct SiteNumbers {
 /// One rank's numbers without its sites.
 struct RankNumbers {
   double bytes_received = 0, bytes_sent = 0, control_bytes = 0, peak_block_bytes = 0, peak_rss_bytes = 0, blocks_at_exit = 0;
+  double predicted_peak_block_bytes = 0;
   Phases phases;
 };
 
@@ -145,6 +146,7 @@ void write_rank(JsonWriter& json, const Rank& rank, std::size_t number, bool mea
     range_field(json, "bytes_received", bytes);
     range_field(json, "flops", flops);
     range_field(json, "tasks", tasks);
+    json.field("peak_block_bytes", rank.numbers.predicted_peak_block_bytes);
   };
   json.begin_object().field("rank", number);
   if (!measured) {
@@ -176,19 +178,21 @@ void write_phases(JsonWriter& json, const std::vector<Rank>& ranks) {
 
 }  // namespace
 
-void Predictions::add(const plan::PlannedOp& op, const plan::TensorLookup& lookup, int rank, const plan::PlanInputs& inputs) {
+void Predictions::add(const plan::PlannedOp& op, const plan::TensorLookup& lookup, const plan::PlanInputs& inputs,
+                      const std::vector<plan::TensorId>& dead) {
   if (!enabled_) return;
   Site& site = sites_[op.op.site];
   if (site.kind.empty()) {
     site.line = line_in(op.op.line);
     site.kind = name_of(op.op.op_class);
   }
-  const plan::Cost cost = plan::cost_of(op.op, op.plan, lookup, rank, inputs.machine, inputs.threads);
+  const plan::Cost cost = plan::cost_of(op.op, op.plan, lookup, rank_, inputs.machine, inputs.threads);
   site.cost.bytes_received += cost.bytes_received;
   site.cost.flops += cost.flops;
   site.cost.tasks += cost.tasks;
   site.cost.output_bytes += cost.output_bytes;
   site.cost.seconds += cost.seconds;
+  resident_.run(op, cost.step_bytes.hi, dead);
 }
 
 plan::Index peak_rss() {
@@ -205,6 +209,7 @@ std::string statistics_json(World& world, const RunDescription& run, const RankS
   numbers.bytes_sent = static_cast<double>(mine.traffic.bytes_sent);
   numbers.control_bytes = static_cast<double>(mine.traffic.control_bytes_received);
   numbers.peak_block_bytes = static_cast<double>(mine.peak_block_bytes);
+  numbers.predicted_peak_block_bytes = mine.predictions.peak_block_bytes();
   numbers.peak_rss_bytes = static_cast<double>(mine.peak_rss_bytes);
   numbers.blocks_at_exit = static_cast<double>(mine.blocks_at_exit);
   numbers.phases = mine.phases;

@@ -9,6 +9,7 @@
 #include "runtime/engine/mpi_world.h"
 #include "runtime/engine/store.h"
 #include "runtime/plan/cost_model.h"
+#include "runtime/plan/last_uses.h"
 #include "runtime/plan/planner.h"
 
 namespace tdsl::rt {
@@ -22,12 +23,23 @@ class Predictions {
     plan::Cost cost;
   };
   /// Predictions cost time: they are made only for --stats and --plan.
-  void enable() { enabled_ = true; }
-  void add(const plan::PlannedOp& op, const plan::TensorLookup& lookup, int rank, const plan::PlanInputs& inputs);
+  void enable(int rank) {
+    enabled_ = true;
+    rank_ = rank;
+    resident_ = plan::ResidentBytes(rank);
+  }
+  /// `dead`: tensors that the operation is the last to mention.
+  void add(const plan::PlannedOp& op, const plan::TensorLookup& lookup, const plan::PlanInputs& inputs, const std::vector<plan::TensorId>& dead);
+  /// A tensor that no operation of the segment mentions has lost its last name.
+  void free(plan::TensorId id) { resident_.free(id); }
+  /// Bytes of blocks held at most if operations run one after the other.
+  [[nodiscard]] double peak_block_bytes() const { return resident_.peak(); }
   [[nodiscard]] const std::map<int, Site>& sites() const { return sites_; }
 
  private:
   bool enabled_ = false;
+  int rank_ = 0;
+  plan::ResidentBytes resident_{0};
   std::map<int, Site> sites_;
 };
 

@@ -60,14 +60,23 @@ TEST_CASE("codegen families: subscripts are checked before the run unless they a
   CHECK(operations(guarded).front()->kernel->checked.size() == 1);
 }
 
-TEST_CASE("codegen families: a gathered subscript reads the whole dimension and warns") {
+TEST_CASE("codegen families: a gather meets its operand panel by panel; under a condition it reads the whole and warns") {
   const FamilyProgram p = families(
       "%5:i64[%0] \"q\" = compute [i in 0..%0] (i)\n%6:f64[%0] \"g\" = compute [i in 0..%0] (%4[%5[i]])\noutput \"g\" %6\n");
   const auto ops = operations(p);
   REQUIRE(ops.size() == 2);
-  CHECK(ops[1]->op->reads.back().dims[0].whole);
-  REQUIRE(p.warnings.size() == 1);
-  CHECK(p.warnings[0].id == "gathered");
+  CHECK(p.warnings.empty());
+  REQUIRE(ops[1]->op->labels.size() == 2);
+  CHECK(ops[1]->op->labels[1].kind == LabelTemplate::Kind::kGather);
+  const AccessTemplate& gathered = ops[1]->op->reads.back();
+  REQUIRE(gathered.dims[0].terms.size() == 1);
+  CHECK(gathered.dims[0].terms[0].label == 1);
+  const FamilyProgram hidden = families(
+      "%5:i64[%0] \"q\" = compute [i in 0..%0] (i)\n%6:f64[%0] \"g\" = compute [i in 0..%0] (select(gt(i, 2), %4[%5[i]], 0.0))\n"
+      "output \"g\" %6\n");
+  CHECK(operations(hidden)[1]->op->reads.back().dims[0].whole);
+  REQUIRE(hidden.warnings.size() == 1);
+  CHECK(hidden.warnings[0].id == "gathered");
 }
 
 TEST_CASE("codegen families: host values need no control read, data does, once per iteration") {
@@ -104,9 +113,35 @@ TEST_CASE("codegen families: argmin becomes reductions that may be split") {
   CHECK(operations(p).size() == 3);
 }
 
-TEST_CASE("codegen families: a left side that is not affine is not supported yet, with its place") {
-  CHECK_THROWS_AS(static_cast<void>(families("%5:f64[%0] \"y\" = compute [i in 0..%0] (%4[i]) left [rem(add(i, 1), %0)]\noutput \"y\" %5\n")),
-                  NotSupported);
+TEST_CASE("codegen families: a ring on the left moves to the right and splits into two affine reads") {
+  const FamilyProgram p = families("%5:f64[%0] \"y\" = compute [i in 0..%0] (%4[i]) left [rem(add(i, 1), %0)]\noutput \"y\" %5\n");
+  const OpTemplate& op = only_op(p);
+  CHECK_FALSE(op.writes);
+  REQUIRE(op.reads.size() == 2);
+  for (const AccessTemplate& read : op.reads) CHECK_FALSE(read.dims[0].whole);
+  CHECK(operations(p).front()->kernel->checked.empty());
+}
+
+TEST_CASE("codegen families: a scatter is a reduction that may write anywhere") {
+  const FamilyProgram p = families(
+      "%5:i64[%0] \"bin\" = compute [i in 0..%0] (rem(i, 7))\n"
+      "%6:f64[7] \"h\" = compute [i in 0..%0] (%4[i]) left [%5[i]] combine sum\noutput \"h\" %6\n");
+  const auto ops = operations(p);
+  REQUIRE(ops.size() == 2);
+  CHECK(ops[1]->op->op_class == plan::OpClass::kReduce);
+  CHECK(ops[1]->op->combine == plan::Combine::kSum);
+  CHECK(ops[1]->op->out[0].label == plan::kAnyLabel);
+  CHECK(ops[1]->op->labels[0].kind == LabelTemplate::Kind::kReduce);
+}
+
+TEST_CASE("codegen families: a reshape reads intervals of rows") {
+  const FamilyProgram p =
+      families("%5:f64[%0*%1] \"y\" = compute [i in 0..%0*%1] (%2[div(i, %1), rem(i, %1)])\noutput \"y\" %5\n");
+  const AccessTemplate& read = only_op(p).reads.front();
+  CHECK(p.warnings.empty());
+  CHECK_FALSE(read.dims[0].whole);
+  CHECK(read.dims[0].divisor == Extent::of(ValueId{1}));
+  CHECK(read.dims[1].whole);
 }
 
 TEST_CASE("codegen families: every tensor is released once after its last use") {

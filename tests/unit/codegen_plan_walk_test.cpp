@@ -20,7 +20,7 @@ struct Walk {
 Walk walk(const FamilyProgram& program, const PlanWalkRequest& request) {
   Walk w;
   PlanWalkEvents events;
-  events.planned = [&](const tdsl::plan::PlannedOp& op, const tdsl::plan::Planner&) { w.kinds.emplace_back(name_of(op.op.op_class)); };
+  events.planned = [&](const tdsl::plan::PlannedOp& op, const tdsl::plan::Planner&, const auto&) { w.kinds.emplace_back(name_of(op.op.op_class)); };
   events.dropped = [&](tdsl::plan::TensorId) { ++w.dropped; };
   events.note = [&](SourceRange, const std::string& text) { w.notes.push_back(text); };
   static_cast<void>(walk_plan(program, request, events));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "runtime/plan/last_uses.h"
 #include "runtime/plan/steps.h"
 
 namespace tdsl::tools {
@@ -18,14 +19,18 @@ class Reporter {
     for (const std::int64_t r : request.ranks) {
       report_.per_rank.push_back({});
       report_.per_rank.back().rank = r;
+      resident_.emplace_back(r);
     }
-    live_.resize(request.ranks.size(), 0);
   }
 
   PlanReport run() {
     codegen::PlanWalkEvents events;
-    events.planned = [this](const plan::PlannedOp& op, const plan::Planner& planner) { planned(op, planner); };
-    events.dropped = [this](plan::TensorId id) { dropped(id); };
+    events.planned = [this](const plan::PlannedOp& op, const plan::Planner& planner, const std::vector<plan::TensorId>& dead) {
+      planned(op, planner, dead);
+    };
+    events.dropped = [this](plan::TensorId id) {
+      for (plan::ResidentBytes& resident : resident_) resident.free(id);
+    };
     events.note = [this](codegen::SourceRange range, const std::string& text) { note(range, text); };
     const codegen::PlanWalkResult result = codegen::walk_plan(program_, request_.walk, events);
     report_.plan_hash = result.plan_hash;
@@ -40,10 +45,10 @@ class Reporter {
     if (!known) report_.notes.push_back(entry);
   }
 
-  void planned(const plan::PlannedOp& op, const plan::Planner& planner) {
+  void planned(const plan::PlannedOp& op, const plan::Planner& planner, const std::vector<plan::TensorId>& dead) {
     const plan::TensorLookup lookup = planner.lookup();
     add_row(op, lookup);
-    for (std::size_t k = 0; k < report_.per_rank.size(); ++k) add_rank(k, op, lookup);
+    for (std::size_t k = 0; k < report_.per_rank.size(); ++k) add_rank(k, op, lookup, dead);
   }
 
   void add_row(const plan::PlannedOp& op, const plan::TensorLookup& lookup) {
@@ -87,7 +92,7 @@ class Reporter {
     return text;
   }
 
-  void add_rank(std::size_t k, const plan::PlannedOp& op, const plan::TensorLookup& lookup) {
+  void add_rank(std::size_t k, const plan::PlannedOp& op, const plan::TensorLookup& lookup, const std::vector<plan::TensorId>& dead) {
     const plan::PlanInputs& inputs = request_.walk.inputs;
     RankReport& r = report_.per_rank[k];
     const plan::Cost cost = plan::cost_of(op.op, op.plan, lookup, r.rank, inputs.machine, inputs.threads);
@@ -100,12 +105,8 @@ class Reporter {
     } else {
       enumerate(r, op, lookup);
     }
-    for (const plan::TensorDesc& o : op.op.outputs) {
-      const double bytes = static_cast<double>(op.plan.space.owned_elements(r.rank) * o.element.bytes);
-      owned_[{k, o.id}] = bytes;
-      live_[k] += bytes;
-    }
-    r.peak_bytes = std::max(r.peak_bytes, live_[k] + cost.step_bytes.hi);
+    resident_[k].run(op, cost.step_bytes.hi, dead);
+    r.peak_bytes = resident_[k].peak();
   }
 
   static void enumerate(RankReport& r, const plan::PlannedOp& op, const plan::TensorLookup& lookup) {
@@ -120,20 +121,10 @@ class Reporter {
     }
   }
 
-  void dropped(plan::TensorId id) {
-    for (std::size_t k = 0; k < report_.per_rank.size(); ++k) {
-      const auto found = owned_.find({k, id});
-      if (found == owned_.end()) continue;
-      live_[k] -= found->second;
-      owned_.erase(found);
-    }
-  }
-
   const codegen::FamilyProgram& program_;
   const ReportRequest& request_;
   PlanReport report_;
-  std::vector<double> live_;
-  std::map<std::pair<std::size_t, plan::TensorId>, double> owned_;
+  std::vector<plan::ResidentBytes> resident_;
 };
 
 }  // namespace
