@@ -217,6 +217,10 @@ void replace_scalars(std::vector<Label>& labels, const std::unordered_map<ValueI
   }
 }
 
+bool mentions_any(const Extent& e, const std::set<ValueId>& values) {
+  return std::ranges::any_of(e.values(), [&](ValueId v) { return values.contains(v); });
+}
+
 int uses_of(const Program& program, const LoopBody& body, ValueId v) {
   int uses = 0;
   for (const Node& s : body.statements) {
@@ -233,11 +237,19 @@ bool LoopBodyBuilder::inline_scalars(LoopBody& body) {
     return false;
   std::unordered_map<ValueId, Expr> scalars;
   std::vector<Node> kept;
+  std::set<ValueId> changing = body.defined();
+  changing.erase(body.index);
   for (const Node& statement : body.statements) {
     Node node = statement;
     Compute& c = std::get<Compute>(node.op);
     replace_scalars(c.out, scalars);
     replace_scalars(c.reduce, scalars);
+    for (const auto* list : {&c.out, &c.reduce}) {
+      for (const Label& l : *list) {
+        if (mentions_any(l.begin, changing) || mentions_any(l.end, changing))
+          return refuse(node.range, "the range of '" + l.name + "' depends on data of the iteration");
+      }
+    }
     rewrite_expressions(c, [&](const Expr& e) { return replace_scalars(e, scalars); });
     const ValueId v = node.results[0];
     const bool is_yield = std::ranges::any_of(body.carried, [&](const auto& k) { return k.yield == v; });
