@@ -2,7 +2,6 @@
 
 #include "frontend/lower_lowerer.h"
 #include "frontend/sema_walk.h"
-#include "ir/check.h"
 
 namespace tdsl::frontend {
 
@@ -67,7 +66,10 @@ void Lowerer::dispatch(const ast::Stmt& s) {
       },
       [&](const ast::While& w) { lower_while(w, s.range); }, [&](const ast::If& i) { lower_if(i, 0, s.range); },
       [&](const ast::Print& p) { lower_print(p, s.range); }, [&](const ast::Assert& a) { lower_assert(a, s.range); },
-      [](const ast::Return&) { TDSL_CHECK(false, "check_returns has seen to it that return comes last"); },
+      [&](const ast::Return&) {
+        // In functions check_returns has been here before.
+        fail(DiagnosticId::kMisplacedStatement, s.range, "'return' can stand only in a function");
+      },
       [](const ast::Function&) {}, [](const ast::Monoid&) {},
       [&](const ast::Extern&) { unsupported(s.range, "extern is"); },
       [&](const ast::Storage&) { unsupported(s.range, "storage is"); });

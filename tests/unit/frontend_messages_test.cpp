@@ -60,6 +60,7 @@ TEST_CASE("return comes last, and the message is about what follows it") {
   check_says("fn f(x) { if x > 1 { return 2; } return x; }\nprint(f(1));\nprint(f(2));",
              "1:22 missing-return: 'return' stands at the end of a function's body only; choose the value with 'if c then "
              "a else b'\n");
+  check_says("for i in 0..3 { return i; }", "1:17 misplaced-statement: 'return' can stand only in a function\n");
   check_says("fn f(x) { let y = x; }", "1:4 missing-return: the body of 'f' must end in 'return'\n");
 }
 
