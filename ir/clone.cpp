@@ -56,6 +56,16 @@ void renew(Program& program, Node& node, Renaming& names) {
   }
 }
 
+Node without_effects(const Node& node) {
+  Node copy = node;
+  for (Region* r : regions_in(copy)) {
+    std::erase_if(r->nodes, is_effect);
+    for (Node& n : r->nodes)
+      n = without_effects(n);
+  }
+  return copy;
+}
+
 template <class NodeType, class RegionType>
 std::vector<RegionType*> regions(NodeType& node) {
   using Result = std::vector<RegionType*>;
@@ -151,7 +161,7 @@ void rename(Program& program, Node& node, const Renaming& names) {
 }
 
 Node cloned(Program& program, const Node& node, Renaming& names) {
-  Node copy = node;
+  Node copy = without_effects(node);
   renew(program, copy, names);
   rename(program, copy, names);
   return copy;

@@ -88,7 +88,7 @@ class Expander {
   }
 
   void expand(const Node& node, const Gradient& gradient, std::vector<Node>& nodes) {
-    const Activity activity = activity_of(gradient);
+    Activity activity = activity_of(gradient);
     const GradientContext context{program_, facts_, activity};
     ReverseWalk walk(context, nodes);
     Adjoints& adjoints = walk.adjoints();

@@ -1,6 +1,7 @@
 #include "ir/differentiate_adjoints.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "ir/check.h"
 #include "ir/expr_build.h"
@@ -31,6 +32,11 @@ ValueId NodeWriter::emit(Compute compute, const Type& type, const std::string& n
   const ValueId v = result ? *result : program_.new_value(type, name, range);
   nodes_.push_back({range, {v}, std::move(compute)});
   return v;
+}
+
+void NodeWriter::insert(std::size_t position, std::vector<Node> nodes) {
+  nodes_.insert(nodes_.begin() + static_cast<std::ptrdiff_t>(position), std::make_move_iterator(nodes.begin()),
+                std::make_move_iterator(nodes.end()));
 }
 
 std::vector<Label> NodeWriter::labels_of(const std::vector<Extent>& shape) {

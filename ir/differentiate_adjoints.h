@@ -19,6 +19,9 @@ class NodeWriter {
   ValueId emit(Compute compute, const Type& type, const std::string& name, const SourceRange& range,
                std::optional<ValueId> result = std::nullopt);
   void emit(Node node) { nodes_.push_back(std::move(node)); }
+  [[nodiscard]] std::size_t position() const { return nodes_.size(); }
+  /// Puts nodes where `position` was.
+  void insert(std::size_t position, std::vector<Node> nodes);
   /// `[i in 0..n, …]` for a shape, and the subscripts that read a tensor of that shape there.
   [[nodiscard]] static std::vector<Label> labels_of(const std::vector<Extent>& shape);
   [[nodiscard]] static std::vector<Expr> plain_subscripts(std::size_t rank);

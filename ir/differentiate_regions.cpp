@@ -27,6 +27,7 @@ std::vector<Prelude> ReverseWalk::walk(Region& region, std::size_t count) {
     Node& node = region.nodes[k];
     if (!any_adjoint(node))
       continue;
+    const bool depends = std::ranges::any_of(node.results, [&](ValueId v) { return context_.activity.contains(v); });
     if (const auto* c = std::get_if<Compute>(&node.op))
       add_adjoints(node, *c, context_.facts, context_.activity, writer_, adjoints_);
     if (auto* i = std::get_if<If>(&node.op))
@@ -37,11 +38,13 @@ std::vector<Prelude> ReverseWalk::walk(Region& region, std::size_t count) {
       if (!prelude.nodes.empty())
         preludes.push_back(std::move(prelude));
     }
-    const bool depends = std::ranges::any_of(node.results, [&](ValueId v) { return context_.activity.contains(v); });
+    if (auto* w = std::get_if<While>(&node.op); w != nullptr && depends) {
+      Prelude prelude{k, {}};
+      while_loop(node, *w, prelude.nodes);
+      preludes.push_back(std::move(prelude));
+    }
     if (const auto* r = std::get_if<Routine>(&node.op); r != nullptr && depends)
       add_adjoints(node, *r, context_.activity, writer_, adjoints_);
-    if (std::holds_alternative<While>(node.op) && depends)
-      throw NotDifferentiable{node.range, "a while loop cannot be differentiated", {}};
   }
   return preludes;
 }
@@ -210,6 +213,47 @@ void ReverseWalk::loop(Node& node, For& f, std::vector<Node>& prelude) {
     hand_on(carried[k], results[k]);
   for (const auto& [k, adjoint] : unchanged)
     hand_on(k, adjoint);
+}
+
+void ReverseWalk::while_loop(Node& node, While& w, std::vector<Node>& prelude) {
+  Program& program = context_.program;
+  const Type number{Scalar::kI64, {}, {}};
+  const auto counter = [&] { return program.new_value(number, "iterations", node.range); };
+  const std::size_t own = w.inits.size();
+  // The loop as it is, but for a fixed number of iterations. The copy is taken before the original counts.
+  For f;
+  f.step = 1;
+  f.inits = w.inits;
+  Renaming names;
+  Node copy = cloned(program, Node{node.range, node.results, w}, names);
+  f.body = std::move(std::get<While>(copy.op).body);
+  std::vector<Node> again;
+  NodeWriter before(program, again);
+
+  NodeWriter first(program, prelude);
+  NodeWriter body(program, w.body.nodes);
+  w.inits.push_back(first.filled(number, constant_i64(0), "iterations", node.range));
+  w.condition.arguments.push_back(counter());
+  w.body.arguments.push_back(counter());
+  const Expr next = index_sum(read(Scalar::kI64, w.body.arguments.back(), {}), constant_i64(1));
+  w.body.yields.push_back(body.filled(number, next, "iterations", node.range));
+  node.results.push_back(counter());
+
+  f.begin = before.filled(number, constant_i64(0), "begin", node.range);
+  f.end = node.results.back();
+  Node counted{node.range, copy.results, std::move(f)};
+  context_.activity.add(counted);
+  for (std::size_t k = 0; k < own; ++k) {
+    const auto adjoint = adjoints_.total(node.results[k]);
+    if (adjoint && context_.activity.contains(counted.results[k]))
+      adjoints_.add(counted.results[k], *adjoint, node.range);
+  }
+  const std::size_t position = writer_.position();
+  std::vector<Node> tapes;
+  loop(counted, std::get<For>(counted.op), tapes);
+  again.insert(again.end(), std::make_move_iterator(tapes.begin()), std::make_move_iterator(tapes.end()));
+  again.push_back(std::move(counted));
+  writer_.insert(position, std::move(again));
 }
 
 std::vector<std::pair<std::size_t, ValueId>> ReverseWalk::drop_unchanged(Program& program, For& reversed,

@@ -15,7 +15,7 @@ namespace tdsl::ir {
 struct GradientContext {
   Program& program;
   const ExtentFacts& facts;
-  const Activity& activity;
+  Activity& activity;
 };
 
 /// Nodes to be put in front of the region's node number `position`.
@@ -31,7 +31,8 @@ void insert(Region& region, std::vector<Prelude> preludes);
 /// loop carries and of what its body reads from outside. What the reversed body needs of the forward iteration it
 /// computes again, from the values carried at the iteration's begin, which the forward loop keeps in a tensor with a
 /// leading dimension, the tape (differentiate_tape.h). Only what is needed is kept and computed: a loop that adds up
-/// products keeps nothing. A branch is differentiated by a branch under the same condition.
+/// products keeps nothing. A branch is differentiated by a branch under the same condition. A `while` loop also counts
+/// its iterations; it is run once more as a loop of that length, and that one is differentiated.
 class ReverseWalk {
  public:
   ReverseWalk(const GradientContext& context, std::vector<Node>& nodes)
@@ -46,6 +47,7 @@ class ReverseWalk {
 
  private:
   void loop(Node& node, For& f, std::vector<Node>& prelude);
+  void while_loop(Node& node, While& w, std::vector<Node>& prelude);
   void branch(Node& node, If& i);
   /// Adjoints that an iteration hands on as it got them need not be carried: returns which, with their initial values.
   static std::vector<std::pair<std::size_t, ValueId>> drop_unchanged(Program& program, For& reversed,
