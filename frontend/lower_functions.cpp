@@ -217,11 +217,30 @@ void Lowerer::bind_parameter(const ast::FunctionParameter& parameter, const Tens
   declare_value(parameter.name, Symbol::Kind::kInput, materialise(value, name, range, &type))->used = true;
 }
 
+const ast::Call* Lowerer::tuple_call(const ast::ExprPtr& value) const {
+  const auto* call = std::get_if<ast::Call>(&value->node);
+  if (call == nullptr)
+    return nullptr;
+  const auto function = functions_.find(call->callee.name);
+  const bool several = function == functions_.end() ? tuple_builtins().contains(call->callee.name)
+                                                    : function->second.function->results.size() > 1;
+  return several ? call : nullptr;
+}
+
+std::vector<Tensor> Lowerer::lower_tuple_call(const ast::Call& call, const SourceRange& range) {
+  if (functions_.contains(call.callee.name))
+    return call_function(call, range);
+  return (this->*tuple_builtins().at(call.callee.name))(call, range);
+}
+
 std::vector<Tensor> Lowerer::lower_return(const ast::ExprPtr& value, const ast::Suffixes& suffixes) {
   std::vector<Tensor> results;
   if (const auto* tuple = std::get_if<ast::Tuple>(&value->node)) {
     for (const ast::ExprPtr& e : tuple->elements)
       results.push_back(lower_returned(e, suffixes));
+  } else if (const auto* call = tuple_call(value); call != nullptr) {
+    require_no_suffixes(suffixes);
+    results = lower_tuple_call(*call, value->range);
   } else {
     results.push_back(lower_returned(value, suffixes));
   }

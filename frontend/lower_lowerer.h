@@ -285,6 +285,9 @@ class Lowerer {
   std::vector<Tensor> inline_body(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
                                   const ir::SourceRange& range);
   void bind_parameter(const ast::FunctionParameter& parameter, const Tensor& arg, const ir::SourceRange& range);
+  /// The call when the whole expression is one that gives several values.
+  const ast::Call* tuple_call(const ast::ExprPtr& value) const;
+  std::vector<Tensor> lower_tuple_call(const ast::Call& call, const ir::SourceRange& range);
   std::vector<Tensor> lower_return(const ast::ExprPtr& value, const ast::Suffixes& suffixes);
   Tensor lower_returned(const ast::ExprPtr& value, const ast::Suffixes& suffixes);
   Tensor check_result(const Tensor& t, const ast::TypeExpr& type, const ast::Function& f);

@@ -65,6 +65,18 @@ TEST_CASE("built-in options") {
   CHECK(options.quiet);
 }
 
+TEST_CASE("--factorise names the form") {
+  CHECK(parse({}).factorise == tdsl::plan::Factorise::kAuto);
+  CHECK(parse({"--factorise", "local"}).factorise == tdsl::plan::Factorise::kLocal);
+  CHECK(parse({"--factorise=distributed"}).factorise == tdsl::plan::Factorise::kDistributed);
+  CHECK_THROWS_AS(parse({"--factorise", "here"}), RunError);
+  using tdsl::plan::distributes;
+  CHECK_FALSE(distributes(tdsl::plan::Factorise::kAuto, 4, 1 << 20));
+  CHECK(distributes(tdsl::plan::Factorise::kAuto, 4, (1 << 20) + 8));
+  CHECK_FALSE(distributes(tdsl::plan::Factorise::kAuto, 1, 1 << 30));
+  CHECK(distributes(tdsl::plan::Factorise::kDistributed, 1, 8));
+}
+
 TEST_CASE("--set reaches the program's names behind built-ins, and dimensions") {
   const AppOptions options = parse({"--tile", "8", "--set", "tile=9", "--set=d=1_000", "--set", "n=7"});
   CHECK(options.tile == std::vector<std::int64_t>{8});
