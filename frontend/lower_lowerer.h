@@ -350,6 +350,8 @@ class Lowerer {
   ir::ValueId routine_operand(const Tensor& t, ir::Scalar type, const ast::Call& call);
   std::vector<Tensor> emit_routine(ir::Routine routine, const std::vector<RoutineResult>& results,
                                    const ir::SourceRange& range);
+  void emit_guarded_routine(ir::Routine routine, const std::vector<ir::ValueId>& results, const ir::Expr& guard,
+                            const ir::SourceRange& range);
   /// All elements in one dimension.
   Tensor flattened(const Tensor& t, const ir::SourceRange& range);
   MatrixCall matrix_call(ir::Routine::Kind kind, const Tensor& a, const ast::Call& call);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "frontend/lower_lowerer.h"
 
@@ -54,8 +55,47 @@ std::vector<Tensor> Lowerer::emit_routine(Routine routine, const std::vector<Rou
     tensors.push_back(tensor_of(v, source_text(range), range));
     tensors.back().shape = r.shape;
   }
-  graph_.emit_results(std::move(routine), std::move(values), range);
+  const bool stops = !ir::is_line(routine.kind);
+  Expr guard;
+  for (const Expr& g : guards_)
+    guard = both(guard, g);
+  if (stops && guard && labels_of(guard).empty()) {
+    emit_guarded_routine(std::move(routine), values, guard, range);
+  } else {
+    graph_.emit_results(std::move(routine), std::move(values), range);
+  }
   return tensors;
+}
+
+// A branch that is not taken is not evaluated: inv(A) of a singular A must not stop the run there.
+void Lowerer::emit_guarded_routine(Routine routine, const std::vector<ValueId>& results, const Expr& guard,
+                                   const SourceRange& range) {
+  const std::vector<Expr> outer = std::exchange(guards_, {});
+  ir::If branch;
+  branch.condition = materialise(scalar_tensor(guard), source_text(guard->range), guard->range);
+  const auto fresh_result = [&](ValueId v) {
+    const ir::ValueInfo info = graph_.program().info(v);
+    return graph_.program().new_value(info.type, info.name, range);
+  };
+  {
+    const RegionGuard region(*this, branch.then_region);
+    for (const ValueId v : results)
+      branch.then_region.yields.push_back(fresh_result(v));
+    graph_.emit_results(std::move(routine), branch.then_region.yields, range);
+  }
+  {
+    const RegionGuard region(*this, branch.else_region);
+    for (const ValueId v : results) {
+      const ir::Type type = graph_.program().type(v);
+      std::vector<Dim> shape;
+      for (const Extent& e : type.shape)
+        shape.push_back({e, "", range});
+      const Tensor zero = filled(converted(ir::constant_i64(0), type.scalar), Weak::kNo, std::move(shape));
+      branch.else_region.yields.push_back(materialise(zero, "", range, &type));
+    }
+  }
+  guards_ = outer;
+  graph_.emit_results(std::move(branch), results, range);
 }
 
 Tensor Lowerer::flattened(const Tensor& t, const SourceRange& range) {
