@@ -24,6 +24,7 @@ class GradientCheck {
     frontend::SourceManager sources;
     frontend::DiagnosticSink sink;
     frontend::CompileOptions options;
+    options.library_directory = TDSL_SOURCE_DIR "/stdlib";
     options.warn_unused = false;
     const auto program = frontend::compile(sources, sources.add("test.tdsl", text), sink, options);
     INFO(frontend::render_all(sink, sources));
