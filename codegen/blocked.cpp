@@ -239,8 +239,11 @@ class Blocked {
   void qr() {
     const Extent& m = shape_[0];
     const Extent& n = shape_[1];
-    const Expr wanted = ir::binary(BinaryOp::kMin, ir::constant_i64(kRowBlocks),
-                                   ir::binary(BinaryOp::kDiv, write_.expr(m), ir::binary(BinaryOp::kMax, write_.expr(n), ir::constant_i64(1))));
+    // All R together are a quarter of A at most.
+    const Expr squares = ir::binary(BinaryOp::kDiv, write_.expr(m), ir::binary(BinaryOp::kMax, write_.expr(n), ir::constant_i64(1)));
+    const Expr few = ir::binary(BinaryOp::kMax, ir::binary(BinaryOp::kDiv, squares, ir::constant_i64(4)),
+                                ir::binary(BinaryOp::kMin, squares, ir::constant_i64(2)));
+    const Expr wanted = ir::binary(BinaryOp::kMin, ir::constant_i64(kRowBlocks), few);
     const Extent groups = write_.number("groups", ir::binary(BinaryOp::kMax, wanted, ir::constant_i64(1)));
     const Extent height = write_.quotient("height", m + groups - Extent(1), groups);
     const Extent filled = write_.number("row_blocks", ir::binary(BinaryOp::kDiv, write_.expr(m + height - Extent(1)),
@@ -253,16 +256,18 @@ class Blocked {
     const DimTemplate rows{{Term{0, height}}, Extent(0), height, false};
     const DimTemplate all{{}, Extent(0), Extent(0), true};
     write_.prebuilt_into(stacked, factors, {AccessTemplate{a_, {rows, all}, "blocks of rows"}});
-    StepWriter::Prebuilt joined{"qr", {{"i", filled * n + n}, {"j", n}}, {true, true}, {{stacked, {kWhole, kWhole, kWhole}}}, {}, true};
+    StepWriter::Prebuilt joined{"qr", {{"g", filled + Extent(1)}, {"i", n}, {"j", n}}, {true, true, true}, {{stacked, {kWhole, kWhole, kWhole}}}, {}, true};
     joined.flops = 2;
     joined.factor = n;
     const ValueId both = write_.prebuilt("joined", scalar_, joined);
-    StepWriter::Prebuilt last{"block_q", {{"i", m}, {"j", n}}, {false, true}, {{a_, {0, kWhole}}, {both, {kWhole, kWhole}}}, {height}, false};
+    StepWriter::Prebuilt last{"block_q", {{"i", m}, {"j", n}}, {false, true}, {}, {height}, false};
     last.flops = 6;
     last.factor = n;
     last.tile = {height};
-    write_.prebuilt_into(routine_.results[0], last);
-    write_.map_into(routine_.results[1], {{"i", n}, {"j", n}}, write_.at(both, {write_.from(filled * n, 0), j()}));
+    const DimTemplate row{{Term{0, Extent(1)}}, Extent(0), Extent(1), false};
+    const DimTemplate group{{Term{0, Extent(1)}}, Extent(0), Extent(1), false, height};
+    write_.prebuilt_into(routine_.results[0], last, {AccessTemplate{a_, {row, all}, "rows"}, AccessTemplate{both, {group, all, all}, "their factor"}});
+    write_.map_into(routine_.results[1], {{"i", n}, {"j", n}}, write_.at(both, {write_.expr(filled), i(), j()}));
   }
 
   FamilyBuilder& builder_;

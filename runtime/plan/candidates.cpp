@@ -156,7 +156,13 @@ std::vector<Candidate> candidates_for(const Op& op, const PlanInputs& inputs, co
     std::optional<Candidate> c = builder.inherit(access, *placed);
     if (c) list.push_back(std::move(*c));
   }
-  const bool tiny = inputs.tile.empty() && op.tile.empty() && elements <= 8192 && points_of(op) <= 1 << 16;
+  // A small result of large operands is no reason to bring them to one rank.
+  const auto small = [&](const Access& access) {
+    const PlacedTensor* placed = operands.placed(access.tensor);
+    return (placed != nullptr ? placed->desc : operands.describe(access.tensor)).elements() <= kSmallOperand;
+  };
+  const bool tiny = inputs.tile.empty() && op.tile.empty() && elements <= 8192 && points_of(op) <= 1 << 16 &&
+                    std::all_of(op.reads.begin(), op.reads.end(), small);
   if (tiny) {
     list.push_back(builder.single(home_of(op, inputs.ranks), "tiny"));
     return list;

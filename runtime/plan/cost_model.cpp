@@ -361,6 +361,8 @@ Need need_of(const RankView& v, const Access& access, const PlacedTensor& tensor
     pieces_all *= static_cast<double>(cut_count(list, where.tiling(d)));
     pieces_own *= static_cast<double>(cut_count(owned_parts, where.tiling(d)));
     disjoint = disjoint && equal_or_disjoint(list, {});
+    // Tiles of different super-blocks may need the very same interval: i + a for (i, a) = (2, 1) and (3, 0).
+    if (v.super_blocks > 1 && (dim.terms.size() > 1 || dim.divisor > 1)) disjoint = false;
     panel *= std::min(static_cast<double>(total(list)), longest_need(v, dim, kept));
     need.lists.push_back(std::move(list));
   }

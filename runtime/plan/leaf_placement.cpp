@@ -13,6 +13,17 @@ using parts::ceil_div;
 using parts::contiguous;
 using parts::plain_dim;
 
+namespace {
+
+/// Coordinates of a whole grid.
+Index dims_size(const std::vector<GridDim>& dims) {
+  Index size = 1;
+  for (const GridDim& dim : dims) size *= dim.size();
+  return size;
+}
+
+}  // namespace
+
 void PlacementBuilder::place_leaves(Candidate& c) const {
   for (const Access& access : c.op.reads) {
     if (operands_.placed(access.tensor) != nullptr || c.leaves.contains(access.tensor)) continue;
@@ -74,7 +85,23 @@ Distribution PlacementBuilder::leaf(const Candidate& c, const Access& access, co
   }
   if (space.kind() == Distribution::Kind::kColumnMap) return column_leaf(tensor, space, tiling, row, column);
   spread_unused(tensor, space, used, tiling, dims);
+  if (!tensor.shape.empty() && tensor.elements() > kSmallOperand && dims_size(dims) == 1 && inputs_.ranks > 1) return spread_rows(tensor);
   return Distribution::grid(inputs_.ranks, tilings_for(tensor, tiling), std::move(dims), space.home());
+}
+
+Distribution PlacementBuilder::spread_rows(const TensorDesc& tensor) const {
+  std::size_t longest = 0;
+  for (std::size_t d = 1; d < tensor.shape.size(); ++d) {
+    if (tensor.shape[d] > tensor.shape[longest]) longest = d;
+  }
+  std::vector<Tiling> tilings = tilings_for(tensor, {});
+  std::vector<GridDim> dims(tensor.shape.size());
+  if (inputs_.tile.empty()) {
+    tilings[longest] = Tiling::near_equal(tensor.shape[longest], ceil_div(tilings[longest].tiles(), inputs_.ranks) * inputs_.ranks);
+  }
+  dims[longest].axes.push_back({inputs_.ranks, 1, 1});
+  dims[longest].q = contiguous(tilings[longest], inputs_.ranks);
+  return Distribution::grid(inputs_.ranks, std::move(tilings), std::move(dims), 0);
 }
 
 Distribution PlacementBuilder::column_leaf(const TensorDesc& tensor, const Distribution& space, const std::vector<std::optional<Tiling>>& tiling, int row,

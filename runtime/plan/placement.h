@@ -65,6 +65,8 @@ class PlacementBuilder {
   /// The wanted layout with the tiles that the tensor's annotation asks for.
   [[nodiscard]] Distribution annotated(Distribution wanted, const TensorDesc& tensor) const;
   [[nodiscard]] Distribution leaf(const Candidate& c, const Access& access, const TensorDesc& tensor) const;
+  /// A large source whose first use is on one rank: along its longest dimension over all ranks.
+  [[nodiscard]] Distribution spread_rows(const TensorDesc& tensor) const;
   [[nodiscard]] Distribution column_leaf(const TensorDesc& tensor, const Distribution& space, const std::vector<std::optional<Tiling>>& tiling, int row,
                            int column) const;
   void spread_unused(const TensorDesc& tensor, const Distribution& space, const std::vector<bool>& used,

@@ -27,6 +27,7 @@ struct TileRequest {
 
 inline constexpr Index kContractionEdge = 1024;   ///< longest edge of a product's tiles
 inline constexpr Index kMapTileElements = 1 << 20;
+inline constexpr Index kSmallOperand = 1 << 16;         ///< elements: operations on so little may go to one rank
 inline constexpr double kGatherWhole = 1 << 20;        ///< operands of a gather below these bytes are fetched whole
 inline constexpr Index kSmallTileElements = 1 << 14;  ///< smaller tiles are not worth a task
 

@@ -108,9 +108,9 @@ Kernel block_q(Index height) {
       Columns<T> block = rows_of<T>(t.inputs[0], plan::intersect({g * height, (g + 1) * height}, rows));
       static_cast<void>(reduce_to_q(block));
       const Index k = std::min(block.rows, n);
-      const T* factor = reinterpret_cast<const T*>(joined.data) + g * n * joined.stride[0];
+      const T* factor = reinterpret_cast<const T*>(joined.data) + (g - joined.box[0].lo) * joined.stride[0];
       T* result = reinterpret_cast<T*>(out.data) + (lo - rows.lo) * out.stride[0];
-      blis::gemm(block.rows, n, k, blis::Matrix<const T>{block.data(), 1, block.rows}, blis::Matrix<const T>{factor, joined.stride[0], 1},
+      blis::gemm(block.rows, n, k, blis::Matrix<const T>{block.data(), 1, block.rows}, blis::Matrix<const T>{factor, joined.stride[1], 1},
                  false, blis::Matrix<T>{result, out.stride[0], 1});
     }
   };

@@ -67,7 +67,8 @@ Columns<T> read(const Operand& operand, SourceLine place) {
 template <class T, class F>
 void write(const Operand& out, Index row, Index column, Index rows, Index columns, const F& element) {
   T* data = reinterpret_cast<T*>(out.data);
-  const Index stride = out.box.rank == 0 ? 0 : out.stride[0];
+  // As in read(): of more than two dimensions all but the last are rows.
+  const Index stride = out.box.rank == 0 ? 0 : out.stride[at(std::max(0, out.box.rank - 2))];
   for_each_element(rows, columns, [&](Index i, Index j) { data[(row + i) * stride + column + j] = element(i, j); });
 }
 template <class T>
