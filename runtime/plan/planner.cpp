@@ -23,6 +23,8 @@ void append(std::string& text, Index x) {
   text += ',';
 }
 
+constexpr std::size_t kDecisionsKept = 4096;
+
 std::string signature_of(const Distribution& d) {
   std::string text;
   append(text, static_cast<Index>(d.kind()));
@@ -291,6 +293,8 @@ std::shared_ptr<const Planner::Choice> Planner::choose(const Op& op, bool may_sp
     const auto found = assumed.find(id);
     return found != assumed.end() ? found->second : tensor(id);
   });
+  // A loop whose subscripts change with its iterations has a decision for each: they are made anew rather than kept.
+  if (memo_.size() >= kDecisionsKept) memo_.clear();
   memo_.emplace(key, choice);
   return choice;
 }
