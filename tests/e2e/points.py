@@ -55,6 +55,6 @@ def choose(mode, program, variant_index, is_sample):
         "long": (24, 24, 24),
         "ci": (12, 6, 2) if is_sample else (4, 2, 1),
         "quick": (4, 1, 0) if is_sample else (2, 1, 0),
-        "sanitizer": (5, 0, 0) if is_sample else (1, 0, 0),
+        "sanitizer": (2, 0, 0) if is_sample else (1, 0, 0),
     }
     return cover[:counts[mode][main]]
