@@ -106,32 +106,42 @@ std::string ExprEmitter::infix(const ir::Binary& b, int outer) {
   return parenthesised(fmt::format("{} {} {}", left, op.text, right), op.precedence < outer);
 }
 
-std::string ExprEmitter::call(std::string_view function, const Expr& a, const Expr& b, bool faults) {
-  uses_faults_ = uses_faults_ || faults;
-  return fmt::format("scalar::{}({}, {}{})", function, text(a), text(b), faults ? ", faults" : "");
+std::string ExprEmitter::faults(const ir::SourceRange& place) {
+  uses_faults_ = true;
+  return faults_ ? faults_(place) : "faults";
+}
+
+std::string ExprEmitter::call(std::string_view function, const Expr& a, const Expr& b) {
+  return fmt::format("scalar::{}({}, {})", function, text(a), text(b));
+}
+
+std::string ExprEmitter::faulty_call(const ir::ExprNode& node, std::string_view function, const Expr& a, const Expr& b) {
+  const std::string left = text(a);
+  const std::string right = text(b);
+  return fmt::format("scalar::{}({}, {}, {})", function, left, right, faults(node.range));
 }
 
 std::string ExprEmitter::binary(const ir::ExprNode& node, const ir::Binary& b, int outer) {
   if (ir::is_comparison(b.op) || ir::is_logical(b.op)) return infix(b, outer);
-  if (b.op == BinaryOp::kMin || b.op == BinaryOp::kMax) return call(ir::name_of(b.op), b.left, b.right, false);
+  if (b.op == BinaryOp::kMin || b.op == BinaryOp::kMax) return call(ir::name_of(b.op), b.left, b.right);
   if (!ir::is_float(node.type)) return integer_binary(node, b, outer);
-  if (b.op == BinaryOp::kRem) return call("remainder", b.left, b.right, false);
-  if (b.op == BinaryOp::kMod) return call("mod", b.left, b.right, false);
+  if (b.op == BinaryOp::kRem) return call("remainder", b.left, b.right);
+  if (b.op == BinaryOp::kMod) return call("mod", b.left, b.right);
   if (b.op != BinaryOp::kPow) return infix(b, outer);
   std::string exponent = text(b.right);
   if (!ir::is_float(b.right->type)) exponent = fmt::format("static_cast<{}>({})", cpp_type(node.type), exponent);
   return fmt::format("scalar::power({}, {})", text(b.left), exponent);
 }
 
-std::string ExprEmitter::integer_binary(const ir::ExprNode& /*node*/, const ir::Binary& b, int outer) {
+std::string ExprEmitter::integer_binary(const ir::ExprNode& node, const ir::Binary& b, int outer) {
   switch (b.op) {
-    case BinaryOp::kAdd: return call("add", b.left, b.right, false);
-    case BinaryOp::kSub: return call("subtract", b.left, b.right, false);
-    case BinaryOp::kMul: return call("multiply", b.left, b.right, false);
-    case BinaryOp::kDiv: return harmless_divisor(b.right) ? infix(b, outer) : call("divide", b.left, b.right, true);
-    case BinaryOp::kRem: return harmless_divisor(b.right) ? infix(b, outer) : call("remainder", b.left, b.right, true);
-    case BinaryOp::kMod: return call("mod", b.left, b.right, true);
-    default: return call("power", b.left, b.right, true);
+    case BinaryOp::kAdd: return call("add", b.left, b.right);
+    case BinaryOp::kSub: return call("subtract", b.left, b.right);
+    case BinaryOp::kMul: return call("multiply", b.left, b.right);
+    case BinaryOp::kDiv: return harmless_divisor(b.right) ? infix(b, outer) : faulty_call(node, "divide", b.left, b.right);
+    case BinaryOp::kRem: return harmless_divisor(b.right) ? infix(b, outer) : faulty_call(node, "remainder", b.left, b.right);
+    case BinaryOp::kMod: return faulty_call(node, "mod", b.left, b.right);
+    default: return faulty_call(node, "power", b.left, b.right);
   }
 }
 
@@ -139,8 +149,8 @@ std::string ExprEmitter::cast(const ir::ExprNode& node, const ir::Cast& c) {
   const std::string_view to = cpp_type(node.type);
   if (node.type == Scalar::kBool) return fmt::format("scalar::cast<bool>({})", text(c.operand));
   if (ir::is_integer(node.type) && ir::is_float(c.operand->type)) {
-    uses_faults_ = true;
-    return fmt::format("scalar::cast<{}>({}, faults)", to, text(c.operand));
+    const std::string operand = text(c.operand);
+    return fmt::format("scalar::cast<{}>({}, {})", to, operand, faults(node.range));
   }
   return fmt::format("static_cast<{}>({})", to, text(c.operand));
 }
@@ -182,9 +192,8 @@ std::string ExprEmitter::text(const Extent& e, int outer) {
       if (divisor && *divisor != 0) {
         product += fmt::format("({} {} {})", text(atom->numerator, kProduct), quotient ? "/" : "%", text(atom->denominator, kProduct + 1));
       } else {
-        uses_faults_ = true;
-        product += fmt::format("scalar::{}<Index>({}, {}, faults)", quotient ? "divide" : "remainder", text(atom->numerator),
-                               text(atom->denominator));
+        product += fmt::format("scalar::{}<Index>({}, {}, {})", quotient ? "divide" : "remainder", text(atom->numerator),
+                               text(atom->denominator), faults({}));
       }
     }
     if (terms == 0) {

@@ -16,9 +16,11 @@ class ExprEmitter {
   using HostName = std::function<std::string(ValueId)>;
   /// An element of a tensor, given its subscripts as C++ text; only in kernels.
   using ElementText = std::function<std::string(const ir::ExprNode&, const std::vector<std::string>&)>;
+  /// The C++ name of the Faults to which operations of this place report. Passes bring expressions of many lines together.
+  using FaultsName = std::function<std::string(const ir::SourceRange&)>;
 
-  ExprEmitter(std::vector<std::string> labels, HostName host, ElementText element)
-      : labels_(std::move(labels)), host_(std::move(host)), element_(std::move(element)) {}
+  ExprEmitter(std::vector<std::string> labels, HostName host, ElementText element, FaultsName faults = nullptr)
+      : labels_(std::move(labels)), host_(std::move(host)), element_(std::move(element)), faults_(std::move(faults)) {}
 
   /// `outer`: precedence of the context (see spelling()); parentheses are added where needed.
   [[nodiscard]] std::string text(const Expr& e, int outer = 0);
@@ -29,7 +31,7 @@ class ExprEmitter {
   /// What the operands `$0` and `$1` of a user monoid are called.
   void set_arguments(std::string left, std::string right);
   [[nodiscard]] const std::vector<std::string>& labels() const { return labels_; }
-  /// Whether anything printed so far reports to a variable `faults`.
+  /// Whether anything printed so far reports faults.
   [[nodiscard]] bool uses_faults() const { return uses_faults_; }
   void clear_faults() { uses_faults_ = false; }
 
@@ -38,13 +40,16 @@ class ExprEmitter {
   [[nodiscard]] std::string binary(const ir::ExprNode& node, const ir::Binary& b, int outer);
   [[nodiscard]] std::string integer_binary(const ir::ExprNode& node, const ir::Binary& b, int outer);
   [[nodiscard]] std::string cast(const ir::ExprNode& node, const ir::Cast& c);
-  [[nodiscard]] std::string call(std::string_view function, const Expr& a, const Expr& b, bool faults);
+  [[nodiscard]] std::string call(std::string_view function, const Expr& a, const Expr& b);
+  [[nodiscard]] std::string faulty_call(const ir::ExprNode& node, std::string_view function, const Expr& a, const Expr& b);
+  [[nodiscard]] std::string faults(const ir::SourceRange& place);
   [[nodiscard]] std::string infix(const ir::Binary& b, int outer);
   [[nodiscard]] std::string read(const ir::ExprNode& node, const ir::Read& r);
 
   std::vector<std::string> labels_;
   HostName host_;
   ElementText element_;
+  FaultsName faults_;
   std::string arguments_[2] = {"a", "b"};
   bool uses_faults_ = false;
 };

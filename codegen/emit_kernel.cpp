@@ -24,7 +24,8 @@ class KernelEmitter {
   explicit KernelEmitter(const KernelRequest& request)
       : request_(request), op_(*request.step.op), kernel_(*request.step.kernel), compute_(kernel_.compute),
         expr_(claim_names(), [this](ValueId v) { return host(v); },
-              [this](const ir::ExprNode& n, const std::vector<std::string>& s) { return element(n, s); }) {}
+              [this](const ir::ExprNode& n, const std::vector<std::string>& s) { return element(n, s); },
+              [this](const ir::SourceRange& place) { return faults_name(place); }) {}
 
   EmittedKernel run() {
     order_ = loop_order(op_, kernel_);
@@ -55,6 +56,19 @@ class KernelEmitter {
     }
   };
 
+  /// The place as emitted; the operation's own if there is no better one.
+  [[nodiscard]] std::string line_of(const ir::SourceRange& place) const { return place_text(place.known() ? place : request_.place); }
+
+  /// One Faults for each line, so that a kernel fused from several names the right one.
+  std::string faults_name(const ir::SourceRange& place) {
+    const std::string line = line_of(place);
+    const auto found = std::ranges::find(faults_, line, &std::pair<std::string, std::string>::first);
+    if (found != faults_.end()) return found->second;
+    const std::string name = faults_.empty() ? "faults" : names_.table.claim(fmt::format("faults_{}", faults_.size() + 1));
+    faults_.emplace_back(line, name);
+    return name;
+  }
+
   std::string host(ValueId v) {
     if (std::ranges::find(captures_, v) == captures_.end()) captures_.push_back(v);
     return request_.value_name(v);
@@ -73,7 +87,7 @@ class KernelEmitter {
       if (gather != kernel_.gathers.end() && gather->second[d] >= 0) {
         s = found_.at(gather->second[d]);
       } else if (checked != kernel_.checked.end() && checked->second[d]) {
-        s = fmt::format("inside({}, {}, {}, {})", s, expr_.text(*checked->second[d]), request_.line,
+        s = fmt::format("inside({}, {}, {}, {})", s, expr_.text(*checked->second[d]), line_of(node.range),
                         quoted(describe(request_.program, r.subscripts[d], label_names()) + "' of '" +
                                name_of(request_.program, r.tensor)));
         checks_ = true;
@@ -155,7 +169,7 @@ class KernelEmitter {
       const std::string text = describe(request_.program, compute_.left[d], label_names()) + "' of '" +
                                name_of(request_.program, request_.step.target);
       result.push_back(simple(fmt::format("const Index {} = inside({}, {}, {}, {});", name, expr_.text(compute_.left[d]),
-                                          expr_.text(*kernel_.scattered[d]), request_.line, quoted(text))));
+                                          expr_.text(*kernel_.scattered[d]), line_of(compute_.left[d]->range), quoted(text))));
       checks_ = true;
       mine += fmt::format("{0}t.out_box[{1}].lo <= {2} && {2} < t.out_box[{1}].hi", mine.empty() ? "" : " && ", d, name);
     }
@@ -178,7 +192,7 @@ class KernelEmitter {
         found_[labels[d]] = name;
         const std::string text = describe(request_.program, r.subscripts[d], label_names()) + "' of '" + name_of(request_.program, r.tensor);
         result.push_back(simple(fmt::format("const Index {} = inside({}, {}, {}, {});", name, expr_.text(r.subscripts[d]),
-                                            expr_.text(op_.labels[static_cast<std::size_t>(labels[d])].end), request_.line, quoted(text))));
+                                            expr_.text(op_.labels[static_cast<std::size_t>(labels[d])].end), line_of(node->range), quoted(text))));
         checks_ = true;
         mine += fmt::format("{0}{1}.lo <= {2} && {2} < {1}.hi", mine.empty() ? "" : " && ", range_name(labels[d]), name);
       }
@@ -287,12 +301,10 @@ class KernelEmitter {
     }
     w.line("const auto {} = t.out<{}, {}>();", out_name(), cpp_type(kernel_.type), request_.program.type(request_.step.target).rank());
     for (const auto& [label, name] : ranges_) w.line("const Interval {} = t.labels[{}];", name, label);
-    if (expr_.uses_faults()) w.line("scalar::Faults faults;");
+    for (const auto& [line, name] : faults_) w.line("scalar::Faults {};", name);
     start(w);
     write(w, loops);
-    if (expr_.uses_faults()) {
-      w.line("if (faults.any()) throw rt::RunError(place({}), faults.message());", request_.line);
-    }
+    for (const auto& [line, name] : faults_) w.line("if ({0}.any()) throw rt::RunError(place({1}), {0}.message());", name, line);
     std::string signature = fmt::format("void {}(const rt::TaskArgs& t", request_.name);
     for (const ValueId v : captures_) {
       signature += fmt::format(", {} {}", cpp_type(request_.program.type(v).scalar), request_.value_name(v));
@@ -324,6 +336,7 @@ class KernelEmitter {
   std::map<int, std::string> ranges_;
   std::map<std::size_t, std::string> targets_;  ///< names of computed left subscripts, by dimension
   std::map<int, std::string> found_;            ///< names of subscripts looked up in data, by gather label
+  std::vector<std::pair<std::string, std::string>> faults_;  ///< place as emitted, variable
   std::string out_name_;
   std::string simd_clause_;
   bool checks_ = false;

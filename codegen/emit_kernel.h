@@ -20,7 +20,7 @@ struct KernelRequest {
   const FamilyProgram& program;
   const OperationStep& step;
   std::string name;  ///< of the function
-  std::string line;  ///< its place as emitted, see rt::in_file
+  ir::SourceRange place;
   std::function<std::string(ValueId)> value_name;  ///< unique C++ name of a value
 };
 

@@ -44,10 +44,7 @@ class ProgramEmitter {
   }
   [[nodiscard]] std::string_view type(ValueId v) const { return cpp_type(program_.type(v).scalar); }
   [[nodiscard]] bool used(ValueId v) const { return used_.contains(v); }
-  /// The line; of an imported file, with the file's number.
-  static std::string line_of(const Step& s) {
-    return s.range.file == 0 ? fmt::format("{}", s.range.line) : fmt::format("rt::in_file({}, {})", s.range.file, s.range.line);
-  }
+  static std::string line_of(const Step& s) { return place_text(s.range); }
 
   /// `{n, m}`
   std::string shape(ValueId v) {
@@ -195,7 +192,7 @@ class ProgramEmitter {
   /// Emits the kernel; the text that passes it with what it captures.
   std::string kernel(const Step& s, const OperationStep& o) {
     const std::string function = table_.claim("kernel_" + name(o.target));
-    const EmittedKernel k = emit_kernel({program_, o, function, line_of(s), [this](ValueId v) { return name(v); }});
+    const EmittedKernel k = emit_kernel({program_, o, function, s.range, [this](ValueId v) { return name(v); }});
     checks_ = checks_ || k.checks_subscripts;
     uses_file_ = uses_file_ || k.checks_subscripts || k.function.find("place(") != std::string::npos;
     if (s.range.known()) kernels_ += source_comment(s.range) + "\n";

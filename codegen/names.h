@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "ir/source.h"
+
 namespace tdsl::codegen {
 
 /// Hands out C++ identifiers: each at most once, none a keyword or a name that emitted code uses itself.
@@ -20,5 +22,8 @@ class NameTable {
 
 /// A C++ string literal with this value.
 [[nodiscard]] std::string quoted(std::string_view text);
+
+/// A place of the program as an argument of the runtime: the line; of an imported file, with the file's number.
+[[nodiscard]] std::string place_text(const ir::SourceRange& place);
 
 }  // namespace tdsl::codegen

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <initializer_list>
 #include <string>
 #include <utility>
@@ -55,9 +56,10 @@ class OpBuilder {
     op_.labels.push_back({std::move(label), range});
     return *this;
   }
-  /// A dimension of an operand that is subscripted by data; see LabelDesc::from_data.
+  /// A dimension of an operand that is subscripted by data; see LabelDesc::from_data. An empty dimension still has its points,
+  /// whose subscripts the kernel must see to refuse them.
   OpBuilder& gather(std::string label, Index extent) {
-    reduce(std::move(label), Interval{0, extent});
+    reduce(std::move(label), Interval{0, std::max<Index>(extent, 1)});
     op_.labels.back().from_data = true;
     return *this;
   }
