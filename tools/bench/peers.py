@@ -1,0 +1,80 @@
+"""What others offer: finds their libraries among Debian's packages, compiles the peer programs, says how each is run."""
+import ctypes.util
+import os
+import pathlib
+import shutil
+import subprocess
+
+HERE = pathlib.Path(__file__).resolve().parent / "peers"
+LIBRARIES = "usr/lib/x86_64-linux-gnu"
+
+
+class Missing(Exception):
+    """A peer that is not on this machine, with the Debian package that brings it."""
+
+
+def has_avx512():
+    return " avx512f " in pathlib.Path("/proc/cpuinfo").read_text()
+
+
+class Peers:
+    """`root`: where Debian's packages are unpacked, / or a directory filled with `dpkg -x`."""
+
+    def __init__(self, root, scratch, mpiexec):
+        self.libraries = pathlib.Path(root) / LIBRARIES
+        self.scratch = pathlib.Path(scratch)
+        self.mpiexec = mpiexec
+
+    def library(self, name, package):
+        path = self.libraries / name
+        if not path.exists():
+            raise Missing(f"no {path} (package {package})")
+        return str(path)
+
+    def compile(self, name, source, flags):
+        target = self.scratch / name
+        if not target.exists():
+            subprocess.run(["g++", "-std=c++20", "-O3", "-march=native", str(HERE / source), *flags, "-o", str(target)], check=True)
+        return str(target)
+
+    def environment(self, threads, **more):
+        result = dict(os.environ, OMP_NUM_THREADS=str(threads), OPENBLAS_NUM_THREADS=str(threads), BLIS_NUM_THREADS=str(threads))
+        # BLIS 0.9 misjudges virtual machines with AVX-512; the peer gets its best kernels too.
+        if has_avx512():
+            result.setdefault("BLIS_ARCH_TYPE", "0")
+        result.update(more)
+        return result
+
+    def blis(self, threads):
+        library = self.library("blis-openmp/libblis.a", "libblis-openmp-dev")
+        program = self.compile("gemm_blis", "gemm.cpp", [library, "-fopenmp", "-lm"])
+        return lambda case: ([program, case.type, *case.sizes(), *case.files()], self.environment(threads))
+
+    def openblas(self, threads):
+        library = self.library("openblas-pthread/libopenblas.a", "libopenblas-pthread-dev")
+        fortran = "gfortran" if ctypes.util.find_library("gfortran") else None
+        flags = [library, "-lpthread", "-lm"] + (["-l:libgfortran.so.5"] if fortran else [])
+        program = self.compile("gemm_openblas", "gemm.cpp", flags)
+        return lambda case: ([program, case.type, *case.sizes(), *case.files()], self.environment(threads))
+
+    def numpy(self, script, threads, library_path=""):
+        return lambda case: (["/usr/bin/python3", str(HERE / script), *case.files()],
+                             self.environment(threads, **({"LD_LIBRARY_PATH": library_path} if library_path else {})))
+
+    def min_plus(self, threads):
+        program = self.compile("min_plus_by_hand", "min_plus.cpp", ["-fopenmp", "-mprefer-vector-width=512"])
+        return lambda case: ([program, *case.sizes(), *case.files()], self.environment(threads))
+
+    def scalapack(self, ranks, rows, columns, block):
+        self.library("libscalapack-openmpi.so.2.2", "libscalapack-openmpi-dev")
+        blas = self.library("openblas-pthread/libblas.so.3", "libopenblas0-pthread")
+        if shutil.which("mpicxx") is None:
+            raise Missing("no mpicxx (package libopenmpi-dev)")
+        flags = ["-L" + str(self.libraries), "-l:libscalapack-openmpi.so.2.2", "-Wl,--allow-shlib-undefined"]
+        flags += subprocess.run(["mpicxx", "--showme:compile"], capture_output=True, text=True, check=True).stdout.split()
+        flags += subprocess.run(["mpicxx", "--showme:link"], capture_output=True, text=True, check=True).stdout.split()
+        program = self.compile("gemm_scalapack", "scalapack.cpp", flags)
+        path = os.path.dirname(blas) + ":" + str(self.libraries)
+        environment = self.environment(1, LD_LIBRARY_PATH=path)
+        return lambda case: ([self.mpiexec, "-n", str(ranks), program, str(rows), str(columns), str(block), *case.sizes(), *case.files()],
+                             environment)
