@@ -71,6 +71,7 @@ class Blocked {
   void cholesky() {
     const Extent n = shape_[0];
     const Extent width = edge(n);
+    one_panel_ahead(n, width);
     const ValueId s0 = write_.map("factor", {{"i", n}, {"j", n}}, write_.at(a_, {i(), j()}));
     const ValueId s = write_.loop(blocks(n, width), {s0}, [&](const Extent& k, const std::vector<ValueId>& now) {
       const Block b = block(k, width, n);
@@ -87,22 +88,26 @@ class Blocked {
                                   {{panel, {0, kWhole}}, {corner, {kWhole, kWhole}}}, {}, false};
       divide.factor = b.size;
       const ValueId below = write_.prebuilt("below", scalar_, divide);
-      const ValueId square = write_.product("square", {{"i", rest}, {"j", rest}}, {"l", b.size},
-                                            times(write_.at(below, {i(), l()}), write_.at(below, {j(), l()})));
-      const ValueId s1 = write_.added(now[0], {{"i", rest}, {"j", rest}}, {write_.from(b.hi, 0), write_.from(b.hi, 1)},
-                                      minus(write_.at(square, {i(), j()})));
+      const ValueId negative = write_.map("negative", {{"i", rest}, {"j", b.size}}, minus(write_.at(below, {i(), j()})));
+      const ValueId s1 = write_.added_product(now[0], {{"i", rest}, {"j", rest}}, {"l", b.size}, {write_.from(b.hi, 0), write_.from(b.hi, 1)},
+                                              times(write_.at(negative, {i(), l()}), write_.at(below, {j(), l()})));
       const ValueId s2 = write_.replaced(s1, {{"i", b.size}, {"j", b.size}}, {write_.from(b.lo, 0), write_.from(b.lo, 1)},
                                          write_.at(corner, {i(), j()}));
       return std::vector<ValueId>{write_.replaced(s2, {{"i", rest}, {"j", b.size}}, {write_.from(b.hi, 0), write_.from(b.lo, 1)},
                                                   write_.at(below, {i(), j()}))};
     })[0];
-    write_.map_into(routine_.results[0], {{"i", n}, {"j", n}},
-                    ir::select(ir::binary(BinaryOp::kLe, j(), i()), write_.at(s, {i(), j()}), write_.zero(scalar_)));
+    const Expr above = ir::binary(BinaryOp::kGt, j(), i());
+    write_.name(routine_.results[0], write_.replaced_where(s, {{"i", n}, {"j", n}}, above, write_.zero(scalar_)));
   }
 
+  /// What ranks receive for later steps is bounded by one block column, whatever the window is.
+  void one_panel_ahead(const Extent& rows, const Extent& width) {
+    builder_.set_run_ahead(rows * width * Extent(static_cast<std::int64_t>(ir::size_of(scalar_))));
+  }
+
+  /// L and U in one matrix, rows where they were: row p[i] is row i of both.
   struct Eliminated {
-    ValueId s;  ///< multipliers by original row, in the first columns
-    ValueId u;
+    ValueId s;
     ValueId p;
   };
 
@@ -110,39 +115,39 @@ class Blocked {
   /// Rows stay where they are: row p[i] takes the place of row i.
   Eliminated eliminate(ValueId s0, const Extent& m, const Extent& n, const Extent& columns, bool stops) {
     const Extent width = edge(columns);
-    const ValueId u0 = write_.map("upper", {{"i", columns}, {"j", n}}, write_.zero(scalar_));
+    one_panel_ahead(m, width);
     const ValueId p0 = write_.map("rows", {{"i", m}}, i());
     const auto step = [&](const Extent& k, const std::vector<ValueId>& now) {
       const ValueId s = now[0];
       const Block b = block(k, width, columns);
       const Extent rest = n - b.hi;
       const ValueId columns_of_s = write_.map("columns", {{"i", m}, {"j", b.size}}, write_.at(s, {i(), write_.from(b.lo, 1)}));
-      StepWriter::Prebuilt factor{"lu_panel", {{"i", m + b.size}, {"j", b.size + Extent(1)}}, {true, true},
-                                  {{columns_of_s, {kWhole, kWhole}}, {now[2], {kWhole}}}, {b.lo}, true};
+      StepWriter::Prebuilt factor{"lu_panel", {{"i", m + b.size}, {"j", b.size + Extent(2)}}, {true, true},
+                                  {{columns_of_s, {kWhole, kWhole}}, {now[1], {kWhole}}}, {b.lo}, true};
       factor.arguments.push_back(Extent(stops ? 1 : 0));
       factor.factor = b.size;
       const ValueId panel = write_.prebuilt("panel", scalar_, factor);
       const ValueId p = write_.map("rows", {{"i", m}}, cast_index(write_.at(panel, {i(), write_.expr(b.size)})));
       const ValueId corner =
           write_.map("corner", {{"i", b.size}, {"j", b.size}}, write_.at(panel, {write_.from(m, 0), j()}));
+      // Rows below the pivots are eliminated; in the pivots' own rows, whose multipliers stand left of the diagonal only,
+      // the same product is the forward substitution that leaves U.
+      const Expr place = minus(cast_index(write_.at(panel, {i(), write_.expr(b.size + Extent(1))})), write_.expr(b.lo));
+      const Expr factors = ir::select(ir::binary(BinaryOp::kLt, j(), place), minus(write_.at(panel, {i(), j()})), write_.zero(scalar_));
+      const ValueId negative = write_.map("negative", {{"i", m}, {"j", b.size}}, factors);
+      const ValueId s1 = write_.replaced(s, {{"i", m}, {"j", b.size}}, {i(), write_.from(b.lo, 1)}, write_.at(panel, {i(), j()}));
       const ValueId picked = write_.map("picked", {{"i", b.size}, {"j", rest}},
-                                        write_.at(s, {write_.at(p, {write_.from(b.lo, 0)}), write_.from(b.hi, 1)}));
+                                        write_.at(s1, {write_.at(p, {write_.from(b.lo, 0)}), write_.from(b.hi, 1)}));
       StepWriter::Prebuilt divide{"forward_columns", {{"i", b.size}, {"j", rest}}, {true, false},
                                   {{corner, {kWhole, kWhole}}, {picked, {kWhole, 1}}}, {}, false};
       divide.factor = b.size;
       const ValueId right = write_.prebuilt("right", scalar_, divide);
-      const ValueId product = write_.product("update", {{"i", m}, {"j", rest}}, {"l", b.size},
-                                             times(write_.at(panel, {i(), l()}), write_.at(right, {l(), j()})));
-      const ValueId s1 = write_.added(s, {{"i", m}, {"j", rest}}, {i(), write_.from(b.hi, 1)}, minus(write_.at(product, {i(), j()})));
-      const ValueId s2 = write_.replaced(s1, {{"i", m}, {"j", b.size}}, {i(), write_.from(b.lo, 1)}, write_.at(panel, {i(), j()}));
-      const Expr upper = ir::select(ir::binary(BinaryOp::kLe, i(), j()), write_.at(corner, {i(), j()}), write_.zero(scalar_));
-      const ValueId u1 = write_.replaced(now[1], {{"i", b.size}, {"j", b.size}}, {write_.from(b.lo, 0), write_.from(b.lo, 1)}, upper);
-      const ValueId u2 = write_.replaced(u1, {{"i", b.size}, {"j", rest}}, {write_.from(b.lo, 0), write_.from(b.hi, 1)},
-                                         write_.at(right, {i(), j()}));
-      return std::vector<ValueId>{s2, u2, p};
+      const ValueId s2 = write_.added_product(s1, {{"i", m}, {"j", rest}}, {"l", b.size}, {i(), write_.from(b.hi, 1)},
+                                              times(write_.at(negative, {i(), l()}), write_.at(right, {l(), j()})));
+      return std::vector<ValueId>{s2, p};
     };
-    const std::vector<ValueId> last = write_.loop(blocks(columns, width), {s0, u0, p0}, step);
-    return {last[0], last[1], last[2]};
+    const std::vector<ValueId> last = write_.loop(blocks(columns, width), {s0, p0}, step);
+    return {last[0], last[1]};
   }
 
   void lu() {
@@ -152,9 +157,11 @@ class Blocked {
     const ValueId s0 = write_.map("factor", {{"i", m}, {"j", n}}, write_.at(a_, {i(), j()}));
     const Eliminated e = eliminate(s0, m, n, k, false);
     write_.map_into(routine_.results[0], {{"i", m}}, write_.at(e.p, {i()}));
-    const Expr below = ir::select(ir::binary(BinaryOp::kLt, j(), i()), write_.at(e.s, {write_.at(e.p, {i()}), j()}), write_.zero(scalar_));
+    const ValueId both = write_.map("rows_in_order", {{"i", m}, {"j", n}}, write_.at(e.s, {write_.at(e.p, {i()}), j()}));
+    const Expr below = ir::select(ir::binary(BinaryOp::kLt, j(), i()), write_.at(both, {i(), j()}), write_.zero(scalar_));
     write_.map_into(routine_.results[1], {{"i", m}, {"j", k}}, ir::select(ir::binary(BinaryOp::kEq, i(), j()), one(), below));
-    write_.map_into(routine_.results[2], {{"i", k}, {"j", n}}, write_.at(e.u, {i(), j()}));
+    const Expr upper = ir::select(ir::binary(BinaryOp::kLe, i(), j()), write_.at(both, {i(), j()}), write_.zero(scalar_));
+    write_.map_into(routine_.results[2], {{"i", k}, {"j", n}}, upper);
   }
 
   void solve() {
@@ -165,26 +172,27 @@ class Blocked {
     const Expr right = vector ? write_.at(b, {i()}) : write_.at(b, {i(), minus(j(), write_.expr(n))});
     const ValueId s0 = write_.map("factor", {{"i", n}, {"j", n + r}},
                                   ir::select(ir::binary(BinaryOp::kLt, j(), write_.expr(n)), write_.at(a_, {i(), j()}), right));
-    const ValueId u = eliminate(s0, n, n + r, n, true).u;
+    const Eliminated e = eliminate(s0, n, n + r, n, true);
     const Extent width = edge(n);
     const Extent count = blocks(n, width);
+    const ValueId y0 = write_.map("y", {{"i", n}, {"j", r}}, write_.at(e.s, {i(), write_.from(n, 1)}));
     const ValueId x0 = write_.map("x", {{"i", n}, {"j", r}}, write_.zero(scalar_));
-    const ValueId x = write_.loop(count, {x0}, [&](const Extent& k, const std::vector<ValueId>& now) {
+    const ValueId x = write_.loop(count, {y0, x0}, [&](const Extent& k, const std::vector<ValueId>& now) {
       const Block rows = block(count - Extent(1) - k, width, n);
-      const Extent rest = n - rows.hi;
-      const ValueId known = write_.product("known", {{"i", rows.size}, {"j", r}}, {"l", rest},
-                                           times(write_.at(u, {write_.from(rows.lo, 0), write_.from(rows.hi, 2)}),
-                                                 write_.at(now[0], {write_.from(rows.hi, 2), j()})));
-      const ValueId open = write_.map("open", {{"i", rows.size}, {"j", r}},
-                                      minus(write_.at(u, {write_.from(rows.lo, 0), write_.from(n, 1)}), write_.at(known, {i(), j()})));
-      const ValueId corner = write_.map("corner", {{"i", rows.size}, {"j", rows.size}},
-                                        write_.at(u, {write_.from(rows.lo, 0), write_.from(rows.lo, 1)}));
+      const Expr row = write_.at(e.p, {write_.from(rows.lo, 0)});
+      const ValueId open = write_.map("open", {{"i", rows.size}, {"j", r}}, write_.at(now[0], {row, j()}));
+      const ValueId corner = write_.map("corner", {{"i", rows.size}, {"j", rows.size}}, write_.at(e.s, {row, write_.from(rows.lo, 1)}));
       StepWriter::Prebuilt divide{"backward_columns", {{"i", rows.size}, {"j", r}}, {true, false},
                                   {{corner, {kWhole, kWhole}}, {open, {kWhole, 1}}}, {}, false};
       divide.factor = rows.size;
       const ValueId found = write_.prebuilt("found", scalar_, divide);
-      return std::vector<ValueId>{write_.replaced(now[0], {{"i", rows.size}, {"j", r}}, {write_.from(rows.lo, 0), j()}, write_.at(found, {i(), j()}))};
-    })[0];
+      // In rows that are solved this leaves numbers that nobody reads.
+      const ValueId negative = write_.map("negative", {{"i", rows.size}, {"j", r}}, minus(write_.at(found, {i(), j()})));
+      const ValueId y = write_.added_product(now[0], {{"i", n}, {"j", r}}, {"l", rows.size}, {i(), j()},
+                                             times(write_.at(e.s, {i(), write_.from(rows.lo, 2)}), write_.at(negative, {l(), j()})));
+      return std::vector<ValueId>{
+          y, write_.replaced(now[1], {{"i", rows.size}, {"j", r}}, {write_.from(rows.lo, 0), j()}, write_.at(found, {i(), j()}))};
+    })[1];
     if (vector) {
       write_.map_into(routine_.results[0], {{"i", n}}, write_.at(x, {i(), ir::constant_i64(0)}));
     } else {
@@ -288,6 +296,7 @@ void add_blocked_form(FamilyBuilder& builder, const BlockedRoutine& routine) {
   // What is gathered here is an even share of the matrix or one panel.
   const std::size_t warnings = builder.program().warnings.size();
   Blocked(builder, routine).run();
+  builder.set_run_ahead(std::nullopt);
   builder.program().warnings.resize(warnings);
 }
 

@@ -21,12 +21,14 @@ struct BlockedRoutine {
 /// Adds the steps of the distributed form. Results depend on sizes alone, not on ranks. Matrices are taken in block columns of b = min(256, max(2, k / 8)) columns:
 ///
 ///     cholesky   C = cholesky(D), X C' = P, S -= X X'                          one panel of b x b on one rank per step
-///     lu         (M, q, D) = panel of S[:, lo:hi], T = D^-1 S[q[lo:hi], hi:], S -= M T    rows never move: q says which
-///     solve      lu of [A b], whose last columns become L^-1 P b; then back substitution, block row by block row
+///     lu         (F, p, D) = panel of S[:, lo:hi], T = D^-1 S[p[lo:hi], hi:], S -= M T     rows never move: p says which;
+///                M is F left of the diagonal; L and U stay in S
+///     solve      lu of [A b], whose last columns y become L^-1 P b; then x = D^-1 y[p[lo:hi]], y -= S[:, lo:hi] x backwards
 ///     cumsum     sums of up to 64 blocks of the line, sums of the blocks before each, running sums of the blocks
 ///     qr         of m >= 2 n: blocks of rows by themselves, their R stacked (direct TSQR, Benson, Gleich and Demmel 2013)
 ///
-/// All products are contractions over all ranks. The memory is that of a few distributed copies and one panel.
+/// All products are contractions over all ranks, added to S in place. The memory is that of one distributed copy and a few
+/// panels: an operation may receive one block column ahead of its time. What is not finite may spread to rows of U above it.
 void add_blocked_form(FamilyBuilder& builder, const BlockedRoutine& routine);
 
 }  // namespace tdsl::codegen

@@ -53,6 +53,7 @@ class ComputeLowering {
   void guarded_left(const AffineForm& form, const OpTemplate& op, const Extent& extent, const std::string& text);
   /// A sum of products of two tensors, each label at most once per tensor: what matrix multiplication can do.
   [[nodiscard]] bool is_contraction();
+  [[nodiscard]] bool plain_or_shifted_left();
   /// The labels of a read whose subscripts are distinct labels plus constants; nothing for anything else.
   [[nodiscard]] std::optional<std::set<int>> single_labels(const Expr& e);
 

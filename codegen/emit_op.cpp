@@ -111,6 +111,7 @@ std::string builder_calls(const OpTemplate& op, ExprEmitter& expr, const std::fu
     for (const Extent& e : op.tile) edges += (edges.empty() ? "" : ", ") + expr.text(e);
     calls += fmt::format(".tile({{{}}})", edges);
   }
+  if (op.run_ahead) calls += fmt::format(".run_ahead({})", expr.text(*op.run_ahead));
   return calls;
 }
 

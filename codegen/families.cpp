@@ -197,6 +197,7 @@ void uses_of(const std::vector<Term>& terms, const std::function<void(ValueId)>&
 }
 
 void uses_of(const OperationStep& s, const std::function<void(ValueId)>& f) {
+  if (s.op->run_ahead) uses_of(*s.op->run_ahead, f);
   for (const LabelTemplate& l : s.op->labels) {
     uses_of(l.begin, f);
     uses_of(l.end, f);

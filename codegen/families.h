@@ -105,6 +105,7 @@ struct OpTemplate {
   double flops_per_point = 0;
   Extent flops_factor{1};  ///< times this, where the work per point depends on a size
   std::vector<Extent> tile;
+  std::optional<Extent> run_ahead;  ///< in bytes
 };
 
 /// What the kernel of an operation computes. Empty for contractions.

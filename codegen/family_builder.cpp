@@ -40,6 +40,16 @@ ValueId FamilyBuilder::resolve(ValueId v) const {
   return v;
 }
 
+void FamilyBuilder::add(SourceRange range, StepOp op) {
+  auto* operation = std::get_if<OperationStep>(&op);
+  if (operation != nullptr && run_ahead_) {
+    auto bounded = std::make_shared<OpTemplate>(*operation->op);
+    bounded->run_ahead = run_ahead_;
+    operation->op = std::move(bounded);
+  }
+  current_->push_back({range, std::move(op)});
+}
+
 Steps FamilyBuilder::nested(const std::function<void()>& f) {
   Steps steps;
   Steps* const outer = std::exchange(current_, &steps);

@@ -28,7 +28,9 @@ class FamilyBuilder {
   void alias(ValueId v, ValueId representative) { alias_[v] = representative; }
   [[nodiscard]] ValueId resolve(ValueId v) const;
 
-  void add(SourceRange range, StepOp op) { current_->push_back({range, std::move(op)}); }
+  void add(SourceRange range, StepOp op);
+  /// Operations added from now on get this OpTemplate::run_ahead.
+  void set_run_ahead(std::optional<Extent> bytes) { run_ahead_ = std::move(bytes); }
   /// The steps `f` adds, in a scope of their own: what it brings to the host is known only there.
   [[nodiscard]] Steps nested(const std::function<void()>& f);
 
@@ -59,6 +61,7 @@ class FamilyBuilder {
   std::map<ValueId, ValueId> alias_;
   std::vector<Scope> scopes_;
   Steps* current_ = nullptr;
+  std::optional<Extent> run_ahead_;
 };
 
 }  // namespace tdsl::codegen

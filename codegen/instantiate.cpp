@@ -50,6 +50,7 @@ plan::Op instantiate(const OpTemplate& op, int line, const Number& number, const
   std::vector<plan::Index> tile;
   for (const Extent& e : op.tile) tile.push_back(number(e));
   if (!tile.empty()) builder.tile(std::move(tile));
+  if (op.run_ahead) builder.run_ahead(number(*op.run_ahead));
   return builder.op();
 }
 

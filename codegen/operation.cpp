@@ -246,7 +246,7 @@ void ComputeLowering::guarded_left(const AffineForm& form, const OpTemplate& op,
 }
 
 bool ComputeLowering::is_contraction() {
-  if (!compute_.monoid || compute_.monoid->kind != Monoid::Kind::kSum || compute_.guard || !compute_.left.empty()) return false;
+  if (!compute_.monoid || compute_.monoid->kind != Monoid::Kind::kSum || compute_.guard || !plain_or_shifted_left()) return false;
   if (!ir::is_float(type_.scalar) || compute_.out.empty()) return false;
   const auto* product = std::get_if<ir::Binary>(&compute_.bodies.front()->op);
   if (product == nullptr || product->op != ir::BinaryOp::kMul) return false;
@@ -264,6 +264,19 @@ bool ComputeLowering::is_contraction() {
   }
   // With every output label in both factors it is a batch of inner products, which a loop does better.
   return product_of_extents;
+}
+
+/// Every out label subscripts one dimension, shifted by constants.
+bool ComputeLowering::plain_or_shifted_left() {
+  if (compute_.left.empty()) return true;
+  if (!compute_.base || compute_.left.size() != compute_.out.size()) return false;
+  std::set<int> labels;
+  for (const Expr& e : compute_.left) {
+    const auto form = plain_subscript(e);
+    if (!form || form->terms.size() != 1 || !(form->terms[0].coefficient == Extent(1))) return false;
+    labels.insert(form->terms[0].label);
+  }
+  return labels.size() == compute_.out.size();
 }
 
 std::optional<std::set<int>> ComputeLowering::single_labels(const Expr& e) {

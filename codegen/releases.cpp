@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "codegen/affine.h"
 
@@ -47,26 +49,36 @@ class Releases {
  public:
   explicit Releases(const FamilyProgram& program) : program_(program) {}
 
-  /// `carried`: variables of an enclosing loop that the end of `steps` assigns anew.
-  void run(Steps& steps, const std::vector<ValueId>& carried) const {
-    for (Step& s : steps) {
-      if (auto* f = std::get_if<ForStep>(&s.op)) {
-        run(f->body, f->carried);
-      } else if (auto* w = std::get_if<WhileStep>(&s.op)) {
-        run(w->condition, {});
-        run(w->body, w->carried);
-      } else {
-        for (Steps* inner : nested_of(s)) run(*inner, {});
-      }
-    }
+  /// `carried`: variables of an enclosing loop that the end of `steps` assigns anew. `ending`: tensors of outer places
+  /// that nobody uses after `steps`, a branch.
+  void run(Steps& steps, const std::vector<ValueId>& carried, const std::vector<ValueId>& ending) const {
     std::map<ValueId, std::size_t> last;
     for (std::size_t k = 0; k < steps.size(); ++k) {
       if (const auto v = target_of(steps[k]); v && local(steps, *v)) last[*v] = k;
       for_each_use(program_, steps[k], [&](ValueId v) {
-        if (local(steps, v) || assigned_later(steps, k, v, carried)) last[v] = k;
+        const bool ends = std::ranges::find(ending, v) != ending.end();
+        if (ends || local(steps, v) || assigned_later(steps, k, v, carried)) last[v] = k;
       });
     }
-    insert(steps, last);
+    std::map<std::size_t, std::vector<ValueId>> after;
+    for (const auto& [v, k] : last) after[k].push_back(v);
+    for (std::size_t k = 0; k < steps.size(); ++k) {
+      Step& s = steps[k];
+      if (auto* f = std::get_if<ForStep>(&s.op)) {
+        run(f->body, f->carried, {});
+      } else if (auto* w = std::get_if<WhileStep>(&s.op)) {
+        run(w->condition, {}, {});
+        run(w->body, w->carried, {});
+      } else if (auto* i = std::get_if<IfStep>(&s.op)) {
+        // What a branch uses last ends inside it, in the other branch at once.
+        const std::vector<ValueId> gone = std::exchange(after[k], {});
+        run(i->then_steps, {}, gone);
+        run(i->else_steps, {}, gone);
+      }
+    }
+    std::vector<ValueId> unused;
+    std::ranges::copy_if(ending, std::back_inserter(unused), [&](ValueId v) { return !last.contains(v); });
+    insert(steps, unused, after);
   }
 
  private:
@@ -87,10 +99,9 @@ class Releases {
     });
   }
 
-  void insert(Steps& steps, const std::map<ValueId, std::size_t>& last) const {
-    std::map<std::size_t, std::vector<ValueId>> after;
-    for (const auto& [v, k] : last) after[k].push_back(v);
+  static void insert(Steps& steps, const std::vector<ValueId>& before, const std::map<std::size_t, std::vector<ValueId>>& after) {
     Steps result;
+    for (const ValueId v : before) result.push_back({{}, ReleaseStep{v}});
     for (std::size_t k = 0; k < steps.size(); ++k) {
       Step& s = steps[k];
       auto* copy = std::get_if<CopyStep>(&s.op);
@@ -121,6 +132,6 @@ void drop_unused(FamilyProgram& program) {
   }
 }
 
-void add_releases(FamilyProgram& program) { Releases(program).run(program.steps, {}); }
+void add_releases(FamilyProgram& program) { Releases(program).run(program.steps, {}, {}); }
 
 }  // namespace tdsl::codegen

@@ -134,6 +134,28 @@ ValueId StepWriter::added(ValueId tensor, const std::vector<Axis>& axes, const s
   return updated(tensor, std::move(c));
 }
 
+ValueId StepWriter::added_product(ValueId tensor, const std::vector<Axis>& axes, const Axis& reduce, const std::vector<Expr>& left,
+                                  const Expr& body) {
+  ir::Compute c;
+  c.out = labels_of(axes);
+  c.reduce = labels_of({reduce});
+  c.bodies = {body};
+  c.left = left;
+  c.monoid = ir::Monoid{ir::Monoid::Kind::kSum, {}, {}, {}};
+  c.combine = c.monoid;
+  return updated(tensor, std::move(c));
+}
+
+ValueId StepWriter::replaced_where(ValueId tensor, const std::vector<Axis>& axes, const Expr& guard, const Expr& body) {
+  ir::Compute c;
+  c.out = labels_of(axes);
+  c.bodies = {body};
+  c.guard = guard;
+  return updated(tensor, std::move(c));
+}
+
+void StepWriter::name(ValueId target, ValueId source) { builder_.add(range_, CopyStep{target, source, true, false}); }
+
 ValueId StepWriter::prebuilt(const std::string& name, ir::Scalar scalar, const Prebuilt& kernel) {
   const ValueId target = declare(name, scalar, shape_of(kernel.axes));
   prebuilt_into(target, kernel);

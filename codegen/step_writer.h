@@ -56,6 +56,12 @@ class StepWriter {
   ValueId added(ValueId tensor, const std::vector<Axis>& axes, const std::vector<Expr>& left, const Expr& body);
   /// `tensor` with the elements at `left` replaced.
   ValueId replaced(ValueId tensor, const std::vector<Axis>& axes, const std::vector<Expr>& left, const Expr& body);
+  /// `tensor` with `sum[reduce](body)` added to the elements at `left`, in place.
+  ValueId added_product(ValueId tensor, const std::vector<Axis>& axes, const Axis& reduce, const std::vector<Expr>& left, const Expr& body);
+  /// `tensor` with `body` where `guard` holds.
+  ValueId replaced_where(ValueId tensor, const std::vector<Axis>& axes, const Expr& guard, const Expr& body);
+  /// `target` is another name of `source`.
+  void name(ValueId target, ValueId source);
   /// A kernel of the runtime. Output dimensions with `uncut` are never cut. `flops`: per element, times `factor`.
   struct Prebuilt {
     std::string function;  ///< within rt::routines

@@ -14,7 +14,7 @@ constexpr Index kMaxTasks = 2048;
 constexpr std::size_t kMaxToAdmit = 64;
 constexpr std::size_t kMaxUnfinished = 512;
 
-/// Without --window, receive buffers may take a fifth of what the blocks take, and at least this much.
+/// Without --window, receive buffers may take a fifth of what the blocks take, and at least this much (or the operation's own bound).
 constexpr Index kLeastWindow = Index{64} << 20;
 
 /// The access reads exactly the element the operation writes.
@@ -113,7 +113,8 @@ bool Engine::State::fits(const OperationRun& operation) const {
   if (options.window_bytes > 0) {
     return fetched_bytes + output_bytes + step.fetch_bytes + step.output_bytes <= options.window_bytes;
   }
-  return step.fetch_bytes == 0 || fetched_bytes + step.fetch_bytes <= std::max(kLeastWindow, store.live_bytes() / 5);
+  const Index own = operation.op().run_ahead;
+  return step.fetch_bytes == 0 || fetched_bytes + step.fetch_bytes <= std::max(own > 0 ? own : kLeastWindow, store.live_bytes() / 5);
 }
 
 void Engine::State::admit_step(OperationRun& operation) {

@@ -134,6 +134,7 @@ struct Op {
   bool replicated = false;     ///< every rank computes everything (tiny scalar work, kControl)
   Index home = -1;             ///< >= 0: all tasks on this rank (kCollect)
   bool ordered = false;        ///< an effect: runs after all earlier ordered operations
+  Index run_ahead = 0;         ///< bytes that may be received for it while older operations are unfinished; 0: the engine's choice
   Index record = -1;           ///< the recorder's own number, which the planner hands back unchanged
 
   [[nodiscard]] bool is_uncut(std::size_t d) const { return d < uncut.size() && uncut[d]; }

@@ -97,6 +97,10 @@ class OpBuilder {
     op_.tile = std::move(edges);
     return *this;
   }
+  OpBuilder& run_ahead(Index bytes) {
+    op_.run_ahead = bytes;
+    return *this;
+  }
   OpBuilder& replicated() {
     op_.replicated = true;
     return *this;

@@ -73,10 +73,12 @@ Kernel lu_panel(SourceLine place, Index lo, bool must_be_regular) {
     for (Index i = 0; i < b; ++i) std::swap(p[at(lo + i)], p[at(lo + pivots[at(i)] - 1)]);
     fill<T>(t.outputs[0], 0);
     const auto out = t.out<T, 2>();
-    for (Index i = 0; i < m; ++i) out(i, b) = static_cast<T>(p[at(i)]);
-    for_each_element(a.rows, b, [&](Index i, Index j) {
-      if (j < i) out(p[at(lo + i)], j) = a(i, j);
-    });
+    for (Index i = 0; i < m; ++i) {
+      out(i, b) = static_cast<T>(p[at(i)]);
+      out(p[at(i)], b + 1) = static_cast<T>(i);
+    }
+    for_each_element(lo, b, [&](Index i, Index j) { out(p[at(i)], j) = column(p[at(i)], j); });
+    for_each_element(a.rows, b, [&](Index i, Index j) { out(p[at(lo + i)], j) = a(i, j); });
     for_each_element(b, b, [&](Index i, Index j) { out(m + i, j) = a(i, j); });
   };
 }

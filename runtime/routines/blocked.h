@@ -19,10 +19,10 @@ template <class T>
 [[nodiscard]] Kernel backward_columns();
 
 /// Partial pivoting in one block column. Operand 0: the column block of b columns, all m rows in the matrix's own order.
-/// Operand 1 (i64[m]): which row stands where; the first `lo` are done. The output, (m + b) x (b + 1):
+/// Operand 1 (i64[m]): which row stands where; the first `lo` are done. The output, (m + b) x (b + 2):
 ///
-///     | M | p |   M: multipliers, in the rows' own order, 0 for rows that are done;  p: which row stands where now
-///     | D |   |   D: the diagonal block, L below and U on and above the diagonal
+///     | F | p | q |   F: the factors, in the rows' own order (rows that are done as they were);  p: which row stands where
+///     | D |   |   |      now;  q: where each row stands;  D: the diagonal block, L below and U on and above the diagonal
 ///
 /// With `must_be_regular` a zero pivot stops the run ("solve: the matrix is singular").
 template <class T>
