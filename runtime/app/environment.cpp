@@ -42,6 +42,12 @@ Environment read_environment(const VariableLookup& lookup) {
   }
   e.slurm_cpus_per_task = leading_number(lookup("SLURM_CPUS_PER_TASK"));
   e.slurm_job = lookup("SLURM_JOB_ID");
+  e.machine_file = lookup("TDSL_MACHINE");
+  if (const auto cache = lookup("XDG_CACHE_HOME"); cache && cache->starts_with('/')) {
+    e.measured_machine_file = *cache + "/tdsl/machine.conf";
+  } else if (const auto home = lookup("HOME"); home && !home->empty()) {
+    e.measured_machine_file = *home + "/.cache/tdsl/machine.conf";
+  }
   const auto silent = lookup("TDSL_SILENT_INTERRUPT");
   e.silent_interrupt = silent && !silent->empty() && *silent != "0";
   e.delay_seed = static_cast<std::uint64_t>(leading_number(lookup("TDSL_DELAYS")).value_or(0));

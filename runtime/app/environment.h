@@ -19,6 +19,8 @@ struct Environment {
   std::optional<int> slurm_cpus_per_task;     ///< SLURM_CPUS_PER_TASK
   std::optional<std::string> slurm_job;       ///< SLURM_JOB_ID
   bool silent_interrupt = false;              ///< TDSL_SILENT_INTERRUPT=1: whoever started the ranks reports Ctrl-C
+  std::optional<std::string> machine_file;    ///< TDSL_MACHINE=FILE: constants for choosing plans; empty: the built-in ones
+  std::string measured_machine_file;          ///< where `tdslc doctor` leaves them: in $XDG_CACHE_HOME/tdsl or ~/.cache/tdsl
   std::uint64_t delay_seed = 0;               ///< TDSL_DELAYS=N: tests; the engine pauses at random
 };
 

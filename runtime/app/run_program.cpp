@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/app/environment.h"
+#include "runtime/app/machine_file.h"
 #include "runtime/app/run_program_signals.h"
 #include "runtime/app/session_impl.h"
 #include "runtime/app/session_inputs.h"
@@ -77,6 +78,7 @@ class ProgramRun {
 
  private:
   [[nodiscard]] Session::Impl::Setup setup();
+  [[nodiscard]] plan::Machine machine();
   int run();
   void execute(Session& session, Session::Impl& impl);
   void write_statistics(Session::Impl& impl);
@@ -105,6 +107,7 @@ Session::Impl::Setup ProgramRun::setup() {
   plan.memory = options_.memory_bytes.value_or(0);
   plan.window = options_.window_bytes.value_or(0);
   plan.reproducible = options_.reproducible;
+  plan.machine = machine();
   EngineOptions engine;
   engine.threads = plan.threads;
   engine.window_bytes = plan.window;
@@ -119,8 +122,32 @@ Session::Impl::Setup ProgramRun::setup() {
   return {world_, store_, info_, options_, *inputs_, std::move(plan), std::move(engine)};
 }
 
+/// Every rank plans with rank 0's constants.
+plan::Machine ProgramRun::machine() {
+  std::string text;
+  std::string error;
+  if (world_.rank() == 0) {
+    try {
+      text = plan::machine_text(load_machine(environment_));
+    } catch (const RunError& e) {
+      error = e.what();
+    }
+  }
+  world_.access().broadcast(error, 0);
+  if (!error.empty()) throw RunError(error);
+  world_.access().broadcast(text, 0);
+  return plan::parse_machine(text);
+}
+
 int ProgramRun::run() {
-  auto owned = std::make_unique<Session::Impl>(setup());
+  std::unique_ptr<Session::Impl> owned;
+  try {
+    owned = std::make_unique<Session::Impl>(setup());
+  } catch (const RunError& error) {  // the same on every rank
+    silence_interrupts();
+    if (world_.rank() == 0) print_error(error);
+    return error.exit_code();
+  }
   Session::Impl& impl = *owned;
   if (options_.stats_file || options_.plan_file) impl.predictions.enable(world_.rank());
   Session session(std::move(owned));

@@ -6,18 +6,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "runtime/plan/machine.h"
 #include "runtime/plan/op_plan.h"
 
 namespace tdsl::plan {
-
-/// Machine constants; broadcast from rank 0, their hash is printed with the plan.
-struct Machine {
-  double latency = 2e-6;            ///< seconds per message
-  double bandwidth = 3e9;           ///< bytes per second and rank
-  double flop_rate = 3e10;          ///< floating-point operations per second and thread, BLAS
-  double stream_rate = 8e9;         ///< bytes per second and thread
-  double task_overhead = 5e-6;      ///< seconds per task
-};
 
 /// All a plan depends on beside the program and its extents.
 struct PlanInputs {

@@ -131,8 +131,8 @@ int doctor(const CommandLine& line) {
   const std::string cache = codegen::cache_directory();
   std::error_code error;
   if (!cache.empty()) std::filesystem::create_directories(cache, error);
-  const std::string file = cache + "/machine.json";
-  if (!cache.empty()) std::ofstream(file) << constants.dump(2) << "\n";
+  const std::string file = cache + "/machine.conf";
+  if (!cache.empty()) std::ofstream(file) << plan::machine_text(m);
   if (line.json) {
     fmt::print("{}\n", nlohmann::ordered_json{{"good", good}, {"installation", found}, {"cores", std::thread::hardware_concurrency()}, {"machine", constants}}.dump(2));
     return good ? 0 : 1;
@@ -141,7 +141,7 @@ int doctor(const CommandLine& line) {
   fmt::print("     matrix product {:.1f} GFLOP/s per thread\n", m.flop_rate * 1e-9);
   fmt::print("     memory stream  {:.1f} GB/s per thread\n", m.stream_rate * 1e-9);
   fmt::print("     between ranks  not measured: latency {:.1f} us and bandwidth {:.1f} GB/s are assumed\n", m.latency * 1e6, m.bandwidth * 1e-9);
-  if (!cache.empty()) fmt::print("     constants      {}\n", file);
+  if (!cache.empty()) fmt::print("     constants      {} (programs started from now on plan with them)\n", file);
   return good ? 0 : 1;
 }
 

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "runtime/app/machine_file.h"
 #include "runtime/io/npy.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/declaration.h"
@@ -75,6 +76,7 @@ ReportRequest request_of(const CommandLine& line, const codegen::FamilyProgram& 
   ReportRequest request;
   codegen::PlanWalkRequest& walk = request.walk;
   walk.inputs.ranks = line.ranks.value_or(1);
+  walk.inputs.machine = rt::load_machine(rt::read_environment());
   walk.inputs.ranks_per_node = walk.inputs.ranks;
   walk.inputs.threads = options.threads.value_or(1);
   walk.inputs.tile = options.tile;

@@ -1,0 +1,33 @@
+#include <doctest/doctest.h>
+
+#include <stdexcept>
+
+#include "runtime/plan/machine.h"
+
+using tdsl::plan::Machine;
+using tdsl::plan::machine_text;
+using tdsl::plan::parse_machine;
+
+TEST_CASE("machine constants: what is written is read back exactly") {
+  Machine m;
+  m.latency = 1.0 / 3.0 * 1e-5;
+  m.flop_rate = 123456789012.345;
+  CHECK(parse_machine(machine_text(m)) == m);
+  CHECK_FALSE(parse_machine(machine_text(m)) == Machine{});
+}
+
+TEST_CASE("machine constants: comments, blank lines and constants that are left out") {
+  const Machine m = parse_machine("# measured\n\n  bandwidth=5e8  # slow\r\n");
+  CHECK(m.bandwidth == 5e8);
+  CHECK(m.latency == Machine{}.latency);
+  CHECK(parse_machine("") == Machine{});
+}
+
+TEST_CASE("machine constants: mistakes name their line") {
+  CHECK_THROWS_WITH_AS(static_cast<void>(parse_machine("latency = 1e-6\nbandwith = 2")), "line 2: no constant is called 'bandwith'",
+                       std::runtime_error);
+  CHECK_THROWS_WITH_AS(static_cast<void>(parse_machine("latency = 0")), "line 1: '0' is not a positive number", std::runtime_error);
+  CHECK_THROWS_WITH_AS(static_cast<void>(parse_machine("latency = 1e-6s")), "line 1: '1e-6s' is not a positive number", std::runtime_error);
+  CHECK_THROWS_WITH_AS(static_cast<void>(parse_machine("latency = inf")), "line 1: 'inf' is not a positive number", std::runtime_error);
+  CHECK_THROWS_WITH_AS(static_cast<void>(parse_machine("{}")), "line 1: not of the form 'name = value'", std::runtime_error);
+}
