@@ -242,42 +242,97 @@ class Blocked {
     write_.prebuilt_into(routine_.results[0], runs);
   }
 
-  /// Rows in blocks of `height` (at least n): R of each block, Q2 R of all these stacked, Q = Q of each block times its
-  /// rows of Q2.
-  void qr() {
+  /// Rows in blocks of `height` (at least n, the last may be shorter).
+  struct RowBlocks {
+    Extent height;
+    Extent count;
+  };
+
+  RowBlocks row_blocks() {
     const Extent& m = shape_[0];
-    const Extent& n = shape_[1];
     // All R together are a quarter of A at most.
-    const Expr squares = ir::binary(BinaryOp::kDiv, write_.expr(m), ir::binary(BinaryOp::kMax, write_.expr(n), ir::constant_i64(1)));
+    const Expr squares = ir::binary(BinaryOp::kDiv, write_.expr(m), ir::binary(BinaryOp::kMax, write_.expr(shape_[1]), ir::constant_i64(1)));
     const Expr few = ir::binary(BinaryOp::kMax, ir::binary(BinaryOp::kDiv, squares, ir::constant_i64(4)),
                                 ir::binary(BinaryOp::kMin, squares, ir::constant_i64(2)));
     const Expr wanted = ir::binary(BinaryOp::kMin, ir::constant_i64(kRowBlocks), few);
     const Extent groups = write_.number("groups", ir::binary(BinaryOp::kMax, wanted, ir::constant_i64(1)));
     const Extent height = write_.quotient("height", m + groups - Extent(1), groups);
-    const Extent filled = write_.number("row_blocks", ir::binary(BinaryOp::kDiv, write_.expr(m + height - Extent(1)),
-                                                                 ir::binary(BinaryOp::kMax, write_.expr(height), ir::constant_i64(1))));
-    StepWriter::Prebuilt factors{"block_r", {{"g", filled}, {"i", n}, {"j", n}}, {false, true, true}, {}, {height}, false};
-    factors.flops = 2;
-    factors.factor = height;
-    factors.tile = {Extent(1)};
-    const ValueId stacked = write_.declare("stacked", scalar_, {filled, n, n});
-    const DimTemplate rows{{Term{0, height}}, Extent(0), height, false};
-    const DimTemplate all{{}, Extent(0), Extent(0), true};
-    write_.prebuilt_into(stacked, factors, {AccessTemplate{a_, {rows, all}, "blocks of rows"}});
-    StepWriter::Prebuilt joined{"qr", {{"g", filled + Extent(1)}, {"i", n}, {"j", n}}, {true, true, true}, {{stacked, {kWhole, kWhole, kWhole}}}, {}, true};
-    joined.flops = 2;
-    joined.factor = n;
-    const ValueId both = write_.prebuilt("joined", scalar_, joined);
-    StepWriter::Prebuilt last{"block_q", {{"i", m}, {"j", n}}, {false, true}, {}, {height}, false};
-    last.flops = 6;
-    last.factor = n;
-    last.tile = {height};
-    const DimTemplate row{{Term{0, Extent(1)}}, Extent(0), Extent(1), false};
-    const DimTemplate group{{Term{0, Extent(1)}}, Extent(0), Extent(1), false, height};
-    write_.prebuilt_into(routine_.results[0], last, {AccessTemplate{a_, {row, all}, "rows"}, AccessTemplate{both, {group, all, all}, "their factor"}});
-    write_.map_into(routine_.results[1], {{"i", n}, {"j", n}}, write_.at(both, {write_.expr(filled), i(), j()}));
+    const Expr filled = ir::binary(BinaryOp::kDiv, write_.expr(m + height - Extent(1)),
+                                   ir::binary(BinaryOp::kMax, write_.expr(height), ir::constant_i64(1)));
+    return {height, write_.number("row_blocks", filled)};
   }
 
+  /// R of each block, and Q and R of all these stacked: blocks of n x n rows, the last one R.
+  ValueId tree(ValueId a, const RowBlocks& blocks) {
+    const Extent& n = shape_[1];
+    StepWriter::Prebuilt factors{"block_r", {{"g", blocks.count}, {"i", n}, {"j", n}}, {false, true, true}, {}, {blocks.height}, false};
+    factors.flops = 2;
+    factors.factor = blocks.height;
+    factors.tile = {Extent(1)};
+    const ValueId stacked = write_.declare("stacked", scalar_, {blocks.count, n, n});
+    const DimTemplate rows{{Term{0, blocks.height}}, Extent(0), blocks.height, false};
+    write_.prebuilt_into(stacked, factors, {AccessTemplate{a, {rows, kAll}, "blocks of rows"}});
+    StepWriter::Prebuilt joined{"qr", {{"g", blocks.count + Extent(1)}, {"i", n}, {"j", n}}, {true, true, true},
+                                {{stacked, {kWhole, kWhole, kWhole}}}, {}, true};
+    joined.flops = 2;
+    joined.factor = n;
+    return write_.prebuilt("joined", scalar_, joined);
+  }
+
+  void qr() {
+    const RowBlocks blocks = row_blocks();
+    const ValueId joined = tree(a_, blocks);
+    const ValueId indirect = builder_.new_value({Scalar::kBool, {}, {}}, "indirect", routine_.range, true);
+    builder_.add(routine_.range, IndirectQrStep{indirect, shape_[0], shape_[1], blocks.count});
+    const auto direct = [&](const std::vector<ValueId>& results) { direct_q(results, joined, blocks); };
+    write_.either(indirect, routine_.results, [&](const std::vector<ValueId>& results) { indirect_q(results, joined, blocks, direct); }, direct);
+  }
+
+  /// Q of each block times its rows of the stack's Q.
+  void direct_q(const std::vector<ValueId>& results, ValueId joined, const RowBlocks& blocks) {
+    const Extent& n = shape_[1];
+    StepWriter::Prebuilt last{"block_q", {{"i", shape_[0]}, {"j", n}}, {false, true}, {}, {blocks.height}, false};
+    last.flops = 6;
+    last.factor = n;
+    last.tile = {blocks.height};
+    const DimTemplate row{{Term{0, Extent(1)}}, Extent(0), Extent(1), false};
+    const DimTemplate group{{Term{0, Extent(1)}}, Extent(0), Extent(1), false, blocks.height};
+    write_.prebuilt_into(results[0], last, {AccessTemplate{a_, {row, kAll}, "rows"}, AccessTemplate{joined, {group, kAll, kAll}, "their factor"}});
+    write_.map_into(results[1], {{"i", n}, {"j", n}}, write_.at(joined, {write_.expr(blocks.count), i(), j()}));
+  }
+
+  /// Q1 = A R^-1, and the same of Q1, which mends what the condition of A has cost. Where that is too much (R2 is not near
+  /// the unit matrix) the direct form follows.
+  void indirect_q(const std::vector<ValueId>& results, ValueId joined, const RowBlocks& blocks, const StepWriter::Form& direct) {
+    const Extent& n = shape_[1];
+    const ValueId q = over_r(a_, joined, blocks, "near_q");
+    const ValueId again = tree(q, blocks);
+    const Expr unit = ir::select(ir::binary(BinaryOp::kEq, i(), j()), one(), write_.zero(scalar_));
+    const Expr off = minus(write_.at(again, {write_.expr(blocks.count), i(), j()}), unit);
+    const ValueId far = write_.sum("far", {{"i", n}, {"j", n}}, times(off, off));
+    const ValueId distance = builder_.on_host(far, routine_.range);
+    const ValueId near = builder_.new_value({Scalar::kBool, {}, {}}, "near", routine_.range, true);
+    builder_.add(routine_.range, HostStep{near, ir::binary(BinaryOp::kLt, ir::read(scalar_, distance, {}), ir::constant(scalar_, 0.25))});
+    const auto mended = [&](const std::vector<ValueId>& values) {
+      write_.name(values[0], over_r(q, again, blocks, "q"));
+      const Expr left = write_.at(again, {write_.expr(blocks.count), i(), l()});
+      const Expr right = write_.at(joined, {write_.expr(blocks.count), l(), j()});
+      write_.name(values[1], write_.product("r", {{"i", n}, {"j", n}}, {"l", n}, times(left, right)));
+    };
+    write_.either(near, results, mended, direct);
+  }
+
+  /// `a` times the inverse of the tree's R.
+  ValueId over_r(ValueId a, ValueId joined, const RowBlocks& blocks, const char* name) {
+    const Extent& n = shape_[1];
+    const ValueId lower = write_.map("r_transposed", {{"i", n}, {"j", n}}, write_.at(joined, {write_.expr(blocks.count), j(), i()}));
+    StepWriter::Prebuilt divide{"triangular_rows", {{"i", shape_[0]}, {"j", n}}, {false, true}, {{a, {0, kWhole}}, {lower, {kWhole, kWhole}}}, {}, false};
+    divide.factor = n;
+    divide.tile = {blocks.height};
+    return write_.prebuilt(name, scalar_, divide);
+  }
+
+  const DimTemplate kAll{{}, Extent(0), Extent(0), true};
   FamilyBuilder& builder_;
   const BlockedRoutine& routine_;
   StepWriter write_;

@@ -25,7 +25,8 @@ struct BlockedRoutine {
 ///                M is F left of the diagonal; L and U stay in S
 ///     solve      lu of [A b], whose last columns y become L^-1 P b; then x = D^-1 y[p[lo:hi]], y -= S[:, lo:hi] x backwards
 ///     cumsum     sums of up to 64 blocks of the line, sums of the blocks before each, running sums of the blocks
-///     qr         of m >= 2 n: blocks of rows by themselves, their R stacked (direct TSQR, Benson, Gleich and Demmel 2013)
+///     qr         of m >= 2 n: blocks of rows by themselves, their R stacked (Benson, Gleich and Demmel 2013); Q directly, from
+///                each block's, or indirectly as A R^-1 with one refinement, which is cheaper for many rows
 ///
 /// All products are contractions over all ranks, added to S in place. The memory is that of one distributed copy and a few
 /// panels: an operation may receive one block column ahead of its time. What is not finite may spread to rows of U above it.

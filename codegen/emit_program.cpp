@@ -113,6 +113,10 @@ class ProgramEmitter {
         [&](const DistributesStep& d) {
           body_.line("const bool {} = session.distributes({});", name(d.target), expr_.text(d.bytes));
         },
+        [&](const IndirectQrStep& q) {
+          body_.line("const bool {} = session.indirect_qr({}, {}, {});", name(q.target), expr_.text(q.rows), expr_.text(q.columns),
+                     expr_.text(q.blocks));
+        },
         [&](const DeclareStep& d) {
           const bool host = program_.is_host(d.target);
           body_.line("{} {}{};", host ? std::string(type(d.target)) : fmt::format("Tensor<{}>", type(d.target)), name(d.target),

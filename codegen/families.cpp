@@ -259,6 +259,9 @@ void for_each_use(const FamilyProgram& program, const Step& step, const std::fun
       },
       [&](const OperationStep& s) { uses_of(s, f); }, [&](const ControlReadStep& s) { f(s.tensor); },
       [&](const CopyStep& s) { f(s.source); }, [&](const DistributesStep& s) { uses_of(s.bytes, f); },
+      [&](const IndirectQrStep& s) {
+        for (const Extent* e : {&s.rows, &s.columns, &s.blocks}) uses_of(*e, f);
+      },
       [&](const GathersStep& s) { uses_of(s.bytes, f); },
       [](const DeclareStep&) {},
       [&](const SubscriptStep& s) {
@@ -310,6 +313,7 @@ std::optional<ValueId> target_of(const Step& step) {
       [](const ControlReadStep& s) -> std::optional<ValueId> { return s.target; },
       [](const CopyStep& s) -> std::optional<ValueId> { return s.target; },
       [](const DistributesStep& s) -> std::optional<ValueId> { return s.target; },
+      [](const IndirectQrStep& s) -> std::optional<ValueId> { return s.target; },
       [](const GathersStep&) -> std::optional<ValueId> { return std::nullopt; },
       [](const DeclareStep& s) -> std::optional<ValueId> { return s.target; },
       [](const SubscriptStep&) -> std::optional<ValueId> { return std::nullopt; },

@@ -184,6 +184,13 @@ struct DistributesStep {
   ValueId target;
   Extent bytes;
 };
+/// Whether a tall QR is tried in its indirect form (a host bool).
+struct IndirectQrStep {
+  ValueId target;
+  Extent rows;
+  Extent columns;
+  Extent blocks;
+};
 /// A routine runs on one rank with operands of so many bytes: the run says so where that is much.
 struct GathersStep {
   std::string routine;
@@ -244,7 +251,7 @@ struct ReleaseStep {
 };
 
 using StepOp = std::variant<HostStep, DimensionStep, ParamStep, InputStep, RandomStep, OperationStep, ControlReadStep, CopyStep,
-                            DistributesStep, GathersStep, DeclareStep, SubscriptStep, ForStep, WhileStep, IfStep, PrintStep, AssertStep, CheckStep, OutputStep,
+                            DistributesStep, IndirectQrStep, GathersStep, DeclareStep, SubscriptStep, ForStep, WhileStep, IfStep, PrintStep, AssertStep, CheckStep, OutputStep,
                             ReleaseStep>;
 struct Step {
   SourceRange range;

@@ -86,11 +86,10 @@ class RoutineLowering {
     if (routine_.kind == Kind::kQr) warn("only matrices with twice as many rows as columns are distributed");
     const ValueId distributed = builder_.new_value({ir::Scalar::kBool, {}, {}}, "distributed", range_, true);
     builder_.add(range_, DistributesStep{distributed, bytes()});
-    IfStep step;
-    step.condition = distributed;
+    ValueId condition = distributed;
     const std::vector<Extent> a = extents(operands_[0]);
     if (routine_.kind == Kind::kQr) {
-      also(step.condition, "tall", ir::binary(ir::BinaryOp::kGe, write_.expr(a[0]), write_.expr(a[1] + a[1])));
+      also(condition, "tall", ir::binary(ir::BinaryOp::kGe, write_.expr(a[0]), write_.expr(a[1] + a[1])));
     }
     if (routine_.kind == Kind::kCumsum && a.size() > 1) {
       // Many lines are shared among ranks as they are.
@@ -98,23 +97,12 @@ class RoutineLowering {
       for (std::size_t d = 0; d < a.size(); ++d) {
         if (d != static_cast<std::size_t>(routine_.axis)) lines = lines * a[d];
       }
-      also(step.condition, "few", ir::binary(ir::BinaryOp::kLt, write_.expr(lines), ir::constant_i64(kFewLines)));
+      also(condition, "few", ir::binary(ir::BinaryOp::kLt, write_.expr(lines), ir::constant_i64(kFewLines)));
     }
-    for (const ValueId v : results_) builder_.add(range_, DeclareStep{v});
-    const auto side = [&](const std::function<void(const std::vector<ValueId>&)>& form) {
-      return builder_.nested([&] {
-        std::vector<ValueId> values;
-        for (const ValueId v : results_) {
-          const ir::ValueInfo info = builder_.program().info(v);
-          values.push_back(builder_.new_value(info.type, info.name, range_, false));
-        }
-        form(values);
-        for (std::size_t k = 0; k < values.size(); ++k) builder_.add(range_, CopyStep{results_[k], values[k], false, false});
-      });
-    };
-    step.then_steps = side([&](const std::vector<ValueId>& values) { add_blocked_form(builder_, {routine_.kind, operands_, values, range_, routine_.axis}); });
-    step.else_steps = side([&](const std::vector<ValueId>& values) { is_line(routine_.kind) ? line(values) : matrix(values); });
-    builder_.add(range_, std::move(step));
+    write_.either(
+        condition, results_,
+        [&](const std::vector<ValueId>& values) { add_blocked_form(builder_, {routine_.kind, operands_, values, range_, routine_.axis}); },
+        [&](const std::vector<ValueId>& values) { is_line(routine_.kind) ? line(values) : matrix(values); });
   }
 
   /// Another condition for the distributed form.

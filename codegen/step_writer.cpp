@@ -109,6 +109,16 @@ ValueId StepWriter::product(const std::string& name, const std::vector<Axis>& ax
   return target;
 }
 
+ValueId StepWriter::sum(const std::string& name, const std::vector<Axis>& axes, const Expr& body) {
+  const ValueId target = declare(name, body->type, {});
+  ir::Compute c;
+  c.reduce = labels_of(axes);
+  c.bodies = {body};
+  c.monoid = ir::Monoid{ir::Monoid::Kind::kSum, {}, {}, {}};
+  lower(target, std::move(c));
+  return target;
+}
+
 ValueId StepWriter::updated(ValueId tensor, ir::Compute compute) {
   const ir::ValueInfo info = builder_.program().info(tensor);
   const ValueId target = builder_.new_value(info.type, info.name, range_, false);
@@ -122,15 +132,6 @@ ValueId StepWriter::replaced(ValueId tensor, const std::vector<Axis>& axes, cons
   c.out = labels_of(axes);
   c.bodies = {body};
   c.left = left;
-  return updated(tensor, std::move(c));
-}
-
-ValueId StepWriter::added(ValueId tensor, const std::vector<Axis>& axes, const std::vector<Expr>& left, const Expr& body) {
-  ir::Compute c;
-  c.out = labels_of(axes);
-  c.bodies = {body};
-  c.left = left;
-  c.combine = ir::Monoid{ir::Monoid::Kind::kSum, {}, {}, {}};
   return updated(tensor, std::move(c));
 }
 
@@ -199,6 +200,24 @@ void StepWriter::prebuilt_into(ValueId target, const Prebuilt& kernel, std::vect
   routine->arguments = kernel.arguments;
   routine->names_line = kernel.names_line;
   builder_.add(range_, OperationStep{target, std::move(op), std::make_shared<KernelTemplate>(), std::move(routine)});
+}
+
+void StepWriter::either(ValueId condition, const std::vector<ValueId>& results, const Form& form, const Form& other) {
+  for (const ValueId v : results) builder_.add(range_, DeclareStep{v});
+  const auto side = [&](const Form& chosen) {
+    return builder_.nested([&] {
+      std::vector<ValueId> values;
+      for (const ValueId v : results) {
+        const ir::ValueInfo info = builder_.program().info(v);
+        values.push_back(builder_.new_value(info.type, info.name, range_, false));
+      }
+      chosen(values);
+      for (std::size_t k = 0; k < values.size(); ++k) builder_.add(range_, CopyStep{results[k], values[k], false, false});
+    });
+  };
+  Steps then_steps = side(form);
+  Steps else_steps = side(other);
+  builder_.add(range_, IfStep{condition, std::move(then_steps), std::move(else_steps)});
 }
 
 std::vector<ValueId> StepWriter::loop(const Extent& count, const std::vector<ValueId>& inits,

@@ -52,8 +52,8 @@ class StepWriter {
   void map_into(ValueId target, const std::vector<Axis>& axes, const Expr& body);
   /// `sum[reduce](body)` over the axes.
   ValueId product(const std::string& name, const std::vector<Axis>& axes, const Axis& reduce, const Expr& body);
-  /// `tensor` with `body` added to the elements at `left`.
-  ValueId added(ValueId tensor, const std::vector<Axis>& axes, const std::vector<Expr>& left, const Expr& body);
+  /// The sum over all axes.
+  ValueId sum(const std::string& name, const std::vector<Axis>& axes, const Expr& body);
   /// `tensor` with the elements at `left` replaced.
   ValueId replaced(ValueId tensor, const std::vector<Axis>& axes, const std::vector<Expr>& left, const Expr& body);
   /// `tensor` with `sum[reduce](body)` added to the elements at `left`, in place.
@@ -80,6 +80,9 @@ class StepWriter {
   void prebuilt_into(ValueId target, const Prebuilt& kernel, std::vector<AccessTemplate> reads);
 
   // --- Control
+  /// Fills `results`, which do not exist yet, in one of two ways; each is told which tensors to make.
+  using Form = std::function<void(const std::vector<ValueId>&)>;
+  void either(ValueId condition, const std::vector<ValueId>& results, const Form& form, const Form& other);
   /// `for k in 0..count`, carrying tensors; `body(k, current values)` gives the next ones. Returns the last ones.
   std::vector<ValueId> loop(const Extent& count, const std::vector<ValueId>& inits,
                             const std::function<std::vector<ValueId>(const Extent&, const std::vector<ValueId>&)>& body);

@@ -18,7 +18,7 @@ constexpr BuiltinOption kBuiltins[] = {
     {"memory", OptionValue::kBytes, "memory limit per rank", false},
     {"window", OptionValue::kBytes, "limit per rank of what admitted steps hold", true},
     {"schedule", OptionValue::kName, "choose the planner's candidate by name", false},
-    {"factorise", OptionValue::kName, "auto, local or distributed: where cholesky, lu, solve, qr and cumsum run", true},
+    {"factorise", OptionValue::kName, "auto, local, distributed or indirect: how cholesky, lu, solve, qr and cumsum run", true},
     {"reproducible", OptionValue::kFlag, "the same bits for every number of ranks and threads", false},
     {"checkpoint", OptionValue::kDirectory, "save the state of the run there", false},
     {"resume", OptionValue::kDirectory, "continue from a saved state", false},
@@ -212,10 +212,11 @@ class OptionParser {
 
   static plan::Factorise parse_factorise(const std::string& text) {
     const std::map<std::string, plan::Factorise> forms{
-        {"auto", plan::Factorise::kAuto}, {"local", plan::Factorise::kLocal}, {"distributed", plan::Factorise::kDistributed}};
+        {"auto", plan::Factorise::kAuto}, {"local", plan::Factorise::kLocal}, {"distributed", plan::Factorise::kDistributed},
+        {"indirect", plan::Factorise::kIndirect}};
     const auto found = forms.find(text);
     if (found == forms.end()) {
-      fail_usage("--factorise: '" + text + "' is not auto, local or distributed");
+      fail_usage("--factorise: '" + text + "' is not auto, local, distributed or indirect");
     }
     return found->second;
   }

@@ -72,6 +72,10 @@ bool Session::distributes(Index bytes) const {
   return plan::distributes(options().factorise, impl_->setup.plan_inputs.ranks, bytes);
 }
 
+bool Session::indirect_qr(Index rows, Index columns, Index blocks) const {
+  return plan::indirect_qr(options().factorise, impl_->setup.plan_inputs.ranks, rows, columns, blocks);
+}
+
 void Session::gathers(int line, const std::string& routine, const std::string& operand, Index bytes) {
   const bool many = impl_->setup.plan_inputs.ranks > 1 && bytes > plan::kGatheredBytes;
   if (!many || options().quiet || impl_->setup.world.rank() != 0 || !impl_->gathered.emplace(line, routine).second) return;

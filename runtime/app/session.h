@@ -100,6 +100,8 @@ class Session {
   void check_subscript(int line, Interval values, Index extent, std::string_view text);
   /// Whether a routine with so many bytes of operands runs in its distributed form.
   [[nodiscard]] bool distributes(Index bytes) const;
+  /// Whether a tall QR is tried as Q = A R^-1.
+  [[nodiscard]] bool indirect_qr(Index rows, Index columns, Index blocks) const;
   /// Says once per line, unless --quiet, that a routine gathers more than 1 MiB on one of several ranks.
   void gathers(int line, const std::string& routine, const std::string& operand, Index bytes);
   /// assert on a value every rank knows.

@@ -7,7 +7,8 @@
 namespace tdsl::plan {
 
 /// `--factorise`: which form of a factorisation or solver runs.
-enum class Factorise : std::uint8_t { kAuto, kLocal, kDistributed };
+/// kIndirect: distributed, and tall QR as Q = A R^-1.
+enum class Factorise : std::uint8_t { kAuto, kLocal, kDistributed, kIndirect };
 
 /// Operands of at most so many bytes may be gathered on one rank.
 inline constexpr Index kGatheredBytes = Index{1} << 20;
@@ -15,7 +16,14 @@ inline constexpr Index kGatheredBytes = Index{1} << 20;
 /// Whether a routine with that many bytes of operands runs in its distributed form.
 [[nodiscard]] inline bool distributes(Factorise choice, Index ranks, Index bytes) {
   if (choice == Factorise::kAuto) return ranks > 1 && bytes > kGatheredBytes;
-  return choice == Factorise::kDistributed;
+  return choice != Factorise::kLocal;
+}
+
+/// Whether QR of rows x columns, whose R comes from so many blocks, is tried in its indirect form first. Directly, the ranks
+/// share 8 rows columns^2 flops; indirectly 6 of them, and one rank factors the blocks' R once more.
+[[nodiscard]] inline bool indirect_qr(Factorise choice, Index ranks, Index rows, Index columns, Index blocks) {
+  if (choice == Factorise::kAuto) return rows > 2 * ranks * blocks * columns;
+  return choice == Factorise::kIndirect;
 }
 
 /// The warning `[gathered]` once sizes are known.

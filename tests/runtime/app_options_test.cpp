@@ -69,6 +69,7 @@ TEST_CASE("--factorise names the form") {
   CHECK(parse({}).factorise == tdsl::plan::Factorise::kAuto);
   CHECK(parse({"--factorise", "local"}).factorise == tdsl::plan::Factorise::kLocal);
   CHECK(parse({"--factorise=distributed"}).factorise == tdsl::plan::Factorise::kDistributed);
+  CHECK(parse({"--factorise=indirect"}).factorise == tdsl::plan::Factorise::kIndirect);
   CHECK_THROWS_AS(parse({"--factorise", "here"}), RunError);
   using tdsl::plan::distributes;
   CHECK_FALSE(distributes(tdsl::plan::Factorise::kAuto, 4, 1 << 20));
