@@ -6,9 +6,11 @@
 #include <cstdio>
 #include <fstream>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "runtime/app/cores.h"
 #include "runtime/app/environment.h"
 #include "runtime/app/machine_file.h"
 #include "runtime/app/run_program_signals.h"
@@ -79,6 +81,7 @@ class ProgramRun {
  private:
   [[nodiscard]] Session::Impl::Setup setup();
   [[nodiscard]] plan::Machine machine();
+  void report_cores(int threads);
   int run();
   void execute(Session& session, Session::Impl& impl);
   void write_statistics(Session::Impl& impl);
@@ -139,6 +142,22 @@ plan::Machine ProgramRun::machine() {
   return plan::parse_machine(text);
 }
 
+/// One line in a job's log or on a terminal; a warning wherever the launcher has pinned ranks badly.
+void ProgramRun::report_cores(int threads) {
+  if (world_.size() == 1 && !world_.uses_mpi()) return;
+  const std::string mine = encode(cores_of_this_process());
+  std::vector<RankCores> ranks;
+  for (const std::vector<std::byte>& bytes : world_.access().all_gather(std::as_bytes(std::span(mine)))) {
+    ranks.push_back(decode_cores({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+  }
+  if (world_.rank() != 0 || options_.quiet || environment_.oversubscribed) return;
+  const std::string warning = placement_warning(ranks, threads);
+  if (!warning.empty() || environment_.slurm_job || ::isatty(STDERR_FILENO) != 0) {
+    std::fprintf(stderr, "%s: %s\n", info_.options.name.c_str(), cores_line(ranks, threads).c_str());
+  }
+  if (!warning.empty()) std::fprintf(stderr, "warning: %s [placement]\n", warning.c_str());
+}
+
 int ProgramRun::run() {
   std::unique_ptr<Session::Impl> owned;
   try {
@@ -149,6 +168,7 @@ int ProgramRun::run() {
     return error.exit_code();
   }
   Session::Impl& impl = *owned;
+  report_cores(impl.setup.plan_inputs.threads);
   if (options_.stats_file || options_.plan_file) impl.predictions.enable(world_.rank());
   Session session(std::move(owned));
   bool reported = true;
