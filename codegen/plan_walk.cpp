@@ -48,9 +48,9 @@ class PlanWalk {
         [&](const GathersStep& g) {
           if (request_.inputs.ranks > 1 && number(g.bytes) > plan::kGatheredBytes) events_.note(s.range, plan::gathered_text(g.routine, g.operand, number(g.bytes)));
         },
-        [&](const DistributesStep& d) { assign(d.target, plan::distributes(request_.factorise, request_.inputs.ranks, number(d.bytes))); },
+        [&](const DistributesStep& d) { assign(d.target, plan::distributes(request_.factorise, request_.inputs.deciding_ranks(), number(d.bytes))); },
         [&](const IndirectQrStep& q) {
-          const bool tried = plan::indirect_qr(request_.factorise, request_.inputs.ranks, number(q.rows), number(q.columns), number(q.blocks));
+          const bool tried = plan::indirect_qr(request_.factorise, request_.inputs.deciding_ranks(), number(q.rows), number(q.columns), number(q.blocks));
           assign(q.target, tried);
         },
         [](const DeclareStep&) {}, [](const SubscriptStep&) {}, [&](const ForStep& f) { for_loop(f); },

@@ -19,7 +19,7 @@ constexpr BuiltinOption kBuiltins[] = {
     {"window", OptionValue::kBytes, "limit per rank of what admitted steps hold", true},
     {"schedule", OptionValue::kName, "choose the planner's candidate by name", false},
     {"factorise", OptionValue::kName, "auto, local, distributed or indirect: how cholesky, lu, solve, qr and cumsum run", true},
-    {"reproducible", OptionValue::kFlag, "the same bits for every number of ranks and threads", false},
+    {"reproducible", OptionValue::kFlag, "the same bits for every number of ranks and threads", true},
     {"checkpoint", OptionValue::kDirectory, "save the state of the run there", false},
     {"resume", OptionValue::kDirectory, "continue from a saved state", false},
     {"trace", OptionValue::kFile, "write a timeline of tasks and messages", false},

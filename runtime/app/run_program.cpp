@@ -114,6 +114,7 @@ Session::Impl::Setup ProgramRun::setup() {
   EngineOptions engine;
   engine.threads = plan.threads;
   engine.window_bytes = plan.window;
+  engine.packed_operands = plan.reproducible;
   engine.oversubscribed =
       environment_.oversubscribed || world_.topology().local_size * plan.threads > static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
   engine.delay_seed = environment_.delay_seed;
@@ -169,7 +170,10 @@ int ProgramRun::run() {
   }
   Session::Impl& impl = *owned;
   report_cores(impl.setup.plan_inputs.threads);
-  if (options_.stats_file || options_.plan_file) impl.predictions.enable(world_.rank());
+  if (options_.stats_file || options_.plan_file) {
+    impl.predictions.enable(world_.rank());
+    if (options_.reproducible) impl.otherwise.emplace(impl.setup.plan_inputs, world_.rank());
+  }
   Session session(std::move(owned));
   bool reported = true;
   try {
@@ -211,6 +215,8 @@ void ProgramRun::write_statistics(Session::Impl& impl) {
   mine.peak_block_bytes = store_.peak_bytes();
   mine.peak_rss_bytes = peak_rss();
   mine.blocks_at_exit = impl.engine.live_blocks();
+  mine.packed_bytes = impl.engine.packed_bytes();
+  if (impl.otherwise) mine.otherwise = impl.otherwise->cost();
   const RunDescription run{info_.options.name, impl.planner.hash(), impl.setup.plan_inputs.threads, impl.setup.plan_inputs.machine};
   if (options_.stats_file) write_file(*options_.stats_file, statistics_json(world_, run, mine));
   mine.measured = false;

@@ -69,11 +69,11 @@ Session::~Session() = default;
 
 Index Session::dimension(std::string_view name) const { return impl_->setup.inputs.dimension(name); }
 bool Session::distributes(Index bytes) const {
-  return plan::distributes(options().factorise, impl_->setup.plan_inputs.ranks, bytes);
+  return plan::distributes(options().factorise, impl_->setup.plan_inputs.deciding_ranks(), bytes);
 }
 
 bool Session::indirect_qr(Index rows, Index columns, Index blocks) const {
-  return plan::indirect_qr(options().factorise, impl_->setup.plan_inputs.ranks, rows, columns, blocks);
+  return plan::indirect_qr(options().factorise, impl_->setup.plan_inputs.deciding_ranks(), rows, columns, blocks);
 }
 
 void Session::gathers(int line, const std::string& routine, const std::string& operand, Index bytes) {

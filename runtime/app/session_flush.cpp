@@ -12,6 +12,7 @@
 namespace tdsl::rt {
 
 void Session::Impl::flush() {
+  if (otherwise) otherwise->plan(pending);
   const auto begin = std::chrono::steady_clock::now();
   const std::vector<std::shared_ptr<const plan::PlannedOp>> planned = planner.plan(std::exchange(pending, {}));
   planning_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -19,6 +20,11 @@ void Session::Impl::flush() {
   const plan::TensorLookup lookup = planner.lookup();
   const std::vector<std::vector<plan::TensorId>> names = last_names(planned);
   for (std::size_t k = 0; k < planned.size(); ++k) predictions.add(*planned[k], lookup, setup.plan_inputs, names[k]);
+  if (otherwise) {
+    for (const std::vector<plan::TensorId>& list : names) {
+      for (const plan::TensorId id : list) otherwise->forget(id);
+    }
+  }
   if (setup.options.dry_run) return;
   for (std::size_t k = 0; k < planned.size(); ++k) submit(planned[k], names[k]);
   for (const std::vector<plan::TensorId>& list : names) {
@@ -37,6 +43,7 @@ std::vector<std::vector<plan::TensorId>> Session::Impl::last_names(const std::ve
   plan::LastUses uses = plan::last_uses(planned, std::exchange(dropped, {}));
   for (const plan::TensorId id : uses.unused) {
     predictions.free(id);
+    if (otherwise) otherwise->forget(id);
     if (setup.options.dry_run) continue;
     if (planner.forget(id)) {
       kernels.erase(record_of.at(id));

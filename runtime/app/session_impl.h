@@ -2,12 +2,14 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
+#include "runtime/app/otherwise.h"
 #include "runtime/app/session.h"
 #include "runtime/app/session_inputs.h"
 #include "runtime/app/statistics.h"
@@ -73,6 +75,7 @@ struct Session::Impl {
   std::set<std::pair<int, std::string>> gathered;  ///< lines and routines that have been reported
 
   Predictions predictions;
+  std::optional<OtherwisePlan> otherwise;  ///< for the statistics of --reproducible
   double planning_seconds = 0;
 };
 

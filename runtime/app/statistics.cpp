@@ -24,6 +24,8 @@ struct SiteNumbers {
 struct RankNumbers {
   double bytes_received = 0, bytes_sent = 0, control_bytes = 0, peak_block_bytes = 0, peak_rss_bytes = 0, blocks_at_exit = 0;
   double predicted_peak_block_bytes = 0;
+  double packed_bytes = 0;
+  plan::Range otherwise_bytes, otherwise_tasks, otherwise_seconds;
   Phases phases;
 };
 
@@ -162,6 +164,37 @@ void write_rank(JsonWriter& json, const Rank& rank, std::size_t number, bool mea
   json.end_object().end_object();
 }
 
+/// What the switch changed: predictions with and without it, and what was copied to give every rank the same strides.
+void write_reproducible(JsonWriter& json, const std::vector<Rank>& ranks, bool measured) {
+  plan::Range bytes, tasks, seconds, bytes_otherwise, tasks_otherwise, seconds_otherwise;
+  double packed = 0;
+  for (const Rank& rank : ranks) {
+    plan::Range rank_seconds;
+    for (const SiteNumbers& n : rank.sites) {
+      bytes += n.predicted_bytes;
+      tasks += n.predicted_tasks;
+      rank_seconds += n.predicted_seconds;
+    }
+    raise_to(seconds, rank_seconds);
+    bytes_otherwise += rank.numbers.otherwise_bytes;
+    tasks_otherwise += rank.numbers.otherwise_tasks;
+    raise_to(seconds_otherwise, rank.numbers.otherwise_seconds);
+    packed += rank.numbers.packed_bytes;
+  }
+  json.key("reproducible").begin_object();
+  if (measured) json.field("packed_bytes", packed);
+  const auto figures = [&](std::string_view name, const plan::Range& b, const plan::Range& t, const plan::Range& s) {
+    json.key(name).begin_object();
+    range_field(json, "bytes_received", b);
+    range_field(json, "tasks", t);
+    range_field(json, "seconds", s);
+    json.end_object();
+  };
+  figures("predicted", bytes, tasks, seconds);
+  figures("predicted_without", bytes_otherwise, tasks_otherwise, seconds_otherwise);
+  json.end_object();
+}
+
 /// The slowest rank's phases.
 void write_phases(JsonWriter& json, const std::vector<Rank>& ranks) {
   Phases most;
@@ -213,6 +246,12 @@ std::string statistics_json(World& world, const RunDescription& run, const RankS
   numbers.peak_rss_bytes = static_cast<double>(mine.peak_rss_bytes);
   numbers.blocks_at_exit = static_cast<double>(mine.blocks_at_exit);
   numbers.phases = mine.phases;
+  numbers.packed_bytes = static_cast<double>(mine.packed_bytes);
+  if (mine.otherwise) {
+    numbers.otherwise_bytes = mine.otherwise->bytes_received;
+    numbers.otherwise_tasks = mine.otherwise->tasks;
+    numbers.otherwise_seconds = mine.otherwise->seconds;
+  }
   const std::vector<std::vector<std::byte>> gathered = world.access().all_gather(encode(numbers, site_numbers(mine)));
   if (world.rank() != 0) return {};
   std::vector<Rank> ranks;
@@ -225,6 +264,7 @@ std::string statistics_json(World& world, const RunDescription& run, const RankS
   json.field("latency", run.machine.latency).field("bandwidth", run.machine.bandwidth).field("flop_rate", run.machine.flop_rate);
   json.field("stream_rate", run.machine.stream_rate).field("task_overhead", run.machine.task_overhead).end_object();
   if (mine.measured) write_phases(json, ranks);
+  if (mine.otherwise) write_reproducible(json, ranks, mine.measured);
   write_statements(json, ranks, mine);
   json.key("per_rank").begin_array();
   for (std::size_t r = 0; r < ranks.size(); ++r) write_rank(json, ranks[r], r, mine.measured);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,8 @@ struct RankStatistics {
   plan::Index peak_block_bytes = 0;
   plan::Index peak_rss_bytes = 0;
   plan::Index blocks_at_exit = 0;
+  plan::Index packed_bytes = 0;          ///< copied because of --reproducible
+  std::optional<plan::Cost> otherwise;   ///< predicted without --reproducible; only with it
   bool measured = true;  ///< false: predictions only (--plan)
 };
 

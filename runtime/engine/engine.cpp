@@ -119,6 +119,11 @@ std::vector<SiteStatistics> Engine::statistics() const {
   return list;
 }
 
+plan::Index Engine::packed_bytes() const {
+  const Lock lock(state_->mutex);
+  return state_->packed_bytes;
+}
+
 plan::Index Engine::live_blocks() const {
   const Lock lock(state_->mutex);
   return state_->tensors.live_blocks();

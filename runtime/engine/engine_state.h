@@ -66,6 +66,7 @@ struct Engine::State {
   std::deque<OperationRun*> to_admit;                    ///< those with steps to admit, in order
   Index unfinished_tasks = 0;
   Index fetched_bytes = 0;  ///< receive buffers of admitted steps
+  Index packed_bytes = 0;
   Index output_bytes = 0;   ///< output blocks of admitted steps, until they are complete
   std::uint64_t next_order = 0;
 
@@ -79,6 +80,7 @@ struct Engine::State {
   void complete_block(TensorInstance& tensor, Index number);
   struct Call;
   void prepare(TaskRun& task, Call& call);
+  [[nodiscard]] bool must_pack(const TaskRun& task, const Input& input) const;
   void begin_outputs(TaskRun& task, Call& call);
   [[nodiscard]] bool may_take_over(const TaskRun& task, const Block& block) const;
   void assemble(const TaskRun& task, Call& call);

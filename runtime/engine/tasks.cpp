@@ -79,7 +79,9 @@ void Engine::State::run_task(Lock& lock, TaskRun& task) {
 /// Under the lock: finds the operands' memory and begins the output blocks.
 void Engine::State::prepare(TaskRun& task, Call& call) {
   for (const Input& input : task.inputs) {
-    if (input.parts.size() == 1) {
+    const bool packed = must_pack(task, input);
+    if (packed) packed_bytes += input.box.volume() * input.element_bytes;
+    if (input.parts.size() == 1 && !packed) {
       call.inputs.push_back(part_of(operand_of(input, input.parts[0]), input.box, input.element_bytes));
       continue;
     }
@@ -99,6 +101,13 @@ void Engine::State::prepare(TaskRun& task, Call& call) {
   for (TensorInstance* output : task.operation->outputs) {
     call.outputs.push_back(row_major(tensors.block(*output, task.out_number).buffer->data(), task.out_box));
   }
+}
+
+/// Strides and alignment may decide how a kernel sums. A part of a block has the block's; received, it has its own.
+bool Engine::State::must_pack(const TaskRun& task, const Input& input) const {
+  if (!options.packed_operands || task.operation->outputs.empty() || input.parts.size() != 1) return false;
+  const InputPart& part = input.parts[0];
+  return part.local != nullptr && input.tensor->box_of(part.number) != input.box;
 }
 
 /// The first panel's task gives its output blocks a buffer: new, the base's own when nothing else needs it, or shared

@@ -30,13 +30,17 @@ void factorise(Index p, const std::vector<Index>& limits, std::size_t slot, int 
 
 void add_grids(std::vector<Candidate>& list, const PlacementBuilder& builder, const Op& op, const PlanInputs& inputs) {
   std::vector<Index> limits;
+  const std::optional<Cuts>& cuts = builder.cuts();
   for (int d = 0; d < op.out_rank(); ++d) {
     const Index edge = !op.tile.empty() ? op.tile[at(std::min(d, static_cast<int>(op.tile.size()) - 1))]
                        : !inputs.tile.empty() ? inputs.tile[std::min(at(d), inputs.tile.size() - 1)] : 1;
     const bool divisible = (op.out[at(d)].label >= 0 || op.out[at(d)].label == kAnyLabel) && !op.is_uncut(at(d));
-    limits.push_back(divisible ? ceil_div(op.shape[at(d)], edge) : 1);
+    const Index tiles = cuts ? cuts->out[at(d)].tiles() : ceil_div(op.shape[at(d)], edge);
+    limits.push_back(divisible ? tiles : 1);
   }
+  for (std::size_t k = 0; cuts && k < op.reduce.size(); ++k) limits.push_back(cuts->reduce[k].parts());
   for (const ReduceLabel& r : op.reduce) {
+    if (cuts) break;
     const Index extent = op.labels[at(r.label)].range.size();
     limits.push_back(op.combine == Combine::kNone || op.base >= 0 ? 1 : ceil_div(extent, inputs.tile.empty() ? 1 : inputs.tile.front()));
   }
@@ -53,6 +57,7 @@ void add_grids(std::vector<Candidate>& list, const PlacementBuilder& builder, co
 
 void add_column_maps(std::vector<Candidate>& list, const PlacementBuilder& builder, const Op& op, const PlanInputs& inputs) {
   const Index p = inputs.ranks;
+  if (builder.cuts()) return;  // its balance needs numbers of tiles that suit the ranks
   if (p < 4 || op.out_rank() != 2 || op.base >= 0 || op.out[0].label < 0 || op.out[1].label < 0) return;
   if (op.is_uncut(0) || op.is_uncut(1)) return;
   for (Index columns = 2; columns * columns <= 2 * p; ++columns) {

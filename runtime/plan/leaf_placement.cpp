@@ -53,7 +53,8 @@ Distribution PlacementBuilder::annotated(Distribution wanted, const TensorDesc& 
 Distribution PlacementBuilder::leaf(const Candidate& c, const Access& access, const TensorDesc& tensor) const {
   const int rank = static_cast<int>(tensor.shape.size());
   const Distribution& space = c.plan.space;
-  if (space.kind() == Distribution::Kind::kReplicated) return Distribution::replicated(inputs_.ranks, tilings_for(tensor, {}));
+  const bool everywhere = space.kind() == Distribution::Kind::kReplicated;
+  if (everywhere && !cuts_) return Distribution::replicated(inputs_.ranks, tilings_for(tensor, {}));
   std::vector<std::optional<Tiling>> tiling(at(rank));
   std::vector<GridDim> dims(at(rank));
   std::vector<bool> used(space.kind() == Distribution::Kind::kGrid ? static_cast<std::size_t>(space.rank()) : 0, false);
@@ -83,20 +84,22 @@ Distribution PlacementBuilder::leaf(const Candidate& c, const Access& access, co
       if (!dims[at(d)].axes.empty()) dims[at(d)].q *= ceil_div(std::max<Index>(c.plan.reduce[k].tiles(), 1), c.op.shape[at(part)]);
     }
   }
+  if (everywhere) return Distribution::replicated(inputs_.ranks, tilings_for(tensor, tiling));
   if (space.kind() == Distribution::Kind::kColumnMap) return column_leaf(tensor, space, tiling, row, column);
   spread_unused(tensor, space, used, tiling, dims);
-  if (!tensor.shape.empty() && tensor.elements() > kSmallOperand && dims_size(dims) == 1 && inputs_.ranks > 1) return spread_rows(tensor);
+  if (!tensor.shape.empty() && tensor.elements() > kSmallOperand && dims_size(dims) == 1 && inputs_.ranks > 1) return spread_rows(tensor, tiling);
   return Distribution::grid(inputs_.ranks, tilings_for(tensor, tiling), std::move(dims), space.home());
 }
 
-Distribution PlacementBuilder::spread_rows(const TensorDesc& tensor) const {
+Distribution PlacementBuilder::spread_rows(const TensorDesc& tensor, const std::vector<std::optional<Tiling>>& known) const {
+  std::vector<Tiling> tilings = cuts_ ? tilings_for(tensor, known) : tilings_for(tensor, {});
+  const auto length = [&](std::size_t d) { return cuts_ ? tilings[d].tiles() : tensor.shape[d]; };
   std::size_t longest = 0;
   for (std::size_t d = 1; d < tensor.shape.size(); ++d) {
-    if (tensor.shape[d] > tensor.shape[longest]) longest = d;
+    if (length(d) > length(longest)) longest = d;
   }
-  std::vector<Tiling> tilings = tilings_for(tensor, {});
   std::vector<GridDim> dims(tensor.shape.size());
-  if (inputs_.tile.empty()) {
+  if (inputs_.tile.empty() && !cuts_) {
     tilings[longest] = Tiling::near_equal(tensor.shape[longest], ceil_div(tilings[longest].tiles(), inputs_.ranks) * inputs_.ranks);
   }
   dims[longest].axes.push_back({inputs_.ranks, 1, 1});
@@ -156,7 +159,7 @@ void PlacementBuilder::spread_unused(const TensorDesc& tensor, const Distributio
     dim.axes.insert(dim.axes.end(), lacking.axes.begin(), lacking.axes.end());
     const Index total = dim.size();
     Tiling base = tiling[best] ? *tiling[best] : tilings_for(tensor, {})[best];
-    if (inputs_.tile.empty() && base.tiles() % total != 0) {
+    if (inputs_.tile.empty() && !cuts_ && base.tiles() % total != 0) {
       base = Tiling::near_equal(tensor.shape[best], std::lcm(base.tiles(), total) <= 8 * std::max(base.tiles(), total)
                                                        ? std::lcm(base.tiles(), total)
                                                        : ceil_div(base.tiles(), total) * total);
@@ -168,7 +171,7 @@ void PlacementBuilder::spread_unused(const TensorDesc& tensor, const Distributio
 
 std::vector<Tiling> PlacementBuilder::tilings_for(const TensorDesc& tensor, const std::vector<std::optional<Tiling>>& known) const {
   std::vector<Tiling> chosen =
-      choose_tiles({tensor.shape, std::vector<Index>(tensor.shape.size(), 1), false, inputs_.threads, inputs_.ranks}, {}, inputs_);
+      cuts_ ? canonical_tiles(tensor.shape, {}, inputs_.tile) : choose_tiles({tensor.shape, std::vector<Index>(tensor.shape.size(), 1), false, inputs_.threads, inputs_.ranks}, {}, inputs_);
   for (std::size_t d = 0; d < known.size(); ++d) {
     if (known[d]) chosen[d] = *known[d];
   }

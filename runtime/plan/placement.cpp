@@ -11,13 +11,11 @@ namespace tdsl::plan {
 using parts::at;
 using parts::ceil_div;
 using parts::contiguous;
+using parts::gathered_bytes;
+using parts::mentions;
 using parts::plain_dim;
 
 namespace {
-
-bool mentions(const DimAccess& dim, int label) {
-  return !dim.whole && dim.divisor == 1 && std::any_of(dim.terms.begin(), dim.terms.end(), [&](const Affine::Term& t) { return t.label == label; });
-}
 
 /// Cuts a label's tiles into parts: `wanted` per coordinate of `grid` (which may be unsplit).
 ReduceChoice split(const Tiling& tiling, const GridDim& grid, Index wanted) {
@@ -47,20 +45,20 @@ Index PlacementBuilder::parts_wanted(Index output_tiles, Index ranks_used) const
   return ceil_div(2 * inputs_.threads, mine);
 }
 
-double PlacementBuilder::gathered_bytes(int label) const {
-  double most = 0;
-  for (const Access& access : op_.reads) {
-    const bool gathers = std::any_of(access.dims.begin(), access.dims.end(), [&](const DimAccess& dim) { return mentions(dim, label); });
-    const PlacedTensor* placed = operands_.placed(access.tensor);
-    const TensorDesc& tensor = placed != nullptr ? placed->desc : operands_.describe(access.tensor);
-    if (gathers) most = std::max(most, static_cast<double>(tensor.elements()) * static_cast<double>(tensor.element.bytes));
-  }
-  return most;
+ReduceChoice PlacementBuilder::canonical(std::size_t k, GridDim grid) const {
+  const Cuts::Reduction& cut = cuts_->reduce[k];
+  return {cut.tiling, cut.per_part, std::move(grid)};
+}
+
+GridDim PlacementBuilder::carried(GridDim dim, const Tiling& from, const Tiling& to) {
+  if (!dim.axes.empty() && from != to) dim.q = contiguous(to, dim.size());
+  return dim;
 }
 
 Tiling PlacementBuilder::panels(std::size_t k, Index multiple) const {
+  if (cuts_) return cuts_->reduce[k].tiling;
   const int label = op_.reduce[k].label;
-  const bool small = op_.labels[at(label)].from_data && gathered_bytes(label) < kGatherWhole;
+  const bool small = op_.labels[at(label)].from_data && gathered_bytes(op_, label, operands_) < kGatherWhole;
   // Each panel of a gather runs over all points.
   if (small || (op_.labels[at(label)].from_data && inputs_.ranks == 1)) return Tiling::near_equal(op_.labels[at(label)].range.size(), 1);
   // Elements that do not commute meet in row-major order of the labels: only the first label may be cut.
@@ -73,10 +71,11 @@ Tiling PlacementBuilder::panels(std::size_t k, Index multiple) const {
     const int d = plain_dim(op_, access, label, placed->desc);
     if (d >= 0 && placed->distribution.tiling(d).extent() == op_.labels[at(label)].range.size()) return placed->distribution.tiling(d);
   }
-  return choose_panels(op_.labels[at(label)].range.size(), multiple, op_.op_class == OpClass::kContraction, inputs_);
+  return choose_panels(op_.labels[at(label)].range.size(), multiple, op_.op_class == OpClass::kContraction, inputs_.tile);
 }
 
 void PlacementBuilder::share_cuts(Layout& layout) const {
+  if (cuts_) return;  // equal extents are cut alike
   const auto twins = [&](std::size_t d, std::size_t e) {
     for (const Access& a : op_.reads) {
       for (const Access& b : op_.reads) {
@@ -157,6 +156,10 @@ std::vector<ReduceChoice> PlacementBuilder::unsplit(Index output_tiles, Index ra
   std::vector<ReduceChoice> choices;
   Index wanted = parts_wanted(output_tiles, ranks_used);
   for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
+    if (cuts_) {
+      choices.push_back(canonical(k, {}));
+      continue;
+    }
     ReduceChoice choice{panels(k, std::lcm(multiple, wanted)), 0, {}};
     if (wanted > 1 && choice.tiling.tiles() > 1) {
       choice = split(choice.tiling, {}, wanted);
@@ -201,6 +204,11 @@ Candidate PlacementBuilder::grid(const std::vector<Index>& out_factor, const std
   Index wanted = parts_wanted(tile_count(layout.tilings), out_used);
   for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
     const Index factor = reduce_factor[k];
+    if (cuts_) {
+      const Tiling parts = Tiling::fixed(cuts_->reduce[k].parts(), 1);
+      layout.reduce.push_back(canonical(k, dim(factor, parts, op_.labels[at(op_.reduce[k].label)].name)));
+      continue;
+    }
     const Tiling tiling = panels(k, std::lcm(multiple, factor) * (factor > 1 ? wanted : 1));
     ReduceChoice choice{tiling, 0, {}};
     if (factor > 1) {
@@ -237,6 +245,7 @@ Candidate PlacementBuilder::column_map(int row_dim, int column_dim, Index column
 
 std::optional<Candidate> PlacementBuilder::inherit(const Access& access, const PlacedTensor& operand) const {
   const Distribution& from = operand.distribution;
+  if (cuts_ && from.kind() != Distribution::Kind::kGrid) return std::nullopt;
   if (from.kind() != Distribution::Kind::kGrid && from.kind() != Distribution::Kind::kColumnMap) return std::nullopt;
   Layout layout;
   layout.home = from.home();
@@ -253,13 +262,26 @@ std::optional<Candidate> PlacementBuilder::inherit(const Access& access, const P
     const int d = plain_dim(op_, access, s.label, operand.desc);
     if (d < 0 || operand.desc.shape[at(d)] != op_.shape[at(o)] || taken[at(d)] >= 0 || op_.is_uncut(at(o))) continue;
     taken[at(d)] = o;
-    if (at(o) >= op_.tile.size()) layout.tilings[at(o)] = from.tiling(d);
+    if (!cuts_ && at(o) >= op_.tile.size()) layout.tilings[at(o)] = from.tiling(d);
     if (from.kind() == Distribution::Kind::kGrid) layout.dims[at(o)] = from.grid_dims()[at(d)];
+    if (cuts_) layout.dims[at(o)] = carried(layout.dims[at(o)], from.tiling(d), layout.tilings[at(o)]);
   }
   Index out_tiles = tile_count(layout.tilings);
   for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
     const int d = plain_dim(op_, access, op_.reduce[k].label, operand.desc);
     ReduceChoice choice{panels(k, 1), 0, {}};
+    if (cuts_) {
+      choice = canonical(k, {});
+      if (d >= 0 && taken[at(d)] < 0 && split_dim(d)) {
+        if (choice.per_part == 0) return std::nullopt;
+        taken[at(d)] = op_.out_rank() + static_cast<int>(k);
+        choice.grid = from.grid_dims()[at(d)];
+        choice.grid.q = from.tiling(d) == choice.tiling ? std::max<Index>(1, choice.grid.q / choice.per_part)
+                                                        : contiguous(Tiling::fixed(cuts_->reduce[k].parts(), 1), choice.grid.size());
+      }
+      layout.reduce.push_back(std::move(choice));
+      continue;
+    }
     if (d >= 0 && taken[at(d)] < 0) {
       taken[at(d)] = op_.out_rank() + static_cast<int>(k);
       choice.tiling = from.tiling(d);
@@ -307,6 +329,7 @@ Candidate PlacementBuilder::same_as(const Distribution& d, std::string why) cons
 }
 
 std::vector<Tiling> PlacementBuilder::out_tilings(const std::vector<Index>& multiple, int threads, Index spread) const {
+  if (cuts_) return cuts_->out;
   TileRequest request{op_.shape, multiple, op_.op_class == OpClass::kContraction, threads, spread};
   std::vector<Tiling> tilings = choose_tiles(request, op_.tile, inputs_);
   for (std::size_t d = 0; d < tilings.size(); ++d) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/plan/candidates.h"
+#include "runtime/plan/canonical.h"
 
 // Builds single candidates: one kind of placement each, with tiles, panels, parts and the layout of operands that have
 // no place yet.
@@ -30,18 +31,24 @@ struct Layout {
 
 class PlacementBuilder {
  public:
-  PlacementBuilder(const Op& op, const PlanInputs& inputs, const Operands& operands) : op_(op), inputs_(inputs), operands_(operands) {}
+  PlacementBuilder(const Op& op, const PlanInputs& inputs, const Operands& operands) : op_(op), inputs_(inputs), operands_(operands) {
+    if (inputs.reproducible) cuts_ = canonical_cuts(op, inputs.tile, operands);
+  }
+  /// The only cuts there are under `--reproducible`.
+  [[nodiscard]] const std::optional<Cuts>& cuts() const { return cuts_; }
 
   /// Partial results per rank worth having so that all threads have work.
   [[nodiscard]] Index parts_wanted(Index output_tiles, Index ranks_used) const;
   /// Tiles of a reduce label: those of an operand already placed, else chosen.
-  /// Bytes of the largest operand that is subscripted by the label.
-  [[nodiscard]] double gathered_bytes(int label) const;
   [[nodiscard]] Tiling panels(std::size_t k, Index multiple) const;
   /// Two output dimensions that subscript the same dimension of one operand (X X') get the same cuts: with nested or
   /// overlapping boxes elements would travel to a rank twice.
   void share_cuts(Layout& layout) const;
   [[nodiscard]] Candidate build(Layout layout, std::string why) const;
+  /// The canonical cut of a reduce label, its parts over `grid` (of parts).
+  [[nodiscard]] ReduceChoice canonical(std::size_t k, GridDim grid) const;
+  /// How a placed operand's ranks along one dimension go over to another tiling of the same extent.
+  [[nodiscard]] static GridDim carried(GridDim dim, const Tiling& from, const Tiling& to);
   [[nodiscard]] std::vector<ReduceChoice> unsplit(Index output_tiles, Index ranks_used, Index multiple) const;
   /// Everything on one rank.
   [[nodiscard]] Candidate single(Index home, std::string why) const;
@@ -65,8 +72,9 @@ class PlacementBuilder {
   /// The wanted layout with the tiles that the tensor's annotation asks for.
   [[nodiscard]] Distribution annotated(Distribution wanted, const TensorDesc& tensor) const;
   [[nodiscard]] Distribution leaf(const Candidate& c, const Access& access, const TensorDesc& tensor) const;
-  /// A large source whose first use is on one rank: along its longest dimension over all ranks.
-  [[nodiscard]] Distribution spread_rows(const TensorDesc& tensor) const;
+  /// A large source whose first use is on one rank: along its longest dimension (with canonical cuts, the one with the most
+  /// tiles) over all ranks.
+  [[nodiscard]] Distribution spread_rows(const TensorDesc& tensor, const std::vector<std::optional<Tiling>>& known) const;
   [[nodiscard]] Distribution column_leaf(const TensorDesc& tensor, const Distribution& space, const std::vector<std::optional<Tiling>>& tiling, int row,
                            int column) const;
   void spread_unused(const TensorDesc& tensor, const Distribution& space, const std::vector<bool>& used,
@@ -76,6 +84,7 @@ class PlacementBuilder {
   const Op& op_;
   const PlanInputs& inputs_;
   const Operands& operands_;
+  std::optional<Cuts> cuts_;
 };
 
 /// Points of the operation's label space.

@@ -1,6 +1,8 @@
 #pragma once
 
-#include "runtime/plan/op.h"
+#include <algorithm>
+
+#include "runtime/plan/candidates.h"
 
 namespace tdsl::plan::parts {
 
@@ -17,6 +19,22 @@ namespace tdsl::plan::parts {
     if (image.lo <= 0 && image.hi >= operand.shape[d] && dim.offset.lo + range.lo == 0) return static_cast<int>(d);
   }
   return -1;
+}
+
+[[nodiscard]] inline bool mentions(const DimAccess& dim, int label) {
+  return !dim.whole && dim.divisor == 1 && std::any_of(dim.terms.begin(), dim.terms.end(), [&](const Affine::Term& t) { return t.label == label; });
+}
+
+/// Bytes of the largest operand that is subscripted by the label.
+[[nodiscard]] inline double gathered_bytes(const Op& op, int label, const Operands& operands) {
+  double most = 0;
+  for (const Access& access : op.reads) {
+    const bool gathers = std::any_of(access.dims.begin(), access.dims.end(), [&](const DimAccess& dim) { return mentions(dim, label); });
+    const PlacedTensor* placed = operands.placed(access.tensor);
+    const TensorDesc& tensor = placed != nullptr ? placed->desc : operands.describe(access.tensor);
+    if (gathers) most = std::max(most, static_cast<double>(tensor.elements()) * static_cast<double>(tensor.element.bytes));
+  }
+  return most;
 }
 
 /// Consecutive tiles per coordinate so that every coordinate gets its share of a row of tiles.

@@ -61,7 +61,7 @@ struct Planner::Choice {
   std::vector<std::pair<std::size_t, Distribution>> leaves;  ///< by position in reads; reads.size() is the base
 };
 
-Planner::Planner(PlanInputs inputs) : inputs_(std::move(inputs)) {}
+Planner::Planner(PlanInputs inputs, TensorId first_tensor) : inputs_(std::move(inputs)), next_tensor_(first_tensor) {}
 
 const PlacedTensor& Planner::tensor(TensorId id) const {
   const auto found = tensors_.find(id);
@@ -197,7 +197,8 @@ void Planner::fit_window(const Op& op, OpPlan& plan, const TensorLookup& tensors
   }
   const auto step = [&] { return summarise(op, plan, tensors, inputs_.machine, inputs_.threads).max_step; };
   double now = step();
-  for (bool changed = true; changed && now > limit;) {
+  // Thinner panels are other sums.
+  for (bool changed = !inputs_.reproducible; changed && now > limit;) {
     changed = false;
     for (std::size_t k = 0; k < op.reduce.size() && now > limit; ++k) {
       const Tiling old = plan.reduce[k];

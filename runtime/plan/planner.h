@@ -21,6 +21,9 @@ struct PlanInputs {
   Index window = 0;            ///< --window in bytes; 0: what the budget leaves
   bool reproducible = false;   ///< tiles, panels and partial results depend on extents only
   Machine machine;
+
+  /// The number of ranks by which a routine chooses between forms that are different sums.
+  [[nodiscard]] Index deciding_ranks() const { return reproducible ? 4 : ranks; }
 };
 
 /// Plans a program segment by segment, identically on every rank: decides partition, tiles and owners of each operation's
@@ -28,7 +31,8 @@ struct PlanInputs {
 /// they are placed where the plan wants them.
 class Planner {
  public:
-  explicit Planner(PlanInputs inputs);
+  /// New tensors are numbered from `first_tensor` on.
+  explicit Planner(PlanInputs inputs, TensorId first_tensor = 0);
 
   [[nodiscard]] const PlanInputs& inputs() const { return inputs_; }
   /// A number for a new tensor.

@@ -59,8 +59,8 @@ std::vector<Tiling> choose_tiles(const TileRequest& request, const std::vector<I
   return tilings;
 }
 
-Tiling choose_panels(Index extent, Index multiple, bool contraction, const PlanInputs& inputs) {
-  if (!inputs.tile.empty()) return Tiling::fixed(extent, inputs.tile.front());
+Tiling choose_panels(Index extent, Index multiple, bool contraction, const std::vector<Index>& tile) {
+  if (!tile.empty()) return Tiling::fixed(extent, tile.front());
   const Index edge = contraction ? kContractionEdge : kMapTileElements;
   return Tiling::near_equal(extent, multiple * std::max<Index>(1, ceil_div(extent, multiple * edge)));
 }

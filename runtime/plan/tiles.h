@@ -23,7 +23,7 @@ struct TileRequest {
 
 /// The tiling of a reduce label of `extent`: --tile's first edge, else about kPanelEdge elements, a multiple of
 /// `multiple`.
-[[nodiscard]] Tiling choose_panels(Index extent, Index multiple, bool contraction, const PlanInputs& inputs);
+[[nodiscard]] Tiling choose_panels(Index extent, Index multiple, bool contraction, const std::vector<Index>& tile);
 
 inline constexpr Index kContractionEdge = 1024;   ///< longest edge of a product's tiles
 inline constexpr Index kMapTileElements = 1 << 20;

@@ -15,7 +15,7 @@ namespace {
 /// Records random statements over matrices, vectors and scalars of a few extents.
 class ProgramGenerator {
  public:
-  ProgramGenerator(Random& random, Recorder& recorder) : random_(random), recorder_(recorder) {
+  ProgramGenerator(Random& random, Recorder& recorder, Index scale = 1) : random_(random), recorder_(recorder), scale_(scale) {
     for (int n = random_.small(1, 3); n > 0; --n) {
       std::vector<Index> shape;
       for (int d = random_.small(0, 2); d > 0; --d) shape.push_back(extent());
@@ -40,7 +40,7 @@ class ProgramGenerator {
     TensorId id;
     std::vector<Index> shape;
   };
-  Index extent() { return random_.one_of<Index>({1, 3, 4, 6, 9}); }
+  Index extent() { return scale_ * random_.one_of<Index>({1, 3, 4, 6, 9}); }
   void keep(TensorId id, std::vector<Index> shape) { known_.push_back({id, std::move(shape)}); }
   /// A tensor of that shape: a known one, or a new source.
   Known operand(const std::vector<Index>& shape) {
@@ -131,6 +131,7 @@ class ProgramGenerator {
 
   Random& random_;
   Recorder& recorder_;
+  Index scale_;
   std::vector<Known> known_;
 };
 
@@ -140,6 +141,34 @@ PlannedCase as_case(const PlannedOp& planned, const Planner& planner) {
   test.plan = planned.plan;
   for (const Access& access : planned.op.reads) test.tensors.emplace(access.tensor, planner.tensor(access.tensor));
   return test;
+}
+
+/// Where the operation is cut, and how its sums are put together; nothing of who does it.
+std::string cuts_of(const PlannedOp& planned) {
+  std::string text = std::string(name_of(planned.op.op_class)) + " " + std::to_string(planned.part);
+  const auto add = [&text](const Tiling& t) {
+    text += ' ' + std::to_string(t.extent()) + '/' + std::to_string(t.tiles()) + ':' + std::to_string(t.tiles() > 0 ? t.tile(0).size() : 0);
+  };
+  for (int d = 0; d < planned.plan.space.rank(); ++d) add(planned.plan.space.tiling(d));
+  text += " |";
+  for (std::size_t k = 0; k < planned.op.reduce.size(); ++k) {
+    add(planned.plan.reduce[k]);
+    text += '@' + std::to_string(planned.op.reduce[k].part_dim);
+  }
+  return text + '\n';
+}
+
+/// The cuts of a random program, the same for every call with the same number.
+std::string cuts_of_program(std::uint64_t number, const PlanInputs& inputs, Index scale) {
+  Random random(tdsl::tests::test_seed(), number);
+  Recorder recorder(inputs);
+  ProgramGenerator program(random, recorder, scale);
+  std::string text;
+  for (int segment = 0; segment < 2; ++segment) {
+    for (int statements = random.small(1, 4); statements > 0; --statements) program.statement();
+    for (const auto& planned : recorder.run()) text += cuts_of(*planned);
+  }
+  return text;
 }
 
 /// An output block can start as a copy of its base only if both lie on the same rank.
@@ -161,6 +190,7 @@ TEST_CASE("planner: random programs get legal plans whose steps agree with brute
     inputs.threads = random.small(1, 3);
     if (random.chance(60)) inputs.tile = {random.in(1, 5)};
     if (random.chance(30)) inputs.window = random.in(1, 400);
+    inputs.reproducible = random.chance(25);
     Recorder recorder(inputs);
     ProgramGenerator program(random, recorder);
     for (int segment = 0; segment < 2; ++segment) {
@@ -180,6 +210,27 @@ TEST_CASE("planner: random programs get legal plans whose steps agree with brute
       }
     }
   }
+}
+
+TEST_CASE("planner: reproducible plans have the same cuts for every number of ranks and threads, every window and memory") {
+  std::uint64_t split = 0;
+  for (std::uint64_t n = 0; n < tdsl::tests::test_cases(3); ++n) {
+    PlanInputs one;
+    one.reproducible = true;
+    if (n % 2 == 0) one.tile = {static_cast<Index>(1 + n % 5)};
+    const Index scale = n % 2 == 0 ? 1 : 300;
+    const std::string expected = cuts_of_program(n, one, scale);
+    split += expected.find("@0") != std::string::npos ? 1 : 0;
+    for (const Index ranks : {2, 3, 4, 7, 12}) {
+      PlanInputs inputs = one;
+      inputs.ranks = ranks;
+      inputs.threads = static_cast<int>(1 + ranks % 3);
+      inputs.window = ranks == 3 ? 1000 : 0;
+      INFO("case ", n, " at ", ranks, " ranks");
+      REQUIRE(cuts_of_program(n, inputs, scale) == expected);
+    }
+  }
+  CHECK(split > 0);
 }
 
 TEST_CASE("planner: equal programs give equal hashes, other extents another") {

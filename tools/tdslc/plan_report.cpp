@@ -77,6 +77,8 @@ class Reporter {
     row->summary.mean_flops += s.mean_flops;
     row->summary.max_seconds += s.max_seconds;
     row->summary.max_step = std::max(row->summary.max_step, s.max_step);
+    report_.bytes_received += s.mean_bytes * static_cast<double>(report_.ranks);
+    report_.seconds += s.max_seconds;
   }
 
   static std::string describe(const plan::PlannedOp& op) {
@@ -129,6 +131,16 @@ class Reporter {
 
 }  // namespace
 
-PlanReport make_report(const codegen::FamilyProgram& program, const ReportRequest& request) { return Reporter(program, request).run(); }
+PlanReport make_report(const codegen::FamilyProgram& program, const ReportRequest& request) {
+  PlanReport report = Reporter(program, request).run();
+  if (request.walk.inputs.reproducible) {
+    ReportRequest without = request;
+    without.walk.inputs.reproducible = false;
+    without.ranks.clear();
+    const PlanReport other = Reporter(program, without).run();
+    report.otherwise = {other.bytes_received, other.seconds};
+  }
+  return report;
+}
 
 }  // namespace tdsl::tools

@@ -43,6 +43,9 @@ struct PlanReport {
   std::uint64_t plan_hash = 0;
   std::int64_t largest_step = 0;
   std::vector<PlanRow> rows;
+  double bytes_received = 0;         ///< of all ranks
+  double seconds = 0;
+  std::optional<std::pair<double, double>> otherwise;  ///< the two without --reproducible
   std::vector<RankReport> per_rank;  ///< the ranks asked for
   std::vector<std::pair<codegen::SourceRange, std::string>> notes;
 };
