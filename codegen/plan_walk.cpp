@@ -25,7 +25,7 @@ class PlanWalk {
   PlanWalkResult run() {
     steps(program_.steps);
     flush();
-    return {planner_.hash(), planner_.largest_step()};
+    return {planner_.hash(), planner_.largest_step(), planner_.needed_memory()};
   }
 
  private:
@@ -199,7 +199,7 @@ class PlanWalk {
   void drop_tensor(plan::TensorId id) { dropped_.push_back(id); }
 
   void flush() {
-    const auto planned = planner_.plan(std::exchange(pending_, {}));
+    const auto planned = planner_.plan(std::exchange(pending_, {}), dropped_);
     std::vector<plan::TensorId> ended;
     for (const auto& op : planned) {
       for (const plan::TensorDesc& o : op->op.outputs) {

@@ -35,6 +35,7 @@ struct PlanWalkEvents {
 struct PlanWalkResult {
   std::uint64_t plan_hash = 0;
   plan::Index largest_step = 0;
+  plan::MemoryNeed memory;  ///< under a memory limit
 };
 
 /// Records, plans and drops what the executable would, with numbers for sizes, and computes nothing. Control that depends

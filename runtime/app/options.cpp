@@ -15,7 +15,7 @@ constexpr BuiltinOption kBuiltins[] = {
     {"set", OptionValue::kAssignment, "give a param, an input, an output or a dimension; may be repeated", true},
     {"plan", OptionValue::kFile, "write the plan with its predictions as JSON", true},
     {"stats", OptionValue::kFile, "write predicted and measured statistics as JSON", true},
-    {"memory", OptionValue::kBytes, "memory limit per rank", false},
+    {"memory", OptionValue::kBytes, "limit per rank of all blocks: owned, received and copied", true},
     {"window", OptionValue::kBytes, "limit per rank of what admitted steps hold", true},
     {"schedule", OptionValue::kName, "choose the planner's candidate by name", false},
     {"factorise", OptionValue::kName, "auto, local, distributed or indirect: how cholesky, lu, solve, qr and cumsum run", true},

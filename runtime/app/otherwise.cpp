@@ -11,6 +11,7 @@ constexpr plan::TensorId kFirstPart = plan::TensorId{1} << 48;
 
 plan::PlanInputs without_switch(plan::PlanInputs inputs) {
   inputs.reproducible = false;
+  inputs.memory = 0;  // lives are not followed here
   return inputs;
 }
 

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 #include <fstream>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +13,7 @@
 
 #include "runtime/app/cores.h"
 #include "runtime/app/environment.h"
+#include "runtime/app/number_format.h"
 #include "runtime/app/machine_file.h"
 #include "runtime/app/run_program_signals.h"
 #include "runtime/app/session_impl.h"
@@ -107,14 +109,14 @@ Session::Impl::Setup ProgramRun::setup() {
   plan.ranks_per_node = std::max(1, world_.size() / world_.topology().node_count);
   plan.threads = std::stoi(threads);
   plan.tile = options_.tile;
-  plan.memory = options_.memory_bytes.value_or(0);
+  plan.memory = options_.memory_bytes.value_or(options_.dry_run ? std::numeric_limits<plan::Index>::max() : 0);
   plan.window = options_.window_bytes.value_or(0);
   plan.reproducible = options_.reproducible;
   plan.machine = machine();
   EngineOptions engine;
   engine.threads = plan.threads;
   engine.window_bytes = plan.window;
-  engine.packed_operands = plan.reproducible;
+  engine.memory_bytes = options_.memory_bytes.value_or(0);
   engine.oversubscribed =
       environment_.oversubscribed || world_.topology().local_size * plan.threads > static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
   engine.delay_seed = environment_.delay_seed;
@@ -196,12 +198,17 @@ int ProgramRun::run() {
 }
 
 void ProgramRun::execute(Session& session, Session::Impl& impl) {
+  bool complete = true;
   try {
     program_(session);
+    impl.finish();
   } catch (const DryRunOver&) {
-    return;
+    complete = false;
   }
-  impl.finish();
+  if (!options_.dry_run || options_.quiet || world_.rank() != 0) return;
+  write_text("dry run" + std::string(complete ? "" : ", up to the first decision that depends on data") + ": a rank needs " +
+             format_bytes(impl.planner.needed_memory().bytes) + " for blocks at least (--memory " +
+             std::to_string(impl.planner.needed_memory().bytes) + ")\n");
 }
 
 void ProgramRun::write_statistics(Session::Impl& impl) {

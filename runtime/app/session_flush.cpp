@@ -14,9 +14,10 @@ namespace tdsl::rt {
 void Session::Impl::flush() {
   if (otherwise) otherwise->plan(pending);
   const auto begin = std::chrono::steady_clock::now();
-  const std::vector<std::shared_ptr<const plan::PlannedOp>> planned = planner.plan(std::exchange(pending, {}));
+  const std::vector<std::shared_ptr<const plan::PlannedOp>> planned = planner.plan(std::exchange(pending, {}), dropped);
   planning_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   check_window();
+  check_memory();
   const plan::TensorLookup lookup = planner.lookup();
   const std::vector<std::vector<plan::TensorId>> names = last_names(planned);
   for (std::size_t k = 0; k < planned.size(); ++k) predictions.add(*planned[k], lookup, setup.plan_inputs, names[k]);
@@ -118,6 +119,17 @@ void Session::Impl::check_window() const {
   throw RunError("--window " + std::to_string(window) + " is too small: the largest step of this program needs " +
                      std::to_string(planner.largest_step()) + " bytes (" + format_bytes(planner.largest_step()) +
                      "); the smallest legal value is --window " + std::to_string(planner.largest_step()),
+                 ExitCode::kUsage);
+}
+
+void Session::Impl::check_memory() const {
+  const Index memory = setup.options.memory_bytes.value_or(0);
+  const plan::MemoryNeed& need = planner.needed_memory();
+  if (memory == 0 || need.bytes <= memory) return;
+  throw RunError(at(need.line),
+                 "--memory " + std::to_string(memory) + " is too small: '" + need.name + "' needs " + std::to_string(need.bytes) + " bytes (" +
+                     format_bytes(need.bytes) + ") on a rank: " + format_bytes(need.bytes - need.step) + " of operands, results and what lives beside them, " +
+                     format_bytes(need.step) + " received or copied at once; give at least --memory " + std::to_string(need.bytes),
                  ExitCode::kUsage);
 }
 

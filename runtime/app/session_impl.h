@@ -60,6 +60,7 @@ struct Session::Impl {
   [[nodiscard]] std::vector<std::vector<plan::TensorId>> last_names(const std::vector<std::shared_ptr<const plan::PlannedOp>>& planned);
   void forget(plan::TensorId id);
   void check_window() const;
+  void check_memory() const;
   /// Flushes, waits until every rank is done with everything, and proves that no block is left.
   void finish();
   std::vector<plan::TensorId> dropped;      ///< names that are gone, to be passed on after the next flush

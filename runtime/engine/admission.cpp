@@ -4,6 +4,7 @@
 
 #include "runtime/engine/engine_state.h"
 #include "runtime/engine/wire.h"
+#include "runtime/plan/last_uses.h"
 
 namespace tdsl::rt {
 
@@ -16,20 +17,6 @@ constexpr std::size_t kMaxUnfinished = 512;
 
 /// Without --window, receive buffers may take a fifth of what the blocks take, and at least this much (or the operation's own bound).
 constexpr Index kLeastWindow = Index{64} << 20;
-
-/// The access reads exactly the element the operation writes.
-bool is_pointwise(const plan::Op& op, const plan::Access& access) {
-  if (access.dims.size() != op.out.size()) return false;
-  for (std::size_t d = 0; d < op.out.size(); ++d) {
-    const plan::OutSubscript& out = op.out[d];
-    const plan::DimAccess& in = access.dims[d];
-    if (in.whole || in.divisor != 1 || in.offset != Interval{out.constant, out.constant + 1}) return false;
-    const bool same = out.label >= 0 ? in.terms == std::vector<plan::Affine::Term>{{out.label, out.coefficient}}
-                                     : in.terms.empty() && out.label == plan::kNoLabel;
-    if (!same) return false;
-  }
-  return true;
-}
 
 }  // namespace
 
@@ -48,7 +35,7 @@ void Engine::State::submit(std::shared_ptr<const plan::PlannedOp> op, Kernel ker
     ++operation->operands.back()->readers;
   }
   for (const plan::Access& access : description.reads) {
-    const bool pointwise = access.tensor == description.base && operation->space.panels() == 1 && is_pointwise(description, access);
+    const bool pointwise = access.tensor == description.base && operation->space.panels() == 1 && plan::reads_where_it_writes(description, access);
     operation->pointwise_base.push_back(pointwise);
     operation->base_read_in_place = operation->base_read_in_place && (access.tensor != description.base || pointwise);
   }
@@ -103,9 +90,15 @@ void Engine::State::admit() {
 }
 
 bool Engine::State::fits(const OperationRun& operation) const {
-  // The least unfinished step is always admitted, else nothing would move.
-  if (unfinished_tasks == 0) return true;
   const plan::Step& step = operation.step;
+  const bool least = unfinished_tasks == 0;
+  if (options.memory_bytes > 0) {
+    const Index copies = options.threads * std::max(least ? 0 : largest_assembly, step.assembled_bytes);
+    const Index held = store.live_bytes() + promised_bytes + step.fetch_bytes + step.output_bytes + copies;
+    if (held > options.memory_bytes && !(least && !peers_hold_memory(operation))) return false;
+  }
+  // The least unfinished step is always admitted, else nothing would move.
+  if (least) return true;
   if (unfinished_tasks + static_cast<Index>(step.tasks.size()) > kMaxTasks) return false;
   for (const plan::Fetch& fetch : step.fetch) {
     if (slots.available(static_cast<int>(fetch.owner)) < static_cast<Index>(step.fetch.size())) return false;
@@ -117,8 +110,24 @@ bool Engine::State::fits(const OperationRun& operation) const {
   return step.fetch_bytes == 0 || fetched_bytes + step.fetch_bytes <= std::max(own > 0 ? own : kLeastWindow, store.live_bytes() / 5);
 }
 
+// Note [Memory]
+// The plan sees to it that operations that run one after the other fit --memory. What a rank holds beyond that belongs to
+// steps it has admitted ahead, or to peers that are behind and have not fetched yet. So the least unfinished step, which
+// nothing of this rank precedes, may wait for memory only while such peers hold some: their steps are older than this one
+// and do not wait for it.
+bool Engine::State::peers_hold_memory(const OperationRun& next) const {
+  const auto awaited = [](const TensorInstance& tensor) {
+    return std::any_of(tensor.blocks.begin(), tensor.blocks.end(), [](const auto& entry) { return entry.second.requests > 0 || entry.second.sends > 0; });
+  };
+  return tensors.any_of([&](const TensorInstance& tensor) {
+    const bool overwritten = tensor.id() == next.op().base && next.base_read_in_place && tensor.readers == 1;
+    return !tensor.named && (tensor.readers == 0 || overwritten) && awaited(tensor);
+  });
+}
+
 void Engine::State::admit_step(OperationRun& operation) {
   plan::Step& step = operation.step;
+  largest_assembly = std::max(unfinished_tasks == 0 ? 0 : largest_assembly, step.assembled_bytes);
   fetch_pieces(operation);
   for (const plan::Task& task : step.tasks) create_task(operation, task);
   output_bytes += step.output_bytes;
@@ -158,6 +167,7 @@ void Engine::State::create_task(OperationRun& operation, const plan::Task& task)
   run.out_number = operation.space.plan().space.linear(task.tile);
   run.order = next_order++;
   ++unfinished_tasks;
+  if (task.first) promised_bytes += operation.space.output_bytes(task.tile);
   const plan::Op& op = operation.op();
   run.labels = operation.space.label_intervals(task.tile, task.panel);
   if (!task.hit) run.labels.assign(run.labels.size(), Interval{0, 0});

@@ -21,8 +21,8 @@ namespace tdsl::rt {
 struct EngineOptions {
   int threads = 1;
   plan::Index window_bytes = 0;  ///< limit on the footprint of admitted, unfinished steps; 0: unlimited
+  plan::Index memory_bytes = 0;  ///< limit on all blocks of this rank; 0: none. The plan must fit it
   bool oversubscribed = false;   ///< nap while idle
-  bool packed_operands = false;  ///< a kernel sees an operand as if it had been received, also where it is part of a block
   std::uint64_t delay_seed = 0;  ///< tests: not 0 = random delays in tasks, requests and answers
   /// Rank 0 calls it once when the run fails anywhere, before the other ranks are told: prints the message, removes
   /// temporary files.
@@ -70,7 +70,7 @@ class Engine {
 
   [[nodiscard]] std::vector<SiteStatistics> statistics() const;
   [[nodiscard]] plan::Index live_blocks() const;
-  /// Bytes copied because of `packed_operands`.
+  /// Bytes copied because a plan wants operands packed.
   [[nodiscard]] plan::Index packed_bytes() const;
 
  private:

@@ -54,6 +54,7 @@ struct Engine::State {
   void expect_requests(OperationRun& operation);
   void admit();
   [[nodiscard]] bool fits(const OperationRun& operation) const;
+  [[nodiscard]] bool peers_hold_memory(const OperationRun& next) const;
   void admit_step(OperationRun& operation);
   void fetch_pieces(OperationRun& operation);
   void create_task(OperationRun& operation, const plan::Task& task);
@@ -67,6 +68,8 @@ struct Engine::State {
   Index unfinished_tasks = 0;
   Index fetched_bytes = 0;  ///< receive buffers of admitted steps
   Index packed_bytes = 0;
+  Index promised_bytes = 0;     ///< output blocks of admitted tasks that have not begun
+  Index largest_assembly = 0;   ///< what a task of the admitted steps copies together at most
   Index output_bytes = 0;   ///< output blocks of admitted steps, until they are complete
   std::uint64_t next_order = 0;
 

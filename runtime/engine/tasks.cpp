@@ -105,7 +105,7 @@ void Engine::State::prepare(TaskRun& task, Call& call) {
 
 /// Strides and alignment may decide how a kernel sums. A part of a block has the block's; received, it has its own.
 bool Engine::State::must_pack(const TaskRun& task, const Input& input) const {
-  if (!options.packed_operands || task.operation->outputs.empty() || input.parts.size() != 1) return false;
+  if (!task.operation->planned->plan.packed || input.parts.size() != 1) return false;
   const InputPart& part = input.parts[0];
   return part.local != nullptr && input.tensor->box_of(part.number) != input.box;
 }
@@ -115,6 +115,7 @@ bool Engine::State::must_pack(const TaskRun& task, const Input& input) const {
 void Engine::State::begin_outputs(TaskRun& task, Call& call) {
   const OperationRun& operation = *task.operation;
   call.fresh = operation.op().base < 0;
+  promised_bytes -= operation.space.output_bytes(task.task.tile);
   for (std::size_t k = 0; k < operation.outputs.size(); ++k) {
     TensorInstance& output = *operation.outputs[k];
     Block& block = tensors.block(output, task.out_number);

@@ -46,6 +46,13 @@ class TensorTable {
   void drop_reader(TensorInstance& tensor);
 
   [[nodiscard]] plan::Index live_blocks() const;
+  template <class Predicate>
+  [[nodiscard]] bool any_of(Predicate predicate) const {
+    for (const auto& [id, tensor] : tensors_) {
+      if (predicate(*tensor)) return true;
+    }
+    return false;
+  }
   [[nodiscard]] std::size_t size() const { return tensors_.size(); }
 
  private:

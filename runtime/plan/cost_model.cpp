@@ -479,6 +479,28 @@ Cost cost_of(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Inde
   return cost;
 }
 
+double assembled_bytes(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank) {
+  const RankView v = view_of(op, plan, rank);
+  double bytes = 0;
+  for (const Access& access : op.reads) {
+    const PlacedTensor& tensor = tensors(access.tensor);
+    auto box = static_cast<double>(tensor.desc.element.bytes);
+    bool copied = false;
+    for (int d = 0; d < tensor.distribution.rank(); ++d) {
+      const Tiling& tiling = tensor.distribution.tiling(d);
+      Index longest = 0;
+      for (const Interval& i : touched(v, access.dims[at(d)], tensor.desc.shape[at(d)])) {
+        const Interval tiles = tiling.tiles_meeting(i);
+        longest = std::max(longest, i.size());
+        copied = copied || tiles.size() > 1 || (plan.packed && !tiles.empty() && i != tiling.tile(tiles.lo));
+      }
+      box *= static_cast<double>(longest);
+    }
+    if (copied) bytes += box;
+  }
+  return v.works ? bytes : 0;
+}
+
 CostSummary summarise(const Op& op, const OpPlan& plan, const TensorLookup& tensors, const Machine& machine, int threads) {
   CostSummary sum;
   const Index p = plan.space.ranks();

@@ -37,6 +37,9 @@ struct Cost {
 /// Exact cost of the planned operation for one rank.
 [[nodiscard]] Cost cost_of(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank, const Machine& machine, int threads);
 
+/// Upper bound of the bytes that one task copies together because an operand lies in several blocks or pieces.
+[[nodiscard]] double assembled_bytes(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank);
+
 /// Over all ranks (by classes of equal ranks where possible): maxima and means.
 struct CostSummary {
   double max_bytes = 0, mean_bytes = 0;

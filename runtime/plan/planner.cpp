@@ -25,6 +25,13 @@ void append(std::string& text, Index x) {
 
 constexpr std::size_t kDecisionsKept = 4096;
 
+/// Elements of what a partial operation's results combine to.
+Index recorded_elements(const Op& partial) {
+  Index n = 1;
+  for (std::size_t d = 0; d < partial.shape.size(); ++d) n *= partial.out[d].label == kPartLabel ? 1 : partial.shape[d];
+  return n;
+}
+
 std::string signature_of(const Distribution& d) {
   std::string text;
   append(text, static_cast<Index>(d.kind()));
@@ -61,7 +68,15 @@ struct Planner::Choice {
   std::vector<std::pair<std::size_t, Distribution>> leaves;  ///< by position in reads; reads.size() is the base
 };
 
-Planner::Planner(PlanInputs inputs, TensorId first_tensor) : inputs_(std::move(inputs)), next_tensor_(first_tensor) {}
+Planner::Planner(PlanInputs inputs, TensorId first_tensor) : inputs_(std::move(inputs)), next_tensor_(first_tensor) {
+  if (inputs_.memory == 0) return;
+  for (Index rank = 0; rank < inputs_.ranks; rank += std::max<Index>(1, inputs_.ranks / 64)) resident_.emplace_back(rank);
+}
+
+void Planner::erase(TensorId tensor) {
+  tensors_.erase(tensor);
+  for (ResidentBytes& resident : resident_) resident.free(tensor);
+}
 
 const PlacedTensor& Planner::tensor(TensorId id) const {
   const auto found = tensors_.find(id);
@@ -87,19 +102,36 @@ bool Planner::forget(TensorId id) {
   return true;
 }
 
-std::vector<std::shared_ptr<const PlannedOp>> Planner::plan(std::vector<Op> segment) {
+std::vector<std::shared_ptr<const PlannedOp>> Planner::plan(std::vector<Op> segment, const std::vector<TensorId>& dropped) {
+  std::vector<Dead> dead(segment.size());
+  if (!resident_.empty()) {
+    std::unordered_map<TensorId, std::size_t> last;
+    for (std::size_t k = 0; k < segment.size(); ++k) {
+      for (const TensorDesc& output : segment[k].outputs) last[output.id] = k;
+      for (const Access& access : segment[k].reads) last[access.tensor] = k;
+      if (segment[k].base >= 0) last[segment[k].base] = k;
+    }
+    for (const TensorId id : dropped) {
+      if (const auto found = last.find(id); found != last.end()) {
+        dead[found->second].push_back(id);
+      } else {
+        for (ResidentBytes& resident : resident_) resident.free(id);
+      }
+    }
+  }
   Planned out;
-  for (Op& op : segment) {
+  for (std::size_t k = 0; k < segment.size(); ++k) {
+    Op& op = segment[k];
     if (op.op_class == OpClass::kSource || op.op_class == OpClass::kLoad) {
       waiting_.push_back(std::move(op));
     } else {
-      plan_op(std::move(op), out);
+      plan_op(std::move(op), dead[k], out);
     }
   }
   return out;
 }
 
-void Planner::emit(Op op, const OpPlan& plan, int part, Planned& out) {
+void Planner::emit(Op op, const OpPlan& plan, int part, const Dead& dead, Planned& out) {
   for (const TensorDesc& output : op.outputs) tensors_.insert_or_assign(output.id, PlacedTensor{output, plan.space});
   std::string decision = signature(op) + signature_of(plan.space) + 'k';
   for (const Tiling& panels : plan.reduce) append(decision, panels.tiles());
@@ -108,6 +140,12 @@ void Planner::emit(Op op, const OpPlan& plan, int part, Planned& out) {
   auto planned = std::make_shared<PlannedOp>(PlannedOp{std::move(op), plan, part});
   const TensorLookup tensors = lookup();
   largest_step_ = std::max(largest_step_, static_cast<Index>(summarise(planned->op, planned->plan, tensors, inputs_.machine, inputs_.threads).max_step));
+  for (ResidentBytes& resident : resident_) {
+    const double step = cost_of(planned->op, planned->plan, tensors, resident.rank(), inputs_.machine, inputs_.threads).step_bytes.hi +
+                        inputs_.threads * assembled_bytes(planned->op, planned->plan, tensors, resident.rank());
+    const auto held = static_cast<Index>(resident.run(*planned, step, dead));
+    if (held > needed_.bytes) needed_ = {held, static_cast<Index>(step), planned->op.name, planned->op.line};
+  }
   out.push_back(std::move(planned));
 }
 
@@ -120,7 +158,7 @@ void Planner::place_source(TensorId tensor, const Distribution& where, Planned& 
   plan.space = where;
   plan.super_block.assign(source.shape.size(), 0);
   plan.why = "where its first use wants it";
-  emit(std::move(source), plan, 0, out);
+  emit(std::move(source), plan, 0, {}, out);
 }
 
 std::string Planner::signature(const Op& op) const {
@@ -185,16 +223,17 @@ std::string Planner::signature(const Op& op) const {
 // The remote boxes of one step must fit half the window (so that the next step's can arrive meanwhile), or the whole
 // window when the user has set it. First the panels get thinner: no byte is fetched twice. Then output tiles are taken in
 // super-blocks, which fetches some boxes again; the cost model counts that.
-void Planner::fit_window(const Op& op, OpPlan& plan, const TensorLookup& tensors) const {
-  double limit = static_cast<double>(inputs_.window);
-  if (limit <= 0) {
-    double owned = 0;
-    for (const Access& access : op.reads) {
-      const PlacedTensor& t = tensors(access.tensor);
-      owned += static_cast<double>(t.desc.elements() * t.desc.element.bytes) / static_cast<double>(inputs_.ranks);
-    }
-    limit = std::max(64 * kMiB, 0.2 * owned) / 2;
+double Planner::window_limit(const Op& op, const TensorLookup& tensors) const {
+  if (inputs_.window > 0) return static_cast<double>(inputs_.window);
+  double owned = 0;
+  for (const Access& access : op.reads) {
+    const PlacedTensor& t = tensors(access.tensor);
+    owned += static_cast<double>(t.desc.elements() * t.desc.element.bytes) / static_cast<double>(inputs_.ranks);
   }
+  return std::max(64 * kMiB, 0.2 * owned) / 2;
+}
+
+void Planner::fit_steps(const Op& op, OpPlan& plan, const TensorLookup& tensors, double limit) const {
   const auto step = [&] { return summarise(op, plan, tensors, inputs_.machine, inputs_.threads).max_step; };
   double now = step();
   // Thinner panels are other sums.
@@ -233,8 +272,34 @@ void Planner::fit_window(const Op& op, OpPlan& plan, const TensorLookup& tensors
   }
 }
 
-std::shared_ptr<const Planner::Choice> Planner::choose(const Op& op, bool may_split) {
-  const std::string key = signature(op) + (may_split ? "s" : "n");
+/// By how much the operation exceeds the memory limit on the worst rank, run after everything before it; negative: room.
+double Planner::excess(const Candidate& c, bool frees_base, const TensorLookup& tensors) const {
+  double worst = -9e18;
+  for (const ResidentBytes& resident : resident_) {
+    const Cost cost = cost_of(c.op, c.plan, tensors, resident.rank(), inputs_.machine, inputs_.threads);
+    double held = resident.live() + cost.output_bytes.hi + cost.step_bytes.hi;
+    held += inputs_.threads * assembled_bytes(c.op, c.plan, tensors, resident.rank());
+    for (const auto& [id, where] : c.leaves) held += static_cast<double>(where.owned_elements(resident.rank()) * tensors(id).desc.element.bytes);
+    if (frees_base && updates_in_place(c.op, c.plan)) held -= resident.owned(c.op.base);
+    worst = std::max(worst, held - static_cast<double>(inputs_.memory));
+  }
+  // Partial results live until their combination is complete.
+  if (c.partial) worst += static_cast<double>(c.op.outputs.front().element.bytes) * static_cast<double>(recorded_elements(c.op)) / static_cast<double>(inputs_.ranks);
+  return worst;
+}
+
+/// Smaller steps while the operation does not fit the memory limit.
+void Planner::fit_memory(Candidate& c, bool frees_base, const TensorLookup& tensors) const {
+  const double above = excess(c, frees_base, tensors);
+  if (above <= 0) return;
+  const double step = summarise(c.op, c.plan, tensors, inputs_.machine, inputs_.threads).max_step;
+  fit_steps(c.op, c.plan, tensors, std::max(1.0, step - above));
+}
+
+std::shared_ptr<const Planner::Choice> Planner::choose(const Op& op, bool may_split, const Dead& dead) {
+  const bool frees_base = std::find(dead.begin(), dead.end(), op.base) != dead.end();
+  std::string key = signature(op) + (may_split ? "s" : "n") + (frees_base ? "f" : "");
+  for (const ResidentBytes& resident : resident_) append(key, static_cast<Index>(resident.live()));
   const auto known = memo_.find(key);
   if (known != memo_.end()) return known->second;
 
@@ -251,6 +316,7 @@ std::shared_ptr<const Planner::Choice> Planner::choose(const Op& op, bool may_sp
   std::vector<Candidate> candidates = candidates_for(op, inputs_, operands);
   std::size_t best = 0;
   double best_seconds = -1;
+  double best_excess = 0;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     Candidate& c = candidates[i];
     if (c.partial && !may_split) continue;
@@ -260,6 +326,12 @@ std::shared_ptr<const Planner::Choice> Planner::choose(const Op& op, bool may_sp
       const auto found = assumed.find(id);
       return found != assumed.end() ? found->second : tensor(id);
     };
+    c.plan.packed = inputs_.reproducible && !op.outputs.empty();
+    double above = 0;
+    if (!resident_.empty()) {
+      fit_memory(c, frees_base, tensors);
+      above = std::max(0.0, excess(c, frees_base, tensors));
+    }
     if (candidates.size() > 1) {
       const CostSummary cost = summarise(c.op, c.plan, tensors, inputs_.machine, inputs_.threads);
       double seconds = cost.max_seconds;
@@ -271,10 +343,15 @@ std::shared_ptr<const Planner::Choice> Planner::choose(const Op& op, bool may_sp
         const double share = std::min(static_cast<double>(inputs_.ranks), std::max(1.0, out_bytes / 8192));
         seconds += all_bytes / share * (1 / inputs_.machine.bandwidth + 2 / inputs_.machine.stream_rate) + inputs_.machine.latency;
         const double extra = all_bytes / static_cast<double>(inputs_.ranks);
-        if (extra > 64 * kMiB && extra > 0.2 * 3 * out_bytes / static_cast<double>(inputs_.ranks)) seconds *= 1e3;
+        // Partial results are held beside operands and result, as the window is.
+        const double allowed = inputs_.window > 0 ? static_cast<double>(inputs_.window)
+                                                  : std::max(64 * kMiB, 0.2 * 3 * out_bytes / static_cast<double>(inputs_.ranks));
+        if (extra > allowed) seconds *= 1e3;
       }
-      if (best_seconds >= 0 && seconds >= best_seconds * (1 - 1e-9)) continue;
+      const bool better = above != best_excess ? above < best_excess : seconds < best_seconds * (1 - 1e-9);
+      if (best_seconds >= 0 && !better) continue;
       best_seconds = seconds;
+      best_excess = above;
     }
     best = i;
   }
@@ -290,25 +367,26 @@ std::shared_ptr<const Planner::Choice> Planner::choose(const Op& op, bool may_sp
   }
   std::unordered_map<TensorId, PlacedTensor> assumed;
   for (const auto& [id, where] : c.leaves) assumed.emplace(id, PlacedTensor{operands.describe(id), where});
-  fit_window(c.op, choice->candidate.plan, [&](TensorId id) -> const PlacedTensor& {
+  const TensorLookup tensors = [&](TensorId id) -> const PlacedTensor& {
     const auto found = assumed.find(id);
     return found != assumed.end() ? found->second : tensor(id);
-  });
+  };
+  fit_steps(c.op, choice->candidate.plan, tensors, window_limit(c.op, tensors));
   // A loop whose subscripts change with its iterations has a decision for each: they are made anew rather than kept.
   if (memo_.size() >= kDecisionsKept) memo_.clear();
   memo_.emplace(key, choice);
   return choice;
 }
 
-void Planner::plan_op(Op op, Planned& out) {
+void Planner::plan_op(Op op, const Dead& dead, Planned& out) {
   // Partial results have one output and start from nothing.
   if (op.outputs.size() != 1 || op.base >= 0) op.combine = Combine::kNone;
-  const std::shared_ptr<const Choice> choice = choose(op, true);
+  const std::shared_ptr<const Choice> choice = choose(op, true, dead);
   for (const auto& [position, where] : choice->leaves) {
     place_source(position < op.reads.size() ? op.reads[position].tensor : op.base, where, out);
   }
   if (!choice->candidate.partial) {
-    emit(std::move(op), choice->candidate.plan, 0, out);
+    emit(std::move(op), choice->candidate.plan, 0, dead, out);
     return;
   }
   // The chosen operation, on this occurrence's operands.
@@ -322,9 +400,13 @@ void Planner::plan_op(Op op, Planned& out) {
   partial.outputs.front().id = new_tensor();
   partial.outputs.front().name = "parts of " + op.outputs.front().name;
   Op combination = combination_of(op, partial);
-  emit(std::move(partial), choice->candidate.plan, 0, out);
-  const std::shared_ptr<const Choice> rest = choose(combination, false);
-  emit(std::move(combination), rest->candidate.plan, 1, out);
+  // What nobody needs after the sum is needed no more by its combination.
+  Dead operands;
+  Dead rest_dead{partial.outputs.front().id};
+  for (const TensorId id : dead) (id == op.outputs.front().id ? rest_dead : operands).push_back(id);
+  emit(std::move(partial), choice->candidate.plan, 0, operands, out);
+  const std::shared_ptr<const Choice> rest = choose(combination, false, rest_dead);
+  emit(std::move(combination), rest->candidate.plan, 1, rest_dead, out);
 }
 
 }  // namespace tdsl::plan

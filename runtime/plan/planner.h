@@ -6,10 +6,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "runtime/plan/last_uses.h"
 #include "runtime/plan/machine.h"
 #include "runtime/plan/op_plan.h"
 
 namespace tdsl::plan {
+
+struct Candidate;
 
 /// All a plan depends on beside the program and its extents.
 struct PlanInputs {
@@ -17,13 +20,21 @@ struct PlanInputs {
   Index ranks_per_node = 1;
   int threads = 1;
   std::vector<Index> tile;     ///< --tile: empty = planner's choice; one number = every edge; else per dimension
-  Index memory = 0;            ///< --memory per rank in bytes; 0: default budget
+  Index memory = 0;            ///< --memory: limit per rank of all blocks in bytes; 0: none
   Index window = 0;            ///< --window in bytes; 0: what the budget leaves
   bool reproducible = false;   ///< tiles, panels and partial results depend on extents only
   Machine machine;
 
   /// The number of ranks by which a routine chooses between forms that are different sums.
   [[nodiscard]] Index deciding_ranks() const { return reproducible ? 4 : ranks; }
+};
+
+/// The most that one operation needs on a rank: blocks that live then, its result, and its largest step.
+struct MemoryNeed {
+  Index bytes = 0;
+  Index step = 0;    ///< of them, received or copied together by one step
+  std::string name;  ///< the operation's
+  int line = 0;
 };
 
 /// Plans a program segment by segment, identically on every rank: decides partition, tiles and owners of each operation's
@@ -39,12 +50,13 @@ class Planner {
   TensorId new_tensor() { return next_tensor_++; }
   /// Plans the operations of a segment in order. Returned operations are in a legal order and include sources of earlier
   /// segments that are now used; sources nobody uses yet are kept back.
-  std::vector<std::shared_ptr<const PlannedOp>> plan(std::vector<Op> segment);
+  /// `dropped`: tensors whose last name is gone by the end of the segment; needed under a memory limit.
+  std::vector<std::shared_ptr<const PlannedOp>> plan(std::vector<Op> segment, const std::vector<TensorId>& dropped = {});
   /// Tells the planner that the program has dropped its last name for the tensor: a source still kept back is forgotten.
   /// Returns true if it was never planned (nothing to free).
   bool forget(TensorId tensor);
   /// Drops what is known of a tensor whose blocks are gone.
-  void erase(TensorId tensor) { tensors_.erase(tensor); }
+  void erase(TensorId tensor);
   [[nodiscard]] const PlacedTensor& tensor(TensorId id) const;
   [[nodiscard]] bool planned(TensorId id) const { return tensors_.contains(id); }
   [[nodiscard]] TensorLookup lookup() const;
@@ -52,16 +64,23 @@ class Planner {
   [[nodiscard]] std::uint64_t hash() const { return hash_; }
   /// The largest footprint of a single step so far; `--window` below it is refused with this number.
   [[nodiscard]] Index largest_step() const { return largest_step_; }
+  /// Under a memory limit: the least that the operations so far need, run one after the other.
+  [[nodiscard]] const MemoryNeed& needed_memory() const { return needed_; }
 
  private:
   struct Choice;
   using Planned = std::vector<std::shared_ptr<const PlannedOp>>;
 
-  void plan_op(Op op, Planned& out);
-  [[nodiscard]] std::shared_ptr<const Choice> choose(const Op& op, bool may_split);
-  void emit(Op op, const OpPlan& plan, int part, Planned& out);
+  using Dead = std::vector<TensorId>;  ///< tensors that an operation is the last to need
+
+  void plan_op(Op op, const Dead& dead, Planned& out);
+  [[nodiscard]] std::shared_ptr<const Choice> choose(const Op& op, bool may_split, const Dead& dead);
+  void emit(Op op, const OpPlan& plan, int part, const Dead& dead, Planned& out);
   void place_source(TensorId tensor, const Distribution& where, Planned& out);
-  void fit_window(const Op& op, OpPlan& plan, const TensorLookup& tensors) const;
+  [[nodiscard]] double window_limit(const Op& op, const TensorLookup& tensors) const;
+  void fit_steps(const Op& op, OpPlan& plan, const TensorLookup& tensors, double limit) const;
+  [[nodiscard]] double excess(const Candidate& candidate, bool frees_base, const TensorLookup& tensors) const;
+  void fit_memory(Candidate& candidate, bool frees_base, const TensorLookup& tensors) const;
   [[nodiscard]] const Op* waiting_source(TensorId tensor) const;
   [[nodiscard]] std::string signature(const Op& op) const;
 
@@ -71,6 +90,8 @@ class Planner {
   std::vector<Op> waiting_;  ///< sources not used yet, in recording order
   std::uint64_t hash_ = 1469598103934665603ULL;
   Index largest_step_ = 0;
+  std::vector<ResidentBytes> resident_;  ///< of every rank, or of a spread of many; only under a memory limit
+  MemoryNeed needed_;
   /// Decisions by everything they depend on, so that the next iteration of a loop builds nothing new.
   std::unordered_map<std::string, std::shared_ptr<const Choice>> memo_;
 };

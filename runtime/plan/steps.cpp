@@ -265,18 +265,26 @@ bool StepCursor::next(Step& step) {
     if (task.first) step.output_bytes += space_.output_bytes(task.tile);
     if (task.hit) {
       const std::vector<Interval> labels = space_.label_intervals(task.tile, task.panel);
+      Index assembled = 0;
       for (std::size_t a = 0; a < op.reads.size() && space_.points(labels) > 0; ++a) {
         const Access& access = op.reads[a];
         const PlacedTensor& tensor = tensors_(access.tensor);
-        space_.for_each_piece(access.tensor, space_.access_box(access, labels), [&](const Coord& block, const Piece& piece) {
+        const Box box = space_.access_box(access, labels);
+        Index pieces = 0;
+        bool part_of_own = false;
+        space_.for_each_piece(access.tensor, box, [&](const Coord& block, const Piece& piece) {
           const Index owner = tensor.distribution.owner(block, rank_);
+          ++pieces;
+          part_of_own = part_of_own || (owner == rank_ && !(piece.box == tensor.distribution.box(block)));
           if (owner == rank_ || !fetched_.insert(piece).second) return;
           bool kept = false;
           for (std::size_t b = 0; b < op.reads.size(); ++b) kept = kept || (op.reads[b].tensor == access.tensor && keep[b]);
           step.fetch.push_back({piece, owner, kept});
           step.fetch_bytes += piece.box.volume() * tensor.desc.element.bytes;
         });
+        if (pieces > 1 || (part_of_own && space_.plan().packed)) assembled += box.volume() * tensor.desc.element.bytes;
       }
+      step.assembled_bytes = std::max(step.assembled_bytes, assembled);
     }
     step.tasks.push_back(task);
   }

@@ -109,6 +109,7 @@ struct Step {
   std::vector<Fetch> fetch;      ///< remote pieces first needed here, each once, in order of first use
   Index fetch_bytes = 0;
   Index output_bytes = 0;        ///< output blocks that begin in this step
+  Index assembled_bytes = 0;     ///< what one task copies together at most: operands in several blocks or pieces
   bool ends_super_block = false;
 };
 

@@ -22,7 +22,7 @@ import compare
 import launch
 from points import Point
 from program import Program
-from session import Failed, Session, interval
+from session import LEAST_WINDOW, Failed, Session, interval
 
 ROOT = Path(__file__).resolve().parents[2]
 MATMULS = ("matmul", "matmul_index", "matmul_loops")
@@ -132,6 +132,53 @@ class Facts:
             for name in ("U", "N", "T"):
                 if not compare.same_bits(got[name], case.reference[name]):
                     raise Failed(f"{name} differs at ranks={p} tile={tile}")
+
+    # A run never holds more than --memory, also the least that is legal, and less than that is refused before it computes.
+    def test_memory_limit_is_kept(self):
+        lines = []
+        for path in ("samples/matmul.tdsl", "samples/matrix_chain.tdsl", "samples/two_layer_network.tdsl", "samples/heat.tdsl"):
+            session = self.session(path)
+            case = session.prepare(session.program.variants[0])
+            for point in (Point(1, "7", 2, "none", False), Point(3, "7", 1, "none", True), Point(4, None, 2, "none", True)):
+                if self.quick and point.ranks != 3:
+                    continue
+                lines.append(f"{session.program.name} {point}: {case.run_in_least_memory(point, 5, 'memory')} bytes")
+        return "\n    ".join(lines)
+
+    # A product of many blocks holds what a rank owns and the window, down to the smallest.
+    def test_product_holds_its_share_and_the_window(self):
+        executable, n, lines = self.session("samples/matmul.tdsl").executable, 240, []
+        for name in "AB":
+            np.save(self.work / f"{name}.npy", np.random.default_rng(3).random((n, n)))
+        for ranks in (4,) if self.quick else (1, 2, 4):
+            arguments = ["--A", "A.npy", "--B", "B.npy", "--C", "C.npy", "--threads", "1", "--tile", "12", "--stats", "share.json"]
+            command = [*launch.mpi_command(ranks), executable, *arguments, "--window", "1"]
+            refused = launch.run(command, self.options.limit, cwd=self.work, env={"TDSL_OVERSUBSCRIBED": "1"})
+            asked = LEAST_WINDOW.search(refused.err)
+            least = int(asked[1]) if asked else 1
+            for window in (least, 4 * least, 16 * least):
+                self.run(executable, ranks, [*arguments, "--window", window])
+                held = max(r["peak_block_bytes"] for r in json.loads((self.work / "share.json").read_text())["per_rank"])
+                if held > 3 * 8 * n * n / ranks + window:
+                    raise Failed(f"ranks={ranks} window={window}: {held} bytes held, {3 * 8 * n * n / ranks:.0f} owned")
+                lines.append(f"ranks={ranks} window={window}: {held - 3 * 8 * n * n // ranks} bytes beyond what is owned")
+        return "\n    ".join(lines)
+
+    # What a loop holds does not depend on how often it runs: blocks exactly, memory of the process within a little.
+    def test_iterations_leave_memory_flat(self):
+        session = self.session("samples/heat.tdsl")
+        case = session.prepare(session.program.variants[0])
+        for ranks in (1,) if self.quick else (1, 2):
+            held, resident = [], []
+            for steps in (2000, 10000):
+                self.run(session.executable, ranks, ["--start", case.folder / "start.npy", "--steps", steps, "--threads", "1",
+                                                     "--stats", "flat.json", "--quiet", "--" + session.program.outputs[0], "flat.npy"])
+                per_rank = json.loads((self.work / "flat.json").read_text())["per_rank"]
+                held.append(max(r["peak_block_bytes"] for r in per_rank))
+                resident.append(max(r["peak_rss_bytes"] for r in per_rank))
+            if held[1] > 2 * held[0] or resident[1] > resident[0] + (4 << 20):
+                raise Failed(f"ranks={ranks}: 2000 and 10000 iterations held {held} bytes of blocks, {resident} in all")
+        return f"10000 iterations: {held[1]} bytes of blocks, {(resident[1] - resident[0]) / 2**20:.1f} MiB more than 2000 of the process"
 
     # The same executable, ranks, threads: the same bits, whatever happens when.
     def test_same_bits_under_delays(self):

@@ -9,6 +9,7 @@ import numpy as np
 import compare
 import launch
 
+LEAST_MEMORY = re.compile(r"give at least --memory (\d+)")
 LEAST_WINDOW = re.compile(r"smallest legal value is --window (\d+)")
 
 
@@ -118,12 +119,31 @@ class Case:
             if result.code != 0 or result.timed_out:
                 raise Failed(str(result))
             self.check(folder, result)
-            self.check_statistics(json.loads((folder / "stats.json").read_text()))
+            self.statistics = json.loads((folder / "stats.json").read_text())
+            self.check_statistics(self.statistics)
             return self.read(folder)
         except Failed as failure:
             raise Failed(f"{failure}\n      {self.repeat(command + extra, environment)}") from None
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+    def run_in_least_memory(self, point, delay_seed, folder_name):
+        """Asks for the least --memory, runs with it, and checks that no rank held more. Returns it."""
+        memory = 1
+        for _ in range(10):
+            try:
+                self.run(point, delay_seed, folder_name, ["--memory", memory])
+            except Failed as failure:
+                asked = LEAST_MEMORY.search(str(failure))
+                if not asked or int(asked[1]) <= memory:
+                    raise
+                memory = int(asked[1])
+                continue
+            held = max(r["peak_block_bytes"] for r in self.statistics["per_rank"])
+            if held > memory:
+                raise Failed(f"{point}: a rank held {held} bytes with --memory {memory}")
+            return memory
+        raise Failed(f"{point}: --memory {memory} is not enough, either")
 
     @staticmethod
     def repeat(command, environment):

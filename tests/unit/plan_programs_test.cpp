@@ -247,6 +247,24 @@ TEST_CASE("planner: equal programs give equal hashes, other extents another") {
   CHECK(hash(500) != hash(501));
 }
 
+TEST_CASE("planner: a product fits a memory limit a little above its operands and result, and says what it needs otherwise") {
+  const Index n = 600, share = 3 * n * n * 8 / 4;
+  const auto needed = [n](Index memory) {
+    PlanInputs inputs;
+    inputs.ranks = 4;
+    inputs.memory = memory;
+    Recorder recorder(inputs);
+    const TensorId a = recorder.source("A", {n, n});
+    const TensorId b = recorder.source("B", {n, n});
+    recorder.product(a, false, b, false, n, n, n);
+    recorder.run();
+    return recorder.planner.needed_memory().bytes;
+  };
+  for (const Index beyond : {Index{1} << 20, Index{1} << 18, Index{1} << 16}) CHECK(needed(share + beyond) <= share + beyond);
+  CHECK(needed(share - 1) > share);
+  CHECK(needed(needed(1)) <= needed(1));
+}
+
 TEST_CASE("planner: a smaller window makes every step fit it") {
   for (const Index window : {Index{1} << 20, Index{1} << 18, Index{1} << 16}) {
     PlanInputs inputs;

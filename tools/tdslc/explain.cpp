@@ -123,6 +123,10 @@ std::string text_of(const PlanReport& report, const CommandLine& line, const Fro
     text += '\n';
   }
   text += fmt::format("largest step: {} (the smallest legal --window)\n", human_bytes(static_cast<double>(report.largest_step)));
+  if (report.memory.bytes > 0) {
+    text += fmt::format("memory: '{}' (line {}) needs the most on a rank, {}{}\n", report.memory.name, rt::line_in(report.memory.line),
+                        human_bytes(static_cast<double>(report.memory.bytes)), report.fits ? "" : ": --memory is too small");
+  }
   if (report.otherwise) {
     text += fmt::format("reproducible: {} received by all ranks instead of {}, {:.3g} s predicted instead of {:.3g}\n", human_bytes(report.bytes_received),
                         human_bytes(report.otherwise->first), report.seconds, report.otherwise->second);
@@ -154,6 +158,7 @@ std::string json_of(const PlanReport& report, const Front& front) {
   ordered_json all = {{"version", 1}, {"program", front.graph.name}, {"plan_hash", fmt::format("{:016x}", report.plan_hash)},
                             {"ranks", report.ranks}, {"threads", report.threads}, {"largest_step_bytes", report.largest_step},
                             {"statements", statements}, {"per_rank", ranks}, {"notes", notes}};
+  if (report.memory.bytes > 0) all["memory"] = {{"needed_bytes", report.memory.bytes}, {"fits", report.fits}};
   if (report.otherwise) {
     all["reproducible"] = {{"predicted", {{"bytes_received", report.bytes_received}, {"seconds", report.seconds}}},
                            {"predicted_without", {{"bytes_received", report.otherwise->first}, {"seconds", report.otherwise->second}}}};

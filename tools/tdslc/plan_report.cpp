@@ -35,6 +35,8 @@ class Reporter {
     const codegen::PlanWalkResult result = codegen::walk_plan(program_, request_.walk, events);
     report_.plan_hash = result.plan_hash;
     report_.largest_step = result.largest_step;
+    report_.memory = result.memory;
+    report_.fits = result.memory.bytes <= request_.walk.inputs.memory;
     return std::move(report_);
   }
 

@@ -42,6 +42,8 @@ struct PlanReport {
   int threads = 1;
   std::uint64_t plan_hash = 0;
   std::int64_t largest_step = 0;
+  plan::MemoryNeed memory;     ///< under --memory
+  bool fits = true;
   std::vector<PlanRow> rows;
   double bytes_received = 0;         ///< of all ranks
   double seconds = 0;
