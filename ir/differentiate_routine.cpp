@@ -3,23 +3,16 @@
 #include <utility>
 
 #include "ir/differentiate_compute.h"
-#include "ir/expr_build.h"
+#include "ir/differentiate_factorise.h"
+#include "ir/differentiate_routine_writer.h"
 
 namespace tdsl::ir {
 
 namespace {
 
-const Monoid kSum{Monoid::Kind::kSum, {}, {}, {}};
-
-Expr label(std::int32_t number) {
-  return index_ref(number);
-}
-
-class RoutineAdjoint {
+class RoutineAdjoint : RoutineAdjointWriter {
  public:
-  RoutineAdjoint(const Node& node, const Routine& routine, const Activity& activity, NodeWriter& writer,
-                 Adjoints& adjoints)
-      : node_(node), routine_(routine), activity_(activity), writer_(writer), adjoints_(adjoints) {}
+  using RoutineAdjointWriter::RoutineAdjointWriter;
 
   void run() {
     using Kind = Routine::Kind;
@@ -40,54 +33,19 @@ class RoutineAdjoint {
         return lower_factor();
       case Kind::kArgsort:
         return;
-      case Kind::kLu:
       case Kind::kQr:
       case Kind::kSvd:
       case Kind::kEigh:
       case Kind::kLstsq:
+        return add_factorisation_adjoints(node_, routine_, activity_, writer_, adjoints_);
+      case Kind::kLu:
         break;
     }
     throw NotDifferentiable{node_.range, std::string(name_of(routine_.kind)) + " cannot be differentiated", {}};
   }
 
  private:
-  [[nodiscard]] Type type_of(ValueId v) const {
-    Type type = writer_.program().type(v);
-    type.sparse.clear();
-    return type;
-  }
-  [[nodiscard]] Expr at(ValueId v, std::vector<Expr> subscripts) const {
-    return read(writer_.program().type(v).scalar, v, std::move(subscripts));
-  }
   [[nodiscard]] std::size_t axis() const { return static_cast<std::size_t>(routine_.axis); }
-
-  ValueId routine(Routine::Kind kind, std::vector<ValueId> operands, const Type& type, std::int64_t axis = 0) {
-    const ValueId v = writer_.program().new_value(type, "adjoint", node_.range);
-    writer_.emit(Node{node_.range, {v}, Routine{kind, std::move(operands), axis}});
-    return v;
-  }
-
-  ValueId tensor(const Type& type, const Expr& body) { return writer_.filled(type, body, "adjoint", node_.range); }
-
-  /// A matrix of sums over `k in 0..inner`, label 2.
-  ValueId product(const Type& type, const Extent& inner, const Expr& body) {
-    return writer_.emit(sums(type, inner, body), type, "adjoint", node_.range);
-  }
-  static Compute sums(const Type& type, const Extent& inner, const Expr& body) {
-    Compute c;
-    c.out = NodeWriter::labels_of(type.shape);
-    c.reduce = {{"q", Extent(), inner}};
-    c.bodies = {body};
-    c.monoid = kSum;
-    return c;
-  }
-
-  void contribute(ValueId v, const Expr& body) {
-    Compute c;
-    c.out = NodeWriter::labels_of(type_of(v).shape);
-    c.bodies = {body};
-    adjoints_.add(v, std::move(c), false, node_.range);
-  }
 
   /// Subscripts of the element that mirrors the point along the axis.
   [[nodiscard]] std::vector<Expr> mirrored(const Type& type) const {
@@ -129,12 +87,6 @@ class RoutineAdjoint {
     c.left = NodeWriter::plain_subscripts(type.rank());
     c.left[axis()] = at(node_.results[1], NodeWriter::plain_subscripts(type.rank()));
     adjoints_.add(routine_.operands[0], std::move(c), true, node_.range);
-  }
-
-  ValueId transposed(ValueId matrix) {
-    Type type = type_of(matrix);
-    std::swap(type.shape[0], type.shape[1]);
-    return tensor(type, at(matrix, {label(1), label(0)}));
   }
 
   void solved() {
@@ -184,27 +136,17 @@ class RoutineAdjoint {
     const ValueId given = adjoints_.tensor(l);
     const Type type = type_of(a);
     const Expr zero = float_constant(type.scalar, 0.0);
-    const Expr half = float_constant(type.scalar, 0.5);
-    const Expr below = binary(BinaryOp::kGt, label(0), label(1));
-    const Expr diagonal = binary(BinaryOp::kEq, label(0), label(1));
-    const auto lower = [&](const Expr& e) { return select(below, e, select(diagonal, product_of(half, e), zero)); };
     // Above the diagonal the factor is 0 whatever A is.
     const Expr used = select(binary(BinaryOp::kGe, label(0), label(1)), at(given, {label(0), label(1)}), zero);
     const ValueId triangle = tensor(type, used);
     const Expr term = product_of(at(l, {label(2), label(0)}), at(triangle, {label(2), label(1)}));
     const ValueId products = product(type, type.shape[0], term);
-    const ValueId p = tensor(type, lower(at(products, {label(0), label(1)})));
+    const ValueId p = tensor(type, lower_half(at(products, 0, 1)));
     const ValueId upper = transposed(l);
     const ValueId z = routine(Routine::Kind::kSolve, {upper, p}, type);
     const ValueId s = routine(Routine::Kind::kSolve, {upper, transposed(z)}, type);
-    contribute(a, lower(sum_of(at(s, {label(0), label(1)}), at(s, {label(1), label(0)}))));
+    contribute(a, lower_half(sum_of(at(s, 0, 1), at(s, 1, 0))));
   }
-
-  const Node& node_;
-  const Routine& routine_;
-  const Activity& activity_;
-  NodeWriter& writer_;
-  Adjoints& adjoints_;
 };
 
 }  // namespace

@@ -91,7 +91,7 @@ Kernel block_r(Index height) {
     const Interval rows = t.inputs[0].box[0];
     for (Index g = t.out_box[0].lo; g < t.out_box[0].hi; ++g) {
       Columns<T> block = rows_of<T>(t.inputs[0], plan::intersect({g * height, (g + 1) * height}, rows));
-      const Columns<T> r = reduce_to_q(block);
+      const Columns<T> r = reduce_to_q(block, false);
       for_each_element(r.rows, r.columns, [&](Index i, Index j) { out(g, i, j) = r(i, j); });
     }
   };

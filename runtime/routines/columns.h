@@ -81,9 +81,9 @@ void write(const Operand& out, Index row, Index column, const Columns<T>& m) {
 }
 [[noreturn]] inline void singular(SourceLine place, const char* routine) { stop(place, routine, "the matrix is singular"); }
 
-/// Q in place of the matrix (its first k columns), R separately, diag(R) >= 0; k = min(rows, columns).
+/// Q in place of the matrix (its first k columns) if wanted, R separately, diag(R) >= 0; k = min(rows, columns).
 template <class T>
-Columns<T> reduce_to_q(Columns<T>& a) {
+Columns<T> reduce_to_q(Columns<T>& a, bool wants_q = true) {
   const Index k = std::min(a.rows, a.columns);
   const auto k_int = static_cast<lapack_int>(k);
   std::vector<T> tau(at(std::max<Index>(1, k)));
@@ -96,6 +96,7 @@ Columns<T> reduce_to_q(Columns<T>& a) {
   for (Index j = 0; j < a.columns; ++j) {
     for (Index i = 0; i < k && i <= j; ++i) r(i, j) = sign[at(i)] * a(i, j);
   }
+  if (!wants_q) return r;
   TDSL_CHECK(lapack::orgqr<T>(a.m(), k_int, k_int, a.data(), a.lead(), tau.data(), work.data(), size) == 0, "orgqr");
   for (Index j = 0; j < k; ++j) {
     for (Index i = 0; i < a.rows; ++i) a(i, j) *= sign[at(j)];

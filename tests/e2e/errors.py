@@ -74,6 +74,7 @@ MISTAKES = [
     Mistake("topk_too_many", "factorisations", "--A {A} --k 6", 1, r"factorisations\.tdsl:10\b.*topk.*k = k"),
     Mistake("topk_negative", "factorisations", "--A {A} --k -1", 1, r"factorisations\.tdsl:10\b"),
     Mistake("svd_not_finite", "factorisations", "--A {A} --what 6", 1, r"factorisations\.tdsl:11: svd: .*not finite"),
+    Mistake("grad_of_wide_qr", "factorisations", "--A {A} --what 7", 1, r"factorisations\.tdsl:13: .*5 columns and 3 rows.*not supported"),
     *(Mistake(f"negative_size_{name}", "sizes", f"--x {{x}} --what {what} --k -3", 1,
               rf"^sizes\.tdsl:{line}: the size k( \+ 1)? is -\d; a size cannot be negative")
       for name, what, line in (("zeros", 1, 8), ("random", 2, 9), ("iota", 3, 10), ("full", 4, 11), ("eye", 5, 12),

@@ -25,10 +25,12 @@ class Point(NamedTuple):
     threads: int = 1
     window: bool = False  # the smallest legal one
     delays: int = 0
+    factorise: str = "auto"
 
     def __str__(self):
         return (f"ranks={self.ranks} tile={self.tile or 'auto'} threads={self.threads}"
-                f" window={'least' if self.window else 'none'} delays={self.delays}")
+                f" window={'least' if self.window else 'none'} delays={self.delays}"
+                f" factorise={self.factorise}")
 
 
 class Failure(NamedTuple):
@@ -166,6 +168,7 @@ class Batch:
                    "--threads", point.threads, "--stats", statistics]
         if point.tile:
             command += ["--tile", point.tile]
+        command += ["--factorise", point.factorise]
         environment = {"TDSL_OVERSUBSCRIBED": "1"} | ({"TDSL_DELAYS": str(point.delays)} if point.delays else {})
         window = 1 if point.window else None
         while True:

@@ -1,25 +1,30 @@
 """What generated programs exercised: node kinds, operators, features, remarks of passes, classes of operations."""
 import collections
 import re
+from pathlib import Path
 
 import launch
 
-NODES = ["compute", "uniform", "normal", "for", "while", "if", "print", "assert", "check", "output", "dimension", "param", "input"]
+NODES = ["compute", "routine", "uniform", "normal", "for", "while", "if", "print", "assert", "check", "output", "dimension", "param", "input"]
 OPERATORS = ["neg", "not", "abs", "sqrt", "exp", "log", "log1p", "expm1", "sin", "cos", "tan", "tanh", "erf", "floor", "ceil",
              "round", "sign", "isnan", "isinf", "sigmoid", "relu", "add", "sub", "mul", "div", "rem", "pow", "mod", "min", "max",
              "eq", "ne", "lt", "le", "gt", "ge", "and", "or", "select"]
 REDUCTIONS = ["sum", "prod", "min", "max", "any", "all", "argmin", "argmax"]
+ROUTINES = ["cumsum", "sort", "argsort", "topk", "solve", "cholesky", "lu", "qr", "inv", "det", "lstsq", "svd", "eigh"]
 FEATURES = {"left subscripts": r"\) (?:where .*?)?left \[", "base": r" base %", "combine": r" combine \w", "fill": r" fill ",
-            "guard": r"\) where ", "reduction": r"= compute \[[^\]]*\] \w+\["}
+            "guard": r"\) where ", "reduction": r"= compute \[[^\]]*\] \w+\[",
+            "gather": r"%\d+\[[^\]]*%\d+\[", "scatter": r" left \[[^\]]*%\d+\["}
 
 
 class Coverage:
     def __init__(self):
         self.nodes, self.operators, self.reductions = collections.Counter(), collections.Counter(), collections.Counter()
-        self.features, self.remarks = collections.Counter(), collections.Counter()
+        self.features, self.remarks, self.routines = collections.Counter(), collections.Counter(), collections.Counter()
+        self.gradients = 0
 
     def add(self, tdslc, path):
         """Counts what the compiler makes of a program."""
+        self.gradients += Path(path).read_text().count(" = grad(")
         result = launch.run([tdslc, "passes", path, "--dump-after", "simplify"], 60)
         begin = result.out.find("after simplify:")
         end = result.out.find("\nafter ", begin + 1)
@@ -36,6 +41,8 @@ class Coverage:
             for word in re.findall(r"\b([a-z]\w*)\(", line):
                 if word in OPERATORS:
                     self.operators[word] += 1
+            for word in re.findall(r"= routine (\w+)", line):
+                self.routines[word] += 1
             for word in re.findall(r"= compute \[[^\]]*\] (\w+)\[", line):
                 self.reductions[word] += 1
             for name, pattern in FEATURES.items():
@@ -44,11 +51,13 @@ class Coverage:
     def report(self):
         lines = ["coverage:"]
         for title, counter, known in (("nodes", self.nodes, NODES), ("operators", self.operators, OPERATORS),
-                                      ("reductions", self.reductions, REDUCTIONS), ("features", self.features, list(FEATURES))):
+                                      ("reductions", self.reductions, REDUCTIONS), ("routines", self.routines, ROUTINES),
+                                      ("features", self.features, list(FEATURES))):
             lines.append(f"  {title}: " + ", ".join(f"{name} {counter[name]}" for name in known if counter[name]))
             missing = [name for name in known if not counter[name]]
             if missing:
                 lines.append(f"    not met: {', '.join(missing)}")
+        lines.append(f"  derivatives: {self.gradients}")
         for remark, count in sorted(self.remarks.items()):
             lines.append(f"  {count:5} {remark}")
         return "\n".join(lines)

@@ -397,7 +397,7 @@ class Expressions:
             constant = self.rng.choice([0, 0, min(1, size - 1), size - 1, -1])
             options.append((Expr(str(constant), [], "i64", (), constant, constant), 0.7 if options else 5))
             options.append((Expr(f"{dim.text} - 1", [], "i64", (), size - 1, size - 1), 0.3))
-            if self.chance(0.12):
+            if self.chance(0.2):
                 options.append((self.computed(dim, context), 6))
         options = [o for o in options if o[0] is not None]
         if not options:

@@ -30,6 +30,7 @@ class Generator(Statements):
         self.program = Program(seed, exact)
         self.values, self.functions, self.dims = [], [], []
         self.counter, self.loops_made, self.trips = 0, 0, 1
+        self.only_outputs = []  # names whose values nothing is known about
         self.random_allowed, self.may_be_empty = True, False
 
     def generate(self):
@@ -40,7 +41,8 @@ class Generator(Statements):
         makers = [(self.let_tensor, 4), (self.index_let, 6), (self.let_scalar, 1.5), (self.var_any, 2.5), (self.assign_whole, 1.5),
                   (self.assign_index, 2), (self.assign_slice, 1.2), (self.element_loop, 2.5), (self.tensor_loop, 1.5),
                   (self.while_loop, 1.2), (self.if_statement, 0.8), (self.tensor_function, 1), (self.assertion, 0.3),
-                  (self.twin, 1.2), (self.chain, 0.6)]
+                  (self.twin, 1.2), (self.chain, 0.6), (self.scatter_let, 1.2), (self.scatter_assign, 1), (self.top_elements, 0.6),
+                  (self.factorisation, 0 if self.exact else 1.5), (self.gradient, 1.5)]
         wanted = self.rng.choice([3, 4, 5, 6, 7, 9])
         made = attempts = 0
         while made < wanted and attempts < 60:
@@ -82,7 +84,7 @@ class Generator(Statements):
             low, high = self.rng.choice([(-4, 4), (-3, 5), (0, 3)] if self.exact or scalar[0] == "i" else [(-2, 2), (0.1, 3), (-1, 1)])
             self.add_input(scalar, shape, low, high)
         positions = [d for d in self.program.dims if d.size > 0]
-        if positions and self.chance(0.4):
+        if positions and self.chance(0.6):
             d = self.rng.choice(positions)
             self.add_input(self.rng.choice(["i64", "i64", "i32"]), (self.rng.choice(self.dims),), 0, d.size - 1, d)
         if self.chance(0.12):
@@ -243,6 +245,9 @@ class Generator(Statements):
             self.program.statements.append(Stmt(f"output ${v.name};"))
             if not v.shape and self.chance(0.7):
                 self.program.statements.append(Stmt(f'print("${v.name}", ${v.name});'))
+        for name in self.only_outputs:
+            self.program.outputs.append(name)
+            self.program.statements.append(Stmt(f"output ${name};"))
         if self.chance(0.2):
             shape = self.shape(1, 2)
             names = Context().fresh(len(shape))

@@ -17,7 +17,7 @@ class Operations(Expressions):
     # --- whole tensors
     def tensor_operation(self, scalar, shape, context, depth):
         makers = [(self.product, 4), (self.transposed, 2), (self.along_axes, 3), (self.slice, 2), (self.structure, 3),
-                  (self.stretched, 1), (self.einsum, 1)]
+                  (self.stretched, 1), (self.einsum, 1), (self.line_routine, 1.8), (self.solved, 0 if self.exact else 2)]
         maker = self.rng.choices([m for m, _ in makers], [w for _, w in makers])[0]
         return maker(scalar, shape, context, depth)
 

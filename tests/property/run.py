@@ -20,12 +20,14 @@ import shrink
 from batch import Point, Tools, UNSUPPORTED
 from prefix import cheap_prefix
 
+FORMS = ("auto", "local", "distributed", "indirect")
 TILES = (None, None, "1", "2", "3", "5", "4,3", "1000")
 
 
 def choose_points(rng, ranks, launches):
     """For every rank count so many launches with random tiles, threads, windows and delays."""
-    return [Point(r, rng.choice(TILES), rng.choice([1, 1, 2]), rng.random() < 0.3, rng.choice([0, 0, rng.randrange(1, 10**6)]))
+    return [Point(r, rng.choice(TILES), rng.choice([1, 1, 2]), rng.random() < 0.3, rng.choice([0, 0, rng.randrange(1, 10**6)]),
+                  rng.choice(FORMS))
             for r in ranks for _ in range(launches)]
 
 

@@ -2,14 +2,15 @@
 import intervals
 from expressions import Context, Label, MOST_POINTS, Value
 from model import Dim, Expr, INTEGERS, Stmt
-from operations import MOST_ELEMENTS, Operations, size_of
+from operations import MOST_ELEMENTS, size_of
+from routines import Routines
 
 # What a `var` may hold: assigned values are cut to it.
 VAR_LIMITS = {True: {"f64": 2.0**20, "f32": 2.0**11, "i64": 2**24, "i32": 2**16, "bool": 1},
               False: {"f64": 100.0, "f32": 100.0, "i64": 2**24, "i32": 2**16, "bool": 1}}
 
 
-class Statements(Operations):
+class Statements(Routines):
     # --- common
     def new_name(self, stem):
         self.counter += 1

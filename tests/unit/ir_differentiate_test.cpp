@@ -274,8 +274,10 @@ TEST_CASE("grad: mistakes") {
 TEST_CASE("grad: what is not supported") {
   const std::string inputs = "input x: f64[n];\n";
   using Lines = std::vector<std::string>;
-  CHECK(problems_of(inputs + "let (q, r) = qr(outer(x, x));\nlet s = sum(r); let g = grad(s, x);") ==
-        Lines{"2: not-supported: qr cannot be differentiated yet"});
+  CHECK(problems_of(inputs + "let (_p, _l, u) = lu(outer(x, x));\nlet s = sum(u); let g = grad(s, x);") ==
+        Lines{"2: not-supported: lu cannot be differentiated yet"});
+  CHECK(problems_of(inputs + "let A: f64[2, 3] = outer(x[0:2], x[0:3]); let (_q, r) = qr(A);\nlet s = sum(r); let g = grad(s, x);") ==
+        Lines{"2: not-supported: qr of a matrix with fewer rows than columns cannot be differentiated yet"});
   CHECK(problems_of(inputs + "monoid add(a: f64, b: f64) { identity = 0.0; combine = a + b; }\n"
                              "let s = add[i](x[i]); let g = grad(s, x);") ==
         Lines{"3: not-supported: a reduction by the monoid 'add' cannot be differentiated yet"});
