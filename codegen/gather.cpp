@@ -105,9 +105,13 @@ void ComputeLowering::separate_lookups() {
   bool changed = true;
   while (changed) {
     changed = false;
-    const std::vector<Lookup> list = lookups();
+    std::vector<Lookup> list = lookups();
     if (list.empty() || may_inline(list)) return;
+    // What is read under the guard is gathered under it too: the guard's own reads come first.
+    std::ranges::stable_partition(list, [](const Lookup& l) { return l.place == Lookup::Place::kGuard; });
+    const bool guard_looks_up = list.front().place == Lookup::Place::kGuard;
     for (const Lookup& lookup : list) {
+      if (guard_looks_up && lookup.place != Lookup::Place::kGuard) continue;
       const std::optional<Expr> replacement = gathered(lookup);
       if (!replacement) continue;
       const auto replaced = [&](const Expr& e) {
