@@ -61,11 +61,10 @@ void Lowerer::bind_left(IndexStatement& s, const ast::Target& target) {
     const ast::Expr* e = index_of(item);
     if (bare_name(*e) != nullptr)
       continue;
-    for_each_expr(*e, [&](const ast::Expr& part) {
-      const std::string* name = bare_name(part);
-      if (name != nullptr && !bound(*name) && !known(*name))
-        from_left.push_back(bind_index({*name, part.range}));
-    });
+    for (const ast::Identifier& name : unbound_names(*e)) {
+      if (!bound(name.name) && !known(name.name))
+        from_left.push_back(bind_index(name));
+    }
   }
   std::ranges::stable_sort(from_left, {}, [this](std::int32_t id) {
     return std::pair{graph_.label(id).range.line, graph_.label(id).range.column};

@@ -184,6 +184,32 @@ void collect_free(const ast::Expr& e, std::set<std::string>& bound,
   for_each_child(e, [&](const ast::Expr& part) { collect_free(part, bound, in_scope, found); });
 }
 
+void collect_unbound(const ast::Expr& e, std::set<std::string>& bound, std::vector<ast::Identifier>& found) {
+  if (const auto* name = std::get_if<ast::Name>(&e.node)) {
+    if (!bound.contains(name->name))
+      found.push_back({name->name, e.range});
+    return;
+  }
+  const auto below = [&](const ast::Expr& part) { collect_unbound(part, bound, found); };
+  const auto* reduction = std::get_if<ast::Reduction>(&e.node);
+  if (reduction == nullptr) {
+    for_each_child(e, below);
+    return;
+  }
+  std::set<std::string> inside;
+  for (const ast::ReductionIndex& index : reduction->indices) {
+    visit(index.lower, below);
+    visit(index.upper, below);
+    visit(index.step, below);
+    if (bound.insert(index.name.name).second)
+      inside.insert(index.name.name);
+  }
+  visit(reduction->guard, below);
+  visit(reduction->body, below);
+  for (const std::string& name : inside)
+    bound.erase(name);
+}
+
 }  // namespace
 
 void for_each_child(const ast::Expr& e, const ExprVisitor& f) {
@@ -251,6 +277,13 @@ std::vector<ast::Identifier> free_subscript_names(const ast::Expr& e,
   std::set<std::string> bound;
   std::vector<ast::Identifier> found;
   collect_free(e, bound, in_scope, found);
+  return found;
+}
+
+std::vector<ast::Identifier> unbound_names(const ast::Expr& e) {
+  std::set<std::string> bound;
+  std::vector<ast::Identifier> found;
+  collect_unbound(e, bound, found);
   return found;
 }
 

@@ -28,6 +28,9 @@ void for_each_expr(const ast::Block& b, const ExprVisitor& f);
 [[nodiscard]] std::vector<ast::Identifier> free_subscript_names(
     const ast::Expr& e, const std::function<bool(const std::string&)>& in_scope);
 
+/// The bare names of `e` that no `op[…]` around them binds, in the order of the text.
+[[nodiscard]] std::vector<ast::Identifier> unbound_names(const ast::Expr& e);
+
 /// Every name that the function declares or binds somewhere: parameters, dimensions of types, variables, index
 /// variables, free subscripts. No other name but a param can have a meaning in its body.
 [[nodiscard]] std::set<std::string> names_of(const ast::Function& f);

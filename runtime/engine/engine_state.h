@@ -85,6 +85,7 @@ struct Engine::State {
   void prepare(TaskRun& task, Call& call);
   [[nodiscard]] bool must_pack(const TaskRun& task, const Input& input) const;
   void begin_outputs(TaskRun& task, Call& call);
+  [[nodiscard]] const Block* replaced_block(const TaskRun& task) const;
   [[nodiscard]] bool may_take_over(const TaskRun& task, const Block& block) const;
   void assemble(const TaskRun& task, Call& call);
   void count(const TaskRun& task, double start, double end, bool kernel);

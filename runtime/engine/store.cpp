@@ -1,6 +1,11 @@
 #include "runtime/engine/store.h"
 
+#include <sys/mman.h>
+
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
+#include <limits>
 #include <string>
 
 #include "runtime/app/number_format.h"
@@ -11,6 +16,36 @@ namespace tdsl::rt {
 namespace {
 
 constexpr plan::Index kAlignment = 64;
+constexpr plan::Index kPage = 4096;
+#if defined(__SANITIZE_ADDRESS__)
+constexpr plan::Index kKeptFrom = std::numeric_limits<plan::Index>::max();  // reads after the end of a buffer's life are to be found
+#else
+constexpr plan::Index kKeptFrom = 4 << 10;
+#endif
+
+/// From here on memory comes from the system itself, so that what is given back is back.
+constexpr plan::Index kMappedFrom = std::max<plan::Index>(256 << 10, kKeptFrom);
+
+std::size_t rounded(plan::Index bytes, plan::Index unit) {
+  return static_cast<std::size_t>((bytes + unit - 1) / unit * unit);
+}
+
+/// Null when the system refuses.
+std::byte* new_memory(plan::Index bytes) {
+  if (bytes < kMappedFrom)
+    return static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded(bytes + 1, kAlignment)));
+  void* const data = ::mmap(nullptr, rounded(bytes, kPage), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return data == MAP_FAILED ? nullptr : static_cast<std::byte*>(data);
+}
+
+void free_memory(std::byte* data, plan::Index bytes) {
+  if (data == nullptr) return;
+  if (bytes < kMappedFrom) {
+    std::free(data);
+  } else {
+    ::munmap(data, rounded(bytes, kPage));
+  }
+}
 
 void raise_to(std::atomic<plan::Index>& peak, plan::Index value) {
   plan::Index seen = peak.load();
@@ -21,8 +56,7 @@ void raise_to(std::atomic<plan::Index>& peak, plan::Index value) {
 }  // namespace
 
 Buffer::Buffer(Store& store, plan::Index bytes) : store_(store), bytes_(bytes) {
-  const plan::Index rounded = (bytes + kAlignment) / kAlignment * kAlignment;
-  data_ = static_cast<std::byte*>(std::aligned_alloc(kAlignment, static_cast<std::size_t>(rounded)));
+  data_ = store.take(bytes);
   if (data_ == nullptr) {
     throw RunError("out of memory: a block of " + format_bytes(bytes) + " could not be allocated; this rank holds " +
                    format_bytes(store.live_bytes()) + " in blocks");
@@ -31,11 +65,47 @@ Buffer::Buffer(Store& store, plan::Index bytes) : store_(store), bytes_(bytes) {
 }
 
 Buffer::~Buffer() {
-  std::free(data_);
   store_.remove(bytes_);
+  store_.give_back(data_, bytes_);
 }
 
 BufferRef Store::allocate(plan::Index bytes) { return std::make_shared<Buffer>(*this, bytes); }
+
+Store::~Store() {
+  for (const auto& [bytes, data] : kept_) free_memory(data, bytes);
+}
+
+std::byte* Store::take(plan::Index bytes) {
+  if (bytes < kKeptFrom) return new_memory(bytes);
+  const std::lock_guard lock(mutex_);
+  if (const auto same = kept_.find(bytes); same != kept_.end()) {
+    std::byte* const data = same->second;
+    kept_.erase(same);
+    kept_bytes_ -= bytes;
+    return data;
+  }
+  while (!kept_.empty() && live_bytes() + kept_bytes_ + bytes > peak_bytes()) {
+    const auto largest = std::prev(kept_.end());
+    free_memory(largest->second, largest->first);
+    kept_bytes_ -= largest->first;
+    kept_.erase(largest);
+  }
+  return new_memory(bytes);
+}
+
+void Store::give_back(std::byte* data, plan::Index bytes) {
+  if (bytes < kKeptFrom) {
+    free_memory(data, bytes);
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  if (live_bytes() + kept_bytes_ + bytes > peak_bytes()) {
+    free_memory(data, bytes);
+    return;
+  }
+  kept_.emplace(bytes, data);
+  kept_bytes_ += bytes;
+}
 
 void Store::add(plan::Index bytes) {
   raise_to(peak_bytes_, live_bytes_ += bytes);

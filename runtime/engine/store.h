@@ -2,7 +2,9 @@
 
 #include <atomic>
 #include <cstddef>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 
 #include "runtime/plan/index.h"
@@ -29,8 +31,15 @@ class Buffer {
 using BufferRef = std::shared_ptr<Buffer>;
 
 /// All block memory of a rank: owned blocks, received boxes, assembled boxes. Every byte is counted at allocation.
+/// Freed buffers but the smallest are kept for the next ones of their size, as long as kept and live bytes together stay within the
+/// peak of the live ones: the system's allocator splits such holes, and programs that loop would grow without end.
 class Store {
  public:
+  Store() = default;
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+  ~Store();
+
   /// A new buffer; throws RunError ("out of memory" with sizes) when the system refuses.
   [[nodiscard]] BufferRef allocate(plan::Index bytes);
 
@@ -38,15 +47,22 @@ class Store {
   [[nodiscard]] plan::Index peak_bytes() const { return peak_bytes_.load(); }
   [[nodiscard]] plan::Index live_buffers() const { return live_buffers_.load(); }
   [[nodiscard]] plan::Index peak_buffers() const { return peak_buffers_.load(); }
+  [[nodiscard]] plan::Index kept_bytes() const { return kept_bytes_; }
 
  private:
   friend class Buffer;
+  /// Memory of that size, perhaps kept; null when the system refuses.
+  std::byte* take(plan::Index bytes);
+  void give_back(std::byte* data, plan::Index bytes);
   void add(plan::Index bytes);
   void remove(plan::Index bytes);
   std::atomic<plan::Index> live_bytes_{0};
   std::atomic<plan::Index> peak_bytes_{0};
   std::atomic<plan::Index> live_buffers_{0};
   std::atomic<plan::Index> peak_buffers_{0};
+  std::mutex mutex_;  ///< of what is kept
+  std::multimap<plan::Index, std::byte*> kept_;
+  plan::Index kept_bytes_ = 0;
 };
 
 }  // namespace tdsl::rt

@@ -17,6 +17,7 @@ struct Engine::State::Call {
   std::vector<Operand> inputs;
   std::vector<Operand> outputs;
   std::vector<Assembly> assemblies;
+  const Block* taken = nullptr;  ///< the base's block whose buffer becomes the output's: other reads of it are copied first
   bool fresh = false;
   bool run_kernel = true;
 };
@@ -78,10 +79,14 @@ void Engine::State::run_task(Lock& lock, TaskRun& task) {
 
 /// Under the lock: finds the operands' memory and begins the output blocks.
 void Engine::State::prepare(TaskRun& task, Call& call) {
-  for (const Input& input : task.inputs) {
+  const Block* const replaced = replaced_block(task);
+  if (replaced != nullptr && task.task.hit && may_take_over(task, *replaced)) call.taken = replaced;
+  for (std::size_t k = 0; k < task.inputs.size(); ++k) {
+    const Input& input = task.inputs[k];
     const bool packed = must_pack(task, input);
     if (packed) packed_bytes += input.box.volume() * input.element_bytes;
-    if (input.parts.size() == 1 && !packed) {
+    const bool overwritten = call.taken != nullptr && !task.operation->pointwise_base[k];
+    if (input.parts.size() == 1 && !packed && !(overwritten && input.parts[0].local == call.taken)) {
       call.inputs.push_back(part_of(operand_of(input, input.parts[0]), input.box, input.element_bytes));
       continue;
     }
@@ -127,12 +132,10 @@ void Engine::State::begin_outputs(TaskRun& task, Call& call) {
     TDSL_CHECK(operation.outputs.size() == 1, "an operation with a base has one output");
     const Input& base = task.base;
     call.run_kernel = task.task.hit;
-    if (base.parts.size() == 1 && base.tensor->box_of(base.parts[0].number) == task.out_box) {
+    if (replaced_block(task) != nullptr && (!task.task.hit || call.taken != nullptr)) {
       Block& old = *base.parts[0].local;
-      if (!task.task.hit || may_take_over(task, old)) {
-        block.buffer = task.task.hit ? std::move(old.buffer) : old.buffer;
-        continue;
-      }
+      block.buffer = task.task.hit ? std::move(old.buffer) : old.buffer;
+      continue;
     }
     block.buffer = store.allocate(bytes);
     Call::Assembly copy;
@@ -143,15 +146,28 @@ void Engine::State::begin_outputs(TaskRun& task, Call& call) {
   }
 }
 
-/// Only this task still needs the base's block, and reads it, if at all, where it writes.
+/// The base's block that lies exactly where the output's will, if there is one.
+const Block* Engine::State::replaced_block(const TaskRun& task) const {
+  const Input& base = task.base;
+  if (!task.task.first || task.operation->op().base < 0 || base.parts.size() != 1) return nullptr;
+  return base.tensor->box_of(base.parts[0].number) == task.out_box ? base.parts[0].local : nullptr;
+}
+
+/// Only this task still needs the base's block, and what it reads of it elsewhere than where it writes is less to copy
+/// than the block.
 bool Engine::State::may_take_over(const TaskRun& task, const Block& block) const {
   const OperationRun& operation = *task.operation;
   const TensorInstance& tensor = *task.base.tensor;
   Index own_uses = 1;
+  Index copied = 0;
   for (std::size_t k = 0; k < task.inputs.size(); ++k) {
-    if (!operation.pointwise_base[k]) continue;
-    for (const InputPart& part : task.inputs[k].parts) own_uses += part.local == &block ? 1 : 0;
+    for (const InputPart& part : task.inputs[k].parts) {
+      if (part.local != &block) continue;
+      ++own_uses;
+      if (!operation.pointwise_base[k]) copied += part.box.volume();
+    }
   }
+  if (copied >= task.out_box.volume() && copied > 0) return false;
   if (tensor.named || tensor.readers != (operation.admitted ? 0 : 1)) return false;
   if (!operation.admitted && !operation.base_read_in_place) return false;
   return block.uses == own_uses && block.requests == 0 && block.sends == 0 && block.buffer.use_count() == 1;

@@ -271,6 +271,24 @@ class Facts:
             raise Failed("\n      ".join(wrong))
         return f"{len(warned)} operations warn"
 
+    # A loop's update works in the block it replaces, also when it reads other rows of it, and what a run holds of the
+    # machine's memory stays near what its blocks are counted to hold.
+    def test_loops_hold_no_more_than_their_blocks(self):
+        n, rows = 1000, {}
+        for name, tensors, body in (("rows", 1.1, "A[i, j] = A[i, j] + 0.5 * A[i - 1, j];"), ("fresh", 3.1, "A = A' * 0.5 + A;")):
+            path, statistics = self.work / f"{name}.tdsl", self.work / f"{name}.json"
+            path.write_text(f"var A = random({n}, {n});\nfor i in 1..200 {{ {body} }}\noutput s = sum(A);\n")
+            build = launch.run([self.tdslc, "build", path, "-o", self.work / name], self.options.limit)
+            if build.code != 0:
+                raise Failed(f"tdslc build: {build}")
+            self.run(self.work / name, 1, ["--stats", statistics, "--quiet"])
+            rank = json.loads(statistics.read_text())["per_rank"][0]
+            blocks, rss = rank["peak_block_bytes"] / (8 * n * n), rank["peak_rss_bytes"] / (8 * n * n)
+            rows[name] = f"{name}: {blocks:.1f} tensors in blocks, {rss:.1f} in memory"
+            if blocks > tensors or rss > blocks + 8:
+                raise Failed(rows[name])
+        return "; ".join(rows.values())
+
 
 def nameless(plan):
     """A plan without what may differ between spellings: lines, places, and the names of labels, numbered as they appear."""
