@@ -252,6 +252,8 @@ class Lowerer {
   void require_no_storage(const ast::Annotations& annotations);
   void require_no_suffixes(const ast::Suffixes& s);
   void check_option_name(const ast::Identifier& name);
+  /// An output that is a param or an input has no option of its own.
+  void warn_of_shared_option(const ast::Identifier& output);
   void mark_broken(const ast::Stmt& s);
 
   // --- Regions: lower_regions.cpp

@@ -85,6 +85,16 @@ void Lowerer::check_option_name(const ast::Identifier& name) {
        "--" + name.name + " is an option of every executable; this one is reached by --set " + name.name + "=VALUE");
 }
 
+void Lowerer::warn_of_shared_option(const ast::Identifier& output) {
+  const SymbolRef symbol = scope_->find(output.name);
+  if (symbol->kind != Symbol::Kind::kInput && symbol->kind != Symbol::Kind::kParam)
+    return;
+  warn(DiagnosticId::kOptionClash, output.range,
+       "--" + output.name + " gives the " + (symbol->kind == Symbol::Kind::kInput ? "input" : "param") +
+           ", so this output can only be summarised; to write it, name it: output NAME = " + output.name + ";",
+       {{symbol->range, "declared here"}});
+}
+
 void Lowerer::lower_param(const ast::Param& p) {
   check_option_name(p.name);
   const ir::Type type = lower_type(p.type);
@@ -124,6 +134,7 @@ void Lowerer::lower_output(const ast::Output& o, const SourceRange& range) {
     declare_value(name, Symbol::Kind::kLet, value)->used = true;
   } else {
     value = materialise(lower_name(name.name, name.range, false), name.name, name.range);
+    warn_of_shared_option(name);
   }
   if (!outputs_.insert(name.name).second) {
     fail(DiagnosticId::kDuplicateOutput, name.range, "'" + name.name + "' is an output already");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "ir/check.h"
 #include "ir/eval_environment.h"
@@ -211,6 +212,15 @@ class Interpreter {
     return std::make_shared<Array>(literal_array(type, *p.default_value));
   }
 
+  /// The file's contents; what is wrong with it is told with the input's line.
+  Array read(const Node& n, const Input& i, Scalar type) {
+    try {
+      return options_.input(i.name, type);
+    } catch (const std::runtime_error& error) {
+      stop(n.range, error.what());
+    }
+  }
+
   /// Reads an input once: its shape may be asked for before its own node.
   ArrayRef input(const Node& n, const Input& i) {
     const auto found = inputs_.find(i.name);
@@ -219,7 +229,7 @@ class Interpreter {
     if (!options_.input)
       stop(n.range, "the input '" + i.name + "' has no data");
     const Type& type = program_.type(n.results.at(0));
-    auto array = std::make_shared<Array>(options_.input(i.name, type.scalar));
+    const auto array = std::make_shared<Array>(read(n, i, type.scalar));
     TDSL_CHECK(array->type == type.scalar, "an input is read as its declared element type");
     if (array->shape.size() != type.rank()) {
       stop(n.range, fmt::format("input {} has {} dimensions, but the array{} has {}: shape {}", i.name, type.rank(), origin(i.name),
@@ -227,7 +237,7 @@ class Interpreter {
     }
     const std::size_t stored = is_float(type.scalar) ? array->floats.size() : array->integers.size();
     TDSL_CHECK(stored == static_cast<std::size_t>(array->size()), "an input's shape fits its elements");
-    return inputs_.emplace(i.name, std::move(array)).first->second;
+    return inputs_.emplace(i.name, array).first->second;
   }
 
   ArrayRef checked_input(const Node& n, const Input& i) {

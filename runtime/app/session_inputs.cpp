@@ -76,12 +76,14 @@ SessionInputs::SessionInputs(World& world, const ProgramInfo& info, const AppOpt
 void SessionInputs::look_at_headers(const ProgramInfo& info, const AppOptions& options) {
   for (const InputDeclaration& input : info.inputs) {
     File& file = files_.at(input.name);
-    NpyReader reader(file.path);
-    reader.require_widening(input.type, input.name);
-    file.shape = reader.shape();
+    const SourceLine place{info.options.source_file, input.line};
+    try {
+      file.shape = open_input(input.name, file.path, input.type).shape();
+    } catch (const RunError& error) {
+      throw RunError(place, error.what(), error.code());
+    }
     if (file.shape.size() != input.binds.size()) {
-      throw RunError(SourceLine{info.options.source_file, input.line},
-                     "input " + input.name + " has " + std::to_string(input.binds.size()) + " dimensions, but the array in '" + file.path +
+      throw RunError(place, "input " + input.name + " has " + std::to_string(input.binds.size()) + " dimensions, but the array in '" + file.path +
                          "' has " + std::to_string(file.shape.size()) + ": shape " + shape_text(file.shape));
     }
   }

@@ -133,6 +133,8 @@ struct Engine::State {
   void work();
   void idle(Lock& lock);
   bool polling = false;   ///< a thread has taken on the polling of an idle rank
+  bool was_idle = false;  ///< since `idle_since` no poll moved anything and no task ran
+  double idle_since = 0;  ///< when that began
   int sleeping = 0;
   bool stopping = false;  ///< the program has returned
 

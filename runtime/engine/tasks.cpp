@@ -44,6 +44,7 @@ TaskRun* Engine::State::pop_ready() {
   if (ready.empty()) return nullptr;
   TaskRun* const task = ready.top();
   ready.pop();
+  was_idle = false;
   return task;
 }
 

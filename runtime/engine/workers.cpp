@@ -7,6 +7,8 @@ namespace tdsl::rt {
 
 namespace {
 constexpr std::chrono::microseconds kNap{50};
+/// Seconds of empty polls after which the rank naps in between: what others need of the core is no use to it.
+constexpr double kPatience = 1e-3;
 }  // namespace
 
 /// A worker's life.
@@ -38,6 +40,8 @@ void Engine::State::idle(Lock& lock) {
     return;
   }
   polling = true;
+  const double start = now();
+  if (!was_idle) idle_since = start;
   lock.unlock();
   bool moved = false;
   try {
@@ -48,7 +52,7 @@ void Engine::State::idle(Lock& lock) {
     throw;
   }
   if (!moved) {
-    if (options.oversubscribed) {
+    if (options.oversubscribed || start - idle_since > kPatience) {
       std::this_thread::sleep_for(kNap);
     } else {
       std::this_thread::yield();
@@ -56,6 +60,7 @@ void Engine::State::idle(Lock& lock) {
   }
   lock.lock();
   polling = false;
+  was_idle = !moved && ready.empty();
   // If this thread leaves for a task, somebody else must poll.
   if (sleeping > 0 && !ready.empty()) wake.notify_all();
 }

@@ -72,6 +72,9 @@ class NpyReader {
   NpyHeader header_;
 };
 
+/// The file of the program's input `name`, checked to widen to its type. What is wrong with it names the input.
+[[nodiscard]] NpyReader open_input(const std::string& name, const std::string& path, ElementType type);
+
 /// One `.npy` file being written by all ranks. It lives under a temporary name in the target's directory until rank 0
 /// commits it, so a failed run leaves an existing target untouched and no partial file. Bytes are the same for every
 /// number of ranks. The order of calls:

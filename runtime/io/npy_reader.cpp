@@ -279,6 +279,18 @@ void NpyReader::require_widening(ElementType to, std::string_view name) const {
   }
 }
 
+NpyReader open_input(const std::string& name, const std::string& path, ElementType type) {
+  NpyReader reader = [&] {
+    try {
+      return NpyReader(path);
+    } catch (const RunError& error) {
+      throw RunError("input " + name + ": " + error.what(), error.code());
+    }
+  }();
+  reader.require_widening(type, name);
+  return reader;
+}
+
 template <Element T>
 void NpyReader::read_box(std::span<const std::int64_t> lo, std::span<const std::int64_t> hi, T* dst,
                          std::span<const std::int64_t> strides) const {

@@ -60,6 +60,8 @@ TEST_CASE("warnings") {
   CHECK(reported("let a = 1;\nif a > 0 { let a = 2; print(a); }") == Lines{"2:16: shadowing"});
   CHECK(reported("input X: f64[n];\nlet y[n] = X[n];\nprint(y);") == Lines{"2:7: hidden-name"});
   CHECK(reported("param seed: i64 = 3;\nprint(seed);") == Lines{"1:7: option-clash"});
+  CHECK(reported("input x: f64[n];\noutput x;") == Lines{"2:8: option-clash"});
+  CHECK(reported("input x: f64[n];\noutput y = x;") == Lines{});
 }
 
 TEST_CASE("types and shapes") {

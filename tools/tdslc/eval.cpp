@@ -30,8 +30,7 @@ struct Elements {
 };
 
 ir::Array read_array(const std::string& name, const std::string& path, ir::Scalar type) {
-  const rt::NpyReader reader(path);
-  reader.require_widening(element_type_of(type), name);
+  const rt::NpyReader reader = rt::open_input(name, path, element_type_of(type));
   ir::Array array;
   array.type = type;
   array.shape = reader.shape();
