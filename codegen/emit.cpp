@@ -151,6 +151,7 @@ std::string emit(const FamilyProgram& program, const EmitOptions& options) {
   for (const char* header : {"<limits>", "<string>", "<utility>"}) w.line("#include {}", header);
   w.blank();
   w.line("#include \"runtime/emitted.h\"");
+  if (body.uses_blocked) w.line("#include \"runtime/kernels/blocked_reduction.h\"");
   if (body.uses_routines) w.line("#include \"runtime/routines/routines.h\"");
   w.blank();
   w.line("namespace rt = tdsl::rt;");

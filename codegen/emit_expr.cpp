@@ -61,6 +61,7 @@ void ExprEmitter::set_arguments(std::string left, std::string right) {
 }
 
 std::string ExprEmitter::text(const Expr& e, int outer) {
+  if (const auto found = replaced_.find(e.id()); found != replaced_.end()) return found->second;
   return match(
       e->op,
       [&](const ir::Constant& c) {

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "codegen/families.h"
@@ -30,6 +31,9 @@ class ExprEmitter {
 
   /// What the operands `$0` and `$1` of a user monoid are called.
   void set_arguments(std::string left, std::string right);
+  /// From now on this node is the variable `name`.
+  void replace(const ir::ExprNode* node, std::string name) { replaced_[node] = std::move(name); }
+  void replace_nothing() { replaced_.clear(); }
   [[nodiscard]] const std::vector<std::string>& labels() const { return labels_; }
   /// Whether anything printed so far reports faults.
   [[nodiscard]] bool uses_faults() const { return uses_faults_; }
@@ -50,6 +54,7 @@ class ExprEmitter {
   HostName host_;
   ElementText element_;
   FaultsName faults_;
+  std::unordered_map<const ir::ExprNode*, std::string> replaced_;
   std::string arguments_[2] = {"a", "b"};
   bool uses_faults_ = false;
 };

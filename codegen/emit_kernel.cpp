@@ -5,6 +5,7 @@
 #include <set>
 
 #include "codegen/affine.h"
+#include "codegen/blocking.h"
 #include "codegen/describe.h"
 #include "codegen/emit_expr.h"
 #include "codegen/loop_order.h"
@@ -28,6 +29,7 @@ class KernelEmitter {
               [this](const ir::SourceRange& place) { return faults_name(place); }) {}
 
   EmittedKernel run() {
+    if (const std::optional<Blocking> blocks = blocking(op_, kernel_)) return assemble(blocked(*blocks));
     order_ = loop_order(op_, kernel_);
     return assemble(order_.into_scalar ? scalar_reduction() : nest(order_.labels, 0, true, [&] { return point(); }));
   }
@@ -291,6 +293,65 @@ class KernelEmitter {
     });
   }
 
+  /// `[&](Index i, Index k) { return std::tuple(A(i, k)); }`
+  std::string values_function(int label, const std::vector<int>& reduce, const Blocking::Values& values) {
+    std::string list;
+    std::set<int> used;
+    for (const std::vector<Expr>& places : values) {
+      list += (list.empty() ? "" : ", ") + expr_.text(places.front());
+      ir::for_each_node(places.front(), [&](const ir::ExprNode& n) {
+        if (const auto* r = std::get_if<ir::IndexRef>(&n.op)) used.insert(r->label);
+      });
+    }
+    const auto parameter = [&](int l) { return "Index" + (used.contains(l) ? " " + expr_.labels()[static_cast<std::size_t>(l)] : ""); };
+    std::string parameters = parameter(label);
+    for (const int l : reduce) parameters += ", " + parameter(l);
+    return fmt::format("[&]({}) {{ return std::tuple({}); }}", parameters, list);
+  }
+
+  /// The scalar function between the values of a row, those of a column, and an element.
+  Statements combination(const Blocking& blocks, std::string& parameters) {
+    const auto name_all = [&](const Blocking::Values& values, std::string_view stem) {
+      for (const std::vector<Expr>& places : values) {
+        const std::string name = names_.table.claim(stem);
+        parameters += fmt::format(", {} {}", cpp_type(places.front()->type), name);
+        for (const Expr& e : places) expr_.replace(e.id(), name);
+      }
+    };
+    parameters = fmt::format("{} total", cpp_type(kernel_.type));
+    name_all(blocks.x, "x");
+    name_all(blocks.y, "y");
+    Statements body = guarded(accumulate(*compute_.monoid, "total"));
+    body.push_back(simple("return total;"));
+    expr_.replace_nothing();
+    return body;
+  }
+
+  Statements blocked(const Blocking& blocks) {
+    blocked_ = true;
+    std::string reduce;
+    for (const int l : blocks.reduce) reduce += (reduce.empty() ? "" : ", ") + range_name(l);
+    const auto& labels = expr_.labels();
+    return nest(blocks.outer, 0, false, [&] {
+      std::string parameters;
+      const std::string x = values_function(blocks.row, blocks.reduce, blocks.x);
+      const std::string y = values_function(blocks.column, blocks.reduce, blocks.y);
+      const Statements combine = combination(blocks, parameters);
+      const std::string type(cpp_type(kernel_.type));
+      std::vector<std::string> names;
+      for (const char* name : {"x_values", "y_values", "combine", "element"}) names.push_back(names_.table.claim(name));
+      Statements result;
+      result.push_back(simple(fmt::format("const auto {} = {};", names[0], x)));
+      result.push_back(simple(fmt::format("const auto {} = {};", names[1], y)));
+      result.push_back(block(fmt::format("const auto {} = [=]({})", names[2], parameters), combine, "};"));
+      result.push_back(simple(fmt::format("const auto {} = [&](Index {}, Index {}) -> {}& {{ return {}; }};", names[3],
+                                          labels[static_cast<std::size_t>(blocks.row)], labels[static_cast<std::size_t>(blocks.column)], type, out_element())));
+      result.push_back(simple(fmt::format("rt::blocked_reduction<{}>({}, {}, std::array{{{}}}, {});", type, range_name(blocks.row),
+                                          range_name(blocks.column), reduce, fmt::join(names, ", "))));
+      return result;
+    });
+  }
+
   EmittedKernel assemble(const Statements& loops) {
     Writer w;
     w.indent();
@@ -309,7 +370,7 @@ class KernelEmitter {
     for (const ValueId v : captures_) {
       signature += fmt::format(", {} {}", cpp_type(request_.program.type(v).scalar), request_.value_name(v));
     }
-    return {fmt::format("{}) {{\n{}}}\n", signature, w.text()), captures_, checks_};
+    return {fmt::format("{}) {{\n{}}}\n", signature, w.text()), captures_, checks_, blocked_};
   }
 
   /// Gives elements their first values where the loops only add to them or do not reach them all.
@@ -340,6 +401,7 @@ class KernelEmitter {
   std::string out_name_;
   std::string simd_clause_;
   bool checks_ = false;
+  bool blocked_ = false;
   bool ordered_ = false;
 };
 

@@ -14,6 +14,7 @@ struct EmittedKernel {
   std::string function;               ///< the whole definition
   std::vector<ValueId> captures;      ///< host values it takes after the TaskArgs, in order
   bool checks_subscripts = false;     ///< calls inside()
+  bool blocked = false;               ///< uses runtime/kernels/blocked_reduction.h
 };
 
 struct KernelRequest {
@@ -28,7 +29,8 @@ struct KernelRequest {
 ///
 /// Loop order. Without reduction the loops follow the output's dimensions. A reduction runs either with its reduce labels
 /// innermost, into a scalar, or with the last output dimension innermost, into a row of the output, whichever reads
-/// memory in order; per element the reduce labels always run in index order.
+/// memory in order; per element the reduce labels always run in index order. A reduction with two free labels that blocking.h can
+/// split is handed to the runtime's register-blocked loops.
 [[nodiscard]] EmittedKernel emit_kernel(const KernelRequest& request);
 
 }  // namespace tdsl::codegen

@@ -33,7 +33,7 @@ class ProgramEmitter {
     if (faults_) w.raw("  scalar::Faults faults;\n");
     w.raw(body_.text());
     w.line("}}");
-    return {std::move(kernels_), w.text(), uses_file_, checks_, uses_routines_};
+    return {std::move(kernels_), w.text(), uses_file_, checks_, uses_routines_, uses_blocked_};
   }
 
  private:
@@ -198,6 +198,7 @@ class ProgramEmitter {
     const std::string function = table_.claim("kernel_" + name(o.target));
     const EmittedKernel k = emit_kernel({program_, o, function, s.range, [this](ValueId v) { return name(v); }});
     checks_ = checks_ || k.checks_subscripts;
+    uses_blocked_ = uses_blocked_ || k.blocked;
     uses_file_ = uses_file_ || k.checks_subscripts || k.function.find("place(") != std::string::npos;
     if (s.range.known()) kernels_ += source_comment(s.range) + "\n";
     kernels_ += k.function + "\n";
@@ -305,6 +306,7 @@ class ProgramEmitter {
   bool uses_file_ = false;
   bool checks_ = false;
   bool uses_routines_ = false;
+  bool uses_blocked_ = false;
 };
 
 }  // namespace

@@ -17,6 +17,7 @@ struct EmittedProgram {
   bool uses_file = false;          ///< calls place()
   bool checks_subscripts = false;  ///< calls inside()
   bool uses_routines = false;      ///< calls kernels of runtime/routines
+  bool uses_blocked = false;       ///< calls blocked_reduction()
 };
 [[nodiscard]] EmittedProgram emit_program(const FamilyProgram& program, const EmitOptions& options);
 

@@ -20,7 +20,8 @@ bool reads_in_order(const OpTemplate& op, const KernelTemplate& kernel, int labe
   return kernel.checked.empty();
 }
 
-/// The label that the last output dimension follows with stride 1, or -1.
+}  // namespace
+
 int row_label(const OpTemplate& op) {
   if (op.writes) return op.out.empty() || op.out.back().coefficient != 1 ? -1 : op.out.back().label;
   int last = -1;
@@ -43,8 +44,6 @@ std::vector<int> out_labels(const OpTemplate& op) {
   }
   return order;
 }
-
-}  // namespace
 
 LoopOrder loop_order(const OpTemplate& op, const KernelTemplate& kernel) {
   LoopOrder result;

@@ -14,6 +14,11 @@ struct LoopOrder {
   std::set<int> in_order;      ///< labels along which every operand is constant or contiguous
 };
 
+/// The label that the last output dimension follows with stride 1, or -1.
+[[nodiscard]] int row_label(const OpTemplate& op);
+/// Labels of the output in the order of its dimensions.
+[[nodiscard]] std::vector<int> out_labels(const OpTemplate& op);
+
 /// Without reduction: the output's dimensions in order. With: see emit_kernel.h.
 [[nodiscard]] LoopOrder loop_order(const OpTemplate& op, const KernelTemplate& kernel);
 

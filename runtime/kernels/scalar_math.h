@@ -179,16 +179,19 @@ template <class T>
   return a >= b;
 }
 
-/// `min` and `max` propagate nan; of equal values (-0.0 and 0.0) `min` and `max` return the first.
+/// `min` and `max` propagate nan; of equal values (-0.0 and 0.0) they return the first. Written so that compilers see the
+/// processor's own minimum in the first line.
 template <class T>
 requires Number<T> || std::same_as<T, bool>
 [[nodiscard]] constexpr T min(T a, T b) {
-  return (a <= b || a != a) ? a : b;
+  const T smaller = b < a ? b : a;
+  return b != b ? b : smaller;
 }
 template <class T>
 requires Number<T> || std::same_as<T, bool>
 [[nodiscard]] constexpr T max(T a, T b) {
-  return (a >= b || a != a) ? a : b;
+  const T larger = a < b ? b : a;
+  return b != b ? b : larger;
 }
 
 /// Identities of the reductions: `min` of nothing is the largest value (inf), `max` of nothing the smallest (-inf).

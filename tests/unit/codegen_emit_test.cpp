@@ -32,14 +32,25 @@ std::string compiler_says(const std::string& source) {
 
 }  // namespace
 
-TEST_CASE("codegen emit: (min, +) runs along rows of the result") {
+TEST_CASE("codegen emit: (min, +) is blocked in registers; each side is computed ahead") {
   const std::string text = emitted(
-      "%5:f64[%0, %0] \"D\" = compute [i in 0..%0, j in 0..%0] min[k in 0..%1] (add(%2[i, k], %3[k, j]))\noutput \"D\" %5\n");
-  CHECK(contains(text, R"(  for (Index i = range_i.lo; i < range_i.hi; ++i) {
-    for (Index k = range_k.lo; k < range_k.hi; ++k) {
-#pragma omp simd
-      for (Index j = range_j.lo; j < range_j.hi; ++j) {
-        D(i, j) = scalar::min(D(i, j), A(i, k) + B(k, j));)"));
+      "%5:f64[%0, %0] \"D\" = compute [i in 0..%0, j in 0..%0] min[k in 0..%1] (add(exp(%2[i, k]), %3[k, j]))\noutput \"D\" %5\n");
+  CHECK(contains(text, R"(  const auto x_values = [&](Index i, Index k) { return std::tuple(scalar::exp(A(i, k))); };
+  const auto y_values = [&](Index j, Index k) { return std::tuple(B(k, j)); };
+  const auto combine = [=](double total, double x, double y) {
+    total = scalar::min(total, x + y);
+    return total;
+  };
+  const auto element = [&](Index i, Index j) -> double& { return D(i, j); };
+  rt::blocked_reduction<double>(range_i, range_j, std::array{range_k}, x_values, y_values, combine, element);)"));
+}
+
+TEST_CASE("codegen emit: what needs row and column at once, or a library's function of both, runs along rows of the result") {
+  for (const char* body : {"min[k in 0..%1] (add(%2[i, k], %4[j, i]))", "min[k in 0..%1] (exp(add(%2[i, k], %3[k, j])))"}) {
+    const std::string text = emitted(std::string("%5:f64[%0, %0] \"D\" = compute [i in 0..%0, j in 0..%0] ") + body + "\noutput \"D\" %5\n");
+    CHECK_FALSE(contains(text, "blocked_reduction"));
+    CHECK(contains(text, "D(i, j) = scalar::min(D(i, j), "));
+  }
 }
 
 TEST_CASE("codegen emit: a row sum runs along the row into a scalar") {

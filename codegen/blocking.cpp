@@ -1,0 +1,116 @@
+#include "codegen/blocking.h"
+
+#include <algorithm>
+#include <set>
+
+#include "codegen/affine.h"
+
+namespace tdsl::codegen {
+
+namespace {
+
+std::set<int> labels_in(const Expr& e) {
+  std::set<int> labels;
+  ir::for_each_node(e, [&](const ir::ExprNode& n) {
+    if (const auto* r = std::get_if<ir::IndexRef>(&n.op)) labels.insert(r->label);
+  });
+  return labels;
+}
+
+/// `x ** 2` is x * x to compilers.
+bool is_square(const ir::Binary& b) {
+  const auto* exponent = std::get_if<ir::Constant>(&b.right->op);
+  if (b.op != ir::BinaryOp::kPow || exponent == nullptr || !ir::is_float(b.left->type)) return false;
+  const auto* real = std::get_if<double>(&exponent->value);
+  const auto* integer = std::get_if<std::int64_t>(&exponent->value);
+  return (real != nullptr && *real == 2.0) || (integer != nullptr && *integer == 2);
+}
+
+/// Whether compilers turn it into vector instructions on every processor.
+bool has_vector_form(const ir::ExprNode& node) {
+  if (const auto* u = std::get_if<ir::Unary>(&node.op)) {
+    using enum ir::UnaryOp;
+    return u->op == kNeg || u->op == kNot || u->op == kAbs || u->op == kRelu || u->op == kIsNan;
+  }
+  if (const auto* b = std::get_if<ir::Binary>(&node.op)) {
+    using enum ir::BinaryOp;
+    return is_square(*b) || (b->op != kRem && b->op != kPow && b->op != kMod && (b->op != kDiv || ir::is_float(node.type)));
+  }
+  return true;
+}
+
+class Splitter {
+ public:
+  Splitter(const KernelTemplate& kernel, Blocking& into) : kernel_(kernel), into_(into) {}
+
+  /// Whether the expression is a function of x and y values, which are collected.
+  bool split(const Expr& e) {
+    const std::set<int> labels = labels_in(e);
+    if (!varies(e, labels)) return true;
+    if (!labels.contains(into_.column)) return keep(into_.x, e);
+    if (!labels.contains(into_.row)) return keep(into_.y, e);
+    if (std::holds_alternative<ir::Read>(e->op) || !has_vector_form(*e)) return false;
+    const std::vector<Expr> parts = ir::children(*e);
+    return std::ranges::all_of(parts, [&](const Expr& part) { return split(part); });
+  }
+
+ private:
+  /// What the loops outside of rows, columns and sums fix is left in place.
+  [[nodiscard]] bool varies(const Expr& e, const std::set<int>& labels) const {
+    const bool loops = std::ranges::any_of(labels, [&](int l) { return std::ranges::find(into_.outer, l) == into_.outer.end(); });
+    bool reads = false;
+    ir::for_each_node(e, [&](const ir::ExprNode& n) { reads = reads || kernel_.operand.contains(&n); });
+    return loops || reads;
+  }
+
+  static bool keep(Blocking::Values& values, const Expr& e) {
+    const auto known = std::ranges::find_if(values, [&](const std::vector<Expr>& places) { return ir::equal(places.front(), e); });
+    if (known == values.end()) {
+      values.push_back({e});
+    } else {
+      known->push_back(e);
+    }
+    return true;
+  }
+
+  const KernelTemplate& kernel_;
+  Blocking& into_;
+};
+
+bool can_fail(const Expr& e) { return e && may_fail(e); }
+
+}  // namespace
+
+std::optional<Blocking> blocking(const OpTemplate& op, const KernelTemplate& kernel) {
+  const ir::Compute& compute = kernel.compute;
+  // Values are computed for whole blocks, guards notwithstanding: every read must be inside everywhere.
+  const bool everywhere = kernel.checked.empty() && kernel.trusted.empty() && kernel.gathers.empty() && kernel.scattered.empty();
+  if (!compute.monoid || !everywhere || can_fail(compute.bodies.front()) || can_fail(compute.guard)) return std::nullopt;
+  if (compute.monoid->kind == ir::Monoid::Kind::kUser) {
+    bool vectors = !can_fail(compute.monoid->combine);
+    ir::for_each_node(compute.monoid->combine, [&](const ir::ExprNode& n) { vectors = vectors && has_vector_form(n); });
+    if (!vectors) return std::nullopt;
+  }
+  const int column = row_label(op);
+  const std::vector<int> out = out_labels(op);
+  const auto uses = std::ranges::count_if(op.out, [&](const OutTemplate& o) { return o.label == column; });
+  if (column < 0 || uses > 1) return std::nullopt;
+  for (auto row = out.rbegin(); row != out.rend(); ++row) {
+    if (*row == column) continue;
+    Blocking result;
+    result.row = *row;
+    result.column = column;
+    for (const int l : out) {
+      if (l != column && l != *row) result.outer.push_back(l);
+    }
+    for (std::size_t l = 0; l < op.labels.size(); ++l) {
+      if (op.labels[l].kind == LabelTemplate::Kind::kReduce) result.reduce.push_back(static_cast<int>(l));
+    }
+    Splitter splitter(kernel, result);
+    const bool splits = splitter.split(compute.bodies.front()) && (!compute.guard || splitter.split(compute.guard));
+    if (splits && !result.x.empty() && !result.y.empty()) return result;
+  }
+  return std::nullopt;
+}
+
+}  // namespace tdsl::codegen

@@ -1,0 +1,227 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <tuple>
+#include <utility>
+
+#include "runtime/plan/index.h"
+
+// Reductions with two free labels, C(i, j) = combine over k of f(x(i, k), y(j, k)), for any scalar function: (min, +), distances, integer
+// products, any(a && b), … Sums of float products have BLIS instead.
+//
+// What depends on (i, k) and what depends on (j, k) is computed once for blocks that stay in cache and laid out as the innermost loop
+// reads it; that loop keeps a tile of C in registers. Every element takes its k in index order, one after the other, whatever
+// the blocks and the processor: the bits are those of the plain loops.
+
+namespace tdsl::rt {
+
+using plan::Index;
+using plan::Interval;
+
+/// Which vectors a tile may use. Executables run on any processor of the architecture and use what they find.
+enum class SimdLevel : std::uint8_t { kBaseline, kAvx2, kAvx512 };
+/// The best level of this processor.
+[[nodiscard]] SimdLevel simd_level();
+
+namespace blocked {
+
+inline constexpr Index kRows = 8;           ///< rows of a register tile
+inline constexpr Index kColumnBytes = 128;  ///< its columns: two of the widest vectors
+inline constexpr Index kSteps = 128;        ///< points of k between two visits of a tile
+inline constexpr Index kRowBlock = 64;      ///< rows whose x are laid out at once
+inline constexpr Index kColumnBlock = 4096;  ///< bytes of a row of y that are laid out at once
+
+/// The values of one block: for every value an array [tile][step][lane].
+template <Index Lanes, class... V>
+class Pack {
+ public:
+  explicit Pack(Index tiles) : arrays_(std::make_unique<V[]>(static_cast<std::size_t>(tiles * kSteps * Lanes))...) {}
+
+  /// Lays out f(lane's label, k…) of `lanes` labels from `first` on and the points of k from number `step` on. The lanes beyond stay as they
+  /// are: computed with, never stored.
+  template <std::size_t K, class F>
+  void fill(Index tile, Index first, Index lanes, const std::array<Interval, K>& ks, Index step, Index steps, const F& f) {
+    std::array<Index, K> at = point(ks, step);
+    for (Index s = 0; s < steps; ++s) {
+      const Index to = (tile * kSteps + s) * Lanes;
+      for (Index l = 0; l < lanes; ++l) {
+        store(to + l, std::apply([&](auto... k) { return f(first + l, k...); }, at), std::index_sequence_for<V...>{});
+      }
+      advance(ks, at);
+    }
+  }
+
+  [[nodiscard]] std::tuple<const V*...> of_tile(Index tile) const {
+    return std::apply([&](const auto&... array) { return std::tuple<const V*...>(array.get() + tile * kSteps * Lanes...); }, arrays_);
+  }
+
+ private:
+  template <std::size_t K>
+  static std::array<Index, K> point(const std::array<Interval, K>& ks, Index number) {
+    std::array<Index, K> at{};
+    for (std::size_t d = K; d-- > 0;) {
+      at[d] = ks[d].lo + number % ks[d].size();
+      number /= ks[d].size();
+    }
+    return at;
+  }
+  template <std::size_t K>
+  static void advance(const std::array<Interval, K>& ks, std::array<Index, K>& at) {
+    for (std::size_t d = K; d-- > 0;) {
+      if (++at[d] < ks[d].hi) return;
+      at[d] = ks[d].lo;
+    }
+  }
+  template <std::size_t... N>
+  void store(Index at, const std::tuple<V...>& values, std::index_sequence<N...>) {
+    ((std::get<N>(arrays_)[static_cast<std::size_t>(at)] = std::get<N>(values)), ...);
+  }
+
+  std::tuple<std::unique_ptr<V[]>...> arrays_;
+};
+
+/// `steps` points of k on Height x Width elements of a tile of C, in registers.
+template <Index Height, Index Width, Index Columns, class T, class Combine, class... X, class... Y>
+[[gnu::always_inline]] inline void steps_of(Index steps, T* tile, const std::tuple<const X*...>& xs, const std::tuple<const Y*...>& ys,
+                                            const Combine& combine) {
+  T sum[Height][Width];
+  for (Index i = 0; i < Height; ++i) {
+    for (Index j = 0; j < Width; ++j) sum[i][j] = tile[i * Columns + j];
+  }
+  for (Index s = 0; s < steps; ++s) {
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC unroll 8
+#endif
+    for (Index i = 0; i < Height; ++i) {
+#pragma omp simd
+      for (Index j = 0; j < Width; ++j) {
+        sum[i][j] = std::apply(
+            [&](const auto*... x) {
+              return std::apply([&](const auto*... y) { return combine(sum[i][j], x[s * kRows + i]..., y[s * Columns + j]...); }, ys);
+            },
+            xs);
+      }
+    }
+  }
+  for (Index i = 0; i < Height; ++i) {
+    for (Index j = 0; j < Width; ++j) tile[i * Columns + j] = sum[i][j];
+  }
+}
+
+/// A whole tile, as parts that fit the registers.
+template <Index Height, Index Width, Index Columns, class T, class Combine, class... X, class... Y>
+[[gnu::always_inline]] inline void parts_of(Index steps, T* tile, const std::tuple<const X*...>& xs, const std::tuple<const Y*...>& ys,
+                                            const Combine& combine) {
+  for (Index i = 0; i < kRows; i += Height) {
+    for (Index j = 0; j < Columns; j += Width) {
+      steps_of<Height, Width, Columns>(steps, tile + i * Columns + j, std::apply([&](auto... x) { return std::tuple(x + i...); }, xs),
+                                       std::apply([&](auto... y) { return std::tuple(y + j...); }, ys), combine);
+    }
+  }
+}
+
+// One function per level, with everything inlined into it: the scalar function is compiled for the level's vectors.
+template <Index Columns, class T, class Combine, class Xs, class Ys>
+[[gnu::flatten, gnu::noinline]] void tile_baseline(Index steps, T* tile, const Xs& xs, const Ys& ys, const Combine& combine) {
+  parts_of<4, std::max<Index>(Columns / 4, 1), Columns>(steps, tile, xs, ys, combine);
+}
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define TDSL_HAS_SIMD_LEVELS 1
+template <Index Columns, class T, class Combine, class Xs, class Ys>
+[[gnu::target("avx2,prefer-vector-width=256"), gnu::flatten, gnu::noinline]] void tile_avx2(Index steps, T* tile, const Xs& xs, const Ys& ys,
+                                                                                              const Combine& combine) {
+  parts_of<4, std::max<Index>(Columns / 2, 1), Columns>(steps, tile, xs, ys, combine);
+}
+template <Index Columns, class T, class Combine, class Xs, class Ys>
+[[gnu::target("avx512f,avx512dq,avx512bw,avx512vl,prefer-vector-width=512"), gnu::flatten, gnu::noinline]] void tile_avx512(
+    Index steps, T* tile, const Xs& xs, const Ys& ys, const Combine& combine) {
+  parts_of<kRows, Columns, Columns>(steps, tile, xs, ys, combine);
+}
+#endif
+
+template <Index Columns, class T, class Combine, class Xs, class Ys>
+void tile_steps([[maybe_unused]] SimdLevel level, Index steps, T* tile, const Xs& xs, const Ys& ys, const Combine& combine) {
+#ifdef TDSL_HAS_SIMD_LEVELS
+  if (level == SimdLevel::kAvx512) return tile_avx512<Columns>(steps, tile, xs, ys, combine);
+  if (level == SimdLevel::kAvx2) return tile_avx2<Columns>(steps, tile, xs, ys, combine);
+#endif
+  tile_baseline<Columns>(steps, tile, xs, ys, combine);
+}
+
+/// The work on one panel of k, given the types of x and y.
+template <class T, class Combine, class Target, class XPack, class YPack, Index Columns>
+struct Panel {
+  const Combine& combine;
+  const Target& target;
+  SimdLevel level;
+
+  void tile(Index steps, Index i, Index rows, Index j, Index columns, const XPack& x, Index x_tile, const YPack& y, Index y_tile) const {
+    T part[kRows * Columns] = {};
+    for (Index r = 0; r < rows; ++r) {
+      for (Index c = 0; c < columns; ++c) part[r * Columns + c] = target(i + r, j + c);
+    }
+    tile_steps<Columns>(level, steps, part, x.of_tile(x_tile), y.of_tile(y_tile), combine);
+    for (Index r = 0; r < rows; ++r) {
+      for (Index c = 0; c < columns; ++c) target(i + r, j + c) = part[r * Columns + c];
+    }
+  }
+};
+
+template <class... V>
+constexpr Index widest(const std::tuple<V...>*) {
+  return std::max({static_cast<Index>(sizeof(V))...});
+}
+template <Index Lanes, class... V>
+Pack<Lanes, V...> pack_of(Index tiles, const std::tuple<V...>*) {
+  return Pack<Lanes, V...>(tiles);
+}
+
+}  // namespace blocked
+
+/// For all i of `is` and j of `js`: target(i, j) = combine(target(i, j), x(i, k…)…, y(j, k…)…) for the points k of `ks` in row-major order.
+/// `x` and `y` return tuples and may be called more than once for a point; `target(i, j)` is a reference to an element, those of
+/// one i lying in a row. Nothing may fail.
+template <class T, std::size_t K, class X, class Y, class Combine, class Target>
+void blocked_reduction(Interval is, Interval js, const std::array<Interval, K>& ks, const X& x, const Y& y, const Combine& combine,
+                       const Target& target, SimdLevel level = simd_level()) {
+  using namespace blocked;
+  const auto rank = std::make_index_sequence<K>{};
+  const auto type_at = []<std::size_t... N>(const auto& f, std::index_sequence<N...>) {
+    using Values = decltype(f(Index{}, (static_cast<void>(N), Index{})...));
+    return static_cast<Values*>(nullptr);
+  };
+  const auto* const x_type = type_at(x, rank);
+  const auto* const y_type = type_at(y, rank);
+  constexpr Index kColumns = std::max<Index>(1, kColumnBytes / std::max<Index>(sizeof(T), widest(decltype(y_type){})));
+  constexpr Index kRowTiles = kRowBlock / kRows;
+  constexpr Index kColumnTiles = std::max<Index>(1, kColumnBlock / kColumnBytes);
+  Index points = 1;
+  for (const Interval& k : ks) points *= k.size();
+  if (is.empty() || js.empty() || points == 0) return;
+
+  const auto ceil_div = [](Index a, Index b) { return (a + b - 1) / b; };
+  auto xs = pack_of<kRows>(std::min(kRowTiles, ceil_div(is.size(), kRows)), x_type);
+  auto ys = pack_of<kColumns>(std::min(kColumnTiles, ceil_div(js.size(), kColumns)), y_type);
+  const Panel<T, Combine, Target, decltype(xs), decltype(ys), kColumns> panel{combine, target, level};
+  for (Index j0 = js.lo; j0 < js.hi; j0 += kColumnTiles * kColumns) {
+    const Index j1 = std::min(js.hi, j0 + kColumnTiles * kColumns);
+    for (Index step = 0; step < points; step += kSteps) {
+      const Index steps = std::min(kSteps, points - step);
+      for (Index j = j0; j < j1; j += kColumns) ys.fill((j - j0) / kColumns, j, std::min(kColumns, j1 - j), ks, step, steps, y);
+      for (Index i0 = is.lo; i0 < is.hi; i0 += kRowBlock) {
+        const Index i1 = std::min(is.hi, i0 + kRowBlock);
+        for (Index i = i0; i < i1; i += kRows) xs.fill((i - i0) / kRows, i, std::min(kRows, i1 - i), ks, step, steps, x);
+        for (Index j = j0; j < j1; j += kColumns) {
+          for (Index i = i0; i < i1; i += kRows) {
+            panel.tile(steps, i, std::min(kRows, i1 - i), j, std::min(kColumns, j1 - j), xs, (i - i0) / kRows, ys, (j - j0) / kColumns);
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace tdsl::rt

@@ -1,0 +1,111 @@
+#include "runtime/kernels/blocked_reduction.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "runtime/kernels/scalar_math.h"
+
+namespace tdsl::tests {
+
+namespace {
+
+using rt::Index;
+using rt::Interval;
+using rt::SimdLevel;
+
+std::vector<SimdLevel> levels_here() {
+  std::vector<SimdLevel> levels{SimdLevel::kBaseline};
+  if (rt::simd_level() >= SimdLevel::kAvx2) levels.push_back(SimdLevel::kAvx2);
+  if (rt::simd_level() >= SimdLevel::kAvx512) levels.push_back(SimdLevel::kAvx512);
+  return levels;
+}
+
+/// Floats with some nan, inf and zeros of both signs.
+std::vector<double> special_values(std::mt19937& random, std::size_t count) {
+  std::vector<double> values(count);
+  for (double& x : values) {
+    const auto pick = random() % 40;
+    x = pick == 0 ? std::nan("") : pick == 1 ? INFINITY : pick < 4 ? (pick == 2 ? 0.0 : -0.0) : std::ldexp(static_cast<double>(random()), -31) - 1;
+  }
+  return values;
+}
+
+/// A vector without a special case for bool.
+template <class T>
+struct Elements {
+  std::size_t count;
+  std::unique_ptr<T[]> data = std::make_unique<T[]>(count);
+  Elements(std::size_t n, T value) : count(n) { std::fill_n(data.get(), n, value); }
+  T& operator[](Index i) const { return data[static_cast<std::size_t>(i)]; }
+};
+
+template <class T, class Combine>
+void compare(Index m, Index n, Interval k, Interval l, T start, const Combine& combine) {
+  std::mt19937 random(7);
+  const Index points = k.size() * l.size();
+  const auto a = special_values(random, static_cast<std::size_t>(m * points));
+  const auto b = special_values(random, static_cast<std::size_t>(n * points));
+  const auto point = [&](Index kk, Index ll) { return (kk - k.lo) * l.size() + ll - l.lo; };
+  const auto x = [&](Index i, Index kk, Index ll) {
+    return std::tuple(a[static_cast<std::size_t>(i * points + point(kk, ll))], static_cast<float>(kk));
+  };
+  const auto y = [&](Index j, Index kk, Index ll) { return std::tuple(b[static_cast<std::size_t>((j - 3) * points + point(kk, ll))]); };
+  const Elements<T> expected(static_cast<std::size_t>(m * n), start);
+  for (Index i = 0; i < m; ++i) {
+    for (Index j = 0; j < n; ++j) {
+      T& total = expected[i * n + j];
+      for (Index kk = k.lo; kk < k.hi; ++kk) {
+        for (Index ll = l.lo; ll < l.hi; ++ll) {
+          total = combine(total, std::get<0>(x(i, kk, ll)), std::get<1>(x(i, kk, ll)), std::get<0>(y(j + 3, kk, ll)));
+        }
+      }
+    }
+  }
+  for (const SimdLevel level : levels_here()) {
+    const Elements<T> c(static_cast<std::size_t>(m * n), start);
+    rt::blocked_reduction<T>(
+        Interval{0, m}, Interval{3, n + 3}, std::array{k, l}, x, y, combine, [&](Index i, Index j) -> T& { return c[i * n + j - 3]; },
+        level);
+    Index wrong = 0;
+    for (Index e = 0; e < m * n; ++e) {
+      const bool both_nan = c[e] != c[e] && expected[e] != expected[e];
+      wrong += !both_nan && std::memcmp(&c[e], &expected[e], sizeof(T)) != 0 ? 1 : 0;
+    }
+    CAPTURE(m);
+    CAPTURE(n);
+    CAPTURE(points);
+    CAPTURE(static_cast<int>(level));
+    CHECK(wrong == 0);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("kernels: blocked reductions give the bits of the plain loops on every level, for all edges") {
+  const auto min_plus = [](double total, double x, float k, double y) { return rt::scalar::min(total, x + y + static_cast<double>(k)); };
+  const auto distance = [](double total, double x, float, double y) { return total + (x - y) * (x - y); };
+  const auto narrow = [](float total, double x, float k, double y) { return rt::scalar::max(total, static_cast<float>(x * y) - k); };
+  const auto both = [](bool total, double x, float, double y) { return (x > 0.0 && y < 0.5) || total; };
+  const auto count = [](std::int64_t total, double x, float, double y) { return rt::scalar::add<std::int64_t>(total, x < y ? 1 : 0); };
+  for (const Index m : {1, 7, 8, 67}) {
+    for (const Index n : {1, 15, 16, 33, 530}) {
+      for (const Interval k : {Interval{2, 3}, Interval{0, 29}}) {
+        const Interval l{-2, 5};
+        compare<double>(m, n, k, l, INFINITY, min_plus);
+        compare<double>(m, n, k, l, 0.0, distance);
+        compare<float>(m, n, k, l, -INFINITY, narrow);
+        compare<bool>(m, n, k, l, false, both);
+        compare<std::int64_t>(m, n, k, l, 0, count);
+      }
+    }
+  }
+  compare<double>(5, 5, {0, 0}, {0, 4}, INFINITY, min_plus);
+}
+
+}  // namespace tdsl::tests
