@@ -20,7 +20,7 @@
 #include "runtime/app/session_inputs.h"
 #include "runtime/app/statistics.h"
 #include "runtime/io/temporaries.h"
-#include "runtime/kernels/contraction.h"
+#include "runtime/kernels/blas_call.h"
 
 namespace tdsl::rt {
 
@@ -248,7 +248,7 @@ void ProgramRun::write_file(const std::string& path, const std::string& text) {
 int run_program(int argc, char** argv, const ProgramInfo& info, const std::function<void(Session&)>& program) {
   StopWatch watch;
   const Environment environment = read_environment();
-  prepare_blis();
+  blas::prepare();
   try {
     World world(environment);
     handle_interrupts(world.rank());

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <string>
 
-#include "runtime/app/environment.h"
 #include "runtime/check.h"
-#include "runtime/kernels/blis_call.h"
+#include "runtime/kernels/blas_call.h"
 #include "runtime/kernels/label_strides.h"
 
 namespace tdsl::rt {
@@ -13,7 +12,7 @@ namespace tdsl::rt {
 namespace {
 
 /// Below this in every extent a plain loop beats BLIS.
-constexpr Index kSmall = 16;
+constexpr Index kSmall = 8;
 
 /// A loop of the contraction: how often, and how far each operand moves.
 struct Loop {
@@ -108,11 +107,11 @@ void product(const Nest& nest, const T* a, const T* b, T* c, bool accumulate) {
   if (small || outer_product || dot) {
     plain_product(nest, a, b, c, accumulate);
   } else if (n.count == 1) {
-    blis::gemv(m.count, k.count, {a, m.a, k.a}, b, k.b, accumulate, c, m.c);
+    blas::gemv(m.count, k.count, {a, m.a, k.a}, b, k.b, accumulate, c, m.c);
   } else if (m.count == 1) {
-    blis::gemv(n.count, k.count, {b, n.b, k.b}, a, k.a, accumulate, c, n.c);
+    blas::gemv(n.count, k.count, {b, n.b, k.b}, a, k.a, accumulate, c, n.c);
   } else {
-    blis::gemm(m.count, n.count, k.count, {a, m.a, k.a}, {b, k.b, n.b}, accumulate, {c, m.c, n.c});
+    blas::gemm(m.count, n.count, k.count, {a, m.a, k.a}, {b, k.b, n.b}, accumulate, {c, m.c, n.c});
   }
 }
 
@@ -174,26 +173,12 @@ void contract(const plan::Op& op, const TaskArgs& args) {
                reinterpret_cast<T*>(out.data) + offset_at(c, args.labels), accumulate);
 }
 
-bool has_avx512() {
-#if defined(__x86_64__)
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512vl");
-#else
-  return false;
-#endif
-}
-
 }  // namespace
 
 Kernel contraction_kernel(std::shared_ptr<const plan::Op> op, ElementType type) {
   TDSL_CHECK(op->reads.size() == 2 && is_floating(type), "a contraction multiplies two float tensors");
   if (type == ElementType::kF32) return [op](const TaskArgs& args) { contract<float>(*op, args); };
   return [op](const TaskArgs& args) { contract<double>(*op, args); };
-}
-
-void prepare_blis() {
-  constexpr int kSkylakeX = 0;  // BLIS 0.9's number of the AVX-512 kernels
-  if (has_avx512()) set_blis_arch_type(kSkylakeX);
 }
 
 }  // namespace tdsl::rt

@@ -16,11 +16,7 @@ namespace tdsl::rt {
 ///     C[i,j]   += A[i,k,l] * B[k,l,j]  one gemm over (k,l) where they are neighbours in memory, else a loop over k
 ///     y[i]     += A[i,k] * x[k]        gemv
 ///
-/// Products smaller than 16 in every extent are plain loops.
+/// Products smaller than 8 in every extent are plain loops.
 [[nodiscard]] Kernel contraction_kernel(std::shared_ptr<const plan::Op> op, ElementType type);
-
-/// Chooses BLIS's micro-kernels for this CPU before its first call; BLIS 0.9 misjudges virtual machines with AVX-512.
-/// A user's BLIS_ARCH_TYPE wins.
-void prepare_blis();
 
 }  // namespace tdsl::rt

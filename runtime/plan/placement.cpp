@@ -330,7 +330,13 @@ Candidate PlacementBuilder::same_as(const Distribution& d, std::string why) cons
 
 std::vector<Tiling> PlacementBuilder::out_tilings(const std::vector<Index>& multiple, int threads, Index spread) const {
   if (cuts_) return cuts_->out;
-  TileRequest request{op_.shape, multiple, op_.op_class == OpClass::kContraction, threads, spread};
+  TileRequest request{op_.shape, multiple, op_.op_class == OpClass::kContraction, threads, spread, 1};
+  // A reduction that cannot be made in parts has nothing but its output to be shared by.
+  const bool whole = op_.combine == Combine::kNone || op_.base >= 0;
+  for (const ReduceLabel& r : op_.reduce) {
+    const Index extent = op_.labels[at(r.label)].range.size();
+    if (whole && extent > 0) request.depth = std::min(request.depth, kSmallTilePoints) * std::min(extent, kSmallTilePoints);
+  }
   std::vector<Tiling> tilings = choose_tiles(request, op_.tile, inputs_);
   for (std::size_t d = 0; d < tilings.size(); ++d) {
     if (op_.is_uncut(d)) tilings[d] = Tiling::near_equal(op_.shape[d], 1);

@@ -8,6 +8,19 @@ namespace {
 
 Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
 
+// Note [Tiles for threads]
+// Threads take whole tasks, so a rank is busy to the end only with several tasks for each thread: at least four tiles, in a
+// number that the threads share evenly if it can be had by small factors. Panels multiply the tasks but run in order.
+
+/// Into how many pieces to cut next, so that `tiles` become a multiple of `threads`.
+Index next_cut(Index tiles, Index threads) {
+  const Index rest = threads / std::gcd(threads, tiles);
+  for (Index factor = 2; factor <= 7; ++factor) {
+    if (rest % factor == 0) return factor;
+  }
+  return 2;
+}
+
 /// Tiles per coordinate and dimension: cut the longest share until tiles are small enough and there are enough of them.
 std::vector<Index> cuts(const TileRequest& request) {
   std::vector<Index> cut(request.shape.size(), 1);
@@ -22,13 +35,21 @@ std::vector<Index> cuts(const TileRequest& request) {
     for (std::size_t d = 0; d < cut.size(); ++d) n *= request.multiple[d] * cut[d];
     return n / std::max<Index>(request.spread, 1);
   };
+  const auto longest_edge = [&] {
+    Index longest = 0;
+    for (std::size_t d = 0; d < cut.size(); ++d) longest = std::max(longest, edge(d));
+    return longest;
+  };
   if (request.contraction) {
     for (std::size_t d = 0; d < cut.size(); ++d) cut[d] = std::max<Index>(1, ceil_div(edge(d), kContractionEdge));
   }
   while (!cut.empty()) {
     const bool too_large = elements() > kMapTileElements && !request.contraction;
     const bool too_few = tiles_per_rank() < 4 * request.threads && request.threads > 1;
-    if (!too_large && !(too_few && elements() >= 4 * kSmallTileElements)) break;
+    const Index now = elements();
+    const Index edges = longest_edge();
+    const bool worth = now >= 4 * kSmallTileElements || (edges >= 2 * kThinTile && now >= kSmallTilePoints / request.depth);
+    if (!too_large && !(too_few && worth)) break;
     // Prefer leading dimensions: rows of the last one stay long.
     std::size_t longest = 0;
     for (std::size_t d = 1; d < cut.size(); ++d) {
@@ -36,7 +57,7 @@ std::vector<Index> cuts(const TileRequest& request) {
       if (edge(d) > edge(longest) * bias) longest = d;
     }
     if (edge(longest) <= 1) break;
-    cut[longest] *= 2;
+    cut[longest] *= too_large ? 2 : next_cut(tiles_per_rank(), request.threads);
   }
   return cut;
 }

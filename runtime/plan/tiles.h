@@ -15,6 +15,7 @@ struct TileRequest {
   bool contraction = false;
   int threads = 1;
   Index spread = 1;            ///< ranks that share the tiles
+  Index depth = 1;             ///< points reduced for an element that only its own task can reduce: much work makes a small tile worth one
 };
 
 /// The tilings of a tensor (or of a task space's output): an annotation wins, then --tile, then the request. `edges` is
@@ -30,5 +31,7 @@ inline constexpr Index kMapTileElements = 1 << 20;
 inline constexpr Index kSmallOperand = 1 << 16;         ///< elements: operations on so little may go to one rank
 inline constexpr double kGatherWhole = 1 << 20;        ///< operands of a gather below these bytes are fetched whole
 inline constexpr Index kSmallTileElements = 1 << 14;  ///< smaller tiles are not worth a task
+inline constexpr Index kSmallTilePoints = 1 << 22;     ///< … unless so many points are computed for it
+inline constexpr Index kThinTile = 64;                 ///< … and its longest edge is no shorter
 
 }  // namespace tdsl::plan

@@ -2,17 +2,17 @@
 
 #include <utility>
 
-#include "runtime/kernels/blis_call.h"
+#include "runtime/kernels/blas_call.h"
 #include "runtime/routines/columns.h"
 
 namespace tdsl::rt::routines {
 
 namespace {
 
-using blis::Triangle;
+using blas::Triangle;
 
 template <class T>
-blis::Matrix<const T> given(const Operand& operand) {
+blas::Matrix<const T> given(const Operand& operand) {
   return {reinterpret_cast<const T*>(operand.data), operand.stride[0], 1};
 }
 
@@ -25,7 +25,7 @@ void solve_in_place(const TaskArgs& t, std::size_t triangle, std::size_t right, 
   const T* source = reinterpret_cast<const T*>(from.data) + (out.box[0].lo - from.box[0].lo) * from.stride[0] + (out.box[1].lo - from.box[1].lo);
   T* data = reinterpret_cast<T*>(out.data);
   for (Index i = 0; i < out.box[0].size(); ++i) std::copy_n(source + i * from.stride[0], out.box[1].size(), data + i * out.stride[0]);
-  blis::trsm(kind, from_left, out.box[0].size(), out.box[1].size(), given<T>(t.inputs[triangle]), blis::Matrix<T>{data, out.stride[0], 1});
+  blas::trsm(kind, from_left, out.box[0].size(), out.box[1].size(), given<T>(t.inputs[triangle]), blas::Matrix<T>{data, out.stride[0], 1});
 }
 
 /// Rows [lo, hi) of a row-major operand, all columns.
@@ -112,8 +112,8 @@ Kernel block_q(Index height) {
       const Index k = std::min(block.rows, n);
       const T* factor = reinterpret_cast<const T*>(joined.data) + (g - joined.box[0].lo) * joined.stride[0];
       T* result = reinterpret_cast<T*>(out.data) + (lo - rows.lo) * out.stride[0];
-      blis::gemm(block.rows, n, k, blis::Matrix<const T>{block.data(), 1, block.rows}, blis::Matrix<const T>{factor, joined.stride[1], 1},
-                 false, blis::Matrix<T>{result, out.stride[0], 1});
+      blas::gemm(block.rows, n, k, blas::Matrix<const T>{block.data(), 1, block.rows}, blas::Matrix<const T>{factor, joined.stride[1], 1},
+                 false, blas::Matrix<T>{result, out.stride[0], 1});
     }
   };
 }

@@ -39,9 +39,11 @@ class Peers:
 
     def environment(self, threads, **more):
         result = dict(os.environ, OMP_NUM_THREADS=str(threads), OPENBLAS_NUM_THREADS=str(threads), BLIS_NUM_THREADS=str(threads))
-        # BLIS 0.9 misjudges virtual machines with AVX-512; the peer gets its best kernels too.
+        # Debian's BLIS and OpenBLAS misjudge virtual and newer processors with AVX-512 (OpenBLAS falls back to a core of 2004): the peers
+        # get their best kernels.
         if has_avx512():
             result.setdefault("BLIS_ARCH_TYPE", "0")
+            result.setdefault("OPENBLAS_CORETYPE", "SkylakeX")
         result.update(more)
         return result
 

@@ -20,19 +20,26 @@ find_package(OpenMP QUIET COMPONENTS CXX)
 tdsl_require(OpenMP_CXX_FOUND "OpenMP for ${CMAKE_CXX_COMPILER}" "g++ (or libomp-14-dev with clang++-14)")
 
 # All variants of BLIS share one SONAME, so -lblis may load a threaded one at run time: link the serial archive itself.
-find_library(TDSL_BLIS_LIBRARY NAMES libblis.a PATH_SUFFIXES blis-serial)
-find_path(TDSL_BLIS_INCLUDE_DIR NAMES blis.h PATH_SUFFIXES blis-serial x86_64-linux-gnu/blis-serial
-          ${CMAKE_LIBRARY_ARCHITECTURE}/blis-serial)
-set(TDSL_BLIS_FOUND FALSE)
-if(TDSL_BLIS_LIBRARY AND TDSL_BLIS_INCLUDE_DIR)
-  set(TDSL_BLIS_FOUND TRUE)
+set(TDSL_CBLAS "" CACHE STRING "Libraries (paths; -l for what they need) of a CBLAS to use instead of BLIS, with its Fortran interface")
+add_library(tdsl_blas INTERFACE)
+if(TDSL_CBLAS)
+  set(TDSL_BLAS_LIBRARIES ${TDSL_CBLAS})
+  target_compile_definitions(tdsl_blas INTERFACE TDSL_CBLAS)
+else()
+  find_library(TDSL_BLIS_LIBRARY NAMES libblis.a PATH_SUFFIXES blis-serial)
+  find_path(TDSL_BLIS_INCLUDE_DIR NAMES blis.h PATH_SUFFIXES blis-serial x86_64-linux-gnu/blis-serial
+            ${CMAKE_LIBRARY_ARCHITECTURE}/blis-serial)
+  set(TDSL_BLIS_FOUND FALSE)
+  if(TDSL_BLIS_LIBRARY AND TDSL_BLIS_INCLUDE_DIR)
+    set(TDSL_BLIS_FOUND TRUE)
+  endif()
+  tdsl_require(TDSL_BLIS_FOUND "The serial static BLIS library" "libblis-serial-dev")
+  set(TDSL_BLAS_LIBRARIES ${TDSL_BLIS_LIBRARY})
+  target_include_directories(tdsl_blas SYSTEM INTERFACE ${TDSL_BLIS_INCLUDE_DIR})
 endif()
-tdsl_require(TDSL_BLIS_FOUND "The serial static BLIS library" "libblis-serial-dev")
-add_library(tdsl_blis INTERFACE)
-target_include_directories(tdsl_blis SYSTEM INTERFACE ${TDSL_BLIS_INCLUDE_DIR})
-target_link_libraries(tdsl_blis INTERFACE ${TDSL_BLIS_LIBRARY} Threads::Threads m)
+target_link_libraries(tdsl_blas INTERFACE ${TDSL_BLAS_LIBRARIES} Threads::Threads m)
 
-# LAPACK, static and from the reference implementation, on top of BLIS's BLAS: only its Fortran run-time library is shared.
+# LAPACK, static and from the reference implementation, on top of the same BLAS: only its Fortran run-time library is shared.
 # Programs without factorisations link none of it.
 find_library(TDSL_LAPACKE_LIBRARY NAMES liblapacke.a)
 find_library(TDSL_LAPACK_LIBRARY NAMES liblapack.a PATH_SUFFIXES lapack)
@@ -43,7 +50,7 @@ if(TDSL_LAPACKE_LIBRARY AND TDSL_LAPACK_LIBRARY AND TDSL_GFORTRAN_LIBRARY AND TD
   set(TDSL_LAPACK_FOUND TRUE)
 endif()
 tdsl_require(TDSL_LAPACK_FOUND "Static LAPACK with its C interface" "liblapacke-dev liblapack-dev")
-set(TDSL_LAPACK_LIBRARIES ${TDSL_LAPACKE_LIBRARY} ${TDSL_LAPACK_LIBRARY} ${TDSL_BLIS_LIBRARY} ${TDSL_GFORTRAN_LIBRARY})
+set(TDSL_LAPACK_LIBRARIES ${TDSL_LAPACKE_LIBRARY} ${TDSL_LAPACK_LIBRARY} ${TDSL_BLAS_LIBRARIES} ${TDSL_GFORTRAN_LIBRARY})
 add_library(tdsl_lapack INTERFACE)
 target_include_directories(tdsl_lapack SYSTEM INTERFACE ${TDSL_LAPACKE_INCLUDE_DIR})
 target_link_libraries(tdsl_lapack INTERFACE ${TDSL_LAPACK_LIBRARIES} Threads::Threads m)

@@ -11,6 +11,7 @@
 
 #include "codegen/compile.h"
 #include "codegen/process.h"
+#include "runtime/kernels/blas_call.h"
 #include "runtime/kernels/contraction.h"
 #include "runtime/plan/op_builder.h"
 #include "runtime/plan/planner.h"
@@ -46,7 +47,7 @@ rt::Operand operand(std::vector<double>& data, std::int64_t n) {
 /// Flops per second of one thread in the matrix product that programs use.
 double measure_gemm() {
   constexpr std::int64_t n = 768;
-  rt::prepare_blis();
+  rt::blas::prepare();
   plan::OpBuilder op(plan::OpClass::kContraction, "C", 1, 0);
   op.out("i", n).out("j", n).reduce("k", n).read(0, {plan::at(0), plan::at(2)}).read(1, {plan::at(2), plan::at(1)});
   op.combine(plan::Combine::kSum).flops(2);

@@ -2,9 +2,9 @@
 
 #include "runtime/plan/index.h"
 
-/// The BLIS calls the runtime uses, single-threaded and thread-safe; keeps blis.h out of other files. All matrices have
-/// any row and column strides, in elements. beta is 0 (C is not read) or 1.
-namespace tdsl::rt::blis {
+/// The BLAS calls the runtime uses, single-threaded and thread-safe, through BLIS or the CBLAS chosen at configure time; keeps
+/// their headers out of other files. All matrices have any row and column strides, in elements. beta is 0 (C is not read) or 1.
+namespace tdsl::rt::blas {
 
 using plan::Index;
 
@@ -15,6 +15,10 @@ struct Matrix {
   Index row_stride;
   Index column_stride;
 };
+
+/// Before the first call. With BLIS it chooses the kernels for this processor: BLIS 0.9 misjudges virtual machines with AVX-512
+/// (a user's BLIS_ARCH_TYPE wins). Any other library is told to use one thread.
+void prepare();
 
 /// C = beta C + A B, with C m x n and A m x k.
 void gemm(Index m, Index n, Index k, Matrix<const double> a, Matrix<const double> b, bool accumulate, Matrix<double> c);
@@ -30,4 +34,4 @@ enum class Triangle : std::uint8_t { kLower, kUnitLower, kUpper };
 void trsm(Triangle triangle, bool from_left, Index m, Index n, Matrix<const double> t, Matrix<double> x);
 void trsm(Triangle triangle, bool from_left, Index m, Index n, Matrix<const float> t, Matrix<float> x);
 
-}  // namespace tdsl::rt::blis
+}  // namespace tdsl::rt::blas

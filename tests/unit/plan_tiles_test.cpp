@@ -1,0 +1,37 @@
+#include "runtime/plan/tiles.h"
+
+#include <doctest/doctest.h>
+
+using namespace tdsl::plan;
+
+namespace {
+
+Index tiles_of(const std::vector<Index>& shape, int threads, bool contraction, Index depth = 1) {
+  PlanInputs inputs;
+  inputs.threads = threads;
+  Index tiles = 1;
+  for (const Tiling& t : choose_tiles({shape, std::vector<Index>(shape.size(), 1), contraction, threads, 1, depth}, {}, inputs)) tiles *= t.tiles();
+  return tiles;
+}
+
+}  // namespace
+
+TEST_CASE("tiles: a product has at least four for every thread; where one panel is all of the sum, in a number that the threads share evenly") {
+  for (const Index n : {1000, 1024, 4000, 8000}) {
+    for (const int threads : {2, 3, 4, 5, 6, 7}) {
+      const Index tiles = tiles_of({n, n}, threads, true);
+      CAPTURE(n);
+      CAPTURE(threads);
+      CAPTURE(tiles);
+      CHECK(tiles >= 4 * threads);
+      if (n <= 1024) CHECK(tiles % threads == 0);
+    }
+  }
+}
+
+TEST_CASE("tiles: a small result is shared by threads when much is reduced into it and it cannot be made in parts") {
+  CHECK(tiles_of({200, 200}, 2, true) == 1);
+  CHECK(tiles_of({200, 200}, 2, true, 100'000) == 4);
+  CHECK(tiles_of({60, 60}, 2, true, 100'000) == 1);
+  CHECK(tiles_of({200, 200}, 1, true, 100'000) == 1);
+}
