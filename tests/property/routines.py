@@ -86,16 +86,22 @@ class Routines(Operations):
         return ranged("cholesky({0})", [a], scalar, shape, (-a.high, a.high))
 
     def factorisation(self, context):
-        """lu, qr, eigh, svd, det or lstsq of a well-conditioned matrix."""
+        """A matrix routine of a well-conditioned operand."""
         n = self.matrix_dim()
         if self.exact or n is None:
             return None
         scalar = self.rng.choice(["f64", "f64", "f64", "f32"])
         self.random_allowed = False
         try:
-            return self.rng.choice([self.lu, self.qr, self.qr, self.lstsq, self.eigh, self.svd, self.det])(scalar, n, context)
+            makers = [self.lu, self.qr, self.qr, self.lstsq, self.eigh, self.svd, self.det, self.solution, self.solution]
+            return self.rng.choice(makers)(scalar, n, context)
         finally:
             self.random_allowed = True
+
+    def solution(self, scalar, n, context):
+        shape = self.rng.choice([(n,), (n, n), (n, n)])
+        value = self.solved_value(scalar, shape, context, 2)
+        return None if value is None else self.declaration("let", value)
 
     def lu(self, scalar, n, context):
         a = self.regular(scalar, n, context, 2)
