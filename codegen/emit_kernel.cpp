@@ -185,6 +185,7 @@ class KernelEmitter {
   Statements located(const Body& body) {
     if (kernel_.gathers.empty()) return body();
     Statements result;
+    std::string any;
     std::string mine;
     for (const auto& [node, labels] : kernel_.gathers) {
       const auto& r = std::get<ir::Read>(node->op);
@@ -196,12 +197,16 @@ class KernelEmitter {
         result.push_back(simple(fmt::format("const Index {} = inside({}, {}, {}, {});", name, expr_.text(r.subscripts[d]),
                                             expr_.text(op_.labels[static_cast<std::size_t>(labels[d])].end), line_of(node->range), quoted(text))));
         checks_ = true;
+        any += fmt::format("{}!{}.empty()", any.empty() ? "" : " && ", range_name(labels[d]));
         mine += fmt::format("{0}{1}.lo <= {2} && {2} < {1}.hi", mine.empty() ? "" : " && ", range_name(labels[d]), name);
       }
     }
     ordered_ = true;
     result.push_back(block(fmt::format("if ({})", mine), body()));
-    return result;
+    // The last parts of a reduction may have no panels; the task has no operands then.
+    Statements guarded_result;
+    guarded_result.push_back(block(fmt::format("if ({})", any), std::move(result)));
+    return guarded_result;
   }
 
   /// The statement at one point of the label space.
