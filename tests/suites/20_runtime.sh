@@ -6,7 +6,10 @@ status=0
 counts="1 2 3 4"
 limit=180
 if [ "$TDSL_TEST_PRESET" != release ]; then
-    [ "$TDSL_TEST_MODE" = long ] || counts="1 3"
+    if [ "$TDSL_TEST_MODE" != long ]; then
+        counts="1 3"
+        export TDSL_TEST_PROGRAMS=1:12
+    fi
     limit=600
 fi
 for ranks in $counts; do
