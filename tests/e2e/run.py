@@ -66,7 +66,7 @@ def test_variant(session, index, variant, is_sample, options, failures):
         except Failed as failure:
             failures.append(f"{variant.label} {point}: {failure}")
     busy = [p for p in chosen if p.ranks > 1]
-    if index == 0 and busy and not failures and (is_sample or options.mode == "long"):
+    if index == 0 and busy and not failures and (is_sample and options.mode != "sanitizer" or options.mode == "long"):
         try:
             bits_repeat(case, busy[0], 100)
         except Failed as failure:
