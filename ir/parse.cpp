@@ -115,14 +115,7 @@ class TextParser : ExprParser {
 
   Routine routine() {
     Routine r;
-    const std::string name = cursor_.word();
-    for (int k = 0; k <= static_cast<int>(Routine::Kind::kLstsq); ++k) {
-      r.kind = static_cast<Routine::Kind>(k);
-      if (name == name_of(r.kind))
-        break;
-      if (r.kind == Routine::Kind::kLstsq)
-        cursor_.fail("no routine is called '" + name + "'");
-    }
+    r.kind = named_kind(cursor_, Routine::Kind::kLstsq, "routine");
     r.operands = value_list("(", ")");
     if (cursor_.accept("axis"))
       r.axis = cursor_.integer();

@@ -195,14 +195,7 @@ Expr ExprParser::expr() {
 
 Monoid ExprParser::monoid() {
   Monoid m;
-  const std::string name = cursor_.word();
-  for (int k = 0; k <= static_cast<int>(Monoid::Kind::kUser); ++k) {
-    m.kind = static_cast<Monoid::Kind>(k);
-    if (name == name_of(m.kind))
-      break;
-    if (m.kind == Monoid::Kind::kUser)
-      cursor_.fail("no reduction is called '" + name + "'");
-  }
+  m.kind = named_kind(cursor_, Monoid::Kind::kUser, "reduction");
   if (m.kind != Monoid::Kind::kUser)
     return m;
   cursor_.expect("(");

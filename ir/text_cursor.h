@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include "ir/scalar.h"
 
 namespace tdsl::ir {
@@ -39,5 +41,16 @@ class TextCursor {
   std::string_view text_;
   std::size_t position_ = 0;
 };
+
+/// Reads the name of one of the kinds up to `last`; `what` names their family in the message when there is none such.
+template <typename Kind>
+Kind named_kind(TextCursor& cursor, Kind last, std::string_view what) {
+  const std::string name = cursor.word();
+  for (int k = 0; k <= static_cast<int>(last); ++k) {
+    if (name == name_of(static_cast<Kind>(k)))
+      return static_cast<Kind>(k);
+  }
+  cursor.fail(fmt::format("no {} is called '{}'", what, name));
+}
 
 }  // namespace tdsl::ir

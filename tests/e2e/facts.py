@@ -164,7 +164,8 @@ class Facts:
                 lines.append(f"ranks={ranks} window={window}: {held - 3 * 8 * n * n // ranks} bytes beyond what is owned")
         return "\n    ".join(lines)
 
-    # What a loop holds does not depend on how often it runs: blocks exactly, memory of the process within a little.
+    # What a loop holds does not depend on how often it runs: blocks exactly on one rank (of several, one may run ahead for the
+    # other), memory of the process within a little.
     def test_iterations_leave_memory_flat(self):
         session = self.session("samples/heat.tdsl")
         case = session.prepare(session.program.variants[0])
@@ -176,7 +177,7 @@ class Facts:
                 per_rank = json.loads((self.work / "flat.json").read_text())["per_rank"]
                 held.append(max(r["peak_block_bytes"] for r in per_rank))
                 resident.append(max(r["peak_rss_bytes"] for r in per_rank))
-            if held[1] > 2 * held[0] or resident[1] > resident[0] + (4 << 20):
+            if held[1] > ranks * held[0] or resident[1] > resident[0] + (4 << 20):
                 raise Failed(f"ranks={ranks}: 2000 and 10000 iterations held {held} bytes of blocks, {resident} in all")
         return f"10000 iterations: {held[1]} bytes of blocks, {(resident[1] - resident[0]) / 2**20:.1f} MiB more than 2000 of the process"
 
@@ -285,7 +286,7 @@ class Facts:
             rank = json.loads(statistics.read_text())["per_rank"][0]
             blocks, rss = rank["peak_block_bytes"] / (8 * n * n), rank["peak_rss_bytes"] / (8 * n * n)
             rows[name] = f"{name}: {blocks:.1f} tensors in blocks, {rss:.1f} in memory"
-            if blocks > tensors or rss > blocks + 8:
+            if blocks > tensors or rss > blocks + 3:
                 raise Failed(rows[name])
         return "; ".join(rows.values())
 
