@@ -29,11 +29,15 @@ std::string terms_text(const std::vector<Term>& terms, ExprEmitter& expr) {
 
 std::string dim_text(const DimTemplate& d, ExprEmitter& expr) {
   if (d.whole) return "whole()";
+  const bool one = d.hi - d.lo == Extent(1);
   if (!(d.divisor == Extent(1))) {
+    if (!one) {
+      return fmt::format("plan::DimAccess{{{{{}}}, {{{}, {}}}, false, {}}}", terms_text(d.terms, expr), expr.text(d.lo), expr.text(d.hi),
+                         expr.text(d.divisor));
+    }
     return fmt::format("plan::quotient({{{}}}, {}, {})", terms_text(d.terms, expr), expr.text(d.lo), expr.text(d.divisor));
   }
   if (d.terms.empty()) return fmt::format("fixed({}, {})", expr.text(d.lo), expr.text(d.hi));
-  const bool one = d.hi - d.lo == Extent(1);
   const bool zero = d.lo == Extent(0);
   const std::string lo = expr.text(d.lo);
   if (one && d.terms.size() == 1) {
