@@ -46,18 +46,24 @@ std::string element_type(ir::Scalar s) {
 }
 
 std::string default_text(const Declarations::Param& p) {
-  if (!p.default_value) return "std::nullopt";
-  return quoted(ir::match(
+  if (!p.default_value) return {};
+  return ", " + quoted(ir::match(
       *p.default_value, [](bool b) { return std::string(b ? "true" : "false"); },
       [](std::int64_t i) { return fmt::format("{}", i); }, [](double d) { return fmt::format("{}", d); }));
 }
 
 /// The names of the program's files as messages show them: without directories, so that what is emitted does not depend on
 /// where the program lies.
+std::vector<std::string> file_names(const FamilyProgram& program) {
+  if (program.files.empty()) return {program.name + ".tdsl"};
+  std::vector<std::string> names;
+  for (const std::string& file : program.files) names.push_back(base_name(file));
+  return names;
+}
+
 std::string files_of(const FamilyProgram& program) {
-  if (program.files.empty()) return quoted(program.name + ".tdsl");
   std::string all;
-  for (const std::string& file : program.files) all += (all.empty() ? "" : ", ") + quoted(base_name(file));
+  for (const std::string& name : file_names(program)) all += (all.empty() ? "" : ", ") + quoted(name);
   return all;
 }
 
@@ -70,34 +76,20 @@ class InfoEmitter {
     const std::string file = program_.files.empty() ? program_.name : base_name(program_.files.front());
     Writer w;
     w.block("TDSL_RECORDING rt::ProgramInfo program_info()", [&] {
-      w.line("rt::ProgramInfo info;");
-      w.line("info.options.name = {};", quoted(program_.name));
-      w.line("info.options.source_file = {};", quoted(file));
-      w.line("info.files = {{{}}};", files_of(program_));
-      w.line("info.options.version = {};", quoted(program_.name + ", compiled by " + options_.version));
-      list(w, "info.options.params", d.params, [](const auto& p) {
-        return fmt::format("{{{}, {}, {}}}", quoted(p.name), element_type(p.type), default_text(p));
-      });
-      list(w, "info.options.inputs", d.inputs, [&](const auto& t) { return declaration(t); });
-      list(w, "info.options.outputs", d.outputs, [&](const auto& t) { return declaration(t); });
-      list(w, "info.options.dimensions", d.dimensions, [](const auto& n) { return quoted(n.second); });
-      list(w, "info.inputs", d.inputs, [&](const auto& t) {
-        return fmt::format("{{{}, {}, {{{}}}, {}}}", quoted(t.name), element_type(t.type.scalar), binds(t.type), t.line);
-      });
+      w.line("rt::ProgramInfo info({}, {}, {});", quoted(program_.name), quoted(file), quoted(program_.name + ", compiled by " + options_.version));
+      for (const std::string& name : file_names(program_)) w.line("info.file({});", quoted(name));
+      for (const auto& p : d.params) w.line("info.param({}, {}{});", quoted(p.name), element_type(p.type), default_text(p));
+      for (const auto& t : d.inputs) {
+        w.line("info.input({}, {}, {}, {{{}}}, {});", quoted(t.name), quoted(type_text(t)), element_type(t.type.scalar), binds(t.type), t.line);
+      }
+      for (const auto& t : d.outputs) w.line("info.output({}, {});", quoted(t.name), quoted(type_text(t)));
+      for (const auto& n : d.dimensions) w.line("info.dimension({});", quoted(n.second));
       w.line("return info;");
     });
     return w.text();
   }
 
  private:
-  template <class Items, class Text>
-  static void list(Writer& w, std::string_view target, const Items& items, const Text& text) {
-    if (items.empty()) return;
-    std::string all;
-    for (const auto& item : items) all += (all.empty() ? "" : ", ") + text(item);
-    w.line("{} = {{{}}};", target, all);
-  }
-
   [[nodiscard]] std::optional<std::string> dimension_name(const Extent& e) const {
     const auto v = e.as_value();
     if (!v) return std::nullopt;
@@ -113,7 +105,7 @@ class InfoEmitter {
     return result;
   }
 
-  [[nodiscard]] std::string declaration(const Declarations::Tensor& t) const {
+  [[nodiscard]] std::string type_text(const Declarations::Tensor& t) const {
     std::string type(ir::name_of(t.type.scalar));
     std::string dims;
     for (const Extent& e : t.type.shape) {
@@ -122,7 +114,7 @@ class InfoEmitter {
       });
     }
     if (!dims.empty()) type += "[" + dims + "]";
-    return fmt::format("{{{}, {}}}", quoted(t.name), quoted(type));
+    return type;
   }
 
   const FamilyProgram& program_;
@@ -131,10 +123,7 @@ class InfoEmitter {
 
 constexpr std::string_view kInside = R"(/// A subscript whose value is known only when it is reached.
 Index inside(Index subscript, Index extent, int line, const char* text) {
-  if (subscript < 0 || subscript >= extent) {
-    throw rt::RunError(place(line), "the subscript '" + std::string(text) + "' is " + std::to_string(subscript) +
-                                          " and lies outside its dimension of " + std::to_string(extent));
-  }
+  if (subscript < 0 || subscript >= extent) rt::stop_subscript(place(line), subscript, extent, text);
   return subscript;
 }
 
@@ -148,7 +137,7 @@ std::string emit(const FamilyProgram& program, const EmitOptions& options) {
   Writer w;
   w.line("// {}: compiled from {} by {}.", program.name, file, options.version);
   w.blank();
-  for (const char* header : {"<limits>", "<string>", "<utility>"}) w.line("#include {}", header);
+  for (const char* header : {"<limits>", "<utility>"}) w.line("#include {}", header);
   w.blank();
   w.line("#include \"runtime/emitted.h\"");
   if (body.uses_blocked) w.line("#include \"runtime/kernels/blocked_reduction.h\"");

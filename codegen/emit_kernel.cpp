@@ -370,7 +370,7 @@ class KernelEmitter {
     for (const auto& [line, name] : faults_) w.line("scalar::Faults {};", name);
     start(w);
     write(w, loops);
-    for (const auto& [line, name] : faults_) w.line("if ({0}.any()) throw rt::RunError(place({1}), {0}.message());", name, line);
+    for (const auto& [line, name] : faults_) w.line("if ({0}.any()) rt::stop(place({1}), {0}.message());", name, line);
     std::string signature = fmt::format("void {}(const rt::TaskArgs& t", request_.name);
     for (const ValueId v : captures_) {
       signature += fmt::format(", {} {}", cpp_type(request_.program.type(v).scalar), request_.value_name(v));

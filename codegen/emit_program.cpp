@@ -88,7 +88,7 @@ class ProgramEmitter {
     if (!expr_.uses_faults()) return;
     expr_.clear_faults();
     faults_ = uses_file_ = true;
-    body_.line("if (faults.any()) throw rt::RunError(place({}), faults.message());", line_of(s));
+    body_.line("if (faults.any()) rt::stop(place({}), faults.message());", line_of(s));
   }
 
   void step(const Step& s) {
@@ -287,8 +287,8 @@ class ProgramEmitter {
     for (const auto& item : p.items) {
       items += items.empty() ? "" : ", ";
       items += match(
-          item, [](const std::string& text) { return fmt::format("std::string({})", quoted(text)); },
-          [&](ValueId v) { return program_.is_host(v) ? name(v) : fmt::format("rt::item({})", name(v)); });
+          item, [](const std::string& text) { return quoted(text); },
+          [&](ValueId v) { return name(v); });
     }
     body_.line("session.print({{{}}}, {}, {});", items, p.site, line_of(s));
   }

@@ -4,6 +4,7 @@
 
 #include "runtime/app/session.h"
 #include "runtime/kernels/scalar_math.h"
+#include "runtime/kernels/stop.h"
 #include "runtime/kernels/task.h"
 #include "runtime/plan/op_builder.h"
 

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/app/program_info.h"
 #include "runtime/check.h"
 #include "runtime/plan/factorise.h"
 #include "runtime/types.h"
@@ -19,31 +20,6 @@ namespace tdsl::rt {
 
 /// A value of any scalar type.
 using ScalarValue = std::variant<bool, std::int32_t, std::int64_t, float, double>;
-
-/// `param NAME: TYPE = default;`
-struct ParamDeclaration {
-  std::string name;
-  ElementType type = ElementType::kF64;
-  std::optional<std::string> default_text;  ///< the default as written in the source; without it the param is required
-};
-
-/// `input NAME: TYPE[dims];` or `output NAME…;`
-struct TensorDeclaration {
-  std::string name;
-  std::string type_text;  ///< for `--help`, e.g. "f64[n, m]"
-};
-
-/// Everything of a program that its command line depends on. Names are unique among params, inputs and outputs
-/// together; a dimension may share its name with any of them.
-struct ProgramDeclaration {
-  std::string name;         ///< of the program, e.g. "ridge"
-  std::string source_file;  ///< e.g. "ridge.tdsl"
-  std::string version;      ///< text of `--version`, one line
-  std::vector<ParamDeclaration> params;
-  std::vector<TensorDeclaration> inputs;
-  std::vector<TensorDeclaration> outputs;
-  std::vector<std::string> dimensions;  ///< names that `--set` may fix
-};
 
 /// What an option takes.
 enum class OptionValue { kFlag, kFile, kDirectory, kCount, kSeed, kBytes, kTile, kAssignment, kName };

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/app/cores.h"
@@ -65,9 +66,9 @@ class ProgramRun {
 
   int operator()(std::span<const std::string> arguments) {
     try {
-      options_ = parse_options(info_.options, arguments);
+      options_ = parse_options(info_.declaration(), arguments);
       if (options_.help || options_.version) {
-        if (world_.rank() == 0) write_text(options_.help ? help_text(info_.options) : info_.options.version + "\n");
+        if (world_.rank() == 0) write_text(options_.help ? help_text(info_.declaration()) : info_.declaration().version + "\n");
         return 0;
       }
       inputs_.emplace(world_, info_, options_);
@@ -156,7 +157,7 @@ void ProgramRun::report_cores(int threads) {
   if (world_.rank() != 0 || options_.quiet || environment_.oversubscribed) return;
   const std::string warning = placement_warning(ranks, threads);
   if (!warning.empty() || environment_.slurm_job || ::isatty(STDERR_FILENO) != 0) {
-    std::fprintf(stderr, "%s: %s\n", info_.options.name.c_str(), cores_line(ranks, threads).c_str());
+    std::fprintf(stderr, "%s: %s\n", info_.declaration().name.c_str(), cores_line(ranks, threads).c_str());
   }
   if (!warning.empty()) std::fprintf(stderr, "warning: %s [placement]\n", warning.c_str());
 }
@@ -176,7 +177,7 @@ int ProgramRun::run() {
     impl.predictions.enable(world_.rank());
     if (options_.reproducible) impl.otherwise.emplace(impl.setup.plan_inputs, world_.rank());
   }
-  Session session(std::move(owned));
+  Session session(impl);
   bool reported = true;
   try {
     impl.engine.run([&] { execute(session, impl); });
@@ -224,7 +225,7 @@ void ProgramRun::write_statistics(Session::Impl& impl) {
   mine.blocks_at_exit = impl.engine.live_blocks();
   mine.packed_bytes = impl.engine.packed_bytes();
   if (impl.otherwise) mine.otherwise = impl.otherwise->cost();
-  const RunDescription run{info_.options.name, impl.planner.hash(), impl.setup.plan_inputs.threads, impl.setup.plan_inputs.machine};
+  const RunDescription run{info_.declaration().name, impl.planner.hash(), impl.setup.plan_inputs.threads, impl.setup.plan_inputs.machine};
   if (options_.stats_file) write_file(*options_.stats_file, statistics_json(world_, run, mine));
   mine.measured = false;
   if (options_.plan_file) write_file(*options_.plan_file, statistics_json(world_, run, mine));

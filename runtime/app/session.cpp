@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kSegmentLimit = 256;
 
 /// An operation without operands that computes every element of its output.
-plan::Op whole_tensor_op(plan::OpClass op_class, const std::string& name, const std::vector<Index>& shape, int site, int line,
+plan::Op whole_tensor_op(plan::OpClass op_class, std::string_view name, const std::vector<Index>& shape, int site, int line,
                          std::vector<Index> tile) {
   plan::OpBuilder op(op_class, name, site, line);
   for (std::size_t d = 0; d < shape.size(); ++d) op.out("i" + std::to_string(d), shape[d]);
@@ -60,13 +60,6 @@ void read_block(const NpyReader& reader, const TaskArgs& args) {
 
 }  // namespace
 
-detail::TensorState::~TensorState() {
-  if (session != nullptr) session->drop(*this);
-}
-
-Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-Session::~Session() = default;
-
 Index Session::dimension(std::string_view name) const { return impl_->setup.inputs.dimension(name); }
 bool Session::distributes(Index bytes) const {
   return plan::distributes(options().factorise, impl_->setup.plan_inputs.deciding_ranks(), bytes);
@@ -76,14 +69,33 @@ bool Session::indirect_qr(Index rows, Index columns, Index blocks) const {
   return plan::indirect_qr(options().factorise, impl_->setup.plan_inputs.deciding_ranks(), rows, columns, blocks);
 }
 
-void Session::gathers(int line, const std::string& routine, const std::string& operand, Index bytes) {
+void Session::gathers(int line, std::string_view routine, std::string_view operand, Index bytes) {
   const bool many = impl_->setup.plan_inputs.ranks > 1 && bytes > plan::kGatheredBytes;
   if (!many || options().quiet || impl_->setup.world.rank() != 0 || !impl_->gathered.emplace(line, routine).second) return;
   const SourceLine place = impl_->at(line);
-  std::fprintf(stderr, "%s:%d: warning: %s\n", std::string(place.file).c_str(), line, plan::gathered_text(routine, operand, bytes).c_str());
+  std::fprintf(stderr, "%s:%d: warning: %s\n", std::string(place.file).c_str(), line, plan::gathered_text(std::string(routine), std::string(operand), bytes).c_str());
 }
 
 const AppOptions& Session::options() const { return impl_->setup.options; }
+
+template <Element T>
+T Session::param(std::string_view name, T default_value) const {
+  return options().param<T>(std::string(name), default_value);
+}
+template <Element T>
+T Session::param(std::string_view name) const {
+  return options().param<T>(std::string(name));
+}
+template bool Session::param(std::string_view, bool) const;
+template std::int32_t Session::param(std::string_view, std::int32_t) const;
+template std::int64_t Session::param(std::string_view, std::int64_t) const;
+template float Session::param(std::string_view, float) const;
+template double Session::param(std::string_view, double) const;
+template bool Session::param<bool>(std::string_view) const;
+template std::int32_t Session::param<std::int32_t>(std::string_view) const;
+template std::int64_t Session::param<std::int64_t>(std::string_view) const;
+template float Session::param<float>(std::string_view) const;
+template double Session::param<double>(std::string_view) const;
 
 void Session::check_equal(int line, Index left, Index right, std::string_view message) {
   if (left != right) impl_->stop(line, with_sizes(message, left, right));
@@ -111,8 +123,8 @@ void Session::Impl::stop(int line, const std::string& message) {
   throw RunError(at(line), message);
 }
 
-std::shared_ptr<detail::TensorState> Session::Impl::enter(Session& session, plan::Op op, ElementType type, Kernel kernel) {
-  auto state = std::make_shared<detail::TensorState>();
+TensorHandle Session::Impl::enter(Session& session, plan::Op op, ElementType type, Kernel kernel) {
+  auto state = std::make_unique<detail::TensorState>();
   state->type = type;
   state->desc = {planner.new_tensor(), {static_cast<Index>(element_size(type)), element_name(type).data()}, op.shape, op.name};
   state->desc.tile = op.tile;
@@ -123,7 +135,7 @@ std::shared_ptr<detail::TensorState> Session::Impl::enter(Session& session, plan
   pending.push_back(std::move(op));
   if (pending.size() >= kSegmentLimit) flush();
   state->session = &session;
-  return state;
+  return TensorHandle(state.release());
 }
 
 void Session::Impl::enter_effect(plan::Op op, Kernel kernel) {
@@ -132,30 +144,32 @@ void Session::Impl::enter_effect(plan::Op op, Kernel kernel) {
   pending.push_back(std::move(op));
 }
 
-std::shared_ptr<detail::TensorState> Session::record(plan::OpBuilder& op, ElementType type, Kernel kernel) {
+TensorHandle Session::record(plan::OpBuilder& op, ElementType type, Kernel kernel) {
   return impl_->enter(*this, std::move(op.op()), type, std::move(kernel));
 }
 
-std::shared_ptr<detail::TensorState> Session::record_contraction(plan::OpBuilder& op, ElementType type) {
+TensorHandle Session::record_contraction(plan::OpBuilder& op, ElementType type) {
   // The planner may run the operation in another form (partial results): submit() binds the kernel to that form.
   return impl_->enter(*this, std::move(op.op()), type, nullptr);
 }
 
-std::shared_ptr<detail::TensorState> Session::record_input(const std::string& name, ElementType type, std::vector<Index> shape, int site,
-                                                           int line, std::vector<Index> tile) {
+TensorHandle Session::record_input(std::string_view text, ElementType type, std::initializer_list<Index> extents, int site, int line,
+                                   std::initializer_list<Index> tile) {
+  const std::string name(text);
+  const std::vector<Index> shape(extents);
   SessionInputs& inputs = impl_->setup.inputs;
   inputs.require_shape(name, shape, impl_->at(line));
   Kernel kernel = [&inputs, name, type](const TaskArgs& args) {
     visit_element_type(type, [&](auto tag) { read_block<typename decltype(tag)::type>(inputs.reader(name), args); });
   };
-  return impl_->enter(*this, whole_tensor_op(plan::OpClass::kLoad, name, shape, site, line, std::move(tile)), type, std::move(kernel));
+  return impl_->enter(*this, whole_tensor_op(plan::OpClass::kLoad, name, shape, site, line, std::vector<Index>(tile)), type, std::move(kernel));
 }
 
-std::shared_ptr<detail::TensorState> Session::record_random(RandomKind kind, const std::string& name, ElementType type,
-                                                            std::vector<Index> shape, std::uint64_t call_site,
-                                                            std::vector<Index> iterations, int site, int line,
-                                                            std::vector<Index> tile) {
-  const RandomStream stream = random_stream(options().seed, call_site, iterations);
+TensorHandle Session::record_random(RandomKind kind, std::string_view name, ElementType type, std::initializer_list<Index> extents,
+                                    std::uint64_t call_site, std::initializer_list<Index> iterations, int site, int line,
+                                    std::initializer_list<Index> tile) {
+  const std::vector<Index> shape(extents);
+  const RandomStream stream = random_stream(options().seed, call_site, std::vector<Index>(iterations));
   Kernel kernel = [kind, type, stream, strides = row_major_strides(shape)](const TaskArgs& args) {
     if (type == ElementType::kF32) {
       fill_random<float>(kind, stream, strides, args);
@@ -163,21 +177,22 @@ std::shared_ptr<detail::TensorState> Session::record_random(RandomKind kind, con
       fill_random<double>(kind, stream, strides, args);
     }
   };
-  return impl_->enter(*this, whole_tensor_op(plan::OpClass::kSource, name, shape, site, line, std::move(tile)), type, std::move(kernel));
+  return impl_->enter(*this, whole_tensor_op(plan::OpClass::kSource, name, shape, site, line, std::vector<Index>(tile)), type, std::move(kernel));
 }
 
-void Session::read_bytes(const std::shared_ptr<detail::TensorState>& scalar, int site, int line, std::byte* to) {
-  TDSL_CHECK(scalar->desc.shape.empty(), "control is steered by scalars");
+void Session::read_bytes(const TensorHandle& handle, int site, int line, std::byte* to) {
+  const detail::TensorState& scalar = handle.state();
+  TDSL_CHECK(scalar.desc.shape.empty(), "control is steered by scalars");
   if (impl_->setup.options.dry_run) throw DryRunOver{};
-  plan::OpBuilder op(plan::OpClass::kControl, scalar->desc.name, site, line);
-  op.read(scalar->desc.id, {}, scalar->desc.name).replicated().flops(0);
-  const std::size_t bytes = element_size(scalar->type);
-  const auto copy = impl_->enter(*this, op.op(), scalar->type, [bytes](const TaskArgs& args) {
+  plan::OpBuilder op(plan::OpClass::kControl, scalar.desc.name, site, line);
+  op.read(scalar.desc.id, {}, scalar.desc.name).replicated().flops(0);
+  const std::size_t bytes = element_size(scalar.type);
+  const TensorHandle copy = impl_->enter(*this, op.op(), scalar.type, [bytes](const TaskArgs& args) {
     std::memcpy(args.outputs[0].data, args.inputs[0].data, bytes);
   });
   impl_->flush();
-  impl_->engine.wait(copy->desc.id);
-  std::memcpy(to, impl_->engine.block_data(copy->desc.id, 0), bytes);
+  impl_->engine.wait(copy.id());
+  std::memcpy(to, impl_->engine.block_data(copy.id(), 0), bytes);
 }
 
 void Session::for_loop(Index begin, Index end, Index step, const std::function<void(Index)>& body) {
@@ -202,6 +217,6 @@ void Session::if_else(bool condition, const std::function<void()>& then_branch, 
   }
 }
 
-void Session::drop(detail::TensorState& tensor) noexcept { impl_->dropped.push_back(tensor.desc.id); }
+void Session::drop(const detail::TensorState& tensor) noexcept { impl_->dropped.push_back(tensor.desc.id); }
 
 }  // namespace tdsl::rt

@@ -1,16 +1,13 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
-#include <memory>
-#include <string>
+#include <initializer_list>
 #include <string_view>
-#include <utility>
-#include <variant>
 #include <vector>
 
-#include "runtime/app/options.h"
+#include "runtime/app/program_info.h"
+#include "runtime/app/tensor.h"
 #include "runtime/kernels/task.h"
 #include "runtime/plan/op_builder.h"
 #include "runtime/types.h"
@@ -20,77 +17,54 @@
 
 namespace tdsl::rt {
 
-class Session;
-
-/// One dimension of an input's declared type that binds a name; empty: an expression, checked when the program runs.
-struct InputDeclaration {
-  std::string name;
-  ElementType type = ElementType::kF64;
-  std::vector<std::string> binds;  ///< per dimension: the dimension name bound here, or ""
-  int line = 0;
-};
-
-struct ProgramInfo {
-  ProgramDeclaration options;
-  std::vector<InputDeclaration> inputs;
-  std::vector<const char*> files = {};  ///< for messages: the program's file, then imported ones
-};
-
-namespace detail {
-/// Shared ownership of one recorded tensor; the last handle gone releases the tensor.
-struct TensorState {
-  Session* session = nullptr;
-  plan::TensorDesc desc;
-  ElementType type = ElementType::kF64;
-  ~TensorState();
-};
-}  // namespace detail
-
-/// A handle to a tensor of the program. Copies share; the tensor's blocks die with the last handle and the last
-/// recorded use.
-template <Element T>
-class Tensor {
- public:
-  Tensor() = default;
-  explicit Tensor(std::shared_ptr<detail::TensorState> state) : state_(std::move(state)) {}
-  [[nodiscard]] plan::TensorId id() const { return state_->desc.id; }
-  [[nodiscard]] Index extent(int d) const { return state_->desc.shape[static_cast<std::size_t>(d)]; }
-  [[nodiscard]] const std::shared_ptr<detail::TensorState>& state() const { return state_; }
-  /// Drops this name.
-  void release() { state_.reset(); }
-
- private:
-  std::shared_ptr<detail::TensorState> state_;
-};
+struct AppOptions;
 
 enum class RandomKind : std::uint8_t { kUniform, kNormal };
 
-/// An item of `print`: text, a scalar every rank knows, or a tensor.
-using PrintItem =
-    std::variant<std::string, bool, std::int32_t, std::int64_t, float, double, std::shared_ptr<detail::TensorState>>;
-template <Element T>
-[[nodiscard]] PrintItem item(const Tensor<T>& t) {
-  return t.state();
-}
+/// An item of `print`: text, a scalar every rank knows, or a tensor. It only refers to text and tensor.
+class PrintItem {
+ public:
+  enum class Kind : std::uint8_t { kText, kBool, kI32, kI64, kF32, kF64, kTensor };
+  PrintItem(const char* text) : kind_(Kind::kText) { value_.text = text; }
+  PrintItem(bool value) : kind_(Kind::kBool) { value_.b = value; }
+  PrintItem(std::int32_t value) : kind_(Kind::kI32) { value_.i32 = value; }
+  PrintItem(std::int64_t value) : kind_(Kind::kI64) { value_.i64 = value; }
+  PrintItem(float value) : kind_(Kind::kF32) { value_.f32 = value; }
+  PrintItem(double value) : kind_(Kind::kF64) { value_.f64 = value; }
+  PrintItem(const TensorHandle& tensor) : kind_(Kind::kTensor) { value_.tensor = &tensor.state(); }
+
+  /// The tensor, or null.
+  [[nodiscard]] const detail::TensorState* tensor() const { return kind_ == Kind::kTensor ? value_.tensor : nullptr; }
+  /// Of text and scalars.
+  [[nodiscard]] std::string text() const;
+
+ private:
+  Kind kind_;
+  union {
+    const char* text;
+    bool b;
+    std::int32_t i32;
+    std::int64_t i64;
+    float f32;
+    double f64;
+    const detail::TensorState* tensor;
+  } value_;
+};
 
 class Session {
  public:
   struct Impl;
-  explicit Session(std::unique_ptr<Impl> impl);
-  ~Session();
+  /// `impl` must outlive the session.
+  explicit Session(Impl& impl) : impl_(&impl) {}
 
   // Values every rank knows.
 
   /// Extent bound by input files or --set.
   [[nodiscard]] Index dimension(std::string_view name) const;
   template <Element T>
-  [[nodiscard]] T param(const std::string& name, T default_value) const {
-    return options().param<T>(name, default_value);
-  }
+  [[nodiscard]] T param(std::string_view name, T default_value) const;
   template <Element T>
-  [[nodiscard]] T param(const std::string& name) const {
-    return options().param<T>(name);
-  }
+  [[nodiscard]] T param(std::string_view name) const;
   /// Sizes that must agree. Where they do not the run stops with the message, in which `{left}` and `{right}` stand for
   /// them.
   void check_equal(int line, Index left, Index right, std::string_view message);
@@ -103,28 +77,27 @@ class Session {
   /// Whether a tall QR is tried as Q = A R^-1.
   [[nodiscard]] bool indirect_qr(Index rows, Index columns, Index blocks) const;
   /// Says once per line, unless --quiet, that a routine gathers more than 1 MiB on one of several ranks.
-  void gathers(int line, const std::string& routine, const std::string& operand, Index bytes);
+  void gathers(int line, std::string_view routine, std::string_view operand, Index bytes);
   /// assert on a value every rank knows.
   void check(int line, bool condition, std::string_view message);
 
   // Recording. Results are lazy. `tile` is an annotation: block edges per dimension.
 
   template <Element T>
-  [[nodiscard]] Tensor<T> input(const std::string& name, std::vector<Index> shape, int site, int line,
-                                std::vector<Index> tile = {}) {
-    return Tensor<T>(record_input(name, element_type_of<T>, std::move(shape), site, line, std::move(tile)));
+  [[nodiscard]] Tensor<T> input(std::string_view name, std::initializer_list<Index> shape, int site, int line,
+                                std::initializer_list<Index> tile = {}) {
+    return Tensor<T>(record_input(name, element_type_of<T>, shape, site, line, tile));
   }
   template <Element T>
-  [[nodiscard]] Tensor<T> random(RandomKind kind, const std::string& name, std::vector<Index> shape,
-                                 std::uint64_t call_site, std::vector<Index> iterations, int site, int line,
-                                 std::vector<Index> tile = {}) {
-    return Tensor<T>(record_random(kind, name, element_type_of<T>, std::move(shape), call_site, std::move(iterations), site,
-                                   line, std::move(tile)));
+  [[nodiscard]] Tensor<T> random(RandomKind kind, std::string_view name, std::initializer_list<Index> shape,
+                                 std::uint64_t call_site, std::initializer_list<Index> iterations, int site, int line,
+                                 std::initializer_list<Index> tile = {}) {
+    return Tensor<T>(record_random(kind, name, element_type_of<T>, shape, call_site, iterations, site, line, tile));
   }
   /// An operation with an emitted kernel.
   template <Element T>
   [[nodiscard]] Tensor<T> compute(plan::OpBuilder& op, Kernel kernel) {
-    return Tensor<T>(record(op, element_type_of<T>, std::move(kernel)));
+    return Tensor<T>(record(op, element_type_of<T>, static_cast<Kernel&&>(kernel)));
   }
   /// A sum of products of the operation's two reads (float), through BLIS.
   template <Element T>
@@ -134,11 +107,8 @@ class Session {
 
   // Effects, in program order.
 
-  template <Element T>
-  void output(const std::string& name, const Tensor<T>& value, int site, int line) {
-    record_output(name, value.state(), site, line);
-  }
-  void print(std::vector<PrintItem> items, int site, int line);
+  void output(std::string_view name, const TensorHandle& value, int site, int line);
+  void print(std::initializer_list<PrintItem> items, int site, int line);
   /// assert on a computed value.
   void check(int line, const Tensor<bool>& condition, std::string_view message, int site);
 
@@ -148,7 +118,7 @@ class Session {
   template <Element T>
   [[nodiscard]] T read(const Tensor<T>& scalar, int site, int line) {
     T value{};
-    read_bytes(scalar.state(), site, line, reinterpret_cast<std::byte*>(&value));
+    read_bytes(scalar, site, line, reinterpret_cast<std::byte*>(&value));
     return value;
   }
   /// Half-open; `step` not 0; `body(i, iteration)`.
@@ -160,20 +130,18 @@ class Session {
   [[nodiscard]] const AppOptions& options() const;
 
  private:
-  friend struct detail::TensorState;
-  std::shared_ptr<detail::TensorState> record(plan::OpBuilder& op, ElementType type, Kernel kernel);
-  std::shared_ptr<detail::TensorState> record_contraction(plan::OpBuilder& op, ElementType type);
-  std::shared_ptr<detail::TensorState> record_input(const std::string& name, ElementType type, std::vector<Index> shape,
-                                                    int site, int line, std::vector<Index> tile);
-  std::shared_ptr<detail::TensorState> record_random(RandomKind kind, const std::string& name, ElementType type,
-                                                     std::vector<Index> shape, std::uint64_t call_site,
-                                                     std::vector<Index> iterations, int site, int line,
-                                                     std::vector<Index> tile);
-  void record_output(const std::string& name, const std::shared_ptr<detail::TensorState>& value, int site, int line);
-  void read_bytes(const std::shared_ptr<detail::TensorState>& scalar, int site, int line, std::byte* to);
-  void drop(detail::TensorState& tensor) noexcept;
+  friend class TensorHandle;
+  [[nodiscard]] TensorHandle record(plan::OpBuilder& op, ElementType type, Kernel kernel);
+  [[nodiscard]] TensorHandle record_contraction(plan::OpBuilder& op, ElementType type);
+  [[nodiscard]] TensorHandle record_input(std::string_view name, ElementType type, std::initializer_list<Index> shape, int site, int line,
+                                          std::initializer_list<Index> tile);
+  [[nodiscard]] TensorHandle record_random(RandomKind kind, std::string_view name, ElementType type, std::initializer_list<Index> shape,
+                                           std::uint64_t call_site, std::initializer_list<Index> iterations, int site, int line,
+                                           std::initializer_list<Index> tile);
+  void read_bytes(const TensorHandle& scalar, int site, int line, std::byte* to);
+  void drop(const detail::TensorState& tensor) noexcept;
 
-  std::unique_ptr<Impl> impl_;
+  Impl* impl_;
 };
 
 /// The whole life of an executable: options, files' headers, start of the ranks, `program`, outputs renamed,

@@ -9,6 +9,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "runtime/app/options.h"
 #include "runtime/app/otherwise.h"
 #include "runtime/app/session.h"
 #include "runtime/app/session_inputs.h"
@@ -41,11 +42,11 @@ struct Session::Impl {
   Engine engine;
 
   // session.cpp: recording.
-  [[nodiscard]] std::shared_ptr<detail::TensorState> enter(Session& session, plan::Op op, ElementType type, Kernel kernel);
+  [[nodiscard]] TensorHandle enter(Session& session, plan::Op op, ElementType type, Kernel kernel);
   void enter_effect(plan::Op op, Kernel kernel);
   [[nodiscard]] SourceLine at(int line) const {
-    const std::vector<const char*>& files = setup.info.files;
-    return files.empty() ? SourceLine{setup.info.options.source_file, line_in(line)} : place_in(files, line);
+    const std::vector<const char*>& files = setup.info.files();
+    return files.empty() ? SourceLine{setup.info.declaration().source_file, line_in(line)} : place_in(files, line);
   }
   /// Ends the run on every rank with the message of that line; every rank must fail here.
   [[noreturn]] void stop(int line, const std::string& message);
@@ -67,8 +68,8 @@ struct Session::Impl {
   std::unordered_map<plan::TensorId, plan::Combine> parts;  ///< partial results and how they combine
 
   // session_outputs.cpp: files and text.
-  void store(const std::string& name, const detail::TensorState& value, int site, int line);
-  void summarise(const std::string& name, const detail::TensorState& value, int site, int line);
+  void store(std::string_view name, const detail::TensorState& value, int site, int line);
+  void summarise(std::string_view name, const detail::TensorState& value, int site, int line);
   /// Flushes files to disk and gives them their names, all or none. Every rank calls it after finish().
   void commit_outputs();
   std::vector<std::shared_ptr<NpyWriter>> files;

@@ -46,7 +46,7 @@ std::vector<Index> decode_shape(std::string& text) {
 }  // namespace
 
 SessionInputs::SessionInputs(World& world, const ProgramInfo& info, const AppOptions& options) {
-  for (const InputDeclaration& input : info.inputs) {
+  for (const InputDeclaration& input : info.inputs()) {
     const auto given = options.inputs.find(input.name);
     TDSL_CHECK(given != options.inputs.end(), "input " + input.name + " has a file");
     files_[input.name].path = given->second;
@@ -58,7 +58,7 @@ SessionInputs::SessionInputs(World& world, const ProgramInfo& info, const AppOpt
       look_at_headers(info, options);
       look_at_targets(options);
       std::vector<std::vector<Index>> shapes;
-      for (const InputDeclaration& input : info.inputs) shapes.push_back(files_.at(input.name).shape);
+      for (const InputDeclaration& input : info.inputs()) shapes.push_back(files_.at(input.name).shape);
       verdict += encode_shapes(shapes);
     } catch (const RunError& error) {
       verdict = std::string(error.what());
@@ -69,14 +69,14 @@ SessionInputs::SessionInputs(World& world, const ProgramInfo& info, const AppOpt
   const std::string head = verdict.substr(0, verdict.find('\n'));
   verdict.erase(0, head.size() + 1);
   if (head != "good") throw RunError(verdict, static_cast<ExitCode>(std::stoi(head.substr(6))));
-  for (const InputDeclaration& input : info.inputs) files_.at(input.name).shape = decode_shape(verdict);
+  for (const InputDeclaration& input : info.inputs()) files_.at(input.name).shape = decode_shape(verdict);
   bind_dimensions(info, options);
 }
 
 void SessionInputs::look_at_headers(const ProgramInfo& info, const AppOptions& options) {
-  for (const InputDeclaration& input : info.inputs) {
+  for (const InputDeclaration& input : info.inputs()) {
     File& file = files_.at(input.name);
-    const SourceLine place{info.options.source_file, input.line};
+    const SourceLine place{info.declaration().source_file, input.line};
     try {
       file.shape = open_input(input.name, file.path, input.type).shape();
     } catch (const RunError& error) {
@@ -107,7 +107,7 @@ void SessionInputs::bind_dimensions(const ProgramInfo& info, const AppOptions& o
   };
   std::map<std::string, Source> bound;
   for (const auto& [name, extent] : options.dimensions) bound[name] = {extent, "--set " + name + "=" + std::to_string(extent)};
-  for (const InputDeclaration& input : info.inputs) {
+  for (const InputDeclaration& input : info.inputs()) {
     const File& file = files_.at(input.name);
     for (std::size_t d = 0; d < input.binds.size(); ++d) {
       const std::string& name = input.binds[d];
@@ -115,7 +115,7 @@ void SessionInputs::bind_dimensions(const ProgramInfo& info, const AppOptions& o
       const std::string here = "dimension " + std::to_string(d) + " of " + input.name + " ('" + file.path + "')";
       const auto [entry, first] = bound.emplace(name, Source{file.shape[d], here});
       if (first || entry->second.extent == file.shape[d]) continue;
-      throw RunError(SourceLine{info.options.source_file, input.line},
+      throw RunError(SourceLine{info.declaration().source_file, input.line},
                      "the inputs disagree about dimension " + name + ": " + here + " has " + std::to_string(file.shape[d]) + ", but " +
                          entry->second.text + (entry->second.text.starts_with("--set") ? " fixes it" : " has " + std::to_string(entry->second.extent)));
     }

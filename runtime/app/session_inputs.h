@@ -6,11 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "runtime/app/session.h"
+#include "runtime/app/options.h"
+#include "runtime/app/program_info.h"
+#include "runtime/check.h"
 #include "runtime/engine/mpi_world.h"
 #include "runtime/io/npy.h"
+#include "runtime/plan/index.h"
 
 namespace tdsl::rt {
+
+using plan::Index;
 
 /// The input files of a run and the dimensions they bind. Rank 0 alone looks at the headers first, so that a mistake gives
 /// one message; every rank opens a file when it reads its first block.

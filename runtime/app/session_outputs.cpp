@@ -66,21 +66,6 @@ std::string item_text(const SummaryReads& reads, const detail::TensorState& tens
   });
 }
 
-std::string scalar_text(const PrintItem& item) {
-  return std::visit(
-      [](const auto& value) -> std::string {
-        using T = std::decay_t<decltype(value)>;
-        if constexpr (std::same_as<T, std::string>) {
-          return value;
-        } else if constexpr (Element<T>) {
-          return format_scalar(value);
-        } else {
-          return {};
-        }
-      },
-      item);
-}
-
 template <class T>
 void write_tile(const NpyWriter& writer, const TaskArgs& args) {
   const Operand& in = args.inputs[0];
@@ -148,18 +133,18 @@ std::unique_ptr<T[]> SummaryReads::gather(const TaskArgs& args) const {
   return elements;
 }
 
-void Session::record_output(const std::string& name, const std::shared_ptr<detail::TensorState>& value, int site, int line) {
-  if (impl_->setup.options.outputs.contains(name)) {
-    impl_->store(name, *value, site, line);
+void Session::output(std::string_view name, const TensorHandle& value, int site, int line) {
+  if (impl_->setup.options.outputs.contains(std::string(name))) {
+    impl_->store(name, value.state(), site, line);
   } else {
-    impl_->summarise(name, *value, site, line);
+    impl_->summarise(name, value.state(), site, line);
   }
   impl_->flush();
 }
 
-void Session::Impl::store(const std::string& name, const detail::TensorState& value, int site, int line) {
+void Session::Impl::store(std::string_view name, const detail::TensorState& value, int site, int line) {
   const std::vector<Index>& shape = value.desc.shape;
-  const std::string& path = setup.options.outputs.at(name);
+  const std::string& path = setup.options.outputs.at(std::string(name));
   std::shared_ptr<NpyWriter> writer;
   if (setup.world.rank() == 0) writer = std::make_shared<NpyWriter>(NpyWriter::create(path, value.type, shape));
   if (setup.options.dry_run) return;  // the file could be made; the writer removes it
@@ -178,12 +163,12 @@ void Session::Impl::store(const std::string& name, const detail::TensorState& va
   });
 }
 
-void Session::Impl::summarise(const std::string& name, const detail::TensorState& value, int site, int line) {
+void Session::Impl::summarise(std::string_view name, const detail::TensorState& value, int site, int line) {
   plan::OpBuilder op(plan::OpClass::kCollect, name, site, line);
   op.write({}, {}).on_rank(0).flops(0);
   SummaryReads reads(value.desc.shape);
   reads.add_to(op, value.desc.id);
-  enter_effect(op.op(), [reads, name, type = value.type, shape = value.desc.shape](const TaskArgs& args) {
+  enter_effect(op.op(), [reads, name = std::string(name), type = value.type, shape = value.desc.shape](const TaskArgs& args) {
     visit_element_type(type, [&](auto tag) {
       using T = typename decltype(tag)::type;
       const std::unique_ptr<T[]> elements = reads.gather<T>(args);
@@ -192,7 +177,27 @@ void Session::Impl::summarise(const std::string& name, const detail::TensorState
   });
 }
 
-void Session::print(std::vector<PrintItem> items, int site, int line) {
+std::string PrintItem::text() const {
+  switch (kind_) {
+    case Kind::kText:
+      return value_.text;
+    case Kind::kBool:
+      return format_scalar(value_.b);
+    case Kind::kI32:
+      return format_scalar(value_.i32);
+    case Kind::kI64:
+      return format_scalar(value_.i64);
+    case Kind::kF32:
+      return format_scalar(value_.f32);
+    case Kind::kF64:
+      return format_scalar(value_.f64);
+    case Kind::kTensor:
+      break;
+  }
+  return {};
+}
+
+void Session::print(std::initializer_list<PrintItem> items, int site, int line) {
   struct Part {
     std::string text;
     bool computed = false;
@@ -204,12 +209,12 @@ void Session::print(std::vector<PrintItem> items, int site, int line) {
   std::vector<Part> parts;
   for (const PrintItem& item : items) {
     Part& part = parts.emplace_back();
-    part.text = scalar_text(item);
-    const auto* handle = std::get_if<std::shared_ptr<detail::TensorState>>(&item);
-    if (handle == nullptr) continue;
+    part.text = item.text();
+    const detail::TensorState* tensor = item.tensor();
+    if (tensor == nullptr) continue;
     part.computed = true;
-    part.tensor.desc = (*handle)->desc;
-    part.tensor.type = (*handle)->type;
+    part.tensor.desc = tensor->desc;
+    part.tensor.type = tensor->type;
     part.reads = SummaryReads(part.tensor.desc.shape);
     part.reads.add_to(op, part.tensor.desc.id);
   }

@@ -39,12 +39,12 @@ struct RunResult {
 
 class TestSession : public rt::Session {
  public:
-  TestSession(std::unique_ptr<Impl> impl, Impl& inside) : Session(std::move(impl)), inside_(inside) {}
+  explicit TestSession(Impl& inside) : Session(inside), inside_(inside) {}
 
   /// Fills `values` with all elements of the tensor (C order) on every rank once the run is over.
   template <rt::Element T>
   void collect(const Tensor<T>& tensor, std::shared_ptr<std::vector<T>> values) {
-    const rt::detail::TensorState& state = *tensor.state();
+    const rt::detail::TensorState& state = tensor.state();
     values->assign(static_cast<std::size_t>(state.desc.elements()), T{});
     plan::OpBuilder op(plan::OpClass::kControl, "collect", 900, 0);
     op.write({}, {}).replicated();
@@ -54,14 +54,14 @@ class TestSession : public rt::Session {
       const auto* from = reinterpret_cast<const T*>(args.inputs[0].data);
       for (std::size_t i = 0; i < values->size(); ++i) (*values)[i] = from[i];
     });
-    kept_.push_back(done.state());
+    kept_.push_back(done);
   }
   Impl& inside() { return inside_; }
   void let_go() { kept_.clear(); }
 
  private:
   Impl& inside_;
-  std::vector<std::shared_ptr<rt::detail::TensorState>> kept_;
+  std::vector<rt::TensorHandle> kept_;
 };
 
 /// A run: everything that messages under way may refer to.
@@ -71,7 +71,7 @@ struct Machinery {
   rt::ProgramInfo info;
   rt::AppOptions options;
   std::unique_ptr<rt::SessionInputs> inputs;
-  rt::Session::Impl* impl = nullptr;
+  std::unique_ptr<rt::Session::Impl> impl;
   std::unique_ptr<TestSession> session;
 };
 
@@ -84,7 +84,7 @@ inline std::vector<std::unique_ptr<Machinery>>& failed_runs() {
 /// Runs the program to its end on every rank and checks that nothing is left over.
 inline RunResult run(const RunSettings& settings, const std::function<void(TestSession&)>& program) {
   auto m = std::make_unique<Machinery>();
-  m->info.options.source_file = "test.tdsl";
+  m->info = rt::ProgramInfo("test", "test.tdsl", "");
   m->inputs = std::make_unique<rt::SessionInputs>(m->world, m->info, m->options);
   plan::PlanInputs plan;
   plan.ranks = m->world.size();
@@ -99,9 +99,8 @@ inline RunResult run(const RunSettings& settings, const std::function<void(TestS
   engine.delay_seed = settings.delay_seed;
   rt::Session::Impl::Setup setup{m->world, m->store, m->info, m->options, *m->inputs, plan, engine};
   settings.adjust(setup);
-  auto owned = std::make_unique<rt::Session::Impl>(setup);
-  m->impl = owned.get();
-  m->session = std::make_unique<TestSession>(std::move(owned), *m->impl);
+  m->impl = std::make_unique<rt::Session::Impl>(setup);
+  m->session = std::make_unique<TestSession>(*m->impl);
   try {
     m->impl->engine.run([&] {
       program(*m->session);

@@ -1,0 +1,35 @@
+#include "runtime/app/program_info.h"
+
+#include <utility>
+
+namespace tdsl::rt {
+
+ProgramInfo::ProgramInfo() = default;
+ProgramInfo::ProgramInfo(const char* name, const char* source_file, const char* version) {
+  declaration_.name = name;
+  declaration_.source_file = source_file;
+  declaration_.version = version;
+}
+ProgramInfo::ProgramInfo(ProgramInfo&&) noexcept = default;
+ProgramInfo& ProgramInfo::operator=(ProgramInfo&&) noexcept = default;
+ProgramInfo::~ProgramInfo() = default;
+
+void ProgramInfo::file(const char* name) { files_.push_back(name); }
+
+void ProgramInfo::param(const char* name, ElementType type, const char* default_text) {
+  ParamDeclaration& declared = declaration_.params.emplace_back();
+  declared.name = name;
+  declared.type = type;
+  if (default_text != nullptr) declared.default_text = default_text;
+}
+
+void ProgramInfo::input(const char* name, const char* type_text, ElementType type, std::initializer_list<const char*> binds, int line) {
+  declaration_.inputs.push_back({name, type_text});
+  inputs_.push_back({name, type, {binds.begin(), binds.end()}, line});
+}
+
+void ProgramInfo::output(const char* name, const char* type_text) { declaration_.outputs.push_back({name, type_text}); }
+
+void ProgramInfo::dimension(const char* name) { declaration_.dimensions.emplace_back(name); }
+
+}  // namespace tdsl::rt

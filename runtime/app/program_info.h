@@ -1,0 +1,75 @@
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/types.h"
+
+/// What a program declares: its command line depends on nothing else.
+namespace tdsl::rt {
+
+/// `param NAME: TYPE = default;`
+struct ParamDeclaration {
+  std::string name;
+  ElementType type = ElementType::kF64;
+  std::optional<std::string> default_text;  ///< the default as written in the source; without it the param is required
+};
+
+/// `input NAME: TYPE[dims];` or `output NAME…;`
+struct TensorDeclaration {
+  std::string name;
+  std::string type_text;  ///< for `--help`, e.g. "f64[n, m]"
+};
+
+/// Everything of a program that its command line depends on. Names are unique among params, inputs and outputs
+/// together; a dimension may share its name with any of them.
+struct ProgramDeclaration {
+  std::string name;         ///< of the program, e.g. "ridge"
+  std::string source_file;  ///< e.g. "ridge.tdsl"
+  std::string version;      ///< text of `--version`, one line
+  std::vector<ParamDeclaration> params;
+  std::vector<TensorDeclaration> inputs;
+  std::vector<TensorDeclaration> outputs;
+  std::vector<std::string> dimensions;  ///< names that `--set` may fix
+};
+
+/// How an input's file is read.
+struct InputDeclaration {
+  std::string name;
+  ElementType type = ElementType::kF64;
+  std::vector<std::string> binds;  ///< per dimension: the dimension name bound here, or "": an expression, checked at run time
+  int line = 0;
+};
+
+/// What emitted programs say about themselves before they run. (Its functions are not inline: emitted code that declares
+/// things shall compile quickly.)
+class ProgramInfo {
+ public:
+  ProgramInfo();
+  ProgramInfo(const char* name, const char* source_file, const char* version);
+  ProgramInfo(ProgramInfo&&) noexcept;
+  ProgramInfo& operator=(ProgramInfo&&) noexcept;
+  ~ProgramInfo();
+
+  /// For messages: the program's file, then imported ones. The text must outlive the program.
+  void file(const char* name);
+  /// `default_text` is null for a param that is required.
+  void param(const char* name, ElementType type, const char* default_text = nullptr);
+  void input(const char* name, const char* type_text, ElementType type, std::initializer_list<const char*> binds, int line);
+  void output(const char* name, const char* type_text);
+  void dimension(const char* name);
+
+  [[nodiscard]] const ProgramDeclaration& declaration() const { return declaration_; }
+  [[nodiscard]] const std::vector<InputDeclaration>& inputs() const { return inputs_; }
+  [[nodiscard]] const std::vector<const char*>& files() const { return files_; }
+
+ private:
+  ProgramDeclaration declaration_;
+  std::vector<InputDeclaration> inputs_;
+  std::vector<const char*> files_;
+};
+
+}  // namespace tdsl::rt

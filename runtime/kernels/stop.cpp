@@ -1,0 +1,14 @@
+#include "runtime/kernels/stop.h"
+
+#include <string>
+
+namespace tdsl::rt {
+
+void stop(SourceLine place, const char* message) { throw RunError(place, message); }
+
+void stop_subscript(SourceLine place, std::int64_t value, std::int64_t extent, const char* subscript) {
+  throw RunError(place, "the subscript '" + std::string(subscript) + "' is " + std::to_string(value) + " and lies outside its dimension of " +
+                            std::to_string(extent));
+}
+
+}  // namespace tdsl::rt

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/check.h"
+
+// How kernels refuse data. Not inline: emitted code has one call per place that may fail.
+
+namespace tdsl::rt {
+
+/// Throws RunError with the message at that place.
+[[noreturn]] void stop(SourceLine place, const char* message);
+
+/// `subscript` is `value`, outside of a dimension of `extent`.
+[[noreturn]] void stop_subscript(SourceLine place, std::int64_t value, std::int64_t extent, const char* subscript);
+
+}  // namespace tdsl::rt

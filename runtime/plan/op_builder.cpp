@@ -1,0 +1,113 @@
+#include "runtime/plan/op_builder.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace tdsl::plan {
+
+DimAccess at(int label, Index constant, Index coefficient) { return {{{label, coefficient}}, {constant, constant + 1}, false}; }
+DimAccess at(std::vector<Affine::Term> terms, Index constant) { return {std::move(terms), {constant, constant + 1}, false}; }
+DimAccess near(int label, Index lo, Index hi) { return {{{label, 1}}, {lo, hi}, false}; }
+DimAccess quotient(std::vector<Affine::Term> terms, Index constant, Index divisor) {
+  return {std::move(terms), {constant, constant + 1}, false, divisor};
+}
+DimAccess fixed(Index lo, Index hi) { return {{}, {lo, hi}, false}; }
+DimAccess whole() { return {{}, {0, 0}, true}; }
+
+OpBuilder::OpBuilder(OpClass op_class, std::string_view name, int site, int line) {
+  op_.op_class = op_class;
+  op_.name = name;
+  op_.site = site;
+  op_.line = line;
+}
+OpBuilder::~OpBuilder() = default;
+OpBuilder::OpBuilder(const OpBuilder&) = default;
+OpBuilder::OpBuilder(OpBuilder&&) noexcept = default;
+
+OpBuilder& OpBuilder::out(std::string_view label, Interval range) {
+  op_.out.push_back({static_cast<int>(op_.labels.size()), 1, -range.lo});
+  op_.shape.push_back(range.size());
+  return this->label(label, range);
+}
+
+OpBuilder& OpBuilder::label(std::string_view name, Interval range) {
+  op_.labels.push_back({std::string(name), range});
+  return *this;
+}
+
+OpBuilder& OpBuilder::reduce(std::string_view label, Interval range) {
+  op_.reduce.push_back({static_cast<int>(op_.labels.size()), -1});
+  return this->label(label, range);
+}
+
+OpBuilder& OpBuilder::gather(std::string_view label, Index extent) {
+  reduce(label, Interval{0, std::max<Index>(extent, 1)});
+  op_.labels.back().from_data = true;
+  return *this;
+}
+
+OpBuilder& OpBuilder::write(std::initializer_list<Index> shape, std::initializer_list<OutSubscript> subscripts) {
+  return write(std::vector<Index>(shape), std::vector<OutSubscript>(subscripts));
+}
+
+OpBuilder& OpBuilder::write(std::vector<Index> shape, std::vector<OutSubscript> subscripts) {
+  op_.shape = std::move(shape);
+  op_.out = std::move(subscripts);
+  return *this;
+}
+
+OpBuilder& OpBuilder::uncut() {
+  op_.uncut.resize(op_.shape.size(), false);
+  op_.uncut.back() = true;
+  return *this;
+}
+
+OpBuilder& OpBuilder::base(TensorId tensor) {
+  op_.base = tensor;
+  return *this;
+}
+
+OpBuilder& OpBuilder::read(TensorId tensor, std::initializer_list<DimAccess> dims, std::string_view text) {
+  return read(tensor, std::vector<DimAccess>(dims), text);
+}
+
+OpBuilder& OpBuilder::read(TensorId tensor, std::vector<DimAccess> dims, std::string_view text) {
+  op_.reads.push_back({tensor, std::move(dims), std::string(text)});
+  return *this;
+}
+
+OpBuilder& OpBuilder::combine(Combine c) {
+  op_.combine = c;
+  return *this;
+}
+
+OpBuilder& OpBuilder::flops(double per_point) {
+  op_.flops_per_point = per_point;
+  return *this;
+}
+
+OpBuilder& OpBuilder::tile(std::initializer_list<Index> edges) { return tile(std::vector<Index>(edges)); }
+
+OpBuilder& OpBuilder::tile(std::vector<Index> edges) {
+  op_.tile = std::move(edges);
+  return *this;
+}
+
+OpBuilder& OpBuilder::run_ahead(Index bytes) {
+  op_.run_ahead = bytes;
+  return *this;
+}
+
+OpBuilder& OpBuilder::replicated() {
+  op_.replicated = true;
+  return *this;
+}
+
+OpBuilder& OpBuilder::on_rank(Index rank) {
+  op_.home = rank;
+  op_.ordered = true;
+  return *this;
+}
+
+}  // namespace tdsl::plan
