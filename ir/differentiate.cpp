@@ -110,11 +110,13 @@ class Expander {
     }
     NodeWriter writer(program_, nodes);
     for (std::size_t k = 0; k < gradient.wrt.size(); ++k) {
-      const ValueId total = adjoints.tensor(gradient.wrt[k]);
-      if (first_place(gradient, k) == k)
+      const std::size_t first = first_place(gradient, k);
+      if (first == k) {
+        adjoints.tensor(gradient.wrt[k]);
         continue;
+      }
       const Type& type = program_.type(node.results[k]);
-      const Expr copy = read(type.scalar, total, NodeWriter::plain_subscripts(type.rank()));
+      const Expr copy = read(type.scalar, node.results[first], NodeWriter::plain_subscripts(type.rank()));
       writer.filled(type, copy, "", node.range, node.results[k]);
     }
   }
