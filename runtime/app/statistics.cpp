@@ -18,7 +18,7 @@ namespace {
 struct SiteNumbers {
   double site = 0;
   double bytes_received = 0, bytes_sent = 0, messages = 0, flops = 0, tasks = 0, kernels = 0, seconds = 0;
-  plan::Range predicted_bytes, predicted_flops, predicted_tasks, predicted_seconds;
+  plan::Range predicted_bytes, predicted_messages, predicted_flops, predicted_tasks, predicted_seconds;
 };
 /// One rank's numbers without its sites.
 struct RankNumbers {
@@ -66,6 +66,7 @@ std::vector<SiteNumbers> site_numbers(const RankStatistics& mine) {
   for (const auto& [site, prediction] : mine.predictions.sites()) {
     SiteNumbers& n = sites[site];
     n.predicted_bytes = prediction.cost.bytes_received;
+    n.predicted_messages = plan::messages_of(prediction.cost);
     n.predicted_flops = prediction.cost.flops;
     n.predicted_tasks = prediction.cost.tasks;
     n.predicted_seconds = prediction.cost.seconds;
@@ -105,6 +106,7 @@ SiteNumbers over_ranks(const std::vector<Rank>& ranks, int site) {
       sum.kernels += n.kernels;
       sum.seconds = std::max(sum.seconds, n.seconds);
       sum.predicted_bytes += n.predicted_bytes;
+      sum.predicted_messages += n.predicted_messages;
       sum.predicted_flops += n.predicted_flops;
       sum.predicted_tasks += n.predicted_tasks;
       raise_to(sum.predicted_seconds, n.predicted_seconds);
@@ -120,6 +122,7 @@ void write_statements(JsonWriter& json, const std::vector<Rank>& ranks, const Ra
     json.begin_object().field("line", prediction.line).field("kind", prediction.kind);
     json.key("predicted").begin_object();
     range_field(json, "bytes_received", n.predicted_bytes);
+    range_field(json, "messages", n.predicted_messages);
     range_field(json, "flops", n.predicted_flops);
     range_field(json, "tasks", n.predicted_tasks);
     range_field(json, "seconds", n.predicted_seconds);
@@ -221,6 +224,7 @@ void Predictions::add(const plan::PlannedOp& op, const plan::TensorLookup& looku
   }
   const plan::Cost cost = plan::cost_of(op.op, op.plan, lookup, rank_, inputs.machine, inputs.threads);
   site.cost.bytes_received += cost.bytes_received;
+  site.cost.boxes += cost.boxes;
   site.cost.flops += cost.flops;
   site.cost.tasks += cost.tasks;
   site.cost.output_bytes += cost.output_bytes;

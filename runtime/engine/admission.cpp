@@ -147,11 +147,17 @@ void Engine::State::fetch_pieces(OperationRun& operation) {
   for (const plan::Fetch& fetch : operation.step.fetch) {
     const int owner = static_cast<int>(fetch.owner);
     const Index element_bytes = tensors.at(fetch.piece.tensor).element_bytes();
-    TDSL_CHECK(slots.available(owner) > 0, "a step has more pieces of one owner than there are message tags");
-    const int slot = slots.take(owner);
     auto piece = std::make_shared<RemotePiece>(fetched_bytes, store.allocate(fetch.piece.box.volume() * element_bytes), fetch.piece.box);
-    const std::uint64_t cookie = enter({piece, owner, slot, nullptr, 0, nullptr});
-    enqueue(PostReceive{owner, slot, site, element_bytes, piece, cookie});
+    Index slot = -1;
+    if (piece->buffer->bytes() < kSmallBox) {
+      slot = static_cast<Index>(enter({piece, owner, -1, nullptr, 0, nullptr}));
+    } else {
+      TDSL_CHECK(slots.available(owner) > 0, "a step has more pieces of one owner than there are message tags");
+      const int tag = slots.take(owner);
+      slot = tag;
+      const std::uint64_t cookie = enter({piece, owner, tag, nullptr, 0, nullptr});
+      enqueue(PostReceive{owner, tag, site, element_bytes, piece, cookie});
+    }
     batches[owner].push_back({fetch.piece.tensor, fetch.piece.block, fetch.piece.box, me, slot, site});
     operation.pieces.emplace(fetch.piece, std::move(piece));
   }

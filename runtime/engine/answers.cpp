@@ -1,6 +1,8 @@
+#include <cstring>
 #include <utility>
 
 #include "runtime/engine/engine_state.h"
+#include "runtime/engine/wire.h"
 #include "runtime/kernels/copy.h"
 
 namespace tdsl::rt {
@@ -26,7 +28,41 @@ void Engine::State::answer(TensorInstance& tensor, const Request& request) {
   ++block.sends;
   const Operand whole = row_major(block.buffer->data(), tensor.box_of(request.block));
   const std::uint64_t cookie = enter({nullptr, 0, 0, &tensor, request.block, block.buffer});
-  enqueue(PostSend{request, tensor.element_bytes(), part_of(whole, request.box, tensor.element_bytes()), cookie});
+  send(request, part_of(whole, request.box, tensor.element_bytes()), tensor.element_bytes(), cookie);
+}
+
+/// Small boxes join the pack to their rank that still waits in the outbox, if it has room.
+void Engine::State::send(const Request& request, const Operand& box, Index element_bytes, std::uint64_t cookie) {
+  const Index bytes = request.box.volume() * element_bytes;
+  if (bytes >= kSmallBox) {
+    enqueue(PostSend{request, element_bytes, box, cookie});
+    return;
+  }
+  const auto [open, is_new] = open_packs.try_emplace({request.rank, request.site}, outbox.size());
+  if (is_new || std::get<PostPack>(outbox[open->second]).bytes + bytes > kPackBytes) {
+    open->second = outbox.size();
+    enqueue(PostPack{request.rank, request.site, 0, {}});
+  }
+  auto& pack = std::get<PostPack>(outbox[open->second]);
+  pack.bytes += bytes;
+  pack.entries.push_back({request.slot, element_bytes, box, cookie});
+}
+
+/// The boxes of a pack have come.
+void Engine::State::take_pack(const ControlMessage& message) {
+  std::span<const std::byte> bytes = message.bytes;
+  for (const Index slot : wire::decode_slots(bytes)) {
+    const auto found = in_flight.find(static_cast<std::uint64_t>(slot));
+    TDSL_CHECK(found != in_flight.end() && found->second.piece != nullptr, "a box that comes in a pack was asked for");
+    const std::shared_ptr<RemotePiece> piece = std::move(found->second.piece);
+    in_flight.erase(found);
+    const auto size = static_cast<std::size_t>(piece->buffer->bytes());
+    TDSL_CHECK(size <= bytes.size(), "a pack holds the boxes it names");
+    std::memcpy(piece->buffer->data(), bytes.data(), size);
+    bytes = bytes.subspan(size);
+    arrive(*piece);
+  }
+  TDSL_CHECK(bytes.empty(), "a pack holds nothing but the boxes it names");
 }
 
 }  // namespace tdsl::rt

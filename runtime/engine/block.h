@@ -15,7 +15,7 @@ struct Request {
   plan::Index block = 0;
   plan::Box box;
   int rank = 0;  ///< who asks
-  int slot = 0;  ///< tag of the answer
+  plan::Index slot = 0;  ///< tag of the answer; of a box that travels in a pack, the name by which the asker knows it
   int site = 0;  ///< whose statistics the answer counts into
 };
 

@@ -99,6 +99,8 @@ struct Engine::State {
   // answers.cpp: requests of peers.
   void take_request(const Request& request);
   void answer(TensorInstance& tensor, const Request& request);
+  void send(const Request& request, const Operand& box, Index element_bytes, std::uint64_t cookie);
+  void take_pack(const ControlMessage& message);
   std::unordered_map<plan::TensorId, std::vector<Request>> early_requests;  ///< for tensors we have not heard of yet
 
   // progress.cpp: MPI.
@@ -106,20 +108,23 @@ struct Engine::State {
   bool poll_once(World::Access& access);
   void post(World::Access& access, const Posting& posting);
   void take_completion(const Completion& completion);
+  void arrive(RemotePiece& piece);
   void take_message(const ControlMessage& message);
   struct InFlight {
     std::shared_ptr<RemotePiece> piece;  ///< a receive
     int source = 0;
-    int slot = 0;
+    int slot = 0;                        ///< its tag; -1: it comes in a pack
     TensorInstance* tensor = nullptr;    ///< a send
     Index block = 0;
     BufferRef buffer;
   };
   static constexpr std::uint64_t kBarrierCookie = 0;
+  double last_poll = 0;  ///< when it began
   void enqueue(Posting posting);
   [[nodiscard]] std::uint64_t enter(InFlight in_flight);
   std::vector<Posting> outbox;
   std::atomic<bool> outbox_filled{false};
+  std::map<std::pair<int, int>, std::size_t> open_packs;  ///< by rank and site: the youngest pack in the outbox
   std::unordered_map<std::uint64_t, InFlight> in_flight;
   std::uint64_t next_cookie = kBarrierCookie + 1;
   Slots slots;

@@ -1,6 +1,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -161,9 +162,21 @@ std::size_t World::Access::pending() const {
   return state_->operations.size() - state_->free_operations.size() + state_->finished.size();
 }
 
-void World::Access::send_control(int rank, int tag, std::span<const std::byte> bytes, StatementId statement) {
+namespace {
+
+/// Follows the bytes of a control message that carries payload; its MPI tag has the bit.
+struct PayloadNote {
+  std::int64_t statement = kNoStatement;
+  std::int64_t payload = 0;
+};
+constexpr int kPayloadBit = World::kControlTags;
+
+}  // namespace
+
+void World::Access::send_control(int rank, int tag, std::span<const std::byte> bytes, StatementId statement,
+                                 std::int64_t payload) {
   State& s = *state_;
-  TDSL_CHECK(0 <= rank && rank < s.size && 0 <= tag && tag <= s.max_tag, "a control message has a destination");
+  TDSL_CHECK(0 <= rank && rank < s.size && 0 <= tag && tag < kControlTags, "a control message has a destination");
   TDSL_CHECK(static_cast<std::int64_t>(bytes.size()) <= kPieceBytes, "a control message is at most 1 GiB");
   if (rank == s.rank) {  // no traffic
     s.to_self.push_back({rank, tag, {bytes.begin(), bytes.end()}});
@@ -172,12 +185,18 @@ void World::Access::send_control(int rank, int tag, std::span<const std::byte> b
   s.drop_sent_control();
   OutgoingControl& message = s.outgoing.emplace_back();
   message.bytes.assign(bytes.begin(), bytes.end());
-  check_mpi(
-      MPI_Isend(message.bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, rank, tag, s.control, &message.request),
-      "MPI_Isend");
-  s.count(statement, [&bytes](Traffic& t) {
-    t.control_bytes_sent += static_cast<std::int64_t>(bytes.size());
-    ++t.control_messages_sent;
+  if (payload > 0) {
+    const PayloadNote note{statement, payload};
+    const auto view = std::as_bytes(std::span(&note, 1));
+    message.bytes.insert(message.bytes.end(), view.begin(), view.end());
+    tag |= kPayloadBit;
+  }
+  const auto length = static_cast<std::int64_t>(message.bytes.size());
+  check_mpi(MPI_Isend(message.bytes.data(), static_cast<int>(length), MPI_BYTE, rank, tag, s.control, &message.request), "MPI_Isend");
+  s.count(statement, [=](Traffic& t) {
+    t.control_bytes_sent += length - payload;
+    t.bytes_sent += payload;
+    ++(payload > 0 ? t.messages_sent : t.control_messages_sent);
   });
 }
 
@@ -203,8 +222,18 @@ std::optional<ControlMessage> World::Access::receive_control() {
   check_mpi(MPI_Get_count(&status, MPI_BYTE, &length), "MPI_Get_count");
   ControlMessage message{status.MPI_SOURCE, status.MPI_TAG, std::vector<std::byte>(static_cast<std::size_t>(length))};
   check_mpi(MPI_Mrecv(message.bytes.data(), length, MPI_BYTE, &handle, MPI_STATUS_IGNORE), "MPI_Mrecv");
-  s.total.control_bytes_received += length;
-  ++s.total.control_messages_received;
+  PayloadNote note;
+  if ((message.tag & kPayloadBit) != 0) {
+    TDSL_CHECK(message.bytes.size() >= sizeof note, "a control message with payload says how much");
+    std::memcpy(&note, message.bytes.data() + message.bytes.size() - sizeof note, sizeof note);
+    message.bytes.resize(message.bytes.size() - sizeof note);
+    message.tag &= ~kPayloadBit;
+  }
+  s.count(static_cast<StatementId>(note.statement), [&](Traffic& t) {
+    t.control_bytes_received += length - note.payload;
+    t.bytes_received += note.payload;
+    ++(note.payload > 0 ? t.messages_received : t.control_messages_received);
+  });
   return message;
 }
 

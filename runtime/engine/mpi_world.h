@@ -66,7 +66,7 @@ struct Completion {
 struct ControlMessage {
   int source = 0;
   int tag = 0;
-  std::vector<std::byte> bytes;
+  std::vector<std::byte> bytes;  ///< payload last
 };
 
 /// Sizes of a box in pieces of at most `limit` bytes, each a sub-box: the rule depends on extents and element size
@@ -85,6 +85,7 @@ class World {
  public:
   /// A message is at most 1 GiB.
   static constexpr std::int64_t kPieceBytes = std::int64_t{1} << 30;
+  static constexpr int kControlTags = 1 << 14;
 
   /// Starts MPI if there is a launcher. Throws RunError when the launch is refused (see classify_launch), when the
   /// number of ranks is not the announced one, or when MPI lacks MPI_THREAD_SERIALIZED.
@@ -123,7 +124,10 @@ class World {
     [[nodiscard]] std::size_t pending() const;
 
     /// Sends a control message; the bytes are copied. Messages of one sender arrive in order. To itself is allowed.
-    void send_control(int rank, int tag, std::span<const std::byte> bytes, StatementId statement = kNoStatement);
+    /// `payload` of the bytes are block data: on both sides they count as such into the statement, the rest as control.
+    /// Tags are below kControlTags.
+    void send_control(int rank, int tag, std::span<const std::byte> bytes, StatementId statement = kNoStatement,
+                      std::int64_t payload = 0);
     /// The next control message that has arrived, if any. Never waits.
     [[nodiscard]] std::optional<ControlMessage> receive_control();
     /// Control messages sent but not yet taken over by MPI.

@@ -12,6 +12,13 @@
 
 namespace tdsl::rt {
 
+// Note [Packs]
+// A box below kSmallBox bytes has no receive of its own: it comes in a pack, a control message that names the boxes it
+// carries, even when it is alone. Whoever asks knows this from the box's size, as the owner does. Above, the copies into and
+// out of the message cost more than a message saves (measured); up to kPackBytes MPI libraries send at once.
+inline constexpr Index kSmallBox = Index{8} << 10;
+inline constexpr Index kPackBytes = Index{32} << 10;
+
 /// Receive a piece from its owner; posted before its request goes out.
 struct PostReceive {
   int source = 0;
@@ -30,6 +37,21 @@ struct PostSend {
   std::uint64_t cookie = 0;
 };
 
+/// Small boxes for one rank, asked for by one statement: they were to be sent while nobody had the right to talk, and share a
+/// message. Nothing ever waits for a pack to fill.
+struct PostPack {
+  struct Entry {
+    Index slot = 0;
+    Index element_bytes = 1;
+    Operand box;
+    std::uint64_t cookie = 0;  ///< over once the box is copied into the message
+  };
+  int target = 0;
+  int site = 0;
+  Index bytes = 0;
+  std::vector<Entry> entries;
+};
+
 struct PostControl {
   int target = 0;
   int tag = 0;
@@ -39,7 +61,7 @@ struct PostControl {
 /// Everything of this rank is done; completes when that is so on every rank.
 struct PostBarrier {};
 
-using Posting = std::variant<PostReceive, PostSend, PostControl, PostBarrier>;
+using Posting = std::variant<PostReceive, PostSend, PostPack, PostControl, PostBarrier>;
 
 /// Receive slots: tags that are free, per source.
 class Slots {

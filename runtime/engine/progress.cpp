@@ -3,6 +3,7 @@
 
 #include "runtime/engine/engine_state.h"
 #include "runtime/engine/wire.h"
+#include "runtime/kernels/copy.h"
 
 namespace tdsl::rt {
 
@@ -27,6 +28,19 @@ struct Shape {
   }
 };
 
+std::vector<std::byte> packed(const PostPack& pack) {
+  std::vector<Index> names;
+  for (const PostPack::Entry& entry : pack.entries) names.push_back(entry.slot);
+  std::vector<std::byte> bytes = wire::encode_slots(names);
+  std::size_t end = bytes.size();
+  bytes.resize(end + static_cast<std::size_t>(pack.bytes));
+  for (const PostPack::Entry& entry : pack.entries) {
+    copy_box(entry.box, row_major(bytes.data() + end, entry.box.box), entry.box.box, entry.element_bytes);
+    end += static_cast<std::size_t>(entry.box.box.volume() * entry.element_bytes);
+  }
+  return bytes;
+}
+
 }  // namespace
 
 std::uint64_t Engine::State::enter(InFlight flight) {
@@ -48,10 +62,14 @@ void Engine::State::post(World::Access& access, const Posting& posting) {
                         [&](const PostSend& p) {
                           delays.pause();
                           const Shape shape(p.box);
-                          access.isend(p.request.rank, p.request.slot,
+                          access.isend(p.request.rank, static_cast<int>(p.request.slot),
                                        ConstBox{p.box.data, p.element_bytes, std::span(shape.extents).first(shape.rank),
                                                 std::span(shape.strides).first(shape.rank)},
                                        p.request.site, p.cookie);
+                        },
+                        [&](const PostPack& p) {
+                          delays.pause();
+                          access.send_control(p.target, wire::kPack, packed(p), p.site, p.bytes);
                         },
                         [&](const PostControl& p) {
                           delays.pause();
@@ -77,7 +95,9 @@ bool Engine::State::poll_once(World::Access& access) {
   std::vector<Posting> postings;
   {
     const Lock lock(mutex);
+    last_poll = now();
     std::swap(postings, outbox);
+    open_packs.clear();
     outbox_filled = false;
   }
   for (const Posting& posting : postings) post(access, posting);
@@ -91,10 +111,15 @@ bool Engine::State::poll_once(World::Access& access) {
   }
   if (postings.empty() && completions.empty() && messages.empty()) return false;
   const Lock lock(mutex);
+  for (const Posting& posting : postings) {
+    const auto* const pack = std::get_if<PostPack>(&posting);
+    if (pack == nullptr) continue;
+    for (const PostPack::Entry& entry : pack->entries) take_completion({entry.cookie, false});
+  }
   postings.clear();  // under the lock: it may hold the last reference to a piece
   for (const Completion& completion : completions) take_completion(completion);
   for (const ControlMessage& message : messages) take_message(message);
-  if (!completions.empty()) admit();
+  if (!completions.empty() || !messages.empty()) admit();
   if (sleeping > 0) wake.notify_all();
   return true;
 }
@@ -110,18 +135,25 @@ void Engine::State::take_completion(const Completion& completion) {
   in_flight.erase(found);
   if (completion.received) {
     slots.give_back(flight.source, flight.slot);
-    flight.piece->arrived = true;
-    for (TaskRun* task : std::exchange(flight.piece->waiting, {})) satisfy(*task);
+    arrive(*flight.piece);
     return;
   }
   --flight.tensor->blocks.at(flight.block).sends;
   tensors.free_if_unheld(*flight.tensor, flight.block);
 }
 
+void Engine::State::arrive(RemotePiece& piece) {
+  piece.arrived = true;
+  for (TaskRun* task : std::exchange(piece.waiting, {})) satisfy(*task);
+}
+
 void Engine::State::take_message(const ControlMessage& message) {
   switch (message.tag) {
     case wire::kRequests:
       for (const Request& request : wire::decode_requests(message.bytes, message.source)) take_request(request);
+      return;
+    case wire::kPack:
+      take_pack(message);
       return;
     case wire::kShare: {
       wire::Note note = wire::decode_note(message.bytes);

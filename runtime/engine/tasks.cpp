@@ -24,6 +24,9 @@ struct Engine::State::Call {
 
 namespace {
 
+/// Seconds between polls of a rank that has tasks to run: shorter tasks share a poll, and what they complete shares messages.
+constexpr double kPollEvery = 10e-6;
+
 Operand operand_of(const Input& input, const InputPart& part) {
   return part.local != nullptr ? row_major(part.local->buffer->data(), input.tensor->box_of(part.number))
                                : row_major(part.remote->buffer->data(), part.remote->box);
@@ -72,7 +75,7 @@ void Engine::State::run_task(Lock& lock, TaskRun& task) {
   lock.lock();
   count(task, start, end, call.run_kernel);
   complete(task);
-  if (world.size() == 1) return;
+  if (world.size() == 1 || (!ready.empty() && end - last_poll < kPollEvery)) return;
   lock.unlock();
   poll();
   lock.lock();

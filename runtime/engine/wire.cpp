@@ -49,7 +49,7 @@ std::vector<Request> decode_requests(std::span<const std::byte> bytes, int sourc
     request.rank = source;
     request.tensor = take(bytes);
     request.block = take(bytes);
-    request.slot = static_cast<int>(take(bytes));
+    request.slot = take(bytes);
     request.site = static_cast<int>(take(bytes));
     request.box.rank = static_cast<int>(take(bytes));
     for (int d = 0; d < request.box.rank; ++d) {
@@ -58,6 +58,19 @@ std::vector<Request> decode_requests(std::span<const std::byte> bytes, int sourc
     }
   }
   return requests;
+}
+
+std::vector<std::byte> encode_slots(std::span<const Index> slots) {
+  std::vector<std::byte> bytes;
+  put(bytes, static_cast<Index>(slots.size()));
+  for (const Index slot : slots) put(bytes, slot);
+  return bytes;
+}
+
+std::vector<Index> decode_slots(std::span<const std::byte>& bytes) {
+  std::vector<Index> slots(static_cast<std::size_t>(take(bytes)));
+  for (Index& slot : slots) slot = take(bytes);
+  return slots;
 }
 
 std::vector<std::byte> encode_note(const Note& note) {

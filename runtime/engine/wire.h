@@ -12,11 +12,16 @@
 namespace tdsl::rt::wire {
 
 /// Control tags.
-enum Tag : int { kRequests = 1, kFailure = 2, kAbort = 3, kShare = 4 };
+enum Tag : int { kRequests = 1, kFailure = 2, kAbort = 3, kShare = 4, kPack = 5 };
 
 /// Requests of one step to one owner. `rank` is not sent: it is the message's source.
 [[nodiscard]] std::vector<std::byte> encode_requests(std::span<const Request> requests);
 [[nodiscard]] std::vector<Request> decode_requests(std::span<const std::byte> bytes, int source);
+
+/// The head of a pack: the slots of its boxes, whose elements follow one after the other, each box in C order.
+[[nodiscard]] std::vector<std::byte> encode_slots(std::span<const plan::Index> slots);
+/// Takes the head off `bytes`.
+[[nodiscard]] std::vector<plan::Index> decode_slots(std::span<const std::byte>& bytes);
 
 /// A number and a text: exit code and message, or a sequence number and its value.
 struct Note {

@@ -1,6 +1,7 @@
 #include "runtime/plan/cost_model.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <map>
 
@@ -432,7 +433,7 @@ void add_reads(Cost& cost, const RankView& v, const TensorLookup& tensors, Index
       pieces.lo = 0;
     }
     cost.received_elements += received;
-    cost.messages += pieces;
+    cost.boxes += pieces;
     cost.bytes_received += {received.lo * bytes, received.hi * bytes};
     cost.step_bytes += {0, panel * bytes};
   }
@@ -474,9 +475,14 @@ Cost cost_of(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Inde
   double touched_bytes = cost.output_bytes.hi;
   if (!blas) touched_bytes += 8.0 * static_cast<double>(op.reads.size()) * cost.flops.hi / std::max(1.0, op.flops_per_point);
   const double compute = std::max(cost.flops.hi / (machine.flop_rate * (blas ? 1.0 : 0.2)), touched_bytes / machine.stream_rate) / threads;
-  const double network = cost.bytes_received.hi / machine.bandwidth + cost.messages.hi * machine.latency;
+  const double network = cost.bytes_received.hi / machine.bandwidth + cost.boxes.hi * machine.latency;
   cost.seconds = {std::max(compute, network), compute + network + cost.tasks.hi * machine.task_overhead / threads};
   return cost;
+}
+
+Range messages_of(const Cost& cost) {
+  constexpr double kMessageBytes = 1 << 30;
+  return {cost.boxes.lo > 0 ? 1.0 : 0.0, cost.boxes.hi + 2 * std::floor(cost.bytes_received.hi / kMessageBytes)};
 }
 
 double assembled_bytes(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank) {

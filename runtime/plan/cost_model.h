@@ -25,7 +25,7 @@ struct Range {
 /// What one rank does for one planned operation.
 struct Cost {
   Range received_elements;
-  Range messages;       ///< pieces asked for
+  Range boxes;          ///< pieces asked for
   Range bytes_received;
   Range flops;
   Range tasks;
@@ -33,6 +33,9 @@ struct Cost {
   Range output_bytes;   ///< owned output
   Range seconds;        ///< predicted
 };
+
+/// Messages that bring so many boxes: one each, but small ones may share, and a message carries no more than 1 GiB.
+[[nodiscard]] Range messages_of(const Cost& cost);
 
 /// Exact cost of the planned operation for one rank.
 [[nodiscard]] Cost cost_of(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank, const Machine& machine, int threads);

@@ -172,6 +172,10 @@ class Case:
         ranks = statistics["per_rank"]
         if any(r["blocks_at_exit"] for r in ranks):
             raise Failed(f"blocks at exit: {[r['blocks_at_exit'] for r in ranks]}")
+        for row in statistics["statements"]:
+            low, high = interval(row["predicted"]["messages"])
+            if not low <= row["measured"]["messages"] <= high:
+                raise Failed(f"line {row['line']}: {row['measured']['messages']} messages, predicted {low} to {high}")
         if sum(r["bytes_received"] for r in ranks) != sum(r["bytes_sent"] for r in ranks):
             raise Failed("bytes sent and received differ")
         for rank in ranks:

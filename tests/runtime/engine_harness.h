@@ -43,10 +43,10 @@ class TestSession : public rt::Session {
 
   /// Fills `values` with all elements of the tensor (C order) on every rank once the run is over.
   template <rt::Element T>
-  void collect(const Tensor<T>& tensor, std::shared_ptr<std::vector<T>> values) {
+  void collect(const Tensor<T>& tensor, std::shared_ptr<std::vector<T>> values, int site = 900) {
     const rt::detail::TensorState& state = tensor.state();
     values->assign(static_cast<std::size_t>(state.desc.elements()), T{});
-    plan::OpBuilder op(plan::OpClass::kControl, "collect", 900, 0);
+    plan::OpBuilder op(plan::OpClass::kControl, "collect", site, 0);
     op.write({}, {}).replicated();
     std::vector<plan::DimAccess> dims(state.desc.shape.size(), plan::whole());
     op.read(tensor.id(), std::move(dims));

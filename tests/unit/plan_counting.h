@@ -69,7 +69,7 @@ inline std::string outside(const plan::Cost& cost, const Counted& counted, const
   const auto flops = static_cast<plan::Index>(static_cast<double>(counted.points) * op.flops_per_point);
   if (!inside(cost.received_elements, counted.elements)) return text("received", cost.received_elements, counted.elements);
   if (!inside(cost.bytes_received, counted.bytes)) return text("bytes", cost.bytes_received, counted.bytes);
-  if (!inside(cost.messages, counted.pieces)) return text("messages", cost.messages, counted.pieces);
+  if (!inside(cost.boxes, counted.pieces)) return text("boxes", cost.boxes, counted.pieces);
   if (!inside(cost.flops, flops)) return text("flops", cost.flops, flops);
   if (!inside(cost.tasks, counted.tasks)) return text("tasks", cost.tasks, counted.tasks);
   if (cost.step_bytes.hi < static_cast<double>(counted.peak_remote_bytes)) {

@@ -104,7 +104,7 @@ class Reporter {
     r.predicted_flops += cost.flops.hi;
     if (!request_.enumerate) {
       r.tasks += static_cast<std::int64_t>(cost.tasks.hi);
-      r.messages += static_cast<std::int64_t>(cost.messages.hi);
+      r.messages += static_cast<std::int64_t>(cost.boxes.hi);
       r.bytes_received += cost.bytes_received.hi;
     } else {
       enumerate(r, op, lookup);
