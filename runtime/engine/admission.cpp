@@ -149,7 +149,7 @@ void Engine::State::fetch_pieces(OperationRun& operation) {
     const Index element_bytes = tensors.at(fetch.piece.tensor).element_bytes();
     auto piece = std::make_shared<RemotePiece>(fetched_bytes, store.allocate(fetch.piece.box.volume() * element_bytes), fetch.piece.box);
     Index slot = -1;
-    if (piece->buffer->bytes() < kSmallBox) {
+    if (piece->buffer->bytes() < options.small_box) {
       slot = static_cast<Index>(enter({piece, owner, -1, nullptr, 0, nullptr}));
     } else {
       TDSL_CHECK(slots.available(owner) > 0, "a step has more pieces of one owner than there are message tags");

@@ -34,7 +34,7 @@ void Engine::State::answer(TensorInstance& tensor, const Request& request) {
 /// Small boxes join the pack to their rank that still waits in the outbox, if it has room.
 void Engine::State::send(const Request& request, const Operand& box, Index element_bytes, std::uint64_t cookie) {
   const Index bytes = request.box.volume() * element_bytes;
-  if (bytes >= kSmallBox) {
+  if (bytes >= options.small_box) {
     enqueue(PostSend{request, element_bytes, box, cookie});
     return;
   }

@@ -23,6 +23,7 @@ struct EngineOptions {
   plan::Index window_bytes = 0;  ///< limit on the footprint of admitted, unfinished steps; 0: unlimited
   plan::Index memory_bytes = 0;  ///< limit on all blocks of this rank; 0: none. The plan must fit it
   bool oversubscribed = false;   ///< nap while idle
+  plan::Index small_box = plan::Index{8} << 10;  ///< boxes of fewer bytes share messages; the same on all ranks
   std::uint64_t delay_seed = 0;  ///< tests: not 0 = random delays in tasks, requests and answers
   /// Rank 0 calls it once when the run fails anywhere, before the other ranks are told: prints the message, removes
   /// temporary files.

@@ -42,7 +42,7 @@ struct Engine::State {
   plan::TensorLookup lookup;           ///< ours: lives as long as an operation needs the tensor
   EngineOptions options;
   const int me;
-  const std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
+  const double began = world.now();
   Delays delays;
 
   std::mutex mutex;
@@ -155,7 +155,7 @@ struct Engine::State {
   std::atomic<bool> failed{false};  ///< this rank has stopped working
   std::optional<Failure> verdict;   ///< what all ranks end with
 
-  [[nodiscard]] double now() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count(); }
+  [[nodiscard]] double now() const { return world.now() - began; }
 };
 
 template <class Done>

@@ -1,5 +1,5 @@
 #include <new>
-#include <thread>
+#include <chrono>
 #include <utility>
 
 #include "runtime/engine/engine_state.h"
@@ -58,7 +58,7 @@ void Engine::State::settle_failure() {
       settled = verdict && outbox.empty();
     }
     if (settled && world.access().pending_control() == 0) return;
-    std::this_thread::yield();
+    world.rest(std::chrono::microseconds{0});
   }
 }
 

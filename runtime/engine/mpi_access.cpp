@@ -12,7 +12,7 @@
 
 namespace tdsl::rt {
 
-void World::State::finish_request(std::size_t index, const MPI_Status& status, std::vector<Completion>& done) {
+void MpiLink::finish_request(std::size_t index, const MPI_Status& status, std::vector<Completion>& done) {
   const PendingPiece& piece = pieces[index];
   PendingOperation& operation = operations[piece.operation];
   if (operation.received) {
@@ -33,20 +33,12 @@ void World::State::finish_request(std::size_t index, const MPI_Status& status, s
   }
 }
 
-void World::State::drop_sent_control() {
+void MpiLink::drop_sent_control() {
   for (OutgoingControl& message : outgoing) {
     int finished_flag = 0;
     check_mpi(MPI_Test(&message.request, &finished_flag, MPI_STATUS_IGNORE), "MPI_Test");
   }
   std::erase_if(outgoing, [](const OutgoingControl& m) { return m.request == MPI_REQUEST_NULL; });
-}
-
-World::Access::Access(Access&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
-
-World::Access::~Access() {
-  if (state_ != nullptr) {
-    state_->mutex.unlock();
-  }
 }
 
 namespace {
@@ -70,10 +62,10 @@ std::int64_t offset_of(const BoxPiece& piece, std::span<const std::int64_t> stri
 
 }  // namespace
 
-void World::Access::isend(int rank, int tag, const ConstBox& box, StatementId statement, std::uint64_t cookie) {
-  State& s = *state_;
+void MpiLink::isend(int rank, int tag, const ConstBox& box, StatementId statement, std::uint64_t cookie) {
+  MpiLink& s = *this;
   s.check_peer(rank, tag);
-  const std::vector<BoxPiece> pieces = cut_box(box.extents, box.element_bytes, kPieceBytes);
+  const std::vector<BoxPiece> pieces = cut_box(box.extents, box.element_bytes, World::kPieceBytes);
   const std::size_t operation = s.begin_operation(cookie, false, pieces.size());
   for (const BoxPiece& piece : pieces) {
     const BoxType type(piece.extents, box.strides, box.element_bytes);
@@ -89,17 +81,10 @@ void World::Access::isend(int rank, int tag, const ConstBox& box, StatementId st
   }
 }
 
-void World::Access::isend(int rank, int tag, std::span<const std::byte> bytes, StatementId statement,
-                          std::uint64_t cookie) {
-  const auto extent = static_cast<std::int64_t>(bytes.size());
-  const std::int64_t stride = 1;
-  isend(rank, tag, ConstBox{bytes.data(), 1, {&extent, 1}, {&stride, 1}}, statement, cookie);
-}
-
-void World::Access::irecv(int rank, int tag, const MutableBox& box, StatementId statement, std::uint64_t cookie) {
-  State& s = *state_;
+void MpiLink::irecv(int rank, int tag, const MutableBox& box, StatementId statement, std::uint64_t cookie) {
+  MpiLink& s = *this;
   s.check_peer(rank, tag);
-  const std::vector<BoxPiece> pieces = cut_box(box.extents, box.element_bytes, kPieceBytes);
+  const std::vector<BoxPiece> pieces = cut_box(box.extents, box.element_bytes, World::kPieceBytes);
   const std::size_t operation = s.begin_operation(cookie, true, pieces.size());
   for (const BoxPiece& piece : pieces) {
     const BoxType type(piece.extents, box.strides, box.element_bytes);
@@ -110,14 +95,8 @@ void World::Access::irecv(int rank, int tag, const MutableBox& box, StatementId 
   }
 }
 
-void World::Access::irecv(int rank, int tag, std::span<std::byte> bytes, StatementId statement, std::uint64_t cookie) {
-  const auto extent = static_cast<std::int64_t>(bytes.size());
-  const std::int64_t stride = 1;
-  irecv(rank, tag, MutableBox{bytes.data(), 1, {&extent, 1}, {&stride, 1}}, statement, cookie);
-}
-
-std::size_t World::Access::test_some(std::vector<Completion>& done) {
-  State& s = *state_;
+std::size_t MpiLink::test_some(std::vector<Completion>& done) {
+  MpiLink& s = *this;
   const std::size_t before = done.size();
   done.insert(done.end(), s.finished.begin(), s.finished.end());
   s.finished.clear();
@@ -158,10 +137,6 @@ std::size_t World::Access::test_some(std::vector<Completion>& done) {
   return done.size() - before;
 }
 
-std::size_t World::Access::pending() const {
-  return state_->operations.size() - state_->free_operations.size() + state_->finished.size();
-}
-
 namespace {
 
 /// Follows the bytes of a control message that carries payload; its MPI tag has the bit.
@@ -173,11 +148,11 @@ constexpr int kPayloadBit = World::kControlTags;
 
 }  // namespace
 
-void World::Access::send_control(int rank, int tag, std::span<const std::byte> bytes, StatementId statement,
+void MpiLink::send_control(int rank, int tag, std::span<const std::byte> bytes, StatementId statement,
                                  std::int64_t payload) {
-  State& s = *state_;
-  TDSL_CHECK(0 <= rank && rank < s.size && 0 <= tag && tag < kControlTags, "a control message has a destination");
-  TDSL_CHECK(static_cast<std::int64_t>(bytes.size()) <= kPieceBytes, "a control message is at most 1 GiB");
+  MpiLink& s = *this;
+  TDSL_CHECK(0 <= rank && rank < s.size && 0 <= tag && tag < World::kControlTags, "a control message has a destination");
+  TDSL_CHECK(static_cast<std::int64_t>(bytes.size()) <= World::kPieceBytes, "a control message is at most 1 GiB");
   if (rank == s.rank) {  // no traffic
     s.to_self.push_back({rank, tag, {bytes.begin(), bytes.end()}});
     return;
@@ -200,8 +175,8 @@ void World::Access::send_control(int rank, int tag, std::span<const std::byte> b
   });
 }
 
-std::optional<ControlMessage> World::Access::receive_control() {
-  State& s = *state_;
+std::optional<ControlMessage> MpiLink::receive_control() {
+  MpiLink& s = *this;
   if (!s.to_self.empty()) {
     ControlMessage message = std::move(s.to_self.front());
     s.to_self.pop_front();
@@ -237,13 +212,13 @@ std::optional<ControlMessage> World::Access::receive_control() {
   return message;
 }
 
-std::size_t World::Access::pending_control() const {
-  state_->drop_sent_control();
-  return state_->outgoing.size();
+std::size_t MpiLink::pending_control() {
+  drop_sent_control();
+  return outgoing.size();
 }
 
-void World::Access::ibarrier(std::uint64_t cookie) {
-  State& s = *state_;
+void MpiLink::ibarrier(std::uint64_t cookie) {
+  MpiLink& s = *this;
   if (!s.uses_mpi) {
     s.finished.push_back({cookie, false});
     return;
@@ -253,38 +228,31 @@ void World::Access::ibarrier(std::uint64_t cookie) {
   s.add_request(request, {s.begin_operation(cookie, false, 1), -1, kNoStatement});
 }
 
-void World::Access::barrier() {
-  if (state_->uses_mpi) {
-    check_mpi(MPI_Barrier(state_->control), "MPI_Barrier");
+void MpiLink::barrier() {
+  if (uses_mpi) {
+    check_mpi(MPI_Barrier(control), "MPI_Barrier");
   }
 }
 
-void World::Access::broadcast(std::vector<std::byte>& bytes, int root) {
-  State& s = *state_;
+void MpiLink::broadcast(std::vector<std::byte>& bytes, int root) {
+  MpiLink& s = *this;
   if (!s.uses_mpi) {
     return;
   }
   auto length = static_cast<std::int64_t>(bytes.size());
   check_mpi(MPI_Bcast(&length, 1, MPI_INT64_T, root, s.control), "MPI_Bcast");
-  TDSL_CHECK(length <= kPieceBytes, "a broadcast is at most 1 GiB");
+  TDSL_CHECK(length <= World::kPieceBytes, "a broadcast is at most 1 GiB");
   bytes.resize(static_cast<std::size_t>(length));
   check_mpi(MPI_Bcast(bytes.data(), static_cast<int>(length), MPI_BYTE, root, s.control), "MPI_Bcast");
 }
 
-void World::Access::broadcast(std::string& text, int root) {
-  const auto view = std::as_bytes(std::span(text));
-  std::vector<std::byte> bytes(view.begin(), view.end());
-  broadcast(bytes, root);
-  text.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-}
-
-std::vector<std::vector<std::byte>> World::Access::all_gather(std::span<const std::byte> bytes) {
-  State& s = *state_;
+std::vector<std::vector<std::byte>> MpiLink::all_gather(std::span<const std::byte> bytes) {
+  MpiLink& s = *this;
   if (!s.uses_mpi) {
     return {std::vector<std::byte>(bytes.begin(), bytes.end())};
   }
   const auto ranks = static_cast<std::size_t>(s.size);
-  TDSL_CHECK(static_cast<std::int64_t>(bytes.size()) <= kPieceBytes, "a gathered piece is at most 1 GiB");
+  TDSL_CHECK(static_cast<std::int64_t>(bytes.size()) <= World::kPieceBytes, "a gathered piece is at most 1 GiB");
   const int length = static_cast<int>(bytes.size());
   std::vector<int> lengths(ranks), offsets(ranks);
   check_mpi(MPI_Allgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, s.control), "MPI_Allgather");
@@ -292,7 +260,7 @@ std::vector<std::vector<std::byte>> World::Access::all_gather(std::span<const st
   for (std::size_t r = 0; r < ranks; ++r) {
     offsets[r] = static_cast<int>(total);
     total += lengths[r];
-    TDSL_CHECK(total <= kPieceBytes, "an all_gather is at most 1 GiB");
+    TDSL_CHECK(total <= World::kPieceBytes, "an all_gather is at most 1 GiB");
   }
   std::vector<std::byte> all(static_cast<std::size_t>(total));
   check_mpi(

@@ -5,15 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <limits>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "runtime/check.h"
-#include "runtime/engine/mpi_world.h"
+#include "runtime/engine/link.h"
 
-/// What World and its Access share; only engine/mpi_*.cpp include it.
+/// The link over MPI; only engine/mpi_*.cpp include it. Without a launcher it is a link of one rank that never calls MPI.
 namespace tdsl::rt {
 
 /// An operation the caller waits for: one MPI request per piece.
@@ -36,16 +34,40 @@ struct OutgoingControl {
   std::vector<std::byte> bytes;
 };
 
-struct World::State {
-  int rank = 0;
-  int size = 1;
-  bool uses_mpi = false;
+class MpiLink final : public Link {
+ public:
+  MpiLink() = default;
+  /// Ends MPI.
+  ~MpiLink() override;
+
+  void isend(int rank, int tag, const ConstBox& box, StatementId statement, std::uint64_t cookie) override;
+  void irecv(int rank, int tag, const MutableBox& box, StatementId statement, std::uint64_t cookie) override;
+  std::size_t test_some(std::vector<Completion>& done) override;
+  [[nodiscard]] std::size_t pending() const override { return operations.size() - free_operations.size() + finished.size(); }
+  void send_control(int rank, int tag, std::span<const std::byte> bytes, StatementId statement, std::int64_t payload) override;
+  [[nodiscard]] std::optional<ControlMessage> receive_control() override;
+  [[nodiscard]] std::size_t pending_control() override;
+  void ibarrier(std::uint64_t cookie) override;
+  void barrier() override;
+  void broadcast(std::vector<std::byte>& bytes, int root) override;
+  [[nodiscard]] std::vector<std::vector<std::byte>> all_gather(std::span<const std::byte> bytes) override;
+  [[noreturn]] void abort_all(int exit_code) override;
+  void rest(std::chrono::microseconds least) override;
+  [[nodiscard]] std::chrono::duration<double> now() const override { return std::chrono::steady_clock::now().time_since_epoch(); }
+
+  /// Starts MPI unless somebody has, and fills in what the base has of it.
+  void start();
+
+ private:
+  void find_nodes();
+  /// Books the end of request `index`; reports its operation when this was its last piece.
+  void finish_request(std::size_t index, const MPI_Status& status, std::vector<Completion>& done);
+  /// Forgets control messages that MPI has taken.
+  void drop_sent_control();
+
   bool owns_mpi = false;
-  int max_tag = std::numeric_limits<int>::max();
   MPI_Comm data = MPI_COMM_NULL;
   MPI_Comm control = MPI_COMM_NULL;
-  Topology topology;
-  mutable std::mutex mutex;  // whoever holds it may talk to MPI
 
   std::vector<MPI_Request> requests;  // parallel to `pieces`
   std::vector<PendingPiece> pieces;
@@ -57,22 +79,6 @@ struct World::State {
   std::vector<Completion> finished;  // without a request: the barrier of a single rank
   std::deque<OutgoingControl> outgoing;
   std::deque<ControlMessage> to_self;
-
-  Traffic total;
-  std::vector<Traffic> statements;
-
-  template <class F>
-  void count(StatementId statement, F&& add) {
-    add(total);
-    if (statement == kNoStatement) {
-      return;
-    }
-    const auto index = static_cast<std::size_t>(statement);
-    if (index >= statements.size()) {
-      statements.resize(index + 1);
-    }
-    add(statements[index]);
-  }
 
   std::size_t begin_operation(std::uint64_t cookie, bool received, std::size_t piece_count) {
     std::size_t index = operations.size();
@@ -90,19 +96,6 @@ struct World::State {
     requests.push_back(request);
     pieces.push_back(piece);
   }
-
-  void check_peer(int peer, int tag) const {
-    TDSL_CHECK(0 <= peer && peer < size && peer != rank, "data goes to another rank");
-    TDSL_CHECK(0 <= tag && tag <= max_tag, "a tag MPI can carry");
-  }
-
-  /// Starts MPI unless somebody has, and fills in everything above `mutex`.
-  void start();
-  void find_nodes();
-  /// Books the end of request `index`; reports its operation when this was its last piece.
-  void finish_request(std::size_t index, const MPI_Status& status, std::vector<Completion>& done);
-  /// Forgets control messages that MPI has taken.
-  void drop_sent_control();
 };
 
 }  // namespace tdsl::rt

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <thread>
+#include <utility>
 
 #include "runtime/check.h"
 #include "runtime/engine/mpi_box.h"
@@ -12,7 +14,7 @@
 
 namespace tdsl::rt {
 
-void World::State::start() {
+void MpiLink::start() {
   int initialized = 0;
   check_mpi(MPI_Initialized(&initialized), "MPI_Initialized");
   int provided = MPI_THREAD_SINGLE;
@@ -39,7 +41,7 @@ void World::State::start() {
   find_nodes();
 }
 
-void World::State::find_nodes() {
+void MpiLink::find_nodes() {
   MPI_Comm node = MPI_COMM_NULL;
   check_mpi(MPI_Comm_split_type(control, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node), "MPI_Comm_split_type");
   check_mpi(MPI_Comm_rank(node, &topology.local_rank), "MPI_Comm_rank");
@@ -65,85 +67,54 @@ void World::State::find_nodes() {
   topology.node = topology.node_of_rank[static_cast<std::size_t>(rank)];
 }
 
-World::World(const Environment& environment) : state_(std::make_unique<State>()) {
-  const Launch launch = classify_launch(environment);
-  if (launch == Launch::kRefused) {
-    throw RunError(refused_launch_message(environment));
-  }
-  if (launch == Launch::kSingle) {
+MpiLink::~MpiLink() {
+  if (!uses_mpi) {
     return;
   }
-  state_->start();
-  const int announced = environment.launcher_size.value_or(state_->size);
-  if (announced != state_->size) {
-    throw RunError("the launcher announced " + std::to_string(announced) + " ranks, but MPI sees " +
-                   std::to_string(state_->size) + ": this launcher and this MPI library do not belong together");
+  if (!requests.empty()) {
+    std::fprintf(stderr, "internal error: rank %d ends with %zu requests pending\n", rank, requests.size());
   }
-}
-
-World::~World() {
-  State& s = *state_;
-  if (!s.uses_mpi) {
-    return;
-  }
-  if (!s.requests.empty()) {
-    std::fprintf(stderr, "internal error: rank %d ends with %zu requests pending\n", s.rank, s.requests.size());
-  }
-  for (OutgoingControl& message : s.outgoing) {
+  for (OutgoingControl& message : outgoing) {
     MPI_Wait(&message.request, MPI_STATUS_IGNORE);
   }
-  MPI_Comm_free(&s.data);
-  MPI_Comm_free(&s.control);
-  if (s.owns_mpi) {
+  MPI_Comm_free(&data);
+  MPI_Comm_free(&control);
+  if (owns_mpi) {
     MPI_Finalize();
   }
 }
 
-int World::rank() const {
-  return state_->rank;
-}
-int World::size() const {
-  return state_->size;
-}
-bool World::uses_mpi() const {
-  return state_->uses_mpi;
-}
-const Topology& World::topology() const {
-  return state_->topology;
-}
-int World::max_tag() const {
-  return state_->max_tag;
-}
-
-World::Access World::access() {
-  state_->mutex.lock();
-  return Access(state_.get());
-}
-
-std::optional<World::Access> World::try_access() {
-  if (!state_->mutex.try_lock()) {
-    return std::nullopt;
-  }
-  return Access(state_.get());
-}
-
-Traffic World::total_traffic() const {
-  const std::scoped_lock lock(state_->mutex);
-  return state_->total;
-}
-
-Traffic World::statement_traffic(StatementId statement) const {
-  const std::scoped_lock lock(state_->mutex);
-  const auto index = static_cast<std::size_t>(statement);
-  return index < state_->statements.size() ? state_->statements[index] : Traffic{};
-}
-
-void World::abort_all(int exit_code) {
+void MpiLink::abort_all(int exit_code) {
   std::fflush(nullptr);
-  if (state_->uses_mpi && state_->size > 1) {
+  if (uses_mpi && size > 1) {
     MPI_Abort(MPI_COMM_WORLD, exit_code);
   }
   std::_Exit(exit_code);
+}
+
+void MpiLink::rest(std::chrono::microseconds least) {
+  if (least.count() == 0) {
+    std::this_thread::yield();
+  } else {
+    std::this_thread::sleep_for(least);
+  }
+}
+
+World::World(const Environment& environment) {
+  auto link = std::make_unique<MpiLink>();
+  const Launch launch = classify_launch(environment);
+  if (launch == Launch::kRefused) {
+    throw RunError(refused_launch_message(environment));
+  }
+  if (launch != Launch::kSingle) {
+    link->start();
+    const int announced = environment.launcher_size.value_or(link->size);
+    if (announced != link->size) {
+      throw RunError("the launcher announced " + std::to_string(announced) + " ranks, but MPI sees " +
+                     std::to_string(link->size) + ": this launcher and this MPI library do not belong together");
+    }
+  }
+  link_ = std::move(link);
 }
 
 }  // namespace tdsl::rt

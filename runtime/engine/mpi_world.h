@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -78,10 +79,10 @@ struct BoxPiece {
 [[nodiscard]] std::vector<BoxPiece> cut_box(std::span<const std::int64_t> extents, std::int64_t element_bytes,
                                             std::int64_t limit);
 
+class Link;
+
 /// The run as this rank sees it. Exactly one per process. Without a launcher it is one rank and MPI is never started.
 class World {
-  struct State;
-
  public:
   /// A message is at most 1 GiB.
   static constexpr std::int64_t kPieceBytes = std::int64_t{1} << 30;
@@ -90,6 +91,8 @@ class World {
   /// Starts MPI if there is a launcher. Throws RunError when the launch is refused (see classify_launch), when the
   /// number of ranks is not the announced one, or when MPI lacks MPI_THREAD_SERIALIZED.
   explicit World(const Environment& environment);
+  /// A rank of a world that something else than MPI makes up: in tests many are in one process.
+  explicit World(std::unique_ptr<Link> link);
   /// Ends MPI. All ranks must come here, so after an error on some rank call abort_all instead of unwinding into this.
   /// Requests still pending are an internal error reported on stderr.
   ~World();
@@ -146,14 +149,19 @@ class World {
 
    private:
     friend class World;
-    explicit Access(State* state) : state_(state) {}
-    State* state_;
+    explicit Access(Link* link) : link_(link) {}
+    Link* link_;
   };
 
   /// Waits for the right to talk.
   [[nodiscard]] Access access();
   /// The right to talk, or nothing when another thread has it.
   [[nodiscard]] std::optional<Access> try_access();
+
+  /// Gives the core to others, for about that long.
+  void rest(std::chrono::microseconds least) const;
+  /// Seconds since some moment in the past.
+  [[nodiscard]] double now() const;
 
   /// Counts of this rank. Takes the lock: do not call while this thread holds an Access.
   [[nodiscard]] Traffic total_traffic() const;
@@ -164,7 +172,7 @@ class World {
   [[noreturn]] void abort_all(int exit_code);
 
  private:
-  std::unique_ptr<State> state_;
+  std::unique_ptr<Link> link_;
 };
 
 }  // namespace tdsl::rt

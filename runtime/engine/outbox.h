@@ -13,10 +13,9 @@
 namespace tdsl::rt {
 
 // Note [Packs]
-// A box below kSmallBox bytes has no receive of its own: it comes in a pack, a control message that names the boxes it
+// A box below EngineOptions::small_box bytes has no receive of its own: it comes in a pack, a control message that names the boxes it
 // carries, even when it is alone. Whoever asks knows this from the box's size, as the owner does. Above, the copies into and
 // out of the message cost more than a message saves (measured); up to kPackBytes MPI libraries send at once.
-inline constexpr Index kSmallBox = Index{8} << 10;
 inline constexpr Index kPackBytes = Index{32} << 10;
 
 /// Receive a piece from its owner; posted before its request goes out.

@@ -1,5 +1,4 @@
 #include <chrono>
-#include <thread>
 
 #include "runtime/engine/engine_state.h"
 
@@ -52,11 +51,7 @@ void Engine::State::idle(Lock& lock) {
     throw;
   }
   if (!moved) {
-    if (options.oversubscribed || start - idle_since > kPatience) {
-      std::this_thread::sleep_for(kNap);
-    } else {
-      std::this_thread::yield();
-    }
+    world.rest(options.oversubscribed || start - idle_since > kPatience ? kNap : std::chrono::microseconds{0});
   }
   lock.lock();
   polling = false;

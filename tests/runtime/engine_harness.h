@@ -26,6 +26,8 @@ struct RunSettings {
   std::vector<Index> tile;
   Index window = 0;
   std::uint64_t delay_seed = 0;
+  Index small_box = rt::EngineOptions{}.small_box;
+  rt::World* world = nullptr;  ///< of a simulation; null: the launcher's
   /// Of a Setup that is complete: for what the fields above do not reach.
   std::function<void(rt::Session::Impl::Setup&)> adjust = [](rt::Session::Impl::Setup&) {};
 };
@@ -66,7 +68,7 @@ class TestSession : public rt::Session {
 
 /// A run: everything that messages under way may refer to.
 struct Machinery {
-  rt::World world{rt::read_environment()};
+  std::unique_ptr<rt::World> launched;
   rt::Store store;
   rt::ProgramInfo info;
   rt::AppOptions options;
@@ -84,20 +86,23 @@ inline std::vector<std::unique_ptr<Machinery>>& failed_runs() {
 /// Runs the program to its end on every rank and checks that nothing is left over.
 inline RunResult run(const RunSettings& settings, const std::function<void(TestSession&)>& program) {
   auto m = std::make_unique<Machinery>();
+  if (settings.world == nullptr) m->launched = std::make_unique<rt::World>(rt::read_environment());
+  rt::World& world = settings.world != nullptr ? *settings.world : *m->launched;
   m->info = rt::ProgramInfo("test", "test.tdsl", "");
-  m->inputs = std::make_unique<rt::SessionInputs>(m->world, m->info, m->options);
+  m->inputs = std::make_unique<rt::SessionInputs>(world, m->info, m->options);
   plan::PlanInputs plan;
-  plan.ranks = m->world.size();
-  plan.ranks_per_node = m->world.size();
+  plan.ranks = world.size();
+  plan.ranks_per_node = world.size();
   plan.threads = settings.threads;
   plan.tile = settings.tile;
   plan.window = settings.window;
   rt::EngineOptions engine;
   engine.threads = settings.threads;
   engine.window_bytes = settings.window;
-  engine.oversubscribed = true;
+  engine.oversubscribed = settings.world == nullptr;
   engine.delay_seed = settings.delay_seed;
-  rt::Session::Impl::Setup setup{m->world, m->store, m->info, m->options, *m->inputs, plan, engine};
+  engine.small_box = settings.small_box;
+  rt::Session::Impl::Setup setup{world, m->store, m->info, m->options, *m->inputs, plan, engine};
   settings.adjust(setup);
   m->impl = std::make_unique<rt::Session::Impl>(setup);
   m->session = std::make_unique<TestSession>(*m->impl);
@@ -114,7 +119,7 @@ inline RunResult run(const RunSettings& settings, const std::function<void(TestS
   const RunResult result{m->impl->engine.statistics(), m->store.peak_bytes(), m->impl->planner.largest_step()};
   CHECK(m->impl->engine.live_blocks() == 0);
   CHECK(m->store.live_buffers() == 0);
-  m->world.access().barrier();
+  world.access().barrier();
   return result;
 }
 

@@ -5,12 +5,19 @@ status=0
 # Sanitizers are slow: there two rank counts stand for all but in long mode.
 counts="1 2 3 4"
 limit=180
+if [ "$TDSL_TEST_MODE" = long ]; then
+    # 20,000 simulated runs, once; 500 programs on real ranks.
+    export TDSL_TEST_SIMULATIONS=1:10000 TDSL_TEST_PROGRAMS=1:170
+    limit=1800
+fi
 if [ "$TDSL_TEST_PRESET" != release ]; then
     if [ "$TDSL_TEST_MODE" != long ]; then
         counts="1 3"
-        export TDSL_TEST_PROGRAMS=1:12
+        export TDSL_TEST_PROGRAMS=1:12 TDSL_TEST_SIMULATIONS=1:25
+        limit=600
+    else
+        export TDSL_TEST_PROGRAMS=1:40 TDSL_TEST_SIMULATIONS=1:300
     fi
-    limit=600
 fi
 for ranks in $counts; do
     timeout --kill-after=5 "$limit" mpiexec -q -n "$ranks" "$TDSL_BUILD_DIR/bin/tdsl_runtime_tests" --no-colors \

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "runtime/check.h"
+#include "runtime/engine/mpi_world.h"
+
+/// What carries a World's messages. Executables have one, over MPI (mpi_state.h); tests simulate ranks in one process with
+/// another. Functions are what World::Access says of them; whoever calls one holds `mutex`, where nothing else is said.
+namespace tdsl::rt {
+
+class Link {
+ public:
+  Link() = default;
+  Link(const Link&) = delete;
+  Link& operator=(const Link&) = delete;
+  virtual ~Link() = default;
+
+  virtual void isend(int rank, int tag, const ConstBox& box, StatementId statement, std::uint64_t cookie) = 0;
+  virtual void irecv(int rank, int tag, const MutableBox& box, StatementId statement, std::uint64_t cookie) = 0;
+  virtual std::size_t test_some(std::vector<Completion>& done) = 0;
+  [[nodiscard]] virtual std::size_t pending() const = 0;
+  virtual void send_control(int rank, int tag, std::span<const std::byte> bytes, StatementId statement, std::int64_t payload) = 0;
+  [[nodiscard]] virtual std::optional<ControlMessage> receive_control() = 0;
+  [[nodiscard]] virtual std::size_t pending_control() = 0;
+  virtual void ibarrier(std::uint64_t cookie) = 0;
+  virtual void barrier() = 0;
+  virtual void broadcast(std::vector<std::byte>& bytes, int root) = 0;
+  [[nodiscard]] virtual std::vector<std::vector<std::byte>> all_gather(std::span<const std::byte> bytes) = 0;
+
+  // Without `mutex`:
+
+  virtual void abort_all(int exit_code) = 0;
+  virtual void rest(std::chrono::microseconds least) = 0;
+  [[nodiscard]] virtual std::chrono::duration<double> now() const = 0;
+
+  int rank = 0;
+  int size = 1;
+  bool uses_mpi = false;
+  int max_tag = std::numeric_limits<int>::max();
+  Topology topology;
+  mutable std::mutex mutex;  // whoever holds it may talk
+
+  Traffic total;
+  std::vector<Traffic> statements;
+
+  template <class F>
+  void count(StatementId statement, F&& add) {
+    add(total);
+    if (statement == kNoStatement) {
+      return;
+    }
+    const auto index = static_cast<std::size_t>(statement);
+    if (index >= statements.size()) {
+      statements.resize(index + 1);
+    }
+    add(statements[index]);
+  }
+
+  void check_peer(int peer, int tag) const {
+    TDSL_CHECK(0 <= peer && peer < size && peer != rank, "data goes to another rank");
+    TDSL_CHECK(0 <= tag && tag <= max_tag, "a tag that can be carried");
+  }
+};
+
+}  // namespace tdsl::rt
