@@ -39,7 +39,7 @@ class ComputeLowering {
   void move_to_reduction(const std::vector<bool>& kept_labels);
   /// A value computed by an operation of its own: `compute` over `out` labels; read back at the labels.
   Expr separately(ir::Compute compute, ir::Scalar scalar, const char* suffix);
-  /// An i64 expression for a label's begin.
+  /// An i64 expression for a label's begin or end; quotients become host values of their own, so it is affine.
   [[nodiscard]] Expr expr_of(const Extent& e);
   void operation();
   /// See ring.h.

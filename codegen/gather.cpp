@@ -160,8 +160,6 @@ std::optional<Expr> ComputeLowering::gathered(const Lookup& lookup) {
     }
     // Without a point nothing is read, and no subscript is wrong.
     if ((label.end - label.begin).constant().value_or(0) > 0) continue;
-    const bool simple = (label.begin.constant() || label.begin.as_value()) && (label.end.constant() || label.end.as_value());
-    if (!simple) return std::nullopt;
     const Expr some = ir::binary(ir::BinaryOp::kLt, expr_of(label.begin), expr_of(label.end));
     gather.guard = gather.guard ? ir::binary(ir::BinaryOp::kAnd, some, gather.guard) : some;
   }

@@ -9,6 +9,7 @@
 #include "codegen/describe.h"
 #include "codegen/host_values.h"
 #include "codegen/ring.h"
+#include "codegen/step_writer.h"
 #include "ir/check.h"
 
 namespace tdsl::codegen {
@@ -127,22 +128,7 @@ Expr ComputeLowering::separately(Compute compute, ir::Scalar scalar, const char*
   return ir::read(scalar, v, std::move(subscripts), range_);
 }
 
-Expr ComputeLowering::expr_of(const Extent& e) {
-  if (const auto c = e.constant()) return ir::constant_i64(*c);
-  if (const auto v = e.as_value()) return ir::read(ir::Scalar::kI64, *v, {});
-  Expr sum;
-  for (const auto& [monomial, coefficient] : e.terms()) {
-    Expr product = ir::constant_i64(coefficient);
-    for (const Extent::AtomRef& atom : monomial) {
-      if (atom->kind != Extent::Atom::Kind::kValue) {
-        throw NotSupported(range_, "an index range that begins at a quotient is not supported yet in this combination");
-      }
-      product = ir::binary(ir::BinaryOp::kMul, product, ir::read(ir::Scalar::kI64, atom->value, {}));
-    }
-    sum = sum ? ir::binary(ir::BinaryOp::kAdd, sum, product) : product;
-  }
-  return sum;
-}
+Expr ComputeLowering::expr_of(const Extent& e) { return StepWriter(builder_, range_).expr(e); }
 
 void ComputeLowering::operation() {
   auto op = std::make_shared<OpTemplate>();
