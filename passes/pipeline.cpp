@@ -14,6 +14,7 @@
 #include "passes/fusion.h"
 #include "passes/loop_invariants.h"
 #include "passes/loops_to_algebra.h"
+#include "passes/neighbours.h"
 #include "passes/simplify.h"
 #include "passes/updates.h"
 
@@ -36,6 +37,7 @@ constexpr std::array kPipeline = {
     Pass{"common_subexpressions", "compute the same thing once", common_subexpressions, 1},
     Pass{"loop_invariants", "move what does not change in a loop in front of it", loop_invariants, 2},
     Pass{"chain_order", "order chains of matrix products by the number of multiplications", chain_order, 2},
+    Pass{"neighbours", "write out short reductions over neighbouring elements", neighbours, 2},
     Pass{"fusion", "inline element-wise producers into their only consumer", fusion, 2},
     Pass{"simplify", "fold constants and exact identities", simplify, 1},
     Pass{"dead_code", "remove what nobody uses", dead_code, 1},

@@ -12,6 +12,7 @@ using parts::at;
 using parts::ceil_div;
 using parts::contiguous;
 using parts::plain_dim;
+using parts::reduced_dim;
 
 namespace {
 
@@ -74,7 +75,7 @@ Distribution PlacementBuilder::leaf(const Candidate& c, const Access& access, co
     }
   }
   for (std::size_t k = 0; k < c.op.reduce.size(); ++k) {
-    const int d = plain_dim(c.op, access, c.op.reduce[k].label, tensor);
+    const int d = reduced_dim(c.op, access, c.op.reduce[k].label, tensor);
     if (d < 0 || tiling[at(d)]) continue;
     tiling[at(d)] = c.plan.reduce[k];
     const int part = c.op.reduce[k].part_dim;

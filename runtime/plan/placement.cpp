@@ -14,6 +14,7 @@ using parts::contiguous;
 using parts::gathered_bytes;
 using parts::mentions;
 using parts::plain_dim;
+using parts::reduced_dim;
 
 namespace {
 
@@ -68,8 +69,8 @@ Tiling PlacementBuilder::panels(std::size_t k, Index multiple) const {
   for (const Access& access : op_.reads) {
     const PlacedTensor* placed = operands_.placed(access.tensor);
     if (placed == nullptr) continue;
-    const int d = plain_dim(op_, access, label, placed->desc);
-    if (d >= 0 && placed->distribution.tiling(d).extent() == op_.labels[at(label)].range.size()) return placed->distribution.tiling(d);
+    const int d = reduced_dim(op_, access, label, placed->desc);
+    if (d >= 0) return placed->distribution.tiling(d);
   }
   return choose_panels(op_.labels[at(label)].range.size(), multiple, op_.op_class == OpClass::kContraction, inputs_.tile);
 }
@@ -268,7 +269,7 @@ std::optional<Candidate> PlacementBuilder::inherit(const Access& access, const P
   }
   Index out_tiles = tile_count(layout.tilings);
   for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
-    const int d = plain_dim(op_, access, op_.reduce[k].label, operand.desc);
+    const int d = reduced_dim(op_, access, op_.reduce[k].label, operand.desc);
     ReduceChoice choice{panels(k, 1), 0, {}};
     if (cuts_) {
       choice = canonical(k, {});

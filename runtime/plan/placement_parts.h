@@ -21,6 +21,12 @@ namespace tdsl::plan::parts {
   return -1;
 }
 
+/// The same for a reduce label, whose tiles are those of the dimension: neighbours of a shorter range may reach all of it too.
+[[nodiscard]] inline int reduced_dim(const Op& op, const Access& access, int label, const TensorDesc& operand) {
+  const int d = plain_dim(op, access, label, operand);
+  return d >= 0 && operand.shape[at(d)] == op.labels[at(label)].range.size() ? d : -1;
+}
+
 [[nodiscard]] inline bool mentions(const DimAccess& dim, int label) {
   return !dim.whole && dim.divisor == 1 && std::any_of(dim.terms.begin(), dim.terms.end(), [&](const Affine::Term& t) { return t.label == label; });
 }

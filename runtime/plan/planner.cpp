@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "runtime/check.h"
 #include "runtime/plan/candidates.h"
 #include "runtime/plan/cost_model.h"
 
@@ -132,6 +133,9 @@ std::vector<std::shared_ptr<const PlannedOp>> Planner::plan(std::vector<Op> segm
 }
 
 void Planner::emit(Op op, const OpPlan& plan, int part, const Dead& dead, Planned& out) {
+  for (int d = 0; d < plan.space.rank(); ++d) {
+    TDSL_CHECK(op.outputs.empty() || plan.space.tiling(d).extent() == op.shape[static_cast<std::size_t>(d)], "tiles cover " + op.name);
+  }
   for (const TensorDesc& output : op.outputs) tensors_.insert_or_assign(output.id, PlacedTensor{output, plan.space});
   std::string decision = signature(op) + signature_of(plan.space) + 'k';
   for (const Tiling& panels : plan.reduce) append(decision, panels.tiles());
