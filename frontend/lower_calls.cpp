@@ -119,6 +119,8 @@ Tensor Lowerer::lower_call(const ast::Call& call, const SourceRange& range) {
     fail(DiagnosticId::kMisplacedTuple, range,
          "'" + name + "' gives several values: write let (a, b) = " + name + "(…);");
   }
+  if (refused_.contains(name))
+    throw Abandoned{};
   if (later_names().contains(name))
     unsupported(range, name + " is");
   std::vector<std::string> candidates;

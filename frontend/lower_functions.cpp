@@ -316,7 +316,7 @@ void Lowerer::check_uncalled() {
       if (call == nullptr)
         return;
       const std::string& callee = call->callee.name;
-      if (functions_.contains(callee) || monoids_.contains(callee) || is_builtin(callee))
+      if (functions_.contains(callee) || monoids_.contains(callee) || refused_.contains(callee) || is_builtin(callee))
         return;
       error(DiagnosticId::kUndefinedFunction, call->callee.range, "there is no function '" + callee + "'");
     });

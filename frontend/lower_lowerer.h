@@ -386,6 +386,7 @@ class Lowerer {
   std::set<std::string> called_;
   std::size_t inlined_calls_ = 0;
   std::map<std::string, const ast::Monoid*> monoids_;
+  std::set<std::string> refused_;  ///< what `extern` and `storage` declare: their uses are no further mistakes
   std::map<std::string, std::pair<ir::Monoid, ir::Scalar>> lowered_monoids_;
   std::vector<std::unique_ptr<ast::Module>> imported_;
   std::set<std::string> imported_paths_;

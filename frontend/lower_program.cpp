@@ -53,6 +53,12 @@ void Lowerer::declare_functions(const ast::Module& module) {
     if (const auto* m = std::get_if<ast::Monoid>(&s->node); m != nullptr && !declared(m->name)) {
       monoids_[m->name.name] = m;
     }
+    if (const auto* e = std::get_if<ast::Extern>(&s->node)) {
+      for (const auto& item : e->items)
+        refused_.insert(std::visit([](const auto& f) { return f.name.name; }, item));
+    }
+    if (const auto* storage = std::get_if<ast::Storage>(&s->node))
+      refused_.insert(storage->name.name);
   }
 }
 

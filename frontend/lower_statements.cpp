@@ -143,6 +143,8 @@ void Lowerer::lower_output(const ast::Output& o, const SourceRange& range) {
 }
 
 void Lowerer::require_no_storage(const ast::Annotations& annotations) {
+  if (annotations.storage && refused_.contains(annotations.storage->name.name))
+    throw Abandoned{};
   if (annotations.storage)
     unsupported(annotations.storage->range, "storage is");
 }

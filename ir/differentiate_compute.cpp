@@ -4,6 +4,7 @@
 
 #include "ir/check.h"
 #include "ir/differentiate_expr.h"
+#include "ir/differentiate_meeting.h"
 #include "ir/differentiate_place.h"
 #include "ir/expr_build.h"
 
@@ -77,8 +78,14 @@ class ComputeAdjoint {
   void resolve_combination() {
     if (!compute_.combine || sums_elements())
       return;
-    if (!meets_once())
-      refuse("combining several values in one element other than by +=");
+    if (!meets_once()) {
+      const Kind kind = compute_.combine->kind;
+      if (kind != Kind::kProd && kind != Kind::kMin && kind != Kind::kMax)
+        refuse("combining several values in one element by the monoid '" + compute_.combine->name + "'");
+      const std::string& own = writer_.program().info(result_).name;
+      meeting_ = meeting_slopes(compute_, type_, own.empty() ? "meeting" : own, range_, writer_);
+      return;
+    }
     const bool starts = !compute_.base && (!compute_.fill || equal(compute_.fill, identity_of(*compute_.combine, type_.scalar)));
     if (!starts) {
       const Expr old = compute_.base ? read(type_.scalar, *compute_.base, compute_.left) : compute_.fill;
@@ -112,6 +119,10 @@ class ComputeAdjoint {
   void base_adjoint() {
     if (sums_elements())
       return adjoints_.add(*compute_.base, adjoint_, range_);
+    if (meeting_) {
+      const Expr given = adjoint_.at(type_, NodeWriter::plain_subscripts(type_.shape.size()));
+      return adjoints_.add(*compute_.base, writer_.filled(dense(type_), product_of(given, meeting_->element), name(), range_), range_);
+    }
     Compute cleared;
     cleared.out = compute_.out;
     cleared.bodies = {float_constant(type_.scalar, 0.0)};
@@ -135,7 +146,9 @@ class ComputeAdjoint {
 
   void body_adjoints() {
     const Expr given = adjoint_.at(type_, position());
-    const Expr upstream = compute_.monoid ? through_reduction(given) : given;
+    const Expr upstream = meeting_           ? product_of(given, meeting_->point)
+                          : compute_.monoid ? through_reduction(given)
+                                            : given;
     // Where the value of the body is stored it is read.
     const bool stored = !compute_.monoid && !compute_.combine;
     const Expr own = stored ? read(type_.scalar, result_, position()) : Expr();
@@ -311,6 +324,7 @@ class ComputeAdjoint {
   Adjoints& adjoints_;
   std::vector<Label> labels_;
   Adjoint adjoint_;
+  std::optional<MeetingSlopes> meeting_;  ///< where several points meet in an element other than by `+=`
 };
 
 }  // namespace
