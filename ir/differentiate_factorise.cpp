@@ -16,6 +16,7 @@ class FactorisationAdjoint : RoutineAdjointWriter {
 
   void run() {
     switch (routine_.kind) {
+      case Routine::Kind::kLu: return lu();
       case Routine::Kind::kQr: return qr();
       case Routine::Kind::kEigh: return eigh();
       case Routine::Kind::kSvd: return svd();
@@ -41,17 +42,45 @@ class FactorisationAdjoint : RoutineAdjointWriter {
     return product(type, a.shape[x_turned ? 0 : 1], product_of(left, right));
   }
 
-  void qr() {
-    const ValueId a = operand();
-    const Extent m = type_of(a).shape[0];
-    const Extent n = type_of(a).shape[1];
+  /// The rule is for matrices with `columns relation rows`: what is known differs now, the rest when the run is there.
+  void require(Check::Relation relation, const std::string& otherwise) {
+    const Extent m = type_of(operand()).shape[0];
+    const Extent n = type_of(operand()).shape[1];
     const auto rows = m.constant();
     const auto columns = n.constant();
-    if (rows && columns && *rows < *columns) throw NotDifferentiable{node_.range, "qr of a matrix with fewer rows than columns cannot be differentiated", {}};
-    if (!rows || !columns) {
-      Check check{Check::Relation::kAtMost, n, m, "the matrix has {left} columns and {right} rows: grad through qr of fewer rows than columns is not supported", {}};
-      writer_.emit(Node{node_.range, {}, std::move(check)});
-    }
+    const bool equal = relation == Check::Relation::kEqual;
+    if (rows && columns && (equal ? *rows != *columns : *columns > *rows))
+      throw NotDifferentiable{node_.range, otherwise + " cannot be differentiated", {}};
+    if ((rows && columns) || m == n) return;
+    const std::string sizes = "the matrix has {left} columns and {right} rows: ";
+    writer_.emit(Node{node_.range, {}, Check{relation, n, m, sizes + "grad through " + otherwise + " is not supported", {}}});
+  }
+
+  void lu() {
+    require(Check::Relation::kEqual, "lu of a matrix that is not square");
+    const ValueId a = operand();
+    const ValueId rows = node_.results[0];
+    const ValueId l = node_.results[1];
+    const ValueId u = node_.results[2];
+    const Extent n = type_of(l).shape[1];
+    const Type square = matrix_type(n, n);
+    const ValueId below = times(l, true, adjoints_.tensor(l), false);
+    const ValueId above = times(adjoints_.tensor(u), false, u, true);
+    const Expr strictly_below = binary(BinaryOp::kGt, label(0), label(1));
+    const ValueId middle = tensor(square, select(strictly_below, at(below, 0, 1), at(above, 0, 1)));
+    const ValueId left = routine(Routine::Kind::kSolve, {tensor(square, at(l, 1, 0)), middle}, square);
+    const ValueId turned = routine(Routine::Kind::kSolve, {tensor(square, at(u, 0, 1)), transposed(left)}, square);
+    Compute c;
+    c.out = NodeWriter::labels_of(square.shape);
+    c.left = {at(rows, {label(0)}), label(1)};
+    c.bodies = {at(turned, 1, 0)};
+    adjoints_.add(a, std::move(c), false, node_.range);
+  }
+
+  void qr() {
+    require(Check::Relation::kAtMost, "qr of a matrix with fewer rows than columns");
+    const ValueId a = operand();
+    const Extent m = type_of(a).shape[0];
     const ValueId q = node_.results[0];
     const ValueId r = node_.results[1];
     const ValueId of_q = adjoints_.tensor(q);

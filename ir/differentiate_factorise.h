@@ -5,9 +5,11 @@
 
 namespace tdsl::ir {
 
-/// Adds to the adjoints of the operands of qr, eigh, svd and lstsq, given those of the results. With d for an adjoint,
+/// Adds to the adjoints of the operands of lu, qr, eigh, svd and lstsq, given those of the results. With d for an adjoint,
 /// . for products element by element:
 ///
+///     (p, L, U) = lu(A)    dA[p[i], j] = (inv(L)' M inv(U)')[i, j], M below the diagonal that of L' dL, else that of dU U'; square
+///                          and regular, which the run checks
 ///     (Q, R) = qr(A)       dA = (dQ + Q S) inv(R)', S symmetric with the lower triangle of R dR' - dQ' Q; as many rows as
 ///                          columns at least, which the run checks
 ///     (w, V) = eigh(A)     X = V (diag(dw) + F . V' dV) V', F[i, j] = 1 / (w[j] - w[i]); dA = the lower triangle of X + X' with

@@ -37,11 +37,9 @@ class RoutineAdjoint : RoutineAdjointWriter {
       case Kind::kSvd:
       case Kind::kEigh:
       case Kind::kLstsq:
-        return add_factorisation_adjoints(node_, routine_, activity_, writer_, adjoints_);
       case Kind::kLu:
-        break;
+        return add_factorisation_adjoints(node_, routine_, activity_, writer_, adjoints_);
     }
-    throw NotDifferentiable{node_.range, std::string(name_of(routine_.kind)) + " cannot be differentiated", {}};
   }
 
  private:

@@ -169,6 +169,8 @@ TEST_CASE("grad: routines") {
   check(square + "let Z = solve(Q, A); let loss = sum(Z ** 3);");
   check(square + "let Y = inv(Q); let loss = sum(Y * Y * outer(x, y));");
   check(square + "let loss = det(Q);");
+  check(square + "let (r, L, U) = lu(Q); let V[i, j] = U[i, j] * L[j, i] + x[i] * y[r[j]]; let loss = sum(L * outer(x, y)) + sum(V ** 2);");
+  check(square + "let Q2 = flip(Q, axis=0); let (r, L, U) = lu(Q2); let loss = sum(log(abs(diag(U)))) + sum[i](f64(r[i]) * U[i, i]);");
   check("let Q = A @ A' + 2.0 * eye(n); let L = cholesky(Q); let loss = sum(L * outer(x, y)) + sum(L ** 2);");
   check("let Q[i, j] = if i == j then 3.0 + x[i] else (if i > j then 0.3 * y[j] else 100.0); let L = cholesky(Q);"
         "let loss = sum(L ** 3);");
@@ -235,6 +237,13 @@ TEST_CASE("grad: loops around loops, and derivatives of derivatives through them
         "let z = sum(h ** 2); let (g, q) = grad(z, A, B); loss += sum(g * g) + sum(q); }");
 }
 
+TEST_CASE("grad: values that meet in an element") {
+  check("var h = x; h[c[i] % n] *= y[c[i] % n] + f64(i); let loss = sum(h * h);");
+  check("var h = x; h[c[i] % n] max= y[0] * f64(i) + x[n - 1]; h[c[i] % n] min= p[0] * 3.0 - f64(i); let loss = sum(h * p);");
+  check("let h[i / 2, 0]: f64[n, 2] *= A[i, j] where j != 1 for j in 0..m; let loss = sum(h ** 2) + sum(B);");
+  check("var h = x; let z = 0.0; h[i / 2] *= if i == 1 then z * y[i] else y[i]; let loss = sum(h * h);");
+}
+
 TEST_CASE("grad: inside loops") {
   check("var v = x; var loss = 0.0; var g = x; for t in 0..2 { loss = sum(v ** 3 * y); g = grad(loss, v); v = v - 0.1 * g; }"
         "loss = sum(v * v);");
@@ -274,8 +283,11 @@ TEST_CASE("grad: mistakes") {
 TEST_CASE("grad: what is not supported") {
   const std::string inputs = "input x: f64[n];\n";
   using Lines = std::vector<std::string>;
-  CHECK(problems_of(inputs + "let (_p, _l, u) = lu(outer(x, x));\nlet s = sum(u); let g = grad(s, x);") ==
-        Lines{"2: not-supported: lu cannot be differentiated yet"});
+  CHECK(problems_of(inputs + "let A: f64[2, 3] = outer(x[0:2], x[0:3]); let (_p, _l, u) = lu(A);\nlet s = sum(u); let g = grad(s, x);") ==
+        Lines{"2: not-supported: lu of a matrix that is not square cannot be differentiated yet"});
+  CHECK(problems_of(inputs + "monoid add(a: f64, b: f64) { identity = 0.0; combine = a + b; }\n"
+                             "let b[i % 2]: f64[2] add= x[i]; let s = sum(b);\nlet g = grad(s, x);") ==
+        Lines{"3: not-supported: combining several values in one element by the monoid 'add' cannot be differentiated yet"});
   CHECK(problems_of(inputs + "let A: f64[2, 3] = outer(x[0:2], x[0:3]); let (_q, r) = qr(A);\nlet s = sum(r); let g = grad(s, x);") ==
         Lines{"2: not-supported: qr of a matrix with fewer rows than columns cannot be differentiated yet"});
   CHECK(problems_of(inputs + "monoid add(a: f64, b: f64) { identity = 0.0; combine = a + b; }\n"
