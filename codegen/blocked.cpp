@@ -1,5 +1,6 @@
 #include "codegen/blocked.h"
 
+#include "codegen/blocked_topk.h"
 #include "codegen/step_writer.h"
 #include "ir/check.h"
 
@@ -350,7 +351,11 @@ bool has_blocked_form(Kind kind) {
 void add_blocked_form(FamilyBuilder& builder, const BlockedRoutine& routine) {
   // What is gathered here is an even share of the matrix or one panel.
   const std::size_t warnings = builder.program().warnings.size();
-  Blocked(builder, routine).run();
+  if (routine.kind == Kind::kTopk) {
+    add_blocked_topk(builder, routine);
+  } else {
+    Blocked(builder, routine).run();
+  }
   builder.set_run_ahead(std::nullopt);
   builder.program().warnings.resize(warnings);
 }

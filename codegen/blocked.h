@@ -25,6 +25,7 @@ struct BlockedRoutine {
 ///                M is F left of the diagonal; L and U stay in S
 ///     solve      lu of [A b], whose last columns y become L^-1 P b; then x = D^-1 y[p[lo:hi]], y -= S[:, lo:hi] x backwards
 ///     cumsum     sums of up to 64 blocks of the line, sums of the blocks before each, running sums of the blocks
+///     topk       of a vector: blocked_topk.h
 ///     qr         of m >= 2 n: blocks of rows by themselves, their R stacked (Benson, Gleich and Demmel 2013); Q directly, from
 ///                each block's, or indirectly as A R^-1 with one refinement, which is cheaper for many rows
 ///

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "codegen/blocked.h"
+#include "codegen/blocked_topk.h"
 #include "codegen/describe.h"
 #include "codegen/step_writer.h"
 #include "ir/check.h"
@@ -38,7 +39,8 @@ class RoutineLowering {
   }
 
   void run() {
-    if (routine_.kind == Kind::kCumsum && !is_small()) return either();
+    const bool one_line = builder_.type(operands_[0]).rank() == 1;
+    if ((routine_.kind == Kind::kCumsum || (routine_.kind == Kind::kTopk && one_line)) && !is_small()) return either();
     if (is_line(routine_.kind)) return line(results_);
     if (has_blocked_form(routine_.kind) && !is_small()) return either();
     if (!is_small()) warn("it is not distributed");
@@ -50,7 +52,8 @@ class RoutineLowering {
 
   void line(const std::vector<ValueId>& results) {
     const bool one_line = builder_.type(operands_[0]).rank() == 1;
-    if (one_line && routine_.kind != Kind::kCumsum && !is_small()) warn("a vector is one line");
+    const bool in_blocks = routine_.kind == Kind::kCumsum || routine_.kind == Kind::kTopk;
+    if (one_line && !in_blocks && !is_small()) warn("a vector is one line");
     if (one_line) report();
     switch (routine_.kind) {
       case Kind::kCumsum: return line_operation(results[0], "cumsum", 2);
@@ -99,6 +102,7 @@ class RoutineLowering {
       }
       also(condition, "few", ir::binary(ir::BinaryOp::kLt, write_.expr(lines), ir::constant_i64(kFewLines)));
     }
+    if (routine_.kind == Kind::kTopk) also(condition, "few", distributes_topk(write_.expr(a[0]), write_.expr(extents(results_[0])[0])));
     write_.either(
         condition, results_,
         [&](const std::vector<ValueId>& values) { add_blocked_form(builder_, {routine_.kind, operands_, values, range_, routine_.axis}); },

@@ -310,7 +310,8 @@ class Expressions:
         if not self.dims:
             return self.literal("i64")
         dim = self.rng.choice(self.dims)
-        return Expr(dim.text, [], "i64", (), dim.size, dim.size)
+        text = dim.text if dim.text.isidentifier() else f"({dim.text})"
+        return Expr(text, [], "i64", (), dim.size, dim.size)
 
     def constructor(self, scalar, shape, context):
         sizes = ", ".join(d.text for d in shape)
