@@ -42,6 +42,8 @@ class ComputeLowering {
   /// An i64 expression for a label's begin or end; quotients become host values of their own, so it is affine.
   [[nodiscard]] Expr expr_of(const Extent& e);
   void operation();
+  void replace_read_base();
+  [[nodiscard]] bool places_once() const;
   /// See ring.h.
   void unroll_rings(const OpTemplate& op, KernelTemplate& kernel);
   [[nodiscard]] std::string name() const;

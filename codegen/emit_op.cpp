@@ -115,6 +115,8 @@ std::string builder_calls(const OpTemplate& op, ExprEmitter& expr, const std::fu
     for (const Extent& e : op.tile) edges += (edges.empty() ? "" : ", ") + expr.text(e);
     calls += fmt::format(".tile({{{}}})", edges);
   }
+  if (op.divisible) calls += ".divisible()";
+  if (op.overwrites) calls += ".overwrites()";
   if (op.run_ahead) calls += fmt::format(".run_ahead({})", expr.text(*op.run_ahead));
   return calls;
 }

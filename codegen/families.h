@@ -105,6 +105,8 @@ struct OpTemplate {
   double flops_per_point = 0;
   Extent flops_factor{1};  ///< times this, where the work per point depends on a size
   std::vector<Extent> tile;
+  bool divisible = false;            ///< see plan::Op
+  bool overwrites = false;
   std::optional<Extent> run_ahead;  ///< in bytes
 };
 

@@ -50,6 +50,8 @@ plan::Op instantiate(const OpTemplate& op, int line, const Number& number, const
   std::vector<plan::Index> tile;
   for (const Extent& e : op.tile) tile.push_back(number(e));
   if (!tile.empty()) builder.tile(std::move(tile));
+  if (op.divisible) builder.divisible();
+  if (op.overwrites) builder.overwrites();
   if (op.run_ahead) builder.run_ahead(number(*op.run_ahead));
   return builder.op();
 }

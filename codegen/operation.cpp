@@ -136,6 +136,7 @@ void ComputeLowering::operation() {
   op->site = builder_.new_site();
   op->name = name();
   labels(*op);
+  replace_read_base();
   const double flops = flops_of(compute_.bodies.front());
   unroll_rings(*op, *kernel);
   separate_lookups();
@@ -159,7 +160,37 @@ void ComputeLowering::operation() {
                  : compute_.monoid    ? plan::OpClass::kReduce
                  : op->reads.empty() && !op->base ? plan::OpClass::kSource
                                       : plan::OpClass::kMap;
+  op->divisible = op->op_class == plan::OpClass::kMap && kernel->scattered.empty() && kernel->gathers.empty() && !op->reads.empty();
+  op->overwrites = op->divisible && op->base && !compute_.combine && !compute_.guard && places_once();
   builder_.add(range_, OperationStep{target_, op, kernel});
+}
+
+/// `u[i] += f(u[i - 1], …)` reads the old tensor anyway: as `u[i] = u[i] + f(u[i - 1], …)` it needs no copy of it first.
+void ComputeLowering::replace_read_base() {
+  if (!compute_.combine || !compute_.base || compute_.monoid) return;
+  const bool whole = compute_.left.empty() && std::ranges::all_of(compute_.out, [](const ir::Label& l) { return l.begin == Extent(0); });
+  if (!whole && !places_once()) return;
+  bool read = false;
+  ir::for_each_node(compute_.bodies.front(), [&](const ir::ExprNode& n) {
+    const auto* r = std::get_if<ir::Read>(&n.op);
+    read = read || (r != nullptr && r->tensor == *compute_.base);
+  });
+  if (!read) return;
+  std::vector<Expr> place = compute_.left;
+  for (std::int32_t d = 0; whole && d < static_cast<std::int32_t>(compute_.out.size()); ++d) place.push_back(ir::index_ref(d));
+  compute_.bodies.front() = combined(*compute_.combine, ir::read(type_.scalar, *compute_.base, std::move(place)), compute_.bodies.front());
+  compute_.combine.reset();
+  if (whole && !compute_.guard) compute_.base.reset();
+}
+
+/// Whether the left side is one index variable a dimension, each once.
+bool ComputeLowering::places_once() const {
+  std::set<std::int32_t> labels;
+  for (const Expr& e : compute_.left) {
+    const auto* r = std::get_if<ir::IndexRef>(&e->op);
+    if (r == nullptr || !labels.insert(r->label).second) return false;
+  }
+  return labels.size() == compute_.out.size();
 }
 
 void ComputeLowering::unroll_rings(const OpTemplate& op, KernelTemplate& kernel) {

@@ -83,6 +83,7 @@ struct Engine::State {
   void complete_block(TensorInstance& tensor, Index number);
   struct Call;
   void prepare(TaskRun& task, Call& call);
+  [[nodiscard]] Operand find_operand(const TaskRun& task, std::size_t k, const Box& box, Call& call);
   [[nodiscard]] bool must_pack(const TaskRun& task, const Input& input) const;
   void begin_outputs(TaskRun& task, Call& call);
   [[nodiscard]] const Block* replaced_block(const TaskRun& task) const;

@@ -3,6 +3,8 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <cstdlib>
 #include <iterator>
 #include <limits>
@@ -28,6 +30,14 @@ constexpr plan::Index kMappedFrom = std::max<plan::Index>(256 << 10, kKeptFrom);
 
 std::size_t rounded(plan::Index bytes, plan::Index unit) {
   return static_cast<std::size_t>((bytes + unit - 1) / unit * unit);
+}
+
+/// What is asked of the system for a buffer that may be kept: an eighth of a power of two more at most, so that buffers of
+/// nearly the same size can follow each other. Pages nobody touches cost nothing.
+plan::Index size_class(plan::Index bytes) {
+  if (bytes < kKeptFrom) return bytes;
+  const auto unit = static_cast<plan::Index>(std::bit_floor(static_cast<std::uint64_t>(bytes)) / 8);
+  return (bytes + unit - 1) / unit * unit;
 }
 
 /// Null when the system refuses.
@@ -75,7 +85,8 @@ Store::~Store() {
   for (const auto& [bytes, data] : kept_) free_memory(data, bytes);
 }
 
-std::byte* Store::take(plan::Index bytes) {
+std::byte* Store::take(plan::Index wanted) {
+  const plan::Index bytes = size_class(wanted);
   if (bytes < kKeptFrom) return new_memory(bytes);
   const std::lock_guard lock(mutex_);
   if (const auto same = kept_.find(bytes); same != kept_.end()) {
@@ -93,7 +104,8 @@ std::byte* Store::take(plan::Index bytes) {
   return new_memory(bytes);
 }
 
-void Store::give_back(std::byte* data, plan::Index bytes) {
+void Store::give_back(std::byte* data, plan::Index wanted) {
+  const plan::Index bytes = size_class(wanted);
   if (bytes < kKeptFrom) {
     free_memory(data, bytes);
     return;

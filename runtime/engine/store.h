@@ -31,7 +31,7 @@ class Buffer {
 using BufferRef = std::shared_ptr<Buffer>;
 
 /// All block memory of a rank: owned blocks, received boxes, assembled boxes. Every byte is counted at allocation.
-/// Freed buffers but the smallest are kept for the next ones of their size, as long as kept and live bytes together stay within the
+/// Freed buffers but the smallest are kept for the next ones of nearly their size, as long as kept and live bytes together stay within the
 /// peak of the live ones: the system's allocator splits such holes, and programs that loop would grow without end.
 class Store {
  public:
@@ -61,7 +61,7 @@ class Store {
   std::atomic<plan::Index> live_buffers_{0};
   std::atomic<plan::Index> peak_buffers_{0};
   std::mutex mutex_;  ///< of what is kept
-  std::multimap<plan::Index, std::byte*> kept_;
+  std::multimap<plan::Index, std::byte*> kept_;  ///< by size class
   plan::Index kept_bytes_ = 0;
 };
 

@@ -134,6 +134,8 @@ struct Op {
   bool replicated = false;     ///< every rank computes everything (tiny scalar work, kControl)
   Index home = -1;             ///< >= 0: all tasks on this rank (kCollect)
   bool ordered = false;        ///< an effect: runs after all earlier ordered operations
+  bool divisible = false;      ///< the kernel may be called for parts of its labels' box, one after the other
+  bool overwrites = false;     ///< with a base: every point of the labels' box is written, and nothing read of what it replaces there
   Index run_ahead = 0;         ///< bytes that may be received for it while older operations are unfinished; 0: the engine's choice
   Index record = -1;           ///< the recorder's own number, which the planner hands back unchanged
 

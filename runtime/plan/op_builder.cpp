@@ -99,6 +99,16 @@ OpBuilder& OpBuilder::run_ahead(Index bytes) {
   return *this;
 }
 
+OpBuilder& OpBuilder::divisible() {
+  op_.divisible = true;
+  return *this;
+}
+
+OpBuilder& OpBuilder::overwrites() {
+  op_.overwrites = true;
+  return *this;
+}
+
 OpBuilder& OpBuilder::replicated() {
   op_.replicated = true;
   return *this;

@@ -55,6 +55,8 @@ class OpBuilder {
   OpBuilder& tile(std::initializer_list<Index> edges);
   OpBuilder& tile(std::vector<Index> edges);
   OpBuilder& run_ahead(Index bytes);
+  OpBuilder& divisible();
+  OpBuilder& overwrites();
   OpBuilder& replicated();
   OpBuilder& on_rank(Index rank);
   [[nodiscard]] Op& op() { return op_; }

@@ -1,0 +1,244 @@
+#include "runtime/engine/call.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "runtime/kernels/copy.h"
+
+// From an admitted task to the calls of its kernel: where operands lie, what must be copied together before.
+//
+// Note [Interiors]
+// A stencil's operand reaches a little into neighbouring blocks. Copying all of it together would move every element twice
+// more than the kernel does. So the labels' box is cut in an interior, whose operands lie in one block each and are read
+// there, and strips around it, whose small operands are copied together.
+
+namespace tdsl::rt {
+
+namespace {
+
+/// Operands of fewer bytes are copied together whole.
+constexpr Index kLeastCut = 64 << 10;
+
+using Labels = std::vector<Interval>;
+
+Operand operand_of(const Input& input, const InputPart& part) {
+  return part.local != nullptr ? row_major(part.local->buffer->data(), input.tensor->box_of(part.number))
+                               : row_major(part.remote->buffer->data(), part.remote->box);
+}
+
+double volume_of(const Labels& labels) {
+  double volume = 1;
+  for (const Interval& l : labels) volume *= static_cast<double>(l.size());
+  return volume;
+}
+
+/// The label values whose elements of one dimension lie inside `part` as far as `touched`, what all labels touch, goes
+/// beyond it. Empty where the subscript is not one label plus or minus constants.
+Interval inside_part(const plan::DimAccess& dim, Interval part, Interval touched, Interval label) {
+  const Index c = dim.terms[0].coefficient;
+  if (std::abs(c) != 1) return {};
+  if (part.lo > touched.lo) {
+    if (c == 1) label.lo = std::max(label.lo, part.lo - dim.offset.lo);
+    if (c == -1) label.hi = std::min(label.hi, dim.offset.lo - part.lo + 1);
+  }
+  if (part.hi < touched.hi) {
+    if (c == 1) label.hi = std::min(label.hi, part.hi - dim.offset.hi + 1);
+    if (c == -1) label.lo = std::max(label.lo, dim.offset.hi - part.hi);
+  }
+  return label;
+}
+
+/// The interior, or all labels where there is none that pays.
+Labels interior(const TaskRun& task) {
+  const Labels& all = task.labels;
+  Labels inner = all;
+  for (std::size_t k = 0; k < task.inputs.size(); ++k) {
+    const Input& input = task.inputs[k];
+    if (input.parts.size() < 2 || input.box.volume() * input.element_bytes < kLeastCut) continue;
+    const auto main = std::max_element(input.parts.begin(), input.parts.end(),
+                                       [](const InputPart& a, const InputPart& b) { return a.box.volume() < b.box.volume(); });
+    const plan::Access& access = task.operation->op().reads[k];
+    for (int d = 0; d < input.box.rank; ++d) {
+      if (main->box[d] == input.box[d]) continue;
+      const plan::DimAccess& dim = access.dims[static_cast<std::size_t>(d)];
+      if (dim.whole || dim.divisor != 1 || dim.terms.size() != 1) return all;
+      Interval& label = inner[static_cast<std::size_t>(dim.terms[0].label)];
+      label = inside_part(dim, main->box[d], input.box[d], label);
+    }
+  }
+  return 2 * volume_of(inner) < volume_of(all) ? all : inner;
+}
+
+/// The interior first, then the strips around it; together all labels, each point once.
+std::vector<Labels> interior_and_strips(const Labels& all, const Labels& inner) {
+  std::vector<Labels> boxes{inner};
+  Labels rest = all;
+  for (std::size_t l = 0; l < all.size(); ++l) {
+    for (const Interval side : {Interval{all[l].lo, inner[l].lo}, Interval{inner[l].hi, all[l].hi}}) {
+      if (side.empty()) continue;
+      rest[l] = side;
+      boxes.push_back(rest);
+    }
+    rest[l] = inner[l];
+  }
+  return boxes;
+}
+
+/// Calls f on boxes that make up what of `box` lies outside of `hole`.
+template <class F>
+void for_each_outside(Box box, const Box& hole, const F& f) {
+  const Box inner = hole.rank == box.rank ? intersect(box, hole) : Box{};
+  if (hole.rank != box.rank || inner.empty()) return f(box);
+  for (int d = 0; d < box.rank; ++d) {
+    for (const Interval side : {Interval{box[d].lo, inner[d].lo}, Interval{inner[d].hi, box[d].hi}}) {
+      if (side.empty()) continue;
+      Box slab = box;
+      slab[d] = side;
+      f(slab);
+    }
+    box[d] = inner[d];
+  }
+}
+
+/// The part of the output tile that the task's kernel writes whatever the data; of another rank (so: nothing) if unknown.
+Box written_box(const TaskRun& task) {
+  const plan::Op& op = task.operation->op();
+  Box unknown;
+  unknown.rank = -1;
+  if (!op.overwrites || !task.task.hit) return unknown;
+  Box box = task.out_box;
+  for (int d = 0; d < box.rank; ++d) {
+    const plan::OutSubscript& s = op.out[static_cast<std::size_t>(d)];
+    if (s.label < 0 || s.coefficient != 1) return unknown;
+    const Interval label = task.labels[static_cast<std::size_t>(s.label)];
+    box[d] = intersect(box[d], {label.lo + s.constant, label.hi + s.constant});
+  }
+  return box;
+}
+
+}  // namespace
+
+/// Under the lock: finds the operands' memory and begins the output blocks.
+void Engine::State::prepare(TaskRun& task, Call& call) {
+  const Block* const replaced = replaced_block(task);
+  if (replaced != nullptr && task.task.hit && may_take_over(task, *replaced)) call.taken = replaced;
+  if (task.task.hit || task.operation->op().base < 0 || !task.task.first) {
+    const bool cut = task.operation->op().divisible && task.task.hit && call.taken == nullptr && !task.operation->planned->plan.packed;
+    const Labels inner = cut ? interior(task) : task.labels;
+    for (Labels& labels : inner == task.labels ? std::vector<Labels>{task.labels} : interior_and_strips(task.labels, inner)) {
+      call.runs.push_back({std::move(labels), {}});
+    }
+  }
+  for (Call::Run& run : call.runs) {
+    for (std::size_t k = 0; k < task.inputs.size(); ++k) {
+      const Box& whole = task.inputs[k].box;
+      const Box box = call.runs.size() == 1 ? whole : intersect(task.operation->space.access_box(task.operation->op().reads[k], run.labels), whole);
+      run.inputs.push_back(find_operand(task, k, box, call));
+    }
+  }
+  if (task.task.first) begin_outputs(task, call);
+  for (TensorInstance* output : task.operation->outputs) {
+    call.outputs.push_back(row_major(tensors.block(*output, task.out_number).buffer->data(), task.out_box));
+  }
+}
+
+/// The box of an operand where it lies, or where it will be copied together.
+Operand Engine::State::find_operand(const TaskRun& task, std::size_t k, const Box& box, Call& call) {
+  const Input& input = task.inputs[k];
+  if (input.parts.empty() || box.empty()) return row_major(nullptr, box);
+  const bool packed = must_pack(task, input);
+  if (packed) packed_bytes += box.volume() * input.element_bytes;
+  const bool overwritten = call.taken != nullptr && !task.operation->pointwise_base[k];
+  for (const InputPart& part : input.parts) {
+    if (plan::contains(part.box, box) && !packed && !(overwritten && part.local == call.taken)) {
+      return part_of(operand_of(input, part), box, input.element_bytes);
+    }
+  }
+  Call::Assembly assembly;
+  assembly.element_bytes = input.element_bytes;
+  assembly.buffer = store.allocate(box.volume() * input.element_bytes);
+  assembly.whole = row_major(assembly.buffer->data(), box);
+  for (const InputPart& part : input.parts) {
+    const Box piece = intersect(part.box, box);
+    if (!piece.empty()) assembly.parts.push_back(part_of(operand_of(input, part), piece, input.element_bytes));
+  }
+  call.assemblies.push_back(std::move(assembly));
+  return call.assemblies.back().whole;
+}
+
+/// Strides and alignment may decide how a kernel sums. A part of a block has the block's; received, it has its own.
+bool Engine::State::must_pack(const TaskRun& task, const Input& input) const {
+  if (!task.operation->planned->plan.packed || input.parts.size() != 1) return false;
+  const InputPart& part = input.parts[0];
+  return part.local != nullptr && input.tensor->box_of(part.number) != input.box;
+}
+
+/// The first panel's task gives its output blocks a buffer: new, the base's own when nothing else needs it, or shared
+/// with the base where the operation writes nothing.
+void Engine::State::begin_outputs(TaskRun& task, Call& call) {
+  const OperationRun& operation = *task.operation;
+  call.fresh = operation.op().base < 0;
+  promised_bytes -= operation.space.output_bytes(task.task.tile);
+  for (std::size_t k = 0; k < operation.outputs.size(); ++k) {
+    TensorInstance& output = *operation.outputs[k];
+    Block& block = tensors.block(output, task.out_number);
+    const Index bytes = task.out_box.volume() * output.element_bytes();
+    if (call.fresh) {
+      block.buffer = store.allocate(bytes);
+      continue;
+    }
+    TDSL_CHECK(operation.outputs.size() == 1, "an operation with a base has one output");
+    const Input& base = task.base;
+    if (replaced_block(task) != nullptr && (!task.task.hit || call.taken != nullptr)) {
+      Block& old = *base.parts[0].local;
+      block.buffer = task.task.hit ? std::move(old.buffer) : old.buffer;
+      continue;
+    }
+    block.buffer = store.allocate(bytes);
+    Call::Assembly copy;
+    copy.element_bytes = output.element_bytes();
+    copy.whole = row_major(block.buffer->data(), task.out_box);
+    const Box written = written_box(task);
+    for (const InputPart& part : base.parts) {
+      for_each_outside(part.box, written, [&](const Box& kept) { copy.parts.push_back(part_of(operand_of(base, part), kept, base.element_bytes)); });
+    }
+    call.assemblies.push_back(std::move(copy));
+  }
+}
+
+/// The base's block that lies exactly where the output's will, if there is one.
+const Block* Engine::State::replaced_block(const TaskRun& task) const {
+  const Input& base = task.base;
+  if (!task.task.first || task.operation->op().base < 0 || base.parts.size() != 1) return nullptr;
+  return base.tensor->box_of(base.parts[0].number) == task.out_box ? base.parts[0].local : nullptr;
+}
+
+/// Only this task still needs the base's block, and what it reads of it elsewhere than where it writes is less to copy
+/// than the block.
+bool Engine::State::may_take_over(const TaskRun& task, const Block& block) const {
+  const OperationRun& operation = *task.operation;
+  const TensorInstance& tensor = *task.base.tensor;
+  Index own_uses = 1;
+  Index copied = 0;
+  for (std::size_t k = 0; k < task.inputs.size(); ++k) {
+    for (const InputPart& part : task.inputs[k].parts) {
+      if (part.local != &block) continue;
+      ++own_uses;
+      if (!operation.pointwise_base[k]) copied += part.box.volume();
+    }
+  }
+  if (copied >= task.out_box.volume() && copied > 0) return false;
+  if (tensor.named || tensor.readers != (operation.admitted ? 0 : 1)) return false;
+  if (!operation.admitted && !operation.base_read_in_place) return false;
+  return block.uses == own_uses && block.requests == 0 && block.sends == 0 && block.buffer.use_count() == 1;
+}
+
+/// Outside the lock.
+void Engine::State::assemble(const TaskRun&, Call& call) {
+  for (const Call::Assembly& assembly : call.assemblies) {
+    for (const Operand& part : assembly.parts) copy_box(part, assembly.whole, part.box, assembly.element_bytes);
+  }
+}
+
+}  // namespace tdsl::rt
