@@ -185,7 +185,6 @@ class KernelEmitter {
   Statements located(const Body& body) {
     if (kernel_.gathers.empty()) return body();
     Statements result;
-    std::string any;
     std::string mine;
     for (const auto& [node, labels] : kernel_.gathers) {
       const auto& r = std::get<ir::Read>(node->op);
@@ -197,22 +196,29 @@ class KernelEmitter {
         result.push_back(simple(fmt::format("const Index {} = inside({}, {}, {}, {});", name, expr_.text(r.subscripts[d]),
                                             expr_.text(op_.labels[static_cast<std::size_t>(labels[d])].end), line_of(node->range), quoted(text))));
         checks_ = true;
-        any += fmt::format("{}!{}.empty()", any.empty() ? "" : " && ", range_name(labels[d]));
         mine += fmt::format("{0}{1}.lo <= {2} && {2} < {1}.hi", mine.empty() ? "" : " && ", range_name(labels[d]), name);
       }
     }
     ordered_ = true;
     result.push_back(block(fmt::format("if ({})", mine), body()));
-    // The last parts of a reduction may have no panels; the task has no operands then.
-    Statements guarded_result;
-    guarded_result.push_back(block(fmt::format("if ({})", any), std::move(result)));
-    return guarded_result;
+    return result;
+  }
+
+  /// The last parts of a reduction may have no panels; the task has no operands then, not even for its guard.
+  Statements with_panels(Statements body) {
+    std::string any;
+    for (std::size_t l = 0; l < op_.labels.size(); ++l) {
+      if (op_.labels[l].kind != LabelTemplate::Kind::kGather) continue;
+      any += fmt::format("{}!{}.empty()", any.empty() ? "" : " && ", range_name(static_cast<int>(l)));
+    }
+    if (any.empty()) return body;
+    return {block(fmt::format("if ({})", any), std::move(body))};
   }
 
   /// The statement at one point of the label space.
   Statements point() {
-    if (!kernel_.scattered.empty()) return guarded(located([&] { return scatter(); }));
-    if (!kernel_.gathers.empty()) return guarded(located([&] { return accumulate(*compute_.monoid, out_element()); }));
+    if (!kernel_.scattered.empty()) return with_panels(guarded(located([&] { return scatter(); })));
+    if (!kernel_.gathers.empty()) return with_panels(guarded(located([&] { return accumulate(*compute_.monoid, out_element()); })));
     const std::string target = out_element();
     if (compute_.monoid || compute_.combine) return guarded(accumulate(compute_.monoid ? *compute_.monoid : *compute_.combine, target));
     const Expr& body = compute_.bodies.front();
@@ -289,7 +295,7 @@ class KernelEmitter {
       const std::string first = starts ? fmt::format("t.fresh ? {} : {}", identity_text(), target) : target;
       Statements result = {simple(fmt::format("{} total = {};", cpp_type(kernel_.type), first))};
       for (Statement& s : nest(reduce_labels, 0, associative && kernel_.gathers.empty(), [&] {
-             return guarded(located([&] { return accumulate(m, "total"); }));
+             return with_panels(guarded(located([&] { return accumulate(m, "total"); })));
            })) {
         result.push_back(std::move(s));
       }
