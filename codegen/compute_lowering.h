@@ -12,6 +12,8 @@ namespace tdsl::codegen {
 
 /// How partial results of a monoid meet; kNone for those that must not be cut (users' monoids, argmin, argmax).
 [[nodiscard]] plan::Combine combine_of(const ir::Monoid& m);
+/// Arithmetic of one evaluation; subscripts do not count.
+[[nodiscard]] double flops_of(const Expr& e);
 /// argmin or argmax.
 [[nodiscard]] bool locates(const ir::Monoid& m);
 /// `combine` applied to two expressions.

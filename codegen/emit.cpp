@@ -141,6 +141,7 @@ std::string emit(const FamilyProgram& program, const EmitOptions& options) {
   w.blank();
   w.line("#include \"runtime/emitted.h\"");
   if (body.uses_blocked) w.line("#include \"runtime/kernels/blocked_reduction.h\"");
+  if (body.uses_elements) w.line("#include \"runtime/kernels/elements.h\"");
   if (body.uses_routines) w.line("#include \"runtime/routines/routines.h\"");
   w.blank();
   w.line("namespace rt = tdsl::rt;");

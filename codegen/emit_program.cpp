@@ -8,6 +8,7 @@
 #include "codegen/describe.h"
 #include "codegen/emit_expr.h"
 #include "codegen/emit_kernel.h"
+#include "codegen/emit_loop.h"
 #include "codegen/emit_op.h"
 #include "codegen/names.h"
 #include "codegen/writer.h"
@@ -33,7 +34,7 @@ class ProgramEmitter {
     if (faults_) w.raw("  scalar::Faults faults;\n");
     w.raw(body_.text());
     w.line("}}");
-    return {std::move(kernels_), w.text(), uses_file_, checks_, uses_routines_, uses_blocked_};
+    return {std::move(kernels_), w.text(), uses_file_, checks_, uses_routines_, uses_blocked_, uses_elements_};
   }
 
  private:
@@ -103,6 +104,7 @@ class ProgramEmitter {
                      i.site, line_of(s), tile(i.target));
         },
         [&](const RandomStep& r) { random(s, r); }, [&](const OperationStep& o) { operation(s, o); },
+        [&](const LoopStep& l) { loop(s, l); },
         [&](const ControlReadStep& c) {
           body_.line("const {} {} = session.read({}, {}, {});", type(c.target), name(c.target), name(c.tensor), c.site, line_of(s));
         },
@@ -174,6 +176,41 @@ class ProgramEmitter {
     } else {
       body_.line("auto {} = session.compute<{}>({}, {});", target, type(o.target), builder, kernel(s, o));
     }
+    end_mark(s.range);
+  }
+
+  /// A loop that runs as one task, and names for what it gives.
+  void loop(const Step& s, const LoopStep& l) {
+    const std::string builder = table_.claim("op_loop_" + l.name);
+    std::string calls;
+    for (const AccessTemplate& a : l.reads) {
+      std::string dims;
+      for (std::size_t d = 0; d < a.dims.size(); ++d) dims += d == 0 ? "whole()" : ", whole()";
+      calls += fmt::format(".read({}.id(), {{{}}}, {})", name(a.tensor), dims, quoted(a.text));
+    }
+    if (l.ordered) calls += ".on_rank(0)";
+    body_.line("OpBuilder {}(OpClass::kLoop, {}, {}, {});", builder, quoted(l.name), l.site, line_of(s));
+    body_.line("{}{}.flops(static_cast<double>({}));", builder, calls, expr_.text(l.flops));
+    const std::string function = table_.claim("loop_" + l.name);
+    const EmittedLoop emitted = emit_loop({program_, l, function, s.range, [this](ValueId v) { return name(v); },
+                                           [this](SourceRange range) { return source_comment(range); }});
+    checks_ = checks_ || emitted.checks_subscripts;
+    uses_file_ = uses_file_ || emitted.uses_file || emitted.checks_subscripts;
+    uses_elements_ = true;
+    if (s.range.known()) kernels_ += source_comment(s.range) + "\n";
+    kernels_ += emitted.function + "\n";
+    std::string list;
+    for (const ValueId v : emitted.captures) list += (list.empty() ? "" : ", ") + name(v);
+    std::string given;
+    for (const LoopStep::Result& r : l.results) {
+      body_.line("Tensor<{}> {};", type(r.target), name(r.target));
+      const std::string continues = r.continues < 0 ? "" : fmt::format(", {}", r.continues);
+      given += fmt::format("{}{{{}, {}, {}{}}}", given.empty() ? "" : ", ", name(r.target), quoted(name_of(program_, r.target)), shape(r.target),
+                           continues);
+    }
+    mark(s.range);
+    const std::string kernel = list.empty() ? function : fmt::format("[{0}](const rt::TaskArgs& t) {{ {1}(t, {0}); }}", list, function);
+    body_.line("session.loop({}, {{{}}}, {});", builder, given, kernel);
     end_mark(s.range);
   }
 
@@ -307,6 +344,7 @@ class ProgramEmitter {
   bool checks_ = false;
   bool uses_routines_ = false;
   bool uses_blocked_ = false;
+  bool uses_elements_ = false;
 };
 
 }  // namespace

@@ -8,7 +8,9 @@
 #include "codegen/operation.h"
 #include "codegen/releases.h"
 #include "codegen/routine.h"
+#include "codegen/serial_loop.h"
 #include "ir/check.h"
+#include "ir/serial_loop.h"
 
 namespace tdsl::codegen {
 
@@ -18,10 +20,10 @@ using ir::match;
 
 class Lowering {
  public:
-  explicit Lowering(const ir::Program& program) : builder_(program) {}
+  explicit Lowering(const ir::Program& program) : program_(program), builder_(program) {}
 
-  FamilyProgram run(const ir::Program& program) {
-    region(program.body);
+  FamilyProgram run() {
+    region(program_.body);
     FamilyProgram result = std::move(builder_.program());
     drop_unused(result);
     add_releases(result);
@@ -51,7 +53,8 @@ class Lowering {
         },
         [&](const ir::Compute& c) { lower_compute(builder_, n, c); }, [&](const ir::Random& r) { random(n, r); },
         [&](const ir::Routine& r) { lower_routine(builder_, n, r); },
-        [&](const ir::For& f) { for_loop(n, f); }, [&](const ir::While& w) { while_loop(n, w); },
+        [&](const ir::For& f) { on_tasks(n) ? lower_serial_loop(builder_, program_, n) : for_loop(n, f); },
+        [&](const ir::While& w) { on_tasks(n) ? lower_serial_loop(builder_, program_, n) : while_loop(n, w); },
         [&](const ir::If& i) { branch(n, i); }, [&](const ir::Print& p) { print(n, p); },
         [&](const ir::Assert& a) {
           builder_.add(n.range, AssertStep{builder_.resolve(a.condition), a.message, builder_.new_site()});
@@ -180,6 +183,12 @@ class Lowering {
     builder_.add(n.range, std::move(step));
   }
 
+  /// Whether a loop is one task; what every rank knows it also computes.
+  [[nodiscard]] bool on_tasks(const ir::Node& n) {
+    return ir::is_marked_serial(n) && !runs_on_host(program_, n, builder_.program().host);
+  }
+
+  const ir::Program& program_;
   FamilyBuilder builder_;
 };
 
@@ -234,7 +243,7 @@ void uses_of(const OperationStep& s, const std::function<void(ValueId)>& f) {
 
 }  // namespace
 
-FamilyProgram lower(const ir::Program& program) { return Lowering(program).run(program); }
+FamilyProgram lower(const ir::Program& program) { return Lowering(program).run(); }
 
 void for_each_use(const FamilyProgram& program, const Step& step, const std::function<void(ValueId)>& f) {
   const auto nested = [&](const Steps& steps) {
@@ -257,7 +266,13 @@ void for_each_use(const FamilyProgram& program, const Step& step, const std::fun
         tile(s.target);
         for (const ValueId v : s.random.iterations) f(v);
       },
-      [&](const OperationStep& s) { uses_of(s, f); }, [&](const ControlReadStep& s) { f(s.tensor); },
+      [&](const OperationStep& s) { uses_of(s, f); },
+      [&](const LoopStep& s) {
+        for (const auto& [outside, here] : s.outer) f(here);
+        for (const LoopStep::Result& r : s.results) shape(r.target);
+        uses_of(s.flops, f);
+      },
+      [&](const ControlReadStep& s) { f(s.tensor); },
       [&](const CopyStep& s) { f(s.source); }, [&](const DistributesStep& s) { uses_of(s.bytes, f); },
       [&](const IndirectQrStep& s) {
         for (const Extent* e : {&s.rows, &s.columns, &s.blocks}) uses_of(*e, f);
@@ -302,29 +317,34 @@ void for_each_use(const FamilyProgram& program, const Step& step, const std::fun
       [&](const OutputStep& s) { f(s.value); }, [](const ReleaseStep&) {});
 }
 
-std::optional<ValueId> target_of(const Step& step) {
+std::vector<ValueId> targets_of(const Step& step) {
   return match(
-      step.op, [](const HostStep& s) -> std::optional<ValueId> { return s.target; },
-      [](const DimensionStep& s) -> std::optional<ValueId> { return s.target; },
-      [](const ParamStep& s) -> std::optional<ValueId> { return s.target; },
-      [](const InputStep& s) -> std::optional<ValueId> { return s.target; },
-      [](const RandomStep& s) -> std::optional<ValueId> { return s.target; },
-      [](const OperationStep& s) -> std::optional<ValueId> { return s.target; },
-      [](const ControlReadStep& s) -> std::optional<ValueId> { return s.target; },
-      [](const CopyStep& s) -> std::optional<ValueId> { return s.target; },
-      [](const DistributesStep& s) -> std::optional<ValueId> { return s.target; },
-      [](const IndirectQrStep& s) -> std::optional<ValueId> { return s.target; },
-      [](const GathersStep&) -> std::optional<ValueId> { return std::nullopt; },
-      [](const DeclareStep& s) -> std::optional<ValueId> { return s.target; },
-      [](const SubscriptStep&) -> std::optional<ValueId> { return std::nullopt; },
-      [](const ForStep&) -> std::optional<ValueId> { return std::nullopt; },
-      [](const WhileStep&) -> std::optional<ValueId> { return std::nullopt; },
-      [](const IfStep&) -> std::optional<ValueId> { return std::nullopt; },
-      [](const PrintStep&) -> std::optional<ValueId> { return std::nullopt; },
-      [](const AssertStep&) -> std::optional<ValueId> { return std::nullopt; },
-      [](const CheckStep&) -> std::optional<ValueId> { return std::nullopt; },
-      [](const OutputStep&) -> std::optional<ValueId> { return std::nullopt; },
-      [](const ReleaseStep&) -> std::optional<ValueId> { return std::nullopt; });
+      step.op, [](const HostStep& s) -> std::vector<ValueId> { return {s.target}; },
+      [](const DimensionStep& s) -> std::vector<ValueId> { return {s.target}; },
+      [](const ParamStep& s) -> std::vector<ValueId> { return {s.target}; },
+      [](const InputStep& s) -> std::vector<ValueId> { return {s.target}; },
+      [](const RandomStep& s) -> std::vector<ValueId> { return {s.target}; },
+      [](const OperationStep& s) -> std::vector<ValueId> { return {s.target}; },
+      [](const LoopStep& s) {
+        std::vector<ValueId> targets;
+        for (const LoopStep::Result& r : s.results) targets.push_back(r.target);
+        return targets;
+      },
+      [](const ControlReadStep& s) -> std::vector<ValueId> { return {s.target}; },
+      [](const CopyStep& s) -> std::vector<ValueId> { return {s.target}; },
+      [](const DistributesStep& s) -> std::vector<ValueId> { return {s.target}; },
+      [](const IndirectQrStep& s) -> std::vector<ValueId> { return {s.target}; },
+      [](const GathersStep&) -> std::vector<ValueId> { return {}; },
+      [](const DeclareStep& s) -> std::vector<ValueId> { return {s.target}; },
+      [](const SubscriptStep&) -> std::vector<ValueId> { return {}; },
+      [](const ForStep&) -> std::vector<ValueId> { return {}; },
+      [](const WhileStep&) -> std::vector<ValueId> { return {}; },
+      [](const IfStep&) -> std::vector<ValueId> { return {}; },
+      [](const PrintStep&) -> std::vector<ValueId> { return {}; },
+      [](const AssertStep&) -> std::vector<ValueId> { return {}; },
+      [](const CheckStep&) -> std::vector<ValueId> { return {}; },
+      [](const OutputStep&) -> std::vector<ValueId> { return {}; },
+      [](const ReleaseStep&) -> std::vector<ValueId> { return {}; });
 }
 
 }  // namespace tdsl::codegen

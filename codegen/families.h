@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -168,6 +169,23 @@ struct OperationStep {
   std::shared_ptr<const KernelTemplate> kernel;
   std::shared_ptr<const RoutineTemplate> routine = nullptr;  ///< instead of an emitted kernel
 };
+/// A serial loop (ir/serial_loop.h): one operation of one task, which reads tensors whole.
+struct LoopStep {
+  struct Result {
+    ValueId target;
+    int carried = 0;     ///< its number among what the loop carries
+    int continues = -1;  ///< the read whose elements it starts from
+  };
+  std::shared_ptr<const ir::Node> loop;
+  std::map<ValueId, ValueId> outer;  ///< values from outside the loop: the host value or tensor each of them is
+  std::map<ValueId, Extent> sizes;   ///< those that are host integers, as polynomials over host values
+  std::vector<AccessTemplate> reads;
+  std::vector<Result> results;
+  std::string name;
+  int site = 0;
+  Extent flops;          ///< an estimate
+  bool ordered = false;  ///< it holds assertions: effects, in program order
+};
 /// The value of a rank-0 tensor becomes known to every rank.
 struct ControlReadStep {
   ValueId target;
@@ -252,7 +270,7 @@ struct ReleaseStep {
   ValueId value;
 };
 
-using StepOp = std::variant<HostStep, DimensionStep, ParamStep, InputStep, RandomStep, OperationStep, ControlReadStep, CopyStep,
+using StepOp = std::variant<HostStep, DimensionStep, ParamStep, InputStep, RandomStep, OperationStep, LoopStep, ControlReadStep, CopyStep,
                             DistributesStep, IndirectQrStep, GathersStep, DeclareStep, SubscriptStep, ForStep, WhileStep, IfStep, PrintStep, AssertStep, CheckStep, OutputStep,
                             ReleaseStep>;
 struct Step {
@@ -299,7 +317,7 @@ struct FamilyProgram {
 
 /// Calls `f(ValueId)` for every value a step itself uses, nested steps included (their targets are not uses).
 void for_each_use(const FamilyProgram& program, const Step& step, const std::function<void(ValueId)>& f);
-/// The value a step defines or assigns, if any.
-[[nodiscard]] std::optional<ValueId> target_of(const Step& step);
+/// The values a step defines or assigns.
+[[nodiscard]] std::vector<ValueId> targets_of(const Step& step);
 
 }  // namespace tdsl::codegen

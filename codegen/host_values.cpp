@@ -1,5 +1,7 @@
 #include "codegen/host_values.h"
 
+#include "codegen/serial_loop.h"
+
 namespace tdsl::codegen {
 
 namespace {
@@ -53,12 +55,14 @@ class Classifier {
         },
         [&](const ir::Random& r) { data(r); }, [&](const ir::Routine& r) { data(r); },
         [&](const ir::For& f) {
+          if (f.serial && !runs_on_host(program_, n, host_)) return data(f);
           region(f.body);
           for (std::size_t k = 0; k < f.inits.size(); ++k) {
             carried(f.inits[k], {f.body.arguments[k + 1], f.body.yields[k], n.results[k], {}});
           }
         },
         [&](const ir::While& w) {
+          if (w.serial && !runs_on_host(program_, n, host_)) return data(w);
           region(w.condition);
           region(w.body);
           for (std::size_t k = 0; k < w.inits.size(); ++k) {

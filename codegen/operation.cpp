@@ -17,15 +17,14 @@ namespace tdsl::codegen {
 using ir::Compute;
 using ir::Monoid;
 
-namespace {
-
-/// Arithmetic of one evaluation; subscripts do not count.
 double flops_of(const Expr& e) {
   if (!e || std::holds_alternative<ir::Read>(e->op)) return 0;
   double flops = std::holds_alternative<ir::Binary>(e->op) || std::holds_alternative<ir::Unary>(e->op) ? 1 : 0;
   for (const Expr& child : ir::children(*e)) flops += flops_of(child);
   return flops;
 }
+
+namespace {
 
 Expr zero_of(ir::Scalar s) {
   if (s == ir::Scalar::kBool) return ir::constant(s, false);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "codegen/describe.h"
 #include "codegen/host_evaluator.h"
 #include "ir/check.h"
 #include "runtime/check.h"
@@ -44,6 +45,7 @@ class PlanWalk {
           whole_tensor(plan::OpClass::kSource, r.target, program_.info(r.target).name, r.site);
         },
         [&](const OperationStep& o) { record(o.target, instantiate(*o.op, line_, number_, tensor_)); },
+        [&](const LoopStep& l) { loop(l); },
         [&](const ControlReadStep& c) { control_read(c); }, [&](const CopyStep& c) { copy(c); },
         [&](const GathersStep& g) {
           if (request_.inputs.ranks > 1 && number(g.bytes) > plan::kGatheredBytes) events_.note(s.range, plan::gathered_text(g.routine, g.operand, number(g.bytes)));
@@ -112,6 +114,26 @@ class PlanWalk {
     op.outputs = {{id, {ir::size_of(scalar), ir::name_of(scalar).data()}, op.shape, op.name, op.tile}};
     tensors_[target] = id;
     ++names_[id];
+    pending_.push_back(std::move(op));
+    if (pending_.size() >= kSegmentLimit) flush();
+  }
+
+  void loop(const LoopStep& l) {
+    plan::OpBuilder builder(plan::OpClass::kLoop, l.name, l.site, line_);
+    for (const AccessTemplate& a : l.reads) builder.read(tensor(a.tensor), std::vector<plan::DimAccess>(a.dims.size(), plan::whole()), a.text);
+    if (l.ordered) builder.on_rank(0);
+    builder.flops(static_cast<double>(host_.evaluate(l.flops).value_or(0)));
+    plan::Op& op = builder.op();
+    for (const LoopStep::Result& r : l.results) {
+      const ir::Type& type = program_.type(r.target);
+      std::vector<plan::Index> shape;
+      for (const Extent& e : type.shape) shape.push_back(number(e));
+      const plan::TensorId id = planner_.new_tensor();
+      op.outputs.push_back({id, {ir::size_of(type.scalar), ir::name_of(type.scalar).data()}, std::move(shape), name_of(program_, r.target)});
+      op.continues.push_back(r.continues);
+      tensors_[r.target] = id;
+      ++names_[id];
+    }
     pending_.push_back(std::move(op));
     if (pending_.size() >= kSegmentLimit) flush();
   }

@@ -35,14 +35,24 @@ bool removable(const Step& step) {
 
 bool remove_unused(Steps& steps, const std::set<ValueId>& used) {
   const auto unused = [&](const Step& s) {
-    const auto target = target_of(s);
-    return target && removable(s) && !used.contains(*target);
+    const std::vector<ValueId> targets = targets_of(s);
+    return !targets.empty() && removable(s) && std::ranges::none_of(targets, [&](ValueId v) { return used.contains(v); });
   };
   bool changed = std::erase_if(steps, unused) != 0;
+  for (Step& s : steps) {
+    auto* loop = std::get_if<LoopStep>(&s.op);
+    if (loop == nullptr) continue;
+    // Tensors are the loop's memory; scalars that end with it are nobody's business.
+    std::erase_if(loop->results, [&](const LoopStep::Result& r) { return r.continues < 0 && !used.contains(r.target); });
+  }
   for (Step& s : steps) {
     for (Steps* inner : nested_of(s)) changed = remove_unused(*inner, used) || changed;
   }
   return changed;
+}
+
+bool defines(const Step& s, ValueId v) {
+  return std::ranges::any_of(targets_of(s), [&](ValueId target) { return target == v; });
 }
 
 class Releases {
@@ -54,7 +64,9 @@ class Releases {
   void run(Steps& steps, const std::vector<ValueId>& carried, const std::vector<ValueId>& ending) const {
     std::map<ValueId, std::size_t> last;
     for (std::size_t k = 0; k < steps.size(); ++k) {
-      if (const auto v = target_of(steps[k]); v && local(steps, *v)) last[*v] = k;
+      for (const ValueId v : targets_of(steps[k])) {
+        if (local(steps, v)) last[v] = k;
+      }
       for_each_use(program_, steps[k], [&](ValueId v) {
         const bool ends = std::ranges::find(ending, v) != ending.end();
         if (ends || local(steps, v) || assigned_later(steps, k, v, carried)) last[v] = k;
@@ -87,7 +99,7 @@ class Releases {
     if (program_.is_host(v)) return false;
     return std::ranges::any_of(steps, [&](const Step& s) {
       const auto* copy = std::get_if<CopyStep>(&s.op);
-      return target_of(s) == v && (copy == nullptr || copy->declare);
+      return defines(s, v) && (copy == nullptr || copy->declare);
     });
   }
 
@@ -95,7 +107,7 @@ class Releases {
   [[nodiscard]] bool assigned_later(const Steps& steps, std::size_t k, ValueId v, const std::vector<ValueId>& carried) const {
     if (program_.is_host(v) || std::ranges::find(carried, v) == carried.end()) return false;
     return std::any_of(steps.begin() + static_cast<std::ptrdiff_t>(k) + 1, steps.end(), [&](const Step& s) {
-      return std::holds_alternative<CopyStep>(s.op) && target_of(s) == v;
+      return std::holds_alternative<CopyStep>(s.op) && defines(s, v);
     });
   }
 

@@ -28,6 +28,12 @@ class Writer {
   }
   /// Lines already complete.
   void raw(std::string_view lines) { text_ += lines; }
+  /// Takes back what was written from this length of the text on.
+  [[nodiscard]] std::string cut(std::size_t length) {
+    std::string rest = text_.substr(length);
+    text_.resize(length);
+    return rest;
+  }
   void indent() { ++depth_; }
   void outdent() { --depth_; }
   [[nodiscard]] const std::string& text() const { return text_; }

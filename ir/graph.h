@@ -150,6 +150,7 @@ struct For {
   std::int64_t step = 1;
   std::vector<ValueId> inits;
   Region body;
+  bool serial = false;  ///< runs as one task, see serial_loop.h; no part of the meaning
 };
 /// condition: arguments the carried values, yields one bool. body: arguments [iteration number (i64, from 0),
 /// carried...], yields carried.
@@ -157,6 +158,7 @@ struct While {
   std::vector<ValueId> inits;
   Region condition;
   Region body;
+  bool serial = false;  ///< as in For
 };
 /// Regions without arguments; both yield one value per result. `condition` is a rank-0 bool.
 struct If {

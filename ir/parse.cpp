@@ -163,6 +163,7 @@ class TextParser : ExprParser {
     f.end = value();
     cursor_.expect("by");
     f.step = cursor_.integer();
+    f.serial = cursor_.accept("serial");
     cursor_.expect("with");
     f.inits = value_list("(", ")");
     node_place(n);
@@ -173,6 +174,7 @@ class TextParser : ExprParser {
 
   While while_loop(Node& n) {
     While w;
+    w.serial = cursor_.accept("serial");
     cursor_.expect("with");
     w.inits = value_list("(", ")");
     node_place(n);

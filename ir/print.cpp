@@ -239,13 +239,13 @@ class ProgramPrinter {
                             is_line(r.kind) ? fmt::format(" axis {}", r.axis) : ""));
         },
         [&](const For& f) {
-          open_region(fmt::format("{}for {}..{} by {} with ({}){} do", head, value_text(f.begin), value_text(f.end),
-                                  f.step, joined(f.inits, value_text), place),
+          open_region(fmt::format("{}for {}..{} by {}{} with ({}){} do", head, value_text(f.begin), value_text(f.end),
+                                  f.step, f.serial ? " serial" : "", joined(f.inits, value_text), place),
                       f.body, n.range);
           line("}");
         },
         [&](const While& w) {
-          open_region(fmt::format("{}while with ({}){} do", head, joined(w.inits, value_text), place), w.condition,
+          open_region(fmt::format("{}while{} with ({}){} do", head, w.serial ? " serial" : "", joined(w.inits, value_text), place), w.condition,
                       n.range);
           open_region("} do", w.body, n.range);
           line("}");

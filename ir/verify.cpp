@@ -6,6 +6,7 @@
 #include <set>
 
 #include "ir/infer.h"
+#include "ir/serial_loop.h"
 #include "ir/verify_expr.h"
 #include "ir/verify_routine.h"
 
@@ -61,6 +62,7 @@ class Verifier {
     where_ = "the program";
     require(program_.body.arguments.empty() && program_.body.yields.empty(), "has arguments or yields");
     region(program_.body);
+    if (problems_.empty()) serial_loops();
     return std::move(problems_);
   }
 
@@ -237,6 +239,13 @@ class Verifier {
     same_types(w.inits, without_first(w.body.arguments), "initial values and carried values");
     same_types(w.inits, w.body.yields, "initial values and yields");
     same_types(w.inits, n.results, "initial values and results");
+  }
+
+  void serial_loops() {
+    for_each_node(program_.body, [this](const Node& n) {
+      if (!is_marked_serial(n)) return;
+      if (const auto reason = why_not_serial(program_, n)) problems_.push_back("a loop is marked serial, but " + reason->reason);
+    });
   }
 
   void branch(const Node& n, const If& i) {

@@ -106,10 +106,25 @@ class Fusion {
     region.nodes = std::move(kept);
   }
 
+  /// Whether a node of the list from number `first` on replaces a tensor whose single element the producer reads: moved
+  /// behind it, the read would keep the old tensor alive.
+  [[nodiscard]] bool replaced_meanwhile(const Compute& producer, const std::vector<Node>& list, std::size_t first) const {
+    if (!producer.out.empty())
+      return false;
+    const std::set<ValueId> read = values_read(producer);
+    return std::any_of(list.begin() + static_cast<std::ptrdiff_t>(first), list.end(), [&](const Node& n) {
+      const auto* c = std::get_if<Compute>(&n.op);
+      if (c != nullptr)
+        return c->base && program_.type(*c->base).rank() > 0 && read.contains(*c->base);
+      return std::ranges::any_of(operands_of(program_, n), [&](ValueId v) { return read.contains(v); });
+    });
+  }
+
   /// Inlines producers among `earlier` into `c`, the latest first, and removes them.
   void absorb(const Node& node, Compute& c, std::vector<Node>& earlier) {
     for (std::size_t k = earlier.size(); k-- > 0;) {
-      if (!fuse(earlier[k], node, c))
+      const auto* producer = std::get_if<Compute>(&earlier[k].op);
+      if (producer == nullptr || replaced_meanwhile(*producer, earlier, k + 1) || !fuse(earlier[k], node, c))
         continue;
       earlier.erase(earlier.begin() + static_cast<std::ptrdiff_t>(k));
     }

@@ -15,6 +15,7 @@
 #include "passes/loop_invariants.h"
 #include "passes/loops_to_algebra.h"
 #include "passes/neighbours.h"
+#include "passes/serial_loops.h"
 #include "passes/simplify.h"
 #include "passes/updates.h"
 
@@ -43,6 +44,8 @@ constexpr std::array kPipeline = {
     Pass{"dead_code", "remove what nobody uses", dead_code, 1},
     Pass{"canonicalise", "one spelling for computations that differ by spelling only", canonicalise, 1},
     Pass{"common_subexpressions", "compute the same thing once", common_subexpressions, 1},
+    // Last: what the others leave of a loop is what it does.
+    Pass{"serial_loops", "run loops over single elements as one task", serial_loops, 1},
 };
 
 void check(const ir::Program& program, std::string_view pass) {

@@ -138,6 +138,24 @@ TensorHandle Session::Impl::enter(Session& session, plan::Op op, ElementType typ
   return TensorHandle(state.release());
 }
 
+void Session::Impl::enter_loop(Session& session, plan::Op op, std::initializer_list<LoopResult> results, Kernel kernel) {
+  op.record = next_record++;
+  for (const LoopResult& result : results) {
+    auto state = std::make_unique<detail::TensorState>();
+    state->type = result.type;
+    state->desc = {planner.new_tensor(), {static_cast<Index>(element_size(result.type)), element_name(result.type).data()}, result.shape,
+                   std::string(result.name)};
+    state->session = &session;
+    op.outputs.push_back(state->desc);
+    op.continues.push_back(result.continues);
+    record_of.emplace(state->desc.id, op.record);
+    *result.tensor = TensorHandle(state.release());
+  }
+  kernels.emplace(op.record, std::move(kernel));
+  pending.push_back(std::move(op));
+  if (pending.size() >= kSegmentLimit) flush();
+}
+
 void Session::Impl::enter_effect(plan::Op op, Kernel kernel) {
   op.record = next_record++;
   kernels.emplace(op.record, std::move(kernel));
@@ -146,6 +164,10 @@ void Session::Impl::enter_effect(plan::Op op, Kernel kernel) {
 
 TensorHandle Session::record(plan::OpBuilder& op, ElementType type, Kernel kernel) {
   return impl_->enter(*this, std::move(op.op()), type, std::move(kernel));
+}
+
+void Session::loop(plan::OpBuilder& op, std::initializer_list<LoopResult> results, Kernel kernel) {
+  impl_->enter_loop(*this, std::move(op.op()), results, std::move(kernel));
 }
 
 TensorHandle Session::record_contraction(plan::OpBuilder& op, ElementType type) {

@@ -51,6 +51,19 @@ class PrintItem {
   } value_;
 };
 
+/// What a loop that runs as one task gives: the tensor that shall name it, and the number of the read it starts from, or -1.
+struct LoopResult {
+  template <Element T>
+  LoopResult(Tensor<T>& result, std::string_view result_name, std::initializer_list<Index> extents, int read = -1)
+      : tensor(&result), name(result_name), type(element_type_of<T>), shape(extents), continues(read) {}
+
+  TensorHandle* tensor;
+  std::string_view name;
+  ElementType type;
+  std::initializer_list<Index> shape;  ///< of the call that lists it
+  int continues;
+};
+
 class Session {
  public:
   struct Impl;
@@ -104,6 +117,9 @@ class Session {
   [[nodiscard]] Tensor<T> contraction(plan::OpBuilder& op) {
     return Tensor<T>(record_contraction(op, element_type_of<T>));
   }
+
+  /// A loop as one task. Its results are whole tensors where it runs.
+  void loop(plan::OpBuilder& op, std::initializer_list<LoopResult> results, Kernel kernel);
 
   // Effects, in program order.
 

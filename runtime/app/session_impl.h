@@ -43,6 +43,7 @@ struct Session::Impl {
 
   // session.cpp: recording.
   [[nodiscard]] TensorHandle enter(Session& session, plan::Op op, ElementType type, Kernel kernel);
+  void enter_loop(Session& session, plan::Op op, std::initializer_list<LoopResult> results, Kernel kernel);
   void enter_effect(plan::Op op, Kernel kernel);
   [[nodiscard]] SourceLine at(int line) const {
     const std::vector<const char*>& files = setup.info.files();

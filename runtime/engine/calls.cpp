@@ -139,14 +139,24 @@ void Engine::State::prepare(TaskRun& task, Call& call) {
   }
   if (task.task.first) begin_outputs(task, call);
   for (TensorInstance* output : task.operation->outputs) {
-    call.outputs.push_back(row_major(tensors.block(*output, task.out_number).buffer->data(), task.out_box));
+    const Box box = output_box(task, *output);
+    call.outputs.push_back(row_major(box.empty() ? nullptr : tensors.block(*output, task.out_number).buffer->data(), box));
   }
+}
+
+/// What the task computes of an output: its tile, or all of a loop's result.
+Box Engine::State::output_box(const TaskRun& task, const TensorInstance& output) {
+  if (task.operation->op().op_class != plan::OpClass::kLoop) return task.out_box;
+  Box box;
+  box.rank = static_cast<int>(output.placed.desc.shape.size());
+  for (int d = 0; d < box.rank; ++d) box[d] = {0, output.placed.desc.shape[static_cast<std::size_t>(d)]};
+  return box;
 }
 
 /// The box of an operand where it lies, or where it will be copied together.
 Operand Engine::State::find_operand(const TaskRun& task, std::size_t k, const Box& box, Call& call) {
   const Input& input = task.inputs[k];
-  if (input.parts.empty() || box.empty()) return row_major(nullptr, box);
+  if (input.parts.empty() || box.empty() || task.operation->op().is_continued(k)) return row_major(nullptr, box);
   const bool packed = must_pack(task, input);
   if (packed) packed_bytes += box.volume() * input.element_bytes;
   const bool overwritten = call.taken != nullptr && !task.operation->pointwise_base[k];
@@ -180,6 +190,7 @@ void Engine::State::begin_outputs(TaskRun& task, Call& call) {
   const OperationRun& operation = *task.operation;
   call.fresh = operation.op().base < 0;
   promised_bytes -= operation.space.output_bytes(task.task.tile);
+  if (!operation.op().continues.empty()) return begin_continued(task, call);
   for (std::size_t k = 0; k < operation.outputs.size(); ++k) {
     TensorInstance& output = *operation.outputs[k];
     Block& block = tensors.block(output, task.out_number);
@@ -207,6 +218,35 @@ void Engine::State::begin_outputs(TaskRun& task, Call& call) {
   }
 }
 
+/// A loop's results start from the elements of operands: in their own buffer when nothing else needs it, else copied.
+void Engine::State::begin_continued(TaskRun& task, Call& call) {
+  const OperationRun& operation = *task.operation;
+  for (std::size_t k = 0; k < operation.outputs.size(); ++k) {
+    TensorInstance& output = *operation.outputs[k];
+    const Box box = output_box(task, output);
+    if (box.empty()) continue;
+    Block& block = tensors.block(output, task.out_number);
+    const int read = operation.op().continues[k];
+    if (read >= 0) {
+      const Input& input = task.inputs[static_cast<std::size_t>(read)];
+      Block* const old = input.parts.size() == 1 ? input.parts[0].local : nullptr;
+      const bool whole = old != nullptr && input.tensor->box_of(input.parts[0].number) == box;
+      if (whole && is_last_holder(operation, *input.tensor, *old, 1)) {
+        block.buffer = std::move(old->buffer);
+        continue;
+      }
+    }
+    block.buffer = store.allocate(box.volume() * output.element_bytes());
+    if (read < 0) continue;
+    Call::Assembly copy;
+    copy.element_bytes = output.element_bytes();
+    copy.whole = row_major(block.buffer->data(), box);
+    const Input& input = task.inputs[static_cast<std::size_t>(read)];
+    for (const InputPart& part : input.parts) copy.parts.push_back(part_of(operand_of(input, part), part.box, input.element_bytes));
+    call.assemblies.push_back(std::move(copy));
+  }
+}
+
 /// The base's block that lies exactly where the output's will, if there is one.
 const Block* Engine::State::replaced_block(const TaskRun& task) const {
   const Input& base = task.base;
@@ -229,8 +269,13 @@ bool Engine::State::may_take_over(const TaskRun& task, const Block& block) const
     }
   }
   if (copied >= task.out_box.volume() && copied > 0) return false;
-  if (tensor.named || tensor.readers != (operation.admitted ? 0 : 1)) return false;
   if (!operation.admitted && !operation.base_read_in_place) return false;
+  return is_last_holder(operation, tensor, block, own_uses);
+}
+
+/// Nothing but `own_uses` of one task of the operation needs the block.
+bool Engine::State::is_last_holder(const OperationRun& operation, const TensorInstance& tensor, const Block& block, Index own_uses) {
+  if (tensor.named || tensor.readers != (operation.admitted ? 0 : 1)) return false;
   return block.uses == own_uses && block.requests == 0 && block.sends == 0 && block.buffer.use_count() == 1;
 }
 

@@ -83,10 +83,10 @@ void Engine::State::complete(TaskRun& task) {
   release_input(task.base);
   if (task.task.last) {
     operation.last_panel.erase(task.out_number);
+    output_bytes -= operation.space.output_bytes(task.task.tile);
     for (TensorInstance* output : operation.outputs) {
-      output_bytes -= task.out_box.volume() * output->element_bytes();
+      if (!output_box(task, *output).empty()) complete_block(*output, task.out_number);
     }
-    for (TensorInstance* output : operation.outputs) complete_block(*output, task.out_number);
   }
   if (task.next_panel != nullptr) satisfy(*task.next_panel);
   if (const auto last = operation.last_panel.find(task.out_number); last != operation.last_panel.end() && last->second == &task) {

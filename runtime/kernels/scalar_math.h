@@ -45,6 +45,10 @@ struct Faults {
   }
 };
 
+/// Takes faults: `Faults` collects them, others may stop at once.
+template <class F>
+concept FaultSink = requires(std::remove_reference_t<F>& faults) { faults.set_if(true, Faults::kDivisionByZero); };
+
 template <class T>
 concept Integer = std::same_as<T, std::int32_t> || std::same_as<T, std::int64_t>;
 template <class T>
@@ -102,8 +106,8 @@ template <Real T>
 [[nodiscard]] constexpr T divide(T a, T b) {
   return a / b;
 }
-template <Integer T>
-[[nodiscard]] constexpr T divide(T a, T b, Faults& faults) {
+template <Integer T, FaultSink F>
+[[nodiscard]] constexpr T divide(T a, T b, F&& faults) {
   faults.set_if(b == 0, Faults::kDivisionByZero);
   if (b == -1)
     return negate(a);
@@ -115,8 +119,8 @@ template <Real T>
 [[nodiscard]] inline T remainder(T a, T b) {
   return std::fmod(a, b);
 }
-template <Integer T>
-[[nodiscard]] constexpr T remainder(T a, T b, Faults& faults) {
+template <Integer T, FaultSink F>
+[[nodiscard]] constexpr T remainder(T a, T b, F&& faults) {
   faults.set_if(b == 0, Faults::kDivisionByZero);
   return a % ((b == 0 || b == -1) ? T{1} : b);
 }
@@ -129,8 +133,8 @@ template <Real T>
     return std::copysign(T{0}, b);
   return ((r < T{0}) != (b < T{0})) ? r + b : r;
 }
-template <Integer T>
-[[nodiscard]] constexpr T mod(T a, T b, Faults& faults) {
+template <Integer T, FaultSink F>
+[[nodiscard]] constexpr T mod(T a, T b, F&& faults) {
   const T r = remainder(a, b, faults);
   return (r != 0 && ((r < 0) != (b < 0))) ? static_cast<T>(r + b) : r;
 }
@@ -140,8 +144,8 @@ template <Real T>
 [[nodiscard]] inline T power(T a, T b) {
   return std::pow(a, b);
 }
-template <Integer T>
-[[nodiscard]] constexpr T power(T a, T b, Faults& faults) {
+template <Integer T, FaultSink F>
+[[nodiscard]] constexpr T power(T a, T b, F&& faults) {
   faults.set_if(b < 0, Faults::kNegativeExponent);
   T result = 1;
   for (auto e = b < 0 ? std::make_unsigned_t<T>{0} : detail::bits_of(b); e != 0; e >>= 1) {
@@ -338,8 +342,8 @@ template <Integer To, Real From>
 
 /// `bool(x)`, `i32(x)`, `i64(x)`, `f32(x)`, `f64(x)`. Float to integer truncates, a fault (and 0) where it does not
 /// fit; integer to integer wraps; to bool is `x != 0` (nan is true); from bool 0 or 1; f64 to f32 rounds.
-template <class To, class From>
-[[nodiscard]] constexpr To cast(From a, Faults& faults) {
+template <class To, class From, FaultSink F>
+[[nodiscard]] constexpr To cast(From a, F&& faults) {
   if constexpr (std::same_as<To, bool>) {
     return a != From{0};
   } else if constexpr (Integer<To> && Real<From>) {

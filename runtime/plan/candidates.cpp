@@ -1,6 +1,7 @@
 #include "runtime/plan/candidates.h"
 
 #include <algorithm>
+#include <set>
 
 #include "runtime/plan/placement.h"
 #include "runtime/plan/placement_parts.h"
@@ -53,6 +54,26 @@ void add_grids(std::vector<Candidate>& list, const PlacementBuilder& builder, co
       list.push_back(builder.grid({factors.begin(), middle}, {middle, factors.end()}));
     });
   }
+}
+
+/// A loop runs where an operand is whole already, or at a place of its own. Scalars alone are computed by every rank.
+void add_loop_places(std::vector<Candidate>& list, const PlacementBuilder& builder, const Op& op, const PlanInputs& inputs,
+                     const Operands& operands) {
+  const auto is_scalar = [](const Access& access) { return access.dims.empty(); };
+  if (std::all_of(op.reads.begin(), op.reads.end(), is_scalar)) {
+    list.push_back(builder.same_as(Distribution::replicated(inputs.ranks, {}), "scalars, on every rank"));
+    return;
+  }
+  std::set<Index> places;
+  for (const Access& access : op.reads) {
+    const PlacedTensor* placed = operands.placed(access.tensor);
+    if (placed == nullptr || is_scalar(access)) continue;
+    const Distribution& where = placed->distribution;
+    if (where.kind() != Distribution::Kind::kGrid || where.tile_count() != 1) continue;
+    const Index owner = where.owner(where.coord(0), 0);
+    if (places.insert(owner).second) list.push_back(builder.single(owner, "where an operand lies"));
+  }
+  list.push_back(builder.single(inputs.ranks == 1 ? 0 : home_of(op, inputs.ranks), "a loop is one task"));
 }
 
 void add_column_maps(std::vector<Candidate>& list, const PlacementBuilder& builder, const Op& op, const PlanInputs& inputs) {
@@ -141,6 +162,10 @@ std::vector<Candidate> candidates_for(const Op& op, const PlanInputs& inputs, co
   if (op.base >= 0 && operands.placed(op.base) != nullptr) {
     const Distribution& where = operands.placed(op.base)->distribution;
     list.push_back(builder.same_as(where, "in place"));
+    return list;
+  }
+  if (op.op_class == OpClass::kLoop) {
+    add_loop_places(list, builder, op, inputs, operands);
     return list;
   }
   bool scalar = op.shape.empty() && op.reduce.empty();

@@ -455,7 +455,10 @@ Cost cost_of(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Inde
   }
   double panels = 1;
   for (std::size_t k = 0; k < op.reduce.size(); ++k) panels *= static_cast<double>(panel_count(op, plan, k));
-  for (const TensorDesc& output : op.outputs) cost.output_bytes += {owned * static_cast<double>(output.element.bytes), owned * static_cast<double>(output.element.bytes)};
+  for (const TensorDesc& output : op.outputs) {
+    const double each = owned * static_cast<double>(op.op_class == OpClass::kLoop ? output.bytes() : output.element.bytes);
+    cost.output_bytes += {each, each};
+  }
   cost.tasks = {hit * panels + tiles - hit, hit * panels + tiles - hit};
   // Off a diagonal a tile is one task; an owner table gives some ranks fewer tiles.
   if (!v.exact) cost.tasks.lo = plan.space.kind() == Distribution::Kind::kTable ? 0 : tiles;
@@ -489,6 +492,7 @@ double assembled_bytes(const Op& op, const OpPlan& plan, const TensorLookup& ten
   const RankView v = view_of(op, plan, rank);
   double bytes = 0;
   for (const Access& access : op.reads) {
+    if (op.is_continued(static_cast<std::size_t>(&access - op.reads.data()))) continue;  // copied into the output
     const PlacedTensor& tensor = tensors(access.tensor);
     auto box = static_cast<double>(tensor.desc.element.bytes);
     bool copied = false;

@@ -49,7 +49,7 @@ bool updates_in_place(const Op& op, const OpPlan& plan) {
 double ResidentBytes::run(const PlannedOp& op, double step_bytes, const std::vector<TensorId>& dead) {
   if (updates_in_place(op.op, op.plan) && std::find(dead.begin(), dead.end(), op.op.base) != dead.end()) free(op.op.base);
   for (const TensorDesc& output : op.op.outputs) {
-    const auto bytes = static_cast<double>(op.plan.space.owned_elements(rank_) * output.element.bytes);
+    const auto bytes = static_cast<double>(distribution_of(op.op, op.plan, output).owned_elements(rank_) * output.element.bytes);
     owned_[output.id] = bytes;
     live_ += bytes;
   }

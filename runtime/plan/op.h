@@ -37,6 +37,7 @@ struct TensorDesc {
     for (Index e : shape) n *= e;
     return n;
   }
+  [[nodiscard]] Index bytes() const { return elements() * element.bytes; }
 };
 
 /// sum of coefficient * label + constant.
@@ -109,6 +110,7 @@ enum class OpClass : std::uint8_t {
   kCollect,      ///< brings boxes to one rank (print, assert, summaries); no output tensor
   kControl,      ///< replicates a scalar that steers control
   kCombine,      ///< adds partial results in order
+  kLoop,         ///< a loop of the program as one task: no labels, and outputs of any shapes, each one block where the task runs
 };
 [[nodiscard]] const char* name_of(OpClass c);
 
@@ -125,7 +127,8 @@ struct Op {
   std::vector<OutSubscript> out;
   std::vector<ReduceLabel> reduce;
   std::vector<Access> reads;
-  std::vector<TensorDesc> outputs;  ///< all of `shape`
+  std::vector<TensorDesc> outputs;  ///< all of `shape` (kLoop: of shapes of their own)
+  std::vector<int> continues;  ///< kLoop: per output the read whose elements it starts from (the kernel sees only the output), or -1
   TensorId base = -1;          ///< output blocks start as copies of this tensor's (same shape); -1: none
   Combine combine = Combine::kNone;
   double flops_per_point = 1;  ///< floating-point operations per point of the label space
@@ -139,6 +142,13 @@ struct Op {
   Index run_ahead = 0;         ///< bytes that may be received for it while older operations are unfinished; 0: the engine's choice
   Index record = -1;           ///< the recorder's own number, which the planner hands back unchanged
 
+  /// Whether an output starts from this read.
+  [[nodiscard]] bool is_continued(std::size_t read) const {
+    for (const int r : continues) {
+      if (r == static_cast<int>(read)) return true;
+    }
+    return false;
+  }
   [[nodiscard]] bool is_uncut(std::size_t d) const { return d < uncut.size() && uncut[d]; }
   /// Whether the whole output is one tile, because every dimension is uncut.
   [[nodiscard]] bool is_one_task() const {

@@ -83,7 +83,7 @@ OpBuilder& OpBuilder::combine(Combine c) {
 }
 
 OpBuilder& OpBuilder::flops(double per_point) {
-  op_.flops_per_point = per_point;
+  op_.flops_per_point = std::max(per_point, 0.0);  // estimates by polynomials may fall below
   return *this;
 }
 

@@ -27,6 +27,9 @@ struct OpPlan {
   std::string why;  ///< one line for explain
 };
 
+/// Where an output's blocks lie: like the output tiles; the results of a loop are whole where its task runs.
+[[nodiscard]] Distribution distribution_of(const Op& op, const OpPlan& plan, const TensorDesc& output);
+
 /// Lookup of a tensor's shape, element and placement.
 struct PlacedTensor {
   TensorDesc desc;

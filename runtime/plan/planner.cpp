@@ -136,7 +136,7 @@ void Planner::emit(Op op, const OpPlan& plan, int part, const Dead& dead, Planne
   for (int d = 0; d < plan.space.rank(); ++d) {
     TDSL_CHECK(op.outputs.empty() || plan.space.tiling(d).extent() == op.shape[static_cast<std::size_t>(d)], "tiles cover " + op.name);
   }
-  for (const TensorDesc& output : op.outputs) tensors_.insert_or_assign(output.id, PlacedTensor{output, plan.space});
+  for (const TensorDesc& output : op.outputs) tensors_.insert_or_assign(output.id, PlacedTensor{output, distribution_of(op, plan, output)});
   std::string decision = signature(op) + signature_of(plan.space) + 'k';
   for (const Tiling& panels : plan.reduce) append(decision, panels.tiles());
   for (Index edge : plan.super_block) append(decision, edge);
@@ -186,7 +186,8 @@ std::string Planner::signature(const Op& op) const {
   text += 'r';
   for (const ReduceLabel& r : op.reduce) append(text, r.label);
   for (Index edge : op.tile) append(text, -edge);
-  for (const TensorDesc& output : op.outputs) append(text, output.element.bytes);
+  for (const TensorDesc& output : op.outputs) append(text, op.op_class == OpClass::kLoop ? output.bytes() : output.element.bytes);
+  for (int read : op.continues) append(text, read);
   std::vector<TensorId> order;
   const auto operand = [&](TensorId id) {
     const auto known = std::find(order.begin(), order.end(), id);

@@ -22,8 +22,18 @@ const char* name_of(OpClass c) {
     case OpClass::kCollect: return "collect";
     case OpClass::kControl: return "control";
     case OpClass::kCombine: return "combine";
+    case OpClass::kLoop: return "loop";
   }
   return "?";
+}
+
+Distribution distribution_of(const Op& op, const OpPlan& plan, const TensorDesc& output) {
+  if (op.op_class != OpClass::kLoop || output.shape.empty()) return plan.space;
+  std::vector<Tiling> once;
+  for (Index extent : output.shape) once.push_back(Tiling::near_equal(extent, 1));
+  const Index ranks = plan.space.ranks();
+  if (plan.space.kind() == Distribution::Kind::kReplicated) return Distribution::replicated(ranks, std::move(once));
+  return Distribution::single(ranks, std::move(once), plan.space.home());
 }
 
 std::size_t PieceHash::operator()(const Piece& p) const noexcept {
@@ -163,7 +173,9 @@ void TaskSpace::for_each_piece(TensorId id, const Box& box, const std::function<
 
 Index TaskSpace::output_bytes(const Coord& tile) const {
   Index bytes = 0;
-  for (const TensorDesc& output : op_.outputs) bytes += out_box(tile).volume() * output.element.bytes;
+  for (const TensorDesc& output : op_.outputs) {
+    bytes += op_.op_class == OpClass::kLoop ? output.bytes() : out_box(tile).volume() * output.element.bytes;
+  }
   return bytes;
 }
 
@@ -282,7 +294,7 @@ bool StepCursor::next(Step& step) {
           step.fetch.push_back({piece, owner, kept});
           step.fetch_bytes += piece.box.volume() * tensor.desc.element.bytes;
         });
-        if (pieces > 1 || (part_of_own && space_.plan().packed)) assembled += box.volume() * tensor.desc.element.bytes;
+        if (!op.is_continued(a) && (pieces > 1 || (part_of_own && space_.plan().packed))) assembled += box.volume() * tensor.desc.element.bytes;
       }
       step.assembled_bytes = std::max(step.assembled_bytes, assembled);
     }

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "codegen/families.h"
+
+namespace tdsl::codegen {
+
+/// What is known at compile time about the integers of a serial loop: values as polynomials over what lies outside and the
+/// indices of the loops around a place, and the ranges of those indices.
+class LoopBounds {
+ public:
+  /// `sizes`: integers from outside as polynomials. Both must outlive this.
+  LoopBounds(const ir::Node& loop, const std::map<ValueId, Extent>& sizes);
+
+  /// From here on / no longer inside this loop.
+  void enter(const ir::For& loop);
+  void leave() { loops_.pop_back(); }
+  /// The same for the reduced index variables of a Compute, by number.
+  void enter(const std::vector<ir::Label>& reduced);
+  void leave(const std::vector<ir::Label>& reduced) { loops_.resize(loops_.size() - reduced.size()); }
+
+  /// Nothing if the value is carried by a loop, or read from a tensor.
+  [[nodiscard]] std::optional<Extent> polynomial(const Expr& e) const;
+  [[nodiscard]] std::optional<Extent> polynomial(ValueId v) const;
+  /// Whether 0 <= subscript < extent wherever this place is reached.
+  [[nodiscard]] bool inside(const Expr& subscript, const Extent& extent) const;
+  /// The polynomial with the indices of the loops around in the middle of their ranges.
+  [[nodiscard]] Extent middle(Extent e) const;
+  /// How often the loop's body runs; nothing if its bounds are data.
+  [[nodiscard]] std::optional<Extent> iterations(const ir::For& loop) const;
+
+ private:
+  struct Range {
+    ValueId index;
+    std::optional<Extent> least;
+    std::optional<Extent> most;
+  };
+  [[nodiscard]] std::optional<Extent> polynomial(const Extent& e) const;
+  [[nodiscard]] bool nonnegative(Extent e) const;
+  void collect(const ir::Region& region);
+
+  const std::map<ValueId, Extent>& sizes_;
+  std::map<ValueId, Expr> defined_;
+  std::vector<Range> loops_;
+};
+
+}  // namespace tdsl::codegen

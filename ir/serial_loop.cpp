@@ -1,0 +1,117 @@
+#include "ir/serial_loop.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/loop_variables.h"
+
+namespace tdsl::ir {
+
+namespace {
+
+/// Reductions over so many points are not worth the ranks' while.
+constexpr std::int64_t kFewPoints = 64;
+
+class SerialCheck {
+ public:
+  SerialCheck(const Program& program, const Node& loop) : program_(program), loop_(loop), variables_(program, loop) {}
+
+  std::optional<NotSerial> run() {
+    node(loop_);
+    if (!found_ && variables_.tensor_clash()) {
+      const LoopVariables::Clash& clash = *variables_.tensor_clash();
+      const std::string& name = program_.info(clash.older).name;
+      refuse(loop_.range, fmt::format("it needs a copy of {}", name.empty() ? "a tensor" : "'" + name + "'"));
+    }
+    return found_;
+  }
+
+ private:
+  void refuse(const SourceRange& range, std::string reason) {
+    if (!found_) found_ = NotSerial{range, std::move(reason)};
+  }
+
+  void region(const Region& r) {
+    for (const Node& n : r.nodes) node(n);
+  }
+
+  void node(const Node& n) {
+    const auto no = [&](const char* what) { return [this, &n, what](const auto&) { refuse(n.range, what); }; };
+    match(
+        n.op, [&](const Compute& c) { compute(n, c); }, [&](const For& f) { region(f.body); },
+        [&](const While& w) {
+          region(w.condition);
+          region(w.body);
+        },
+        [&](const If& i) {
+          region(i.then_region);
+          region(i.else_region);
+        },
+        [](const Assert&) {}, [](const Check&) {}, [&](const Print& x) { no("it prints")(x); },
+        [&](const Random& x) { no("it draws random numbers")(x); }, [&](const Routine& x) { no("it calls a library routine")(x); },
+        [&](const Output& x) { no("it holds an output")(x); }, [&](const Dimension& x) { no("it binds a dimension")(x); },
+        [&](const Param& x) { no("it reads an option")(x); }, [&](const Input& x) { no("it reads a file")(x); },
+        [&](const Gradient& x) { no("it takes a derivative")(x); });
+  }
+
+  void compute(const Node& n, const Compute& c) {
+    if (!c.out.empty()) return refuse(n.range, "it computes whole tensors");
+    for (const ValueId v : n.results) {
+      const bool element = c.base && n.results.size() == 1 && !c.left.empty();
+      if (program_.type(v).rank() > 0 && !element) return refuse(n.range, "it computes whole tensors");
+    }
+    bool sparse = false;
+    const auto scan = [&](const Expr& e) {
+      if (!e) return;
+      for_each_node(e, [&](const ExprNode& x) {
+        const auto* r = std::get_if<Read>(&x.op);
+        if (r != nullptr) sparse = sparse || std::ranges::count(program_.type(r->tensor).sparse, true) > 0;
+      });
+    };
+    for (const Expr& e : c.bodies) scan(e);
+    for (const Expr& e : c.left) scan(e);
+    scan(c.guard);
+    if (sparse) return refuse(n.range, "it reads a sparse tensor");
+    if (!c.reduce.empty() && !few_points(c) && !reads_written(c)) refuse(n.range, "it reduces tensors that it does not write: parallel work");
+  }
+
+  static bool few_points(const Compute& c) {
+    std::int64_t points = 1;
+    for (const Label& l : c.reduce) {
+      const auto extent = (l.end - l.begin).constant();
+      if (!extent || *extent > kFewPoints) return false;
+      points *= std::max<std::int64_t>(*extent, 0);
+    }
+    return points <= kFewPoints;
+  }
+
+  /// Whether the reduction reads elements of a tensor that the loop carries.
+  [[nodiscard]] bool reads_written(const Compute& c) const {
+    bool found = false;
+    for (const Expr& e : c.bodies) {
+      for_each_node(e, [&](const ExprNode& x) {
+        const auto* r = std::get_if<Read>(&x.op);
+        found = found || (r != nullptr && !r->subscripts.empty() && variables_.is_inside(r->tensor));
+      });
+    }
+    return found;
+  }
+
+  const Program& program_;
+  const Node& loop_;
+  LoopVariables variables_;
+  std::optional<NotSerial> found_;
+};
+
+}  // namespace
+
+std::optional<NotSerial> why_not_serial(const Program& program, const Node& loop) { return SerialCheck(program, loop).run(); }
+
+bool is_marked_serial(const Node& node) {
+  if (const auto* f = std::get_if<For>(&node.op)) return f->serial;
+  const auto* w = std::get_if<While>(&node.op);
+  return w != nullptr && w->serial;
+}
+
+}  // namespace tdsl::ir
