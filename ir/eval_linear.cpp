@@ -43,22 +43,20 @@ Rotation rotation_of(double a, double b, double d) {
   return {c, t * c};
 }
 
+void rotate(double& x, double& y, Rotation r) {
+  const double old = x;
+  x = r.c * old - r.s * y;
+  y = r.s * old + r.c * y;
+}
+
 void rotate_columns(Matrix& a, std::int64_t p, std::int64_t q, Rotation r) {
-  for (std::int64_t i = 0; i < a.rows; ++i) {
-    const double x = a(i, p);
-    const double y = a(i, q);
-    a(i, p) = r.c * x - r.s * y;
-    a(i, q) = r.s * x + r.c * y;
-  }
+  for (std::int64_t i = 0; i < a.rows; ++i)
+    rotate(a(i, p), a(i, q), r);
 }
 
 void rotate_rows(Matrix& a, std::int64_t p, std::int64_t q, Rotation r) {
-  for (std::int64_t j = 0; j < a.columns; ++j) {
-    const double x = a(p, j);
-    const double y = a(q, j);
-    a(p, j) = r.c * x - r.s * y;
-    a(q, j) = r.s * x + r.c * y;
-  }
+  for (std::int64_t j = 0; j < a.columns; ++j)
+    rotate(a(p, j), a(q, j), r);
 }
 
 double column_product(const Matrix& a, std::int64_t p, std::int64_t q) {
