@@ -133,7 +133,8 @@ void Engine::State::prepare(TaskRun& task, Call& call) {
   for (Call::Run& run : call.runs) {
     for (std::size_t k = 0; k < task.inputs.size(); ++k) {
       const Box& whole = task.inputs[k].box;
-      const Box box = call.runs.size() == 1 ? whole : intersect(task.operation->space.access_box(task.operation->op().reads[k], run.labels), whole);
+      // The tensor itself may be gone by now: only its blocks and boxes are held.
+      const Box box = call.runs.size() == 1 ? whole : plan::touched_box(task.operation->op().reads[k], run.labels, whole);
       run.inputs.push_back(find_operand(task, k, box, call));
     }
   }

@@ -124,14 +124,20 @@ Index TaskSpace::points(const std::vector<Interval>& labels) const {
 }
 
 Box TaskSpace::access_box(const Access& access, const std::vector<Interval>& labels) const {
-  const PlacedTensor& tensor = tensors_(access.tensor);
+  const std::vector<Index>& shape = tensors_(access.tensor).desc.shape;
+  Box whole;
+  whole.rank = static_cast<int>(shape.size());
+  for (int d = 0; d < whole.rank; ++d) whole[d] = {0, shape[at(d)]};
+  return touched_box(access, labels, whole);
+}
+
+Box touched_box(const Access& access, const std::vector<Interval>& labels, const Box& within) {
   Box box;
   box.rank = static_cast<int>(access.dims.size());
   for (int d = 0; d < box.rank; ++d) {
     const DimAccess& dim = access.dims[at(d)];
-    const Interval extent{0, tensor.desc.shape[at(d)]};
     if (dim.whole || dim.divisor < 1) {
-      box[d] = extent;
+      box[d] = within[d];
       continue;
     }
     Interval hull = dim.offset;
@@ -143,7 +149,7 @@ Box TaskSpace::access_box(const Access& access, const std::vector<Interval>& lab
       }
       hull = {hull.lo + part.lo, hull.hi + part.hi - 1};
     }
-    box[d] = intersect(arithmetic::divided(hull, dim.divisor), extent);
+    box[d] = intersect(arithmetic::divided(hull, dim.divisor), within[d]);
     if (box[d].empty()) box[d] = {0, 0};
   }
   return box;

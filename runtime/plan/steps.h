@@ -42,6 +42,9 @@ struct Fetch {
   bool keep = false;  ///< also used by later panels: keep until the super-block ends; else only this step uses it
 };
 
+/// What of `within`, a box of the operand, a task with these label intervals touches (the hull, in each dimension).
+[[nodiscard]] Box touched_box(const Access& access, const std::vector<Interval>& labels, const Box& within);
+
 /// Geometry of one operation: intervals, boxes, panels. Cheap to build; refers to its arguments.
 class TaskSpace {
  public:
