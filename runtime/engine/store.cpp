@@ -95,7 +95,7 @@ std::byte* Store::take(plan::Index wanted) {
     kept_bytes_ -= bytes;
     return data;
   }
-  while (!kept_.empty() && live_bytes() + kept_bytes_ + bytes > peak_bytes()) {
+  while (!kept_.empty() && held_bytes_ + kept_bytes_ + bytes > peak_held_bytes_) {
     const auto largest = std::prev(kept_.end());
     free_memory(largest->second, largest->first);
     kept_bytes_ -= largest->first;
@@ -111,7 +111,7 @@ void Store::give_back(std::byte* data, plan::Index wanted) {
     return;
   }
   const std::lock_guard lock(mutex_);
-  if (live_bytes() + kept_bytes_ + bytes > peak_bytes()) {
+  if (held_bytes_ + kept_bytes_ + bytes > peak_held_bytes_) {
     free_memory(data, bytes);
     return;
   }
@@ -120,11 +120,13 @@ void Store::give_back(std::byte* data, plan::Index wanted) {
 }
 
 void Store::add(plan::Index bytes) {
+  raise_to(peak_held_bytes_, held_bytes_ += size_class(bytes));
   raise_to(peak_bytes_, live_bytes_ += bytes);
   raise_to(peak_buffers_, ++live_buffers_);
 }
 
 void Store::remove(plan::Index bytes) {
+  held_bytes_ -= size_class(bytes);
   live_bytes_ -= bytes;
   --live_buffers_;
 }

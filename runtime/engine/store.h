@@ -60,6 +60,8 @@ class Store {
   std::atomic<plan::Index> peak_bytes_{0};
   std::atomic<plan::Index> live_buffers_{0};
   std::atomic<plan::Index> peak_buffers_{0};
+  std::atomic<plan::Index> held_bytes_{0};  ///< live bytes by size classes, as what is kept is measured
+  std::atomic<plan::Index> peak_held_bytes_{0};
   std::mutex mutex_;  ///< of what is kept
   std::multimap<plan::Index, std::byte*> kept_;  ///< by size class
   plan::Index kept_bytes_ = 0;

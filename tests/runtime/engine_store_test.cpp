@@ -25,6 +25,17 @@ TEST_CASE("store: freed large buffers are reused, and what is kept stays within 
   CHECK(store.peak_bytes() == kLarge);
 }
 
+TEST_CASE("store: a buffer of nearly the same size follows a freed one") {
+  rt::Store store;
+  rt::BufferRef a = store.allocate(8'000'000);
+  const std::byte* const first = a->data();
+  a.reset();
+  CHECK(store.kept_bytes() >= 8'000'000);
+  a = store.allocate(7'990'000);
+  CHECK(a->data() == first);
+  CHECK(store.live_bytes() == 7'990'000);
+}
+
 TEST_CASE("store: small buffers are not kept") {
   rt::Store store;
   store.allocate(1000).reset();
