@@ -13,7 +13,8 @@ namespace {
 /// Bounds on what is kept of operations under way.
 constexpr Index kMaxTasks = 2048;
 constexpr std::size_t kMaxToAdmit = 64;
-constexpr std::size_t kMaxUnfinished = 512;
+/// An operation of one task weighs 4 KiB with its plan, and the holes that finished ones leave double it.
+constexpr std::size_t kMaxUnfinished = 128;
 
 /// Without --window, receive buffers may take a fifth of what the blocks take, and at least this much (or the operation's own bound).
 constexpr Index kLeastWindow = Index{64} << 20;
