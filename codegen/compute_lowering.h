@@ -16,8 +16,6 @@ namespace tdsl::codegen {
 [[nodiscard]] double flops_of(const Expr& e);
 /// argmin or argmax.
 [[nodiscard]] bool locates(const ir::Monoid& m);
-/// `combine` applied to two expressions.
-[[nodiscard]] Expr combined(const ir::Monoid& m, const Expr& old, const Expr& value);
 
 /// One result of one Compute on its way to one or more operations. The Compute has one body and resolved values. The
 /// parts live in one file each.

@@ -12,6 +12,7 @@
 #include "codegen/names.h"
 #include "codegen/statements.h"
 #include "ir/check.h"
+#include "ir/combined.h"
 
 namespace tdsl::codegen {
 
@@ -258,17 +259,12 @@ class KernelEmitter {
     return {};
   }
 
-  /// combine(identity, x) = x is assumed, never computed.
   Statements user_combine(const Monoid& m, const std::string& target) {
     expr_.set_arguments(target, "next");
     ordered_ = true;
-    const auto* c = std::get_if<ir::Constant>(&m.identity->op);
-    const auto* number = c ? std::get_if<double>(&c->value) : nullptr;
-    const bool nan = number != nullptr && *number != *number;
-    const std::string empty =
-        nan ? fmt::format("scalar::isnan({})", target) : fmt::format("{} == {}", target, expr_.text(m.identity, 6));
+    const Expr both = ir::combined(m, ir::argument(kernel_.type, 0), ir::argument(kernel_.type, 1));
     return {simple(fmt::format("const {} next = {};", cpp_type(kernel_.type), expr_.text(compute_.bodies.front()))),
-            simple(fmt::format("{} = {} ? next : {};", target, empty, expr_.text(m.combine, 1)))};
+            simple(fmt::format("{} = {};", target, expr_.text(both)))};
   }
 
   [[nodiscard]] std::string identity_text() { return expr_.text(ir::identity_of(*compute_.monoid, kernel_.type)); }

@@ -11,6 +11,7 @@
 #include "codegen/ring.h"
 #include "codegen/step_writer.h"
 #include "ir/check.h"
+#include "ir/combined.h"
 
 namespace tdsl::codegen {
 
@@ -48,7 +49,7 @@ void ComputeLowering::run() {
 void ComputeLowering::host_arithmetic() {
   Expr value = compute_.bodies.front();
   const Expr old = compute_.base ? ir::read(type_.scalar, *compute_.base, {}) : fill();
-  if (compute_.combine) value = combined(*compute_.combine, old, value);
+  if (compute_.combine) value = ir::combined(*compute_.combine, old, value);
   if (compute_.guard) value = ir::select(compute_.guard, value, old);
   builder_.add(range_, HostStep{target_, value});
 }
@@ -167,6 +168,7 @@ void ComputeLowering::operation() {
 /// `u[i] += f(u[i - 1], …)` reads the old tensor anyway: as `u[i] = u[i] + f(u[i - 1], …)` it needs no copy of it first.
 void ComputeLowering::replace_read_base() {
   if (!compute_.combine || !compute_.base || compute_.monoid) return;
+  if (compute_.combine->kind == Monoid::Kind::kUser) return;  // it mentions its operands several times
   const bool whole = compute_.left.empty() && std::ranges::all_of(compute_.out, [](const ir::Label& l) { return l.begin == Extent(0); });
   if (!whole && !places_once()) return;
   bool read = false;
@@ -177,7 +179,7 @@ void ComputeLowering::replace_read_base() {
   if (!read) return;
   std::vector<Expr> place = compute_.left;
   for (std::int32_t d = 0; whole && d < static_cast<std::int32_t>(compute_.out.size()); ++d) place.push_back(ir::index_ref(d));
-  compute_.bodies.front() = combined(*compute_.combine, ir::read(type_.scalar, *compute_.base, std::move(place)), compute_.bodies.front());
+  compute_.bodies.front() = ir::combined(*compute_.combine, ir::read(type_.scalar, *compute_.base, std::move(place)), compute_.bodies.front());
   compute_.combine.reset();
   if (whole && !compute_.guard) compute_.base.reset();
 }

@@ -38,27 +38,6 @@ plan::Combine combine_of(const Monoid& m) {
   return plan::Combine::kNone;
 }
 
-Expr combined(const Monoid& m, const Expr& old, const Expr& value) {
-  switch (m.kind) {
-    case Monoid::Kind::kSum: return ir::binary(ir::BinaryOp::kAdd, old, value);
-    case Monoid::Kind::kProd: return ir::binary(ir::BinaryOp::kMul, old, value);
-    case Monoid::Kind::kMin: return ir::binary(ir::BinaryOp::kMin, old, value);
-    case Monoid::Kind::kMax: return ir::binary(ir::BinaryOp::kMax, old, value);
-    case Monoid::Kind::kAny: return ir::binary(ir::BinaryOp::kOr, old, value);
-    case Monoid::Kind::kAll: return ir::binary(ir::BinaryOp::kAnd, old, value);
-    case Monoid::Kind::kUser:
-      return ir::rewrite(m.combine, [&](const Expr& e) {
-        const auto* a = std::get_if<ir::Argument>(&e->op);
-        if (a == nullptr) return e;
-        return a->position == 0 ? old : value;
-      });
-    case Monoid::Kind::kArgMin:
-    case Monoid::Kind::kArgMax: break;
-  }
-  TDSL_CHECK(false, "argmin and argmax do not combine elements");
-  return old;
-}
-
 void ComputeLowering::split_reduction(bool always) {
   const bool same = compute_.combine && ir::equal(*compute_.combine, *compute_.monoid) && !locates(*compute_.monoid);
   const bool writes = !compute_.left.empty() || compute_.base || compute_.combine;
@@ -68,7 +47,9 @@ void ComputeLowering::split_reduction(bool always) {
   const bool filled = compute_.guard && compute_.fill && !ir::equal(compute_.fill, identity);
   if (!writes && !filled) return;
   const Expr guard = compute_.guard;
-  const bool hidden = guard && mentions_reduce(guard, compute_.out.size());
+  // A reduction over nothing by the user monoid that combines leaves the element.
+  const bool leaves = same && compute_.monoid->kind == Monoid::Kind::kUser;
+  const bool hidden = leaves || (guard && mentions_reduce(guard, compute_.out.size()));
   Compute value = reduction_only();
   Compute rest = compute_;
   rest.reduce.clear();

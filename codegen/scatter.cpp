@@ -4,6 +4,7 @@
 
 #include "codegen/compute_lowering.h"
 #include "codegen/describe.h"
+#include "ir/combined.h"
 
 namespace tdsl::codegen {
 
@@ -45,7 +46,7 @@ void ComputeLowering::scatter() {
   const Expr value = scattered(std::move(sums), type_.scalar, "_added");
   const std::optional<ValueId> base = compute_.base;
   const Expr start = fill();
-  over_elements(base ? combined(m, ir::read(type_.scalar, *base, element()), value) : combined(m, start, value));
+  over_elements(base ? ir::combined(m, ir::read(type_.scalar, *base, element()), value) : ir::combined(m, start, value));
 }
 
 void ComputeLowering::write_once() {

@@ -2,6 +2,7 @@
 
 #include "frontend/lower_lowerer.h"
 #include "frontend/sema_walk.h"
+#include "ir/combined.h"
 
 namespace tdsl::frontend {
 
@@ -305,10 +306,7 @@ void Lowerer::assign_whole(const ast::Assign& a, const SymbolRef& symbol) {
     const auto monoid = combine_monoid(op, type.scalar);
     if (op.kind == ast::AssignKind::kMonoid) {
       value = elementwise({old, value}, Weak::kNo, a.target.range, [&](const std::vector<Expr>& e) {
-        return ir::rewrite(monoid->combine, [&](const Expr& part) {
-          const auto* argument = std::get_if<ir::Argument>(&part->op);
-          return argument == nullptr ? part : e[static_cast<std::size_t>(argument->position)];
-        });
+        return ir::combined(*monoid, e[0], e[1]);
       });
     } else {
       static const std::map<ast::AssignKind, BinaryOp> operators = {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/check.h"
+#include "ir/combined.h"
 #include "ir/differentiate_expr.h"
 #include "ir/differentiate_meeting.h"
 #include "ir/differentiate_place.h"
@@ -15,26 +16,6 @@ namespace {
 using Kind = Monoid::Kind;
 
 const Monoid kSum{Kind::kSum, {}, {}, {}};
-
-Expr combination_of(const Monoid& m, const Expr& old, const Expr& value) {
-  switch (m.kind) {
-    case Kind::kProd:
-      return binary(BinaryOp::kMul, old, value);
-    case Kind::kMin:
-      return binary(BinaryOp::kMin, old, value);
-    case Kind::kMax:
-      return binary(BinaryOp::kMax, old, value);
-    case Kind::kUser:
-      return rewrite(m.combine, [&](const Expr& e) {
-        const auto* a = std::get_if<Argument>(&e->op);
-        return a == nullptr ? e : a->position == 0 ? old : value;
-      });
-    default:
-      break;
-  }
-  TDSL_CHECK(false, "this combination is not written as an expression");
-  return {};
-}
 
 /// The adjoints of one result of one Compute.
 class ComputeAdjoint {
@@ -89,7 +70,7 @@ class ComputeAdjoint {
     const bool starts = !compute_.base && (!compute_.fill || equal(compute_.fill, identity_of(*compute_.combine, type_.scalar)));
     if (!starts) {
       const Expr old = compute_.base ? read(type_.scalar, *compute_.base, compute_.left) : compute_.fill;
-      compute_.bodies[0] = combination_of(*compute_.combine, old, compute_.bodies[0]);
+      compute_.bodies[0] = combined(*compute_.combine, old, compute_.bodies[0]);
     }
     compute_.combine.reset();
   }

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "ir/check.h"
+#include "ir/combined.h"
 #include "ir/eval_accumulator.h"
 #include "ir/eval_environment.h"
 
@@ -143,10 +144,11 @@ class ComputeEvaluator {
         guard_over_reduce_ = guard_over_reduce_ || (i != nullptr && static_cast<std::size_t>(i->label) >= out_.size());
       });
     }
-    if (compute.monoid && compute.monoid->combine)
-      monoid_combine_ = compiled(compute.monoid->combine);
-    if (compute.combine && compute.combine->combine)
-      element_combine_ = compiled(compute.combine->combine);
+    if (compute.monoid && compute.monoid->kind == Kind::kUser)
+      monoid_combine_ = compiled(meeting(*compute.monoid));
+    if (compute.combine && compute.combine->kind == Kind::kUser)
+      element_combine_ = compiled(meeting(*compute.combine));
+    leaves_if_empty_ = element_combine_ && monoid_combine_ && equal(*compute.monoid, *compute.combine);
     for (std::size_t k = 0; k < bodies_.size(); ++k)
       prepare_constants(k);
   }
@@ -168,6 +170,11 @@ class ComputeEvaluator {
   CompiledExpr compiled(const Expr& e) {
     return CompiledExpr(
         environment_.program(), e, [this](ValueId v) -> const Array& { return environment_.get(v); }, node_.range);
+  }
+
+  static Expr meeting(const Monoid& m) {
+    const Scalar type = m.combine->type;
+    return combined(m, argument(type, 0), argument(type, 1));
   }
 
   void add_ranges(const std::vector<Label>& labels, Ranges& ranges) {
@@ -323,7 +330,7 @@ class ComputeEvaluator {
     for (std::size_t k = 0; k < bodies_.size(); ++k) {
       values_.push_back(accumulating_[k].empty() ? identities_[k] : accumulating_[k].result());
     }
-    return held;
+    return held && !(leaves_if_empty_ && reduce_.empty());
   }
 
   /// Where the current out point goes; open subscripts could go anywhere.
@@ -423,6 +430,7 @@ class ComputeEvaluator {
   bool guard_over_reduce_ = false;
   std::optional<CompiledExpr> monoid_combine_;
   std::optional<CompiledExpr> element_combine_;
+  bool leaves_if_empty_ = false;  ///< a reduction over nothing has nothing to combine
   std::vector<Cell> identities_;
   std::vector<Cell> untouched_;
   std::vector<bool> starts_empty_;

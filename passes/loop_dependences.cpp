@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/combined.h"
 #include "passes/affine.h"
 
 namespace tdsl::passes {

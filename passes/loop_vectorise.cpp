@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/check.h"
+#include "ir/combined.h"
 #include "passes/affine.h"
 
 namespace tdsl::passes {
@@ -264,10 +265,16 @@ class Vectoriser {
     const Type type = program_.type(node.results[0]);
     const ValueId old = *c.base;
     const Monoid monoid = *c.combine;
-    c.base.reset();
-    c.combine.reset();
     if (c.reduce.empty())
       c.monoid = monoid;
+    if (monoid.kind == Monoid::Kind::kUser) {
+      // No iterations leave the scalar; combine(s, identity) need not be s.
+      prepend_reduce(c);
+      nodes_.push_back(std::move(node));
+      return;
+    }
+    c.base.reset();
+    c.combine.reset();
     // The sum of -e is -(sum of e) exactly, and sums of products are worth recognising.
     const auto* negation = std::get_if<Unary>(&c.bodies[0]->op);
     const bool subtracts = monoid.kind == Monoid::Kind::kSum && negation != nullptr && negation->op == UnaryOp::kNeg;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/combined.h"
 #include "passes/rewriting.h"
 
 namespace tdsl::passes {

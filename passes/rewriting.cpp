@@ -385,33 +385,4 @@ Expr conjunction(const Expr& a, const Expr& b) {
   return binary(BinaryOp::kAnd, a, b);
 }
 
-Expr combined(const Monoid& m, const Expr& a, const Expr& b) {
-  switch (m.kind) {
-    case Monoid::Kind::kSum:
-      return binary(BinaryOp::kAdd, a, b);
-    case Monoid::Kind::kProd:
-      return binary(BinaryOp::kMul, a, b);
-    case Monoid::Kind::kMin:
-      return binary(BinaryOp::kMin, a, b);
-    case Monoid::Kind::kMax:
-      return binary(BinaryOp::kMax, a, b);
-    case Monoid::Kind::kAny:
-      return binary(BinaryOp::kOr, a, b);
-    case Monoid::Kind::kAll:
-      return binary(BinaryOp::kAnd, a, b);
-    case Monoid::Kind::kUser:
-      return rewrite(m.combine, [&](const Expr& x) {
-        const auto* argument = std::get_if<Argument>(&x->op);
-        if (argument == nullptr)
-          return x;
-        return argument->position == 0 ? a : b;
-      });
-    case Monoid::Kind::kArgMin:
-    case Monoid::Kind::kArgMax:
-      break;
-  }
-  TDSL_CHECK(false, "argmin and argmax do not combine values");
-  return {};
-}
-
 }  // namespace tdsl::passes

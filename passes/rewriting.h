@@ -69,7 +69,5 @@ void for_each_region(ir::Program& program, const std::function<void(ir::Region&)
 
 /// `a && b`, where either may be null (true).
 [[nodiscard]] ir::Expr conjunction(const ir::Expr& a, const ir::Expr& b);
-/// `combine(a, b)` of a monoid as an expression. Not for argmin and argmax.
-[[nodiscard]] ir::Expr combined(const ir::Monoid& m, const ir::Expr& a, const ir::Expr& b);
 
 }  // namespace tdsl::passes

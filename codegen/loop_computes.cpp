@@ -1,0 +1,156 @@
+#include "codegen/compute_lowering.h"
+#include "codegen/describe.h"
+#include "codegen/host_values.h"
+#include "codegen/loop_emitter.h"
+#include "ir/check.h"
+#include "ir/combined.h"
+
+namespace tdsl::codegen {
+
+using ir::Monoid;
+
+namespace {
+
+/// Whether the guard decides for each point of the reduction.
+bool selects_points(const ir::Compute& c) { return c.guard && mentions_label(c.guard); }
+
+}  // namespace
+
+void LoopEmitter::compute(const ir::Node& n, const ir::Compute& c) {
+  if (constant(n, c)) return;
+  comment(n.range);
+  for (std::size_t k = 0; k < n.results.size(); ++k) is_tensor(n.results[k]) ? update(n, c) : scalar(n, c, k);
+}
+
+bool LoopEmitter::constant(const ir::Node& n, const ir::Compute& c) {
+  if (!is_scalar_arithmetic(c) || c.guard || c.base || n.results.size() != 1 || variables_.is_shared(n.results[0])) return false;
+  const auto* value = std::get_if<ir::Constant>(&c.bodies[0]->op);
+  if (value == nullptr) return false;
+  constants_[n.results[0]] = c.bodies[0];
+  return true;
+}
+
+std::string LoopEmitter::untouched(const ir::Compute& c, ir::Scalar s) {
+  if (c.base) return text(*c.base);
+  if (c.fill) return expressions().text(c.fill);
+  if (c.monoid && c.left.empty()) return expressions().text(ir::identity_of(*c.monoid, s));
+  if (s == ir::Scalar::kBool) return "false";
+  return ir::is_float(s) ? cpp_constant(s, 0.0) : cpp_constant(s, std::int64_t{0});
+}
+
+void LoopEmitter::scalar(const ir::Node& n, const ir::Compute& c, std::size_t k) {
+  const ValueId v = n.results[k];
+  const ir::Scalar s = program_.type(v).scalar;
+  const bool partial = c.guard && (!selects_points(c) || c.base || c.fill);
+  if (c.monoid && !partial && !c.combine && !variables_.is_shared(v) && !locates(*c.monoid)) {
+    declared_.insert(v);
+    reduction(c, k, name(v));
+    return;
+  }
+  if (!partial && !c.combine) return assign(v, value(c, k).text);
+  if (c.reduce.empty() && !c.combine) {
+    ExprEmitter e = expressions();
+    return assign(v, fmt::format("{} ? {} : {}", e.text(spelled(c.guard), 1), e.text(spelled(c.bodies[k]), 1), untouched(c, s)));
+  }
+  assign(v, untouched(c, s), true);
+  where_selected(c, [&] { store(c, name(v), value(c, k)); });
+}
+
+void LoopEmitter::update(const ir::Node& n, const ir::Compute& c) {
+  const ValueId v = n.results[0];
+  where_selected(c, [&] {
+    const Value x = value(c, 0);
+    std::vector<std::string> subscripts;
+    ExprEmitter e = expressions();
+    for (const Expr& left : c.left) subscripts.push_back(e.subscript(spelled(left)));
+    const ir::SourceRange& place = c.left.empty() || !c.left[0]->range.known() ? n.range : c.left[0]->range;
+    store(c, place_of(v, c.left, subscripts, place), x);
+  });
+}
+
+void LoopEmitter::where_selected(const ir::Compute& c, const std::function<void()>& change) {
+  c.guard && !selects_points(c) ? body_.block(fmt::format("if ({})", expressions().text(spelled(c.guard))), change) : change();
+}
+
+void LoopEmitter::store(const ir::Compute& c, const std::string& target, const Value& x) {
+  const auto change = [&] {
+    c.combine ? meet(*c.combine, target, x.text) : body_.line("{} = {};", target, x.text);
+  };
+  x.held.empty() ? change() : body_.block(fmt::format("if ({})", x.held), change);
+}
+
+void LoopEmitter::meet(const Monoid& m, const std::string& target, const std::string& value) {
+  switch (m.kind) {
+    case Monoid::Kind::kSum: return body_.line("{0} = scalar::add({0}, {1});", target, value);
+    case Monoid::Kind::kProd: return body_.line("{0} = scalar::multiply({0}, {1});", target, value);
+    case Monoid::Kind::kMin: return body_.line("{0} = scalar::min({0}, {1});", target, value);
+    case Monoid::Kind::kMax: return body_.line("{0} = scalar::max({0}, {1});", target, value);
+    case Monoid::Kind::kAny: return body_.line("{0} = ({1}) || {0};", target, value);
+    case Monoid::Kind::kAll: return body_.line("{0} = ({1}) && {0};", target, value);
+    case Monoid::Kind::kUser: return meet_by_user(m, target, value);
+    case Monoid::Kind::kArgMin:
+    case Monoid::Kind::kArgMax: break;
+  }
+  TDSL_CHECK(false, "positions do not meet in an element");
+}
+
+void LoopEmitter::meet_by_user(const Monoid& m, const std::string& target, const std::string& value) {
+  const ir::Scalar type = m.combine->type;
+  const std::string next = table_.claim("next");
+  ExprEmitter e = expressions();
+  e.set_arguments(target, next);
+  body_.line("const {} {} = {};", cpp_type(type), next, value);
+  body_.line("{} = {};", target, e.text(ir::combined(m, ir::argument(type, 0), ir::argument(type, 1))));
+}
+
+LoopEmitter::Value LoopEmitter::value(const ir::Compute& c, std::size_t k) {
+  if (c.reduce.empty()) return {expressions().text(spelled(c.bodies[k])), ""};
+  const Monoid& m = *c.monoid;
+  const std::string name = m.kind == Monoid::Kind::kUser ? m.name : std::string(ir::name_of(m.kind));
+  return reduction(c, k, table_.claim(locates(m) ? "best" : name));
+}
+
+LoopEmitter::Value LoopEmitter::reduction(const ir::Compute& c, std::size_t k, const std::string& total) {
+  const Monoid& m = *c.monoid;
+  std::vector<std::string> labels;
+  for (const ir::Label& l : c.reduce) labels.push_back(table_.claim(l.name.empty() ? "k" : l.name));
+  label_names_.clear();
+  for (const ir::Label& l : c.reduce) label_names_.push_back(l.name);
+  ExprEmitter e = expressions(labels);
+  bounds_.enter(c.reduce);
+  const bool position = locates(m);
+  const bool selects = selects_points(c);
+  // A reduction over nothing by the user monoid that combines leaves the element.
+  const bool leaves = m.kind == Monoid::Kind::kUser && c.combine && ir::equal(m, *c.combine);
+  const std::string held = leaves || (selects && (c.base || c.fill)) ? table_.claim("held") : "";
+  if (position) {
+    body_.line("rt::Best<{}> {}{{{}}};", cpp_type(c.bodies[k]->type), total, m.kind == Monoid::Kind::kArgMax ? "true" : "false");
+  } else {
+    body_.line("{} {} = {};", cpp_type(c.bodies[k]->type), total, e.text(ir::identity_of(m, c.bodies[k]->type)));
+  }
+  if (!held.empty()) body_.line("bool {} = false;", held);
+  for (std::size_t l = 0; l < labels.size(); ++l) {
+    body_.line("for (Index {0} = {1}; {0} < {2}; ++{0}) {{", labels[l], e.text(c.reduce[l].begin), e.text(c.reduce[l].end));
+    body_.indent();
+  }
+  if (selects) {
+    body_.line("if ({}) {{", e.text(spelled(c.guard)));
+    body_.indent();
+  }
+  if (!held.empty()) body_.line("{} = true;", held);
+  const std::string x = e.text(spelled(c.bodies[k]));
+  if (position) {
+    body_.line("{}.add({}, {});", total, x, labels[0]);
+  } else {
+    meet(m, total, x);
+  }
+  for (std::size_t depth = labels.size() + (selects ? 1 : 0); depth > 0; --depth) {
+    body_.outdent();
+    body_.line("}}");
+  }
+  label_names_.clear();
+  bounds_.leave(c.reduce);
+  return {position ? total + ".position" : total, held};
+}
+
+}  // namespace tdsl::codegen

@@ -1,0 +1,111 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "codegen/emit_expr.h"
+#include "codegen/emit_loop.h"
+#include "codegen/loop_bounds.h"
+#include "codegen/names.h"
+#include "codegen/writer.h"
+#include "ir/loop_variables.h"
+
+namespace tdsl::codegen {
+
+/// One serial loop on its way to a C++ function. The parts live in one file each.
+class LoopEmitter {
+ public:
+  explicit LoopEmitter(const LoopRequest& request);
+
+  EmittedLoop run();
+
+ private:
+  // --- The function, its names, operands and results: emit_loop.cpp
+  [[nodiscard]] std::string_view type(ValueId v) const;
+  [[nodiscard]] bool is_tensor(ValueId v) const { return program_.type(v).rank() > 0; }
+  /// The variable of a value of the loop, which is named like the first of its values that has a name.
+  std::string name(ValueId v);
+  /// A value from outside: captured, or read from an operand.
+  std::string outer(ValueId v);
+  /// A scalar where it is used.
+  std::string text(ValueId v);
+  /// The constant that the value is, or null.
+  [[nodiscard]] Expr constant_of(ValueId v) const;
+  /// With constants where their values are read.
+  [[nodiscard]] Expr spelled(const Expr& e) const;
+  std::string line(const ir::SourceRange& place);
+  ExprEmitter expressions(std::vector<std::string> labels = {});
+  std::string element(const ir::ExprNode& node, const std::vector<std::string>& subscripts);
+  /// `L(i + 1, inside(j, …))`
+  std::string place_of(ValueId tensor, const std::vector<Expr>& subscripts, const std::vector<std::string>& texts, const ir::SourceRange& range);
+  void operand(Writer& w, std::size_t k);
+  void outputs(Writer& w);
+  void outermost();
+
+  // --- Statements: loop_statements.cpp
+  void count_uses();
+  void comment(const ir::SourceRange& range);
+  void region(const ir::Region& r);
+  /// A condition that only the branch after it mentions is written there.
+  bool is_condition_of(const ir::Node& n, const ir::Node& next);
+  void node(const ir::Node& n);
+  /// Gives a variable that several values share its place, unless it has one.
+  void declare(ValueId v);
+  /// `changes`: what follows may give the variable another value.
+  void assign(ValueId v, const std::string& value, bool changes = false);
+  /// `targets = sources`, all at once; what is one variable already needs nothing.
+  void assign_all(const std::vector<ValueId>& targets, const std::vector<ValueId>& sources);
+  void for_loop(const ir::Node& n, const ir::For& f);
+  void while_loop(const ir::Node& n, const ir::While& w);
+  void branch(const ir::Node& n, const ir::If& i);
+  void assertion(const ir::Node& n, const ir::Assert& a);
+  void check(const ir::Node& n, const ir::Check& c);
+
+  // --- Computes: loop_computes.cpp
+  /// A value as text; `held`: the condition under which there is one (a guard that may hold nowhere).
+  struct Value {
+    std::string text;
+    std::string held;
+  };
+  void compute(const ir::Node& n, const ir::Compute& c);
+  /// Constants are written where they are used.
+  bool constant(const ir::Node& n, const ir::Compute& c);
+  void scalar(const ir::Node& n, const ir::Compute& c, std::size_t k);
+  /// `L(i, j) = value;`
+  void update(const ir::Node& n, const ir::Compute& c);
+  /// Zero, `fill` or the identity: what a value is when nothing is computed.
+  std::string untouched(const ir::Compute& c, ir::Scalar s);
+  /// What `change` writes, under the guard if that selects no points of a reduction.
+  void where_selected(const ir::Compute& c, const std::function<void()>& change);
+  /// `target = value;` or `target = combine(target, value);`, if there is a value.
+  void store(const ir::Compute& c, const std::string& target, const Value& x);
+  void meet(const ir::Monoid& m, const std::string& target, const std::string& value);
+  void meet_by_user(const ir::Monoid& m, const std::string& target, const std::string& value);
+  Value value(const ir::Compute& c, std::size_t k);
+  Value reduction(const ir::Compute& c, std::size_t k, const std::string& total);
+
+  const LoopRequest& request_;
+  const LoopStep& step_;
+  const FamilyProgram& program_;
+  ir::Program values_;
+  ir::LoopVariables variables_;
+  LoopBounds bounds_;
+  NameTable table_;
+  Writer body_;
+  std::map<ValueId, std::string> names_;     ///< of variables
+  std::map<ValueId, std::string> operands_;  ///< of tensors and data scalars from outside
+  std::map<ValueId, Expr> constants_;
+  std::map<ValueId, std::string> inlined_;  ///< conditions written where they are used
+  std::set<ValueId> declared_;
+  std::vector<ValueId> captures_;
+  std::vector<std::string> label_names_;
+  std::map<ValueId, int> uses_;  ///< mentions in the loop
+  std::uint32_t last_line_;
+  bool checks_ = false;
+  bool uses_file_ = false;
+};
+
+}  // namespace tdsl::codegen
