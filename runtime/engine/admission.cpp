@@ -25,6 +25,7 @@ void Engine::State::submit(std::shared_ptr<const plan::PlannedOp> op, Kernel ker
   work_until([this] { return to_admit.size() < kMaxToAdmit && unfinished.size() < kMaxUnfinished; });
   const Lock lock(mutex);
   auto operation = std::make_shared<OperationRun>(std::move(op), std::move(kernel), lookup, me);
+  operation->number = submitted++;
   const plan::Op& description = operation->op();
   std::vector<plan::TensorId> read;
   for (const plan::Access& access : description.reads) read.push_back(access.tensor);
@@ -66,7 +67,13 @@ void Engine::State::expect_requests(OperationRun& operation) {
     if (distribution.kind() == plan::Distribution::Kind::kReplicated) continue;
     distribution.for_each_owned(me, [&](const plan::Coord& tile) {
       Index expected = 0;
-      operation.space.for_each_request(tensor->id(), tile, me, [&](Index, const plan::Piece&, Index times) { expected += times; });
+      if (world.size() > plan::kLeastTree) {
+        operation.space.for_each_wanted(tensor->id(), tile, me, [&](const plan::Piece&, const std::vector<Index>& ranks) {
+          expected += plan::children_of_owner(static_cast<Index>(ranks.size()));
+        });
+      } else {
+        operation.space.for_each_request(tensor->id(), tile, me, [&](Index, const plan::Piece&, Index times) { expected += times; });
+      }
       if (expected > 0) tensors.block(*tensor, distribution.linear(tile)).requests += expected;
     });
   }
@@ -98,12 +105,10 @@ bool Engine::State::fits(const OperationRun& operation) const {
     const Index held = store.live_bytes() + promised_bytes + step.fetch_bytes + step.output_bytes + copies;
     if (held > options.memory_bytes && !(least && !peers_hold_memory(operation))) return false;
   }
-  // The least unfinished step is always admitted, else nothing would move.
-  if (least) return true;
-  if (unfinished_tasks + static_cast<Index>(step.tasks.size()) > kMaxTasks) return false;
-  for (const plan::Fetch& fetch : step.fetch) {
-    if (slots.available(static_cast<int>(fetch.owner)) < static_cast<Index>(step.fetch.size())) return false;
-  }
+  // The least unfinished step is always admitted, else nothing would move; Note [Trees] says why it may wait for relays.
+  if (least && (options.window_bytes == 0 || relayed_pieces == 0)) return true;
+  if (unfinished_tasks + static_cast<Index>(step.tasks.size()) > kMaxTasks && !least) return false;
+  if (!slots.certainly_available(static_cast<Index>(step.fetch.size()))) return false;
   if (options.window_bytes > 0) {
     return fetched_bytes + output_bytes + step.fetch_bytes + step.output_bytes <= options.window_bytes;
   }
@@ -117,6 +122,7 @@ bool Engine::State::fits(const OperationRun& operation) const {
 // nothing of this rank precedes, may wait for memory only while such peers hold some: their steps are older than this one
 // and do not wait for it.
 bool Engine::State::peers_hold_memory(const OperationRun& next) const {
+  if (relayed_pieces > 0) return true;
   const auto awaited = [](const TensorInstance& tensor) {
     return std::any_of(tensor.blocks.begin(), tensor.blocks.end(), [](const auto& entry) { return entry.second.requests > 0 || entry.second.sends > 0; });
   };
@@ -141,28 +147,60 @@ void Engine::State::admit_step(OperationRun& operation) {
   }
 }
 
-/// Receives first, then one batch of requests per owner.
+// Note [Trees]
+// A piece that many ranks fetch in the same step (operation, super-block, panel) is asked for not of its owner but of the parent in
+// its tree, which fetches it in that same step. Nothing deadlocks: take the least step S that is unfinished on some rank. Every
+// rank has finished the steps before S. So every rank in a tree of S has finished S or can admit it: what it may still wait for
+// (--window, --memory) are relays and dead blocks that steps before S asked for, and those are answered, because whoever
+// asked has them. The owner's block is older than S, hence complete; down the tree, every parent gets the piece and sends it on.
+// A rank that is done with S keeps the piece until its children have it. Trees over different steps would not do: a parent
+// might not have admitted its step, for want of what the child is to compute.
+plan::TreePlace Engine::State::place_in_tree(const OperationRun& operation, const plan::Fetch& fetch) const {
+  if (world.size() <= plan::kLeastTree) return {fetch.owner, {}};
+  const plan::Step& step = operation.step;
+  return plan::place_in_tree(operation.space.ranks_wanting(fetch.piece, fetch.owner, step.super_block, step.panel), fetch.owner, me);
+}
+
+/// Receives first, then one batch of requests per owner or relay.
 void Engine::State::fetch_pieces(OperationRun& operation) {
   std::map<int, std::vector<Request>> batches;
   const int site = operation.op().site;
   for (const plan::Fetch& fetch : operation.step.fetch) {
-    const int owner = static_cast<int>(fetch.owner);
+    const plan::TreePlace place = place_in_tree(operation, fetch);
+    const int source = static_cast<int>(place.parent);
     const Index element_bytes = tensors.at(fetch.piece.tensor).element_bytes();
     auto piece = std::make_shared<RemotePiece>(fetched_bytes, store.allocate(fetch.piece.box.volume() * element_bytes), fetch.piece.box);
     Index slot = -1;
     if (piece->buffer->bytes() < options.small_box) {
-      slot = static_cast<Index>(enter({piece, owner, -1, nullptr, 0, nullptr}));
+      slot = static_cast<Index>(enter({piece, source, -1, nullptr, 0, nullptr}));
     } else {
-      TDSL_CHECK(slots.available(owner) > 0, "a step has more pieces of one owner than there are message tags");
-      const int tag = slots.take(owner);
+      TDSL_CHECK(slots.available(source) > 0, "a step has more pieces of one rank than there are message tags");
+      const int tag = slots.take(source);
       slot = tag;
-      const std::uint64_t cookie = enter({piece, owner, tag, nullptr, 0, nullptr});
-      enqueue(PostReceive{owner, tag, site, element_bytes, piece, cookie});
+      const std::uint64_t cookie = enter({piece, source, tag, nullptr, 0, nullptr});
+      enqueue(PostReceive{source, tag, site, element_bytes, piece, cookie});
     }
-    batches[owner].push_back({fetch.piece.tensor, fetch.piece.block, fetch.piece.box, me, slot, site});
+    Request request{fetch.piece.tensor, fetch.piece.block, fetch.piece.box, me};
+    request.slot = slot;
+    request.site = site;
+    const RelayKey key{operation.number, operation.step.super_block, fetch.piece};
+    if (place.parent != fetch.owner) {
+      request.operation = key.operation;
+      request.super_block = key.super_block;
+    }
+    batches[source].push_back(request);
+    if (!place.children.empty()) {
+      Relay& relay = relays[key];
+      relay.key = key;
+      relay.piece = piece;
+      relay.element_bytes = element_bytes;
+      relay.unserved = static_cast<Index>(place.children.size());
+      piece->relay = &relay;
+      ++relayed_pieces;
+    }
     operation.pieces.emplace(fetch.piece, std::move(piece));
   }
-  for (const auto& [owner, requests] : batches) enqueue(PostControl{owner, wire::kRequests, wire::encode_requests(requests)});
+  for (const auto& [source, requests] : batches) enqueue(PostControl{source, wire::kRequests, wire::encode_requests(requests)});
 }
 
 void Engine::State::create_task(OperationRun& operation, const plan::Task& task) {

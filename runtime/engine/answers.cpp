@@ -8,6 +8,10 @@
 namespace tdsl::rt {
 
 void Engine::State::take_request(const Request& request) {
+  if (request.operation >= 0) {
+    take_relay_request(request);
+    return;
+  }
   TensorInstance* const tensor = tensors.find(request.tensor);
   if (tensor == nullptr) {
     // The peer is ahead of us: it has recorded an operation that we have not.
@@ -29,6 +33,30 @@ void Engine::State::answer(TensorInstance& tensor, const Request& request) {
   const Operand whole = row_major(block.buffer->data(), tensor.box_of(request.block));
   const std::uint64_t cookie = enter({nullptr, 0, 0, &tensor, request.block, block.buffer});
   send(request, part_of(whole, request.box, tensor.element_bytes()), tensor.element_bytes(), cookie);
+}
+
+void Engine::State::take_relay_request(const Request& request) {
+  const RelayKey key{request.operation, request.super_block, {request.tensor, request.block, request.box}};
+  Relay& relay = relays[key];
+  relay.key = key;
+  if (relay.piece != nullptr && relay.piece->arrived) {
+    forward(relay, request);
+  } else {
+    relay.waiting.push_back(request);
+  }
+}
+
+void Engine::State::forward(Relay& relay, const Request& request) {
+  const std::uint64_t cookie = enter({nullptr, 0, 0, nullptr, 0, nullptr, &relay});
+  send(request, row_major(relay.piece->buffer->data(), relay.piece->box), relay.element_bytes, cookie);
+}
+
+/// A child has its copy.
+void Engine::State::end_forward(Relay& relay) {
+  if (--relay.unserved > 0) return;
+  --relayed_pieces;
+  const RelayKey key = relay.key;
+  relays.erase(key);
 }
 
 /// Small boxes join the pack to their rank that still waits in the outbox, if it has room.

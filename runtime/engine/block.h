@@ -15,6 +15,8 @@ struct Request {
   plan::Index block = 0;
   plan::Box box;
   int rank = 0;  ///< who asks
+  plan::Index operation = -1;   ///< asked for of a relay, not of the owner: in this operation (numbered as submitted) and super-block
+  plan::Index super_block = 0;
   plan::Index slot = 0;  ///< tag of the answer; of a box that travels in a pack, the name by which the asker knows it
   int site = 0;  ///< whose statistics the answer counts into
 };

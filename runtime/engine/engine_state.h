@@ -22,6 +22,7 @@
 #include "runtime/engine/operation.h"
 #include "runtime/engine/outbox.h"
 #include "runtime/engine/tensor_table.h"
+#include "runtime/plan/tree.h"
 
 // The engine's insides, shared by its source files only: admission.cpp, answers.cpp, progress.cpp, tasks.cpp, workers.cpp,
 // failure.cpp, engine.cpp. One lock protects all of it; kernels, copies and MPI run outside the lock.
@@ -57,6 +58,8 @@ struct Engine::State {
   [[nodiscard]] bool peers_hold_memory(const OperationRun& next) const;
   void admit_step(OperationRun& operation);
   void fetch_pieces(OperationRun& operation);
+  [[nodiscard]] plan::TreePlace place_in_tree(const OperationRun& operation, const plan::Fetch& fetch) const;
+  Index submitted = 0;  ///< operations
   void create_task(OperationRun& operation, const plan::Task& task);
   [[nodiscard]] Input find_input(TaskRun& task, plan::TensorId tensor, const Box& box);
   void wait_for_panel(TaskRun& task);
@@ -103,9 +106,14 @@ struct Engine::State {
   // answers.cpp: requests of peers.
   void take_request(const Request& request);
   void answer(TensorInstance& tensor, const Request& request);
+  void take_relay_request(const Request& request);
+  void forward(Relay& relay, const Request& request);
+  void end_forward(Relay& relay);
   void send(const Request& request, const Operand& box, Index element_bytes, std::uint64_t cookie);
   void take_pack(const ControlMessage& message);
   std::unordered_map<plan::TensorId, std::vector<Request>> early_requests;  ///< for tensors we have not heard of yet
+  std::unordered_map<RelayKey, Relay, RelayKeyHash> relays;
+  Index relayed_pieces = 0;  ///< relays that hold one
 
   // progress.cpp: MPI.
   bool poll();
@@ -121,6 +129,7 @@ struct Engine::State {
     TensorInstance* tensor = nullptr;    ///< a send
     Index block = 0;
     BufferRef buffer;
+    Relay* relay = nullptr;              ///< a send to a child
   };
   static constexpr std::uint64_t kBarrierCookie = 0;
   double last_poll = 0;  ///< when it began

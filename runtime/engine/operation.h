@@ -17,6 +17,7 @@
 namespace tdsl::rt {
 
 struct OperationRun;
+struct Relay;
 
 /// A box fetched from its owner. Held by the operation until its last step that may need it is admitted, and by the
 /// tasks that read it; its bytes leave the window with the last hold.
@@ -30,7 +31,31 @@ struct RemotePiece {
   BufferRef buffer;
   bool arrived = false;
   std::vector<TaskRun*> waiting;
+  Relay* relay = nullptr;  ///< if other ranks will ask us for it
   Index& used;
+};
+
+/// Which copy of a piece: a super-block of an operation fetches it once.
+struct RelayKey {
+  Index operation = 0;  ///< numbered as submitted, alike on all ranks
+  Index super_block = 0;
+  plan::Piece piece;
+  friend bool operator==(const RelayKey&, const RelayKey&) = default;
+};
+struct RelayKeyHash {
+  std::size_t operator()(const RelayKey& key) const noexcept {
+    return plan::PieceHash()(key.piece) ^ (static_cast<std::size_t>(key.operation) * 1000003 + static_cast<std::size_t>(key.super_block));
+  }
+};
+
+/// A fetched box that this rank sends on to its children in the box's tree (plan/tree.h). It is a hold of the box. A child that
+/// is ahead may ask before we have admitted the step: then there is no piece yet.
+struct Relay {
+  RelayKey key;
+  std::shared_ptr<RemotePiece> piece;
+  Index element_bytes = 0;
+  Index unserved = 0;             ///< children whose answers are not over; they may ask only once the piece is here
+  std::vector<Request> waiting;   ///< answered when the piece has arrived
 };
 
 /// The part of an operand that lies in one block: ours or fetched.
@@ -71,6 +96,7 @@ struct OperationRun {
 
   std::shared_ptr<const plan::PlannedOp> planned;
   Kernel kernel;
+  Index number = 0;  ///< of operations submitted before
   plan::TaskSpace space;
   plan::StepCursor cursor;
   std::vector<TensorInstance*> operands;  ///< distinct tensors read, the base included

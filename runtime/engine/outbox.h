@@ -70,17 +70,24 @@ class Slots {
     const auto s = static_cast<std::size_t>(source);
     return limit_ - next_[s] + static_cast<Index>(free_[s].size());
   }
+  /// Whether there are so many for every source, whichever they are.
+  [[nodiscard]] bool certainly_available(Index count) const { return taken_ + count <= limit_; }
   [[nodiscard]] int take(int source) {
     const auto s = static_cast<std::size_t>(source);
+    ++taken_;
     if (free_[s].empty()) return static_cast<int>(next_[s]++);
     const int slot = free_[s].back();
     free_[s].pop_back();
     return slot;
   }
-  void give_back(int source, int slot) { free_[static_cast<std::size_t>(source)].push_back(slot); }
+  void give_back(int source, int slot) {
+    free_[static_cast<std::size_t>(source)].push_back(slot);
+    --taken_;
+  }
 
  private:
   Index limit_;
+  Index taken_ = 0;
   std::vector<Index> next_;
   std::vector<std::vector<int>> free_;
 };

@@ -119,7 +119,7 @@ bool Engine::State::poll_once(World::Access& access) {
   postings.clear();  // under the lock: it may hold the last reference to a piece
   for (const Completion& completion : completions) take_completion(completion);
   for (const ControlMessage& message : messages) take_message(message);
-  if (!completions.empty() || !messages.empty()) admit();
+  admit();
   if (sleeping > 0) wake.notify_all();
   return true;
 }
@@ -138,6 +138,10 @@ void Engine::State::take_completion(const Completion& completion) {
     arrive(*flight.piece);
     return;
   }
+  if (flight.relay != nullptr) {
+    end_forward(*flight.relay);
+    return;
+  }
   --flight.tensor->blocks.at(flight.block).sends;
   tensors.free_if_unheld(*flight.tensor, flight.block);
 }
@@ -145,6 +149,8 @@ void Engine::State::take_completion(const Completion& completion) {
 void Engine::State::arrive(RemotePiece& piece) {
   piece.arrived = true;
   for (TaskRun* task : std::exchange(piece.waiting, {})) satisfy(*task);
+  if (piece.relay == nullptr) return;
+  for (const Request& request : std::exchange(piece.relay->waiting, {})) forward(*piece.relay, request);
 }
 
 void Engine::State::take_message(const ControlMessage& message) {

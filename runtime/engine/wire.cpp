@@ -34,6 +34,8 @@ std::vector<std::byte> encode_requests(std::span<const Request> requests) {
     put(bytes, request.block);
     put(bytes, request.slot);
     put(bytes, request.site);
+    put(bytes, request.operation);
+    if (request.operation >= 0) put(bytes, request.super_block);
     put(bytes, request.box.rank);
     for (int d = 0; d < request.box.rank; ++d) {
       put(bytes, request.box[d].lo);
@@ -51,6 +53,8 @@ std::vector<Request> decode_requests(std::span<const std::byte> bytes, int sourc
     request.block = take(bytes);
     request.slot = take(bytes);
     request.site = static_cast<int>(take(bytes));
+    request.operation = take(bytes);
+    if (request.operation >= 0) request.super_block = take(bytes);
     request.box.rank = static_cast<int>(take(bytes));
     for (int d = 0; d < request.box.rank; ++d) {
       request.box[d].lo = take(bytes);

@@ -1,7 +1,11 @@
 #include "runtime/plan/steps.h"
 
+#include <algorithm>
+#include <map>
 #include <set>
 #include <tuple>
+#include <unordered_map>
+#include <utility>
 
 #include "runtime/plan/task_arithmetic.h"
 
@@ -41,6 +45,7 @@ struct TaskSpace::Relevance {
 struct TaskSpace::Candidate {
   TileBox tiles;             ///< relevant dimensions: one tile; others: the tiles that are hit
   std::vector<bool> fixed;   ///< per output dimension: relevant
+  Index panel = 0;           ///< the first in which a task touches the piece
   Piece piece;
 };
 
@@ -159,8 +164,10 @@ void TaskSpace::for_each_candidate(const Access& access, const Coord& block, con
       label = intersect(label, label_interval_of(d, plan_.space.tiling(d).tile(at_tile[d])));
     }
     for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
+      candidate.panel *= panels_of(k);
       if (!relevant.reduce[k]) continue;
       const Index tile = at_tile[out_rank + static_cast<int>(k)];
+      candidate.panel += op_.reduce[k].part_dim >= 0 ? tile % panels_of(k) : tile;
       labels[at(op_.reduce[k].label)] = reduce_interval(k, tile);
       const int part_dim = op_.reduce[k].part_dim;
       if (part_dim >= 0) {
@@ -261,6 +268,62 @@ void TaskSpace::for_each_request(TensorId tensor, const Coord& block, Index me,
       });
     });
   }
+}
+
+// --- who wants a piece in the same step ------------------------------------------------------------------------------
+
+/// Fetches of pieces of one block: the first panel that needs a piece, per rank and super-block.
+class TaskSpace::Wanted {
+ public:
+  /// With `only`, of that piece alone.
+  Wanted(const TaskSpace& space, TensorId tensor, const Coord& block, Index owner, const Piece* only) {
+    for (const Access& access : space.op_.reads) {
+      if (access.tensor != tensor) continue;
+      space.for_each_candidate(access, block, [&](const Candidate& candidate) {
+        if (only != nullptr && !(candidate.piece == *only)) return;
+        space.plan_.space.for_each_owner(candidate.tiles, [&](Index rank) {
+          if (rank == owner) return;
+          for (const Index number : space.super_blocks_needing(rank, candidate)) add(candidate, rank, number);
+        });
+      });
+    }
+  }
+
+  /// f(piece, super-block, panel, ranks)
+  template <class F>
+  void for_each_step(F&& f) const {
+    for (const auto& [piece, fetches] : pieces_) {
+      std::map<std::pair<Index, Index>, std::vector<Index>> steps;
+      for (const auto& [where, panel] : fetches) steps[{where.second, panel}].push_back(where.first);
+      for (const auto& [step, ranks] : steps) f(piece, step.first, step.second, ranks);
+    }
+  }
+
+ private:
+  void add(const Candidate& candidate, Index rank, Index super_block) {
+    const auto [entry, is_new] = pieces_[candidate.piece].try_emplace({rank, super_block}, candidate.panel);
+    entry->second = std::min(entry->second, candidate.panel);
+  }
+
+  using Fetches = std::map<std::pair<Index, Index>, Index>;  ///< by rank and super-block
+  std::unordered_map<Piece, Fetches, PieceHash> pieces_;
+};
+
+std::vector<Index> TaskSpace::ranks_wanting(const Piece& piece, Index owner, Index super_block, Index panel) const {
+  std::vector<Index> wanting;
+  const Coord block = tensors_(piece.tensor).distribution.coord(piece.block);
+  Wanted(*this, piece.tensor, block, owner, &piece).for_each_step([&](const Piece&, Index s, Index p, const std::vector<Index>& ranks) {
+    if (s == super_block && p == panel) wanting = ranks;
+  });
+  return wanting;
+}
+
+void TaskSpace::for_each_wanted(TensorId tensor, const Coord& block, Index owner,
+                                const std::function<void(const Piece&, const std::vector<Index>&)>& f) const {
+  if (tensors_(tensor).distribution.kind() == Distribution::Kind::kReplicated) return;
+  Wanted(*this, tensor, block, owner, nullptr).for_each_step([&](const Piece& piece, Index, Index, const std::vector<Index>& ranks) {
+    f(piece, ranks);
+  });
 }
 
 }  // namespace tdsl::plan

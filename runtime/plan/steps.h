@@ -83,7 +83,14 @@ class TaskSpace {
   void for_each_request(TensorId tensor, const Coord& block, Index me,
                         const std::function<void(Index, const Piece&, Index)>& f) const;
 
+  /// Who fetches the piece in its step (super_block, panel), ascending; `owner` of the block is left out.
+  [[nodiscard]] std::vector<Index> ranks_wanting(const Piece& piece, Index owner, Index super_block, Index panel) const;
+  /// The same for all pieces of a block: f(piece, ranks) once per step that fetches the piece.
+  void for_each_wanted(TensorId tensor, const Coord& block, Index owner,
+                       const std::function<void(const Piece&, const std::vector<Index>&)>& f) const;
+
  private:
+  class Wanted;
   struct Relevance;
   struct Candidate;
   [[nodiscard]] Relevance relevance(const Access& access) const;

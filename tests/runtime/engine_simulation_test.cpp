@@ -52,7 +52,7 @@ TEST_CASE("engine: random programs in simulation") {
   std::uint32_t first = 1;
   std::uint32_t last = 150;
   if (const char* range = std::getenv("TDSL_TEST_SIMULATIONS")) std::sscanf(range, "%u:%u", &first, &last);
-  const int rank_counts[] = {2, 3, 4, 5, 7, 9};
+  const int rank_counts[] = {2, 3, 4, 5, 7, 9, 12, 16};
   const std::vector<std::vector<Index>> tiles{{}, {1}, {3}, {4, 7}, {100}};
   for (std::uint32_t seed = first; seed <= last; ++seed) {
     CAPTURE(seed);
