@@ -9,6 +9,7 @@
 
 #include "runtime/app/json_writer.h"
 #include "runtime/check.h"
+#include "runtime/plan/sent_bytes.h"
 
 namespace tdsl::rt {
 
@@ -18,7 +19,7 @@ namespace {
 struct SiteNumbers {
   double site = 0;
   double bytes_received = 0, bytes_sent = 0, messages = 0, flops = 0, tasks = 0, kernels = 0, seconds = 0;
-  plan::Range predicted_bytes, predicted_messages, predicted_flops, predicted_tasks, predicted_seconds;
+  plan::Range predicted_bytes, predicted_sent, predicted_messages, predicted_flops, predicted_tasks, predicted_seconds;
 };
 /// One rank's numbers without its sites.
 struct RankNumbers {
@@ -66,6 +67,7 @@ std::vector<SiteNumbers> site_numbers(const RankStatistics& mine) {
   for (const auto& [site, prediction] : mine.predictions.sites()) {
     SiteNumbers& n = sites[site];
     n.predicted_bytes = prediction.cost.bytes_received;
+    n.predicted_sent = prediction.bytes_sent;
     n.predicted_messages = plan::messages_of(prediction.cost);
     n.predicted_flops = prediction.cost.flops;
     n.predicted_tasks = prediction.cost.tasks;
@@ -106,6 +108,7 @@ SiteNumbers over_ranks(const std::vector<Rank>& ranks, int site) {
       sum.kernels += n.kernels;
       sum.seconds = std::max(sum.seconds, n.seconds);
       sum.predicted_bytes += n.predicted_bytes;
+      sum.predicted_sent += n.predicted_sent;
       sum.predicted_messages += n.predicted_messages;
       sum.predicted_flops += n.predicted_flops;
       sum.predicted_tasks += n.predicted_tasks;
@@ -122,6 +125,7 @@ void write_statements(JsonWriter& json, const std::vector<Rank>& ranks, const Ra
     json.begin_object().field("line", prediction.line).field("kind", prediction.kind);
     json.key("predicted").begin_object();
     range_field(json, "bytes_received", n.predicted_bytes);
+    range_field(json, "bytes_sent", n.predicted_sent);
     range_field(json, "messages", n.predicted_messages);
     range_field(json, "flops", n.predicted_flops);
     range_field(json, "tasks", n.predicted_tasks);
@@ -140,15 +144,18 @@ void write_statements(JsonWriter& json, const std::vector<Rank>& ranks, const Ra
 
 void write_rank(JsonWriter& json, const Rank& rank, std::size_t number, bool measured) {
   plan::Range bytes;
+  plan::Range sent;
   plan::Range flops;
   plan::Range tasks;
   for (const SiteNumbers& n : rank.sites) {
     bytes += n.predicted_bytes;
+    sent += n.predicted_sent;
     flops += n.predicted_flops;
     tasks += n.predicted_tasks;
   }
   const auto predictions = [&] {
     range_field(json, "bytes_received", bytes);
+    range_field(json, "bytes_sent", sent);
     range_field(json, "flops", flops);
     range_field(json, "tasks", tasks);
     json.field("peak_block_bytes", rank.numbers.predicted_peak_block_bytes);
@@ -224,6 +231,7 @@ void Predictions::add(const plan::PlannedOp& op, const plan::TensorLookup& looku
   }
   const plan::Cost cost = plan::cost_of(op.op, op.plan, lookup, rank_, inputs.machine, inputs.threads);
   site.cost.bytes_received += cost.bytes_received;
+  site.bytes_sent += plan::sent_bytes(op.op, op.plan, lookup, rank_, inputs.machine);
   site.cost.boxes += cost.boxes;
   site.cost.flops += cost.flops;
   site.cost.tasks += cost.tasks;

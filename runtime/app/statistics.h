@@ -22,6 +22,7 @@ class Predictions {
     int line = 0;
     std::string kind;
     plan::Cost cost;
+    plan::Range bytes_sent;
   };
   /// Predictions cost time: they are made only for --stats and --plan.
   void enable(int rank) {

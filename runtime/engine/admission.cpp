@@ -149,12 +149,8 @@ void Engine::State::admit_step(OperationRun& operation) {
 
 // Note [Trees]
 // A piece that many ranks fetch in the same step (operation, super-block, panel) is asked for not of its owner but of the parent in
-// its tree, which fetches it in that same step. Nothing deadlocks: take the least step S that is unfinished on some rank. Every
-// rank has finished the steps before S. So every rank in a tree of S has finished S or can admit it: what it may still wait for
-// (--window, --memory) are relays and dead blocks that steps before S asked for, and those are answered, because whoever
-// asked has them. The owner's block is older than S, hence complete; down the tree, every parent gets the piece and sends it on.
-// A rank that is done with S keeps the piece until its children have it. Trees over different steps would not do: a parent
-// might not have admitted its step, for want of what the child is to compute.
+// its tree, which fetches it in that same step and keeps it until its children have it. The least step may have to wait for such
+// copies under --window and --memory; README.md says why they are always asked for ("Why trees do not deadlock").
 plan::TreePlace Engine::State::place_in_tree(const OperationRun& operation, const plan::Fetch& fetch) const {
   if (world.size() <= plan::kLeastTree) return {fetch.owner, {}};
   const plan::Step& step = operation.step;

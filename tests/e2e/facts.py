@@ -94,6 +94,9 @@ class Facts:
             low, high = interval(rank["predicted"]["bytes_received"])
             if low != high or rank["bytes_received"] != low:
                 return f"{where}: rank {rank['rank']} received {rank['bytes_received']} bytes, predicted {low} to {high}"
+            low, high = interval(rank["predicted"]["bytes_sent"])
+            if low != high or rank["bytes_sent"] != low:
+                return f"{where}: rank {rank['rank']} sent {rank['bytes_sent']} bytes, predicted {low} to {high}"
         total = sum(r["bytes_received"] for r in statistics["per_rank"])
         if total != sum(r["bytes_sent"] for r in statistics["per_rank"]):
             return f"{where}: bytes sent and received differ"

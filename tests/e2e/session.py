@@ -182,6 +182,9 @@ class Case:
             low, high = interval(rank["predicted"]["bytes_received"])
             if not low <= rank["bytes_received"] <= high:
                 raise Failed(f"rank {rank['rank']} received {rank['bytes_received']} bytes, predicted {low} to {high}")
+            low, high = interval(rank["predicted"]["bytes_sent"])
+            if not low <= rank["bytes_sent"] <= high:
+                raise Failed(f"rank {rank['rank']} sent {rank['bytes_sent']} bytes, predicted {low} to {high}")
 
 
 class Unchecked(Case):

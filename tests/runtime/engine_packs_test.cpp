@@ -1,3 +1,4 @@
+#include "runtime/plan/tree.h"
 #include "tests/runtime/engine_harness.h"
 
 // Small boxes of a batch share a message.
@@ -39,7 +40,11 @@ TEST_CASE("engine: small boxes share messages") {
   const Index boxes = all.bytes_received / static_cast<Index>(sizeof(double));
   // One per owner: its boxes were complete when its batch of requests came.
   CHECK(boxes >= (ranks - 1) * 24 * 24 / (2 * ranks));
-  CHECK(all.messages == ranks - 1);
+  if (ranks <= plan::kLeastTree) {
+    CHECK(all.messages == ranks - 1);
+  } else {  // in trees relays answer when they have the boxes
+    CHECK(all.messages <= boxes);
+  }
 }
 
 TEST_CASE("engine: boxes that are not small have messages of their own") {

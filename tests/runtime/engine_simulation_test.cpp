@@ -1,7 +1,11 @@
+#include <array>
+#include <bit>
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
+#include <numeric>
 
+#include "runtime/plan/tree.h"
 #include "tests/runtime/engine_random.h"
 #include "tests/runtime/simulated_world.h"
 
@@ -70,6 +74,110 @@ TEST_CASE("engine: random programs in simulation") {
     } catch (const std::exception& error) {
       FAIL_CHECK(std::string(error.what()));
     }
+  }
+}
+
+namespace {
+
+/// What every rank sent, counted and predicted.
+struct Sent {
+  std::vector<Index> counted;
+  std::vector<plan::Range> predicted;
+  [[nodiscard]] Index most() const { return *std::max_element(counted.begin(), counted.end()); }
+};
+
+Sent sent(int ranks, const RunSettings& settings, const std::function<void(TestSession&)>& program) {
+  Simulation simulation(ranks, 1);
+  Sent result;
+  result.predicted.resize(static_cast<std::size_t>(ranks));
+  simulation.run([&](rt::World& world) {
+    RunSettings mine = settings;
+    mine.world = &world;
+    run(mine, [&](TestSession& session) {
+      session.inside().predictions.enable(world.rank());
+      program(session);
+      session.inside().flush();
+      for (const auto& [site, prediction] : session.inside().predictions.sites()) {
+        result.predicted[static_cast<std::size_t>(world.rank())] += prediction.bytes_sent;
+      }
+    });
+  });
+  for (int rank = 0; rank < ranks; ++rank) result.counted.push_back(simulation.traffic(rank).bytes_sent);
+  return result;
+}
+
+/// i - j, not a source: those may be computed on every rank that uses them.
+Tensor<double> computed(TestSession& session, Index rows, Index columns) {
+  const Tensor<double> source = matrix<double>(session, "S", rows, columns, [](Index i, Index j) { return static_cast<double>(i - j); });
+  plan::OpBuilder op(plan::OpClass::kMap, "B", 2, 2);
+  op.out("i", rows).out("j", columns).read(source.id(), {plan::at(0), plan::at(1)});
+  return session.compute<double>(op, [](const TaskArgs& t) {
+    const auto in = t.in<double, 2>(0);
+    const auto out = t.out<double, 2>();
+    for (Index i = t.lo(0); i < t.hi(0); ++i) {
+      for (Index j = t.lo(1); j < t.hi(1); ++j) out(i, j) = in(i, j);
+    }
+  });
+}
+
+void check_prediction(const Sent& sent) {
+  for (std::size_t rank = 0; rank < sent.counted.size(); ++rank) {
+    CAPTURE(rank);
+    CHECK(sent.predicted[rank].lo == sent.predicted[rank].hi);
+    CHECK(sent.predicted[rank].lo == static_cast<double>(sent.counted[rank]));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("engine: a box for all ranks goes down a tree") {
+  if (rt::World(rt::read_environment()).size() > 1) return;
+  for (const int ranks : {3, 4, 5, 7, 9, 12, 16}) {
+    for (const Index small_box : {0, 100000}) {
+      CAPTURE(ranks);
+      CAPTURE(small_box);
+      constexpr Index n = 20;
+      RunSettings settings;
+      settings.tile = {1000};
+      settings.small_box = small_box;
+      std::vector<std::shared_ptr<std::vector<double>>> found;
+      const Sent all = sent(ranks, settings, [&](TestSession& session) {
+        found.push_back(values<double>());
+        session.collect(computed(session, n, n), found.back());
+      });
+      for (const auto& values : found) CHECK((*values)[1] == -1);
+      const Index box = n * n * static_cast<Index>(sizeof(double));
+      const auto others = static_cast<std::uint64_t>(ranks - 1);
+      CHECK(all.most() == box * (ranks - 1 < plan::kLeastTree ? ranks - 1 : std::bit_width(others)));
+      CHECK(std::accumulate(all.counted.begin(), all.counted.end(), Index{0}) == box * (ranks - 1));
+      check_prediction(all);
+    }
+  }
+}
+
+TEST_CASE("engine: what products send on many ranks is predicted") {
+  if (rt::World(rt::read_environment()).size() > 1) return;
+  for (const int ranks : {5, 7, 9, 12, 16}) {
+    Index most = 0;
+    for (const auto& [m, n, k] : {std::array<Index, 3>{48, 3, 5}, {160, 160, 160}, {3, 4, 96}}) {
+      CAPTURE(ranks);
+      CAPTURE(m);
+      RunSettings settings;
+      const Sent all = sent(ranks, settings, [m = m, n = n, k = k](TestSession& session) {
+        const Tensor<double> a = computed(session, m, k);
+        const Tensor<double> b = computed(session, k, n);
+        plan::OpBuilder op(plan::OpClass::kContraction, "C", 3, 3);
+        op.out("i", m).out("j", n).reduce("k", k).read(a.id(), {plan::at(0), plan::at(2)}).read(b.id(), {plan::at(2), plan::at(1)});
+        op.combine(plan::Combine::kSum).flops(2);
+        const Tensor<double> c = session.contraction<double>(op);
+        plan::OpBuilder use(plan::OpClass::kMap, "U", 4, 4);
+        use.out("i", m).out("j", n).read(c.id(), {plan::at(0), plan::at(1)});
+        const Tensor<bool> used = session.compute<bool>(use, [](const TaskArgs& t) { rt::fill<bool>(t.outputs[0], true); });
+      });
+      check_prediction(all);
+      most = std::max(most, all.most());
+    }
+    CHECK(most > 0);
   }
 }
 

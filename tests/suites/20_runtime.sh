@@ -19,9 +19,9 @@ if [ "$TDSL_TEST_PRESET" != release ]; then
         export TDSL_TEST_PROGRAMS=1:40 TDSL_TEST_SIMULATIONS=1:300
     fi
 fi
-for ranks in $counts; do
+run() {
     timeout --kill-after=5 "$limit" mpiexec -q -n "$ranks" "$TDSL_BUILD_DIR/bin/tdsl_runtime_tests" --no-colors \
-        ${TDSL_TEST_FILTER:+"--test-case=*$TDSL_TEST_FILTER*"}
+        ${1:+"--test-case=*$1*"}
     code=$?
     if [ "$code" -ne 0 ]; then
         status=1
@@ -30,5 +30,14 @@ for ranks in $counts; do
     if [ "$code" -gt 1 ]; then
         echo "FAIL runtime at $ranks: exit code $code (124: stopped after $limit s)"
     fi
+}
+for ranks in $counts; do
+    run "$TDSL_TEST_FILTER"
 done
+# Trees take five ranks and more.
+if [ "$TDSL_TEST_PRESET" = release ] && [ -z "$TDSL_TEST_FILTER" ]; then
+    ranks=7
+    export TDSL_TEST_PROGRAMS=1:12
+    run engine
+fi
 exit "$status"
