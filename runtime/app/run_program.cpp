@@ -223,6 +223,7 @@ void ProgramRun::write_statistics(Session::Impl& impl) {
   mine.peak_block_bytes = store_.peak_bytes();
   mine.peak_rss_bytes = peak_rss();
   mine.blocks_at_exit = impl.engine.live_blocks();
+  mine.silence = impl.engine.silence();
   mine.packed_bytes = impl.engine.packed_bytes();
   if (impl.otherwise) mine.otherwise = impl.otherwise->cost();
   const RunDescription run{info_.declaration().name, impl.planner.hash(), impl.setup.plan_inputs.threads, impl.setup.plan_inputs.machine};

@@ -26,6 +26,7 @@ struct RankNumbers {
   double bytes_received = 0, bytes_sent = 0, control_bytes = 0, peak_block_bytes = 0, peak_rss_bytes = 0, blocks_at_exit = 0;
   double predicted_peak_block_bytes = 0;
   double packed_bytes = 0;
+  double longest_silence = 0;
   plan::Range otherwise_bytes, otherwise_tasks, otherwise_seconds;
   Phases phases;
 };
@@ -168,6 +169,7 @@ void write_rank(JsonWriter& json, const Rank& rank, std::size_t number, bool mea
   }
   const RankNumbers& n = rank.numbers;
   json.field("bytes_received", n.bytes_received).field("bytes_sent", n.bytes_sent).field("control_bytes", n.control_bytes);
+  json.field("longest_silence", n.longest_silence);
   json.field("peak_block_bytes", n.peak_block_bytes).field("peak_rss_bytes", n.peak_rss_bytes).field("blocks_at_exit", n.blocks_at_exit);
   json.key("predicted").begin_object();
   predictions();
@@ -258,6 +260,7 @@ std::string statistics_json(World& world, const RunDescription& run, const RankS
   numbers.peak_rss_bytes = static_cast<double>(mine.peak_rss_bytes);
   numbers.blocks_at_exit = static_cast<double>(mine.blocks_at_exit);
   numbers.phases = mine.phases;
+  numbers.longest_silence = mine.silence.longest;
   numbers.packed_bytes = static_cast<double>(mine.packed_bytes);
   if (mine.otherwise) {
     numbers.otherwise_bytes = mine.otherwise->bytes_received;

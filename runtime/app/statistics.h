@@ -64,6 +64,7 @@ struct RankStatistics {
   plan::Index peak_block_bytes = 0;
   plan::Index peak_rss_bytes = 0;
   plan::Index blocks_at_exit = 0;
+  Silence silence;                       ///< while it computed
   plan::Index packed_bytes = 0;          ///< copied because of --reproducible
   std::optional<plan::Cost> otherwise;   ///< predicted without --reproducible; only with it
   bool measured = true;  ///< false: predictions only (--plan)

@@ -120,6 +120,11 @@ std::vector<SiteStatistics> Engine::statistics() const {
   return list;
 }
 
+Silence Engine::silence() const {
+  const Lock lock(state_->mutex);
+  return state_->silence;
+}
+
 plan::Index Engine::packed_bytes() const {
   const Lock lock(state_->mutex);
   return state_->packed_bytes;

@@ -40,6 +40,12 @@ struct SiteStatistics {
   double first_start = 0, last_end = 0;  ///< seconds since the engine began; seconds = difference
 };
 
+/// How long this rank did not talk while it computed.
+struct Silence {
+  double longest = 0;     ///< seconds between two polls with a task running
+  std::int64_t polls = 0; ///< inside kernels
+};
+
 class Engine {
  public:
   /// `lookup` finds every tensor named by submitted operations until release().
@@ -71,6 +77,7 @@ class Engine {
 
   [[nodiscard]] std::vector<SiteStatistics> statistics() const;
   [[nodiscard]] plan::Index live_blocks() const;
+  [[nodiscard]] Silence silence() const;
   /// Bytes copied because a plan wants operands packed.
   [[nodiscard]] plan::Index packed_bytes() const;
 

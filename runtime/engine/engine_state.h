@@ -132,7 +132,9 @@ struct Engine::State {
     Relay* relay = nullptr;              ///< a send to a child
   };
   static constexpr std::uint64_t kBarrierCookie = 0;
-  double last_poll = 0;  ///< when it began
+  void poll_in_kernel() noexcept;
+  std::atomic<double> last_poll{0};  ///< when it began
+  Silence silence;
   void enqueue(Posting posting);
   [[nodiscard]] std::uint64_t enter(InFlight in_flight);
   std::vector<Posting> outbox;

@@ -4,10 +4,12 @@
 #include <blis.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/app/environment.h"
 #include "runtime/kernels/blas_call.h"
 #include "runtime/kernels/blocked_reduction.h"
+#include "runtime/kernels/progress.h"
 
 namespace tdsl::rt::blas {
 
@@ -32,17 +34,96 @@ cntx_t* small_products() {
   return context;
 }
 
-/// The kernels for a product with C of m x n; null: the processor's.
+// Note [Progress in BLIS]
+// A product of large blocks takes a second, and cutting it into calls would pack operands again or change bits. Instead BLIS gets a
+// copy of its context in which the innermost kernels, a few microseconds each, are followed by a tick.
+template <class T>
+struct Kernels;
+template <>
+struct Kernels<double> {
+  using Gemm = dgemm_ukr_ft;
+  using Small = dgemmsup_ker_ft;
+  static constexpr num_t kType = BLIS_DOUBLE;
+};
+template <>
+struct Kernels<float> {
+  using Gemm = sgemm_ukr_ft;
+  using Small = sgemmsup_ker_ft;
+  static constexpr num_t kType = BLIS_FLOAT;
+};
+
+/// The kernel at one place of one context, and what takes its place.
+template <class T, int Context>
+struct Ticking {
+  static inline typename Kernels<T>::Gemm original = nullptr;
+  static void call(dim_t m, dim_t n, dim_t k, T* alpha, T* a, T* b, T* beta, T* c, inc_t rs_c, inc_t cs_c, auxinfo_t* data, cntx_t* cntx) {
+    original(m, n, k, alpha, a, b, beta, c, rs_c, cs_c, data, cntx);
+    progress::tick();
+  }
+};
+template <class T, int Context, int Storage>
+struct TickingSmall {
+  static inline typename Kernels<T>::Small original = nullptr;
+  static void call(conj_t conja, conj_t conjb, dim_t m, dim_t n, dim_t k, T* alpha, T* a, inc_t rs_a, inc_t cs_a, T* b, inc_t rs_b, inc_t cs_b,
+                   T* beta, T* c, inc_t rs_c, inc_t cs_c, auxinfo_t* data, cntx_t* cntx) {
+    original(conja, conjb, m, n, k, alpha, a, rs_a, cs_a, b, rs_b, cs_b, beta, c, rs_c, cs_c, data, cntx);
+    progress::tick();
+  }
+};
+
+template <class Place>
+void replace(func_t& functions, num_t type) {
+  void_fp& kernel = functions.ptr[type];
+  if (kernel == nullptr) return;
+  Place::original = reinterpret_cast<decltype(Place::original)>(kernel);
+  kernel = reinterpret_cast<void_fp>(&Place::call);
+}
+
+template <class T, int Context, int... Storage>
+void replace_all(cntx_t& context, std::integer_sequence<int, Storage...>) {
+  replace<Ticking<T, Context>>(context.l3_nat_ukrs[BLIS_GEMM_UKR], Kernels<T>::kType);
+  context.l3_vir_ukrs[BLIS_GEMM_UKR].ptr[Kernels<T>::kType] = context.l3_nat_ukrs[BLIS_GEMM_UKR].ptr[Kernels<T>::kType];
+  (replace<TickingSmall<T, Context, Storage>>(context.l3_sup_kers[Storage], Kernels<T>::kType), ...);
+}
+
+template <int Context>
+cntx_t* ticking(const cntx_t* context) {
+  static cntx_t* const copy = [context] {
+    auto* const made = new cntx_t(*context);
+    replace_all<double, Context>(*made, std::make_integer_sequence<int, BLIS_NUM_3OP_RC_COMBOS>());
+    replace_all<float, Context>(*made, std::make_integer_sequence<int, BLIS_NUM_3OP_RC_COMBOS>());
+    return made;
+  }();
+  return copy;
+}
+
+/// The processor's kernels; null: BLIS finds them.
+cntx_t* large_products() {
+  if (!progress::active()) return nullptr;
+  bli_init();
+  return ticking<0>(bli_gks_query_cntx());
+}
+
+/// The kernels for a product with C of m x n.
 cntx_t* kernels_for(Index m, Index n) {
   constexpr Index kThin = 32;
   constexpr Index kSmall = 64 * 64;
-  return std::min(m, n) <= kThin || m * n <= kSmall ? small_products() : nullptr;
+  cntx_t* const small = std::min(m, n) <= kThin || m * n <= kSmall ? small_products() : nullptr;
+  if (small == nullptr) return large_products();
+  return progress::active() ? ticking<1>(small) : small;
 }
 
 // BLIS reads its operands only, but its interface does not say so.
 template <class T>
 T* writable(const T* data) {
   return const_cast<T*>(data);
+}
+
+/// Rows of a matrix with n columns between pauses. A multiple of what BLIS's kernels take at once: no bits change.
+Index rows_at_once(Index n) {
+  constexpr Index kElements = 1 << 22;
+  constexpr Index kRows = 256;
+  return std::max(kRows, kElements / std::max<Index>(n, 1) / kRows * kRows);
 }
 
 }  // namespace
@@ -69,19 +150,27 @@ void gemm(Index m, Index n, Index k, Matrix<const float> a, Matrix<const float> 
 }
 
 void gemv(Index m, Index n, Matrix<const double> a, const double* x, Index x_stride, bool accumulate, double* y, Index y_stride) {
+  const Index rows = rows_at_once(n);
   rntm_t rntm = one_thread();
   double one = 1;
   double beta = accumulate ? 1 : 0;
-  bli_dgemv_ex(BLIS_NO_TRANSPOSE, BLIS_NO_CONJUGATE, m, n, &one, writable(a.data), a.row_stride, a.column_stride, writable(x), x_stride,
-               &beta, y, y_stride, nullptr, &rntm);
+  for (Index i = 0; i < m; i += rows) {
+    bli_dgemv_ex(BLIS_NO_TRANSPOSE, BLIS_NO_CONJUGATE, std::min(rows, m - i), n, &one, writable(a.data + i * a.row_stride), a.row_stride, a.column_stride, writable(x), x_stride,
+                 &beta, y + i * y_stride, y_stride, nullptr, &rntm);
+    progress::pause();
+  }
 }
 
 void gemv(Index m, Index n, Matrix<const float> a, const float* x, Index x_stride, bool accumulate, float* y, Index y_stride) {
+  const Index rows = rows_at_once(n);
   rntm_t rntm = one_thread();
   float one = 1;
   float beta = accumulate ? 1 : 0;
-  bli_sgemv_ex(BLIS_NO_TRANSPOSE, BLIS_NO_CONJUGATE, m, n, &one, writable(a.data), a.row_stride, a.column_stride, writable(x), x_stride,
-               &beta, y, y_stride, nullptr, &rntm);
+  for (Index i = 0; i < m; i += rows) {
+    bli_sgemv_ex(BLIS_NO_TRANSPOSE, BLIS_NO_CONJUGATE, std::min(rows, m - i), n, &one, writable(a.data + i * a.row_stride), a.row_stride, a.column_stride, writable(x), x_stride,
+                 &beta, y + i * y_stride, y_stride, nullptr, &rntm);
+    progress::pause();
+  }
 }
 
 void trsm(Triangle triangle, bool from_left, Index m, Index n, Matrix<const double> t, Matrix<double> x) {
@@ -89,7 +178,7 @@ void trsm(Triangle triangle, bool from_left, Index m, Index n, Matrix<const doub
   double one = 1;
   bli_dtrsm_ex(from_left ? BLIS_LEFT : BLIS_RIGHT, triangle == Triangle::kUpper ? BLIS_UPPER : BLIS_LOWER,
                from_left ? BLIS_NO_TRANSPOSE : BLIS_TRANSPOSE, triangle == Triangle::kUnitLower ? BLIS_UNIT_DIAG : BLIS_NONUNIT_DIAG, m, n, &one,
-               writable(t.data), t.row_stride, t.column_stride, x.data, x.row_stride, x.column_stride, nullptr, &rntm);
+               writable(t.data), t.row_stride, t.column_stride, x.data, x.row_stride, x.column_stride, large_products(), &rntm);
 }
 
 void trsm(Triangle triangle, bool from_left, Index m, Index n, Matrix<const float> t, Matrix<float> x) {
@@ -97,7 +186,7 @@ void trsm(Triangle triangle, bool from_left, Index m, Index n, Matrix<const floa
   float one = 1;
   bli_strsm_ex(from_left ? BLIS_LEFT : BLIS_RIGHT, triangle == Triangle::kUpper ? BLIS_UPPER : BLIS_LOWER,
                from_left ? BLIS_NO_TRANSPOSE : BLIS_TRANSPOSE, triangle == Triangle::kUnitLower ? BLIS_UNIT_DIAG : BLIS_NONUNIT_DIAG, m, n, &one,
-               writable(t.data), t.row_stride, t.column_stride, x.data, x.row_stride, x.column_stride, nullptr, &rntm);
+               writable(t.data), t.row_stride, t.column_stride, x.data, x.row_stride, x.column_stride, large_products(), &rntm);
 }
 
 }  // namespace tdsl::rt::blas

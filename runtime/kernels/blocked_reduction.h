@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "runtime/kernels/progress.h"
 #include "runtime/plan/index.h"
 
 // Reductions with two free labels, C(i, j) = combine over k of f(x(i, k), y(j, k)), for any scalar function: (min, +), distances, integer
@@ -219,6 +220,7 @@ void blocked_reduction(Interval is, Interval js, const std::array<Interval, K>& 
             panel.tile(steps, i, std::min(kRows, i1 - i), j, std::min(kColumns, j1 - j), xs, (i - i0) / kRows, ys, (j - j0) / kColumns);
           }
         }
+        progress::pause();
       }
     }
   }

@@ -36,6 +36,7 @@ struct RunSettings {
 struct RunResult {
   std::vector<rt::SiteStatistics> sites;
   Index peak_bytes = 0;
+  rt::Silence silence;
   Index largest_step = 0;
 };
 
@@ -116,7 +117,7 @@ inline RunResult run(const RunSettings& settings, const std::function<void(TestS
     failed_runs().push_back(std::move(m));
     throw;
   }
-  const RunResult result{m->impl->engine.statistics(), m->store.peak_bytes(), m->impl->planner.largest_step()};
+  const RunResult result{m->impl->engine.statistics(), m->store.peak_bytes(), m->impl->engine.silence(), m->impl->planner.largest_step()};
   CHECK(m->impl->engine.live_blocks() == 0);
   CHECK(m->store.live_buffers() == 0);
   world.access().barrier();
