@@ -26,11 +26,12 @@ class Point(NamedTuple):
     window: bool = False  # the smallest legal one
     delays: int = 0
     factorise: str = "auto"
+    reproducible: bool = False
 
     def __str__(self):
         return (f"ranks={self.ranks} tile={self.tile or 'auto'} threads={self.threads}"
                 f" window={'least' if self.window else 'none'} delays={self.delays}"
-                f" factorise={self.factorise}")
+                f" factorise={self.factorise}{' reproducible' if self.reproducible else ''}")
 
 
 class Failure(NamedTuple):
@@ -168,7 +169,7 @@ class Batch:
                    "--threads", point.threads, "--stats", statistics]
         if point.tile:
             command += ["--tile", point.tile]
-        command += ["--factorise", point.factorise]
+        command += ["--factorise", point.factorise] + (["--reproducible"] if point.reproducible else [])
         environment = {"TDSL_OVERSUBSCRIBED": "1"} | ({"TDSL_DELAYS": str(point.delays)} if point.delays else {})
         window = 1 if point.window else None
         while True:

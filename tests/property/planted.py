@@ -54,7 +54,8 @@ class Scratch:
 
     def __init__(self, folder, log):
         self.folder, self.log = Path(folder), log
-        self.build_folder = self.folder / "build"
+        # As deep as a developer's own, so that a compiler cache knows its files.
+        self.build_folder = self.folder / "build" / "release"
 
     def copy(self):
         shutil.copytree(ROOT, self.folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("build", ".git", "found"))
