@@ -142,7 +142,7 @@ class Facts:
         for path in ("samples/matmul.tdsl", "samples/matrix_chain.tdsl", "samples/two_layer_network.tdsl", "samples/heat.tdsl"):
             session = self.session(path)
             case = session.prepare(session.program.variants[0])
-            for point in (Point(1, "7", 2, "none", False), Point(3, "7", 1, "none", True), Point(4, None, 2, "none", True)):
+            for point in (Point(1, "7", 2, "none", False), Point(3, "7", 1, "none", True), Point(4, None, 2, "none", True), Point(7, "7", 1, "none", True)):
                 if self.quick and point.ranks != 3:
                     continue
                 lines.append(f"{session.program.name} {point}: {case.run_in_least_memory(point, 5, 'memory')} bytes")

@@ -38,6 +38,7 @@ struct RunResult {
   Index peak_bytes = 0;
   rt::Silence silence;
   Index largest_step = 0;
+  Index needed_memory = 0;  ///< says the planner, under a limit
 };
 
 class TestSession : public rt::Session {
@@ -117,7 +118,8 @@ inline RunResult run(const RunSettings& settings, const std::function<void(TestS
     failed_runs().push_back(std::move(m));
     throw;
   }
-  const RunResult result{m->impl->engine.statistics(), m->store.peak_bytes(), m->impl->engine.silence(), m->impl->planner.largest_step()};
+  const RunResult result{m->impl->engine.statistics(), m->store.peak_bytes(), m->impl->engine.silence(), m->impl->planner.largest_step(),
+                         m->impl->planner.needed_memory().bytes};
   CHECK(m->impl->engine.live_blocks() == 0);
   CHECK(m->store.live_buffers() == 0);
   world.access().barrier();

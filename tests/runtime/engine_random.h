@@ -246,7 +246,7 @@ class RandomProgram {
 };
 
 /// The number of wrong elements.
-inline Index run_random(std::uint32_t seed, RunSettings settings, Index* largest_step = nullptr) {
+inline Index run_random(std::uint32_t seed, RunSettings settings, RunResult* about = nullptr) {
   std::vector<Dense> expected;
   std::vector<std::shared_ptr<std::vector<double>>> found;
   const auto program = [&](TestSession& session) {
@@ -262,7 +262,7 @@ inline Index run_random(std::uint32_t seed, RunSettings settings, Index* largest
     }
   };
   const RunResult result = run(settings, program);
-  if (largest_step != nullptr) *largest_step = result.largest_step;
+  if (about != nullptr) *about = result;
   Index wrong = 0;
   for (std::size_t k = 0; k < expected.size(); ++k) {
     for (std::size_t e = 0; e < expected[k].elements.size(); ++e) wrong += expected[k].elements[e] == (*found[k])[e] ? 0 : 1;

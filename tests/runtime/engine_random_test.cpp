@@ -21,10 +21,10 @@ TEST_CASE("engine: random programs agree with a sequential evaluation") {
     settings.small_box = random() % 2 == 0 ? 100 : 8192;
     Index wrong = -1;
     try {
-      Index window = 0;
-      wrong = run_random(seed, settings, &window);
+      RunResult about;
+      wrong = run_random(seed, settings, &about);
       // The same in a small window: what one step of the first plan needs.
-      wrong += run_in_least_window(seed, settings, std::max<Index>(window, 1));
+      wrong += run_in_least_window(seed, settings, std::max<Index>(about.largest_step, 1));
     } catch (const rt::RunError& error) {
       FAIL_CHECK(std::string(error.what()));
     }

@@ -18,6 +18,8 @@ namespace {
 struct Simulated {
   Index wrong = 0;
   Index largest_step = 0;
+  Index needed_memory = 0;
+  Index peak_bytes = 0;
 };
 
 /// One run of the program of `seed`; `schedule` decides about the network.
@@ -27,9 +29,11 @@ Simulated simulate(int ranks, std::uint32_t seed, std::uint64_t schedule, const 
   simulation.run([&](rt::World& world) {
     RunSettings mine = settings;
     mine.world = &world;
-    Index step = 0;
-    sum.wrong += run_random(seed, mine, &step);
-    sum.largest_step = std::max(sum.largest_step, step);
+    RunResult about;
+    sum.wrong += run_random(seed, mine, &about);
+    sum.largest_step = std::max(sum.largest_step, about.largest_step);
+    sum.needed_memory = std::max(sum.needed_memory, about.needed_memory);
+    sum.peak_bytes = std::max(sum.peak_bytes, about.peak_bytes);
   });
   return sum;
 }
@@ -48,13 +52,30 @@ Simulated simulate_in_least_window(int ranks, std::uint32_t seed, std::uint64_t 
   }
 }
 
+/// The same in the least memory: a plan for less says what it needs.
+Simulated simulate_in_least_memory(int ranks, std::uint32_t seed, std::uint64_t schedule, RunSettings settings) {
+  Index memory = 1;
+  while (true) {
+    settings.adjust = [memory](rt::Session::Impl::Setup& setup) {
+      setup.plan_inputs.memory = memory;
+      setup.engine_options.memory_bytes = memory;
+    };
+    Simulated result = simulate(ranks, seed, schedule, settings);
+    if (result.needed_memory <= memory) {
+      result.needed_memory = memory;
+      return result;
+    }
+    memory = result.needed_memory;
+  }
+}
+
 }  // namespace
 
 TEST_CASE("engine: random programs in simulation") {
   if (rt::World(rt::read_environment()).size() > 1) return;  // once is enough
   // TDSL_TEST_SIMULATIONS=FIRST:LAST runs other seeds.
   std::uint32_t first = 1;
-  std::uint32_t last = 150;
+  std::uint32_t last = 100;
   if (const char* range = std::getenv("TDSL_TEST_SIMULATIONS")) std::sscanf(range, "%u:%u", &first, &last);
   const int rank_counts[] = {2, 3, 4, 5, 7, 9, 12, 16};
   const std::vector<std::vector<Index>> tiles{{}, {1}, {3}, {4, 7}, {100}};
@@ -71,6 +92,9 @@ TEST_CASE("engine: random programs in simulation") {
       const Simulated free = simulate(ranks, seed, seed, settings);
       CHECK(free.wrong == 0);
       CHECK(simulate_in_least_window(ranks, seed, seed + 1, settings, free.largest_step).wrong == 0);
+      const Simulated tight = simulate_in_least_memory(ranks, seed, seed + 2, settings);
+      CHECK(tight.wrong == 0);
+      CHECK(tight.peak_bytes <= tight.needed_memory);
     } catch (const std::exception& error) {
       FAIL_CHECK(std::string(error.what()));
     }

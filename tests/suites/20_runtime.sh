@@ -7,7 +7,7 @@ counts="1 2 3 4"
 limit=180
 if [ "$TDSL_TEST_MODE" = long ]; then
     # 20,000 simulated runs, once; 500 programs on real ranks.
-    export TDSL_TEST_SIMULATIONS=1:10000 TDSL_TEST_PROGRAMS=1:170
+    export TDSL_TEST_SIMULATIONS=1:5000 TDSL_TEST_PROGRAMS=1:170
     limit=1800
 fi
 if [ "$TDSL_TEST_PRESET" != release ]; then
