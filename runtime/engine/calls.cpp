@@ -139,18 +139,21 @@ void Engine::State::prepare(TaskRun& task, Call& call) {
     }
   }
   if (task.task.first) begin_outputs(task, call);
-  for (TensorInstance* output : task.operation->outputs) {
-    const Box box = output_box(task, *output);
-    call.outputs.push_back(row_major(box.empty() ? nullptr : tensors.block(*output, task.out_number).buffer->data(), box));
+  for (std::size_t k = 0; k < task.operation->outputs.size(); ++k) {
+    const Box box = output_box(task, k);
+    call.outputs.push_back(row_major(box.empty() ? nullptr : tensors.block(*task.operation->outputs[k], task.out_number).buffer->data(), box));
   }
 }
 
-/// What the task computes of an output: its tile, or all of a loop's result.
-Box Engine::State::output_box(const TaskRun& task, const TensorInstance& output) {
-  if (task.operation->op().op_class != plan::OpClass::kLoop) return task.out_box;
+/// What the task computes of output `k`: its tile, or all of a loop's result. A result without elements has no blocks, and
+/// once nobody reads it the tensor is gone before the loop has run; the operation knows its shape.
+Box Engine::State::output_box(const TaskRun& task, std::size_t k) {
+  const plan::Op& op = task.operation->op();
+  if (op.op_class != plan::OpClass::kLoop) return task.out_box;
+  const std::vector<Index>& shape = op.outputs[k].shape;
   Box box;
-  box.rank = static_cast<int>(output.placed.desc.shape.size());
-  for (int d = 0; d < box.rank; ++d) box[d] = {0, output.placed.desc.shape[static_cast<std::size_t>(d)]};
+  box.rank = static_cast<int>(shape.size());
+  for (int d = 0; d < box.rank; ++d) box[d] = {0, shape[static_cast<std::size_t>(d)]};
   return box;
 }
 
@@ -223,9 +226,9 @@ void Engine::State::begin_outputs(TaskRun& task, Call& call) {
 void Engine::State::begin_continued(TaskRun& task, Call& call) {
   const OperationRun& operation = *task.operation;
   for (std::size_t k = 0; k < operation.outputs.size(); ++k) {
-    TensorInstance& output = *operation.outputs[k];
-    const Box box = output_box(task, output);
+    const Box box = output_box(task, k);
     if (box.empty()) continue;
+    TensorInstance& output = *operation.outputs[k];
     Block& block = tensors.block(output, task.out_number);
     const int read = operation.op().continues[k];
     if (read >= 0) {

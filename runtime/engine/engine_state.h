@@ -90,7 +90,7 @@ struct Engine::State {
   [[nodiscard]] bool must_pack(const TaskRun& task, const Input& input) const;
   void begin_outputs(TaskRun& task, Call& call);
   void begin_continued(TaskRun& task, Call& call);
-  [[nodiscard]] static Box output_box(const TaskRun& task, const TensorInstance& output);
+  [[nodiscard]] static Box output_box(const TaskRun& task, std::size_t k);
   [[nodiscard]] static bool is_last_holder(const OperationRun& operation, const TensorInstance& tensor, const Block& block, plan::Index own_uses);
   [[nodiscard]] const Block* replaced_block(const TaskRun& task) const;
   [[nodiscard]] bool may_take_over(const TaskRun& task, const Block& block) const;

@@ -188,8 +188,8 @@ void Engine::State::complete(TaskRun& task) {
   if (task.task.last) {
     operation.last_panel.erase(task.out_number);
     output_bytes -= operation.space.output_bytes(task.task.tile);
-    for (TensorInstance* output : operation.outputs) {
-      if (!output_box(task, *output).empty()) complete_block(*output, task.out_number);
+    for (std::size_t k = 0; k < operation.outputs.size(); ++k) {
+      if (!output_box(task, k).empty()) complete_block(*operation.outputs[k], task.out_number);
     }
   }
   if (task.next_panel != nullptr) satisfy(*task.next_panel);
