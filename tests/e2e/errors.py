@@ -26,11 +26,19 @@ class Mistake:
     def __init__(self, name, program, arguments, code, message, **more):
         self.name, self.program, self.arguments, self.code, self.message = name, program, arguments, code, message
         self.outputs = more.get("outputs", {"product": ("C", "D"), "factorisations": ("r",), "run_time": ("early", "q", "g", "last"),
-                                            "affine": ("early", "B"), "endless": ("early", "B"), "sizes": ("early", "total")}[program])
+                                            "affine": ("early", "B"), "endless": ("early", "B"), "sizes": ("early", "total"), "serial": ("early", "q", "below", "steps")}[program])
         self.interrupt, self.ranks = more.get("interrupt", False), more.get("ranks", (1, 3))
 
 
 PRODUCT = "--A {A} --B {B} "
+
+
+def outside(subscript, tensor, value, extent):
+    """What executables say of a subscript, or the evaluator, which does not know its text."""
+    return (rf"(the subscript '{re.escape(subscript)}' of '{tensor}' is {value} and lies outside its dimension of {extent}|"
+            rf"subscript {value} is out of bounds: dimension 0 of {tensor} has extent {extent})")
+
+
 MISTAKES = [
     Mistake("missing_file", "product", "--A {nowhere} --B {B}", 1, r"nowhere\.npy.*(No such file|does not exist|not found)"),
     Mistake("file_is_folder", "product", "--A {folder} --B {B}", 1, r"folder\.npy"),
@@ -67,6 +75,12 @@ MISTAKES = [
     Mistake("division_by_zero_host", "run_time", "--x {x} --A {A} --what 6", 1, r"run_time\.tdsl:14\b.*(division|zero)"),
     Mistake("affine_out_of_bounds", "affine", "--A {A} --shift 3", 1, r"affine\.tdsl:5\b.*(subscript|bounds)"),
     Mistake("affine_below_zero", "affine", "--A {A} --shift -1", 1, r"affine\.tdsl:5\b.*(subscript|bounds)"),
+    *(Mistake(f"serial_{name}", "serial", f"--x {{x}} --what {what}", 1, rf"^serial\.tdsl:{line}: {message}")
+      for name, what, line, message in (
+          ("write", 1, 9, outside("x[i]", "q", 7, 7)), ("read", 2, 10, outside("x[i]", "q", 7, 7)),
+          ("division", 3, 11, "integer division by zero"), ("remainder", 4, 12, "integer division by zero"), ("cast", 5, 13, ""),
+          ("assert", 6, 14, "assertion failed: the sum has grown"), ("reduction", 7, 15, outside("x[i] + j", "q", 7, 7)),
+          ("power", 8, 16, "an integer is raised to a negative integer power"), ("condition", 9, 19, outside("steps", "q", 10, 7)))),
     Mistake("solve_singular", "factorisations", "--A {A} --what 1", 1, r"factorisations\.tdsl:6: solve: the matrix is singular"),
     Mistake("inv_singular", "factorisations", "--A {A} --what 2", 1, r"factorisations\.tdsl:7: inv: the matrix is singular"),
     Mistake("not_positive_definite", "factorisations", "--A {A} --what 3", 1, r"factorisations\.tdsl:8: cholesky: .*not positive definite"),
@@ -224,7 +238,7 @@ def build(name, executable, options):
 def problems_of(mistake, executable, inputs, options):
     ranks = [r for r in mistake.ranks if options.ranks in (None, r)]
     problems = [f"ranks={r}: {p}" for r in ranks if (p := run_mistake(mistake, r, executable, inputs, options))]
-    said_alike = mistake.program in ("sizes", "run_time") and mistake.name != "narrowing" or mistake.name.startswith("clash")
+    said_alike = mistake.program in ("sizes", "run_time", "serial") and mistake.name != "narrowing" or mistake.name.startswith("clash")
     if said_alike and (problem := eval_differs(mistake, inputs, options)):
         problems.append(problem)
     return problems
