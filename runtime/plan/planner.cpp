@@ -33,6 +33,16 @@ Index recorded_elements(const Op& partial) {
   return n;
 }
 
+/// The most received bytes an operation holds on a rank: of a tensor that is read at two places, as in A @ A, what one panel has
+/// received stays for later ones.
+double received_at_once(const Op& op, const Cost& cost) {
+  for (auto access = op.reads.begin(); access != op.reads.end(); ++access) {
+    const bool again = std::any_of(op.reads.begin(), access, [&](const Access& earlier) { return earlier.tensor == access->tensor; });
+    if (again) return std::max(cost.step_bytes.hi, cost.bytes_received.hi);
+  }
+  return cost.step_bytes.hi;
+}
+
 std::string signature_of(const Distribution& d) {
   std::string text;
   append(text, static_cast<Index>(d.kind()));
@@ -145,7 +155,8 @@ void Planner::emit(Op op, const OpPlan& plan, int part, const Dead& dead, Planne
   const TensorLookup tensors = lookup();
   largest_step_ = std::max(largest_step_, static_cast<Index>(summarise(planned->op, planned->plan, tensors, inputs_.machine, inputs_.threads).max_step));
   for (ResidentBytes& resident : resident_) {
-    const double step = cost_of(planned->op, planned->plan, tensors, resident.rank(), inputs_.machine, inputs_.threads).step_bytes.hi +
+    const Cost cost = cost_of(planned->op, planned->plan, tensors, resident.rank(), inputs_.machine, inputs_.threads);
+    const double step = received_at_once(planned->op, cost) +
                         inputs_.threads * assembled_bytes(planned->op, planned->plan, tensors, resident.rank());
     const auto held = static_cast<Index>(resident.run(*planned, step, dead));
     if (held > needed_.bytes) needed_ = {held, static_cast<Index>(step), planned->op.name, planned->op.line};
@@ -282,7 +293,7 @@ double Planner::excess(const Candidate& c, bool frees_base, const TensorLookup& 
   double worst = -9e18;
   for (const ResidentBytes& resident : resident_) {
     const Cost cost = cost_of(c.op, c.plan, tensors, resident.rank(), inputs_.machine, inputs_.threads);
-    double held = resident.live() + cost.output_bytes.hi + cost.step_bytes.hi;
+    double held = resident.live() + cost.output_bytes.hi + received_at_once(c.op, cost);
     held += inputs_.threads * assembled_bytes(c.op, c.plan, tensors, resident.rank());
     for (const auto& [id, where] : c.leaves) held += static_cast<double>(where.owned_elements(resident.rank()) * tensors(id).desc.element.bytes);
     if (frees_base && updates_in_place(c.op, c.plan)) held -= resident.owned(c.op.base);
