@@ -105,7 +105,7 @@ double elements_of(const std::vector<Index>& shape) {
 /// A result of few tiles is computed as partial results of the label with the most panels, so that many ranks and threads
 /// have work; together they are no larger than the operands.
 void split_sum(const Op& op, Cuts& cuts, const std::vector<Index>& tile, const Operands& operands) {
-  if (op.combine == Combine::kNone || op.base >= 0 || op.replicated || op.home >= 0 || op.reduce.empty()) return;
+  if (op.combine == Combine::kNone || op.base >= 0 || op.replicated || op.home >= 0 || op.reduce.empty() || op.most_split_labels() == 0) return;
   if (tile.empty() && points_of(op) < kLeastPoints) return;
   Index tiles = 1;
   for (const Tiling& t : cuts.out) tiles *= t.tiles();

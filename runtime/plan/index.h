@@ -9,7 +9,7 @@ namespace tdsl::plan {
 /// Elements, tiles, bytes, ranks in arithmetic: always 64 bits.
 using Index = std::int64_t;
 inline constexpr int kMaxRank = 8;     ///< dimensions of a tensor
-inline constexpr int kMaxDims = 16;    ///< dimensions of a task space: out dimensions and reduce labels
+inline constexpr int kMaxDims = 24;    ///< dimensions of a task space: out dimensions and reduce labels
 
 /// Half-open range of element or tile numbers; empty if lo >= hi.
 struct Interval {

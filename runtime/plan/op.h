@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
@@ -159,6 +160,8 @@ struct Op {
   }
   [[nodiscard]] int out_rank() const { return static_cast<int>(shape.size()); }
   [[nodiscard]] int space_rank() const { return static_cast<int>(shape.size() + reduce.size()); }
+  /// How many reduce labels can be split: partial results have one more dimension for each.
+  [[nodiscard]] int most_split_labels() const { return std::max(0, std::min(kMaxRank - out_rank(), kMaxDims - space_rank())); }
 };
 
 }  // namespace tdsl::plan

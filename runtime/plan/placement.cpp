@@ -31,6 +31,10 @@ ReduceChoice split(const Tiling& tiling, const GridDim& grid, Index wanted) {
   return choice;
 }
 
+int split_labels(const std::vector<Index>& reduce_factor) {
+  return static_cast<int>(std::count_if(reduce_factor.begin(), reduce_factor.end(), [](Index factor) { return factor > 1; }));
+}
+
 }  // namespace
 
 double points_of(const Op& op) {
@@ -40,7 +44,7 @@ double points_of(const Op& op) {
 }
 
 Index PlacementBuilder::parts_wanted(Index output_tiles, Index ranks_used) const {
-  if (op_.combine == Combine::kNone || inputs_.threads == 1 || op_.reduce.empty()) return 1;
+  if (op_.combine == Combine::kNone || inputs_.threads == 1 || op_.most_split_labels() == 0 || op_.reduce.empty()) return 1;
   const Index mine = std::max<Index>(1, output_tiles / std::max<Index>(ranks_used, 1));
   if (mine >= inputs_.threads || points_of(op_) / static_cast<double>(ranks_used) < 1 << 18) return 1;
   return ceil_div(2 * inputs_.threads, mine);
@@ -215,7 +219,7 @@ Candidate PlacementBuilder::grid(const std::vector<Index>& out_factor, const std
     if (factor > 1) {
       choice = split(tiling, dim(factor, tiling, op_.labels[at(op_.reduce[k].label)].name), wanted);
       wanted = 1;
-    } else if (wanted > 1 && tiling.tiles() > 1) {
+    } else if (wanted > 1 && tiling.tiles() > 1 && split_labels(reduce_factor) < op_.most_split_labels()) {
       choice = split(tiling, {}, wanted);
       wanted = 1;
     }
@@ -268,6 +272,7 @@ std::optional<Candidate> PlacementBuilder::inherit(const Access& access, const P
     if (cuts_) layout.dims[at(o)] = carried(layout.dims[at(o)], from.tiling(d), layout.tilings[at(o)]);
   }
   Index out_tiles = tile_count(layout.tilings);
+  int split_labels = 0;
   for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
     const int d = reduced_dim(op_, access, op_.reduce[k].label, operand.desc);
     ReduceChoice choice{panels(k, 1), 0, {}};
@@ -287,7 +292,7 @@ std::optional<Candidate> PlacementBuilder::inherit(const Access& access, const P
       taken[at(d)] = op_.out_rank() + static_cast<int>(k);
       choice.tiling = from.tiling(d);
       if (split_dim(d)) {
-        if (op_.combine == Combine::kNone) return std::nullopt;
+        if (op_.combine == Combine::kNone || ++split_labels > op_.most_split_labels()) return std::nullopt;
         if (from.kind() == Distribution::Kind::kColumnMap) {
           choice.per_part = 1;
         } else {

@@ -46,7 +46,8 @@ def pairwise(seed):
 
 
 # Points at which a program has failed once; part of every cover.
-KEPT = {"factorising_distributed": (Point(3, "7", 2, "none", False),), "gather_in_parts": (Point(3, "2", 1, "none", False),)}
+KEPT = {"factorising_distributed": (Point(3, "7", 2, "none", False),), "gather_in_parts": (Point(3, "2", 1, "none", False),),
+        "rank_eight": (Point(2, "1", 1, "none", False), Point(4, "1", 2, "none", False))}
 
 
 def choose(mode, program, variant_index, is_sample):
