@@ -148,11 +148,18 @@ Extent LoopBounds::middle(Extent e) const {
   return e;
 }
 
+std::optional<Extent> LoopBounds::points(const ir::Label& label) const {
+  const auto begin = polynomial(label.begin);
+  const auto end = polynomial(label.end);
+  if (!begin || !end) return std::nullopt;
+  return middle(*end - *begin);
+}
+
 std::optional<Extent> LoopBounds::iterations(const ir::For& loop) const {
   const auto begin = polynomial(loop.begin);
   const auto end = polynomial(loop.end);
-  if (!begin && !end) return std::nullopt;
-  const Extent distance = loop.step > 0 ? end.value_or(0) - begin.value_or(0) : begin.value_or(0) - end.value_or(0);
+  if (!begin || !end) return std::nullopt;
+  const Extent distance = loop.step > 0 ? *end - *begin : *begin - *end;
   return Extent::quotient(middle(distance), loop.step > 0 ? loop.step : -loop.step);
 }
 

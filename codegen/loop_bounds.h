@@ -29,7 +29,9 @@ class LoopBounds {
   [[nodiscard]] bool inside(const Expr& subscript, const Extent& extent) const;
   /// The polynomial with the indices of the loops around in the middle of their ranges.
   [[nodiscard]] Extent middle(Extent e) const;
-  /// How often the loop's body runs; nothing if its bounds are data.
+  /// How many values a reduced index variable takes; nothing if its range depends on data or on what a loop carries.
+  [[nodiscard]] std::optional<Extent> points(const ir::Label& label) const;
+  /// How often the loop's body runs; nothing in the same cases.
   [[nodiscard]] std::optional<Extent> iterations(const ir::For& loop) const;
 
  private:

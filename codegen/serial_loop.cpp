@@ -161,7 +161,7 @@ class LoopLowering {
     return f == nullptr ? "while" : "for " + name_of(builder_.program(), f->body.arguments[0]);
   }
 
-  /// Operations of one run of the node. A `while`, and a loop whose bounds are data, count as one iteration.
+  /// Operations of one run of the node. A `while`, and loops and sums whose bounds are data, count as one iteration.
   Extent flops(const ir::Node& n, LoopBounds& bounds) {
     const auto region = [&](const ir::Region& r) {
       Extent sum;
@@ -172,8 +172,8 @@ class LoopLowering {
       double each = c->combine || c->monoid ? 1 : 0;
       for (const Expr& e : c->bodies) each += flops_of(e);
       Extent points(1);
-      for (const ir::Label& l : c->reduce) points = points * (l.end - l.begin);
-      return Extent(static_cast<std::int64_t>(each)) * bounds.middle(points);
+      for (const ir::Label& l : c->reduce) points = points * bounds.points(l).value_or(1);
+      return Extent(static_cast<std::int64_t>(each)) * points;
     }
     if (const auto* f = std::get_if<ir::For>(&n.op)) {
       const Extent often = bounds.iterations(*f).value_or(Extent(1));
