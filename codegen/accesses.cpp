@@ -123,7 +123,7 @@ class AccessFinder {
       if (guarded) {
         if (!provably_inside(*form, op_.labels, extent)) checked[d] = extent;
       } else {
-        check_affine(builder_, *form, op_, extent, access.text, range_);
+        check_affine(builder_, *form, op_, extent, access.text, e->range.known() ? e->range : range_);
       }
     }
     if (std::ranges::any_of(checked, [](const auto& c) { return c.has_value(); })) kernel_.checked[e.id()] = std::move(checked);

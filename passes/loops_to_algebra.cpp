@@ -1,11 +1,13 @@
 #include "passes/loops_to_algebra.h"
 
 #include <algorithm>
+#include <iterator>
 #include <unordered_map>
 
 #include "passes/affine.h"
 #include "passes/loop_body.h"
 #include "passes/loop_dependences.h"
+#include "passes/loop_forms.h"
 #include "passes/loop_vectorise.h"
 #include "passes/rewriting.h"
 
@@ -58,7 +60,8 @@ bool runs_element_by_element(const Program& program, const Region& region) {
 class LoopConverter {
  public:
   LoopConverter(const Program& source, PassContext& context)
-      : program_(source), context_(context), uses_(use_counts(source)) {}
+      : program_(source), context_(context), uses_(use_counts(source)),
+        sizes_(source, [this](const Extent& e) { return resolved(e); }) {}
 
   Program run() {
     Region body = program_.body;
@@ -74,10 +77,23 @@ class LoopConverter {
     for (Node& node : region.nodes) {
       rename_operands(node, renames_);
       note_scalar(node);
+      std::optional<Node> task;  // the loop as it was
+      if (context_.options().task_forms && !in_task_form_ && has_task_form(program_, node))
+        task = node;
+      in_task_form_ = in_task_form_ || task;
       for (Region* inner : regions_of(node))
         convert(*inner);
+      if (task)
+        in_task_form_ = false;
       if (std::holds_alternative<For>(node.op) && convert_loop(node, nodes))
         continue;
+      if (task) {
+        std::vector<Node> forms = two_forms(program_, *task, std::move(node), sizes_);
+        if (forms.size() > 1)
+          context_.applied(task->range, "in two forms: one task where the loops inside are short, statement by statement where they are long");
+        std::ranges::move(forms, std::back_inserter(nodes));
+        continue;
+      }
       nodes.push_back(std::move(node));
     }
     region.nodes = std::move(nodes);
@@ -162,6 +178,8 @@ class LoopConverter {
   Program program_;
   PassContext& context_;
   std::vector<int> uses_;
+  Sizes sizes_;
+  bool in_task_form_ = false;  ///< inside a loop that has another form already
   std::unordered_map<ValueId, Extent> scalars_;
   ValueMap renames_;
 };

@@ -30,6 +30,8 @@ struct PassWarning {
 struct PassOptions {
   /// The largest number of nodes an expression may grow to by substitution.
   int expression_limit = 256;
+  /// Whether loops may run as one task (`serial_loops`), so that it pays to keep that form.
+  bool task_forms = true;
 };
 
 /// What passes share: options in, remarks and warnings out.
@@ -38,6 +40,7 @@ class PassContext {
   explicit PassContext(PassOptions options = {}) : options_(options) {}
 
   [[nodiscard]] const PassOptions& options() const { return options_; }
+  PassOptions& options() { return options_; }
   /// The name under which the following remarks are filed; set by the pipeline.
   void enter(std::string pass) { pass_ = std::move(pass); }
   void applied(ir::SourceRange range, std::string reason) {

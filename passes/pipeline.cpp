@@ -67,6 +67,7 @@ bool is_pass(std::string_view name) {
 
 ir::Program run_pipeline(const ir::Program& program, const PipelineOptions& options, PassContext& context) {
   ir::Program current = program;
+  context.options().task_forms = !options.disabled.contains("serial_loops");
   for (const Pass& pass : kPipeline) {
     if (pass.level > options.level || options.disabled.contains(pass.name))
       continue;

@@ -28,7 +28,7 @@ class Session:
         self.launches = 0
 
     def build(self):
-        result = launch.run([self.tdslc, "build", self.program.path, "-o", self.executable], 3 * self.limit)
+        result = launch.run([self.tdslc, "build", self.program.path, "-o", self.executable, *self.program.build_options], 3 * self.limit)
         if result.code != 0 or not self.executable.exists():
             raise Failed(f"tdslc build: {result}")
 

@@ -64,6 +64,12 @@ class Run:
         self.coverage, self.failures, self.totals = coverage.Coverage(), [], collections.Counter()
         self.failed = False
 
+    def tools_of(self, seed):
+        """How the batch with this program is built: every second one without loops as tasks."""
+        number = (seed - self.options.seed) // self.options.batch
+        by_statements = (number + self.options.seed) % 2
+        return self.tools._replace(extra=("--disable-pass", "serial_loops")) if by_statements else self.tools
+
     def one_batch(self, first):
         options = self.options
         if self.failed and options.stop_at_first:
@@ -73,7 +79,7 @@ class Run:
         programs = [generate.generate(s, exact) for s in seeds]
         rng = random.Random(first)
         points = choose_points(rng, [int(r) for r in options.ranks.split(",")], options.launches)
-        failures, counters = batch.run_batch(programs, self.work / f"b{first}", self.tools, points, self.log,
+        failures, counters = batch.run_batch(programs, self.work / f"b{first}", self.tools_of(first), points, self.log,
                                              not options.stop_at_first)
         self.failed = self.failed or any(f.kind != UNSUPPORTED for f in failures)
         return failures, counters
@@ -114,11 +120,11 @@ class Run:
             return
         program, seed = failure.program, failure.program.seed
         if self.options.shrink > 0 and number < self.options.shrink_most:
-            program, failure = shrink.Shrinker(failure, self.work / "shrink", self.tools, self.options.shrink).run()
+            program, failure = shrink.Shrinker(failure, self.work / "shrink", self.tools_of(seed), self.options.shrink).run()
         self.options.found.mkdir(parents=True, exist_ok=True)
         path = self.options.found / f"{failure.kind}_{seed}.tdsl"
         path.write_text(shrink.report_text(program, failure, failure.point, seed))
-        print(f"      {path}")
+        print(f"      {path}{''.join(' ' + word for word in self.tools_of(seed).extra)}")
         for line in program.text().splitlines():
             print(f"      | {line}")
 

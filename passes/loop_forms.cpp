@@ -1,0 +1,158 @@
+#include "passes/loop_forms.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ir/clone.h"
+#include "ir/expr_build.h"
+#include "ir/serial_loop.h"
+#include "passes/rewriting.h"
+
+namespace tdsl::passes {
+
+using namespace ir;
+
+namespace {
+
+bool is_loop(const Node& n) { return std::holds_alternative<For>(n.op) || std::holds_alternative<While>(n.op); }
+
+/// Calls `f` on every node inside `node`.
+void for_each_inner(const Node& node, const std::function<void(const Node&)>& f) {
+  for (const Region* r : regions_of(node)) for_each_node(*r, f);
+}
+
+/// An extent no smaller than the label's, in sizes: its own, or a dimension that it subscripts.
+std::optional<Extent> most_values(const Program& program, const Node& node, const Compute& c, std::int32_t label, const Sizes& sizes) {
+  const auto outs = static_cast<std::int32_t>(c.out.size());
+  const Label& l = label < outs ? c.out[static_cast<std::size_t>(label)] : c.reduce[static_cast<std::size_t>(label - outs)];
+  if (const auto own = sizes.of(l.end - l.begin)) return own;
+  std::optional<Extent> found;
+  const auto subscripts = [&](const std::vector<Expr>& list, const Type& type) {
+    for (std::size_t d = 0; d < list.size() && !found; ++d) {
+      if (mentions_label(list[d], label)) found = sizes.of(type.shape[d]);
+    }
+  };
+  if (!c.left.empty()) subscripts(c.left, program.type(node.results[0]));
+  for (const Expr& body : c.bodies) {
+    for_each_node(body, [&](const ExprNode& e) {
+      if (const auto* r = std::get_if<Read>(&e.op)) subscripts(r->subscripts, program.type(r->tensor));
+    });
+  }
+  return found;
+}
+
+/// Points of the tensor statements inside the loop, each counted once, and how many statements there are; bytes of all
+/// tensors the loop reads or changes.
+struct Work {
+  Extent points;
+  std::int64_t statements = 0;
+  Extent bytes;
+};
+
+/// Tensors from outside that the loop mentions.
+std::set<ValueId> outer_tensors(const Program& program, const Node& loop) {
+  std::set<ValueId> tensors = mentioned(program, loop);
+  const auto inside = [&](const std::vector<ValueId>& values) {
+    for (const ValueId v : values) tensors.erase(v);
+  };
+  const auto node = [&](const Node& n) {
+    inside(n.results);
+    for (const Region* r : regions_of(n)) inside(r->arguments);
+  };
+  node(loop);
+  for_each_inner(loop, node);
+  std::erase_if(tensors, [&](ValueId v) { return program.type(v).rank() == 0; });
+  return tensors;
+}
+
+std::optional<Work> work_of(const Program& program, const Node& loop, const Sizes& sizes) {
+  Work work;
+  bool known = true;
+  for_each_inner(loop, [&](const Node& n) {
+    const auto* c = std::get_if<Compute>(&n.op);
+    if (c == nullptr || (c->out.empty() && c->reduce.empty())) return;
+    Extent points(1);
+    for (std::int32_t label = 0; label < static_cast<std::int32_t>(c->out.size() + c->reduce.size()); ++label) {
+      const auto values = most_values(program, n, *c, label, sizes);
+      known = known && values;
+      if (values) points = points * *values;
+    }
+    work.points = work.points + points;
+    ++work.statements;
+  });
+  for (const ValueId v : outer_tensors(program, loop)) {
+    Extent bytes(size_of(program.type(v).scalar));
+    for (const Extent& e : program.type(v).shape) {
+      const auto extent = sizes.of(e);
+      known = known && extent;
+      if (extent) bytes = bytes * *extent;
+    }
+    work.bytes = work.bytes + bytes;
+  }
+  if (!known || work.statements == 0) return std::nullopt;
+  return work;
+}
+
+}  // namespace
+
+Sizes::Sizes(const Program& program, std::function<Extent(const Extent&)> resolved) : resolved_(std::move(resolved)) {
+  for (const Node& n : program.body.nodes) {
+    if (std::holds_alternative<Dimension>(n.op) || std::holds_alternative<Param>(n.op)) known_.insert(n.results.begin(), n.results.end());
+  }
+}
+
+std::optional<Extent> Sizes::of(const Extent& e) const {
+  Extent result = resolved_(e);
+  const std::vector<ValueId> values = result.values();
+  const bool known = std::ranges::all_of(values, [&](ValueId v) { return known_.contains(v); });
+  return known ? std::optional(std::move(result)) : std::nullopt;
+}
+
+bool has_task_form(const Program& program, const Node& node) {
+  if (!is_loop(node)) return false;
+  bool nested = false;
+  bool effects = false;
+  for_each_inner(node, [&](const Node& n) {
+    nested = nested || std::holds_alternative<For>(n.op);
+    effects = effects || is_effect(n);
+  });
+  return nested && !effects && !why_not_serial(program, node);
+}
+
+std::vector<Node> two_forms(Program& program, const Node& task, Node statements, const Sizes& sizes) {
+  const auto work = why_not_serial(program, statements) ? work_of(program, statements, sizes) : std::nullopt;
+  if (!work) return {std::move(statements)};
+  Expr small_enough;
+  for (const auto& [amount, most] : {std::pair(work->points, kTaskPoints * work->statements), std::pair(work->bytes, kTaskBytes)}) {
+    const auto known = amount.constant();
+    if (known && *known > most) return {std::move(statements)};
+    if (!known) small_enough = conjunction(small_enough, binary(BinaryOp::kLe, expr_of(amount), constant_i64(most)));
+  }
+  // Values inside the loop may have been replaced since, in the other form only.
+  Renaming names;
+  Node copy = cloned(program, task, names);
+  if (!small_enough) {
+    copy.results = statements.results;
+    return {std::move(copy)};
+  }
+  std::vector<Node> nodes;
+  const SourceRange range = statements.range;
+  const ValueId small = program.new_value({Scalar::kBool, {}, {}}, "small", range);
+  Compute compare;
+  compare.bodies.push_back(small_enough);
+  nodes.push_back({range, {small}, std::move(compare)});
+  const std::vector<ValueId> results = statements.results;
+  for (ValueId& v : statements.results) {
+    const ValueInfo info = program.info(v);
+    v = program.new_value(info.type, info.name, info.range);
+  }
+  If branch{small, {}, {}};
+  branch.then_region.yields = copy.results;
+  branch.else_region.yields = statements.results;
+  branch.then_region.nodes.push_back(std::move(copy));
+  branch.else_region.nodes.push_back(std::move(statements));
+  nodes.push_back({range, results, std::move(branch)});
+  return nodes;
+}
+
+}  // namespace tdsl::passes
