@@ -137,8 +137,10 @@ void ComputeLowering::operation() {
   op->name = name();
   labels(*op);
   if (op->labels.size() > plan::kMaxDims) {
-    throw NotSupported(range_, fmt::format("{} index variables in one statement are not supported yet (at most {}): compute a part of it in a `let` of its own",
-                                           op->labels.size(), plan::kMaxDims));
+    throw NotSupported(range_,
+                       fmt::format("{} index variables in one statement are not supported yet (at most {}): compute a part of it in a "
+                                   "`let` of its own",
+                                   op->labels.size(), plan::kMaxDims));
   }
   replace_read_base();
   const double flops = flops_of(compute_.bodies.front());

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -10,6 +11,8 @@ namespace tdsl::rt {
 namespace {
 
 constexpr int kMessagesPerPoll = 64;
+/// Inside kernels polls are so far apart, in seconds.
+constexpr double kPollInKernel = 1e-3;
 
 template <class... F>
 struct Overloaded : F... {
@@ -89,6 +92,21 @@ bool Engine::State::poll() {
     // Whoever enqueued while we held the right to talk could not get it: look again.
   } while (outbox_filled);
   return moved;
+}
+
+/// Called by a kernel, without the lock.
+void Engine::State::poll_in_kernel() noexcept {
+  const double before = last_poll;
+  const double time = now();
+  if (time - before < kPollInKernel) return;
+  try {
+    poll();
+    const Lock lock(mutex);
+    ++silence.polls;
+    silence.longest = std::max(silence.longest, time - before);
+  } catch (...) {
+    fail(std::current_exception());
+  }
 }
 
 bool Engine::State::poll_once(World::Access& access) {

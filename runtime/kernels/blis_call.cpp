@@ -155,8 +155,8 @@ void gemv(Index m, Index n, Matrix<const double> a, const double* x, Index x_str
   double one = 1;
   double beta = accumulate ? 1 : 0;
   for (Index i = 0; i < m; i += rows) {
-    bli_dgemv_ex(BLIS_NO_TRANSPOSE, BLIS_NO_CONJUGATE, std::min(rows, m - i), n, &one, writable(a.data + i * a.row_stride), a.row_stride, a.column_stride, writable(x), x_stride,
-                 &beta, y + i * y_stride, y_stride, nullptr, &rntm);
+    bli_dgemv_ex(BLIS_NO_TRANSPOSE, BLIS_NO_CONJUGATE, std::min(rows, m - i), n, &one, writable(a.data + i * a.row_stride),
+                 a.row_stride, a.column_stride, writable(x), x_stride, &beta, y + i * y_stride, y_stride, nullptr, &rntm);
     progress::pause();
   }
 }
@@ -167,8 +167,8 @@ void gemv(Index m, Index n, Matrix<const float> a, const float* x, Index x_strid
   float one = 1;
   float beta = accumulate ? 1 : 0;
   for (Index i = 0; i < m; i += rows) {
-    bli_sgemv_ex(BLIS_NO_TRANSPOSE, BLIS_NO_CONJUGATE, std::min(rows, m - i), n, &one, writable(a.data + i * a.row_stride), a.row_stride, a.column_stride, writable(x), x_stride,
-                 &beta, y + i * y_stride, y_stride, nullptr, &rntm);
+    bli_sgemv_ex(BLIS_NO_TRANSPOSE, BLIS_NO_CONJUGATE, std::min(rows, m - i), n, &one, writable(a.data + i * a.row_stride),
+                 a.row_stride, a.column_stride, writable(x), x_stride, &beta, y + i * y_stride, y_stride, nullptr, &rntm);
     progress::pause();
   }
 }

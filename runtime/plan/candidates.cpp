@@ -51,8 +51,9 @@ void add_grids(std::vector<Candidate>& list, const PlacementBuilder& builder, co
     std::vector<Index> now;
     factorise(p, limits, 0, 3, now, [&](const std::vector<Index>& factors) {
       const auto middle = factors.begin() + op.out_rank();
-      if (std::count_if(middle, factors.end(), [](Index factor) { return factor > 1; }) > op.most_split_labels()) return;
-      list.push_back(builder.grid({factors.begin(), middle}, {middle, factors.end()}));
+      const std::vector<Index> reduced(middle, factors.end());
+      if (parts::split_labels(reduced) > op.most_split_labels()) return;
+      list.push_back(builder.grid({factors.begin(), middle}, reduced));
     });
   }
 }

@@ -15,6 +15,7 @@ using parts::gathered_bytes;
 using parts::mentions;
 using parts::plain_dim;
 using parts::reduced_dim;
+using parts::split_labels;
 
 namespace {
 
@@ -29,10 +30,6 @@ ReduceChoice split(const Tiling& tiling, const GridDim& grid, Index wanted) {
   choice.grid.q = std::max<Index>(1, run / per_part);
   if (grid.axes.empty()) choice.grid.q = 1;
   return choice;
-}
-
-int split_labels(const std::vector<Index>& reduce_factor) {
-  return static_cast<int>(std::count_if(reduce_factor.begin(), reduce_factor.end(), [](Index factor) { return factor > 1; }));
 }
 
 }  // namespace
@@ -272,7 +269,7 @@ std::optional<Candidate> PlacementBuilder::inherit(const Access& access, const P
     if (cuts_) layout.dims[at(o)] = carried(layout.dims[at(o)], from.tiling(d), layout.tilings[at(o)]);
   }
   Index out_tiles = tile_count(layout.tilings);
-  int split_labels = 0;
+  int splits = 0;
   for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
     const int d = reduced_dim(op_, access, op_.reduce[k].label, operand.desc);
     ReduceChoice choice{panels(k, 1), 0, {}};
@@ -292,7 +289,7 @@ std::optional<Candidate> PlacementBuilder::inherit(const Access& access, const P
       taken[at(d)] = op_.out_rank() + static_cast<int>(k);
       choice.tiling = from.tiling(d);
       if (split_dim(d)) {
-        if (op_.combine == Combine::kNone || ++split_labels > op_.most_split_labels()) return std::nullopt;
+        if (op_.combine == Combine::kNone || ++splits > op_.most_split_labels()) return std::nullopt;
         if (from.kind() == Distribution::Kind::kColumnMap) {
           choice.per_part = 1;
         } else {

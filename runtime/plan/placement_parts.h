@@ -43,6 +43,11 @@ namespace tdsl::plan::parts {
   return most;
 }
 
+/// How many reduce labels are split, of which each has so many coordinates.
+[[nodiscard]] inline int split_labels(const std::vector<Index>& coordinates) {
+  return static_cast<int>(std::count_if(coordinates.begin(), coordinates.end(), [](Index c) { return c > 1; }));
+}
+
 /// Consecutive tiles per coordinate so that every coordinate gets its share of a row of tiles.
 [[nodiscard]] inline Index contiguous(const Tiling& tiling, Index coordinates) { return std::max<Index>(1, ceil_div(tiling.tiles(), coordinates)); }
 

@@ -74,7 +74,7 @@ class Program:
         self.outputs = re.findall(r"^output\s+(\w+)", self.text, re.M)
         self.params = {m[0]: (m[1], m[2]) for m in re.findall(r"^param\s+(\w+)\s*:\s*(\w+)\s*(?:=\s*(.*?))?;", self.text, re.M)}
         self.variants = self.make_variants(fields)
-        self.build_options = fields.get("build", "").split()
+        self.builds = [[]] + ([fields["also built"].split()] if "also built" in fields else [])  # options of `tdslc build`
 
     def directive(self, line, fields):
         if line.startswith(" np:"):
@@ -87,7 +87,7 @@ class Program:
             self.inputs.append(Input(found[1], found[2], dims, found[4]))
         elif found := re.fullmatch(r"small (\w+): = (.*)", line):
             next(i for i in self.inputs if i.name == found[1]).small = found[2]
-        elif found := re.fullmatch(r"(args|args small|sizes|sizes small|variants|build): (.*)", line):
+        elif found := re.fullmatch(r"(args|args small|sizes|sizes small|variants|also built): (.*)", line):
             fields[found[1]] = found[2]
         elif line == "exact":
             self.exact = True

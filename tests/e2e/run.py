@@ -36,13 +36,14 @@ def test_program(path, is_sample, options):
     name = Path(path).stem
     try:
         program = Program(path)
-        session = Session(program, options.tdslc, Path(options.work) / name, options.limit)
-        session.build()
-        for index, variant in enumerate(program.variants):
-            test_variant(session, index, variant, is_sample, options, failures)
-        launches = session.launches
-        if not failures and not options.keep:
-            session.remove()
+        for build_options in program.builds:
+            session = Session(program, options.tdslc, Path(options.work) / "-".join([name, *build_options]), options.limit, build_options)
+            session.build()
+            for index, variant in enumerate(program.variants):
+                test_variant(session, index, variant, is_sample, options, failures)
+            launches += session.launches
+            if not failures and not options.keep:
+                session.remove()
     except Failed as failure:
         failures.append(str(failure))
     except Exception:

@@ -20,15 +20,15 @@ class Failed(Exception):
 class Session:
     """A built program in a folder of its own."""
 
-    def __init__(self, program, tdslc, folder, limit):
-        self.program, self.tdslc, self.limit = program, tdslc, limit
+    def __init__(self, program, tdslc, folder, limit, build_options=()):
+        self.program, self.tdslc, self.limit, self.build_options = program, tdslc, limit, build_options
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.executable = self.folder / self.program.name
         self.launches = 0
 
     def build(self):
-        result = launch.run([self.tdslc, "build", self.program.path, "-o", self.executable, *self.program.build_options], 3 * self.limit)
+        result = launch.run([self.tdslc, "build", self.program.path, "-o", self.executable, *self.build_options], 3 * self.limit)
         if result.code != 0 or not self.executable.exists():
             raise Failed(f"tdslc build: {result}")
 

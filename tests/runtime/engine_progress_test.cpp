@@ -73,7 +73,7 @@ TEST_CASE("progress: BLIS calls the hook, and its bits stay") {
     CHECK(calls_during_product<double>(3001, 257, 301, transposed) > 10);
     CHECK(calls_during_product<double>(20000, 17, 130, transposed) > 0);
     CHECK(calls_during_product<float>(19, 20000, 130, transposed) > 0);
-    CHECK(calls_during_product<double>(70, 65, 33, transposed) >= 0);
+    calls_during_product<double>(70, 65, 33, transposed);  // too short to talk: only its bits count
     CHECK(calls_during_matrix_vector<double>(1111, 9000, transposed) > 1);
     CHECK(calls_during_matrix_vector<float>(9001, 1000, transposed) > 1);
   }

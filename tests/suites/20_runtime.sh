@@ -19,7 +19,7 @@ if [ "$TDSL_TEST_PRESET" != release ]; then
         export TDSL_TEST_PROGRAMS=1:40 TDSL_TEST_SIMULATIONS=1:300
     fi
 fi
-# With AddressSanitizer the simulated programs run by themselves, with short stack traces at every allocation: twenty times
+# With AddressSanitizer the simulated programs run by themselves, with short stack traces at every allocation: ten times
 # faster. Without whole traces leaks of MPI's cannot be told from ours; the other tests look for leaks.
 simulated="engine: random programs in simulation"
 exclude=""
