@@ -104,9 +104,9 @@ bool AstBuilder::check_spacing(const ast::AssignOp& op, const ast::Identifier& b
   if (op.kind != ast::AssignKind::kMonoid || one_word) {
     return true;
   }
-  const std::string suggestion = suggest_statement_word(before.name);
-  if (!suggestion.empty()) {
-    sink_.error(DiagnosticId::kSyntaxError, before.range, "unknown statement " + quoted(before.name) + suggestion);
+  const std::string meant = statement_word_for(before.name);
+  if (!meant.empty()) {
+    sink_.error(DiagnosticId::kSyntaxError, before.range, unknown_statement(before.name, meant));
     return false;
   }
   sink_.error(DiagnosticId::kSyntaxError, op.range, "unexpected name " + quoted(op.monoid) + " before '='",

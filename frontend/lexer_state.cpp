@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "frontend_parser.hpp"
@@ -173,8 +174,7 @@ void LexerState::check_utf8(std::string_view text) {
 }
 
 void LexerState::word(std::string_view match) {
-  const auto found = keywords().find(match);
-  push(found == keywords().end() ? static_cast<int>(Kind::TOK_NAME) : found->second, std::string(match));
+  push(kind_of_word(match), std::string(match));
 }
 
 void LexerState::integer(std::string_view match) {
@@ -335,7 +335,12 @@ bool is_reserved_word(const Token& token) {
   return !contextual && keywords().contains(token.text) && token.kind != Kind::TOK_STRING;
 }
 
-std::string suggest_statement_word(const std::string& word) {
+int kind_of_word(std::string_view word) {
+  const auto found = keywords().find(word);
+  return found == keywords().end() ? static_cast<int>(Kind::TOK_NAME) : found->second;
+}
+
+std::string statement_word_for(const std::string& word) {
   static const std::vector<std::string> words = {"let",   "var",    "param",  "input",  "output",  "import",
                                                  "fn",    "return", "monoid", "extern", "storage", "for",
                                                  "while", "if",     "print",  "assert"};
@@ -344,7 +349,11 @@ std::string suggest_statement_word(const std::string& word) {
       {"fun", "fn"},     {"func", "fn"},        {"function", "fn"}, {"int", "let"}, {"float", "let"},
       {"double", "let"}, {"include", "import"}, {"use", "import"}};
   const auto found = foreign.find(word);
-  return found == foreign.end() ? did_you_mean(word, words) : "; did you mean '" + found->second + "'?";
+  return found == foreign.end() ? nearest_name(word, words) : found->second;
+}
+
+std::string unknown_statement(const std::string& word, const std::string& meant) {
+  return "unknown statement '" + word + "'; did you mean '" + meant + "'?";
 }
 
 }  // namespace tdsl::frontend

@@ -1,5 +1,6 @@
 #include "frontend/parse_driver.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "frontend/parse.h"
@@ -20,6 +21,19 @@ Token inserted_token(const TokenizedFile& file, const Repair& repair) {
   return {repair.kind, place, repair.kind == Kind::TOK_SEMICOLON ? ";" : "{", repair.origin, false};
 }
 
+void apply(const Repair& repair, TokenizedFile& file) {
+  const auto place = file.tokens.begin() + static_cast<std::ptrdiff_t>(repair.index);
+  if (repair.origin != TokenOrigin::kMisspelt) {
+    file.tokens.insert(place, inserted_token(file, repair));
+    return;
+  }
+  place->kind = repair.kind;
+  place->origin = TokenOrigin::kMisspelt;
+  // What else disturbs the grammar on this line is of the same making.
+  const auto line = std::lower_bound(file.error_lines.begin(), file.error_lines.end(), place->range.line);
+  file.error_lines.insert(line, place->range.line);
+}
+
 std::string shown(const Token& token) {
   return token.kind == Kind::TOK_END      ? "the end of the file"
          : token.kind == Kind::TOK_STRING ? "a string"
@@ -29,6 +43,9 @@ std::string shown(const Token& token) {
 void report_missing(const TokenizedFile& file, DiagnosticSink& sink) {
   for (std::size_t i = 0; i + 1 < file.tokens.size(); ++i) {
     const Token& token = file.tokens[i];
+    if (token.origin == TokenOrigin::kMisspelt) {
+      sink.error(DiagnosticId::kSyntaxError, token.range, unknown_statement(token.text, statement_word_for(token.text)));
+    }
     if (token.origin != TokenOrigin::kMissing) {
       continue;
     }
@@ -80,8 +97,7 @@ std::optional<ast::Module> parse_file(const SourceManager& sources, std::uint32_
     const bool accepted = parser.parse() == 0;
     if (driver.repair()) {
       const Repair repair = *driver.repair();
-      tokenized.tokens.insert(tokenized.tokens.begin() + static_cast<std::ptrdiff_t>(repair.index),
-                              inserted_token(tokenized, repair));
+      apply(repair, tokenized);
       continue;
     }
     driver.builder().finish_module();

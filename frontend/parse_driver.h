@@ -12,7 +12,7 @@
 
 namespace tdsl::frontend {
 
-/// A token to insert before `tokens[index]` so that the rest of the file can be read.
+/// A token to insert before `tokens[index]` so that the rest of the file can be read; a misspelt one is replaced.
 struct Repair {
   std::size_t index = 0;
   int kind = 0;
@@ -24,8 +24,8 @@ struct Repair {
 /// Note [Repairs]
 /// Bison's recovery throws tokens away up to the next `;`, so a forgotten `;` would swallow the next statement and hide
 /// its errors. Instead `syntax_error` looks for the place where a new statement visibly begins and asks for a `;`
-/// there; parse_file inserts it and runs the grammar again from the start. Diagnostics of the abandoned run are
-/// dropped.
+/// there; parse_file inserts it and runs the grammar again from the start. A statement that begins with a misspelt
+/// word is read as the one that was meant. Diagnostics of the abandoned run are dropped.
 class ParseDriver {
  public:
   ParseDriver(const TokenizedFile& file, DiagnosticSink& sink, bool may_repair)
@@ -45,7 +45,9 @@ class ParseDriver {
   [[nodiscard]] bool begins_statement(std::size_t index) const;
   [[nodiscard]] bool near_lexical_error() const;
   [[nodiscard]] std::vector<DiagnosticNote> unclosed_note(const std::vector<std::string>& expected) const;
-  [[nodiscard]] std::optional<Diagnostic> misspelt_word() const;
+  [[nodiscard]] std::size_t statement_begin() const;
+  [[nodiscard]] std::optional<std::size_t> misspelt_word() const;
+  [[nodiscard]] bool lacks_parenthesis();
 
   const TokenizedFile& file_;
   DiagnosticSink& sink_;

@@ -97,6 +97,9 @@ std::string known_slip(const Token& found, const std::vector<std::string>& expec
   if (found.kind == Kind::TOK_IF && expression) {
     return "an 'if' expression inside another expression needs parentheses";
   }
+  if (found.kind == Kind::TOK_LEFT_BRACKET && expression) {
+    return "unexpected '['; there are no array literals: a tensor is declared by its type or by index notation";
+  }
   if (found.kind == Kind::TOK_PLUS && expression) {
     return "there is no unary '+' (and no '++')";
   }
@@ -238,28 +241,49 @@ std::vector<DiagnosticNote> ParseDriver::unclosed_note(const std::vector<std::st
   return {};
 }
 
-/// `lett x = 1;`, `inptu X: f64;`: two names in a row at the start of a statement.
-std::optional<Diagnostic> ParseDriver::misspelt_word() const {
-  const std::size_t current = position_ - 1;
-  // The grammar notices at the second name or, since `a b=` could be a combining assignment, one token later.
-  std::size_t first = current;
-  while (first > 0 && first + 2 > current && !ends_statement(first - 1)) {
+/// Where the statement around the current token begins.
+std::size_t ParseDriver::statement_begin() const {
+  std::size_t first = position_ - 1;
+  while (first > 0 && !ends_statement(first - 1)) {
     --first;
   }
+  return first;
+}
+
+/// The first token of `lett x = 1;`, `inptu X: f64;`, `whlie (a < b) {`: a word that begins no statement, before a name or a
+/// value where none can stand, or in front of a block.
+std::optional<std::size_t> ParseDriver::misspelt_word() const {
+  const std::size_t current = position_ - 1;
+  const std::size_t first = statement_begin();
   const Token& word = file_.tokens[first];
-  const bool at_start = first == 0 || ends_statement(first - 1);
-  if (!at_start || first == current || word.kind != Kind::TOK_NAME || file_.tokens[first + 1].kind != Kind::TOK_NAME) {
+  if (first == current || word.kind != Kind::TOK_NAME || statement_word_for(word.text).empty()) {
     return std::nullopt;
   }
-  const std::string suggestion = suggest_statement_word(word.text);
-  if (suggestion.empty()) {
-    return std::nullopt;
+  static constexpr std::array kValues = {Kind::TOK_NAME,  Kind::TOK_INTEGER, Kind::TOK_FLOAT, Kind::TOK_TRUE,
+                                         Kind::TOK_FALSE, Kind::TOK_INF,     Kind::TOK_NAN,   Kind::TOK_NOT};
+  const bool value = std::find(kValues.begin(), kValues.end(), file_.tokens[first + 1].kind) != kValues.end();
+  // The grammar notices at the value or, since `a b=` could be a combining assignment, one token later.
+  const bool near = current - first <= 2;
+  return (value && near) || file_.tokens[current].kind == Kind::TOK_LEFT_BRACE ? std::optional(first) : std::nullopt;
+}
+
+/// `print x;`
+bool ParseDriver::lacks_parenthesis() {
+  const std::size_t first = statement_begin();
+  const Token& word = file_.tokens[first];
+  if (position_ - 1 == first || (word.text != "print" && word.text != "assert") || word.kind != Kind::TOK_NAME ||
+      file_.tokens[first + 1].kind == Kind::TOK_LEFT_PAREN) {
+    return false;
   }
-  return Diagnostic{DiagnosticId::kSyntaxError, Severity::kError, word.range,
-                    "unknown statement '" + word.text + "'" + suggestion};
+  sink_.error(DiagnosticId::kSyntaxError, file_.tokens[first + 1].range,
+              "missing '(' after '" + word.text + "'");
+  return true;
 }
 
 void ParseDriver::syntax_error(std::vector<std::string> expected) {
+  if (repair_) {
+    return;
+  }
   if (may_repair_) {
     repair_ = find_repair(expected);
     if (repair_) {
@@ -270,10 +294,20 @@ void ParseDriver::syntax_error(std::vector<std::string> expected) {
     return;
   }
   const std::size_t current = position_ - 1;
-  const bool inserted = file_.tokens[current].origin != TokenOrigin::kSource;
+  const TokenOrigin origin = file_.tokens[current].origin;
+  const bool inserted = origin == TokenOrigin::kMissing || origin == TokenOrigin::kSynchronisation;
   const Token& found = file_.tokens[inserted ? current + 1 : current];
   if (const auto misspelt = misspelt_word()) {
-    sink_.add(*misspelt);
+    const Token& word = file_.tokens[*misspelt];
+    const std::string meant = statement_word_for(word.text);
+    if (may_repair_ && kind_of_word(meant) != word.kind) {
+      repair_ = Repair{*misspelt, kind_of_word(meant), TokenOrigin::kMisspelt};
+    } else {
+      sink_.error(DiagnosticId::kSyntaxError, word.range, unknown_statement(word.text, meant));
+    }
+    return;
+  }
+  if (lacks_parenthesis()) {
     return;
   }
   const bool wants_name = contains(expected, "a name") && !contains(expected, "a number") && !contains(expected, "let");

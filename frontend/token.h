@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "frontend/ast.h"
@@ -13,6 +14,7 @@ namespace tdsl::frontend {
 enum class TokenOrigin : std::uint8_t {
   kSource,          ///< it was written
   kMissing,         ///< inserted where the grammar wants exactly it: reported as missing
+  kMisspelt,        ///< read as the word that was meant (`kind`); `text` is what was written, which is reported
   kSynchronisation  ///< inserted after another error to end the broken statement: reported nowhere
 };
 
@@ -37,8 +39,12 @@ struct TokenizedFile {
 
 /// Whether the token is a reserved word (types included).
 [[nodiscard]] bool is_reserved_word(const Token& token);
-/// "; did you mean 'let'?" for a word that stands where a statement begins and is like one that does, or is another
+/// The word that was meant (`let`) by one that stands where a statement begins and is like one that does, or is another
 /// language's for it (`const`, `def`); else empty.
-[[nodiscard]] std::string suggest_statement_word(const std::string& word);
+[[nodiscard]] std::string statement_word_for(const std::string& word);
+/// The message about such a word.
+[[nodiscard]] std::string unknown_statement(const std::string& word, const std::string& meant);
+/// The kind of a reserved word; of other words that of names.
+[[nodiscard]] int kind_of_word(std::string_view word);
 
 }  // namespace tdsl::frontend

@@ -101,6 +101,15 @@ TEST_CASE("words") {
   check_error("lett x = 1;", "1:1 syntax: unknown statement 'lett'; did you mean 'let'?");
   check_error("const x = 1;", "1:1 syntax: unknown statement 'const'; did you mean 'let'?");
   check_error("def f(x) = 1;", "1:1 syntax: unknown statement 'def'; did you mean 'fn'?");
+  check_error("function f(x) { return x; }\nlet a = ;", "1:1 syntax: unknown statement 'function'; did you mean 'fn'?\n"
+              "2:9 syntax: expected an expression before ';'");
+  check_error("for i in 0..3 { retrun x; }", "1:17 syntax: unknown statement 'retrun'; did you mean 'return'?");
+  check_error("whlie true { }", "1:1 syntax: unknown statement 'whlie'; did you mean 'while'?");
+  check_error("whlie (a < b) { c = 1; }", "1:1 syntax: unknown statement 'whlie'; did you mean 'while'?");
+  check_error("print x;\nassert x > 0;\nprint \"a\";",
+              "1:7 syntax: missing '(' after 'print'\n2:8 syntax: missing '(' after 'assert'\n3:7 syntax: missing '(' after 'print'");
+  check_error("let a = [1, 2];",
+              "1:9 syntax: unexpected '['; there are no array literals: a tensor is declared by its type or by index notation");
   check_error("let x y = 1;", "1:7 syntax: unexpected name 'y' before '='");
   check_error("let a = b and c;", "1:11 syntax: unexpected 'and'; did you mean '&&'?");
   check_error("let a == 3;", "1:7 syntax: unexpected '=='; did you mean '='?");
