@@ -45,6 +45,15 @@ void merge_reductions(const Program& program, LoopBody& body) {
   }
 }
 
+/// Whether the loop computes a tensor anew, beside which updates of single elements cost nothing that shows.
+bool carries_whole_tensors(const Program& program, const Region& body) {
+  return std::ranges::any_of(body.nodes, [&](const Node& n) {
+    const auto* c = std::get_if<Compute>(&n.op);
+    const bool whole = c != nullptr ? !c->out.empty() && !c->base : std::holds_alternative<Routine>(n.op);
+    return whole && std::ranges::any_of(n.results, [&](ValueId v) { return program.type(v).rank() > 0 && std::ranges::count(body.yields, v) > 0; });
+  });
+}
+
 /// Whether the loop's own statements update single elements of tensors.
 bool runs_element_by_element(const Program& program, const Region& region) {
   return std::ranges::any_of(region.nodes, [&](const Node& n) {
@@ -139,7 +148,7 @@ class LoopConverter {
     auto nodes = attempt(node, renames, refusal);
     if (!nodes) {
       context_.refused(node.range, refusal.reason);
-      if (runs_element_by_element(program_, loop.body)) {
+      if (runs_element_by_element(program_, loop.body) && !carries_whole_tensors(program_, loop.body)) {
         context_.warn("sequential-loop", refusal.range.known() ? refusal.range : node.range,
                       "this loop runs element by element: " + refusal.reason);
       }
