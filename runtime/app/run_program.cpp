@@ -99,6 +99,7 @@ class ProgramRun {
   Store store_;
   StopWatch watch_;
   Phases phases_;
+  plan::Index start_rss_ = peak_rss();
 };
 
 Session::Impl::Setup ProgramRun::setup() {
@@ -221,6 +222,7 @@ void ProgramRun::write_statistics(Session::Impl& impl) {
   phases_.total = phases_.start + phases_.read + phases_.plan + phases_.compute + phases_.write;
   mine.phases = phases_;
   mine.peak_block_bytes = store_.peak_bytes();
+  mine.start_rss_bytes = start_rss_;
   mine.peak_rss_bytes = peak_rss();
   mine.blocks_at_exit = impl.engine.live_blocks();
   mine.silence = impl.engine.silence();

@@ -23,7 +23,7 @@ struct SiteNumbers {
 };
 /// One rank's numbers without its sites.
 struct RankNumbers {
-  double bytes_received = 0, bytes_sent = 0, control_bytes = 0, peak_block_bytes = 0, peak_rss_bytes = 0, blocks_at_exit = 0;
+  double bytes_received = 0, bytes_sent = 0, control_bytes = 0, peak_block_bytes = 0, start_rss_bytes = 0, peak_rss_bytes = 0, blocks_at_exit = 0;
   double predicted_peak_block_bytes = 0;
   double packed_bytes = 0;
   double longest_silence = 0;
@@ -170,7 +170,8 @@ void write_rank(JsonWriter& json, const Rank& rank, std::size_t number, bool mea
   const RankNumbers& n = rank.numbers;
   json.field("bytes_received", n.bytes_received).field("bytes_sent", n.bytes_sent).field("control_bytes", n.control_bytes);
   json.field("longest_silence", n.longest_silence);
-  json.field("peak_block_bytes", n.peak_block_bytes).field("peak_rss_bytes", n.peak_rss_bytes).field("blocks_at_exit", n.blocks_at_exit);
+  json.field("peak_block_bytes", n.peak_block_bytes).field("start_rss_bytes", n.start_rss_bytes).field("peak_rss_bytes", n.peak_rss_bytes);
+  json.field("blocks_at_exit", n.blocks_at_exit);
   json.key("predicted").begin_object();
   predictions();
   json.end_object().end_object();
@@ -257,6 +258,7 @@ std::string statistics_json(World& world, const RunDescription& run, const RankS
   numbers.control_bytes = static_cast<double>(mine.traffic.control_bytes_received);
   numbers.peak_block_bytes = static_cast<double>(mine.peak_block_bytes);
   numbers.predicted_peak_block_bytes = mine.predictions.peak_block_bytes();
+  numbers.start_rss_bytes = static_cast<double>(mine.start_rss_bytes);
   numbers.peak_rss_bytes = static_cast<double>(mine.peak_rss_bytes);
   numbers.blocks_at_exit = static_cast<double>(mine.blocks_at_exit);
   numbers.phases = mine.phases;

@@ -62,6 +62,7 @@ struct RankStatistics {
   Traffic traffic;
   Phases phases;
   plan::Index peak_block_bytes = 0;
+  plan::Index start_rss_bytes = 0;  ///< once MPI has started, before any input is read
   plan::Index peak_rss_bytes = 0;
   plan::Index blocks_at_exit = 0;
   Silence silence;                       ///< while it computed

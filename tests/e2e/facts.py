@@ -327,7 +327,7 @@ class Facts:
             rank = json.loads(statistics.read_text())["per_rank"][0]
             blocks, rss = rank["peak_block_bytes"] / (8 * n * n), rank["peak_rss_bytes"] / (8 * n * n)
             rows[name] = f"{name}: {blocks:.1f} tensors in blocks, {rss:.1f} in memory"
-            if blocks > tensors or rss > blocks + 3:
+            if blocks > tensors or rss > blocks + 3 or not 0 < rank["start_rss_bytes"] <= rank["peak_rss_bytes"]:
                 raise Failed(rows[name])
         return "; ".join(rows.values())
 

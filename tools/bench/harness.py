@@ -42,6 +42,7 @@ class Sample:
     whole: float          # of the process, reading included
     cpu: float            # processor seconds of the process and its children
     r: np.ndarray
+    ranks: list = dataclasses.field(default_factory=list)   # ours: what each rank counted, from --stats
 
 
 def run(command, environment=None):
@@ -79,9 +80,9 @@ class Ours:
         for name in ("A", "B", "w"):
             command += [f"--{name}", case.path(name + ".npy")]
         _, whole, cpu = run(command)
-        statements = json.loads(pathlib.Path(stats).read_text())["statements"]
-        seconds = sum(s["measured"]["seconds"] for s in statements if s["line"] == self.line)
-        return Sample(seconds, whole, cpu, np.load(r))
+        told = json.loads(pathlib.Path(stats).read_text())
+        seconds = sum(s["measured"]["seconds"] for s in told["statements"] if s["line"] == self.line)
+        return Sample(seconds, whole, cpu, np.load(r), told["per_rank"])
 
 
 def check_same(name, got, expected, case):
@@ -132,10 +133,34 @@ def reduce(samples, operations):
     return rows
 
 
+def voided(rows, control, usual):
+    """The peers that were not themselves: their rate over the control's is 20% below `usual(name)`. Name -> what it was of it."""
+    rate = {r["name"]: r["gflops"] for r in rows}
+    shares = {name: rate[name] / rate[control] / usual(name) for name in rate if control in rate and usual(name)}
+    return {name: share for name, share in shares.items() if share < 0.8}
+
+
 def control_ratio(samples, control):
     """The control against itself: how far from 1 a ratio may be by chance."""
     ratios = [a.seconds / b.seconds for a, b in zip(samples[control], samples[f"{control} again"])]
     return statistics.median(ratios), [float(np.quantile(ratios, q)) for q in (0.25, 0.75)]
+
+
+def memory(case, samples):
+    """What the worst rank of ours held, over all runs: bytes of blocks against its share of operands and result, and resident bytes
+    against those predicted and those it had before it read anything."""
+    itemsize = np.dtype(TYPES[case.type]).itemsize
+    runs = [rank for sample in samples for rank in sample.ranks]
+    share = itemsize * (case.n * case.k + case.k * case.m + case.n * case.m) / len(samples[0].ranks)
+    return {
+        "share_bytes": share,
+        "held": max(r["peak_block_bytes"] for r in runs) / share,
+        "received": max(r["bytes_received"] for r in runs),
+        "predicted_received": max(r["predicted"]["bytes_received"] for r in runs),
+        "predicted_peak_bytes": max(r["predicted"]["peak_block_bytes"] for r in runs),
+        "resident_bytes": max(r["peak_rss_bytes"] - r["start_rss_bytes"] for r in runs),
+        "resident_over_allowed": max((r["peak_rss_bytes"] - r["start_rss_bytes"]) / (1.1 * r["predicted"]["peak_block_bytes"] + 2**26) for r in runs),
+    }
 
 
 def table(title, rows):

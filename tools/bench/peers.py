@@ -13,6 +13,16 @@ class Missing(Exception):
     """A peer that is not on this machine, with the Debian package that brings it."""
 
 
+def usual_rate(name, case):
+    """A peer's rate over that of BLIS on the same cores, on a virtual machine of two cores with AVX-512; None: not known. Far below it
+    the peer was disturbed or lacks its libraries, and its row says nothing."""
+    if name == "OpenBLAS":
+        return 1.2
+    if name.startswith("ScaLAPACK"):
+        return 0.67 if case.n == case.k == case.m else 0.86 if case.k > max(case.n, case.m) else 0.59
+    return None
+
+
 def has_avx512():
     return " avx512f " in pathlib.Path("/proc/cpuinfo").read_text()
 
@@ -62,6 +72,14 @@ class Peers:
     def numpy(self, script, threads, library_path=""):
         return lambda case: (["/usr/bin/python3", str(HERE / script), *case.files()],
                              self.environment(threads, **({"LD_LIBRARY_PATH": library_path} if library_path else {})))
+
+    def python(self, script, module, threads, library_path, *arguments, **more):
+        """A script that needs a Python module of Debian's; `arguments` stand before the files."""
+        packages = self.libraries.parent / "python3" / "dist-packages"
+        if not (packages / module).exists():
+            raise Missing(f"no {packages / module} (package python3-{module})")
+        more = dict(more, PYTHONPATH=str(packages), LD_LIBRARY_PATH=f"{library_path}:{self.libraries}:{self.libraries.parent}")
+        return lambda case: (["/usr/bin/python3", str(HERE / script), *arguments, *case.files()], self.environment(threads, **more))
 
     def min_plus(self, threads):
         program = self.compile("min_plus_by_hand", "min_plus.cpp", ["-fopenmp", "-mprefer-vector-width=512"])
