@@ -1,6 +1,10 @@
 #include "runtime/plan/steps.h"
 
+#include <algorithm>
+
+#include "runtime/plan/placement_parts.h"
 #include "runtime/plan/task_arithmetic.h"
+#include "runtime/plan/tree.h"
 
 namespace tdsl::plan {
 
@@ -9,6 +13,7 @@ using arithmetic::ceil_div;
 using arithmetic::chunk_count;
 using arithmetic::scale;
 using arithmetic::solve;
+using parts::mentions;
 
 
 const char* name_of(OpClass c) {
@@ -78,6 +83,40 @@ Coord TaskSpace::panel(const Coord& tile, Index number) const {
     if (part_dim >= 0) p[k] += count * tile[part_dim];
   }
   return p;
+}
+
+// Note [Own panels first]
+// In a product on a 2 x 2 grid rank (1, 1) owns the second half of what it sums over. If everybody began at the first panel it
+// would wait for both operands' panels at once and only then be quick. So every rank begins where most is its own, and what the
+// others own arrives meanwhile. The order of a tile's panels, and with it every bit, is still a function of the plan. Not where a
+// box may go down a tree: relays need one order of steps on all ranks. There are many panels' worth of ranks then, and the wait for
+// the first is short.
+Index TaskSpace::first_panel(Index rank) const {
+  if (op_.op_class != OpClass::kContraction || plan_.packed || panels_ == 1 || op_.reduce.size() != 1 || op_.reduce[0].part_dim >= 0) return 0;
+  if (plan_.space.kind() != Distribution::Kind::kGrid) return 0;
+  const int label = op_.reduce[0].label;
+  std::vector<Index> remote(static_cast<std::size_t>(panels_), 0);  // elements, along the dimension of the label
+  for (const Access& access : op_.reads) {
+    Index sharing = 1;
+    for (int d = 0; d < op_.out_rank(); ++d) {
+      const bool mentioned = std::any_of(access.dims.begin(), access.dims.end(), [&](const DimAccess& dim) { return mentions(dim, op_.out[at(d)].label); });
+      if (!mentioned) sharing *= plan_.space.grid_dims()[at(d)].size();
+    }
+    if (sharing >= kLeastTree) return 0;
+    const Distribution& where = tensors_(access.tensor).distribution;
+    for (int d = 0; d < where.rank(); ++d) {
+      const DimAccess& dim = access.dims[at(d)];
+      if (dim.whole || dim.divisor != 1 || !mentions(dim, label) || where.kind() != Distribution::Kind::kGrid) continue;
+      for (Index panel = 0; panel < panels_; ++panel) remote[static_cast<std::size_t>(panel)] += reduce_interval(0, panel).size();
+      for (const Index tile : where.owned_along(rank, d)) {
+        const Interval mine = where.tiling(d).tile(tile);
+        const Index from = op_.labels[at(label)].range.lo;
+        const Interval panels = plan_.reduce[0].tiles_meeting({mine.lo - from, mine.hi - from});
+        for (Index panel = panels.lo; panel < panels.hi; ++panel) remote[static_cast<std::size_t>(panel)] -= intersect(mine, reduce_interval(0, panel)).size();
+      }
+    }
+  }
+  return std::min_element(remote.begin(), remote.end()) - remote.begin();
 }
 
 Interval TaskSpace::label_interval_of(int dim, Interval elements) const {
@@ -256,6 +295,7 @@ std::vector<Index> TaskSpace::super_block(Index rank, Index number) const {
 StepCursor::StepCursor(const TaskSpace& space, const TensorLookup& tensors, Index rank)
     : space_(space), tensors_(tensors), rank_(rank), super_blocks_(space.super_blocks(rank)) {
   tiles_ = space_.super_block(rank_, 0);
+  first_panel_ = space_.first_panel(rank_);
 }
 
 bool StepCursor::next(Step& step) {
@@ -267,7 +307,7 @@ bool StepCursor::next(Step& step) {
     tiles_ = space_.super_block(rank_, super_block_);
   }
   step.super_block = super_block_;
-  step.panel = panel_;
+  step.panel = (panel_ + first_panel_) % space_.panels();
   step.ends_super_block = panel_ + 1 == space_.panels();
   const Op& op = space_.op();
   std::vector<bool> keep;
@@ -277,7 +317,7 @@ bool StepCursor::next(Step& step) {
     task.tile = space_.plan().space.coord(number);
     task.hit = space_.hit(task.tile);
     if (!task.hit && panel_ > 0) continue;
-    task.panel = space_.panel(task.tile, panel_);
+    task.panel = space_.panel(task.tile, step.panel);
     task.first = panel_ == 0;
     task.last = !task.hit || step.ends_super_block;
     if (task.first) step.output_bytes += space_.output_bytes(task.tile);

@@ -10,7 +10,7 @@
 // `explain` prints it. It keeps no state beyond the step it is at.
 //
 // Steps. A rank's owned output tiles are cut into super-blocks; inside a super-block the steps are the reduce tiles
-// (panels) in row-major order. Steps are totally ordered by (super-block, panel); no task of a step needs a result of
+// (panels) in row-major order, or in small products from another one on and round. Steps are totally ordered by (super-block, panel); no task of a step needs a result of
 // another task of the same step on another rank. Remote boxes are listed in the first step of the super-block that needs
 // them and kept until the last.
 
@@ -68,6 +68,8 @@ class TaskSpace {
   /// Number of panels of every output tile (product over reduce labels; 1 without).
   [[nodiscard]] Index panels() const { return panels_; }
   [[nodiscard]] Coord panel(const Coord& tile, Index number) const;
+  /// The panel a rank begins with; the others follow, after the last comes number 0. Note [Own panels first]
+  [[nodiscard]] Index first_panel(Index rank) const;
 
   /// Super-blocks of `rank`, in order, each as row-major output tile numbers.
   [[nodiscard]] Index super_blocks(Index rank) const;
@@ -114,7 +116,7 @@ class TaskSpace {
 /// One step of a rank: its tasks, and the pieces that must be there first.
 struct Step {
   Index super_block = 0;
-  Index panel = 0;
+  Index panel = 0;               ///< its number, which is not how many came before
   std::vector<Task> tasks;
   std::vector<Fetch> fetch;      ///< remote pieces first needed here, each once, in order of first use
   Index fetch_bytes = 0;
@@ -136,7 +138,8 @@ class StepCursor {
   Index rank_;
   Index super_blocks_;
   Index super_block_ = 0;
-  Index panel_ = 0;
+  Index panel_ = 0;        ///< how many panels of this super-block came before
+  Index first_panel_ = 0;
   std::vector<Index> tiles_;
   std::unordered_set<Piece, PieceHash> fetched_;  ///< pieces of the current super-block already listed
 };

@@ -231,8 +231,8 @@ class Enumeration {
         next_panel = 0;
         kept.clear(), listed.clear(), arrived.clear(), needed.clear();
       }
-      if (step.panel != next_panel++) return fail("panels out of order");
-      if (step.ends_super_block != (step.panel + 1 == space_.panels())) return fail("ends_super_block");
+      if (step.panel != (space_.first_panel(rank) + next_panel) % space_.panels()) return fail("panels out of order");
+      if (step.ends_super_block != (++next_panel == space_.panels())) return fail("ends_super_block");
       std::set<PieceKey> resident = kept;
       Index bytes = 0;
       for (const Fetch& fetch : step.fetch) {

@@ -100,6 +100,41 @@ TEST_CASE("steps: a diagonal write touches only the tiles of the diagonal") {
   CHECK(hit == 5);
 }
 
+TEST_CASE("steps: a product on few ranks begins with the panels a rank has itself") {
+  const Index n = 64;
+  const Tiling tiling = Tiling::fixed(n, 8);
+  const auto square = [&](Index edge) {
+    const GridDim rows{{{edge, 1, edge}}, tiling.tiles() / edge, 0};
+    const GridDim columns{{{edge, 1, 1}}, tiling.tiles() / edge, 0};
+    return Distribution::grid(edge * edge, {tiling, tiling}, {rows, columns});
+  };
+  for (const Index edge : {2, 4}) {
+    OpBuilder builder(OpClass::kContraction, "A @ B", 0, 1);
+    builder.out("i", n).out("j", n).reduce("k", n);
+    builder.read(0, {tdsl::plan::at(0), tdsl::plan::at(2)}).read(1, {tdsl::plan::at(2), tdsl::plan::at(1)});
+    PlannedCase test;
+    test.op = builder.op();
+    test.op.outputs.push_back({100, {8, "f64"}, test.op.shape, "C"});
+    test.plan.space = square(edge);
+    test.plan.reduce = {tiling};
+    for (TensorId id = 0; id < 2; ++id) test.tensors[id] = {{id, {8, "f64"}, {n, n}, "T"}, square(edge)};
+    check(test);
+    const TensorLookup tensors = test.lookup();
+    const TaskSpace space(test.op, test.plan, tensors);
+    for (Index rank = 0; rank < edge * edge; ++rank) {
+      // Boxes that four ranks use may go down trees, whose steps have one order.
+      const Index own = edge == 2 && rank == 3 ? 4 : 0;
+      CHECK(space.first_panel(rank) == own);
+      StepCursor cursor(space, tensors, rank);
+      Step step;
+      REQUIRE(cursor.next(step));
+      CHECK(step.panel == own);
+      CHECK(step.tasks.front().first);
+      if (edge == 2) CHECK(step.fetch_bytes == (rank == 0 || rank == 3 ? 0 : 32 * 8 * 8));
+    }
+  }
+}
+
 TEST_CASE("steps: 10^9 block products on 4096 ranks are listed quickly for one of them") {
   const Index n = 1'000'000;
   const Tiling tiling = Tiling::fixed(n, 1000);
