@@ -231,6 +231,7 @@ class Lowerer {
   void lower_block(const ast::Block& block);
   void lower_statement(const ast::Stmt& s);
   void dispatch(const ast::Stmt& s);
+  void lower_import(const ast::Import& import);
   void lower_param(const ast::Param& p);
   void lower_input(const ast::Input& i);
   void lower_output(const ast::Output& o, const ir::SourceRange& range);
@@ -300,6 +301,7 @@ class Lowerer {
   /// Names in the bodies of functions that nothing calls, and so nothing lowers.
   void check_uncalled();
   void import_module(const ast::Import& import, const ir::SourceRange& range);
+  [[nodiscard]] CallNumbers number_module(const ast::Module& module) const;
   CallNumbers number_calls(const std::function<void(const std::function<void(const ast::Expr&)>&)>& each) const;
   CallNumbers number_function(const ast::Function& f) const;
 
@@ -390,6 +392,8 @@ class Lowerer {
   std::map<std::string, std::pair<ir::Monoid, ir::Scalar>> lowered_monoids_;
   std::vector<std::unique_ptr<ast::Module>> imported_;
   std::set<std::string> imported_paths_;
+  std::map<const ast::Import*, const ast::Module*> imports_;  ///< the first of every file
+  std::uint32_t main_file_ = 0;
   std::set<std::string> outputs_;
   std::set<ir::ValueId> temporaries_;  ///< made by hoist(), not named by the program
   std::set<std::tuple<std::size_t, std::string, std::string>> checked_;

@@ -23,7 +23,8 @@ void Lowerer::warn_unused(const Scope& scope) {
   for (const SymbolRef& s : scope.order) {
     const bool counts = s->kind == Symbol::Kind::kLet || s->kind == Symbol::Kind::kVar ||
                         s->kind == Symbol::Kind::kInput || s->kind == Symbol::Kind::kParam;
-    if (s->used || !counts || s->name.starts_with('_'))
+    const bool imported = &scope == global_scope_ && s->range.file != main_file_;
+    if (s->used || !counts || imported || s->name.starts_with('_'))
       continue;
     warn(DiagnosticId::kUnusedName, s->range, "'" + s->name + "' is never used");
   }

@@ -1,5 +1,6 @@
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 #include "frontend/lower_lowerer.h"
 #include "frontend/parse.h"
@@ -8,6 +9,17 @@
 
 namespace tdsl::frontend {
 
+namespace {
+
+std::string stem(const std::string& path) {
+  const auto slash = path.rfind('/');
+  const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
+  const auto dot = name.rfind('.');
+  return dot == std::string::npos || dot == 0 ? name : name.substr(0, dot);
+}
+
+}  // namespace
+
 Lowerer::Lowerer(SourceManager& sources, DiagnosticSink& sink, const CompileOptions& options, ir::Program& program)
     : sources_(sources), sink_(sink), options_(options), graph_(program) {}
 
@@ -15,14 +27,36 @@ void Lowerer::run(const ast::Module& module) {
   frames_.emplace_back();
   const ScopeGuard scope(*this, Scope::Kind::kBlock);
   global_scope_ = scope_;
+  main_file_ = module.file;
   declare_functions(module);
-  frames_.back().numbers = number_calls([&](const ExprVisitor& visit) {
-    for (const ast::StmtPtr& s : module.statements)
-      for_each_expr(*s, visit);
-  });
+  frames_.back().numbers = number_module(module);
   for (const ast::StmtPtr& s : module.statements)
     lower_statement(*s);
   check_uncalled();
+}
+
+CallNumbers Lowerer::number_module(const ast::Module& module) const {
+  return number_calls([&](const ExprVisitor& visit) {
+    for (const ast::StmtPtr& s : module.statements)
+      for_each_expr(*s, visit);
+  });
+}
+
+/// The values an imported file declares, where it is imported first. Its random numbers are its own.
+void Lowerer::lower_import(const ast::Import& import) {
+  const auto found = imports_.find(&import);
+  if (found == imports_.end())
+    return;
+  const ast::Module& module = *found->second;
+  CallNumbers numbers = std::exchange(frames_.back().numbers, number_module(module));
+  std::string chain = std::exchange(frames_.back().chain, stem(import.path) + ":");
+  for (const ast::StmtPtr& s : module.statements) {
+    if (std::holds_alternative<ast::Let>(s->node) || std::holds_alternative<ast::Param>(s->node) ||
+        std::holds_alternative<ast::Import>(s->node))
+      lower_statement(*s);
+  }
+  frames_.back().numbers = std::move(numbers);
+  frames_.back().chain = std::move(chain);
 }
 
 void Lowerer::declare_functions(const ast::Module& module) {
@@ -101,24 +135,17 @@ void Lowerer::import_module(const ast::Import& import, const SourceRange& range)
   imported_.push_back(std::make_unique<ast::Module>(std::move(*module)));
   const ast::Module& added = *imported_.back();
   for (const ast::StmtPtr& s : added.statements) {
+    const auto* let = std::get_if<ast::Let>(&s->node);
     const bool allowed = std::holds_alternative<ast::Function>(s->node) ||
-                         std::holds_alternative<ast::Monoid>(s->node) || std::holds_alternative<ast::Import>(s->node);
+                         std::holds_alternative<ast::Monoid>(s->node) ||
+                         std::holds_alternative<ast::Import>(s->node) ||
+                         std::holds_alternative<ast::Param>(s->node) || (let != nullptr && !let->is_mutable);
     if (!allowed)
-      unsupported(s->range, "an imported file with other than functions and monoids is");
+      unsupported(s->range, "an imported file with other than functions, monoids, params and 'let' is");
   }
+  imports_.emplace(&import, &added);
   declare_functions(added);
 }
-
-namespace {
-
-std::string stem(const std::string& path) {
-  const auto slash = path.rfind('/');
-  const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
-  const auto dot = name.rfind('.');
-  return dot == std::string::npos || dot == 0 ? name : name.substr(0, dot);
-}
-
-}  // namespace
 
 std::optional<ir::Program> compile(SourceManager& sources, std::uint32_t file, DiagnosticSink& sink,
                                    const CompileOptions& options) {

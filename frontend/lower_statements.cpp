@@ -57,7 +57,7 @@ void Lowerer::mark_broken(const ast::Stmt& s) {
 
 void Lowerer::dispatch(const ast::Stmt& s) {
   match(
-      s.node, [](const ast::Import&) {}, [&](const ast::Param& p) { lower_param(p); },
+      s.node, [&](const ast::Import& i) { lower_import(i); }, [&](const ast::Param& p) { lower_param(p); },
       [&](const ast::Input& i) { lower_input(i); }, [&](const ast::Output& o) { lower_output(o, s.range); },
       [&](const ast::Let& l) { lower_let(l); }, [&](const ast::TupleLet& l) { lower_tuple_let(l); },
       [&](const ast::Assign& a) { lower_assign(a); }, [&](const ast::TupleAssign& a) { lower_tuple_assign(a); },

@@ -13,9 +13,10 @@
 #include <vector>
 
 #include "runtime/app/cores.h"
+#include "runtime/app/count_check.h"
 #include "runtime/app/environment.h"
-#include "runtime/app/number_format.h"
 #include "runtime/app/machine_file.h"
+#include "runtime/app/number_format.h"
 #include "runtime/app/run_program_signals.h"
 #include "runtime/app/session_impl.h"
 #include "runtime/app/session_inputs.h"
@@ -174,8 +175,8 @@ int ProgramRun::run() {
   }
   Session::Impl& impl = *owned;
   report_cores(impl.setup.plan_inputs.threads);
+  if (kChecksCounts || options_.stats_file || options_.plan_file) impl.predictions.enable(world_.rank());
   if (options_.stats_file || options_.plan_file) {
-    impl.predictions.enable(world_.rank());
     if (options_.reproducible) impl.otherwise.emplace(impl.setup.plan_inputs, world_.rank());
   }
   Session session(impl);
@@ -187,6 +188,9 @@ int ProgramRun::run() {
     phases_.compute = watch_.lap() - phases_.plan;
     impl.commit_outputs();
     phases_.write = watch_.lap();
+    if (kChecksCounts && !options_.dry_run) {
+      check_counts(impl.predictions, impl.engine.statistics(), [&](int line) { return impl.at(line); });
+    }
     write_statistics(impl);
     return 0;
   } catch (const RunError& error) {

@@ -113,7 +113,9 @@ bool Engine::State::fits(const OperationRun& operation) const {
     return fetched_bytes + output_bytes + step.fetch_bytes + step.output_bytes <= options.window_bytes;
   }
   const Index own = operation.op().run_ahead;
-  return step.fetch_bytes == 0 || fetched_bytes + step.fetch_bytes <= std::max(own > 0 ? own : kLeastWindow, store.live_bytes() / 5);
+  // Beside blocks of its own a rank holds a sixth of them in received boxes.
+  const Index share = std::max<Index>(store.live_bytes() - fetched_bytes, 0) / 6;
+  return step.fetch_bytes == 0 || fetched_bytes + step.fetch_bytes <= std::max(own > 0 ? own : kLeastWindow, share);
 }
 
 // Note [Memory]

@@ -20,8 +20,6 @@ struct OpPlan {
   /// Super-blocks of output tiles: how many owned tiles per dimension a rank works on at once (memory limit). A remote
   /// box is fetched once per super-block that needs it. 0: all.
   std::vector<Index> super_block;
-  /// Kernel threads are the plan's decision: split one task's kernel over this many threads along an output label.
-  int kernel_threads = 1;
   /// An operand that is a part of a local block is copied, as if it had been received (`--reproducible`).
   bool packed = false;
   std::string why;  ///< one line for explain
