@@ -87,6 +87,7 @@ class ProgramRun {
   [[nodiscard]] plan::Machine machine();
   void report_cores(int threads);
   int run();
+  void compare_counts(const Session::Impl& impl);
   void execute(Session& session, Session::Impl& impl);
   void write_statistics(Session::Impl& impl);
   void write_file(const std::string& path, const std::string& text);
@@ -188,9 +189,7 @@ int ProgramRun::run() {
     phases_.compute = watch_.lap() - phases_.plan;
     impl.commit_outputs();
     phases_.write = watch_.lap();
-    if (kChecksCounts && !options_.dry_run) {
-      check_counts(impl.predictions, impl.engine.statistics(), [&](int line) { return impl.at(line); });
-    }
+    if (kChecksCounts && !options_.dry_run) compare_counts(impl);
     write_statistics(impl);
     return 0;
   } catch (const RunError& error) {
@@ -200,6 +199,16 @@ int ProgramRun::run() {
     // Messages may be under way: MPI cannot be ended in good order any more.
     if (world_.size() > 1) world_.abort_all(error.exit_code());
     return error.exit_code();
+  }
+}
+
+/// Every rank by itself.
+void ProgramRun::compare_counts(const Session::Impl& impl) {
+  try {
+    check_counts(impl.predictions, impl.engine.statistics(), [&](int line) { return impl.at(line); });
+  } catch (const RunError& error) {
+    if (world_.rank() != 0) print_error(error);
+    throw;
   }
 }
 

@@ -16,7 +16,8 @@ constexpr std::size_t kMaxToAdmit = 64;
 /// An operation of one task weighs 4 KiB with its plan, and the holes that finished ones leave double it.
 constexpr std::size_t kMaxUnfinished = 128;
 
-/// Without --window, receive buffers may take a fifth of what the blocks take, and at least this much (or the operation's own bound).
+/// Without --window, receive buffers may take a sixth of what the rank's own blocks take, and at least this much (or the
+/// operation's own bound).
 constexpr Index kLeastWindow = Index{64} << 20;
 
 }  // namespace
@@ -44,6 +45,11 @@ void Engine::State::submit(std::shared_ptr<const plan::PlannedOp> op, Kernel ker
   for (const plan::TensorDesc& output : description.outputs) {
     operation->outputs.push_back(&tensors.add(register_lookup(output.id)));
   }
+  // A rank without tasks may send for the operation all the same.
+  SiteStatistics& site = sites[description.site];
+  site.site = description.site;
+  site.line = description.line;
+  site.kind = name_of(description.op_class);
   expect_requests(*operation);
   unfinished.push_back(operation);
   operation->self = std::prev(unfinished.end());

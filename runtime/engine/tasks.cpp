@@ -69,14 +69,8 @@ void Engine::State::run_task(Lock& lock, TaskRun& task) {
 void Engine::State::count(const TaskRun& task, double start, double end, bool kernel) {
   const OperationRun& operation = *task.operation;
   const plan::Op& op = operation.op();
-  SiteStatistics& site = sites[op.site];
-  if (site.tasks == 0) {
-    site.site = op.site;
-    site.line = op.line;
-    site.kind = name_of(op.op_class);
-    site.first_start = start;
-  }
-  ++site.tasks;
+  SiteStatistics& site = sites.at(op.site);
+  if (site.tasks++ == 0) site.first_start = start;
   site.first_start = std::min(site.first_start, start);
   site.last_end = std::max(site.last_end, end);
   if (!kernel) return;
