@@ -21,6 +21,7 @@ struct Environment {
   bool silent_interrupt = false;              ///< TDSL_SILENT_INTERRUPT=1: whoever started the ranks reports Ctrl-C
   std::optional<std::string> machine_file;    ///< TDSL_MACHINE=FILE: constants for choosing plans; empty: the built-in ones
   std::string measured_machine_file;          ///< where `tdslc doctor` leaves them: in $XDG_CACHE_HOME/tdsl or ~/.cache/tdsl
+  std::optional<int> ranks_per_node;          ///< TDSL_RANKS_PER_NODE=R: tests; as if the ranks filled nodes of R one after the other
   std::uint64_t delay_seed = 0;               ///< TDSL_DELAYS=N: tests; the engine pauses at random
 };
 

@@ -110,7 +110,7 @@ Session::Impl::Setup ProgramRun::setup() {
   world_.access().broadcast(threads, 0);
   plan::PlanInputs plan;
   plan.ranks = world_.size();
-  plan.ranks_per_node = std::max(1, world_.size() / world_.topology().node_count);
+  plan.ranks_per_node = world_.topology().ranks_per_node();
   plan.threads = std::stoi(threads);
   plan.tile = options_.tile;
   plan.memory = options_.memory_bytes.value_or(options_.dry_run ? std::numeric_limits<plan::Index>::max() : 0);
@@ -241,7 +241,7 @@ void ProgramRun::write_statistics(Session::Impl& impl) {
   mine.silence = impl.engine.silence();
   mine.packed_bytes = impl.engine.packed_bytes();
   if (impl.otherwise) mine.otherwise = impl.otherwise->cost();
-  const RunDescription run{info_.declaration().name, impl.planner.hash(), impl.setup.plan_inputs.threads, impl.setup.plan_inputs.machine};
+  const RunDescription run{info_.declaration().name, impl.planner.hash(), impl.planner.inputs().ranks_per_node, impl.setup.plan_inputs.threads, impl.setup.plan_inputs.machine};
   if (options_.stats_file) write_file(*options_.stats_file, statistics_json(world_, run, mine));
   mine.measured = false;
   if (options_.plan_file) write_file(*options_.plan_file, statistics_json(world_, run, mine));

@@ -19,11 +19,12 @@ namespace {
 struct SiteNumbers {
   double site = 0;
   double bytes_received = 0, bytes_sent = 0, messages = 0, flops = 0, tasks = 0, kernels = 0, seconds = 0;
-  plan::Range predicted_bytes, predicted_sent, predicted_messages, predicted_flops, predicted_tasks, predicted_seconds;
+  plan::Range predicted_bytes, predicted_sent, predicted_from_other_nodes, predicted_messages, predicted_flops, predicted_tasks, predicted_seconds;
 };
 /// One rank's numbers without its sites.
 struct RankNumbers {
-  double bytes_received = 0, bytes_sent = 0, control_bytes = 0, peak_block_bytes = 0, start_rss_bytes = 0, peak_rss_bytes = 0, blocks_at_exit = 0;
+  double bytes_received = 0, bytes_from_other_nodes = 0, bytes_sent = 0, control_bytes = 0, blocks_at_exit = 0;
+  double peak_block_bytes = 0, start_rss_bytes = 0, peak_rss_bytes = 0;
   double predicted_peak_block_bytes = 0;
   double packed_bytes = 0;
   double longest_silence = 0;
@@ -69,6 +70,7 @@ std::vector<SiteNumbers> site_numbers(const RankStatistics& mine) {
     SiteNumbers& n = sites[site];
     n.predicted_bytes = prediction.cost.bytes_received;
     n.predicted_sent = prediction.bytes_sent;
+    n.predicted_from_other_nodes = prediction.bytes_from_other_nodes;
     n.predicted_messages = plan::messages_of(prediction.cost);
     n.predicted_flops = prediction.cost.flops;
     n.predicted_tasks = prediction.cost.tasks;
@@ -143,20 +145,23 @@ void write_statements(JsonWriter& json, const std::vector<Rank>& ranks, const Ra
   json.end_array();
 }
 
-void write_rank(JsonWriter& json, const Rank& rank, std::size_t number, bool measured) {
+void write_rank(JsonWriter& json, const Rank& rank, std::size_t number, const RunDescription& run, bool measured) {
   plan::Range bytes;
+  plan::Range from_other_nodes;
   plan::Range sent;
   plan::Range flops;
   plan::Range tasks;
   for (const SiteNumbers& n : rank.sites) {
     bytes += n.predicted_bytes;
     sent += n.predicted_sent;
+    from_other_nodes += n.predicted_from_other_nodes;
     flops += n.predicted_flops;
     tasks += n.predicted_tasks;
   }
   const auto predictions = [&] {
     range_field(json, "bytes_received", bytes);
     range_field(json, "bytes_sent", sent);
+    if (run.ranks_per_node > 1) range_field(json, "bytes_from_other_nodes", from_other_nodes);
     range_field(json, "flops", flops);
     range_field(json, "tasks", tasks);
     json.field("peak_block_bytes", rank.numbers.predicted_peak_block_bytes);
@@ -169,6 +174,7 @@ void write_rank(JsonWriter& json, const Rank& rank, std::size_t number, bool mea
   }
   const RankNumbers& n = rank.numbers;
   json.field("bytes_received", n.bytes_received).field("bytes_sent", n.bytes_sent).field("control_bytes", n.control_bytes);
+  json.field("bytes_from_other_nodes", n.bytes_from_other_nodes);
   json.field("longest_silence", n.longest_silence);
   json.field("peak_block_bytes", n.peak_block_bytes).field("start_rss_bytes", n.start_rss_bytes).field("peak_rss_bytes", n.peak_rss_bytes);
   json.field("blocks_at_exit", n.blocks_at_exit);
@@ -235,6 +241,7 @@ void Predictions::add(const plan::PlannedOp& op, const plan::TensorLookup& looku
   const plan::Cost cost = plan::cost_of(op.op, op.plan, lookup, rank_, inputs.machine, inputs.threads);
   site.cost.bytes_received += cost.bytes_received;
   site.bytes_sent += plan::sent_bytes(op.op, op.plan, lookup, rank_, inputs.machine);
+  site.bytes_from_other_nodes += plan::bytes_from_other_nodes(op.op, op.plan, lookup, rank_, inputs.machine);
   site.cost.boxes += cost.boxes;
   site.cost.flops += cost.flops;
   site.cost.tasks += cost.tasks;
@@ -254,6 +261,7 @@ plan::Index peak_rss() {
 std::string statistics_json(World& world, const RunDescription& run, const RankStatistics& mine) {
   RankNumbers numbers;
   numbers.bytes_received = static_cast<double>(mine.traffic.bytes_received);
+  numbers.bytes_from_other_nodes = static_cast<double>(mine.traffic.bytes_from_other_nodes);
   numbers.bytes_sent = static_cast<double>(mine.traffic.bytes_sent);
   numbers.control_bytes = static_cast<double>(mine.traffic.control_bytes_received);
   numbers.peak_block_bytes = static_cast<double>(mine.peak_block_bytes);
@@ -276,7 +284,7 @@ std::string statistics_json(World& world, const RunDescription& run, const RankS
 
   JsonWriter json;
   json.begin_object().field("version", 1).field("program", run.program).field("plan_hash", std::to_string(run.plan_hash));
-  json.field("ranks", world.size()).field("threads", run.threads);
+  json.field("ranks", world.size()).field("ranks_per_node", run.ranks_per_node).field("threads", run.threads);
   json.key("constants").begin_object();
   json.field("latency", run.machine.latency).field("bandwidth", run.machine.bandwidth).field("flop_rate", run.machine.flop_rate);
   json.field("stream_rate", run.machine.stream_rate).field("task_overhead", run.machine.task_overhead).end_object();
@@ -284,7 +292,7 @@ std::string statistics_json(World& world, const RunDescription& run, const RankS
   if (mine.otherwise) write_reproducible(json, ranks, mine.measured);
   write_statements(json, ranks, mine);
   json.key("per_rank").begin_array();
-  for (std::size_t r = 0; r < ranks.size(); ++r) write_rank(json, ranks[r], r, mine.measured);
+  for (std::size_t r = 0; r < ranks.size(); ++r) write_rank(json, ranks[r], r, run, mine.measured);
   json.end_array().end_object();
   return json.text();
 }

@@ -23,6 +23,7 @@ class Predictions {
     std::string kind;
     plan::Cost cost;
     plan::Range bytes_sent;
+    plan::Range bytes_from_other_nodes;  ///< of those received
   };
   /// Predictions cost time: they are made only for --stats and --plan.
   void enable(int rank) {
@@ -75,6 +76,7 @@ struct RankStatistics {
 struct RunDescription {
   std::string program;
   std::uint64_t plan_hash = 0;
+  plan::Index ranks_per_node = 1;  ///< 1: the plan knows no nodes
   int threads = 1;
   plan::Machine machine;
 };

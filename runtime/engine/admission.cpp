@@ -68,14 +68,15 @@ void Engine::State::submit(std::shared_ptr<const plan::PlannedOp> op, Kernel ker
 /// What peers will ask of our blocks for this operation.
 void Engine::State::expect_requests(OperationRun& operation) {
   if (world.size() == 1) return;
+  const Index ranks_per_node = operation.planned->plan.ranks_per_node;
   for (TensorInstance* tensor : operation.operands) {
     const plan::Distribution& distribution = tensor->placed.distribution;
     if (distribution.kind() == plan::Distribution::Kind::kReplicated) continue;
     distribution.for_each_owned(me, [&](const plan::Coord& tile) {
       Index expected = 0;
-      if (world.size() > plan::kLeastTree) {
+      if (world.size() > plan::least_tree(ranks_per_node)) {
         operation.space.for_each_wanted(tensor->id(), tile, me, [&](const plan::Piece&, const std::vector<Index>& ranks) {
-          expected += plan::children_of_owner(static_cast<Index>(ranks.size()));
+          expected += plan::children_of_owner(ranks, me, ranks_per_node);
         });
       } else {
         operation.space.for_each_request(tensor->id(), tile, me, [&](Index, const plan::Piece&, Index times) { expected += times; });
@@ -156,13 +157,15 @@ void Engine::State::admit_step(OperationRun& operation) {
 }
 
 // Note [Trees]
-// A piece that many ranks fetch in the same step (operation, super-block, panel) is asked for not of its owner but of the parent in
+// A piece that many ranks (or several of another node) fetch in the same step (operation, super-block, panel) is asked for not of its owner but of the parent in
 // its tree, which fetches it in that same step and keeps it until its children have it. The least step may have to wait for such
 // copies under --window and --memory; README.md says why they are always asked for ("Why trees do not deadlock").
 plan::TreePlace Engine::State::place_in_tree(const OperationRun& operation, const plan::Fetch& fetch) const {
-  if (world.size() <= plan::kLeastTree) return {fetch.owner, {}};
+  const Index ranks_per_node = operation.planned->plan.ranks_per_node;
+  if (world.size() <= plan::least_tree(ranks_per_node)) return {fetch.owner, {}};
   const plan::Step& step = operation.step;
-  return plan::place_in_tree(operation.space.ranks_wanting(fetch.piece, fetch.owner, step.super_block, step.panel), fetch.owner, me);
+  const std::vector<Index> wanting = operation.space.ranks_wanting(fetch.piece, fetch.owner, step.super_block, step.panel);
+  return plan::place_in_tree(wanting, fetch.owner, me, ranks_per_node);
 }
 
 /// Receives first, then one batch of requests per owner or relay.

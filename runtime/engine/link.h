@@ -63,6 +63,16 @@ class Link {
     add(statements[index]);
   }
 
+  [[nodiscard]] bool is_on_other_node(int peer) const { return topology.node_of_rank[static_cast<std::size_t>(peer)] != topology.node; }
+
+  /// As if the ranks filled nodes of so many one after the other. They go on sharing the cores they share.
+  void pretend_nodes(int ranks_per_node) {
+    topology.node_count = (size + ranks_per_node - 1) / ranks_per_node;
+    topology.node = rank / ranks_per_node;
+    topology.node_of_rank.clear();
+    for (int r = 0; r < size; ++r) topology.node_of_rank.push_back(r / ranks_per_node);
+  }
+
   void check_peer(int peer, int tag) const {
     TDSL_CHECK(0 <= peer && peer < size && peer != rank, "data goes to another rank");
     TDSL_CHECK(0 <= tag && tag <= max_tag, "a tag that can be carried");

@@ -22,8 +22,10 @@ void MpiLink::finish_request(std::size_t index, const MPI_Status& status, std::v
       wrong_size = std::to_string(piece.bytes) + " bytes expected, " + std::to_string(bytes) + " received from rank " +
                    std::to_string(status.MPI_SOURCE);
     }
-    count(piece.statement, [bytes](Traffic& t) {
+    const bool from_other_node = is_on_other_node(status.MPI_SOURCE);
+    count(piece.statement, [bytes, from_other_node](Traffic& t) {
       t.bytes_received += bytes;
+      t.bytes_from_other_nodes += from_other_node ? bytes : 0;
       ++t.messages_received;
     });
   }
@@ -204,9 +206,11 @@ std::optional<ControlMessage> MpiLink::receive_control() {
     message.bytes.resize(message.bytes.size() - sizeof note);
     message.tag &= ~kPayloadBit;
   }
+  const bool from_other_node = s.is_on_other_node(message.source);
   s.count(static_cast<StatementId>(note.statement), [&](Traffic& t) {
     t.control_bytes_received += length - note.payload;
     t.bytes_received += note.payload;
+    t.bytes_from_other_nodes += from_other_node ? note.payload : 0;
     ++(note.payload > 0 ? t.messages_received : t.control_messages_received);
   });
   return message;

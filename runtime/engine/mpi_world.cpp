@@ -114,6 +114,7 @@ World::World(const Environment& environment) {
                      std::to_string(link->size) + ": this launcher and this MPI library do not belong together");
     }
   }
+  if (environment.ranks_per_node) link->pretend_nodes(*environment.ranks_per_node);
   link_ = std::move(link);
 }
 

@@ -23,6 +23,7 @@ inline constexpr StatementId kNoStatement = -1;
 struct Traffic {
   std::int64_t bytes_sent = 0;
   std::int64_t bytes_received = 0;
+  std::int64_t bytes_from_other_nodes = 0;  ///< of those received
   std::int64_t messages_sent = 0;  ///< MPI messages of payload; a box above the piece limit counts each piece
   std::int64_t messages_received = 0;
   std::int64_t control_bytes_sent = 0;
@@ -40,6 +41,9 @@ struct Topology {
   int local_rank = 0;  ///< position of this rank in its node
   int local_size = 1;  ///< ranks on this node
   std::vector<int> node_of_rank{0};
+
+  /// Ranks of every node, if there are several nodes, all have as many, and the ranks fill one after the other; else 1.
+  [[nodiscard]] int ranks_per_node() const;
 };
 
 /// A box of elements in memory: element x (0 <= x < extents) lies at

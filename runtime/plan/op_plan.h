@@ -22,6 +22,8 @@ struct OpPlan {
   std::vector<Index> super_block;
   /// An operand that is a part of a local block is copied, as if it had been received (`--reproducible`).
   bool packed = false;
+  /// Boxes that several ranks of another node fetch in one step enter it once (tree.h). 1: as if every rank were near every other.
+  Index ranks_per_node = 1;
   std::string why;  ///< one line for explain
 };
 

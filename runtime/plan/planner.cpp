@@ -80,6 +80,8 @@ struct Planner::Choice {
 };
 
 Planner::Planner(PlanInputs inputs, TensorId first_tensor) : inputs_(std::move(inputs)), next_tensor_(first_tensor) {
+  const Index per_node = inputs_.ranks_per_node;
+  if (per_node < 1 || per_node >= inputs_.ranks || inputs_.ranks % per_node != 0) inputs_.ranks_per_node = 1;
   if (inputs_.memory == 0) return;
   for (Index rank = 0; rank < inputs_.ranks; rank += std::max<Index>(1, inputs_.ranks / 64)) resident_.emplace_back(rank);
 }
@@ -152,6 +154,7 @@ void Planner::emit(Op op, const OpPlan& plan, int part, const Dead& dead, Planne
   for (Index edge : plan.super_block) append(decision, edge);
   hash_ = mix(hash_, decision);
   auto planned = std::make_shared<PlannedOp>(PlannedOp{std::move(op), plan, part});
+  planned->plan.ranks_per_node = inputs_.ranks_per_node;
   const TensorLookup tensors = lookup();
   largest_step_ = std::max(largest_step_, static_cast<Index>(summarise(planned->op, planned->plan, tensors, inputs_.machine, inputs_.threads).max_step));
   for (ResidentBytes& resident : resident_) {

@@ -17,7 +17,7 @@ struct Candidate;
 /// All a plan depends on beside the program and its extents.
 struct PlanInputs {
   Index ranks = 1;
-  Index ranks_per_node = 1;
+  Index ranks_per_node = 1;    ///< rank r is on node r / ranks_per_node; 1, or not a proper divisor of the ranks: no nodes
   int threads = 1;
   std::vector<Index> tile;     ///< --tile: empty = planner's choice; one number = every edge; else per dimension
   Index memory = 0;            ///< --memory: limit per rank of all blocks in bytes; 0: none

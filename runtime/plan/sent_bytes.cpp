@@ -52,29 +52,36 @@ class Ranks {
 /// Pieces of a dimension that the same ranks want and own.
 using Classes = std::map<std::pair<Ranks, Ranks>, double>;
 
-/// Copies of a box that `me` sends: `count` ranks of p want it, of them `before` come between the owner and `me`, going up
-/// from the owner and round.
-Index copies(Index count, bool is_owner, Index before) {
+/// Copies that a rank sends in a tree that `count` ranks hang in beside its root: of them `before` come between the root and this
+/// rank, going up from the root and round.
+Index copies(Index count, bool is_root, Index before) {
   constexpr Index kDirect = 4;
-  if (count < kDirect) return is_owner ? count : 0;
-  const Index position = is_owner ? 0 : before + 1;
+  if (count < kDirect) return is_root ? count : 0;
+  const Index position = is_root ? 0 : before + 1;
   Index sent = 0;
   for (Index bit = 1; position + bit <= count && (position & bit) == 0; bit *= 2) ++sent;
   return sent;
 }
 
-class Sender {
+/// Of boxes; of elements or bytes.
+struct Carried {
+  double sent = 0;
+  double from_other_nodes = 0;
+};
+
+class Carrier {
  public:
-  Sender(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank) : op_(op), tensors_(tensors), me_(rank), p_(plan.space.ranks()) {
+  Carrier(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank)
+      : op_(op), tensors_(tensors), me_(rank), p_(plan.space.ranks()), per_node_(plan.ranks_per_node > 1 ? plan.ranks_per_node : p_) {
     for (Index r = 0; r < p_; ++r) views_.push_back(view_of(op, plan, r));
   }
 
   /// Nothing where boxes are no products, or meet in different steps.
-  [[nodiscard]] std::optional<double> bytes() const {
+  [[nodiscard]] std::optional<Carried> bytes() const {
     for (const RankView& v : views_) {
       if (!v.exact || v.super_blocks > 1) return std::nullopt;
     }
-    double sum = 0;
+    Carried sum;
     for (auto access = op_.reads.begin(); access != op_.reads.end(); ++access) {
       bool again = false;
       for (auto other = op_.reads.begin(); other != access; ++other) {
@@ -83,9 +90,7 @@ class Sender {
         again = true;
       }
       if (again) continue;
-      const std::optional<double> one = bytes_of(*access);
-      if (!one) return std::nullopt;
-      sum += *one;
+      if (!add_bytes(*access, sum)) return std::nullopt;
     }
     return sum;
   }
@@ -107,15 +112,16 @@ class Sender {
     return true;
   }
 
-  [[nodiscard]] std::optional<double> bytes_of(const Access& access) const {
+  /// False when they cannot be told.
+  [[nodiscard]] bool add_bytes(const Access& access, Carried& sum) const {
     const PlacedTensor& tensor = tensors_(access.tensor);
     const Distribution& where = tensor.distribution;
-    if (where.kind() == Distribution::Kind::kReplicated) return 0;
-    if (where.kind() == Distribution::Kind::kTable || !simple(access)) return std::nullopt;
+    if (where.kind() == Distribution::Kind::kReplicated) return true;
+    if (where.kind() == Distribution::Kind::kTable || !simple(access)) return false;
     std::vector<Classes> dims;
     for (int d = 0; d < where.rank(); ++d) {
       std::optional<Classes> classes = classes_of(access.dims[at(d)], where, d, tensor.desc.shape[at(d)]);
-      if (!classes) return std::nullopt;
+      if (!classes) return false;
       dims.push_back(std::move(*classes));
     }
     Ranks wanting(p_), owning(p_);
@@ -123,9 +129,12 @@ class Sender {
       if (views_[at(static_cast<int>(r))].works) wanting.add(r);
       if (where.rank() > 0 || r == where.home() % p_) owning.add(r);
     }
-    double elements = 0;
-    if (!add_boxes(dims, 0, wanting, owning, 1, elements)) return std::nullopt;
-    return elements * static_cast<double>(tensor.desc.element.bytes);
+    Carried elements;
+    if (!add_boxes(dims, 0, wanting, owning, 1, elements)) return false;
+    const auto bytes = static_cast<double>(tensor.desc.element.bytes);
+    sum.sent += elements.sent * bytes;
+    sum.from_other_nodes += elements.from_other_nodes * bytes;
+    return true;
   }
 
   [[nodiscard]] std::optional<Classes> classes_of(const DimAccess& dim, const Distribution& where, int d, Index extent) const {
@@ -155,7 +164,7 @@ class Sender {
 
   /// False when a box has not exactly one owner.
   [[nodiscard]] bool add_boxes(const std::vector<Classes>& dims, std::size_t d, const Ranks& wanting, const Ranks& owning, double volume,
-                               double& elements) const {
+                               Carried& elements) const {
     const Index wanted = wanting.count();
     if (wanted == 0) return true;
     if (d < dims.size()) {
@@ -167,17 +176,52 @@ class Sender {
     if (owning.count() != 1) return false;
     const Index owner = owning.least();
     if (owner != me_ && !wanting.has(me_)) return true;
-    Index before = 0;
-    for (Index r = (owner + 1) % p_; r != me_ && owner != me_; r = (r + 1) % p_) before += wanting.has(r) ? 1 : 0;
-    const Index count = wanted - (wanting.has(owner) ? 1 : 0);
-    elements += volume * static_cast<double>(copies(count, owner == me_, before));
+    const Place place = place_of_me(wanting, owner);
+    elements.sent += volume * static_cast<double>(place.sent);
+    elements.from_other_nodes += place.enters ? volume : 0;
     return true;
+  }
+
+  /// What this rank does with a box that it owns or wants.
+  struct Place {
+    Index sent = 0;       ///< copies
+    bool enters = false;  ///< its own copy comes from another node
+  };
+  [[nodiscard]] Place place_of_me(const Ranks& wanting, Index owner) const {
+    Ranks first_of_node(p_);  // of nodes that are not the owner's: they have the box from outside
+    Index root = owner;       // of the tree in this node
+    for (Index node = 0; node * per_node_ < p_; ++node) {
+      if (node == owner / per_node_) continue;
+      for (Index k = 0; k < per_node_; ++k) {
+        const Index rank = node * per_node_ + (owner + k) % per_node_;
+        if (!wanting.has(rank)) continue;
+        first_of_node.add(rank);
+        if (node == me_ / per_node_) root = rank;
+        break;
+      }
+    }
+    const Index node_begin = me_ / per_node_ * per_node_;
+    Place place{sent_in_tree(wanting, {node_begin, node_begin + per_node_}, root), root == me_ && owner != me_};
+    if (root == me_) place.sent += sent_in_tree(first_of_node, {0, p_}, owner);
+    return place;
+  }
+  /// Copies that this rank sends to those of `members` that are in `round` and not the root: it is one of them or the root itself.
+  [[nodiscard]] Index sent_in_tree(const Ranks& members, Interval round, Index root) const {
+    Index count = 0;
+    Index before = 0;
+    for (Index step = 1; step < round.size(); ++step) {
+      const Index rank = round.lo + (root - round.lo + step) % round.size();
+      if (rank == me_) before = count;
+      count += members.has(rank) ? 1 : 0;
+    }
+    return copies(count, root == me_, before);
   }
 
   const Op& op_;
   const TensorLookup& tensors_;
   Index me_;
   Index p_;
+  Index per_node_;  ///< all ranks if there are no nodes
   std::vector<RankView> views_;
 };
 
@@ -186,11 +230,17 @@ class Sender {
 Range sent_bytes(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank, const Machine& machine) {
   const Index p = plan.space.ranks();
   if (p == 1 || op.reads.empty()) return {};
-  if (const std::optional<double> bytes = Sender(op, plan, tensors, rank).bytes()) return {*bytes, *bytes};
+  if (const std::optional<Carried> bytes = Carrier(op, plan, tensors, rank).bytes()) return {bytes->sent, bytes->sent};
   // No more than what all others receive.
   double most = 0;
   for (Index r = 0; r < p; ++r) most += r == rank ? 0 : cost_of(op, plan, tensors, r, machine, 1).bytes_received.hi;
   return {0, most};
+}
+
+Range bytes_from_other_nodes(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank, const Machine& machine) {
+  if (plan.ranks_per_node <= 1 || op.reads.empty()) return {};
+  if (const std::optional<Carried> bytes = Carrier(op, plan, tensors, rank).bytes()) return {bytes->from_other_nodes, bytes->from_other_nodes};
+  return {0, cost_of(op, plan, tensors, rank, machine, 1).bytes_received.hi};
 }
 
 }  // namespace tdsl::plan

@@ -8,4 +8,7 @@ namespace tdsl::plan {
 /// cost_model.h, but over all ranks at once; an interval where boxes overlap, travel again, or meet in different steps.
 [[nodiscard]] Range sent_bytes(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank, const Machine& machine);
 
+/// Of the bytes that the rank receives, those that come from ranks on other nodes (OpPlan::ranks_per_node); found likewise.
+[[nodiscard]] Range bytes_from_other_nodes(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank, const Machine& machine);
+
 }  // namespace tdsl::plan

@@ -95,6 +95,7 @@ Index TaskSpace::first_panel(Index rank) const {
   if (op_.op_class != OpClass::kContraction || plan_.packed || panels_ == 1 || op_.reduce.size() != 1 || op_.reduce[0].part_dim >= 0) return 0;
   if (plan_.space.kind() != Distribution::Kind::kGrid) return 0;
   const int label = op_.reduce[0].label;
+  const Index least_tree = plan::least_tree(plan_.ranks_per_node);
   std::vector<Index> remote(static_cast<std::size_t>(panels_), 0);  // elements, along the dimension of the label
   for (const Access& access : op_.reads) {
     Index sharing = 1;
@@ -102,7 +103,10 @@ Index TaskSpace::first_panel(Index rank) const {
       const bool mentioned = std::any_of(access.dims.begin(), access.dims.end(), [&](const DimAccess& dim) { return mentions(dim, op_.out[at(d)].label); });
       if (!mentioned) sharing *= plan_.space.grid_dims()[at(d)].size();
     }
-    if (sharing >= kLeastTree) return 0;
+    if (sharing >= least_tree) return 0;
+    // In A @ A a box has takers through both accesses.
+    const auto is_same = [&](const Access& other) { return other.tensor == access.tensor; };
+    if (std::count_if(op_.reads.begin(), op_.reads.end(), is_same) > 1 && plan_.space.ranks() > least_tree) return 0;
     const Distribution& where = tensors_(access.tensor).distribution;
     for (int d = 0; d < where.rank(); ++d) {
       const DimAccess& dim = access.dims[at(d)];

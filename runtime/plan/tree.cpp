@@ -3,10 +3,15 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <iterator>
+#include <span>
 
 namespace tdsl::plan {
 
-TreePlace place_in_tree(const std::vector<Index>& ranks, Index owner, Index me) {
+namespace {
+
+/// The tree over the owner and the ranks, wherever they are.
+TreePlace place_among(const std::vector<Index>& ranks, Index owner, Index me) {
   if (static_cast<Index>(ranks.size()) < kLeastTree) return {owner, me == owner ? ranks : std::vector<Index>{}};
   const Index count = static_cast<Index>(ranks.size());
   const Index first = std::upper_bound(ranks.begin(), ranks.end(), owner) - ranks.begin();
@@ -26,8 +31,60 @@ TreePlace place_in_tree(const std::vector<Index>& ranks, Index owner, Index me) 
   return place;
 }
 
-Index children_of_owner(Index ranks) {
-  return ranks < kLeastTree ? ranks : static_cast<Index>(std::bit_width(static_cast<std::uint64_t>(ranks)));
+/// Children of the owner in such a tree.
+Index children_among(Index ranks) { return ranks < kLeastTree ? ranks : static_cast<Index>(std::bit_width(static_cast<std::uint64_t>(ranks))); }
+
+/// f(node, those of the ranks that are on it), for every node that has any.
+template <class F>
+void for_each_node(const std::vector<Index>& ranks, Index ranks_per_node, F&& f) {
+  for (auto first = ranks.begin(); first != ranks.end();) {
+    const Index node = *first / ranks_per_node;
+    const auto last = std::lower_bound(first, ranks.end(), (node + 1) * ranks_per_node);
+    f(node, std::span<const Index>(first, last));
+    first = last;
+  }
+}
+
+Index leader_of(std::span<const Index> mates, Index owner, Index ranks_per_node) {
+  const Index like_owner = mates.front() / ranks_per_node * ranks_per_node + owner % ranks_per_node;
+  const auto found = std::lower_bound(mates.begin(), mates.end(), like_owner);
+  return found == mates.end() ? mates.front() : *found;
+}
+
+}  // namespace
+
+TreePlace place_in_tree(const std::vector<Index>& ranks, Index owner, Index me, Index ranks_per_node) {
+  if (ranks_per_node <= 1) return place_among(ranks, owner, me);
+  std::vector<Index> leaders;  // of nodes that are not the owner's
+  std::vector<Index> mates;    // who asks the head of my node, the owner or a leader
+  Index head = owner;
+  for_each_node(ranks, ranks_per_node, [&](Index node, std::span<const Index> there) {
+    const bool with_owner = node == owner / ranks_per_node;
+    const Index first = with_owner ? owner : leader_of(there, owner, ranks_per_node);
+    if (!with_owner) leaders.push_back(first);
+    if (node != me / ranks_per_node) return;
+    head = first;
+    std::copy_if(there.begin(), there.end(), std::back_inserter(mates), [first](Index rank) { return rank != first; });
+  });
+  if (me != head) return place_among(mates, head, me);
+  TreePlace place = place_among(leaders, owner, me);
+  const TreePlace near = place_among(mates, me, me);
+  place.children.insert(place.children.end(), near.children.begin(), near.children.end());
+  return place;
+}
+
+Index children_of_owner(const std::vector<Index>& ranks, Index owner, Index ranks_per_node) {
+  if (ranks_per_node <= 1) return children_among(static_cast<Index>(ranks.size()));
+  Index leaders = 0;
+  Index mates = 0;
+  for_each_node(ranks, ranks_per_node, [&](Index node, std::span<const Index> there) {
+    if (node == owner / ranks_per_node) {
+      mates = static_cast<Index>(there.size());
+    } else {
+      ++leaders;
+    }
+  });
+  return children_among(leaders) + children_among(mates);
 }
 
 }  // namespace tdsl::plan

@@ -47,4 +47,6 @@ TEST_CASE("variables are read") {
   CHECK(e.launcher_size == 7);
   CHECK_FALSE(e.slurm_cpus_per_task.has_value());
   CHECK_FALSE(environment_of({{"TDSL_OVERSUBSCRIBED", "0"}}).oversubscribed);
+  CHECK(environment_of({{"TDSL_RANKS_PER_NODE", "4"}}).ranks_per_node == 4);
+  CHECK_FALSE(environment_of({{"TDSL_RANKS_PER_NODE", "0"}}).ranks_per_node.has_value());
 }

@@ -94,7 +94,7 @@ inline RunResult run(const RunSettings& settings, const std::function<void(TestS
   m->inputs = std::make_unique<rt::SessionInputs>(world, m->info, m->options);
   plan::PlanInputs plan;
   plan.ranks = world.size();
-  plan.ranks_per_node = world.size();
+  plan.ranks_per_node = world.topology().ranks_per_node();
   plan.threads = settings.threads;
   plan.tile = settings.tile;
   plan.window = settings.window;

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "runtime/check.h"
@@ -153,6 +154,45 @@ TEST_CASE("boxes and bytes travel around the ring and are counted") {
   CHECK(total.bytes_received == 101);
   CHECK(total.messages_sent == 3);
   CHECK(total.control_bytes_sent == 0);
+}
+
+TEST_CASE("nodes are known when the ranks fill them in order") {
+  const auto ranks_per_node = [](int nodes, std::vector<int> node_of_rank) {
+    Topology topology;
+    topology.node_count = nodes;
+    topology.node_of_rank = std::move(node_of_rank);
+    return topology.ranks_per_node();
+  };
+  CHECK(ranks_per_node(1, {0, 0, 0, 0}) == 1);
+  CHECK(ranks_per_node(2, {0, 0, 1, 1}) == 2);
+  CHECK(ranks_per_node(2, {0, 1, 0, 1}) == 1);
+  CHECK(ranks_per_node(2, {0, 0, 0, 1}) == 1);
+  CHECK(ranks_per_node(2, {0, 0, 1}) == 1);
+  CHECK(ranks_per_node(3, {0, 1, 2}) == 1);
+}
+
+TEST_CASE("bytes that come from another node are counted") {
+  Environment environment = launched();
+  environment.ranks_per_node = 2;
+  World world(environment);
+  CHECK(world.topology().node == world.rank() / 2);
+  CHECK(world.topology().node_count == (world.size() + 1) / 2);
+  if (world.size() == 1) return;
+  const int next = (world.rank() + 1) % world.size();
+  const int previous = (world.rank() + world.size() - 1) % world.size();
+  const bool elsewhere = previous / 2 != world.rank() / 2;
+  const std::vector<std::byte> hello = bytes_of("hello");
+  std::vector<std::byte> text(5);
+  auto access = world.access();
+  access.irecv(previous, 4, std::span(text), 1, 33);
+  access.isend(next, 4, hello, 1, 66);
+  CHECK(wait_for(access, 2).size() == 2);
+  access.send_control(next, 7, bytes_of("abc"), 1, 2);
+  CHECK(wait_for_control(access).bytes == bytes_of("abc"));
+  access.barrier();
+  { const World::Access ended = std::move(access); }
+  CHECK(world.statement_traffic(1).bytes_received == 7);
+  CHECK(world.statement_traffic(1).bytes_from_other_nodes == (elsewhere ? 7 : 0));
 }
 
 TEST_CASE("a message of another size is found") {

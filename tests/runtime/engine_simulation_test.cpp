@@ -15,6 +15,11 @@ namespace tdsl::tests {
 
 namespace {
 
+struct Cluster {
+  int ranks = 1;
+  int ranks_per_node = 0;  ///< 0: one node
+};
+
 struct Simulated {
   Index wrong = 0;
   Index largest_step = 0;
@@ -23,8 +28,8 @@ struct Simulated {
 };
 
 /// One run of the program of `seed`; `schedule` decides about the network.
-Simulated simulate(int ranks, std::uint32_t seed, std::uint64_t schedule, const RunSettings& settings) {
-  Simulation simulation(ranks, schedule);
+Simulated simulate(const Cluster& cluster, std::uint32_t seed, std::uint64_t schedule, const RunSettings& settings) {
+  Simulation simulation(cluster.ranks, schedule, cluster.ranks_per_node);
   Simulated sum;
   simulation.run([&](rt::World& world) {
     RunSettings mine = settings;
@@ -39,11 +44,11 @@ Simulated simulate(int ranks, std::uint32_t seed, std::uint64_t schedule, const 
 }
 
 /// The same in the least legal window from the largest step of the first plan on.
-Simulated simulate_in_least_window(int ranks, std::uint32_t seed, std::uint64_t schedule, RunSettings settings, Index window) {
+Simulated simulate_in_least_window(const Cluster& cluster, std::uint32_t seed, std::uint64_t schedule, RunSettings settings, Index window) {
   while (true) {
     settings.window = std::max<Index>(window, 1);
     try {
-      return simulate(ranks, seed, schedule, settings);
+      return simulate(cluster, seed, schedule, settings);
     } catch (const rt::RunError& error) {
       const Index legal = legal_window(error);
       if (legal <= window) throw;
@@ -53,14 +58,14 @@ Simulated simulate_in_least_window(int ranks, std::uint32_t seed, std::uint64_t 
 }
 
 /// The same in the least memory: a plan for less says what it needs.
-Simulated simulate_in_least_memory(int ranks, std::uint32_t seed, std::uint64_t schedule, RunSettings settings) {
+Simulated simulate_in_least_memory(const Cluster& cluster, std::uint32_t seed, std::uint64_t schedule, RunSettings settings) {
   Index memory = 1;
   while (true) {
     settings.adjust = [memory](rt::Session::Impl::Setup& setup) {
       setup.plan_inputs.memory = memory;
       setup.engine_options.memory_bytes = memory;
     };
-    Simulated result = simulate(ranks, seed, schedule, settings);
+    Simulated result = simulate(cluster, seed, schedule, settings);
     if (result.needed_memory <= memory) {
       result.needed_memory = memory;
       return result;
@@ -88,11 +93,17 @@ TEST_CASE("engine: random programs in simulation") {
     CAPTURE(ranks);
     const Index small_boxes[] = {0, 100, 8192};
     settings.small_box = small_boxes[random() % std::size(small_boxes)];
+    std::vector<int> node_sizes{0};
+    for (int n = 2; n < ranks; ++n) {
+      if (ranks % n == 0) node_sizes.push_back(n);
+    }
+    const Cluster cluster{ranks, node_sizes[random() % node_sizes.size()]};
+    CAPTURE(cluster.ranks_per_node);
     try {
-      const Simulated free = simulate(ranks, seed, seed, settings);
+      const Simulated free = simulate(cluster, seed, seed, settings);
       CHECK(free.wrong == 0);
-      CHECK(simulate_in_least_window(ranks, seed, seed + 1, settings, free.largest_step).wrong == 0);
-      const Simulated tight = simulate_in_least_memory(ranks, seed, seed + 2, settings);
+      CHECK(simulate_in_least_window(cluster, seed, seed + 1, settings, free.largest_step).wrong == 0);
+      const Simulated tight = simulate_in_least_memory(cluster, seed, seed + 2, settings);
       CHECK(tight.wrong == 0);
       CHECK(tight.peak_bytes <= tight.needed_memory);
     } catch (const std::exception& error) {
@@ -103,17 +114,20 @@ TEST_CASE("engine: random programs in simulation") {
 
 namespace {
 
-/// What every rank sent, counted and predicted.
+/// What every rank sent, and received from other nodes, counted and predicted.
 struct Sent {
   std::vector<Index> counted;
   std::vector<plan::Range> predicted;
+  std::vector<Index> entered;
+  std::vector<plan::Range> predicted_to_enter;
   [[nodiscard]] Index most() const { return *std::max_element(counted.begin(), counted.end()); }
 };
 
-Sent sent(int ranks, const RunSettings& settings, const std::function<void(TestSession&)>& program) {
-  Simulation simulation(ranks, 1);
+Sent sent(const Cluster& cluster, const RunSettings& settings, const std::function<void(TestSession&)>& program) {
+  Simulation simulation(cluster.ranks, 1, cluster.ranks_per_node);
   Sent result;
-  result.predicted.resize(static_cast<std::size_t>(ranks));
+  result.predicted.resize(static_cast<std::size_t>(cluster.ranks));
+  result.predicted_to_enter.resize(static_cast<std::size_t>(cluster.ranks));
   simulation.run([&](rt::World& world) {
     RunSettings mine = settings;
     mine.world = &world;
@@ -123,10 +137,14 @@ Sent sent(int ranks, const RunSettings& settings, const std::function<void(TestS
       session.inside().flush();
       for (const auto& [site, prediction] : session.inside().predictions.sites()) {
         result.predicted[static_cast<std::size_t>(world.rank())] += prediction.bytes_sent;
+        result.predicted_to_enter[static_cast<std::size_t>(world.rank())] += prediction.bytes_from_other_nodes;
       }
     });
   });
-  for (int rank = 0; rank < ranks; ++rank) result.counted.push_back(simulation.traffic(rank).bytes_sent);
+  for (int rank = 0; rank < cluster.ranks; ++rank) {
+    result.counted.push_back(simulation.traffic(rank).bytes_sent);
+    result.entered.push_back(simulation.traffic(rank).bytes_from_other_nodes);
+  }
   return result;
 }
 
@@ -149,8 +167,24 @@ void check_prediction(const Sent& sent) {
     CAPTURE(rank);
     CHECK(sent.predicted[rank].lo == sent.predicted[rank].hi);
     CHECK(sent.predicted[rank].lo == static_cast<double>(sent.counted[rank]));
+    CHECK(sent.predicted_to_enter[rank].lo == sent.predicted_to_enter[rank].hi);
+    CHECK(sent.predicted_to_enter[rank].lo == static_cast<double>(sent.entered[rank]));
   }
 }
+
+/// C = A B of these sizes, and a use of C.
+void product(TestSession& session, const Tensor<double>& a, const Tensor<double>& b, const std::array<Index, 3>& sizes) {
+  const auto [m, n, k] = sizes;
+  plan::OpBuilder op(plan::OpClass::kContraction, "C", 3, 3);
+  op.out("i", m).out("j", n).reduce("k", k).read(a.id(), {plan::at(0), plan::at(2)}).read(b.id(), {plan::at(2), plan::at(1)});
+  op.combine(plan::Combine::kSum).flops(2);
+  const Tensor<double> c = session.contraction<double>(op);
+  plan::OpBuilder use(plan::OpClass::kMap, "U", 4, 4);
+  use.out("i", m).out("j", n).read(c.id(), {plan::at(0), plan::at(1)});
+  const Tensor<bool> used = session.compute<bool>(use, [](const TaskArgs& t) { rt::fill<bool>(t.outputs[0], true); });
+}
+
+constexpr std::array<Index, 3> kProducts[] = {{48, 3, 5}, {160, 160, 160}, {3, 4, 96}};
 
 }  // namespace
 
@@ -165,7 +199,7 @@ TEST_CASE("engine: a box for all ranks goes down a tree") {
       settings.tile = {1000};
       settings.small_box = small_box;
       std::vector<std::shared_ptr<std::vector<double>>> found;
-      const Sent all = sent(ranks, settings, [&](TestSession& session) {
+      const Sent all = sent({ranks}, settings, [&](TestSession& session) {
         found.push_back(values<double>());
         session.collect(computed(session, n, n), found.back());
       });
@@ -183,25 +217,54 @@ TEST_CASE("engine: what products send on many ranks is predicted") {
   if (rt::World(rt::read_environment()).size() > 1) return;
   for (const int ranks : {5, 7, 9, 12, 16}) {
     Index most = 0;
-    for (const auto& [m, n, k] : {std::array<Index, 3>{48, 3, 5}, {160, 160, 160}, {3, 4, 96}}) {
+    for (const std::array<Index, 3>& sizes : kProducts) {
       CAPTURE(ranks);
-      CAPTURE(m);
-      RunSettings settings;
-      const Sent all = sent(ranks, settings, [m = m, n = n, k = k](TestSession& session) {
-        const Tensor<double> a = computed(session, m, k);
-        const Tensor<double> b = computed(session, k, n);
-        plan::OpBuilder op(plan::OpClass::kContraction, "C", 3, 3);
-        op.out("i", m).out("j", n).reduce("k", k).read(a.id(), {plan::at(0), plan::at(2)}).read(b.id(), {plan::at(2), plan::at(1)});
-        op.combine(plan::Combine::kSum).flops(2);
-        const Tensor<double> c = session.contraction<double>(op);
-        plan::OpBuilder use(plan::OpClass::kMap, "U", 4, 4);
-        use.out("i", m).out("j", n).read(c.id(), {plan::at(0), plan::at(1)});
-        const Tensor<bool> used = session.compute<bool>(use, [](const TaskArgs& t) { rt::fill<bool>(t.outputs[0], true); });
+      CAPTURE(sizes[0]);
+      const Sent all = sent({ranks}, {}, [&sizes](TestSession& session) {
+        product(session, computed(session, sizes[0], sizes[2]), computed(session, sizes[2], sizes[1]), sizes);
       });
       check_prediction(all);
       most = std::max(most, all.most());
     }
     CHECK(most > 0);
+  }
+}
+
+TEST_CASE("engine: what enters a node and what is sent in it is predicted") {
+  if (rt::World(rt::read_environment()).size() > 1) return;
+  for (const Cluster& cluster : {Cluster{4, 2}, {6, 2}, {6, 3}, {8, 2}, {8, 4}, {9, 3}, {12, 2}, {12, 3}, {12, 4}, {16, 2}, {16, 4}}) {
+    CAPTURE(cluster.ranks);
+    CAPTURE(cluster.ranks_per_node);
+    for (const std::array<Index, 3>& sizes : kProducts) {
+      CAPTURE(sizes[0]);
+      check_prediction(sent(cluster, {}, [&sizes](TestSession& session) {
+        product(session, computed(session, sizes[0], sizes[2]), computed(session, sizes[2], sizes[1]), sizes);
+      }));
+    }
+    // A box of one rank goes to everybody: it enters every other node once.
+    constexpr Index n = 20;
+    RunSettings one_tile;
+    one_tile.tile = {1000};
+    std::vector<std::shared_ptr<std::vector<double>>> found;
+    const Sent all = sent(cluster, one_tile, [&](TestSession& session) {
+      found.push_back(values<double>());
+      session.collect(computed(session, n, n), found.back());
+    });
+    for (const auto& values : found) CHECK((*values)[1] == -1);
+    const Index box = n * n * static_cast<Index>(sizeof(double));
+    const Index nodes = cluster.ranks / cluster.ranks_per_node;
+    CHECK(std::accumulate(all.entered.begin(), all.entered.end(), Index{0}) == box * (nodes - 1));
+    CHECK(*std::max_element(all.entered.begin(), all.entered.end()) == box);
+    CHECK(std::accumulate(all.counted.begin(), all.counted.end(), Index{0}) == box * (cluster.ranks - 1));
+    check_prediction(all);
+    // A transposed copy, tile by tile.
+    check_prediction(sent(cluster, {}, [](TestSession& session) {
+      constexpr Index rows = 130, columns = 90;
+      const Tensor<double> source = computed(session, rows, columns);
+      plan::OpBuilder op(plan::OpClass::kMap, "T", 3, 3);
+      op.out("i", columns).out("j", rows).read(source.id(), {plan::at(1), plan::at(0)});
+      const Tensor<bool> used = session.compute<bool>(op, [](const TaskArgs& t) { rt::fill<bool>(t.outputs[0], true); });
+    }));
   }
 }
 

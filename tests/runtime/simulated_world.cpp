@@ -78,7 +78,7 @@ struct Control {
 
 /// Everything that is under way. Only the rank whose turn it is touches it.
 struct Simulation::Network {
-  Network(int ranks, std::uint64_t seed) : size(ranks), random(seed) {
+  Network(int ranks, std::uint64_t seed, int on_a_node) : size(ranks), ranks_per_node(on_a_node), random(seed) {
     constexpr std::int64_t kSlowness[] = {0, 3, 30, 300};
     slowness = kSlowness[draw(0, 3)];
     for (int r = 0; r < ranks; ++r) {
@@ -124,6 +124,7 @@ struct Simulation::Network {
   void jump_to_next();
 
   int size;
+  int ranks_per_node;  ///< 0: there is one node
   std::mt19937_64 random;
   std::int64_t slowness = 0;
   std::int64_t tick = 0;
@@ -149,6 +150,7 @@ class Simulation::SimulatedLink final : public Link {
     topology.local_rank = me;
     topology.local_size = size;
     topology.node_of_rank.assign(at(size), 0);
+    if (network.ranks_per_node > 0) pretend_nodes(network.ranks_per_node);
     controls_.resize(at(size));
     net_.links[at(me)] = this;
   }
@@ -218,6 +220,7 @@ class Simulation::SimulatedLink final : public Link {
       count(control.statement, [&](Traffic& t) {
         t.control_bytes_received += length - control.payload;
         t.bytes_received += control.payload;
+        t.bytes_from_other_nodes += is_on_other_node(control.message.source) ? control.payload : 0;
         ++(control.payload > 0 ? t.messages_received : t.control_messages_received);
       });
     }
@@ -305,8 +308,10 @@ void Simulation::Network::deliver() {
       next_byte += static_cast<std::size_t>(to.element_bytes);
     });
     SimulatedLink& receiver = *links[at(std::get<0>(channel))];
-    receiver.count(to.statement, [&bytes](Traffic& t) {
+    const bool from_other_node = receiver.is_on_other_node(std::get<1>(channel));
+    receiver.count(to.statement, [&](Traffic& t) {
       t.bytes_received += static_cast<std::int64_t>(bytes.size());
+      t.bytes_from_other_nodes += from_other_node ? static_cast<std::int64_t>(bytes.size()) : 0;
       ++t.messages_received;
     });
     receiver.done_.emplace_back(due(), Completion{to.cookie, true});
@@ -332,7 +337,8 @@ void Simulation::Network::jump_to_next() {
   tick = std::max(tick, first);
 }
 
-Simulation::Simulation(int ranks, std::uint64_t seed) : network_(std::make_unique<Network>(ranks, seed)), traffic_(at(ranks)) {}
+Simulation::Simulation(int ranks, std::uint64_t seed, int ranks_per_node)
+    : network_(std::make_unique<Network>(ranks, seed, ranks_per_node)), traffic_(at(ranks)) {}
 Simulation::~Simulation() = default;
 
 void Simulation::run(const std::function<void(World&)>& program) {

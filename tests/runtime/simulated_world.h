@@ -17,7 +17,8 @@ namespace tdsl::tests {
 
 class Simulation {
  public:
-  Simulation(int ranks, std::uint64_t seed);
+  /// With `ranks_per_node` the ranks are on nodes of so many.
+  Simulation(int ranks, std::uint64_t seed, int ranks_per_node = 0);
   ~Simulation();
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
