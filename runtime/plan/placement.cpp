@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "runtime/plan/node_grid.h"
 #include "runtime/plan/placement_parts.h"
 #include "runtime/plan/tiles.h"
 
@@ -181,25 +182,53 @@ Candidate PlacementBuilder::single(Index home, std::string why) const {
   return build(std::move(layout), std::move(why));
 }
 
+std::vector<Index> PlacementBuilder::ranks_in_node(const std::vector<Index>& factors) const {
+  const Index per_node = inputs_.ranks_per_node;
+  Index used = 1;
+  for (Index f : factors) used *= f;
+  if (per_node == 1 || used <= per_node || used % per_node != 0) return std::vector<Index>(factors.size(), 1);
+  std::vector<GridOperand> operands;
+  for (const Access& access : op_.reads) {
+    const PlacedTensor* placed = operands_.placed(access.tensor);
+    const TensorDesc& tensor = placed != nullptr ? placed->desc : operands_.describe(access.tensor);
+    const auto varies_along = [&](int label) {
+      return std::any_of(access.dims.begin(), access.dims.end(), [label](const DimAccess& dim) {
+        const auto has = [label](const Affine::Term& term) { return term.label == label; };
+        return !dim.whole && dim.divisor >= 1 && std::any_of(dim.terms.begin(), dim.terms.end(), has);
+      });
+    };
+    GridOperand operand{static_cast<double>(tensor.elements()) * static_cast<double>(tensor.element.bytes), {}};
+    for (const ReduceLabel& r : op_.reduce) operand.along.push_back(varies_along(r.label));
+    for (const OutSubscript& s : op_.out) operand.along.push_back(s.label >= 0 && varies_along(s.label));
+    operands.push_back(std::move(operand));
+  }
+  return node_grid(factors, per_node, operands);
+}
+
 Candidate PlacementBuilder::grid(const std::vector<Index>& out_factor, const std::vector<Index>& reduce_factor) const {
   Layout layout;
-  Index used = 1;
-  for (Index f : out_factor) used *= f;
-  Index out_used = used;
-  for (Index f : reduce_factor) used *= f;
+  Index out_used = 1;
+  for (Index f : out_factor) out_used *= f;
   layout.tilings = out_tilings(out_factor, inputs_.threads, out_used);
-  Index stride = used;
-  std::string text;
-  const auto dim = [&](Index factor, const Tiling& tiling, const std::string& name) {
+  // The parts' axes come first in the rank number.
+  std::vector<Index> factors = reduce_factor;
+  factors.insert(factors.end(), out_factor.begin(), out_factor.end());
+  const std::vector<Index> in_node = ranks_in_node(factors);
+  const std::vector<std::vector<GridAxis>> axes = grid_axes(factors, in_node);
+  std::string text, nodes, ranks;
+  bool several_ranks = false;
+  const auto dim = [&](std::size_t axis, const Tiling& tiling, const std::string& name) {
     GridDim d;
+    const Index factor = factors[axis];
     if (factor <= 1) return d;
-    stride /= factor;
-    d.axes.push_back({factor, 1, stride});
+    d.axes = axes[axis];
     d.q = contiguous(tiling, factor);
     text += (text.empty() ? "" : " x ") + name + ":" + std::to_string(factor);
+    nodes += (nodes.empty() ? "" : "x") + std::to_string(factor / in_node[axis]);
+    ranks += (ranks.empty() ? "" : "x") + std::to_string(in_node[axis]);
+    several_ranks = several_ranks || in_node[axis] > 1;
     return d;
   };
-  // The parts' axes come first in the rank number.
   Index multiple = 1;
   for (Index f : out_factor) multiple = std::lcm(multiple, f);
   if (multiple > 4096) multiple = 1;
@@ -208,13 +237,13 @@ Candidate PlacementBuilder::grid(const std::vector<Index>& out_factor, const std
     const Index factor = reduce_factor[k];
     if (cuts_) {
       const Tiling parts = Tiling::fixed(cuts_->reduce[k].parts(), 1);
-      layout.reduce.push_back(canonical(k, dim(factor, parts, op_.labels[at(op_.reduce[k].label)].name)));
+      layout.reduce.push_back(canonical(k, dim(k, parts, op_.labels[at(op_.reduce[k].label)].name)));
       continue;
     }
     const Tiling tiling = panels(k, std::lcm(multiple, factor) * (factor > 1 ? wanted : 1));
     ReduceChoice choice{tiling, 0, {}};
     if (factor > 1) {
-      choice = split(tiling, dim(factor, tiling, op_.labels[at(op_.reduce[k].label)].name), wanted);
+      choice = split(tiling, dim(k, tiling, op_.labels[at(op_.reduce[k].label)].name), wanted);
       wanted = 1;
     } else if (wanted > 1 && tiling.tiles() > 1 && split_labels(reduce_factor) < op_.most_split_labels()) {
       choice = split(tiling, {}, wanted);
@@ -223,8 +252,9 @@ Candidate PlacementBuilder::grid(const std::vector<Index>& out_factor, const std
     layout.reduce.push_back(std::move(choice));
   }
   for (std::size_t d = 0; d < out_factor.size(); ++d) {
-    layout.dims.push_back(dim(out_factor[d], layout.tilings[d], name_of_dim(d)));
+    layout.dims.push_back(dim(reduce_factor.size() + d, layout.tilings[d], name_of_dim(d)));
   }
+  if (several_ranks) text += ", nodes " + nodes + " of " + ranks + " ranks";
   return build(std::move(layout), "grid " + (text.empty() ? std::string("of one rank") : text));
 }
 

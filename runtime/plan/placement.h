@@ -63,6 +63,9 @@ class PlacementBuilder {
   /// Tilings of the output whose dimension d is spread over `multiple[d]` coordinates: an uncut dimension has one tile.
   [[nodiscard]] std::vector<Tiling> out_tilings(const std::vector<Index>& multiple, int threads, Index spread) const;
   [[nodiscard]] static Index tile_count(const std::vector<Tiling>& tilings);
+  /// How many ranks of a node lie along each axis of a grid: the reduce labels' axes, then the output dimensions'. All 1 if the grid
+  /// does not fill several nodes.
+  [[nodiscard]] std::vector<Index> ranks_in_node(const std::vector<Index>& factors) const;
   [[nodiscard]] std::string name_of_dim(std::size_t d) const;
 
  private:

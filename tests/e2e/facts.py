@@ -102,6 +102,50 @@ class Facts:
             return f"{where}: bytes sent and received differ"
         return None
 
+    # Nodes, pretended on one host: what enters a node is what its part of the grid needs, every count is as predicted, and no bit
+    # of a result depends on them.
+    def test_nodes_change_ways_and_no_bits(self):
+        executable, (n, m, k) = self.session("samples/matmul.tdsl").executable, (240, 240, 480)
+        np.save(self.work / "A.npy", np.random.default_rng(1).random((n, m)))
+        np.save(self.work / "B.npy", np.random.default_rng(2).random((m, k)))
+        product = ["--A", "A.npy", "--B", "B.npy", "--threads", "1"]
+        rows = self.explain("matmul", "-n", 8, "--per-node", 4, *(w for d, e in zip("nmk", (n, m, k)) for w in ("--set", f"{d}={e}")))
+        why = [row["why"] for row in rows["statements"] if row["kind"] == "contraction"]
+        if why != ["grid i:2 x j:4, nodes 1x2 of 2x2 ranks"]:
+            raise Failed(f"explain says {why}")
+        entered = self.compare_nodes(executable, product, ["C"])
+        # Both nodes need all of A and half of B, and have half of each.
+        if entered != [8 * n * m // 2] * 2:
+            raise Failed(f"{entered} bytes entered the nodes")
+        self.compare_nodes(executable, [*product, "--tile", "7"], ["C"])
+        for path in ("samples/matmul.tdsl", "samples/two_layer_network.tdsl", "samples/conjugate_gradient.tdsl"):
+            session = self.session(path)
+            case = session.prepare(session.program.variants[0])
+            arguments = [case.folder / a if a.endswith(".npy") else a for a in case.arguments]
+            self.compare_nodes(session.executable, [*arguments, "--threads", "1", "--reproducible", "--tile", "7"], session.program.outputs)
+
+    def compare_nodes(self, executable, arguments, outputs):
+        """Runs on 8 ranks without nodes and on nodes of 4; returns the bytes that entered each."""
+        results = {}
+        for per_node in (None, 4):
+            files = [w for o in outputs for w in ("--" + o, f"{o}-{per_node}.npy")]
+            self.run(executable, 8, [*arguments, *files, "--quiet", "--stats", "nodes.json"],
+                     {"TDSL_RANKS_PER_NODE": str(per_node)} if per_node else None)
+            statistics = json.loads((self.work / "nodes.json").read_text())
+            if statistics["ranks_per_node"] != (per_node or 1):
+                raise Failed(f"{executable.name}: planned for {statistics['ranks_per_node']} ranks a node instead of {per_node}")
+            for rank in statistics["per_rank"]:
+                for count in ("bytes_received", "bytes_sent", "bytes_from_other_nodes")[:3 if per_node else 2]:
+                    low, high = interval(rank["predicted"][count])
+                    if not low <= rank[count] <= high or low != high and executable.name == "matmul":
+                        raise Failed(f"{executable.name}, {per_node} a node: rank {rank['rank']} has {rank[count]} {count}, predicted {low} to {high}")
+            results[per_node] = [np.load(self.work / f"{o}-{per_node}.npy") for o in outputs]
+        for name, one, other in zip(outputs, *results.values()):
+            if not compare.same_bits(one, other):
+                raise Failed(f"{executable.name}: {name} has other bits on nodes")
+        from_others = [r["bytes_from_other_nodes"] for r in statistics["per_rank"]]
+        return [sum(from_others[:4]), sum(from_others[4:])]
+
     # What `explain` foresees without running is what a run counts, line by line.
     def test_explain_is_what_runs(self):
         for p, tile in ((3, None), (4, "7"), (6, None)):

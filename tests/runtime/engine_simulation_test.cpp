@@ -268,4 +268,22 @@ TEST_CASE("engine: what enters a node and what is sent in it is predicted") {
   }
 }
 
+TEST_CASE("engine: the ranks of a node share a product as a square does") {
+  if (rt::World(rt::read_environment()).size() > 1) return;
+  constexpr Index n = 160;
+  RunSettings settings;
+  // Bytes alone choose the grid.
+  settings.adjust = [](rt::Session::Impl::Setup& setup) { setup.plan_inputs.machine.latency = setup.plan_inputs.machine.task_overhead = 0; };
+  const Sent all = sent({16, 4}, settings, [](TestSession& session) {
+    const auto source = [&](const char* name) { return matrix<double>(session, name, n, n, [](Index i, Index j) { return static_cast<double>(i - j); }); };
+    product(session, source("A"), source("B"), {n, n, n});
+  });
+  // 2 x 2 of the 4 x 4 ranks: half of A and half of B, of which the node has a quarter. In row-major order it would be 3/4 n^2.
+  for (std::size_t node = 0; node < 4; ++node) {
+    const auto first = all.entered.begin() + static_cast<std::ptrdiff_t>(4 * node);
+    CHECK(std::accumulate(first, first + 4, Index{0}) == static_cast<Index>(sizeof(double)) * n * n / 2);
+  }
+  check_prediction(all);
+}
+
 }  // namespace tdsl::tests

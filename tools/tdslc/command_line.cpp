@@ -65,6 +65,7 @@ Examples:
   tdslc explain product.tdsl -n 4 -- --A a.npy --B b.npy
   tdslc explain product.tdsl -n 16 --set n=100000 --set m=100000 --set k=100000
   tdslc explain product.tdsl -n 4096 --rank 17 --set n=1000000 --tile 1000
+  tdslc explain product.tdsl -n 64 --per-node 16 --set n=100000
   tdslc explain product.tdsl -n 4 --set n=1000 --memory 512MiB --json)"},
     {Command::kPasses, "passes", "List the passes, or show what they make of a program", R"(
 Examples:
@@ -121,6 +122,7 @@ void add_options_of(CLI::App& app, Command command, CommandLine& line) {
     app.add_option("--set", line.set, "Extent of a dimension or value of a param")->type_name("NAME=VALUE")->allow_extra_args(false);
   }
   if (command == Command::kExplain) {
+    app.add_option("--per-node", line.ranks_per_node, "Ranks on every node")->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 31))->type_name("R");
     app.add_option("--rank", line.rank, "Also the tasks, messages and bytes of this rank")->type_name("R");
     app.add_option("--set", line.set, "Extent of a dimension or value of a param")->type_name("NAME=VALUE")->allow_extra_args(false);
     app.add_option("--tile", line.tile, "Edge of every tile, or one per dimension")->type_name("T[,T...]");

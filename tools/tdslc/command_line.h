@@ -37,6 +37,7 @@ struct CommandLine {
   std::string schedule;
   bool reproducible = false;
   std::optional<std::int64_t> rank;
+  std::optional<std::int64_t> ranks_per_node;
 
   // form of the answer
   bool json = false;

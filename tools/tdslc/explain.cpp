@@ -77,7 +77,10 @@ ReportRequest request_of(const CommandLine& line, const codegen::FamilyProgram& 
   codegen::PlanWalkRequest& walk = request.walk;
   walk.inputs.ranks = line.ranks.value_or(1);
   walk.inputs.machine = rt::load_machine(rt::read_environment());
-  walk.inputs.ranks_per_node = walk.inputs.ranks;
+  walk.inputs.ranks_per_node = line.ranks_per_node.value_or(walk.inputs.ranks);
+  if (walk.inputs.ranks % walk.inputs.ranks_per_node != 0) {
+    throw UsageError(fmt::format("--per-node {}: {} ranks do not fill nodes of so many", walk.inputs.ranks_per_node, walk.inputs.ranks));
+  }
   walk.inputs.threads = options.threads.value_or(1);
   walk.inputs.tile = options.tile;
   walk.inputs.memory = options.memory_bytes.value_or(0);
@@ -105,7 +108,9 @@ ReportRequest request_of(const CommandLine& line, const codegen::FamilyProgram& 
 double ratio(double max, double mean) { return mean > 0 ? max / mean : 1; }
 
 std::string text_of(const PlanReport& report, const CommandLine& line, const Front& front) {
-  std::string text = fmt::format("{} on {} ranks with {} threads each, plan {:016x}\n", line.program, report.ranks, report.threads, report.plan_hash);
+  const std::string per_node = line.ranks_per_node ? fmt::format(", {} a node,", *line.ranks_per_node) : "";
+  std::string text = fmt::format("{} on {} ranks{} with {} threads each, plan {:016x}\n", line.program, report.ranks, per_node, report.threads,
+                                 report.plan_hash);
   text += fmt::format("{:>5}  {:<20} {:<12} {:>5} {:>21} {:>23} {:>10} {:>10}\n", "line", "statement", "kind", "times", "received max (/mean)",
                       "flops max (/mean)", "step", "seconds");
   for (const PlanRow& r : report.rows) {
