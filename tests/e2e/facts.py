@@ -62,12 +62,13 @@ class Facts:
 
     # Three spellings of one product have one plan: everything but names and lines is equal.
     def test_same_plan_of_three_spellings(self):
-        for ranks, (n, m, k) in itertools.product((1, 4, 7) if self.quick else (1, 2, 4, 6, 7, 31), SHAPES.values()):
-            plans = [nameless(self.explain(p, "-n", ranks, "--set", f"n={n}", "--set", f"m={m}", "--set", f"k={k}"))
-                     for p in MATMULS]
+        clusters = ((1, 1), (4, 4), (7, 7), (16, 4)) if self.quick else ((1, 1), (2, 2), (4, 4), (4, 2), (6, 6), (7, 7), (16, 4), (24, 8), (31, 31))
+        for (ranks, per_node), (n, m, k) in itertools.product(clusters, [*SHAPES.values(), (4000, 4000, 4000)]):
+            sizes = [w for d, e in zip("nmk", (n, m, k)) for w in ("--set", f"{d}={e}")]
+            plans = [nameless(self.explain(p, "-n", ranks, "--per-node", per_node, *sizes)) for p in MATMULS]
             for other, plan in zip(MATMULS[1:], plans[1:]):
                 if plan != plans[0]:
-                    raise Failed(f"{other} and {MATMULS[0]} differ at ranks={ranks}, shape {(n, m, k)}:\n"
+                    raise Failed(f"{other} and {MATMULS[0]} differ at ranks={ranks}, {per_node} a node, shape {(n, m, k)}:\n"
                                  f"      {plan}\n      {plans[0]}")
 
     # Every rank receives exactly the bytes that were predicted, and `explain` predicts the same as the run.
@@ -383,7 +384,7 @@ def nameless(plan):
         row = {key: value for key, value in row.items() if key not in ("line", "site", "name")}
         for key in ("plan", "why"):
             seen = {}
-            row[key] = re.sub(r"\b[a-z]\b(?=:)", lambda m: seen.setdefault(m[0], f"label{len(seen)}"), row[key])
+            row[key] = re.sub(r"\b[a-z]\b(?=:)|(?<=along )[a-z]\b", lambda m: seen.setdefault(m[0], f"label{len(seen)}"), row[key])
         rows.append(row)
     return {"statements": rows, "plan_hash": plan["plan_hash"], "largest_step_bytes": plan["largest_step_bytes"]}
 
