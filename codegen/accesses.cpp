@@ -130,10 +130,23 @@ class AccessFinder {
     found_.emplace_back(e.id(), std::move(access));
   }
 
+  /// Known to take little memory everywhere.
+  static bool is_small(const ir::Type& type) {
+    constexpr std::int64_t kSmall = 1 << 20;
+    std::int64_t bytes = ir::size_of(type.scalar);
+    for (const Extent& extent : type.shape) {
+      const auto known = extent.constant();
+      if (!known || *known > kSmall) return false;
+      bytes *= *known;
+      if (bytes > kSmall) return false;
+    }
+    return true;
+  }
+
   /// Once per tensor: its other dimensions are rarely news. The place is that of the expression as written, which may
   /// become subscripts that nobody wrote (reshape, flat argmin, roll).
   void warn_gathered(const Expr& e, const ir::Read& r) {
-    if (!gathered_.insert(r.tensor).second) return;
+    if (!gathered_.insert(r.tensor).second || is_small(builder_.program().type(r.tensor))) return;
     builder_.warn("gathered", e->range.known() ? e->range : range_,
                   fmt::format("'{}' is read where only data can tell, under a condition or in a reduction of its own order: every rank "
                               "that computes here receives the whole dimension",
