@@ -25,7 +25,7 @@ build_jobs() {
 # configure PRESET LOG: runs CMake for a preset (with ccache when it is there); the log is shown when it fails.
 configure() {
     launcher=""
-    if command -v ccache >/dev/null 2>&1; then
+    if [ -z "${CCACHE_DISABLE:-}" ] && command -v ccache >/dev/null 2>&1; then
         launcher="-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"
     fi
     # shellcheck disable=SC2086 # empty launcher is no word
