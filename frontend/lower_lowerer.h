@@ -81,7 +81,7 @@ class Lowerer {
 
   // --- Reports: lower_report.cpp
   [[noreturn]] void fail(DiagnosticId id, const ir::SourceRange& range, const std::string& message, Notes notes = {});
-  [[noreturn]] void unsupported(const ir::SourceRange& range, const std::string& what);
+  [[noreturn]] void unsupported(const ir::SourceRange& range, const std::string& what, Notes notes = {});
   void error(DiagnosticId id, const ir::SourceRange& range, const std::string& message, Notes notes = {});
   void warn(DiagnosticId id, const ir::SourceRange& range, const std::string& message, Notes notes = {});
   [[nodiscard]] Notes with_calls(Notes notes) const;

@@ -11,8 +11,8 @@ void Lowerer::error(DiagnosticId id, const SourceRange& range, const std::string
   sink_.error(id, range, message, with_calls(std::move(notes)));
 }
 
-void Lowerer::unsupported(const SourceRange& range, const std::string& what) {
-  sink_.unsupported(DiagnosticId::kNotSupported, range, what + " not supported yet", with_calls({}));
+void Lowerer::unsupported(const SourceRange& range, const std::string& what, Notes notes) {
+  sink_.unsupported(DiagnosticId::kNotSupported, range, what + " not supported yet", with_calls(std::move(notes)));
   throw Abandoned{};
 }
 

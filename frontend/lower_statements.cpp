@@ -222,7 +222,8 @@ bool Lowerer::lower_inline_let(const ast::Let& l) {
   if (value.rank() != 0)
     return false;
   if (l.is_mutable)
-    unsupported(l.target.range, "a var in a function applied per element is");
+    unsupported(l.target.range, "a var in a function applied per element is",
+                {{{}, "a loop can call it: for i in 0..n { z[i] = f(x[i]); }"}});
   declare(l.target.name, Symbol::Kind::kInline)->lazy = value;
   return true;
 }

@@ -21,10 +21,22 @@ Token inserted_token(const TokenizedFile& file, const Repair& repair) {
   return {repair.kind, place, repair.kind == Kind::TOK_SEMICOLON ? ";" : "{", repair.origin, false};
 }
 
+/// `if a print(b);`: the block that lacks its brace in front may lack the one behind, too. It ends with its statement then.
+void close_block(std::size_t open, TokenizedFile& file) {
+  std::vector<Token>& tokens = file.tokens;
+  const auto count = [&](int kind) { return std::ranges::count(tokens, kind, &Token::kind); };
+  if (count(Kind::TOK_LEFT_BRACE) <= count(Kind::TOK_RIGHT_BRACE)) return;
+  const auto end = std::find_if(tokens.begin() + static_cast<std::ptrdiff_t>(open), tokens.end(),
+                                [](const Token& token) { return token.kind == Kind::TOK_SEMICOLON; });
+  if (end == tokens.end()) return;
+  tokens.insert(end + 1, Token{Kind::TOK_RIGHT_BRACE, end->range, "}", TokenOrigin::kSynchronisation, false});
+}
+
 void apply(const Repair& repair, TokenizedFile& file) {
   const auto place = file.tokens.begin() + static_cast<std::ptrdiff_t>(repair.index);
   if (repair.origin != TokenOrigin::kMisspelt) {
     file.tokens.insert(place, inserted_token(file, repair));
+    if (repair.kind == Kind::TOK_LEFT_BRACE) close_block(repair.index, file);
     return;
   }
   place->kind = repair.kind;

@@ -90,6 +90,9 @@ TEST_CASE("brackets and braces") {
   check_error("let a = x[];", "1:11 syntax: expected an expression before ']'");
   check_error("fn f(x: f64) {\n  return x;\n", "2:12 syntax: missing '}' before the end of the file");
   check_error("let a = 1;\n}\nlet b = ;", "2:1 syntax: unmatched '}'\n3:9 syntax: expected an expression before ';'");
+  check_error("if a < b\n  a = 1;\nprint(a);", "1:9 syntax: missing '{' before 'a'");
+  check_error("for i in 0..3 {\n  if a < b\n    a = 1;\n}\nlet c = ;",
+              "2:11 syntax: missing '{' before 'a'\n5:9 syntax: expected an expression before ';'");
   check_error("while a < b\n  a = 1;\n}", "1:12 syntax: missing '{' before 'a'");
 }
 
