@@ -95,6 +95,7 @@ class ComputeLowering {
 
   FamilyBuilder& builder_;
   ValueId target_;
+  ValueId said_ = target_;  ///< whose name messages say: of a part of a result, the result
   ir::Compute compute_;
   SourceRange range_;
   ir::Type type_;

@@ -96,7 +96,9 @@ void ComputeLowering::over_elements(const Expr& body) {
 Expr ComputeLowering::scattered(Compute compute, ir::Scalar scalar, const char* suffix) {
   const std::string& name = builder_.program().info(target_).name;
   const ValueId v = builder_.new_value({scalar, extents(), {}}, name.empty() ? "" : name + suffix, range_, false);
-  ComputeLowering(builder_, v, std::move(compute), range_).scatter_operation();
+  ComputeLowering part(builder_, v, std::move(compute), range_);
+  part.said_ = said_;
+  part.scatter_operation();
   return ir::read(scalar, v, element());
 }
 
@@ -121,7 +123,7 @@ void ComputeLowering::warn_scatter() {
   builder_.warn("gathered", range_,
                 fmt::format("'{}' is written at subscripts that are known only when it runs: every rank that computes holds all "
                             "elements it may write, or reads all points",
-                            name_of(builder_.program(), target_)));
+                            name_of(builder_.program(), said_)));
 }
 
 }  // namespace tdsl::codegen
