@@ -10,6 +10,7 @@
 #include "codegen/routine.h"
 #include "codegen/serial_loop.h"
 #include "ir/check.h"
+#include "ir/failure_text.h"
 #include "ir/serial_loop.h"
 
 namespace tdsl::codegen {
@@ -57,7 +58,7 @@ class Lowering {
         [&](const ir::While& w) { on_tasks(n) ? lower_serial_loop(builder_, program_, n) : while_loop(n, w); },
         [&](const ir::If& i) { branch(n, i); }, [&](const ir::Print& p) { print(n, p); },
         [&](const ir::Assert& a) {
-          builder_.add(n.range, AssertStep{builder_.resolve(a.condition), a.message, builder_.new_site()});
+          builder_.add(n.range, AssertStep{builder_.resolve(a.condition), ir::failure_text(a), builder_.new_site()});
         },
         [&](const ir::Check& c) {
           ir::Check check = c;

@@ -4,6 +4,7 @@
 #include "codegen/host_values.h"
 #include "codegen/loop_emitter.h"
 #include "ir/check.h"
+#include "ir/failure_text.h"
 
 namespace tdsl::codegen {
 
@@ -186,7 +187,7 @@ void LoopEmitter::branch(const ir::Node& n, const ir::If& i) {
 
 void LoopEmitter::assertion(const ir::Node& n, const ir::Assert& a) {
   uses_file_ = true;
-  body_.line("if (!({})) rt::stop(place({}), {});", text(a.condition), line(n.range), quoted("assertion failed: " + a.message));
+  body_.line("if (!({})) rt::stop(place({}), {});", text(a.condition), line(n.range), quoted(ir::failure_text(a)));
 }
 
 void LoopEmitter::check(const ir::Node& n, const ir::Check& c) {

@@ -10,6 +10,7 @@
 #include "ir/eval_lifetimes.h"
 #include "ir/eval_routine.h"
 #include "ir/eval_text.h"
+#include "ir/failure_text.h"
 #include "runtime/check.h"
 #include "runtime/kernels/philox.h"
 
@@ -139,7 +140,7 @@ class Interpreter {
         [&](const Print& p) { print(p); },
         [&](const Assert& a) {
           if (environment_.control(a.condition) == 0) {
-            stop(n.range, a.message.empty() ? "assertion failed" : "assertion failed: " + a.message);
+            stop(n.range, failure_text(a));
           }
         },
         [&](const Check& c) { check(n, c); },

@@ -113,7 +113,7 @@ void Session::check_subscript(int line, Interval values, Index extent, std::stri
 }
 
 void Session::check(int line, bool condition, std::string_view message) {
-  if (!condition) impl_->stop(line, "assertion failed: " + std::string(message));
+  if (!condition) impl_->stop(line, std::string(message));
 }
 
 void Session::Impl::stop(int line, const std::string& message) {

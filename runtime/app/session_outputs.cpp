@@ -233,7 +233,7 @@ void Session::check(int line, const Tensor<bool>& condition, std::string_view me
   plan::OpBuilder op(plan::OpClass::kCollect, "assert", site, line);
   op.write({}, {}).on_rank(0).read(condition.id(), {}).flops(0);
   impl_->enter_effect(op.op(), [place = impl_->at(line), text = std::string(message)](const TaskArgs& args) {
-    if (!*reinterpret_cast<const bool*>(args.inputs[0].data)) throw RunError(place, "assertion failed: " + text);
+    if (!*reinterpret_cast<const bool*>(args.inputs[0].data)) throw RunError(place, text);
   });
   impl_->flush();
 }
