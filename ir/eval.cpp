@@ -147,6 +147,7 @@ class Interpreter {
         [&](const Output& o) {
           result_.outputs[o.name] = environment_.get(o.value);
           result_.output_order.push_back(o.name);
+          if (options_.output) options_.output(o.name, result_.outputs[o.name]);
         },
         [](const Gradient&) { TDSL_CHECK(false, "derivatives are expanded before a program is evaluated"); });
   }

@@ -269,3 +269,12 @@ TEST_CASE("sizes that cannot be compared are checked at run time") {
   CHECK_FALSE(run(text, {{"x", floats({3}, {1, 2, 3})}}).result.error.has_value());
   CHECK(run(text, {{"x", floats({2}, {1, 2})}}).result.error.has_value());
 }
+
+TEST_CASE("the evaluator shows outputs where they stand") {
+  std::string shown;
+  ir::EvalOptions options;
+  options.print = [&](const std::string& line) { shown += line + ";"; };
+  options.output = [&](const std::string& name, const ir::Array& value) { shown += name + std::to_string(value.integers[0]) + ";"; };
+  (void)ir::evaluate(compiled("var a = 1; print(\"x\"); output b = a; a = 2; output a; print(a);"), options);
+  CHECK(shown == "x;b1;a2;2;");
+}

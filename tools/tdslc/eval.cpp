@@ -91,16 +91,22 @@ std::string summary(const std::string& name, const ir::Array& array, std::span<c
   return rt::format_summary<T>(name, array.shape, picked.span());
 }
 
+/// Where no file is given, `output` shows its value where it stands.
+void show(const std::string& name, const ir::Array& array, const rt::AppOptions& options) {
+  if (options.quiet || options.outputs.contains(name)) return;
+  rt::visit_element_type(element_type_of(array.type), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    fmt::print("{}\n", summary<T>(name, array, elements_of<T>(array).span()));
+  });
+}
+
+/// Files are written when the program has ended well.
 void deliver(const std::string& name, const ir::Array& array, const rt::AppOptions& options, const std::string& bounds) {
   rt::visit_element_type(element_type_of(array.type), [&](auto tag) {
     using T = typename decltype(tag)::type;
     const Elements<T> elements = elements_of<T>(array);
     const auto file = options.outputs.find(name);
-    if (file != options.outputs.end()) {
-      write_npy<T>(file->second, array.shape, elements.span());
-    } else if (!options.quiet) {
-      fmt::print("{}\n", summary<T>(name, array, elements.span()));
-    }
+    if (file != options.outputs.end()) write_npy<T>(file->second, array.shape, elements.span());
   });
   if (bounds.empty()) return;
   std::vector<double> all = array.bounds;
@@ -137,6 +143,7 @@ int eval(const CommandLine& line) {
   eval.print = [&](const std::string& text) {
     if (!options.quiet) fmt::print("{}\n", text);
   };
+  eval.output = [&](const std::string& name, const ir::Array& array) { show(name, array, options); };
   const ir::EvalResult result = ir::evaluate(front.graph, eval);
   if (result.error) {
     std::fflush(stdout);
