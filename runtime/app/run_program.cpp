@@ -241,7 +241,8 @@ void ProgramRun::write_statistics(Session::Impl& impl) {
   mine.silence = impl.engine.silence();
   mine.packed_bytes = impl.engine.packed_bytes();
   if (impl.otherwise) mine.otherwise = impl.otherwise->cost();
-  const RunDescription run{info_.declaration().name, impl.planner.hash(), impl.planner.inputs().ranks_per_node, impl.setup.plan_inputs.threads, impl.setup.plan_inputs.machine};
+  const plan::PlanInputs& inputs = impl.planner.inputs();
+  const RunDescription run{info_.declaration().name, impl.planner.hash(), inputs.ranks_per_node, inputs.threads, inputs.machine};
   if (options_.stats_file) write_file(*options_.stats_file, statistics_json(world_, run, mine));
   mine.measured = false;
   if (options_.plan_file) write_file(*options_.plan_file, statistics_json(world_, run, mine));

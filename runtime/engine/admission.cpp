@@ -157,9 +157,10 @@ void Engine::State::admit_step(OperationRun& operation) {
 }
 
 // Note [Trees]
-// A piece that many ranks (or several of another node) fetch in the same step (operation, super-block, panel) is asked for not of its owner but of the parent in
-// its tree, which fetches it in that same step and keeps it until its children have it. The least step may have to wait for such
-// copies under --window and --memory; README.md says why they are always asked for ("Why trees do not deadlock").
+// A piece that many ranks (or several of another node) fetch in the same step (operation, super-block, panel) is asked for not of
+// its owner but of the parent in its tree, which fetches it in that same step and keeps it until its children have it. The least
+// step may have to wait for such copies under --window and --memory; README.md says why they are always asked for ("Why trees do
+// not deadlock").
 plan::TreePlace Engine::State::place_in_tree(const OperationRun& operation, const plan::Fetch& fetch) const {
   const Index ranks_per_node = operation.planned->plan.ranks_per_node;
   if (world.size() <= plan::least_tree(ranks_per_node)) return {fetch.owner, {}};

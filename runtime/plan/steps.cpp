@@ -89,8 +89,8 @@ Coord TaskSpace::panel(const Coord& tile, Index number) const {
 // In a product on a 2 x 2 grid rank (1, 1) owns the second half of what it sums over. If everybody began at the first panel it
 // would wait for both operands' panels at once and only then be quick. So every rank begins where most is its own, and what the
 // others own arrives meanwhile. The order of a tile's panels, and with it every bit, is still a function of the plan. Not where a
-// box may go down a tree: relays need one order of steps on all ranks. There are many panels' worth of ranks then, and the wait for
-// the first is short.
+// box may go down a tree: relays need one order of steps on all ranks. A panel is a small part of what is received then, and the
+// wait for the first is short.
 Index TaskSpace::first_panel(Index rank) const {
   if (op_.op_class != OpClass::kContraction || plan_.packed || panels_ == 1 || op_.reduce.size() != 1 || op_.reduce[0].part_dim >= 0) return 0;
   if (plan_.space.kind() != Distribution::Kind::kGrid) return 0;
@@ -100,7 +100,8 @@ Index TaskSpace::first_panel(Index rank) const {
   for (const Access& access : op_.reads) {
     Index sharing = 1;
     for (int d = 0; d < op_.out_rank(); ++d) {
-      const bool mentioned = std::any_of(access.dims.begin(), access.dims.end(), [&](const DimAccess& dim) { return mentions(dim, op_.out[at(d)].label); });
+      const int out = op_.out[at(d)].label;
+      const bool mentioned = std::any_of(access.dims.begin(), access.dims.end(), [out](const DimAccess& dim) { return mentions(dim, out); });
       if (!mentioned) sharing *= plan_.space.grid_dims()[at(d)].size();
     }
     if (sharing >= least_tree) return 0;
@@ -116,7 +117,9 @@ Index TaskSpace::first_panel(Index rank) const {
         const Interval mine = where.tiling(d).tile(tile);
         const Index from = op_.labels[at(label)].range.lo;
         const Interval panels = plan_.reduce[0].tiles_meeting({mine.lo - from, mine.hi - from});
-        for (Index panel = panels.lo; panel < panels.hi; ++panel) remote[static_cast<std::size_t>(panel)] -= intersect(mine, reduce_interval(0, panel)).size();
+        for (Index panel = panels.lo; panel < panels.hi; ++panel) {
+          remote[static_cast<std::size_t>(panel)] -= intersect(mine, reduce_interval(0, panel)).size();
+        }
       }
     }
   }

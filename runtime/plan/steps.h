@@ -10,9 +10,9 @@
 // `explain` prints it. It keeps no state beyond the step it is at.
 //
 // Steps. A rank's owned output tiles are cut into super-blocks; inside a super-block the steps are the reduce tiles
-// (panels) in row-major order, or in small products from another one on and round. Steps are totally ordered by (super-block, panel); no task of a step needs a result of
-// another task of the same step on another rank. Remote boxes are listed in the first step of the super-block that needs
-// them and kept until the last.
+// (panels) in row-major order, or in small products from another one on and round. A step's name is (super-block, panel); no task
+// of a step needs a result of another task of the same step on another rank. Remote boxes are listed in the first step of the
+// super-block that needs them and kept until the last.
 
 namespace tdsl::plan {
 

@@ -119,8 +119,8 @@ TEST_CASE("passes: loops over whole tensors stay without a warning") {
   const std::string note = "  %10:f64[%0] = compute [] (mul(%8[sub(%0, 1)], %7[%6])) left [%6] base %8\n";
   for (const bool alone : {false, true}) {
     passes::PassContext noted;
-    (void)passes::loops_to_algebra(
-        ir::parse(head + (alone ? "" : whole) + note + (alone ? "  yield %7, %10\n" : "  yield %9, %10\n") + "}\noutput \"x\" %4\noutput \"y\" %5\n"), noted);
+    const std::string body = (alone ? "" : whole) + note + (alone ? "  yield %7, %10\n" : "  yield %9, %10\n");
+    (void)passes::loops_to_algebra(ir::parse(head + body + "}\noutput \"x\" %4\noutput \"y\" %5\n"), noted);
     CHECK(noted.warnings().size() == (alone ? 1 : 0));
   }
 }
