@@ -5,6 +5,7 @@
 
 #include "frontend/ast_builder.h"
 #include "frontend/ast_depth.h"
+#include "frontend/foreign_words.h"
 #include "ir/check.h"
 
 namespace tdsl::frontend {
@@ -150,9 +151,10 @@ void AstBuilder::check_arguments(const ast::Identifier& callee, const std::vecto
     const ast::Argument& argument = arguments[i];
     if (!takes_strings && std::holds_alternative<ast::StringLiteral>(argument.value->node)) {
       static const std::vector<std::string> takers = {"print", "assert", "einsum"};
-      sink_.error(
-          DiagnosticId::kMisplacedString, argument.range,
-          "a string can stand only in print, assert, einsum, import and extern" + did_you_mean(callee.name, takers));
+      const std::string foreign = function_hint(callee.name);
+      sink_.error(DiagnosticId::kMisplacedString, argument.range,
+                  "a string can stand only in print, assert, einsum, import and extern" +
+                      (foreign.empty() ? did_you_mean(callee.name, takers) : foreign));
     }
     const auto same_name = [&](const ast::Argument& other) {
       return argument.name && other.name && other.name->name == argument.name->name;

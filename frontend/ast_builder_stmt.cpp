@@ -4,6 +4,7 @@
 
 #include "frontend/ast_builder.h"
 #include "frontend/ast_depth.h"
+#include "frontend/foreign_words.h"
 #include "frontend/token.h"
 
 namespace tdsl::frontend {
@@ -104,6 +105,10 @@ bool AstBuilder::check_spacing(const ast::AssignOp& op, const ast::Identifier& b
   if (op.kind != ast::AssignKind::kMonoid || one_word) {
     return true;
   }
+  if (const std::string type = foreign_type(before.name); !type.empty()) {
+    sink_.error(DiagnosticId::kSyntaxError, before.range, "a type follows the name: 'let " + op.monoid + ": " + type + " = …'");
+    return false;
+  }
   const std::string meant = statement_word_for(before.name);
   if (!meant.empty()) {
     sink_.error(DiagnosticId::kSyntaxError, before.range, unknown_statement(before.name, meant));
@@ -188,6 +193,7 @@ ast::StmtPtr AstBuilder::expression_statement(PostfixDraft draft, const SourceRa
   if (const auto* name = std::get_if<ast::Name>(&expr->node)) {
     const std::string instead = name->name == "break"      ? "use while with a condition"
                                 : name->name == "continue" ? "put what follows into an 'if'"
+                                 : name->name == "pass"     ? "an empty block is written '{ }'"
                                                            : "";
     if (!instead.empty()) {
       sink_.error(DiagnosticId::kSyntaxError, expr_range, "there is no " + quoted(name->name) + "; " + instead);
@@ -203,7 +209,8 @@ ast::StmtPtr AstBuilder::expression_statement(PostfixDraft draft, const SourceRa
       return nullptr;  // reported as a misplaced string, with the word it was meant to be
     }
     const std::array<std::string, 2> known = {"print", "assert"};
-    message += did_you_mean(call->callee.name, known);
+    const std::string foreign = function_hint(call->callee.name);
+    message += foreign.empty() ? did_you_mean(call->callee.name, known) : foreign;
   }
   sink_.error(DiagnosticId::kUnusedExpression, expr_range, message);
   return nullptr;

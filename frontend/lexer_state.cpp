@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "frontend/foreign_words.h"
 #include "frontend_parser.hpp"
 
 namespace tdsl::frontend {
@@ -81,42 +82,6 @@ std::string without_underscores(std::string_view text) {
   std::string result(text);
   std::erase(result, '_');
   return result;
-}
-
-/// What to write instead of a character that looks right but is not, or empty.
-std::string_view replacement(std::string_view character) {
-  static const std::map<std::string_view, std::string_view> table = {
-      {"&", "'&&'"},
-      {"|", "'||'"},
-      {"^", "'**' for powers"},
-      {"#", "'//' for comments"},
-      {"~", "'!'"},
-      {"`", "\"'\" for transpose"},
-      {"−", "'-'"},
-      {"–", "'-'"},
-      {"×", "'*'"},
-      {"·", "'*' or '@'"},
-      {"÷", "'/'"},
-      {"≤", "'<='"},
-      {"≥", "'>='"},
-      {"≠", "'!='"},
-      {"“", "'\"'"},
-      {"”", "'\"'"},
-      {"’", "\"'\""},
-      {"‘", "\"'\""},
-      {"′", "\"'\""},
-      {"→", "'->'"},
-      {"∞", "'inf'"},
-      {"…", "'..'"},
-      {"∧", "'&&'"},
-      {"∨", "'||'"},
-      {"¬", "'!'"},
-      {"Σ", "'sum'"},
-      {"∑", "'sum'"},
-      {"\xC2\xA0", "a space"},
-  };
-  const auto found = table.find(character);
-  return found == table.end() ? std::string_view() : found->second;
 }
 
 }  // namespace
@@ -206,7 +171,9 @@ void LexerState::floating(std::string_view match) {
 void LexerState::bad_number(std::string_view match) {
   std::string message = "malformed number '" + std::string(match) + "'";
   const std::size_t digits = match.find_first_not_of("0123456789_");
-  if (match.front() == '.') {
+  if (match.front() == '.' && !result_.tokens.empty() && result_.tokens.back().kind == Kind::TOK_DOT_DOT) {
+    message += ": a range is written 'a..b', with two points";
+  } else if (match.front() == '.') {
     message += ": a point needs digits on both sides; write '0" + std::string(match) + "'";
   } else if (match.back() == '.') {
     message += ": a point needs digits on both sides; write '" + std::string(match) + "0'";
@@ -277,6 +244,12 @@ void LexerState::unterminated_comment() {
   error(DiagnosticId::kUnterminatedComment, match_range(), "this comment has no '*/'");
 }
 
+void LexerState::hash_comment(std::string_view match) {
+  SourceRange range = match_range();
+  range.end_column = range.column + 1;
+  error(DiagnosticId::kUnknownCharacter, range, "unknown character '#'" + character_hint(match.substr(0, 1)));
+}
+
 void LexerState::unknown_character(std::string_view match) {
   if (sequence_length(match) == 0) {
     return;  // invalid UTF-8 was reported before scanning
@@ -288,11 +261,11 @@ void LexerState::unknown_character(std::string_view match) {
   } else {
     message = "unknown character '" + std::string(match) + "'";
   }
-  const std::string_view instead = replacement(match);
-  if (!instead.empty()) {
-    message += "; did you mean " + std::string(instead) + "?";
+  // `|x|` is one mistake.
+  if (std::exchange(last_unknown_, {begin_.line, std::string(match)}) == std::pair(begin_.line, std::string(match))) {
+    return;
   }
-  error(DiagnosticId::kUnknownCharacter, match_range(), message);
+  error(DiagnosticId::kUnknownCharacter, match_range(), message + character_hint(match));
 }
 
 void LexerState::limit_nesting() {
@@ -336,7 +309,7 @@ bool is_reserved_word(const Token& token) {
 }
 
 int kind_of_word(std::string_view word) {
-  const auto found = keywords().find(word);
+  const auto found = keywords().find(word == "else if" ? "if" : word);
   return found == keywords().end() ? static_cast<int>(Kind::TOK_NAME) : found->second;
 }
 
@@ -344,16 +317,19 @@ std::string statement_word_for(const std::string& word) {
   static const std::vector<std::string> words = {"let",   "var",    "param",  "input",  "output",  "import",
                                                  "fn",    "return", "monoid", "extern", "storage", "for",
                                                  "while", "if",     "print",  "assert"};
-  static const std::map<std::string, std::string, std::less<>> foreign = {
-      {"const", "let"},  {"val", "let"},        {"auto", "let"},    {"mut", "var"}, {"def", "fn"},
-      {"fun", "fn"},     {"func", "fn"},        {"function", "fn"}, {"int", "let"}, {"float", "let"},
-      {"double", "let"}, {"include", "import"}, {"use", "import"}};
-  const auto found = foreign.find(word);
-  return found == foreign.end() ? nearest_name(word, words) : found->second;
+  const std::string foreign = statement_word(word);
+  return foreign.empty() ? nearest_name(word, words) : foreign;
 }
 
 std::string unknown_statement(const std::string& word, const std::string& meant) {
-  return "unknown statement '" + word + "'; did you mean '" + meant + "'?";
+  const std::string type = foreign_type(word);
+  const std::string instead =
+      type.empty() ? "did you mean '" + meant + "'?" : "a declaration is written 'let x: " + type + " = …'";
+  return "unknown statement '" + word + "'; " + instead;
+}
+
+std::string reserved_name(const std::string& word) {
+  return "'" + word + "' is a reserved word and cannot be used as a name";
 }
 
 }  // namespace tdsl::frontend

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "frontend/token.h"
 
@@ -24,6 +26,8 @@ class LexerState {
   void symbol(std::string_view match);
   void comment(std::string_view match);
   void unterminated_comment();
+  /// `# …`, another language's comment.
+  void hash_comment(std::string_view match);
   void unknown_character(std::string_view match);
 
   /// Appends the end token and returns the result.
@@ -41,6 +45,7 @@ class LexerState {
   SourceRange begin_;  // only file, line and column are used
   SourceRange here_;
   std::uint32_t last_token_line_ = 0;
+  std::pair<std::uint32_t, std::string> last_unknown_;  // line and text of the last unknown character
 };
 
 /// Runs the scanner over the whole text. Defined in lexer.l.

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "frontend/foreign_words.h"
 #include "frontend/lower_lowerer.h"
 
 namespace tdsl::frontend {
@@ -72,6 +73,23 @@ const ast::Expr* Lowerer::named_argument(const ast::Call& call, const std::strin
   return nullptr;
 }
 
+/// `sum(x, 0)`: the end of the message about the argument too many.
+std::string Lowerer::named_axis(const ast::Call& call) const {
+  std::vector<std::string> texts;
+  for (const ast::Argument& a : call.arguments) {
+    if (!a.name)
+      texts.push_back(source_text(a.range));
+  }
+  const std::string axis = texts.back();
+  texts.pop_back();
+  std::string text;
+  for (const std::string& argument : texts)
+    text += (argument.empty() ? "…" : argument) + ", ";
+  const bool norm = call.callee.name == "norm";
+  return (norm ? "; it is the Euclidean norm, and an axis is named: " : "; an axis is named: ") + call.callee.name + "(" + text +
+         "axis=" + (norm || axis.empty() ? "0" : axis) + ")";
+}
+
 std::vector<Tensor> Lowerer::positional(const ast::Call& call, std::size_t least, std::size_t most,
                                         const SourceRange& range, const std::set<std::string>& named) {
   std::vector<Tensor> args;
@@ -91,7 +109,8 @@ std::vector<Tensor> Lowerer::positional(const ast::Call& call, std::size_t least
                                            : std::to_string(least) + " to " + std::to_string(most);
   fail(DiagnosticId::kBadArgument, range,
        call.callee.name + " takes " + wanted + (wanted == "1" ? " argument" : " arguments") + ", but " +
-           std::to_string(args.size()) + (args.size() == 1 ? " is given" : " are given"));
+           std::to_string(args.size()) + (args.size() == 1 ? " is given" : " are given") +
+           (args.size() == most + 1 && named.contains("axis") ? named_axis(call) : ""));
 }
 
 Tensor Lowerer::lower_call(const ast::Call& call, const SourceRange& range) {
@@ -135,9 +154,10 @@ Tensor Lowerer::lower_call(const ast::Call& call, const SourceRange& range) {
   candidates.insert(candidates.end(), reduction_names().begin(), reduction_names().end());
   candidates.insert(candidates.end(), later_names().begin(), later_names().end());
   const bool is_variable = scope_->find(name) != nullptr;
+  const std::string foreign = function_hint(name);
   fail(DiagnosticId::kUndefinedFunction, call.callee.range,
        is_variable ? "'" + name + "' is a variable, not a function; its elements are " + name + "[…]"
-                   : "there is no function '" + name + "'" + did_you_mean(name, candidates));
+                   : "there is no function '" + name + "'" + (foreign.empty() ? did_you_mean(name, candidates) : foreign));
 }
 
 std::optional<Tensor> Lowerer::lower_scalar_function(const ast::Call& call, const SourceRange& range) {

@@ -61,6 +61,15 @@ void Lowerer::bind_left(IndexStatement& s, const ast::Target& target) {
     const ast::Expr* e = index_of(item);
     if (bare_name(*e) != nullptr)
       continue;
+    for_each_expr(*e, [&](const ast::Expr& part) {
+      const auto* subscript = std::get_if<ast::Subscript>(&part.node);
+      const std::string* tensor = subscript == nullptr ? nullptr : bare_name(*subscript->base);
+      if (tensor == nullptr || bound(*tensor) || known(*tensor))
+        return;
+      fail(DiagnosticId::kUndefinedName, subscript->base->range,
+           "'" + *tensor + "' is not declared; " + *tensor + "[…] on the left subscripts a tensor that must be in scope" +
+               did_you_mean(*tensor, outside->visible()));
+    });
     for (const ast::Identifier& name : unbound_names(*e)) {
       if (!bound(name.name) && !known(name.name))
         from_left.push_back(bind_index(name));

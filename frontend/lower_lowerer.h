@@ -310,6 +310,7 @@ class Lowerer {
   std::optional<Tensor> lower_scalar_function(const ast::Call& call, const ir::SourceRange& range);
   [[nodiscard]] static const std::map<std::string, Builtin>& builtins();
   [[nodiscard]] static bool is_builtin(const std::string& name);
+  [[nodiscard]] std::string named_axis(const ast::Call& call) const;
   std::vector<Tensor> positional(const ast::Call& call, std::size_t least, std::size_t most,
                                  const ir::SourceRange& range, const std::set<std::string>& named = {});
   const ast::Expr* named_argument(const ast::Call& call, const std::string& name) const;

@@ -1,3 +1,4 @@
+#include "frontend/foreign_words.h"
 #include "frontend/lower_lowerer.h"
 
 namespace tdsl::frontend {
@@ -134,7 +135,8 @@ Tensor Lowerer::lower_name(const std::string& name, const SourceRange& range, bo
     t.range = range;
     return t;
   }
-  if (lone_subscript) {
+  const std::string foreign = value_hint(name);
+  if (lone_subscript && foreign.empty()) {
     fail(DiagnosticId::kUnboundIndex, range,
          "'" + name + "' is neither bound here nor in scope; there is no implicit summation: write sum[" + name +
              "](…), or bind it on the left or with 'for " + name + " in …'");
@@ -142,7 +144,8 @@ Tensor Lowerer::lower_name(const std::string& name, const SourceRange& range, bo
   std::vector<std::string> candidates = scope_->visible();
   for (const auto& [other, d] : dimensions())
     candidates.push_back(other);
-  fail(DiagnosticId::kUndefinedName, range, "'" + name + "' is not declared" + did_you_mean(name, candidates));
+  fail(DiagnosticId::kUndefinedName, range,
+       "'" + name + "' is not declared" + (foreign.empty() ? did_you_mean(name, candidates) : foreign));
 }
 
 bool Lowerer::is_scalar_variable(const std::string& name) const {

@@ -40,6 +40,8 @@ Tensor Lowerer::call_transpose(const ast::Call& call, const SourceRange& range) 
 }
 
 Tensor Lowerer::call_size(const ast::Call& call, const SourceRange& range) {
+  if (call.arguments.size() == 1)
+    fail(DiagnosticId::kBadArgument, range, "size takes a tensor and a dimension: size(A, 0)");
   const Tensor t = positional(call, 2, 2, range)[0];
   const auto axis = static_cast<std::size_t>(axis_number(*call.arguments[1].value, t.rank()));
   return scalar_tensor(expr_of(graph_.program(), t.shape[axis].extent));
@@ -148,7 +150,8 @@ Tensor Lowerer::call_concat(const ast::Call& call, const SourceRange& range) {
     const Tensor& next = args[k];
     if (next.rank() != rank) {
       fail(DiagnosticId::kRankMismatch, next.range,
-           "concat joins tensors of one rank: " + type_text(args[0]) + " and " + type_text(next));
+           "concat joins tensors of one rank: " + type_text(args[0]) + " and " + type_text(next) +
+               (next.rank() == 0 && k + 1 == args.size() ? "; an axis is named: axis=1" : ""));
     }
     std::vector<Expr> subscripts;
     for (std::size_t d = 0; d < rank; ++d) {

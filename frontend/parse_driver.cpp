@@ -34,13 +34,14 @@ void close_block(std::size_t open, TokenizedFile& file) {
 
 void apply(const Repair& repair, TokenizedFile& file) {
   const auto place = file.tokens.begin() + static_cast<std::ptrdiff_t>(repair.index);
-  if (repair.origin != TokenOrigin::kMisspelt) {
+  if (repair.origin == TokenOrigin::kMissing || repair.origin == TokenOrigin::kSynchronisation) {
     file.tokens.insert(place, inserted_token(file, repair));
     if (repair.kind == Kind::TOK_LEFT_BRACE) close_block(repair.index, file);
     return;
   }
   place->kind = repair.kind;
-  place->origin = TokenOrigin::kMisspelt;
+  place->origin = repair.origin;
+  if (repair.origin == TokenOrigin::kReservedUse) return;
   // What else disturbs the grammar on this line is of the same making.
   const auto line = std::lower_bound(file.error_lines.begin(), file.error_lines.end(), place->range.line);
   file.error_lines.insert(line, place->range.line);
@@ -52,18 +53,32 @@ std::string shown(const Token& token) {
                                           : "'" + token.text + "'";
 }
 
+/// `7 // 2;`: the comment holds what ends the statement.
+std::vector<DiagnosticNote> division_note(const Token& missing, const TokenizedFile& file) {
+  for (const ast::Comment& comment : file.comments) {
+    if (comment.range.line == missing.range.line && comment.text.starts_with("//") && comment.text.ends_with(';')) {
+      return {{comment.range, "'//' begins a comment; integers are divided by '/', which truncates"}};
+    }
+  }
+  return {};
+}
+
 void report_missing(const TokenizedFile& file, DiagnosticSink& sink) {
   for (std::size_t i = 0; i + 1 < file.tokens.size(); ++i) {
     const Token& token = file.tokens[i];
     if (token.origin == TokenOrigin::kMisspelt) {
       sink.error(DiagnosticId::kSyntaxError, token.range, unknown_statement(token.text, statement_word_for(token.text)));
     }
-    if (token.origin != TokenOrigin::kMissing) {
+    if (token.origin == TokenOrigin::kReservedName) {
+      sink.error(DiagnosticId::kReservedName, token.range, reserved_name(token.text));
+    }
+    // What else is wrong on the line may have hidden the token.
+    if (token.origin != TokenOrigin::kMissing || std::ranges::binary_search(file.error_lines, token.range.line)) {
       continue;
     }
     const DiagnosticId id =
         token.kind == Kind::TOK_SEMICOLON ? DiagnosticId::kMissingSemicolon : DiagnosticId::kSyntaxError;
-    sink.error(id, token.range, "missing '" + token.text + "' before " + shown(file.tokens[i + 1]));
+    sink.error(id, token.range, "missing '" + token.text + "' before " + shown(file.tokens[i + 1]), division_note(token, file));
   }
 }
 

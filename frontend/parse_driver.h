@@ -12,7 +12,8 @@
 
 namespace tdsl::frontend {
 
-/// A token to insert before `tokens[index]` so that the rest of the file can be read; a misspelt one is replaced.
+/// A token to insert before `tokens[index]` so that the rest of the file can be read. Where the origin says that the token
+/// was misspelt or is a reserved word used as a name, it is replaced.
 struct Repair {
   std::size_t index = 0;
   int kind = 0;
@@ -25,7 +26,8 @@ struct Repair {
 /// Bison's recovery throws tokens away up to the next `;`, so a forgotten `;` would swallow the next statement and hide
 /// its errors. Instead `syntax_error` looks for the place where a new statement visibly begins and asks for a `;`
 /// there; parse_file inserts it and runs the grammar again from the start. A statement that begins with a misspelt
-/// word is read as the one that was meant. Diagnostics of the abandoned run are dropped.
+/// word is read as the one that was meant, and a reserved word that is declared as if it were a name is read as one there
+/// and wherever it fits no better. Diagnostics of the abandoned run are dropped.
 class ParseDriver {
  public:
   ParseDriver(const TokenizedFile& file, DiagnosticSink& sink, bool may_repair)
@@ -47,6 +49,7 @@ class ParseDriver {
   [[nodiscard]] std::vector<DiagnosticNote> unclosed_note(const std::vector<std::string>& expected) const;
   [[nodiscard]] std::size_t statement_begin() const;
   [[nodiscard]] std::optional<std::size_t> misspelt_word() const;
+  [[nodiscard]] std::optional<Repair> use_of_reserved_name() const;
   [[nodiscard]] bool lacks_parenthesis();
 
   const TokenizedFile& file_;

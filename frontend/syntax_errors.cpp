@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "frontend/parse_driver.h"
+#include "frontend/syntax_slips.h"
 
 namespace tdsl::frontend {
 
@@ -59,7 +60,7 @@ std::vector<std::string> summarise(const std::vector<std::string>& expected) {
         (closer == "(" || closer == "[") && (operators || expression || statement || !result.empty());
     if (contains(expected, closer) && !part_of_larger && !(statement && closer != "}") &&
         !((closer == "=" || closer == ":") && (contains(expected, ")") || contains(expected, "]"))) &&
-        !(expression && closer != ")" && closer != "]")) {
+        !(closer == "kernel" && contains(expected, "a name")) && !(expression && closer != ")" && closer != "]")) {
       result.push_back("'" + std::string(closer) + "'");
     }
   }
@@ -80,47 +81,6 @@ std::string listed(const std::vector<std::string>& items) {
     text += items[i];
   }
   return text;
-}
-
-/// The usual slips, recognised from the token found and those that were possible; empty when it is none of them.
-std::string known_slip(const Token& found, const std::vector<std::string>& expected) {
-  const bool expression = contains(expected, "an integer") && contains(expected, "(");
-  if (found.kind == Kind::TOK_ASSIGN && contains(expected, "==")) {
-    return "unexpected '='; did you mean '=='?";
-  }
-  if (found.kind == Kind::TOK_EQUAL && contains(expected, "=")) {
-    return "unexpected '=='; did you mean '='?";
-  }
-  if (found.kind == Kind::TOK_WHERE && contains(expected, "]")) {
-    return "a guard follows an index variable or its range: max[k where k < i](…), sum[k in 0..n where k != i](…)";
-  }
-  if (found.kind == Kind::TOK_IF && expression) {
-    return "an 'if' expression inside another expression needs parentheses";
-  }
-  if (found.kind == Kind::TOK_LEFT_BRACKET && expression) {
-    return "unexpected '['; there are no array literals: a tensor is declared by its type or by index notation";
-  }
-  if (found.kind == Kind::TOK_PLUS && expression) {
-    return "there is no unary '+' (and no '++')";
-  }
-  if (found.kind == Kind::TOK_QUOTE && expression) {
-    return "unexpected \"'\"; strings are written with double quotes";
-  }
-  if (found.kind == Kind::TOK_END && contains(expected, "}")) {
-    return "missing '}' before the end of the file";
-  }
-  if (found.kind == Kind::TOK_COLON && contains(expected, "..")) {
-    return "unexpected ':'; a range is written 'a..b'";
-  }
-  if (found.kind == Kind::TOK_NAME && contains(expected, "&&")) {
-    if (found.text == "and" || found.text == "or") {
-      return "unexpected '" + found.text + "'; did you mean '" + (found.text == "and" ? "&&" : "||") + "'?";
-    }
-  }
-  if (found.kind == Kind::TOK_RIGHT_BRACE && contains(expected, "let") && !contains(expected, "}")) {
-    return "unmatched '}'";
-  }
-  return {};
 }
 
 }  // namespace
@@ -267,6 +227,22 @@ std::optional<std::size_t> ParseDriver::misspelt_word() const {
   return (value && near) || file_.tokens[current].kind == Kind::TOK_LEFT_BRACE ? std::optional(first) : std::nullopt;
 }
 
+/// `print(tile)` after `let tile = 3;`: the mistake was reported where the name is declared.
+std::optional<Repair> ParseDriver::use_of_reserved_name() const {
+  const std::size_t current = position_ - 1;
+  for (const std::size_t place : {current, current - std::min<std::size_t>(current, 1)}) {
+    const Token& token = file_.tokens[place];
+    const bool reserved = token.origin == TokenOrigin::kSource && token.kind != Kind::TOK_NAME && is_reserved_word(token);
+    const auto declared = [&](const Token& other) {
+      return other.origin == TokenOrigin::kReservedName && other.text == token.text;
+    };
+    if (reserved && !begins_statement(place) && std::ranges::any_of(file_.tokens, declared)) {
+      return Repair{place, Kind::TOK_NAME, TokenOrigin::kReservedUse};
+    }
+  }
+  return std::nullopt;
+}
+
 /// `print x;`
 bool ParseDriver::lacks_parenthesis() {
   const std::size_t first = statement_begin();
@@ -285,7 +261,10 @@ void ParseDriver::syntax_error(std::vector<std::string> expected) {
     return;
   }
   if (may_repair_) {
-    repair_ = find_repair(expected);
+    repair_ = use_of_reserved_name();
+    if (!repair_) {
+      repair_ = find_repair(expected);
+    }
     if (repair_) {
       return;
     }
@@ -311,17 +290,20 @@ void ParseDriver::syntax_error(std::vector<std::string> expected) {
     return;
   }
   const bool wants_name = contains(expected, "a name") && !contains(expected, "a number") && !contains(expected, "let");
-  if (wants_name && is_reserved_word(found) && !inserted) {
-    sink_.error(DiagnosticId::kReservedName, found.range,
-                "'" + found.text + "' is a reserved word and cannot be used as a name");
+  if (wants_name && !contains(expected, "=") && is_reserved_word(found) && !inserted) {
+    if (may_repair_) {
+      repair_ = Repair{current, Kind::TOK_NAME, TokenOrigin::kReservedName};
+    } else {
+      sink_.error(DiagnosticId::kReservedName, found.range, reserved_name(found.text));
+    }
     return;
   }
-  if (found.kind == Kind::TOK_STRING && contains(expected, "a number")) {
+  std::string message = known_slip({file_.tokens, inserted ? current + 1 : current, expected});
+  if (message.empty() && found.kind == Kind::TOK_STRING && contains(expected, "a number")) {
     sink_.error(DiagnosticId::kMisplacedString, found.range,
                 "a string can stand only in print, assert, einsum, import and extern");
     return;
   }
-  std::string message = known_slip(found, expected);
   if (message.empty()) {
     const std::vector<std::string> items = summarise(expected);
     message =

@@ -15,6 +15,8 @@ enum class TokenOrigin : std::uint8_t {
   kSource,          ///< it was written
   kMissing,         ///< inserted where the grammar wants exactly it: reported as missing
   kMisspelt,        ///< read as the word that was meant (`kind`); `text` is what was written, which is reported
+  kReservedName,    ///< a reserved word where something is named: read as a name and reported
+  kReservedUse,     ///< a later use of such a name: reported nowhere
   kSynchronisation  ///< inserted after another error to end the broken statement: reported nowhere
 };
 
@@ -44,6 +46,8 @@ struct TokenizedFile {
 [[nodiscard]] std::string statement_word_for(const std::string& word);
 /// The message about such a word.
 [[nodiscard]] std::string unknown_statement(const std::string& word, const std::string& meant);
+/// The message about a reserved word that is declared like a name.
+[[nodiscard]] std::string reserved_name(const std::string& word);
 /// The kind of a reserved word; of other words that of names.
 [[nodiscard]] int kind_of_word(std::string_view word);
 

@@ -102,6 +102,12 @@ TEST_CASE("words of other languages") {
              "1:1 syntax: a block cannot stand alone; blocks belong to 'for', 'while', 'if' and 'fn'\n");
 }
 
+TEST_CASE("a comment that was to divide") {
+  check_says("let y = 7 // 2;\nprint(y);",
+             "1:10 missing-semicolon: missing ';' before 'print'\n"
+             "  1:11 '//' begins a comment; integers are divided by '/', which truncates\n");
+}
+
 TEST_CASE("guards in brackets") {
   check_says("let x = zeros(3);\nprint(x[k where k > 2]);",
              "2:9 misplaced-range: a guard in brackets belongs to a reduction such as 'max[k where …](…)'\n"
@@ -129,7 +135,7 @@ TEST_CASE("a byte-order mark has no width") {
 
 TEST_CASE("a mistake in a declaration with braces is one error") {
   check_says("extern \"k.hpp\" { fn g(x f64) -> f64; fn h(y: f64) -> f64; }\nlet b = 1;",
-             "1:25 syntax: expected ')' or ',' before 'f64'\n");
+             "1:25 syntax: unexpected 'f64'; a type follows a colon: 'x: f64'\n");
   check_says("extern { fn g(x: f64) -> f64; }\nlet b = 1;", "1:8 syntax: expected a string before '{'\n");
   check_says("storage s(n) { stored[n]; to[i] = ; from[i] = i; }\nlet b = 1;",
              "1:35 syntax: expected an expression before ';'\n");

@@ -128,7 +128,8 @@ TEST_CASE("expressions") {
               "truth values");
   check_error("let a = 1 + if b then c else d;",
               "1:13 syntax: an 'if' expression inside another expression needs parentheses");
-  check_error("let a = b++;", "1:11 syntax: there is no unary '+' (and no '++')");
+  check_error("let a = b++;", "1:11 syntax: there is no '++'; write 'b += 1'");
+  check_error("let a = b + +c;", "1:13 syntax: there is no unary '+'");
   check_error("let a = 'x';", "1:9 syntax: unexpected \"'\"; strings are written with double quotes");
   check_error("let a = \"x\";", std::string("1:9 misplaced-string: ") + kStringPlaces);
   check_error("let a = f(\"x\");", std::string("1:11 misplaced-string: ") + kStringPlaces);
@@ -175,7 +176,7 @@ TEST_CASE("statements") {
               "1:1 bad-assert: assert takes a condition and, optionally, a string: assert(x > 0.0, \"message\")");
   check_error("print(sep=1);", "1:7 bad-named-argument: print takes no named arguments");
   check_error("let a tile (1) tile (2) = 1;", "1:16 repeated-annotation: a declaration has one 'tile' annotation");
-  check_error("let v: f64[size(A, 0)] = 3;", "1:16 syntax: expected ']' or ',' before '('");
+  check_error("let v: f64[n m] = 3;", "1:14 syntax: expected ']' or ',' before 'm'");
   check_error("monoid m(a: f64, b: f64) { identty = 3; combine = a; }",
               "1:28 bad-monoid: a monoid has 'identity' and 'combine', not 'identty'; did you mean 'identity'?");
   check_error("monoid m(a: f64, b: f64) { identity = 3; }", "1:8 bad-monoid: the monoid 'm' lacks 'combine'");
