@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ir/procedure.h"
+
 namespace tdsl::codegen {
 
 namespace {
@@ -56,7 +58,8 @@ class Analysis {
         },
         [&](const ir::Binary& b) { return binary(b); },
         [](const ir::Select&) -> std::optional<AffineForm> { return std::nullopt; },
-        [](const ir::Cast&) -> std::optional<AffineForm> { return std::nullopt; });
+        [](const ir::Cast&) -> std::optional<AffineForm> { return std::nullopt; },
+        [](const ir::Apply&) -> std::optional<AffineForm> { return std::nullopt; });
     if (found || mentions_label(e)) return found;
     const std::optional<ValueId> v = hoist_(e);
     return v ? std::optional(AffineForm{{}, Extent::of(*v)}) : std::nullopt;
@@ -136,6 +139,8 @@ bool may_fail(const Expr& e) {
       if (integer && b->op == ir::BinaryOp::kPow && (!value || *value < 0)) found = true;
     } else if (const auto* c = std::get_if<ir::Cast>(&n.op)) {
       if (ir::is_integer(n.type) && ir::is_float(c->operand->type)) found = true;
+    } else if (const auto* a = std::get_if<ir::Apply>(&n.op)) {
+      if (ir::may_stop(*a->procedure)) found = true;
     }
   });
   return found;

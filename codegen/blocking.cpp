@@ -36,7 +36,7 @@ bool has_vector_form(const ir::ExprNode& node) {
     using enum ir::BinaryOp;
     return is_square(*b) || (b->op != kRem && b->op != kPow && b->op != kMod && (b->op != kDiv || ir::is_float(node.type)));
   }
-  return true;
+  return !std::holds_alternative<ir::Apply>(node.op);
 }
 
 class Splitter {

@@ -1,4 +1,5 @@
 #include "codegen/describe.h"
+#include "ir/procedure.h"
 
 #include <fmt/format.h>
 
@@ -43,7 +44,8 @@ class Describer {
               fmt::format("if {} then {} else {}", text(s.condition), text(s.when_true), text(s.when_false));
           return outer > 0 ? "(" + body + ")" : body;
         },
-        [&](const ir::Cast& c) { return fmt::format("{}({})", ir::name_of(e->type), text(c.operand)); });
+        [&](const ir::Cast& c) { return fmt::format("{}({})", ir::name_of(e->type), text(c.operand)); },
+        [&](const ir::Apply& a) { return fmt::format("{}({})", a.procedure->name, list(a.arguments)); });
   }
 
  private:

@@ -56,8 +56,7 @@ std::string cpp_constant(Scalar s, const ir::Literal& value) {
 }
 
 void ExprEmitter::set_arguments(std::string left, std::string right) {
-  arguments_[0] = std::move(left);
-  arguments_[1] = std::move(right);
+  arguments_ = {std::move(left), std::move(right)};
 }
 
 std::string ExprEmitter::text(const Expr& e, int outer) {
@@ -70,13 +69,19 @@ std::string ExprEmitter::text(const Expr& e, int outer) {
       },
       [&](const ir::IndexRef& r) { return labels_[static_cast<std::size_t>(r.label)]; },
       [&](const ir::Read& r) { return read(*e, r); },
-      [&](const ir::Argument& a) { return arguments_[a.position]; }, [&](const ir::Unary& u) { return unary(*e, u); },
+      [&](const ir::Argument& a) { return arguments_[static_cast<std::size_t>(a.position)]; }, [&](const ir::Unary& u) { return unary(*e, u); },
       [&](const ir::Binary& b) { return binary(*e, b, outer); },
       [&](const ir::Select& s) {
         return parenthesised(fmt::format("{} ? {} : {}", text(s.condition, 1), text(s.when_true, 1), text(s.when_false, 1)),
                              outer > 0);
       },
-      [&](const ir::Cast& c) { return cast(*e, c); });
+      [&](const ir::Cast& c) { return cast(*e, c); },
+      [&](const ir::Apply& a) {
+        applies_ = true;
+        std::string arguments;
+        for (const Expr& argument : a.arguments) arguments += (arguments.empty() ? "" : ", ") + text(argument);
+        return fmt::format("{}({})", procedures_(a.procedure), arguments);
+      });
 }
 
 std::string ExprEmitter::read(const ir::ExprNode& node, const ir::Read& r) {

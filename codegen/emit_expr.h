@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "codegen/families.h"
+#include "ir/procedure.h"
 
 namespace tdsl::codegen {
 
@@ -19,6 +20,8 @@ class ExprEmitter {
   using ElementText = std::function<std::string(const ir::ExprNode&, const std::vector<std::string>&)>;
   /// The C++ name of the Faults to which operations of this place report. Passes bring expressions of many lines together.
   using FaultsName = std::function<std::string(const ir::SourceRange&)>;
+  /// The C++ name of the function that a procedure has become.
+  using ProcedureName = std::function<std::string(const ir::ProcedureRef&)>;
 
   ExprEmitter(std::vector<std::string> labels, HostName host, ElementText element, FaultsName faults = nullptr)
       : labels_(std::move(labels)), host_(std::move(host)), element_(std::move(element)), faults_(std::move(faults)) {}
@@ -31,6 +34,9 @@ class ExprEmitter {
 
   /// What the operands `$0` and `$1` of a user monoid are called.
   void set_arguments(std::string left, std::string right);
+  /// What the variables of a procedure are called.
+  void set_arguments(std::vector<std::string> names) { arguments_ = std::move(names); }
+  void set_procedures(ProcedureName procedures) { procedures_ = std::move(procedures); }
   /// From now on this node is the variable `name`.
   void replace(const ir::ExprNode* node, std::string name) { replaced_[node] = std::move(name); }
   void replace_nothing() { replaced_.clear(); }
@@ -38,6 +44,8 @@ class ExprEmitter {
   /// Whether anything printed so far reports faults.
   [[nodiscard]] bool uses_faults() const { return uses_faults_; }
   void clear_faults() { uses_faults_ = false; }
+  /// Whether anything printed so far applies a procedure, which may stop the run.
+  [[nodiscard]] bool applies() const { return applies_; }
 
  private:
   [[nodiscard]] std::string unary(const ir::ExprNode& node, const ir::Unary& u);
@@ -55,8 +63,10 @@ class ExprEmitter {
   ElementText element_;
   FaultsName faults_;
   std::unordered_map<const ir::ExprNode*, std::string> replaced_;
-  std::string arguments_[2] = {"a", "b"};
+  std::vector<std::string> arguments_ = {"a", "b"};
+  ProcedureName procedures_;
   bool uses_faults_ = false;
+  bool applies_ = false;
 };
 
 /// The C++ type of a scalar as emitted: `double`, `Index` for i64.

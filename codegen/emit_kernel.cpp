@@ -27,7 +27,9 @@ class KernelEmitter {
       : request_(request), op_(*request.step.op), kernel_(*request.step.kernel), compute_(kernel_.compute),
         expr_(claim_names(), [this](ValueId v) { return host(v); },
               [this](const ir::ExprNode& n, const std::vector<std::string>& s) { return element(n, s); },
-              [this](const ir::SourceRange& place) { return faults_name(place); }) {}
+              [this](const ir::SourceRange& place) { return faults_name(place); }) {
+    expr_.set_procedures(request.procedure_name);
+  }
 
   EmittedKernel run() {
     if (const std::optional<Blocking> blocks = blocking(op_, kernel_)) return assemble(blocked(*blocks));
@@ -145,7 +147,7 @@ class KernelEmitter {
     Statements inner = nest(labels, depth + 1, mark, body);
     Statements result;
     // Reports and exceptions are dependences between iterations, which the pragma would deny.
-    const bool independent = !checks_ && !expr_.uses_faults() && !ordered_;
+    const bool independent = !checks_ && !expr_.uses_faults() && !expr_.applies() && !ordered_;
     if (mark && depth + 1 == labels.size() && independent && order_.in_order.contains(label)) {
       result.push_back(simple("#pragma omp simd" + simd_clause_));
     }

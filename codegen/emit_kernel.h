@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/emit_expr.h"
 #include "codegen/families.h"
 #include "codegen/writer.h"
 
@@ -23,6 +24,7 @@ struct KernelRequest {
   std::string name;  ///< of the function
   ir::SourceRange place;
   std::function<std::string(ValueId)> value_name;  ///< unique C++ name of a value
+  ExprEmitter::ProcedureName procedure_name;
 };
 
 /// The kernel of an operation as a typed C++ function of `const rt::TaskArgs& t` and host values.

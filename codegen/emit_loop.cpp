@@ -85,13 +85,15 @@ Expr LoopEmitter::spelled(const ir::Expr& e) const {
 std::string LoopEmitter::line(const ir::SourceRange& place) { return place_text(place.known() ? place : request_.place); }
 
 ExprEmitter LoopEmitter::expressions(std::vector<std::string> labels) {
-  return ExprEmitter(
+  ExprEmitter e(
       std::move(labels), [this](ValueId v) { return text(v); },
       [this](const ir::ExprNode& n, const std::vector<std::string>& s) { return element(n, s); },
       [this](const ir::SourceRange& place) {
         uses_file_ = true;
         return fmt::format("rt::StopAt{{place, {}}}", line(place));
       });
+  e.set_procedures(request_.procedure_name);
+  return e;
 }
 
 std::string LoopEmitter::element(const ir::ExprNode& node, const std::vector<std::string>& subscripts) {

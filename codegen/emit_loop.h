@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/emit_expr.h"
 #include "codegen/families.h"
 
 namespace tdsl::codegen {
@@ -23,6 +24,7 @@ struct LoopRequest {
   ir::SourceRange place;
   std::function<std::string(ValueId)> value_name;           ///< unique C++ name of a host value
   std::function<std::string(ir::SourceRange)> source_line;  ///< a comment that shows the line
+  ExprEmitter::ProcedureName procedure_name;
 };
 
 /// The loop as the program says it, with typed locals: values that may share a variable do (ir/loop_variables.h), subscripts

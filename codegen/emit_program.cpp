@@ -10,6 +10,7 @@
 #include "codegen/emit_kernel.h"
 #include "codegen/emit_loop.h"
 #include "codegen/emit_op.h"
+#include "codegen/emit_procedure.h"
 #include "codegen/names.h"
 #include "codegen/writer.h"
 
@@ -22,7 +23,9 @@ using ir::match;
 class ProgramEmitter {
  public:
   ProgramEmitter(const FamilyProgram& program, const EmitOptions& options)
-      : program_(program), options_(options), expr_({}, [this](ValueId v) { return name(v); }, nullptr) {}
+      : program_(program), options_(options), expr_({}, [this](ValueId v) { return name(v); }, nullptr) {
+    expr_.set_procedures([this](const ir::ProcedureRef& p) { return procedure(p); });
+  }
 
   EmittedProgram run() {
     for (const Step& s : program_.steps) for_each_use(program_, s, [this](ValueId v) { used_.insert(v); });
@@ -34,10 +37,24 @@ class ProgramEmitter {
     if (faults_) w.raw("  scalar::Faults faults;\n");
     w.raw(body_.text());
     w.line("}}");
+    if (!functions_.empty()) kernels_ = "namespace fn {\n\n" + functions_ + "}  // namespace fn\n\n" + kernels_;
     return {std::move(kernels_), w.text(), uses_file_, checks_, uses_routines_, uses_blocked_, uses_elements_};
   }
 
  private:
+  /// The function that the procedure becomes, emitted when it is applied first. Functions have a name space of their own.
+  std::string procedure(const ir::ProcedureRef& p) {
+    const auto found = procedures_.find(p->text);
+    if (found != procedures_.end()) return found->second;
+    const std::string function = function_table_.claim(p->name);
+    const EmittedProcedure emitted = emit_procedure(*p, function, [this](const ir::ProcedureRef& inner) { return procedure(inner); });
+    uses_file_ = uses_file_ || emitted.uses_file;
+    uses_elements_ = uses_elements_ || emitted.uses_file;  // what fails at once is declared there
+    if (p->range.known()) functions_ += source_comment(p->range) + "\n";
+    functions_ += emitted.function + "\n";
+    return procedures_[p->text] = "fn::" + function;
+  }
+
   std::string name(ValueId v) {
     const auto found = names_.find(v);
     if (found != names_.end()) return found->second;
@@ -193,7 +210,8 @@ class ProgramEmitter {
     body_.line("{}{}.flops(static_cast<double>({}));", builder, calls, expr_.text(l.flops));
     const std::string function = table_.claim("loop_" + l.name);
     const EmittedLoop emitted = emit_loop({program_, l, function, s.range, [this](ValueId v) { return name(v); },
-                                           [this](SourceRange range) { return source_comment(range); }});
+                                           [this](SourceRange range) { return source_comment(range); },
+                                           [this](const ir::ProcedureRef& p) { return procedure(p); }});
     checks_ = checks_ || emitted.checks_subscripts;
     uses_file_ = uses_file_ || emitted.uses_file || emitted.checks_subscripts;
     uses_elements_ = true;
@@ -233,7 +251,8 @@ class ProgramEmitter {
   /// Emits the kernel; the text that passes it with what it captures.
   std::string kernel(const Step& s, const OperationStep& o) {
     const std::string function = table_.claim("kernel_" + name(o.target));
-    const EmittedKernel k = emit_kernel({program_, o, function, s.range, [this](ValueId v) { return name(v); }});
+    const EmittedKernel k = emit_kernel({program_, o, function, s.range, [this](ValueId v) { return name(v); },
+                                         [this](const ir::ProcedureRef& p) { return procedure(p); }});
     checks_ = checks_ || k.checks_subscripts;
     uses_blocked_ = uses_blocked_ || k.blocked;
     uses_file_ = uses_file_ || k.checks_subscripts || k.function.find("place(") != std::string::npos;
@@ -334,9 +353,12 @@ class ProgramEmitter {
   const EmitOptions& options_;
   NameTable table_;
   std::map<ValueId, std::string> names_;
+  NameTable function_table_;
+  std::map<std::string, std::string> procedures_;  ///< names of functions, by the text of what they are
   std::set<ValueId> used_;
   ExprEmitter expr_;
   Writer body_;
+  std::string functions_;
   std::string kernels_;
   std::uint32_t last_line_ = 0;
   bool faults_ = false;

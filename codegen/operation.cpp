@@ -12,6 +12,7 @@
 #include "codegen/step_writer.h"
 #include "ir/check.h"
 #include "ir/combined.h"
+#include "ir/procedure.h"
 
 namespace tdsl::codegen {
 
@@ -21,6 +22,7 @@ using ir::Monoid;
 double flops_of(const Expr& e) {
   if (!e || std::holds_alternative<ir::Read>(e->op)) return 0;
   double flops = std::holds_alternative<ir::Binary>(e->op) || std::holds_alternative<ir::Unary>(e->op) ? 1 : 0;
+  if (const auto* a = std::get_if<ir::Apply>(&e->op)) flops = ir::operations_of(*a->procedure);
   for (const Expr& child : ir::children(*e)) flops += flops_of(child);
   return flops;
 }

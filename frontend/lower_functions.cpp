@@ -1,13 +1,16 @@
 #include <algorithm>
+#include <utility>
 
 #include "frontend/lower_index_statement.h"
 #include "frontend/sema_walk.h"
 #include "ir/check.h"
+#include "ir/procedure.h"
 
 namespace tdsl::frontend {
 
 using ir::Expr;
 using ir::Scalar;
+using ir::ValueId;
 
 CallNumbers Lowerer::number_calls(const std::function<void(const ExprVisitor&)>& each) const {
   CallNumbers numbers;
@@ -85,8 +88,128 @@ Tensor Lowerer::call_scalar_function(const ast::Function& f, const std::vector<T
   return shape;
 }
 
+namespace {
+
+/// The enclosing index variables that the element depends on.
+std::vector<std::int32_t> free_labels(const Tensor& t) {
+  std::vector<std::int32_t> free = labels_of(t.body);
+  std::erase_if(free, [&](std::int32_t id) { return std::ranges::find(t.labels, id) != t.labels.end(); });
+  return free;
+}
+
+/// Whether the body does more than name scalars: it cannot become one expression.
+bool runs_statements(const ast::Function& f) {
+  bool differentiates = false;
+  for_each_expr(f, [&](const ast::Expr& e) {
+    const auto* call = std::get_if<ast::Call>(&e.node);
+    differentiates = differentiates || (call != nullptr && call->callee.name == "grad");
+  });
+  const auto* block = std::get_if<ast::Block>(&f.body);
+  return differentiates || (block != nullptr && std::ranges::any_of(block->statements, [](const ast::StmtPtr& s) {
+           if (std::holds_alternative<ast::Return>(s->node))
+             return false;
+           const auto* let = std::get_if<ast::Let>(&s->node);
+           return let == nullptr || let->is_mutable || let->target.subscripts ||
+                  let->definition.op.kind != ast::AssignKind::kSet ||
+                  (let->annotations.type && !let->annotations.type->dimensions.empty());
+         }));
+}
+
+}  // namespace
+
+PointLoop Lowerer::body_at_a_point(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
+                                   const SourceRange& range) {
+  PointLoop made;
+  std::vector<Tensor> inside;
+  for (std::size_t k = 0; k < args.size(); ++k) {
+    inside.push_back(args[k]);
+    if (free_labels(args[k]).empty())
+      continue;
+    ComputeSpec spec;
+    std::vector<Expr> subscripts;
+    for (const Dim& d : args[k].shape) {
+      spec.out.push_back(graph_.new_label(d.extent));
+      spec.type.shape.push_back(d.extent);
+      subscripts.push_back(ir::index_ref(spec.out.back()));
+    }
+    spec.body = element(args[k], subscripts);
+    spec.type.scalar = spec.body->type;
+    spec.name = f.parameters[k].name.name;
+    spec.range = call.arguments[k].range;
+    const ValueId value = graph_.program().new_value(spec.type, spec.name, spec.range);
+    inside.back() = tensor_of(value, spec.name, spec.range);
+    made.parameters.emplace_back(value, std::move(spec));
+  }
+  const GraphBuilder::SeparateRegion region(graph_, made.body);
+  // What protects the call protects all of the body; what is checked in it need not have been checked elsewhere.
+  struct Outside {
+    Lowerer& lowerer;
+    std::vector<Expr> guards;
+    decltype(checked_) checked;
+    ~Outside() {
+      lowerer.guards_ = std::move(guards);
+      lowerer.checked_ = std::move(checked);
+    }
+  };
+  const Outside outside{*this, std::exchange(guards_, {}), checked_};
+  const std::vector<Tensor> results = inline_body(f, inside, call, range);
+  if (results.size() != 1 || results[0].rank() != 0)
+    fail(DiagnosticId::kNotScalar, range, "'" + f.name.name + "' is applied per element, so it must return one scalar");
+  made.result = materialise(results[0], "", range);
+  return made;
+}
+
+Tensor Lowerer::call_at_points(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
+                               const SourceRange& range) {
+  PointLoop loop = body_at_a_point(f, args, call, range);
+  ir::Program& program = graph_.program();
+  std::vector<ValueId> parameters;
+  for (const auto& [value, parameter] : loop.parameters)
+    parameters.push_back(value);
+  std::vector<ValueId> captured;
+  if (auto procedure = ir::procedure_of(program, f.name.name, loop.body, parameters, loop.result, captured)) {
+    procedure->range = f.name.range;
+    procedure->text = ir::text_of(*procedure);
+    std::vector<Expr> arguments;
+    for (const auto& [value, parameter] : loop.parameters)
+      arguments.push_back(parameter.body);
+    for (const ValueId v : captured)
+      arguments.push_back(ir::read(program.type(v).scalar, v, {}));
+    ComputeSpec spec;
+    spec.body = ir::application(std::make_shared<const ir::Procedure>(std::move(*procedure)), std::move(arguments), range);
+    spec.type.scalar = spec.body->type;
+    spec.name = source_text(range);
+    spec.range = range;
+    return hoist(std::move(spec), {});
+  }
+  std::set<std::int32_t> labels;
+  const auto add = [&](const std::vector<std::int32_t>& some) { labels.insert(some.begin(), some.end()); };
+  for (const Tensor& t : args)
+    add(free_labels(t));
+  for (const Expr& guard : guards_) {
+    add(labels_of(guard));
+    loop.guard = both(loop.guard, guard);
+  }
+  std::vector<Expr> subscripts;
+  for (const std::int32_t id : labels) {
+    const LabelInfo& label = graph_.label(id);
+    loop.positions.push_back(program.new_value({Scalar::kI64, {}, {}}, label.name, label.range));
+    subscripts.push_back(ir::index_ref(id));
+  }
+  const Scalar type = program.type(loop.result).scalar;
+  const ValueId v = graph_.wait(std::move(loop), {labels.begin(), labels.end()}, source_text(range), range);
+  temporaries_.insert(v);
+  Tensor t = scalar_tensor(ir::read(type, v, std::move(subscripts), range));
+  t.range = range;
+  return t;
+}
+
 std::vector<Tensor> Lowerer::inline_body(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
                                          const SourceRange& range) {
+  const bool per_element =
+      std::ranges::any_of(args, [](const Tensor& t) { return !free_labels(t).empty(); });
+  if (per_element && runs_statements(f))
+    return {call_at_points(f, args, call, range)};
   const auto number = frames_.back().numbers.find(&call);
   Frame frame;
   frame.function = &f;
@@ -95,10 +218,6 @@ std::vector<Tensor> Lowerer::inline_body(const ast::Function& f, const std::vect
                 std::to_string(number == frames_.back().numbers.end() ? 0 : number->second) + "/";
   frame.numbers = number_function(f);
   const bool was_inline = inline_locals_;
-  const bool per_element = std::ranges::any_of(args, [](const Tensor& t) {
-    return std::ranges::any_of(labels_of(t.body),
-                               [&](std::int32_t id) { return std::ranges::find(t.labels, id) == t.labels.end(); });
-  });
   // Frame and scope are left in any case: an error in the body gives up the calling statement only.
   struct Leave {
     Lowerer& lowerer;
@@ -207,10 +326,7 @@ void Lowerer::bind_parameter(const ast::FunctionParameter& parameter, const Tens
       });
   Tensor value = converted_to(arg, type.scalar, "the parameter '" + name + "'", range);
   require_shape(value, type, "the parameter '" + name + "'", range);
-  const bool per_element = std::ranges::any_of(labels_of(value.body), [&](std::int32_t id) {
-    return std::ranges::find(value.labels, id) == value.labels.end();
-  });
-  if (per_element && value.rank() == 0) {
+  if (value.rank() == 0 && !free_labels(value).empty()) {
     declare(parameter.name, Symbol::Kind::kInline)->lazy = value;
     return;
   }

@@ -51,8 +51,6 @@ ValueId Lowerer::differentiated(const ast::Expr& e, std::int64_t tick) {
 }
 
 std::vector<Tensor> Lowerer::call_gradient(const ast::Call& call, const SourceRange& range) {
-  if (inline_locals_)
-    unsupported(range, "grad in a function applied per element is");
   for (const ast::Argument& a : call.arguments) {
     if (a.name)
       fail(DiagnosticId::kBadArgument, a.name->range, "grad has no argument '" + a.name->name + "='");

@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "frontend/sema_tensor.h"
@@ -47,9 +49,29 @@ struct ComputeSpec {
   ir::SourceRange range;
 };
 
+/// A function's body that runs statement by statement at every point of some index variables.
+///
+///     let z[i, j] = newton(a[i], b[j]);
+///
+///     for i in 0..n { for j in 0..m { let p = a[i]; let q = b[j]; …; T[i, j] = the result; } }   // and z reads T
+struct PointLoop {
+  std::vector<ir::ValueId> positions;                      ///< of the index variables, one per label
+  std::vector<std::pair<ir::ValueId, ComputeSpec>> parameters;  ///< what the body calls them, what they are at a point
+  ir::Expr guard;                                          ///< points where it is false are left out; null: none
+  ir::Region body;
+  ir::ValueId result;  ///< a scalar of `body`
+};
+
 /// Writes the index graph: regions, nodes, labels, and reductions that wait until the ranges of the index variables
 /// around them are known.
 class GraphBuilder {
+ private:
+  struct Waiting {
+    ComputeSpec spec;  ///< of a loop: only `out`, `type`, `name` and `range`
+    ir::ValueId value;
+    std::shared_ptr<PointLoop> loop;  ///< null: a Compute
+  };
+
  public:
   explicit GraphBuilder(ir::Program& program) : program_(program) { regions_.push_back(&program.body); }
 
@@ -86,6 +108,9 @@ class GraphBuilder {
   /// A Compute whose labels `free` (the first of its `out`) belong to enclosing index variables. Returns its value,
   /// readable at once; the node is emitted by `flush`.
   ir::ValueId wait(ComputeSpec spec, std::size_t free);
+  /// The results of `loop` over the enclosing index variables `labels`: read and emitted as those of a Compute that
+  /// waits. Points that the guard leaves out are 0.
+  ir::ValueId wait(PointLoop loop, std::vector<std::int32_t> labels, const std::string& name, ir::SourceRange range);
   /// When `e` is exactly the last waiting value, read at all of `out`: its Compute over `out` in that order, which then
   /// waits no more.
   std::optional<ComputeSpec> take_waiting(const ir::Expr& e, const std::vector<std::int32_t>& out);
@@ -95,13 +120,30 @@ class GraphBuilder {
   bool resolve(std::int32_t id);
   /// Whether the value has a node already.
   [[nodiscard]] bool waits(ir::ValueId v) const { return free_labels_.contains(v); }
+  /// For as long as it lives, nodes go to the region and what waited before is left alone.
+  class SeparateRegion {
+   public:
+    SeparateRegion(GraphBuilder& graph, ir::Region& region);
+    ~SeparateRegion();
+    SeparateRegion(const SeparateRegion&) = delete;
+    SeparateRegion& operator=(const SeparateRegion&) = delete;
+
+   private:
+    GraphBuilder& graph_;
+    std::vector<Waiting> outer_;
+  };
 
  private:
-  struct Waiting {
-    ComputeSpec spec;
-    ir::ValueId value;
-  };
-  ir::Compute compute_of(const ComputeSpec& spec) const;
+  /// `others`: what further labels stand for.
+  ir::Compute compute_of(const ComputeSpec& spec, LabelMap others = {}) const;
+  void emit_point_loop(const Waiting& w);
+  /// The loop over label `level` and those inside it; `tensor` is what the results so far are in.
+  ir::ValueId emit_point_level(const Waiting& w, const LabelMap& numbers,
+                               const std::vector<std::pair<ir::ValueId, ir::ValueId>>& bounds, std::size_t level,
+                               ir::ValueId tensor);
+  ir::ValueId emit_point(const Waiting& w, const LabelMap& numbers, ir::ValueId tensor);
+  ir::ValueId emit_scalar(const ir::Expr& e, const std::string& name, const ir::SourceRange& range,
+                          const LabelMap& numbers = {});
   [[nodiscard]] ir::Expr finished(const ir::Expr& e, const LabelMap& numbers) const;
   ir::Extent hull(const ir::Expr& bound, bool upper, std::int32_t id);
   ir::Extent computed_hull(const ir::Expr& bound, bool upper, std::int32_t id);

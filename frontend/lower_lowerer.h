@@ -285,6 +285,11 @@ class Lowerer {
   std::vector<Tensor> call_function(const ast::Call& call, const ir::SourceRange& range);
   Tensor call_scalar_function(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
                               const ir::SourceRange& range);
+  /// Runs the body once for every point of the index variables that the arguments mention; a scalar per point.
+  PointLoop body_at_a_point(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
+                            const ir::SourceRange& range);
+  Tensor call_at_points(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
+                        const ir::SourceRange& range);
   std::vector<Tensor> inline_body(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
                                   const ir::SourceRange& range);
   void bind_parameter(const ast::FunctionParameter& parameter, const Tensor& arg, const ir::SourceRange& range);

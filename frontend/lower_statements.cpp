@@ -215,15 +215,16 @@ void Lowerer::lower_let(const ast::Let& l) {
 }
 
 bool Lowerer::lower_inline_let(const ast::Let& l) {
-  if (l.target.subscripts || l.annotations.type || l.definition.op.kind != ast::AssignKind::kSet)
+  const bool scalar = !l.annotations.type || l.annotations.type->dimensions.empty();
+  if (l.target.subscripts || l.is_mutable || !scalar || l.definition.op.kind != ast::AssignKind::kSet)
     return false;
   require_no_suffixes(l.definition.suffixes);
-  const Tensor value = lower(*l.definition.value);
-  if (value.rank() != 0)
-    return false;
-  if (l.is_mutable)
-    unsupported(l.target.range, "a var in a function applied per element is",
-                {{{}, "a loop can call it: for i in 0..n { z[i] = f(x[i]); }"}});
+  Tensor value = lower(*l.definition.value);
+  if (l.annotations.type) {
+    const std::string what = "'" + l.target.name.name + "'";
+    value = converted_to(value, lower_type(*l.annotations.type).scalar, what, l.definition.value->range);
+    require_shape(value, {value.scalar(), {}, {}}, what, l.definition.value->range);
+  }
   declare(l.target.name, Symbol::Kind::kInline)->lazy = value;
   return true;
 }

@@ -3,6 +3,7 @@
 
 #include "frontend/lower_lowerer.h"
 #include "ir/check.h"
+#include "ir/procedure.h"
 
 namespace tdsl::frontend {
 
@@ -62,6 +63,8 @@ bool Lowerer::is_safe(const Expr& e, const GraphBuilder& graph) {
     if (const auto* c = std::get_if<ir::Cast>(&node.op)) {
       safe = safe && !(ir::is_integer(node.type) && ir::is_float(c->operand->type));
     }
+    if (const auto* a = std::get_if<ir::Apply>(&node.op))
+      safe = safe && !ir::may_stop(*a->procedure);
     const auto* read = std::get_if<ir::Read>(&node.op);
     if (read == nullptr)
       return;

@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "ir/expr_build.h"
+#include "ir/procedure.h"
 
 namespace tdsl::ir {
 
@@ -29,6 +30,8 @@ bool is_step(UnaryOp op) {
 int cost(const Expr& e) {
   if (std::holds_alternative<Read>(e->op))
     return 0;
+  if (std::holds_alternative<Apply>(e->op))
+    return 1000;
   int total = std::holds_alternative<Unary>(e->op) || std::holds_alternative<Binary>(e->op) ? 1 : 0;
   for (const Expr& child : children(*e))
     total += cost(child);
@@ -76,7 +79,12 @@ bool ExprDerivative::depends(const Expr& e) {
         const bool taken = depends(s.when_true);
         return depends(s.when_false) || taken;
       },
-      [&](const Cast& c) { return depends(c.operand); });
+      [&](const Cast& c) { return depends(c.operand); },
+      [&](const Apply& a) {
+        bool any = false;
+        for (const Expr& argument : a.arguments) any = depends(argument) || any;
+        return any;
+      });
   depends_.emplace(e.id(), result);
   return result;
 }
@@ -114,7 +122,14 @@ void ExprDerivative::visit(const Expr& e, Expr upstream, const Expr& condition) 
         visit(s.when_true, upstream, conjunction_of(condition, s.condition));
         visit(s.when_false, upstream, conjunction_of(condition, negated(s.condition)));
       },
-      [&](const Cast& c) { visit(c.operand, cast(c.operand->type, upstream), condition); });
+      [&](const Cast& c) { visit(c.operand, cast(c.operand->type, upstream), condition); },
+      [&](const Apply& a) {
+        for (std::size_t k = 0; k < a.arguments.size(); ++k) {
+          if (!depends(a.arguments[k])) continue;
+          const Expr slope = application(std::make_shared<const Procedure>(tangent_of(*a.procedure, k)), a.arguments);
+          visit(a.arguments[k], cast(a.arguments[k]->type, product_of(upstream, slope)), condition);
+        }
+      });
 }
 
 void ExprDerivative::visit_unary(const Expr& e, const Unary& u, const Expr& upstream, const Expr& condition) {

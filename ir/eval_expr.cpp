@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ir/check.h"
+#include "ir/eval_procedure.h"
 
 namespace tdsl::ir::eval {
 
@@ -66,8 +67,14 @@ std::size_t CompiledExpr::compile(const Program& program, const Expr& e, const V
         step.code = Code::kBinary;
         step.op = static_cast<std::uint8_t>(b.op);
       },
-      [&](const Select&) { step.code = Code::kSelect; }, [&](const Cast&) { step.code = Code::kCast; });
-  if (step.code != Code::kRead) {
+      [&](const Select&) { step.code = Code::kSelect; }, [&](const Cast&) { step.code = Code::kCast; },
+      [&](const Apply& a) {
+        step.code = Code::kApply;
+        step.procedure = std::make_shared<CompiledProcedure>(a.procedure, e->range);
+        for (const Expr& argument : a.arguments)
+          step.subscripts.push_back(compile(program, argument, values));
+      });
+  if (step.code != Code::kRead && step.code != Code::kApply) {
     const std::vector<Expr> parts = children(*e);
     for (std::size_t k = 0; k < parts.size(); ++k)
       step.operands[k] = compile(program, parts[k], values);
@@ -136,14 +143,16 @@ void CompiledExpr::find_properties(const ExprNode& node, Step& step) const {
 }
 
 Real CompiledExpr::combine(Real a, Real b) {
-  real_arguments_[0] = a;
-  real_arguments_[1] = b;
+  combined_[0].real = a;
+  combined_[1].real = b;
+  arguments_ = combined_;
   return real_at(root_);
 }
 
 Whole CompiledExpr::combine(Whole a, Whole b) {
-  whole_arguments_[0] = a;
-  whole_arguments_[1] = b;
+  combined_[0].whole = a;
+  combined_[1].whole = b;
+  arguments_ = combined_;
   return whole_at(root_);
 }
 
@@ -166,6 +175,18 @@ std::int64_t CompiledExpr::locate(const Step& s, double& bound) {
   return position;
 }
 
+Slot CompiledExpr::applied(const Step& s) {
+  std::vector<Slot> arguments(s.subscripts.size());
+  for (std::size_t k = 0; k < arguments.size(); ++k) {
+    if (is_float(nodes_[s.subscripts[k]].type)) {
+      arguments[k].real = real_at(s.subscripts[k]);
+    } else {
+      arguments[k].whole = whole_at(s.subscripts[k]);
+    }
+  }
+  return s.procedure->call(std::move(arguments));
+}
+
 Real CompiledExpr::real_at(std::size_t index) {
   const Step& s = nodes_[index];
   switch (s.code) {
@@ -179,7 +200,7 @@ Real CompiledExpr::real_at(std::size_t index) {
       return {s.array->floats[at], bound};
     }
     case Code::kArgument:
-      return real_arguments_[s.label];
+      return arguments_[s.label].real;
     case Code::kUnary:
       return real_unary(s);
     case Code::kBinary:
@@ -191,6 +212,8 @@ Real CompiledExpr::real_at(std::size_t index) {
     }
     case Code::kCast:
       return real_cast(s);
+    case Code::kApply:
+      return applied(s).real;
     case Code::kIndex:
       break;
   }
@@ -213,7 +236,7 @@ Whole CompiledExpr::whole_at(std::size_t index) {
       return {s.array->integers[at], bound};
     }
     case Code::kArgument:
-      return whole_arguments_[s.label];
+      return arguments_[s.label].whole;
     case Code::kUnary:
       return whole_unary(s);
     case Code::kBinary:
@@ -225,6 +248,8 @@ Whole CompiledExpr::whole_at(std::size_t index) {
     }
     case Code::kCast:
       return whole_cast(s);
+    case Code::kApply:
+      return applied(s).whole;
   }
   TDSL_CHECK(false, "unknown expression node");
   return {};

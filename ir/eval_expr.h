@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "ir/eval.h"
@@ -19,6 +20,14 @@ struct Stop {
 /// Gives the array of a value that is defined at this place.
 using ValueSource = std::function<const Array&(ValueId)>;
 
+class CompiledProcedure;
+
+/// What a variable of a procedure or an operand of a user monoid holds: floats in `real`, the rest in `whole`.
+struct Slot {
+  Real real;
+  Whole whole;
+};
+
 /// An expression prepared for evaluation at many points: a flat list of nodes, tensors resolved, walked by a switch.
 /// The arrays it reads must stay in place while it is used.
 class CompiledExpr {
@@ -34,12 +43,14 @@ class CompiledExpr {
   /// The value at a point given by the values of the labels. Throws Stop.
   [[nodiscard]] Real real(const std::int64_t* labels) { return labels_ = labels, real_at(root_); }
   [[nodiscard]] Whole whole(const std::int64_t* labels) { return labels_ = labels, whole_at(root_); }
+  /// Where arguments are found from now on.
+  void set_arguments(const Slot* arguments) { arguments_ = arguments; }
   /// A user monoid's combination, with `$0` = a and `$1` = b.
   [[nodiscard]] Real combine(Real a, Real b);
   [[nodiscard]] Whole combine(Whole a, Whole b);
 
  private:
-  enum class Code : std::uint8_t { kConstant, kIndex, kRead, kArgument, kUnary, kBinary, kSelect, kCast };
+  enum class Code : std::uint8_t { kConstant, kIndex, kRead, kArgument, kUnary, kBinary, kSelect, kCast, kApply };
   struct Step {
     Code code = Code::kConstant;
     Scalar type = Scalar::kF64;
@@ -51,7 +62,8 @@ class CompiledExpr {
     std::int64_t whole = 0;
     std::size_t operands[3] = {0, 0, 0};
     const Array* array = nullptr;
-    std::vector<std::size_t> subscripts;
+    std::vector<std::size_t> subscripts;  ///< or the arguments of a procedure
+    std::shared_ptr<CompiledProcedure> procedure;
     SourceRange range;
     std::string name;  ///< of the tensor, for messages
   };
@@ -72,14 +84,15 @@ class CompiledExpr {
   [[nodiscard]] Whole whole_cast(const Step& s);
   [[nodiscard]] Whole comparison(const Step& s);
   [[nodiscard]] Whole logical(const Step& s);
+  [[nodiscard]] Slot applied(const Step& s);
   /// The position of the element that a read means; `bound` is open if a subscript is.
   [[nodiscard]] std::int64_t locate(const Step& s, double& bound);
 
   std::vector<Step> nodes_;
   std::size_t root_ = 0;
   const std::int64_t* labels_ = nullptr;
-  Real real_arguments_[2];
-  Whole whole_arguments_[2];
+  const Slot* arguments_ = nullptr;
+  Slot combined_[2];
 };
 
 /// Checks 0 <= subscript < extent and stops with a message that names both and the dimension.

@@ -8,6 +8,7 @@
 
 #include "ir/check.h"
 #include "ir/infer.h"
+#include "ir/procedure.h"
 
 namespace tdsl::ir {
 
@@ -186,7 +187,7 @@ std::size_t own_hash(const ExprOp& op) {
       [](const Argument& a) { return static_cast<std::size_t>(a.position); },
       [](const Unary& u) { return static_cast<std::size_t>(u.op); },
       [](const Binary& b) { return static_cast<std::size_t>(b.op); }, [](const Select&) { return std::size_t{0}; },
-      [](const Cast&) { return std::size_t{0}; });
+      [](const Cast&) { return std::size_t{0}; }, [](const Apply& a) { return std::hash<std::string>()(a.procedure->text); });
 }
 
 /// Equality of the nodes' own fields; both hold the same alternative.
@@ -198,7 +199,11 @@ bool own_equal(const ExprOp& a, const ExprOp& b) {
       [&](const Argument& x) { return x.position == std::get<Argument>(b).position; },
       [&](const Unary& u) { return u.op == std::get<Unary>(b).op; },
       [&](const Binary& x) { return x.op == std::get<Binary>(b).op; }, [](const Select&) { return true; },
-      [](const Cast&) { return true; });
+      [](const Cast&) { return true; },
+      [&](const Apply& a) {
+        const ProcedureRef& other = std::get<Apply>(b).procedure;
+        return a.procedure == other || a.procedure->text == other->text;
+      });
 }
 
 }  // namespace
@@ -225,7 +230,7 @@ Expr read(Scalar element_type, ValueId tensor, std::vector<Expr> subscripts, Sou
 }
 
 Expr argument(Scalar type, std::int32_t position, SourceRange range) {
-  TDSL_CHECK(position == 0 || position == 1, "a combine expression has two arguments");
+  TDSL_CHECK(position >= 0, "arguments count from 0");
   return make(range, type, Argument{position});
 }
 
@@ -281,6 +286,15 @@ Expr cast(Scalar type, Expr operand, SourceRange range) {
   return make(range, type, Cast{std::move(operand)});
 }
 
+Expr application(ProcedureRef procedure, std::vector<Expr> arguments, SourceRange range) {
+  TDSL_CHECK(procedure && procedure->result, "a procedure gives a result");
+  TDSL_CHECK(procedure->parameters == arguments.size(), "a procedure takes one argument per parameter");
+  for (std::size_t k = 0; k < arguments.size(); ++k)
+    TDSL_CHECK(arguments[k] && arguments[k]->type == procedure->variables[k].type, "an argument has its parameter's type");
+  const Scalar type = procedure->result->type;
+  return make(range, type, Apply{std::move(procedure), std::move(arguments)});
+}
+
 bool equal(const Expr& a, const Expr& b) {
   if (a.id() == b.id())
     return true;
@@ -318,7 +332,7 @@ std::vector<Expr> children(const ExprNode& node) {
       [](const Select& s) {
         return List{s.condition, s.when_true, s.when_false};
       },
-      [](const Cast& c) { return List{c.operand}; });
+      [](const Cast& c) { return List{c.operand}; }, [](const Apply& a) { return a.arguments; });
 }
 
 Expr with_children(const Expr& e, const std::vector<Expr>& parts) {
@@ -344,7 +358,10 @@ Expr with_children(const Expr& e, const std::vector<Expr>& parts) {
       [&](const Select&) -> ExprOp {
         return Select{parts[0], parts[1], parts[2]};
       },
-      [&](const Cast&) -> ExprOp { return Cast{parts[0]}; });
+      [&](const Cast&) -> ExprOp { return Cast{parts[0]}; },
+      [&](const Apply& a) -> ExprOp {
+        return Apply{a.procedure, parts};
+      });
   return make(e->range, e->type, op);
 }
 

@@ -56,7 +56,7 @@ struct Read {
   ValueId tensor;
   std::vector<Expr> subscripts;
 };
-/// `$0`, `$1`: the operands of a user monoid's combine expression.
+/// `$0`, `$1`: the operands of a user monoid's combine expression, the variables of a procedure.
 struct Argument {
   std::int32_t position = 0;
 };
@@ -81,7 +81,13 @@ struct Cast {
   Expr operand;
 };
 
-using ExprOp = std::variant<Constant, IndexRef, Read, Argument, Unary, Binary, Select, Cast>;
+/// `newton(x, 2.0)`: the result of a procedure (procedure.h) of scalars.
+struct Apply {
+  std::shared_ptr<const struct Procedure> procedure;
+  std::vector<Expr> arguments;
+};
+
+using ExprOp = std::variant<Constant, IndexRef, Read, Argument, Unary, Binary, Select, Cast, Apply>;
 
 struct ExprNode {
   SourceRange range;

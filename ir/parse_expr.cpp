@@ -189,6 +189,8 @@ Expr ExprParser::expr() {
   }
   if (cursor_.at_literal())
     return typed_literal();
+  if (cursor_.accept("apply"))
+    return application();
   const std::string name = cursor_.word();
   return cursor_.peek() == '(' ? call(name) : label_named(name);
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "ir/procedure.h"
 #include "ir/text_cursor.h"
 
 namespace tdsl::ir {
@@ -43,6 +44,11 @@ class ExprParser {
   Expr label_named(const std::string& name);
   Expr call(const std::string& name);
   Expr expr();
+  /// What `text_of` a procedure writes.
+  Expr application();
+  Procedure::Statements statements();
+  Procedure::Statement statement();
+  std::int32_t variable();
   Monoid monoid();
   std::vector<Label> label_list();
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cctype>
 
-namespace tdsl::ir {
+#include "ir/procedure.h"
 
-namespace {
+namespace tdsl::ir {
 
 std::string quoted(const std::string& text) {
   std::string result = "\"";
@@ -24,6 +24,8 @@ std::string quoted(const std::string& text) {
   }
   return result + '"';
 }
+
+namespace {
 
 std::string value_text(ValueId v) {
   return fmt::format("%{}", v.id);
@@ -94,7 +96,8 @@ class ExprPrinter {
         [&](const Select& s) {
           return fmt::format("select({}, {}, {})", text(s.condition), text(s.when_true), text(s.when_false));
         },
-        [&](const Cast& c) { return fmt::format("{}({})", name_of(e->type), text(c.operand)); });
+        [&](const Cast& c) { return fmt::format("{}({})", name_of(e->type), text(c.operand)); },
+        [&](const Apply& a) { return fmt::format("apply {} ({})", a.procedure->text, joined(a.arguments, part)); });
   }
 
  private:

@@ -5,6 +5,7 @@
 #include <compare>
 #include <set>
 
+#include "ir/procedure.h"
 #include "passes/rewriting.h"
 
 namespace tdsl::passes {
@@ -46,6 +47,10 @@ class ExprOrder {
       return c;
     if (const auto c = own_key(a->op) <=> own_key(b->op); c != 0)
       return c;
+    if (const auto* x = std::get_if<Apply>(&a->op)) {
+      if (const auto c = x->procedure->text <=> std::get<Apply>(b->op).procedure->text; c != 0)
+        return c;
+    }
     const std::vector<Expr> left = children(*a);
     const std::vector<Expr> right = children(*b);
     if (const auto c = left.size() <=> right.size(); c != 0)
@@ -70,7 +75,7 @@ class ExprOrder {
         [](const Argument& a) { return std::int64_t{a.position}; },
         [](const Unary& u) { return static_cast<std::int64_t>(u.op); },
         [](const Binary& b) { return static_cast<std::int64_t>(b.op); }, [](const Select&) { return std::int64_t{0}; },
-        [](const Cast&) { return std::int64_t{0}; });
+        [](const Cast&) { return std::int64_t{0}; }, [](const Apply&) { return std::int64_t{0}; });
   }
 
   std::int32_t first_reduce_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "ir/check.h"
+#include "ir/clone.h"
+#include "ir/procedure.h"
 #include "passes/affine.h"
 
 namespace tdsl::passes {
@@ -39,6 +41,7 @@ std::optional<LoopBody> LoopBodyBuilder::build(const Node& node) {
   body.begin = resolve_(loop.begin);
   body.end = resolve_(loop.end);
   body.step = loop.step;
+  mentioned_ = mentioned(program_, node);
   if (!flatten(loop.body, {}, body.statements))
     return std::nullopt;
   for (std::size_t k = 0; k < loop.inits.size(); ++k) {
@@ -71,8 +74,9 @@ bool LoopBodyBuilder::flatten_node(Node node, const Expr& guard, std::vector<Nod
   auto* c = std::get_if<Compute>(&node.op);
   if (c == nullptr) {
     const bool is_loop = std::holds_alternative<For>(node.op) || std::holds_alternative<While>(node.op);
-    return refuse(node.range, is_loop ? "its body holds a loop that stays sequential"
-                                      : "its body holds an effect or fresh random numbers");
+    if (!is_loop)
+      return refuse(node.range, "its body holds an effect or fresh random numbers");
+    return flatten_loop(node, guard, into) || refuse(node.range, "its body holds a loop that stays sequential");
   }
   if (c->bodies.size() != 1)
     return refuse(node.range, "its body holds a computation with several results");
@@ -84,6 +88,36 @@ bool LoopBodyBuilder::flatten_node(Node node, const Expr& guard, std::vector<Nod
       c->guard = conjunction(guard, c->guard);
   }
   into.push_back(std::move(node));
+  return true;
+}
+
+bool LoopBodyBuilder::flatten_loop(const Node& node, const Expr& guard, std::vector<Node>& into) {
+  bool effects = false;
+  for_each_node(Region{{}, {node}, {}}, [&](const Node& n) { effects = effects || std::holds_alternative<Assert>(n.op); });
+  std::vector<ValueId> used;
+  for (const ValueId v : node.results) {
+    if (mentioned_.contains(v))
+      used.push_back(v);
+  }
+  // Each result is a run of its own.
+  if (effects || used.size() > 2)
+    return false;
+  for (const ValueId v : used) {
+    std::vector<ValueId> captured;
+    std::vector<Expr> arguments;
+    auto procedure = procedure_of(program_, "last_" + program_.info(v).name, Region{{}, {node}, {}}, {}, v, captured);
+    if (!procedure)
+      return false;
+    procedure->range = node.range;
+    procedure->text = text_of(*procedure);
+    for (const ValueId operand : captured)
+      arguments.push_back(read(program_.type(operand).scalar, operand, {}, node.range));
+    Compute c;
+    c.bodies.push_back(application(std::make_shared<const Procedure>(std::move(*procedure)), std::move(arguments), node.range));
+    if (guard)
+      in_branch_.insert(v);
+    into.push_back({node.range, {v}, std::move(c)});
+  }
   return true;
 }
 
@@ -181,6 +215,12 @@ void LoopBodyBuilder::hoist(LoopBody& body) {
 
 namespace {
 
+bool applies(const Expr& e) {
+  bool found = false;
+  for_each_node(e, [&](const ExprNode& n) { found = found || std::holds_alternative<Apply>(n.op); });
+  return found;
+}
+
 bool is_cheap(const Expr& e) {
   bool cheap = true;
   for_each_node(e, [&](const ExprNode& n) {
@@ -191,7 +231,7 @@ bool is_cheap(const Expr& e) {
       cheap = cheap && b->op != BinaryOp::kPow && !(b->op == BinaryOp::kDiv && is_float(n.type));
     }
   });
-  return cheap && node_count(e) <= 24;
+  return cheap && !applies(e) && node_count(e) <= 24;
 }
 
 Expr replace_scalars(const Expr& e, const std::unordered_map<ValueId, Expr>& scalars) {
@@ -257,7 +297,7 @@ bool LoopBodyBuilder::inline_scalars(LoopBody& body) {
       if (node_count(c.bodies[0]) > context_.options().expression_limit) {
         return refuse(node.range, "a scalar of its body grows too large when substituted into its users");
       }
-      const bool integral = !is_float(c.bodies[0]->type);
+      const bool integral = !is_float(c.bodies[0]->type) && !applies(c.bodies[0]);
       const bool once = uses_of(program_, body, v) <= 1;
       if (is_yield || integral || once || is_cheap(c.bodies[0]) || in_branch_.contains(v)) {
         scalars.insert({v, c.bodies[0]});

@@ -62,6 +62,8 @@ class LoopBodyBuilder {
   bool refuse(const ir::SourceRange& range, std::string reason);
   bool flatten(const ir::Region& region, const ir::Expr& guard, std::vector<ir::Node>& into);
   bool flatten_node(ir::Node node, const ir::Expr& guard, std::vector<ir::Node>& into);
+  /// A loop on scalars becomes a procedure, applied per iteration.
+  bool flatten_loop(const ir::Node& node, const ir::Expr& guard, std::vector<ir::Node>& into);
   bool flatten_branch(const ir::Node& node, const ir::If& branch, const ir::Expr& guard, std::vector<ir::Node>& into);
   bool join(const ir::Node& node, std::size_t k, const ir::If& branch, std::vector<ir::Node>& then_nodes,
             std::vector<ir::Node>& else_nodes, std::vector<ir::Node>& selects);
@@ -73,6 +75,7 @@ class LoopBodyBuilder {
   std::function<ir::Extent(ir::ValueId)> resolve_;
   std::function<bool(ir::ValueId)> used_;
   std::vector<ir::Node> checks_;
+  std::set<ir::ValueId> mentioned_;  ///< in the loop's body
   std::set<ir::ValueId> in_branch_;
   ValueMap joined_;
   Refusal refusal_;

@@ -1,6 +1,7 @@
 #include "passes/rewriting.h"
 
 #include "ir/check.h"
+#include "ir/procedure.h"
 #include "passes/affine.h"
 
 namespace tdsl::passes {
@@ -356,6 +357,8 @@ bool expression_may_fail(const Program& program, const Expr& e, const std::vecto
     if (const auto* c = std::get_if<Cast>(&n.op)) {
       fails = fails || (is_integer(n.type) && is_float(c->operand->type));
     }
+    if (const auto* a = std::get_if<Apply>(&n.op))
+      fails = fails || may_stop(*a->procedure);
   });
   return fails;
 }

@@ -150,7 +150,7 @@ class Simplifier {
         [&](const Unary& u) { return simplify_unary(folded, u); },
         [&](const Binary& b) { return integer_polynomial(simplify_binary(folded, b)); },
         [&](const Select& s) { return equal(s.when_true, s.when_false) ? s.when_true : folded; },
-        [&](const Cast&) { return folded; });
+        [&](const Cast&) { return folded; }, [&](const Apply&) { return folded; });
   }
 
   /// The factories fold; text that was read back or children that have become constants need it again.

@@ -13,7 +13,8 @@ REDUCTIONS = ["sum", "prod", "min", "max", "any", "all", "argmin", "argmax"]
 ROUTINES = ["cumsum", "sort", "argsort", "topk", "solve", "cholesky", "lu", "qr", "inv", "det", "lstsq", "svd", "eigh"]
 FEATURES = {"left subscripts": r"\) (?:where .*?)?left \[", "base": r" base %", "combine": r" combine \w", "fill": r" fill ",
             "guard": r"\) where ", "reduction": r"= compute \[[^\]]*\] \w+\[",
-            "gather": r"%\d+\[[^\]]*%\d+\[", "scatter": r" left \[[^\]]*%\d+\["}
+            "gather": r"%\d+\[[^\]]*%\d+\[", "scatter": r" left \[[^\]]*%\d+\[",
+            "procedure": r"apply procedure "}
 
 
 class Coverage:

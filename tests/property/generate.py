@@ -38,6 +38,8 @@ class Generator(Pipelines):
         self.make_inputs()
         for _ in range(self.rng.choice([0, 0, 1, 2])):
             self.scalar_function()
+        if self.chance(0.3):
+            self.procedure()
         makers = [(self.let_tensor, 4), (self.index_let, 6), (self.let_scalar, 1.5), (self.var_any, 2.5), (self.assign_whole, 1.5),
                   (self.assign_index, 2), (self.assign_slice, 1.2), (self.element_loop, 2.5), (self.tensor_loop, 1.5),
                   (self.while_loop, 1.2), (self.if_statement, 0.8), (self.tensor_function, 1), (self.assertion, 0.3),
@@ -127,6 +129,50 @@ class Generator(Pipelines):
         self.values, self.dims, self.functions, self.random_allowed = outer
         self.functions.append(Function(name, scalar, parameters, body.low, body.high))
         self.program.statements.append(Stmt(f"fn ${name}({', '.join('$' + p.name for p in parameters)}) = {{0}};", [body]))
+
+    def procedure(self):
+        """A function of scalars with variables, loops and branches, applied per element."""
+        outer = self.values, self.dims, self.functions, self.random_allowed
+        scalar = self.rng.choice(["f64", "f64", "i64"])
+        reach = 8 if self.exact or scalar == "i64" else 4.0
+        name = self.new_name("f")
+        parameters = [Value(n, scalar, (), -reach, reach) for n in ("x", "y")[:self.rng.choice([1, 2])]]
+        self.dims, self.functions, self.random_allowed = [], [f for f in self.functions if f.elementwise], False
+        variables = [Value(n, scalar, (), -reach, reach) for n in ("s", "t")[:self.rng.choice([1, 2])]]
+
+        def value(depth=2):
+            return self.strong(self.fit(self.expr(scalar, (), Context(), depth), reach))
+
+        def assign():
+            return Stmt(f"${self.rng.choice(variables).name} = {{0}};", [value()])
+
+        self.values = parameters
+        body = [Stmt(f"var ${v.name}: {scalar} = {{0}};", [value(1)]) for v in variables]
+        self.values = parameters + variables
+        for _ in range(self.rng.choice([1, 2, 3])):
+            kind = self.rng.choice(["assign", "for", "while", "if", "swap"])
+            if kind == "for":
+                low, high = self.rng.choice([(0, 3), (1, 4), (2, 2)])
+                step = self.rng.choice(["", "", " by 2"])
+                body.append(Stmt(f"for $r in {low}..{high}{step}", (), [[assign() for _ in range(self.rng.choice([1, 2]))]]))
+            elif kind == "while":
+                count = self.new_name("c")
+                body += [Stmt(f"var ${count} = 0;"),
+                         Stmt(f"while ${count} < {self.rng.choice([0, 1, 3])} && {{0}}", [self.expr("bool", (), Context(), 1)],
+                              [[assign(), Stmt(f"${count} += 1;")]])]
+            elif kind == "if":
+                blocks = [[assign()]] + ([[assign()]] if self.chance(0.5) else [])
+                body.append(Stmt("if {0}", [self.expr("bool", (), Context(), 2)], blocks))
+            elif kind == "swap" and len(variables) == 2:
+                body.append(Stmt("($s, $t) = ($t, $s);"))
+            else:
+                body.append(assign())
+        read = Expr(f"${variables[-1].name}", [], scalar, (), -reach, reach)
+        returned = self.bounded(Expr("({0} + {1})", [read, value(1)], scalar, (), -2 * reach, 2 * reach))
+        self.values, self.dims, self.functions, self.random_allowed = outer
+        self.functions.append(Function(name, scalar, parameters, returned.low, returned.high))
+        text = ", ".join("$" + p.name for p in parameters)
+        self.program.statements.append(Stmt(f"fn ${name}({text})", (), [body + [Stmt("return {0};", [returned])]]))
 
     def tensor_function(self, context):
         """A typed function of a tensor, and a call of it."""

@@ -46,6 +46,25 @@ std::vector<std::string> problems_of(const std::string& text) {
 
 }  // namespace
 
+TEST_CASE("grad: functions with statements, applied per element") {
+  const std::string root = "fn root(a) { var s = 1.0; for i in 0..8 { s = 0.5 * (s + a / s); } return s; }\n";
+  const std::string halves =
+      "fn halves(a, b) { var s = a * b; var n = 0; while abs(s) > 0.3 { s = s / 2.0 + 0.01 * sin(a); n += 1; } "
+      "if n > 2 { s = s * s; } else { s += exp(b); } return s + a; }\n";
+  const std::string power = "fn power(a: f64, n: i64) -> f64 { var r = 1.0; for i in 0..n { r = r * a; } return r; }\n";
+  const std::string both = "fn both(a) { var s = root(a); s += power(s, 2) * a; return s; }\n";
+  const std::string all = root + halves + power + both;
+  check(all + "let loss = sum(root(p)) + sum(root(p * p));");
+  check(all + "let loss = sum(halves(x, y) * p);");
+  check(all + "let loss = sum[i](power(x[i] * y[i], i % 4));");
+  check(all + "let z[i, j] = halves(A[i, j], x[i]); let loss = sum(z * z);");
+  check(all + "let loss = sum(both(p) / p);");
+  check(all + "let z[i] = if x[i] > 0.0 then root(p[i] + x[i]) else y[i]; let loss = sum(z);");
+  // Of tables, point by point: an ordinary loop.
+  check("fn along(t: f64[n], a: f64) -> f64 { var s = 0.0; for i in 0..n { s += t[i] * sin(a + f64(i)); } return s; }\n"
+        "let z[i] = along(y, x[i]); let loss = sum(z * p);");
+}
+
 TEST_CASE("grad: every scalar function") {
   for (const std::string f :
        {"abs(x)", "sqrt(p)", "exp(x)", "log(p)", "log1p(p)", "expm1(x)", "sin(x)", "cos(x)", "tan(x)", "tanh(x)",
