@@ -97,15 +97,19 @@ std::vector<std::int32_t> free_labels(const Tensor& t) {
   return free;
 }
 
-/// Whether the body does more than name scalars: it cannot become one expression.
-bool runs_statements(const ast::Function& f) {
-  bool differentiates = false;
+bool differentiates(const ast::Function& f) {
+  bool found = false;
   for_each_expr(f, [&](const ast::Expr& e) {
     const auto* call = std::get_if<ast::Call>(&e.node);
-    differentiates = differentiates || (call != nullptr && call->callee.name == "grad");
+    found = found || (call != nullptr && call->callee.name == "grad");
   });
+  return found;
+}
+
+/// Whether the body does more than name scalars: it cannot become one expression.
+bool runs_statements(const ast::Function& f) {
   const auto* block = std::get_if<ast::Block>(&f.body);
-  return differentiates || (block != nullptr && std::ranges::any_of(block->statements, [](const ast::StmtPtr& s) {
+  return differentiates(f) || (block != nullptr && std::ranges::any_of(block->statements, [](const ast::StmtPtr& s) {
            if (std::holds_alternative<ast::Return>(s->node))
              return false;
            const auto* let = std::get_if<ast::Let>(&s->node);
@@ -310,6 +314,12 @@ bool Lowerer::check_returns(const ast::Function& f) {
 void Lowerer::bind_parameter(const ast::FunctionParameter& parameter, const Tensor& arg, const SourceRange& range) {
   const std::string& name = parameter.name.name;
   if (!parameter.type) {
+    // Derivatives are by variables: an argument that is an expression becomes one.
+    const bool number = arg.rank() == 0 && ir::is_float(arg.scalar()) && free_labels(arg).empty();
+    if (number && differentiates(*frames_.back().function)) {
+      declare_value(parameter.name, Symbol::Kind::kInput, materialise(arg, name, range))->used = true;
+      return;
+    }
     declare(parameter.name, Symbol::Kind::kInline)->lazy = arg;
     return;
   }

@@ -84,7 +84,8 @@ class ProcedureBuilder {
       if (const auto* f = std::get_if<For>(&n.op)) return capture(f->body);
       if (const auto* w = std::get_if<While>(&n.op)) return capture(w->condition) && capture(w->body);
       if (const auto* i = std::get_if<If>(&n.op)) return capture(i->then_region) && capture(i->else_region);
-      return std::holds_alternative<Assert>(n.op) || assignment(program_, n) != nullptr;
+      const bool derivative = std::holds_alternative<Gradient>(n.op) && &region == &region_;
+      return derivative || std::holds_alternative<Assert>(n.op) || assignment(program_, n) != nullptr;
     });
   }
 
@@ -157,6 +158,7 @@ class ProcedureBuilder {
       into.push_back({n.range, Procedure::Require{reading(a->condition), a->message}});
       return;
     }
+    if (const auto* g = std::get_if<Gradient>(&n.op)) return gradient(n, *g, into);
     const auto& c = std::get<Compute>(n.op);
     for (std::size_t k = 0; k < n.results.size(); ++k) {
       const Expr value = rewritten(c.bodies[k]);
@@ -165,6 +167,28 @@ class ProcedureBuilder {
       } else {
         assign(number(n.results[k]), value, n.range, into);
       }
+    }
+  }
+
+  /// What leads from the variables to the loss is a procedure itself, whose tangents are the derivatives.
+  void gradient(const Node& n, const Gradient& g, Procedure::Statements& into) {
+    Region path;
+    for (const Node& earlier : region_.nodes) {
+      if (&earlier == &n) break;
+      const bool defines = std::ranges::any_of(g.wrt, [&](ValueId v) { return std::ranges::count(earlier.results, v) > 0; });
+      const bool changes = !defines && !std::holds_alternative<Assert>(earlier.op);
+      if (changes) path.nodes.push_back(earlier);
+    }
+    std::vector<ValueId> captured;
+    auto loss = procedure_of(program_, made_.name, path, g.wrt, g.loss, captured);
+    TDSL_CHECK(loss.has_value(), "a part of work on scalars is such");
+    std::vector<Expr> arguments;
+    for (const ValueId v : g.wrt) arguments.push_back(reading(v));
+    for (const ValueId v : captured) arguments.push_back(reading(v));
+    loss->range = n.range;
+    for (std::size_t k = 0; k < n.results.size(); ++k) {
+      const Expr slope = application(std::make_shared<const Procedure>(tangent_of(*loss, k)), arguments, n.range);
+      assign(number(n.results[k]), cast(program_.type(n.results[k]).scalar, slope), n.range, into);
     }
   }
 

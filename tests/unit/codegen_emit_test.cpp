@@ -32,6 +32,41 @@ std::string compiler_says(const std::string& source) {
 
 }  // namespace
 
+TEST_CASE("codegen emit: a procedure is one function with locals where they belong, however often it is applied") {
+  const std::string halvings =
+      "apply procedure \"halvings\" 1 [\"x\":f64, \"s\":f64, \"c\":i64, \"i\":i64, \"half\":f64, \"unused\":f64] { $1 = $0:f64; $2 = 0; "
+      "repeat { } while gt($1:f64, 1.0) { $4 = mul($1:f64, 0.5); $1 = $4:f64; $2 = add($2:i64, 1); } "
+      "for $3 in 3..0 by -1 { if gt($1:f64, 0.5) { $5 = 1.0; $1 = 0.25; } else { } } "
+      "require lt($1:f64, 2.0) \"small\"; } return div(7, $2:i64)";
+  const std::string text = emitted("%5:i64[%0] \"halvings\" = compute [i in 0..%0] (" + halvings + " (%4[i]))\n" +
+                                   "%6:i64[%0] \"y\" = compute [i in 0..%0] (" + halvings + " (mul(%4[i], 2.0)))\n" +
+                                   "output \"halvings\" %5\noutput \"y\" %6\n");
+  CHECK(contains(text, R"(namespace fn {
+
+Index halvings(double x) {
+  double s = x;
+  Index c = Index{0};
+  while (s > 1.0) {
+    const double half = s * 0.5;
+    s = half;
+    c = scalar::add(c, Index{1});
+  }
+  for (Index i = Index{3}; i > Index{0}; --i) {
+    if (s > 0.5) {
+      [[maybe_unused]] const double unused = 1.0;
+      s = 0.25;
+    }
+  }
+  if (!(s < 2.0)) rt::stop(place(0), "assertion failed: small");
+  return scalar::divide(Index{7}, c, rt::StopAt{place, 0});
+}
+
+}  // namespace fn)"));
+  CHECK(contains(text, "    halvings(i) = fn::halvings(x(i));"));
+  CHECK(contains(text, "    y(i) = fn::halvings(x(i) * 2.0);"));
+  CHECK(compiler_says(text) == "");
+}
+
 TEST_CASE("codegen emit: (min, +) is blocked in registers; each side is computed ahead") {
   const std::string text = emitted(
       "%5:f64[%0, %0] \"D\" = compute [i in 0..%0, j in 0..%0] min[k in 0..%1] (add(exp(%2[i, k]), %3[k, j]))\noutput \"D\" %5\n");

@@ -60,6 +60,15 @@ TEST_CASE("grad: functions with statements, applied per element") {
   check(all + "let z[i, j] = halves(A[i, j], x[i]); let loss = sum(z * z);");
   check(all + "let loss = sum(both(p) / p);");
   check(all + "let z[i] = if x[i] > 0.0 then root(p[i] + x[i]) else y[i]; let loss = sum(z);");
+  // Derivatives inside, of first and second order.
+  const std::string inside =
+      "fn slope(a, b) { var s = a; for i in 0..3 { s = s * a + sin(b); } let y = s * s; return grad(y, a) + a * grad(y, b); }\n"
+      "fn curve(a) { let y = a * a * a * exp(a); let d = grad(y, a); return grad(d, a); }\n";
+  check(inside + "let z[i] = slope(x[i], y[i]); let loss = sum(z * p);");
+  check(inside + "let loss = sum(curve(x));");
+  holds(inside + "let x[i] = f64(i) / 4.0 for i in 0..5; let c = (6.0 * x + 6.0 * x * x + x * x * x) * exp(x); "
+        "assert(max(abs(curve(x) - c)) < 1e-12); "
+        "assert(abs(slope(0.5, 0.25) - slope(x + 0.5, x + 0.25)[0]) < 1e-12);");
   // Of tables, point by point: an ordinary loop.
   check("fn along(t: f64[n], a: f64) -> f64 { var s = 0.0; for i in 0..n { s += t[i] * sin(a + f64(i)); } return s; }\n"
         "let z[i] = along(y, x[i]); let loss = sum(z * p);");
