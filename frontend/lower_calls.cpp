@@ -115,6 +115,8 @@ std::vector<Tensor> Lowerer::positional(const ast::Call& call, std::size_t least
 
 Tensor Lowerer::lower_call(const ast::Call& call, const SourceRange& range) {
   const std::string& name = call.callee.name;
+  if (refused_.contains(name))
+    throw Abandoned{};
   if (functions_.contains(name)) {
     std::vector<Tensor> results = call_function(call, range);
     if (results.size() == 1)
@@ -138,8 +140,6 @@ Tensor Lowerer::lower_call(const ast::Call& call, const SourceRange& range) {
     fail(DiagnosticId::kMisplacedTuple, range,
          "'" + name + "' gives several values: write let (a, b) = " + name + "(…);");
   }
-  if (refused_.contains(name))
-    throw Abandoned{};
   if (later_names().contains(name))
     unsupported(range, name + " is");
   std::vector<std::string> candidates;

@@ -181,6 +181,7 @@ ValueId GraphBuilder::wait(ComputeSpec spec, std::size_t free) {
   free_labels_.emplace(
       v, std::vector<std::int32_t>(spec.out.begin(), spec.out.begin() + static_cast<std::ptrdiff_t>(free)));
   waiting_.push_back({std::move(spec), v, nullptr});
+  pending_.insert(v);
   return v;
 }
 
@@ -196,6 +197,7 @@ ValueId GraphBuilder::wait(PointLoop loop, std::vector<std::int32_t> labels, con
   w.loop = std::make_shared<PointLoop>(std::move(loop));
   free_labels_.emplace(w.value, std::move(labels));
   waiting_.push_back(w);
+  pending_.insert(w.value);
   return w.value;
 }
 
@@ -214,6 +216,7 @@ std::optional<ComputeSpec> GraphBuilder::take_waiting(const Expr& e, const std::
   ComputeSpec spec = std::move(waiting_.back().spec);
   waiting_.pop_back();
   free_labels_.erase(read->tensor);
+  pending_.erase(read->tensor);
   spec.out = out;
   for (const std::int32_t id : spec.reduce)
     TDSL_CHECK(resolve(id), "a reduction's range depends on its statement only");
@@ -240,6 +243,7 @@ void for_each_part(const ComputeSpec& spec, const PointLoop* loop, const std::fu
 }  // namespace
 
 void GraphBuilder::flush() {
+  flushing_ = true;
   std::vector<Waiting> later;
   const std::vector<Waiting> now = std::exchange(waiting_, {});
   for (const Waiting& w : now) {
@@ -268,8 +272,24 @@ void GraphBuilder::flush() {
     } else {
       emit_results(compute_of(w.spec), {w.value}, w.spec.range);
     }
+    pending_.erase(w.value);
   }
   waiting_ = std::move(later);
+  flushing_ = false;
+}
+
+bool GraphBuilder::reads_pending(const Expr& bound) {
+  const auto pending = [&] {
+    bool found = false;
+    ir::for_each_node(bound, [&](const ir::ExprNode& node) {
+      const auto* read = std::get_if<ir::Read>(&node.op);
+      found = found || (read != nullptr && pending_.contains(read->tensor));
+    });
+    return found;
+  };
+  if (pending() && !flushing_)
+    flush();
+  return pending();
 }
 
 GraphBuilder::SeparateRegion::SeparateRegion(GraphBuilder& graph, ir::Region& region)
@@ -369,6 +389,8 @@ bool GraphBuilder::resolve(std::int32_t id) {
       if (!resolve(other))
         return false;
     }
+    if (reads_pending(*bound))
+      return false;
   }
   const Extent begin = hull(lower, false, id);
   const Extent end = hull(upper, true, id);

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -153,7 +154,12 @@ class GraphBuilder {
   std::vector<ir::Region*> regions_;
   std::vector<LabelInfo> labels_;
   std::map<ir::ValueId, ir::Extent> value_extents_;
+  /// Whether the bound reads what still waits after all that is ready has been emitted.
+  bool reads_pending(const ir::Expr& bound);
+
   std::vector<Waiting> waiting_;
+  std::set<ir::ValueId> pending_;  ///< waiting, also during flush()
+  bool flushing_ = false;
   std::map<ir::ValueId, std::vector<std::int32_t>> free_labels_;  ///< of values made by wait()
 };
 

@@ -157,7 +157,8 @@ class Lowerer {
   ir::ValueId condition_value(const ast::Expr& e, const std::string& what);
   [[nodiscard]] static bool is_safe(const ir::Expr& e, const GraphBuilder& graph);
   void check_bounds(const ComputeSpec& spec);
-  void check_read(const ir::ExprNode& node, const ir::Read& read, const ComputeSpec& spec);
+  /// Reports subscripts that are out of bounds wherever they are evaluated. `place`: of what they belong to.
+  void check_subscripts(const std::vector<ir::Expr>& subscripts, const ir::Type& type, const ir::SourceRange& place);
   void require_not_padded(const Tensor& t);
 
   // --- Expressions: lower_expr.cpp
@@ -394,7 +395,7 @@ class Lowerer {
   std::set<std::string> called_;
   std::size_t inlined_calls_ = 0;
   std::map<std::string, const ast::Monoid*> monoids_;
-  std::set<std::string> refused_;  ///< what `extern` and `storage` declare: their uses are no further mistakes
+  std::set<std::string> refused_;  ///< what may not be declared, `extern` and `storage`: uses are no further mistakes
   std::map<std::string, std::pair<ir::Monoid, ir::Scalar>> lowered_monoids_;
   std::vector<std::unique_ptr<ast::Module>> imported_;
   std::set<std::string> imported_paths_;

@@ -63,6 +63,7 @@ void Lowerer::declare_functions(const ast::Module& module) {
   const auto declared = [&](const ast::Identifier& name) {
     if (is_builtin(name.name)) {
       error(DiagnosticId::kBuiltinRedefined, name.range, "'" + name.name + "' is built in and cannot be redefined");
+      refused_.insert(name.name);
       return true;
     }
     const auto function = functions_.find(name.name);

@@ -249,16 +249,16 @@ ValueId Lowerer::condition_value(const ast::Expr& e, const std::string& what) {
 void Lowerer::check_bounds(const ComputeSpec& spec) {
   if (spec.guard)
     return;
-  for_each_certain_read(spec.body,
-                        [&](const ir::ExprNode& node, const ir::Read& read) { check_read(node, read, spec); });
+  check_subscripts(spec.left, spec.type, spec.range);
+  for_each_certain_read(spec.body, [&](const ir::ExprNode& node, const ir::Read& read) {
+    if (!graph_.waits(read.tensor))
+      check_subscripts(read.subscripts, graph_.program().type(read.tensor), node.range.known() ? node.range : spec.range);
+  });
 }
 
-void Lowerer::check_read(const ir::ExprNode& node, const ir::Read& read, const ComputeSpec& spec) {
-  if (graph_.waits(read.tensor))
-    return;
-  const ir::Type& type = graph_.program().type(read.tensor);
-  for (std::size_t d = 0; d < read.subscripts.size(); ++d) {
-    const auto affine = affine_of(read.subscripts[d], graph_.value_extent());
+void Lowerer::check_subscripts(const std::vector<Expr>& subscripts, const ir::Type& type, const SourceRange& place) {
+  for (std::size_t d = 0; d < subscripts.size(); ++d) {
+    const auto affine = affine_of(subscripts[d], graph_.value_extent());
     if (!affine)
       continue;
     Extent least = affine->offset;
@@ -284,10 +284,7 @@ void Lowerer::check_read(const ir::ExprNode& node, const ir::Read& read, const C
     const bool high = above && *above >= 0;
     if (!high && !(below && *below < 0))
       continue;
-    const SourceRange& at = read.subscripts[d]->range.known() ? read.subscripts[d]->range
-                            : node.range.known()              ? node.range
-                                                              : spec.range;
-    fail(DiagnosticId::kOutOfBounds, at,
+    fail(DiagnosticId::kOutOfBounds, subscripts[d]->range.known() ? subscripts[d]->range : place,
          "this subscript reaches " + graph_.text(high ? most : least) + ranges + ", but dimension " +
              std::to_string(d) + " has " + graph_.text(type.shape[d]) +
              (type.shape[d].constant() == 1 ? " element" : " elements"));
