@@ -127,7 +127,9 @@ PointLoop Lowerer::body_at_a_point(const ast::Function& f, const std::vector<Ten
   std::vector<Tensor> inside;
   for (std::size_t k = 0; k < args.size(); ++k) {
     inside.push_back(args[k]);
-    if (free_labels(args[k]).empty())
+    // Scalars and constants stay what they are; elements of tensors, as c[0], are the caller's.
+    const bool plain = args[k].rank() > 0 || whole_value(args[k]) || literal_of(args[k].body) != nullptr;
+    if (plain && free_labels(args[k]).empty())
       continue;
     ComputeSpec spec;
     std::vector<Expr> subscripts;
