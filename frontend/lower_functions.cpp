@@ -97,19 +97,22 @@ std::vector<std::int32_t> free_labels(const Tensor& t) {
   return free;
 }
 
-bool differentiates(const ast::Function& f) {
+bool calls_any(const ast::Function& f, const std::set<std::string>& names) {
   bool found = false;
   for_each_expr(f, [&](const ast::Expr& e) {
     const auto* call = std::get_if<ast::Call>(&e.node);
-    found = found || (call != nullptr && call->callee.name == "grad");
+    found = found || (call != nullptr && names.contains(call->callee.name));
   });
   return found;
 }
 
+bool differentiates(const ast::Function& f) { return calls_any(f, {"grad"}); }
+
 /// Whether the body does more than name scalars: it cannot become one expression.
 bool runs_statements(const ast::Function& f) {
   const auto* block = std::get_if<ast::Block>(&f.body);
-  return differentiates(f) || (block != nullptr && std::ranges::any_of(block->statements, [](const ast::StmtPtr& s) {
+  // Random numbers are drawn afresh for every element.
+  return calls_any(f, {"grad", "random", "randn"}) || (block != nullptr && std::ranges::any_of(block->statements, [](const ast::StmtPtr& s) {
            if (std::holds_alternative<ast::Return>(s->node))
              return false;
            const auto* let = std::get_if<ast::Let>(&s->node);
@@ -120,6 +123,12 @@ bool runs_statements(const ast::Function& f) {
 }
 
 }  // namespace
+
+void Lowerer::position_of(std::int32_t id, PointLoop& loop) {
+  const LabelInfo info = graph_.label(id);
+  if (!loop.positions.contains(id))
+    loop.positions.emplace(id, graph_.program().new_value({Scalar::kI64, {}, {}}, info.name, info.range));
+}
 
 PointLoop Lowerer::body_at_a_point(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
                                    const SourceRange& range) {
@@ -146,18 +155,26 @@ PointLoop Lowerer::body_at_a_point(const ast::Function& f, const std::vector<Ten
     inside.back() = tensor_of(value, spec.name, spec.range);
     made.parameters.emplace_back(value, std::move(spec));
   }
+  for (const Tensor& t : args) {
+    for (const std::int32_t id : free_labels(t))
+      position_of(id, made);
+  }
   const GraphBuilder::SeparateRegion region(graph_, made.body);
   // What protects the call protects all of the body; what is checked in it need not have been checked elsewhere.
   struct Outside {
     Lowerer& lowerer;
     std::vector<Expr> guards;
     decltype(checked_) checked;
+    std::size_t loops;
     ~Outside() {
+      lowerer.loops_.resize(loops);
       lowerer.guards_ = std::move(guards);
       lowerer.checked_ = std::move(checked);
     }
   };
-  const Outside outside{*this, std::exchange(guards_, {}), checked_};
+  const Outside outside{*this, std::exchange(guards_, {}), checked_, loops_.size()};
+  for (const auto& [label, position] : made.positions)
+    loops_.push_back({position, {}, 1});
   const std::vector<Tensor> results = inline_body(f, inside, call, range);
   if (results.size() != 1 || results[0].rank() != 0)
     fail(DiagnosticId::kNotScalar, range, "'" + f.name.name + "' is applied per element, so it must return one scalar");
@@ -188,22 +205,19 @@ Tensor Lowerer::call_at_points(const ast::Function& f, const std::vector<Tensor>
     spec.range = range;
     return hoist(std::move(spec), {});
   }
-  std::set<std::int32_t> labels;
-  const auto add = [&](const std::vector<std::int32_t>& some) { labels.insert(some.begin(), some.end()); };
-  for (const Tensor& t : args)
-    add(free_labels(t));
   for (const Expr& guard : guards_) {
-    add(labels_of(guard));
+    for (const std::int32_t id : labels_of(guard))
+      position_of(id, loop);
     loop.guard = both(loop.guard, guard);
   }
+  std::vector<std::int32_t> labels;
   std::vector<Expr> subscripts;
-  for (const std::int32_t id : labels) {
-    const LabelInfo& label = graph_.label(id);
-    loop.positions.push_back(program.new_value({Scalar::kI64, {}, {}}, label.name, label.range));
+  for (const auto& [id, position] : loop.positions) {
+    labels.push_back(id);
     subscripts.push_back(ir::index_ref(id));
   }
   const Scalar type = program.type(loop.result).scalar;
-  const ValueId v = graph_.wait(std::move(loop), {labels.begin(), labels.end()}, source_text(range), range);
+  const ValueId v = graph_.wait(std::move(loop), std::move(labels), source_text(range), range);
   temporaries_.insert(v);
   Tensor t = scalar_tensor(ir::read(type, v, std::move(subscripts), range));
   t.range = range;

@@ -322,7 +322,7 @@ void GraphBuilder::emit_point_loop(const Waiting& w) {
     const LabelInfo info = label(labels[d]);
     const ValueId begin = emit_scalar(expr_of(program_, info.begin), info.name + "_begin", w.spec.range);
     bounds.emplace_back(begin, emit_scalar(expr_of(program_, info.end), info.name + "_end", w.spec.range));
-    numbers.emplace(labels[d], ir::read(Scalar::kI64, w.loop->positions[d], {}));
+    numbers.emplace(labels[d], ir::read(Scalar::kI64, w.loop->positions.at(labels[d]), {}));
     empty.out.push_back(new_label(length(labels[d])));
   }
   const bool truth = empty.type.scalar == Scalar::kBool;
@@ -343,7 +343,7 @@ ValueId GraphBuilder::emit_point_level(const Waiting& w, const LabelMap& numbers
   std::tie(loop.begin, loop.end) = bounds[level];
   loop.inits = {tensor};
   const ValueId inside = program_.new_value(program_.type(tensor), w.spec.name, w.spec.range);
-  loop.body.arguments = {w.loop->positions[level], inside};
+  loop.body.arguments = {w.loop->positions.at(w.spec.out[level]), inside};
   push_region(loop.body);
   loop.body.yields = {emit_point_level(w, numbers, bounds, level + 1, inside)};
   pop_region();

@@ -56,7 +56,7 @@ struct ComputeSpec {
 ///
 ///     for i in 0..n { for j in 0..m { let p = a[i]; let q = b[j]; …; T[i, j] = the result; } }   // and z reads T
 struct PointLoop {
-  std::vector<ir::ValueId> positions;                      ///< of the index variables, one per label
+  std::map<std::int32_t, ir::ValueId> positions;  ///< what the index variables are in the body
   std::vector<std::pair<ir::ValueId, ComputeSpec>> parameters;  ///< what the body calls them, what they are at a point
   ir::Expr guard;                                          ///< points where it is false are left out; null: none
   ir::Region body;

@@ -45,11 +45,63 @@ std::int64_t Lowerer::step_of(const ast::ExprPtr& step) {
   return *value;
 }
 
+namespace {
+
+/// `e` as the moving bound `moving`, limited by `limit` (null: not limited).
+struct WindowBound {
+  Affine moving;
+  Expr expression;
+  Expr limit;
+};
+
+std::optional<WindowBound> window_bound(const Expr& e, BinaryOp limits, const ValueExtent& value_extent) {
+  const auto moving = [&](const Expr& part, const Expr& limit) -> std::optional<WindowBound> {
+    const auto affine = affine_of(part, value_extent);
+    if (!affine || affine->coefficients.empty())
+      return std::nullopt;
+    return WindowBound{*affine, part, limit};
+  };
+  const auto* b = std::get_if<ir::Binary>(&e->op);
+  if (b == nullptr || b->op != limits)
+    return moving(e, {});
+  if (labels_of(b->left).empty())
+    return moving(b->right, b->left);
+  return labels_of(b->right).empty() ? moving(b->left, b->right) : std::nullopt;
+}
+
+}  // namespace
+
+bool Lowerer::bind_window(const ast::Identifier& name, const Expr& begin, const Expr& end,
+                          std::vector<std::int32_t>& labels) {
+  const auto first = window_bound(begin, BinaryOp::kMax, graph_.value_extent());
+  const auto last = window_bound(end, BinaryOp::kMin, graph_.value_extent());
+  if (!first || !last || first->moving.coefficients != last->moving.coefficients)
+    return false;
+  const std::int32_t id = graph_.new_label(name.name, name.range);
+  labels.push_back(id);
+  LabelInfo& info = graph_.label(id);
+  info.is_explicit = true;
+  info.resolved = true;
+  info.end = last->moving.offset - first->moving.offset;
+  const Expr value = add(first->expression, ir::index_ref(id, name.range));
+  Expr inside;
+  if (first->limit)
+    inside = ir::binary(BinaryOp::kLe, first->limit, value, name.range);
+  if (last->limit)
+    inside = both(inside, ir::binary(BinaryOp::kLt, value, last->limit, name.range));
+  if (inside)
+    guards_.push_back(inside);
+  bind_symbol(name, id, value, false);
+  return true;
+}
+
 void Lowerer::bind_range(const ast::Identifier& name, const ast::ExprPtr& lower, const ast::ExprPtr& upper,
-                         const ast::ExprPtr& step, std::vector<std::int32_t>& labels) {
+                         const ast::ExprPtr& step, std::vector<std::int32_t>& labels, bool may_move) {
   Expr begin = integer_scalar(*lower, "a range's begin");
   Expr end = integer_scalar(*upper, "a range's end");
   const std::int64_t by = step_of(step);
+  if (may_move && by == 1 && bind_window(name, begin, end, labels))
+    return;
   const std::int32_t id = graph_.new_label(name.name, name.range);
   labels.push_back(id);
   const Expr own = ir::index_ref(id, name.range);

@@ -203,9 +203,13 @@ class Lowerer {
 
   // --- Index variables: lower_index.cpp
   /// Binds `name` as index variable over an explicit range; a range that depends on other index variables gives a
-  /// guard.
+  /// guard. `may_move`: the name may stand for a label plus something, as a reduction's may.
   void bind_range(const ast::Identifier& name, const ast::ExprPtr& lower, const ast::ExprPtr& upper,
-                  const ast::ExprPtr& step, std::vector<std::int32_t>& labels);
+                  const ast::ExprPtr& step, std::vector<std::int32_t>& labels, bool may_move = false);
+  /// `i - 2..i + 3`, also as `max(0, i - 2)..min(n, i + 3)`: binds the name as `first` plus a label of fixed range, so that
+  /// no more points are visited than asked for. False if the range is not such a window.
+  bool bind_window(const ast::Identifier& name, const ir::Expr& begin, const ir::Expr& end,
+                   std::vector<std::int32_t>& labels);
   std::int32_t bind_index(const ast::Identifier& name);
   void bind_symbol(const ast::Identifier& name, std::int32_t label, const ir::Expr& value, bool bare);
   /// Ranges from bare uses for the labels that have none.
@@ -287,6 +291,7 @@ class Lowerer {
   Tensor call_scalar_function(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
                               const ir::SourceRange& range);
   /// Runs the body once for every point of the index variables that the arguments mention; a scalar per point.
+  void position_of(std::int32_t id, PointLoop& loop);
   PointLoop body_at_a_point(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
                             const ir::SourceRange& range);
   Tensor call_at_points(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,

@@ -160,7 +160,7 @@ Tensor Lowerer::lower_reduction(const ast::Reduction& r, const SourceRange& rang
     const ScopeGuard scope(*this, Scope::Kind::kIndex);
     for (const ast::ReductionIndex& index : r.indices) {
       if (index.has_range()) {
-        bind_range(index.name, index.lower, index.upper, index.step, spec.reduce);
+        bind_range(index.name, index.lower, index.upper, index.step, spec.reduce, true);
       } else {
         spec.reduce.push_back(bind_index(index.name));
       }

@@ -1,11 +1,13 @@
 #include "passes/loop_forms.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "ir/clone.h"
 #include "ir/expr_build.h"
 #include "ir/serial_loop.h"
+#include "passes/affine.h"
 #include "passes/rewriting.h"
 
 namespace tdsl::passes {
@@ -21,11 +23,51 @@ void for_each_inner(const Node& node, const std::function<void(const Node&)>& f)
   for (const Region* r : regions_of(node)) for_each_node(*r, f);
 }
 
-/// An extent no smaller than the label's, in sizes: its own, or a dimension that it subscripts.
-std::optional<Extent> most_values(const Program& program, const Node& node, const Compute& c, std::int32_t label, const Sizes& sizes) {
+/// What the scalars inside a loop are computed as.
+using Scalars = std::map<ValueId, Expr>;
+
+Scalars scalars_in(const Node& loop) {
+  Scalars scalars;
+  for_each_inner(loop, [&](const Node& n) {
+    const auto* c = std::get_if<Compute>(&n.op);
+    if (c != nullptr && c->out.empty() && is_elementwise(*c)) scalars.emplace(n.results[0], c->bodies[0]);
+  });
+  return scalars;
+}
+
+/// Extents of which `e` is at most each (or at least): the operands of `min` (`max`).
+std::vector<Extent> limits_of(const Extent& e, BinaryOp op, const Scalars& scalars) {
+  const auto value = e.as_value();
+  const auto found = value ? scalars.find(*value) : scalars.end();
+  if (found == scalars.end()) return {e};
+  std::vector<Extent> limits;
+  const auto* b = std::get_if<Binary>(&found->second->op);
+  const auto add = [&](const Expr& part) {
+    if (const auto extent = extent_of(part)) limits.push_back(*extent);
+  };
+  if (b != nullptr && b->op == op) {
+    add(b->left);
+    add(b->right);
+  } else {
+    add(found->second);
+  }
+  return limits;
+}
+
+/// An extent no smaller than the label's, in sizes: its own, that of the window `max(0, i - h)..min(n, i + h + 1)`, or a
+/// dimension that it subscripts.
+std::optional<Extent> most_values(const Program& program, const Node& node, const Compute& c, std::int32_t label, const Sizes& sizes,
+                                  const Scalars& scalars) {
   const auto outs = static_cast<std::int32_t>(c.out.size());
   const Label& l = label < outs ? c.out[static_cast<std::size_t>(label)] : c.reduce[static_cast<std::size_t>(label - outs)];
   if (const auto own = sizes.of(l.end - l.begin)) return own;
+  // Both bounds move with the loops around; a fixed one tells less.
+  for (const Extent& end : limits_of(l.end, BinaryOp::kMin, scalars)) {
+    for (const Extent& begin : limits_of(l.begin, BinaryOp::kMax, scalars)) {
+      const auto window = sizes.of(end) ? std::nullopt : sizes.of(end - begin);
+      if (window) return window;
+    }
+  }
   std::optional<Extent> found;
   const auto subscripts = [&](const std::vector<Expr>& list, const Type& type) {
     for (std::size_t d = 0; d < list.size() && !found; ++d) {
@@ -67,13 +109,14 @@ std::set<ValueId> outer_tensors(const Program& program, const Node& loop) {
 
 std::optional<Work> work_of(const Program& program, const Node& loop, const Sizes& sizes) {
   Work work;
+  const Scalars scalars = scalars_in(loop);
   bool known = true;
   for_each_inner(loop, [&](const Node& n) {
     const auto* c = std::get_if<Compute>(&n.op);
     if (c == nullptr || (c->out.empty() && c->reduce.empty())) return;
     Extent points(1);
     for (std::int32_t label = 0; label < static_cast<std::int32_t>(c->out.size() + c->reduce.size()); ++label) {
-      const auto values = most_values(program, n, *c, label, sizes);
+      const auto values = most_values(program, n, *c, label, sizes, scalars);
       known = known && values;
       if (values) points = points * *values;
     }
@@ -126,7 +169,7 @@ std::vector<Node> two_forms(Program& program, const Node& task, Node statements,
   for (const auto& [amount, most] : {std::pair(work->points, kTaskPoints * work->statements), std::pair(work->bytes, kTaskBytes)}) {
     const auto known = amount.constant();
     if (known && *known > most) return {std::move(statements)};
-    if (!known) small_enough = conjunction(small_enough, binary(BinaryOp::kLe, expr_of(amount), constant_i64(most)));
+    if (!known) small_enough = conjunction(small_enough, binary(BinaryOp::kLe, ir::expr_of(amount), constant_i64(most)));
   }
   // Values inside the loop may have been replaced since, in the other form only.
   Renaming names;
