@@ -277,6 +277,14 @@ bool LoopBodyBuilder::inline_scalars(LoopBody& body) {
     return false;
   std::unordered_map<ValueId, Expr> scalars;
   std::vector<Node> kept;
+  // Sizes stay values: a tensor of one iteration may have them.
+  std::set<ValueId> sizes;
+  for (const Node& statement : body.statements) {
+    for (const Extent& e : program_.type(statement.results[0]).shape) {
+      const std::vector<ValueId> values = e.values();
+      sizes.insert(values.begin(), values.end());
+    }
+  }
   std::set<ValueId> changing = body.defined();
   changing.erase(body.index);
   for (const Node& statement : body.statements) {
@@ -301,7 +309,7 @@ bool LoopBodyBuilder::inline_scalars(LoopBody& body) {
       const bool once = uses_of(program_, body, v) <= 1;
       if (is_yield || integral || once || is_cheap(c.bodies[0]) || in_branch_.contains(v)) {
         scalars.insert({v, c.bodies[0]});
-        if (!is_yield)
+        if (!is_yield && !sizes.contains(v))
           continue;
       }
     }

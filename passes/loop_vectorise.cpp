@@ -299,7 +299,9 @@ class Vectoriser {
     const ValueId v = node.results[0];
     const Type type = program_.type(v);
     for (const Extent& e : type.shape) {
-      if (mentions(e, body_.index)) {
+      const std::vector<ValueId> values = e.values();
+      const bool changes = std::ranges::any_of(values, [&](ValueId s) { return inside_.contains(s); });
+      if (changes || mentions(e, body_.index)) {
         return refuse(node.range, "a tensor of its body changes its shape from iteration to iteration");
       }
     }
