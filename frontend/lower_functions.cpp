@@ -97,6 +97,13 @@ std::vector<std::int32_t> free_labels(const Tensor& t) {
   return free;
 }
 
+/// Whether it depends on the operands of the monoid that is being declared.
+bool depends_on_operands(const Tensor& t) {
+  bool found = false;
+  ir::for_each_node(t.body, [&](const ir::ExprNode& n) { found = found || std::holds_alternative<ir::Argument>(n.op); });
+  return found;
+}
+
 bool calls_any(const ast::Function& f, const std::set<std::string>& names) {
   bool found = false;
   for_each_expr(f, [&](const ast::Expr& e) {
@@ -199,12 +206,17 @@ Tensor Lowerer::call_at_points(const ast::Function& f, const std::vector<Tensor>
     for (const ValueId v : captured)
       arguments.push_back(ir::read(program.type(v).scalar, v, {}));
     ComputeSpec spec;
+    const bool in_monoid = std::ranges::any_of(args, depends_on_operands);
     spec.body = ir::application(std::make_shared<const ir::Procedure>(std::move(*procedure)), std::move(arguments), range);
+    if (in_monoid)
+      return scalar_tensor(spec.body);
     spec.type.scalar = spec.body->type;
     spec.name = source_text(range);
     spec.range = range;
     return hoist(std::move(spec), {});
   }
+  if (std::ranges::any_of(args, depends_on_operands))
+    unsupported(range, "a function that does more than arithmetic on scalars in a monoid is");
   for (const Expr& guard : guards_) {
     for (const std::int32_t id : labels_of(guard))
       position_of(id, loop);
@@ -227,7 +239,7 @@ Tensor Lowerer::call_at_points(const ast::Function& f, const std::vector<Tensor>
 std::vector<Tensor> Lowerer::inline_body(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
                                          const SourceRange& range) {
   const bool per_element =
-      std::ranges::any_of(args, [](const Tensor& t) { return !free_labels(t).empty(); });
+      std::ranges::any_of(args, [](const Tensor& t) { return !free_labels(t).empty() || depends_on_operands(t); });
   if (per_element && runs_statements(f))
     return {call_at_points(f, args, call, range)};
   const auto number = frames_.back().numbers.find(&call);
@@ -352,7 +364,7 @@ void Lowerer::bind_parameter(const ast::FunctionParameter& parameter, const Tens
       });
   Tensor value = converted_to(arg, type.scalar, "the parameter '" + name + "'", range);
   require_shape(value, type, "the parameter '" + name + "'", range);
-  if (value.rank() == 0 && !free_labels(value).empty()) {
+  if (value.rank() == 0 && (!free_labels(value).empty() || depends_on_operands(value))) {
     declare(parameter.name, Symbol::Kind::kInline)->lazy = value;
     return;
   }
