@@ -44,8 +44,10 @@ class ComputeAdjoint {
       refuse("a reduction that is written through left subscripts");
     resolve_combination();
     adjoint_ = *adjoints_.total(result_);
-    if (base)
+    if (base) {
+      take_element();
       base_adjoint();
+    }
     if (activity_.depends(compute_.bodies[0]))
       body_adjoints();
   }
@@ -96,6 +98,13 @@ class ComputeAdjoint {
     return subscripts;
   }
 
+  /// The derivative by a single element is read before the element is cleared, so that the tensor can change in place.
+  void take_element() {
+    const bool single = compute_.out.empty() && !compute_.left.empty() && !compute_.guard;
+    if (single && !adjoint_.uniform && !meeting_ && !sums_elements())
+      element_ = read(type_.scalar, writer_.filled({type_.scalar, {}, {}}, adjoint_.at(type_, compute_.left), "adjoint", range_), {});
+  }
+
   /// What was not overwritten goes to the base.
   void base_adjoint() {
     if (sums_elements())
@@ -126,7 +135,7 @@ class ComputeAdjoint {
   }
 
   void body_adjoints() {
-    const Expr given = adjoint_.at(type_, position());
+    const Expr given = element_ ? element_ : adjoint_.at(type_, position());
     const Expr upstream = meeting_           ? product_of(given, meeting_->point)
                           : compute_.monoid ? through_reduction(given)
                                             : given;
@@ -305,6 +314,7 @@ class ComputeAdjoint {
   Adjoints& adjoints_;
   std::vector<Label> labels_;
   Adjoint adjoint_;
+  Expr element_;  ///< the derivative by the one element that is written; may be null
   std::optional<MeetingSlopes> meeting_;  ///< where several points meet in an element other than by `+=`
 };
 

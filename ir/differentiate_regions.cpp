@@ -7,6 +7,7 @@
 
 #include "ir/clone.h"
 #include "ir/differentiate_compute.h"
+#include "ir/differentiate_elements.h"
 #include "ir/differentiate_routine.h"
 #include "ir/differentiate_tape.h"
 #include "ir/expr_build.h"
@@ -103,6 +104,7 @@ ValueId ReverseWalk::scalar(const Expr& e, const std::string& name, const Source
 
 void ReverseWalk::loop(Node& node, For& f, std::vector<Node>& prelude) {
   Program& program = context_.program;
+  const std::vector<ValueId> elements = name_elements(program, f.body, context_.activity);
   const std::vector<ValueId> outer = captured(node);
   const std::set<ValueId> matters = relevant(node);
   std::vector<std::size_t> carried;
@@ -184,6 +186,11 @@ void ReverseWalk::loop(Node& node, For& f, std::vector<Node>& prelude) {
   const std::vector<ValueId> arguments(f.body.arguments.begin() + 1, f.body.arguments.end());
   const std::vector<ValueId> yields = f.body.yields;
   std::set<ValueId> needed = needed_of(program, f.body, reversed.body, names);
+  for (const ValueId v : elements) {
+    if (needed.contains(v))
+      keep(v);
+  }
+  needed = needed_of(program, f.body, reversed.body, names);
   for (const ValueId v : yields) {
     const bool own = std::ranges::any_of(f.body.nodes, [&](const Node& n) {
       return std::ranges::find(n.results, v) != n.results.end();

@@ -229,6 +229,21 @@ class Facts:
                 raise Failed(f"ranks={ranks}: 2000 and 10000 iterations held {held} bytes of blocks, {resident} in all")
         return f"10000 iterations: {held[1]} bytes of blocks, {(resident[1] - resident[0]) / 2**20:.1f} MiB more than 2000 of the process"
 
+    # Derivatives through a recurrence keep the elements that an iteration reads, not whole vectors of each.
+    def test_gradient_of_a_recurrence_keeps_elements(self):
+        source = self.work / "recurrence.tdsl"
+        source.write_text("param n: i64 = 1000;\nlet x = random(n);\nvar y = x;\nfor i in 1..n { y[i] = sin(y[i - 1]) * x[i]; }\n"
+                          "print(norm(grad(sum(y), x)));\n")
+        session = self.session(source)
+        vectors = []
+        for n in (1000, 8000):
+            self.run(session.executable, 1, ["--n", n, "--stats", "recurrence.json", "--quiet"])
+            per_rank = json.loads((self.work / "recurrence.json").read_text())["per_rank"]
+            vectors.append(per_rank[0]["peak_block_bytes"] / (8 * n))
+        if max(vectors) > 8:
+            raise Failed(f"held as many bytes as {vectors} vectors at n = 1000 and 8000")
+        return f"held {vectors[1]:.1f} vectors of blocks at n = 8000"
+
     # The same executable, ranks, threads: the same bits, whatever happens when.
     def test_same_bits_under_delays(self):
         for path, point in (("samples/two_layer_network.tdsl", Point(3, "7", 2, "none", True)),
