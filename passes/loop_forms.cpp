@@ -54,6 +54,21 @@ std::vector<Extent> limits_of(const Extent& e, BinaryOp op, const Scalars& scala
   return limits;
 }
 
+/// Whether elements of tensors decide the value, as `rp[i]..rp[i + 1]` are decided.
+bool is_data(const Extent& e, const Program& program, const Scalars& scalars) {
+  return std::ranges::any_of(e.values(), [&](ValueId v) {
+    const auto found = scalars.find(v);
+    if (found == scalars.end()) return false;
+    bool data = false;
+    for_each_node(found->second, [&](const ExprNode& n) {
+      const auto* r = std::get_if<Read>(&n.op);
+      if (r == nullptr) return;
+      data = data || program.type(r->tensor).rank() > 0 || is_data(Extent::of(r->tensor), program, scalars);
+    });
+    return data;
+  });
+}
+
 /// An extent no smaller than the label's, in sizes: its own, that of the window `max(0, i - h)..min(n, i + h + 1)`, or a
 /// dimension that it subscripts.
 std::optional<Extent> most_values(const Program& program, const Node& node, const Compute& c, std::int32_t label, const Sizes& sizes,
@@ -68,6 +83,8 @@ std::optional<Extent> most_values(const Program& program, const Node& node, cons
       if (window) return window;
     }
   }
+  // Ranges found in data are taken to be short: those of the rows of a sparse matrix.
+  if (is_data(l.begin, program, scalars) && is_data(l.end, program, scalars)) return Extent(1);
   std::optional<Extent> found;
   const auto subscripts = [&](const std::vector<Expr>& list, const Type& type) {
     for (std::size_t d = 0; d < list.size() && !found; ++d) {
