@@ -217,7 +217,32 @@ class Vectoriser {
   // Ranges that depend on the loop variable.
 
   /// Replaces ranges such as 0..i by their hull over the loop, with a guard.
+  /// `j in i - 2..i + 3` becomes `i - 2 + j` for j in 0..5: as many points as the loop visits. Positions are values of their
+  /// labels, which stay.
+  void move_windows(Compute& c) {
+    if (c.monoid && (c.monoid->kind == Monoid::Kind::kArgMin || c.monoid->kind == Monoid::Kind::kArgMax))
+      return;
+    std::vector<Expr> moved;
+    bool any = false;
+    for (auto* list : {&c.out, &c.reduce}) {
+      for (Label& l : *list) {
+        moved.push_back(index_ref(static_cast<std::int32_t>(moved.size())));
+        const auto first = linear_in(l.begin, body_.index);
+        const auto last = linear_in(l.end, body_.index);
+        if (!first || !last || first->coefficient == 0 || first->coefficient != last->coefficient)
+          continue;
+        any = true;
+        moved.back() = binary(BinaryOp::kAdd, moved.back(), expr_of(l.begin));
+        l.end = l.end - l.begin;
+        l.begin = 0;
+      }
+    }
+    if (any)
+      rewrite_expressions(c, [&](const Expr& e) { return substitute_labels(e, moved); });
+  }
+
   bool make_labels_rectangular(const Node& node, Compute& c) {
+    move_windows(c);
     Expr guard;
     std::int32_t number = 0;
     for (auto* list : {&c.out, &c.reduce}) {
