@@ -113,13 +113,25 @@ bool calls_any(const ast::Function& f, const std::set<std::string>& names) {
   return found;
 }
 
+/// `A[i, :]`, where i may be an element's: rows are taken one by one.
+bool slices(const ast::Function& f) {
+  bool found = false;
+  for_each_expr(f, [&](const ast::Expr& e) {
+    const auto* s = std::get_if<ast::Subscript>(&e.node);
+    found = found || (s != nullptr && std::ranges::any_of(s->items, [](const ast::SubscriptItem& item) {
+              return std::holds_alternative<ast::SliceSubscript>(item.node);
+            }));
+  });
+  return found;
+}
+
 bool differentiates(const ast::Function& f) { return calls_any(f, {"grad"}); }
 
 /// Whether the body does more than name scalars: it cannot become one expression.
 bool runs_statements(const ast::Function& f) {
   const auto* block = std::get_if<ast::Block>(&f.body);
   // Random numbers are drawn afresh for every element.
-  return calls_any(f, {"grad", "random", "randn"}) || (block != nullptr && std::ranges::any_of(block->statements, [](const ast::StmtPtr& s) {
+  return calls_any(f, {"grad", "random", "randn"}) || slices(f) || (block != nullptr && std::ranges::any_of(block->statements, [](const ast::StmtPtr& s) {
            if (std::holds_alternative<ast::Return>(s->node))
              return false;
            const auto* let = std::get_if<ast::Let>(&s->node);

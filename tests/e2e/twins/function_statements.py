@@ -53,5 +53,6 @@ def twin(a):
         "H": np.array([newton(v) if v > 0.0 else 0.0 for v in a.x]),
         "D": 0.5 / np.sqrt(B),
         "big": 2.0 * each(newton, np.maximum(a.x, 1.0)) + 1.0,
+        "rows": (a.A * a.A).sum(axis=1),
         "odd": C % 2 == 1,
     }
