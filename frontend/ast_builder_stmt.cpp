@@ -201,7 +201,9 @@ ast::StmtPtr AstBuilder::expression_statement(PostfixDraft draft, const SourceRa
     }
   }
   std::string message = "this value is not used";
-  if (call != nullptr) {
+  if (call == nullptr) {
+    message += "; print(…) shows it, 'return …;' ends a function with it";
+  } else {
     const auto is_string = [](const ast::Argument& argument) {
       return std::holds_alternative<ast::StringLiteral>(argument.value->node);
     };

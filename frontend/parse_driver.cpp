@@ -63,6 +63,14 @@ std::vector<DiagnosticNote> division_note(const Token& missing, const TokenizedF
   return {};
 }
 
+/// Whether the statement before the token has been reported as a value that is not used: `fn f(x) { let y = x; y }`.
+bool ends_unused_value(const Token& token, const DiagnosticSink& sink) {
+  return std::ranges::any_of(sink.diagnostics(), [&](const Diagnostic& d) {
+    return d.id == DiagnosticId::kUnusedExpression && d.range.file == token.range.file &&
+           d.range.end_line == token.range.line && d.range.end_column == token.range.column;
+  });
+}
+
 void report_missing(const TokenizedFile& file, DiagnosticSink& sink) {
   for (std::size_t i = 0; i + 1 < file.tokens.size(); ++i) {
     const Token& token = file.tokens[i];
@@ -73,7 +81,8 @@ void report_missing(const TokenizedFile& file, DiagnosticSink& sink) {
       sink.error(DiagnosticId::kReservedName, token.range, reserved_name(token.text));
     }
     // What else is wrong on the line may have hidden the token.
-    if (token.origin != TokenOrigin::kMissing || std::ranges::binary_search(file.error_lines, token.range.line)) {
+    if (token.origin != TokenOrigin::kMissing || std::ranges::binary_search(file.error_lines, token.range.line) ||
+        ends_unused_value(token, sink)) {
       continue;
     }
     const DiagnosticId id =
