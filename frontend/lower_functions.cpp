@@ -366,7 +366,8 @@ void Lowerer::bind_parameter(const ast::FunctionParameter& parameter, const Tens
   if (parameter.type->dimensions.size() != arg.rank()) {
     fail(DiagnosticId::kRankMismatch, range,
          "the parameter '" + name + "' has " + counted(parameter.type->dimensions.size(), "dimension") +
-             ", but the argument is " + type_text(arg),
+             ", but the argument is " + type_text(arg) +
+             (parameter.type->dimensions.empty() ? "; without types a function applies to each element" : ""),
          {{parameter.name.range, "declared here"}});
   }
   const ir::Type type =
