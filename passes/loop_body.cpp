@@ -93,7 +93,7 @@ bool LoopBodyBuilder::flatten_node(Node node, const Expr& guard, std::vector<Nod
 
 bool LoopBodyBuilder::flatten_loop(const Node& node, const Expr& guard, std::vector<Node>& into) {
   bool effects = false;
-  for_each_node(Region{{}, {node}, {}}, [&](const Node& n) { effects = effects || std::holds_alternative<Assert>(n.op); });
+  for_each_node(Region{{}, {node}, {}}, [&](const Node& n) { effects = effects || is_effect(n); });
   std::vector<ValueId> used;
   for (const ValueId v : node.results) {
     if (mentioned_.contains(v))
