@@ -8,6 +8,7 @@
 #include "codegen/blocking.h"
 #include "codegen/describe.h"
 #include "codegen/emit_expr.h"
+#include "codegen/guard_bounds.h"
 #include "codegen/loop_order.h"
 #include "codegen/names.h"
 #include "codegen/statements.h"
@@ -145,7 +146,8 @@ class KernelEmitter {
     const int label = labels[depth];
     const std::string& name = expr_.labels()[static_cast<std::size_t>(label)];
     Statements result;
-    const auto [begin, end] = bounds_in_guard(label, result);
+    const auto [begin, end] = loop_bounds(label, result);
+    const std::size_t before = result.size();
     open_.insert(label);
     Statements inner = nest(labels, depth + 1, mark, body);
     open_.erase(label);
@@ -155,8 +157,7 @@ class KernelEmitter {
       result.push_back(simple("#pragma omp simd" + simd_clause_));
     }
     result.push_back(block(fmt::format("for (Index {0} = {1}; {0} < {2}; ++{0})", name, begin, end), std::move(inner)));
-    const bool bounded = end != range_name(label) + ".hi" || begin != range_name(label) + ".lo";
-    return bounded ? with_points(std::move(result)) : result;
+    return before == 0 ? result : with_points(std::move(result));
   }
 
   /// A task over no points may have no operands, not even for bounds.
@@ -169,84 +170,25 @@ class KernelEmitter {
     return {block(fmt::format("if ({})", all), std::move(body))};
   }
 
-  /// Where the loop over a reduce label begins and ends: what the guard asks of the label by what is fixed around the loop, as
-  /// `rp[i] <= k && k < rp[i + 1]`, bounds the loop instead. `before`: computes such bounds.
-  std::pair<std::string, std::string> bounds_in_guard(int label, Statements& before) {
+  /// Where the loop over a label begins and ends: inside the task's range, and where the guard bounds a reduce label by what is
+  /// fixed around the loop. `before`: computes such bounds.
+  std::pair<std::string, std::string> loop_bounds(int label, Statements& before) {
     std::string begin = range_name(label) + ".lo";
     std::string end = range_name(label) + ".hi";
     const bool reduces = op_.labels[static_cast<std::size_t>(label)].kind == LabelTemplate::Kind::kReduce;
     if (!compute_.monoid || !compute_.guard || !reduces) return {begin, end};
-    // A part that must not be evaluated where an earlier one is false waits for those: they are bounds, too, and hold somewhere.
-    bool all_so_far = true;
-    const auto bound = [&](const Expr& e, bool from_below, int offset) {
-      const std::string& name = expr_.labels()[static_cast<std::size_t>(label)];
-      const std::string value = offset == 0 ? expr_.text(e) : fmt::format("scalar::add({}, Index{{1}})", expr_.text(e));
-      std::string& side = from_below ? begin : end;
-      std::string text = fmt::format("std::{}<Index>({}, {})", from_below ? "max" : "min", side, value);
-      if (!is_safe(e)) text = fmt::format("{} < {} ? {} : {}", begin, end, text, side);
-      side = names_.table.claim(name + (from_below ? "_begin" : "_end"));
+    const std::string& name = expr_.labels()[static_cast<std::size_t>(label)];
+    for (const GuardBound& bound : guard_bounds(kernel_, label, open_, observed_)) {
+      std::string value = expr_.text(bound.value);
+      // The largest integer has none past it.
+      if (bound.past) value = fmt::format("std::min<Index>({}, {} - 1) + 1", value, end);
+      std::string& side = bound.from_below ? begin : end;
+      std::string text = fmt::format("std::{}<Index>({}, {})", bound.from_below ? "max" : "min", side, value);
+      if (!bound.safe) text = fmt::format("{} < {} ? {} : {}", begin, end, text, side);
+      side = names_.table.claim(name + (bound.from_below ? "_begin" : "_end"));
       before.push_back(simple(fmt::format("const Index {} = {};", side, text)));
-    };
-    for (const Expr& part : conjuncts(compute_.guard)) {
-      const auto* b = std::get_if<ir::Binary>(&part->op);
-      const bool compares = b != nullptr && (b->op == ir::BinaryOp::kLe || b->op == ir::BinaryOp::kLt);
-      const bool strict = compares && b->op == ir::BinaryOp::kLt;
-      const auto usable = [&](const Expr& e) { return is_fixed(e) && (all_so_far || is_safe(e)); };
-      if (compares && is_label(b->right, label) && usable(b->left)) {
-        bound(b->left, true, strict ? 1 : 0);
-      } else if (compares && is_label(b->left, label) && usable(b->right)) {
-        bound(b->right, false, strict ? 0 : 1);
-      } else {
-        all_so_far = all_so_far && bounded_.contains(part.id());
-        continue;
-      }
-      bounded_.insert(part.id());
     }
     return {begin, end};
-  }
-
-  static std::vector<Expr> conjuncts(const Expr& e) {
-    const auto* b = std::get_if<ir::Binary>(&e->op);
-    if (b == nullptr || b->op != ir::BinaryOp::kAnd) return {e};
-    std::vector<Expr> parts = conjuncts(b->left);
-    const std::vector<Expr> right = conjuncts(b->right);
-    parts.insert(parts.end(), right.begin(), right.end());
-    return parts;
-  }
-
-  static bool is_label(const Expr& e, int label) {
-    const auto* r = std::get_if<ir::IndexRef>(&e->op);
-    return r != nullptr && r->label == label;
-  }
-
-  /// Whether it can be evaluated anywhere.
-  [[nodiscard]] bool is_safe(const Expr& e) const {
-    bool safe = !may_fail(e);
-    ir::for_each_node(e, [&](const ir::ExprNode& n) {
-      const auto checked = kernel_.checked.find(&n);
-      if (checked != kernel_.checked.end()) safe = safe && std::ranges::none_of(checked->second, [](const auto& extent) { return extent.has_value(); });
-    });
-    return safe;
-  }
-
-  /// Whether the loops around fix the value.
-  [[nodiscard]] bool is_fixed(const Expr& e) const {
-    bool fixed = true;
-    ir::for_each_node(e, [&](const ir::ExprNode& n) {
-      if (const auto* r = std::get_if<ir::IndexRef>(&n.op)) fixed = fixed && open_.contains(r->label);
-      fixed = fixed && !kernel_.gathers.contains(&n);
-    });
-    return fixed;
-  }
-
-  /// What the bounds of loops leave of the guard; null: nothing.
-  [[nodiscard]] Expr guard() const {
-    if (!compute_.guard || bounded_.empty()) return compute_.guard;
-    Expr rest;
-    for (const Expr& part : conjuncts(compute_.guard)) {
-      if (!bounded_.contains(part.id())) rest = rest ? ir::binary(ir::BinaryOp::kAnd, rest, part) : part;
-    }
-    return rest;
   }
 
   std::string range_name(int label) {
@@ -326,7 +268,7 @@ class KernelEmitter {
   }
 
   Statements guarded(Statements body) {
-    const Expr rest = guard();
+    const Expr rest = without_parts(compute_.guard, observed_);
     if (!rest) return body;
     return {block(fmt::format("if ({})", expr_.text(rest)), std::move(body))};
   }
@@ -503,7 +445,7 @@ class KernelEmitter {
   std::map<int, std::string> found_;            ///< names of subscripts looked up in data, by gather label
   std::vector<std::pair<std::string, std::string>> faults_;  ///< place as emitted, variable
   std::set<int> open_;                      ///< labels of the loops around
-  std::set<const ir::ExprNode*> bounded_;   ///< parts of the guard that loops observe by their bounds
+  std::set<const ir::ExprNode*> observed_;  ///< parts of the guard that loops observe by their bounds
   std::string out_name_;
   std::string simd_clause_;
   bool checks_ = false;

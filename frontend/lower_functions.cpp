@@ -1,16 +1,14 @@
 #include <algorithm>
-#include <utility>
 
 #include "frontend/lower_index_statement.h"
+#include "frontend/lower_points.h"
 #include "frontend/sema_walk.h"
 #include "ir/check.h"
-#include "ir/procedure.h"
 
 namespace tdsl::frontend {
 
 using ir::Expr;
 using ir::Scalar;
-using ir::ValueId;
 
 CallNumbers Lowerer::number_calls(const std::function<void(const ExprVisitor&)>& each) const {
   CallNumbers numbers;
@@ -86,166 +84,6 @@ Tensor Lowerer::call_scalar_function(const ast::Function& f, const std::vector<T
   shape.body = results[0].body;
   shape.weak = results[0].weak;
   return shape;
-}
-
-namespace {
-
-/// The enclosing index variables that the element depends on.
-std::vector<std::int32_t> free_labels(const Tensor& t) {
-  std::vector<std::int32_t> free = labels_of(t.body);
-  std::erase_if(free, [&](std::int32_t id) { return std::ranges::find(t.labels, id) != t.labels.end(); });
-  return free;
-}
-
-/// Whether it depends on the operands of the monoid that is being declared.
-bool depends_on_operands(const Tensor& t) {
-  bool found = false;
-  ir::for_each_node(t.body, [&](const ir::ExprNode& n) { found = found || std::holds_alternative<ir::Argument>(n.op); });
-  return found;
-}
-
-bool calls_any(const ast::Function& f, const std::set<std::string>& names) {
-  bool found = false;
-  for_each_expr(f, [&](const ast::Expr& e) {
-    const auto* call = std::get_if<ast::Call>(&e.node);
-    found = found || (call != nullptr && names.contains(call->callee.name));
-  });
-  return found;
-}
-
-/// `A[i, :]`, where i may be an element's: rows are taken one by one.
-bool slices(const ast::Function& f) {
-  bool found = false;
-  for_each_expr(f, [&](const ast::Expr& e) {
-    const auto* s = std::get_if<ast::Subscript>(&e.node);
-    found = found || (s != nullptr && std::ranges::any_of(s->items, [](const ast::SubscriptItem& item) {
-              return std::holds_alternative<ast::SliceSubscript>(item.node);
-            }));
-  });
-  return found;
-}
-
-bool differentiates(const ast::Function& f) { return calls_any(f, {"grad"}); }
-
-/// Whether the body does more than name scalars: it cannot become one expression.
-bool runs_statements(const ast::Function& f) {
-  const auto* block = std::get_if<ast::Block>(&f.body);
-  // Random numbers are drawn afresh for every element.
-  return calls_any(f, {"grad", "random", "randn"}) || slices(f) || (block != nullptr && std::ranges::any_of(block->statements, [](const ast::StmtPtr& s) {
-           if (std::holds_alternative<ast::Return>(s->node))
-             return false;
-           const auto* let = std::get_if<ast::Let>(&s->node);
-           return let == nullptr || let->is_mutable || let->target.subscripts ||
-                  let->definition.op.kind != ast::AssignKind::kSet ||
-                  (let->annotations.type && !let->annotations.type->dimensions.empty());
-         }));
-}
-
-}  // namespace
-
-void Lowerer::position_of(std::int32_t id, PointLoop& loop) {
-  const LabelInfo info = graph_.label(id);
-  if (!loop.positions.contains(id))
-    loop.positions.emplace(id, graph_.program().new_value({Scalar::kI64, {}, {}}, info.name, info.range));
-}
-
-PointLoop Lowerer::body_at_a_point(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
-                                   const SourceRange& range) {
-  PointLoop made;
-  std::vector<Tensor> inside;
-  for (std::size_t k = 0; k < args.size(); ++k) {
-    inside.push_back(args[k]);
-    // Scalars and constants stay what they are; elements of tensors, as c[0], are the caller's.
-    const bool plain = args[k].rank() > 0 || whole_value(args[k]) || literal_of(args[k].body) != nullptr;
-    if (plain && free_labels(args[k]).empty())
-      continue;
-    ComputeSpec spec;
-    std::vector<Expr> subscripts;
-    for (const Dim& d : args[k].shape) {
-      spec.out.push_back(graph_.new_label(d.extent));
-      spec.type.shape.push_back(d.extent);
-      subscripts.push_back(ir::index_ref(spec.out.back()));
-    }
-    spec.body = element(args[k], subscripts);
-    spec.type.scalar = spec.body->type;
-    spec.name = f.parameters[k].name.name;
-    spec.range = call.arguments[k].range;
-    const ValueId value = graph_.program().new_value(spec.type, spec.name, spec.range);
-    inside.back() = tensor_of(value, spec.name, spec.range);
-    made.parameters.emplace_back(value, std::move(spec));
-  }
-  for (const Tensor& t : args) {
-    for (const std::int32_t id : free_labels(t))
-      position_of(id, made);
-  }
-  const GraphBuilder::SeparateRegion region(graph_, made.body);
-  // What protects the call protects all of the body; what is checked in it need not have been checked elsewhere.
-  struct Outside {
-    Lowerer& lowerer;
-    std::vector<Expr> guards;
-    decltype(checked_) checked;
-    std::size_t loops;
-    ~Outside() {
-      lowerer.loops_.resize(loops);
-      lowerer.guards_ = std::move(guards);
-      lowerer.checked_ = std::move(checked);
-    }
-  };
-  const Outside outside{*this, std::exchange(guards_, {}), checked_, loops_.size()};
-  for (const auto& [label, position] : made.positions)
-    loops_.push_back({position, {}, 1});
-  const std::vector<Tensor> results = inline_body(f, inside, call, range);
-  if (results.size() != 1 || results[0].rank() != 0)
-    fail(DiagnosticId::kNotScalar, range, "'" + f.name.name + "' is applied per element, so it must return one scalar");
-  made.result = materialise(results[0], "", range);
-  return made;
-}
-
-Tensor Lowerer::call_at_points(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
-                               const SourceRange& range) {
-  PointLoop loop = body_at_a_point(f, args, call, range);
-  ir::Program& program = graph_.program();
-  std::vector<ValueId> parameters;
-  for (const auto& [value, parameter] : loop.parameters)
-    parameters.push_back(value);
-  std::vector<ValueId> captured;
-  if (auto procedure = ir::procedure_of(program, f.name.name, loop.body, parameters, loop.result, captured)) {
-    procedure->range = f.name.range;
-    procedure->text = ir::text_of(*procedure);
-    std::vector<Expr> arguments;
-    for (const auto& [value, parameter] : loop.parameters)
-      arguments.push_back(parameter.body);
-    for (const ValueId v : captured)
-      arguments.push_back(ir::read(program.type(v).scalar, v, {}));
-    ComputeSpec spec;
-    const bool in_monoid = std::ranges::any_of(args, depends_on_operands);
-    spec.body = ir::application(std::make_shared<const ir::Procedure>(std::move(*procedure)), std::move(arguments), range);
-    if (in_monoid)
-      return scalar_tensor(spec.body);
-    spec.type.scalar = spec.body->type;
-    spec.name = source_text(range);
-    spec.range = range;
-    return hoist(std::move(spec), {});
-  }
-  if (std::ranges::any_of(args, depends_on_operands))
-    unsupported(range, "a function that does more than arithmetic on scalars in a monoid is");
-  for (const Expr& guard : guards_) {
-    for (const std::int32_t id : labels_of(guard))
-      position_of(id, loop);
-    loop.guard = both(loop.guard, guard);
-  }
-  std::vector<std::int32_t> labels;
-  std::vector<Expr> subscripts;
-  for (const auto& [id, position] : loop.positions) {
-    labels.push_back(id);
-    subscripts.push_back(ir::index_ref(id));
-  }
-  const Scalar type = program.type(loop.result).scalar;
-  const ValueId v = graph_.wait(std::move(loop), std::move(labels), source_text(range), range);
-  temporaries_.insert(v);
-  Tensor t = scalar_tensor(ir::read(type, v, std::move(subscripts), range));
-  t.range = range;
-  return t;
 }
 
 std::vector<Tensor> Lowerer::inline_body(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,

@@ -290,6 +290,7 @@ class Lowerer {
   std::vector<Tensor> call_function(const ast::Call& call, const ir::SourceRange& range);
   Tensor call_scalar_function(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
                               const ir::SourceRange& range);
+  // lower_points.cpp
   /// Runs the body once for every point of the index variables that the arguments mention; a scalar per point.
   void position_of(std::int32_t id, PointLoop& loop);
   PointLoop body_at_a_point(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "frontend/ast.h"
+#include "frontend/sema_tensor.h"
+
+// Functions that are applied per element: which they are, and what their arguments depend on.
+namespace tdsl::frontend {
+
+/// The enclosing index variables that the element depends on.
+[[nodiscard]] std::vector<std::int32_t> free_labels(const Tensor& t);
+/// Whether it depends on the operands of the monoid that is being declared.
+[[nodiscard]] bool depends_on_operands(const Tensor& t);
+/// Whether the function calls `grad`.
+[[nodiscard]] bool differentiates(const ast::Function& f);
+/// Whether the body does more than name scalars: it cannot become one expression.
+[[nodiscard]] bool runs_statements(const ast::Function& f);
+
+}  // namespace tdsl::frontend
