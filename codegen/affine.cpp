@@ -129,20 +129,7 @@ bool mentions_label(const Expr& e) {
 
 bool may_fail(const Expr& e) {
   bool found = false;
-  ir::for_each_node(e, [&](const ir::ExprNode& n) {
-    if (const auto* b = std::get_if<ir::Binary>(&n.op)) {
-      const bool integer = !ir::is_float(n.type);
-      const bool divides = b->op == ir::BinaryOp::kDiv || b->op == ir::BinaryOp::kRem || b->op == ir::BinaryOp::kMod;
-      const auto* divisor = std::get_if<ir::Constant>(&b->right->op);
-      const auto* value = divisor ? std::get_if<std::int64_t>(&divisor->value) : nullptr;
-      if (integer && divides && (!value || *value == 0)) found = true;
-      if (integer && b->op == ir::BinaryOp::kPow && (!value || *value < 0)) found = true;
-    } else if (const auto* c = std::get_if<ir::Cast>(&n.op)) {
-      if (ir::is_integer(n.type) && ir::is_float(c->operand->type)) found = true;
-    } else if (const auto* a = std::get_if<ir::Apply>(&n.op)) {
-      if (ir::may_stop(*a->procedure)) found = true;
-    }
-  });
+  ir::for_each_node(e, [&](const ir::ExprNode& n) { found = found || ir::operation_may_fail(n); });
   return found;
 }
 

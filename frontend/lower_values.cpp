@@ -41,12 +41,6 @@ bool stays_inside(const LabelInfo& label, const Extent& extent) {
   return label.resolved && begin && *begin >= 0 && room && *room >= 0;
 }
 
-bool divides_integers(const ir::Binary& b) {
-  return ir::is_integer(b.right->type) &&
-         (b.op == BinaryOp::kDiv || b.op == BinaryOp::kRem || b.op == BinaryOp::kMod) &&
-         integer_constant(b.right).value_or(0) == 0;
-}
-
 }  // namespace
 
 void Lowerer::require_not_padded(const Tensor& t) {
@@ -58,13 +52,7 @@ void Lowerer::require_not_padded(const Tensor& t) {
 bool Lowerer::is_safe(const Expr& e, const GraphBuilder& graph) {
   bool safe = true;
   ir::for_each_node(e, [&](const ir::ExprNode& node) {
-    if (const auto* b = std::get_if<ir::Binary>(&node.op))
-      safe = safe && !divides_integers(*b);
-    if (const auto* c = std::get_if<ir::Cast>(&node.op)) {
-      safe = safe && !(ir::is_integer(node.type) && ir::is_float(c->operand->type));
-    }
-    if (const auto* a = std::get_if<ir::Apply>(&node.op))
-      safe = safe && !ir::may_stop(*a->procedure);
+    safe = safe && !ir::operation_may_fail(node);
     const auto* read = std::get_if<ir::Read>(&node.op);
     if (read == nullptr)
       return;

@@ -88,6 +88,9 @@ using ProcedureRef = std::shared_ptr<const Procedure>;
 void for_each_expr(const Procedure& procedure, const std::function<void(const Expr&)>& f);
 /// Operations of one call; loops whose bounds are not constants count as one iteration.
 [[nodiscard]] double operations_of(const Procedure& procedure);
+/// Whether the operation itself may stop the run, whatever its operands do: it divides integers by what may be 0, say.
+/// Reads are for others to judge.
+[[nodiscard]] bool operation_may_fail(const ExprNode& node);
 /// Whether some call may stop the run or never end.
 [[nodiscard]] bool may_stop(const Procedure& procedure);
 

@@ -333,18 +333,6 @@ bool read_may_fail(const Program& program, const Read& r, const std::vector<cons
 
 namespace {
 
-bool division_may_fail(const Binary& b) {
-  const bool divides = b.op == BinaryOp::kDiv || b.op == BinaryOp::kRem || b.op == BinaryOp::kMod;
-  if (!is_integer(b.left->type))
-    return false;
-  if (b.op == BinaryOp::kPow)
-    return true;
-  if (!divides)
-    return false;
-  const auto* c = std::get_if<Constant>(&b.right->op);
-  return c == nullptr || std::get<std::int64_t>(c->value) == 0;
-}
-
 bool expression_may_fail(const Program& program, const Expr& e, const std::vector<const Label*>& labels) {
   if (!e)
     return false;
@@ -352,13 +340,7 @@ bool expression_may_fail(const Program& program, const Expr& e, const std::vecto
   for_each_node(e, [&](const ExprNode& n) {
     if (const auto* r = std::get_if<Read>(&n.op))
       fails = fails || read_may_fail(program, *r, labels);
-    if (const auto* b = std::get_if<Binary>(&n.op))
-      fails = fails || division_may_fail(*b);
-    if (const auto* c = std::get_if<Cast>(&n.op)) {
-      fails = fails || (is_integer(n.type) && is_float(c->operand->type));
-    }
-    if (const auto* a = std::get_if<Apply>(&n.op))
-      fails = fails || may_stop(*a->procedure);
+    fails = fails || operation_may_fail(n);
   });
   return fails;
 }
