@@ -90,7 +90,8 @@ class ComputeLowering {
   /// The label templates, subscripts and checks of the lookup that is left.
   void inline_lookup(OpTemplate& op, KernelTemplate& kernel);
   [[nodiscard]] std::vector<Lookup> lookups();
-  [[nodiscard]] bool may_inline(const std::vector<Lookup>& list);
+  /// The lookup that becomes part of this operation, if one can.
+  [[nodiscard]] const Lookup* inlined(const std::vector<Lookup>& list);
   [[nodiscard]] std::optional<Expr> gathered(const Lookup& lookup);
 
   FamilyBuilder& builder_;

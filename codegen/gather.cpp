@@ -25,6 +25,7 @@ struct ComputeLowering::Lookup {
   std::vector<bool> data;    ///< per dimension: subscripted by data
   Place place = Place::kBody;
   bool conditional = false;  ///< stands behind a condition of its own expression
+  bool inner = false;        ///< stands in a subscript of another one
 };
 
 namespace {
@@ -46,6 +47,12 @@ std::set<std::int32_t> labels_in(const Expr& e) {
     if (const auto* r = std::get_if<ir::IndexRef>(&n.op)) labels.insert(r->label);
   });
   return labels;
+}
+
+bool contains(const Expr& e, const Expr& part) {
+  bool found = false;
+  ir::for_each_node(e, [&](const ir::ExprNode& n) { found = found || &n == part.id(); });
+  return found;
 }
 
 Expr renumbered(const Expr& e, const std::vector<std::int32_t>& number) {
@@ -92,13 +99,24 @@ std::vector<ComputeLowering::Lookup> ComputeLowering::lookups() {
   for (const Expr& body : compute_.bodies) visit(body, Lookup::Place::kBody, false);
   if (compute_.guard) visit(compute_.guard, Lookup::Place::kGuard, false);
   for (const Expr& e : compute_.left) visit(e, Lookup::Place::kLeft, false);
+  for (Lookup& lookup : list) {
+    lookup.inner = std::ranges::any_of(list, [&](const Lookup& other) { return other.read.id() != lookup.read.id() && contains(other.read, lookup.read); });
+  }
   return list;
 }
 
-bool ComputeLowering::may_inline(const std::vector<Lookup>& list) {
-  if (list.size() != 1 || list.front().conditional || list.front().place != Lookup::Place::kBody) return false;
-  if (compute_.monoid) return combine_of(*compute_.monoid) != plan::Combine::kNone;
-  return compute_.left.empty() && !compute_.base && !compute_.combine && !compute_.fill && !compute_.guard;
+const ComputeLowering::Lookup* ComputeLowering::inlined(const std::vector<Lookup>& list) {
+  const Lookup* only = nullptr;
+  for (const Lookup& lookup : list) {
+    // Fetched whole wherever it stands.
+    if (lookup.inner && lookup.conditional) continue;
+    if (only != nullptr) return nullptr;
+    only = &lookup;
+  }
+  if (only == nullptr || only->conditional || only->place != Lookup::Place::kBody) return nullptr;
+  const bool possible = compute_.monoid ? combine_of(*compute_.monoid) != plan::Combine::kNone
+                                        : compute_.left.empty() && !compute_.base && !compute_.combine && !compute_.fill && !compute_.guard;
+  return possible ? only : nullptr;
 }
 
 void ComputeLowering::separate_lookups() {
@@ -106,7 +124,7 @@ void ComputeLowering::separate_lookups() {
   while (changed) {
     changed = false;
     std::vector<Lookup> list = lookups();
-    if (list.empty() || may_inline(list)) return;
+    if (list.empty() || inlined(list) != nullptr) return;
     // What is read under the guard is gathered under it too: the guard's own reads come first.
     std::ranges::stable_partition(list, [](const Lookup& l) { return l.place == Lookup::Place::kGuard; });
     const bool guard_looks_up = list.front().place == Lookup::Place::kGuard;
@@ -140,9 +158,11 @@ std::optional<Expr> ComputeLowering::gathered(const Lookup& lookup) {
   for (const std::int32_t l : used) {
     if (l >= out_labels && !by_data.contains(l)) return std::nullopt;
   }
+  // Under a guard it is read once for each point of the guard, which may be one element's condition on all of a reduction.
   if (guarded) {
     for (const std::int32_t l : labels_in(compute_.guard)) {
-      if (!used.contains(l)) return std::nullopt;
+      if (l >= out_labels && !used.contains(l)) return std::nullopt;
+      used.insert(l);
     }
   }
   Compute gather;
@@ -170,8 +190,9 @@ std::optional<Expr> ComputeLowering::gathered(const Lookup& lookup) {
 
 void ComputeLowering::inline_lookup(OpTemplate& op, KernelTemplate& kernel) {
   const std::vector<Lookup> list = lookups();
-  if (!may_inline(list)) return;
-  const Lookup& lookup = list.front();
+  const Lookup* found = inlined(list);
+  if (found == nullptr) return;
+  const Lookup& lookup = *found;
   const auto& r = std::get<ir::Read>(lookup.read->op);
   std::vector<int> labels(r.subscripts.size(), -1);
   for (std::size_t d = 0; d < r.subscripts.size(); ++d) {
