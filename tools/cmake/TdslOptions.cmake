@@ -37,3 +37,9 @@ target_link_options(tdsl_options INTERFACE ${TDSL_SANITIZE_FLAGS})
 if(TDSL_WERROR)
   target_compile_options(tdsl_options INTERFACE -Werror)
 endif()
+
+# tdsl_release_level(TARGET LEVEL): what a release build optimises a target with, where -O3 is not worth a third of the build.
+# The runtime, the planner and the evaluator keep -O3.
+function(tdsl_release_level target level)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O${level}>)
+endfunction()
