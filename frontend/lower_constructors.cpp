@@ -80,6 +80,18 @@ Tensor Lowerer::call_random(const ast::Call& call, const SourceRange& range) {
   random.kind = call.callee.name == "randn" ? ir::Random::Kind::kNormal : ir::Random::Kind::kUniform;
   random.site = random_site(call);
   random.iterations = iteration_numbers(range);
+  const std::vector<std::int32_t> labels = shape.empty() ? point_labels() : std::vector<std::int32_t>();
+  if (!labels.empty()) {
+    // One for each element that the statement, the reduction or the function computes.
+    std::vector<Expr> subscripts;
+    for (const std::int32_t id : labels)
+      subscripts.push_back(ir::index_ref(id));
+    const ValueId v = graph_.wait(std::move(random), labels, range);
+    temporaries_.insert(v);
+    Tensor element = scalar_tensor(ir::read(Scalar::kF64, v, std::move(subscripts), range));
+    element.range = range;
+    return element;
+  }
   const ValueId v = graph_.emit(std::move(random), type, "", range);
   temporaries_.insert(v);
   Tensor t = tensor_of(v, source_text(range), range);

@@ -53,7 +53,7 @@ std::vector<Tensor> Lowerer::call_function(const ast::Call& call, const SourceRa
   const bool has_tensors = std::ranges::any_of(args, [](const Tensor& t) { return t.rank() > 0; });
   if (scalar_function && has_tensors)
     return {call_scalar_function(f, args, call, range)};
-  return inline_body(f, args, call, range);
+  return inline_body(f, args, call, range, point_labels());
 }
 
 Tensor Lowerer::call_scalar_function(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
@@ -76,7 +76,7 @@ Tensor Lowerer::call_scalar_function(const ast::Function& f, const std::vector<T
     elements.push_back(scalar_tensor(element(a, subscripts), a.weak));
     elements.back().range = a.range;
   }
-  const std::vector<Tensor> results = inline_body(f, elements, call, range);
+  const std::vector<Tensor> results = inline_body(f, elements, call, range, shape.labels);
   if (results.size() != 1 || results[0].rank() != 0) {
     fail(DiagnosticId::kNotScalar, range, "'" + f.name.name + "' is applied per element, so it must return one scalar");
   }
@@ -87,11 +87,20 @@ Tensor Lowerer::call_scalar_function(const ast::Function& f, const std::vector<T
 }
 
 std::vector<Tensor> Lowerer::inline_body(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
-                                         const SourceRange& range) {
-  const bool per_element =
-      std::ranges::any_of(args, [](const Tensor& t) { return !free_labels(t).empty() || depends_on_operands(t); });
+                                         const SourceRange& range, const std::vector<std::int32_t>& points) {
+  const bool of_scalars = std::ranges::all_of(args, [](const Tensor& t) { return t.rank() == 0; });
+  const auto called = [this](const std::string& name) {
+    const auto found = functions_.find(name);
+    return found == functions_.end() ? nullptr : found->second.function;
+  };
+  // Without an argument that depends on the element, random numbers are still the element's own.
+  const std::vector<std::int32_t> drawn_at =
+      !points.empty() && of_scalars && draws(f, called) ? points : std::vector<std::int32_t>();
+  const bool per_element = !drawn_at.empty() || std::ranges::any_of(args, [](const Tensor& t) {
+    return !free_labels(t).empty() || depends_on_operands(t);
+  });
   if (per_element && runs_statements(f))
-    return {call_at_points(f, args, call, range)};
+    return {call_at_points(f, args, call, range, drawn_at)};
   const auto number = frames_.back().numbers.find(&call);
   Frame frame;
   frame.function = &f;
@@ -99,6 +108,7 @@ std::vector<Tensor> Lowerer::inline_body(const ast::Function& f, const std::vect
   frame.chain = frames_.back().chain + f.name.name + ":" +
                 std::to_string(number == frames_.back().numbers.end() ? 0 : number->second) + "/";
   frame.numbers = number_function(f);
+  frame.points = drawn_at;
   const bool was_inline = inline_locals_;
   // Frame and scope are left in any case: an error in the body gives up the calling statement only.
   struct Leave {
@@ -302,6 +312,8 @@ Tensor Lowerer::check_result(const Tensor& t, const ast::TypeExpr& type, const a
 }
 
 void Lowerer::check_uncalled() {
+  if (lacks_import_)
+    return;
   for (const auto& [name, entry] : functions_) {
     if (called_.contains(name))
       continue;

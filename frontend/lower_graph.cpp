@@ -184,9 +184,23 @@ ValueId GraphBuilder::wait(ComputeSpec spec, std::size_t free) {
   return v;
 }
 
+ValueId GraphBuilder::wait(ir::Random random, std::vector<std::int32_t> labels, ir::SourceRange range) {
+  Waiting w;
+  w.spec.type = {Scalar::kF64, std::vector<Extent>(labels.size()), {}};
+  w.spec.range = range;
+  w.spec.out = labels;
+  w.value = program_.new_value(w.spec.type, "", range);
+  w.random = std::move(random);
+  free_labels_.emplace(w.value, std::move(labels));
+  waiting_.push_back(w);
+  pending_.insert(w.value);
+  return w.value;
+}
+
 std::optional<ComputeSpec> GraphBuilder::take_waiting(const Expr& e, const std::vector<std::int32_t>& out) {
   const auto* read = std::get_if<ir::Read>(&e->op);
-  if (read == nullptr || waiting_.empty() || waiting_.back().value != read->tensor || waiting_.back().loop)
+  if (read == nullptr || waiting_.empty() || waiting_.back().value != read->tensor || waiting_.back().loop ||
+      waiting_.back().random)
     return std::nullopt;
   const std::vector<std::int32_t>& own = waiting_.back().spec.out;
   if (own.size() != out.size() || read->subscripts.size() != own.size())
@@ -252,6 +266,8 @@ void GraphBuilder::flush() {
     program_.values[static_cast<std::size_t>(w.value.id)].type = std::move(type);
     if (w.loop) {
       emit_point_loop(w);
+    } else if (w.random) {
+      emit_results(*w.random, {w.value}, w.spec.range);
     } else {
       emit_results(compute_of(w.spec), {w.value}, w.spec.range);
     }

@@ -71,6 +71,7 @@ class GraphBuilder {
     ComputeSpec spec;  ///< of a loop: only `out`, `type`, `name` and `range`
     ir::ValueId value;
     std::shared_ptr<PointLoop> loop;  ///< null: a Compute
+    std::optional<ir::Random> random = {};  ///< instead of a Compute
   };
 
  public:
@@ -112,6 +113,8 @@ class GraphBuilder {
   /// The results of `loop` over the enclosing index variables `labels`: read and emitted as those of a Compute that
   /// waits. Points that the guard leaves out are 0.
   ir::ValueId wait(PointLoop loop, std::vector<std::int32_t> labels, const std::string& name, ir::SourceRange range);
+  /// A random number for each value of the enclosing index variables `labels`.
+  ir::ValueId wait(ir::Random random, std::vector<std::int32_t> labels, ir::SourceRange range);
   /// When `e` is exactly the last waiting value, read at all of `out`: its Compute over `out` in that order, which then
   /// waits no more.
   std::optional<ComputeSpec> take_waiting(const ir::Expr& e, const std::vector<std::int32_t>& out);

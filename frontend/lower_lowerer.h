@@ -67,6 +67,7 @@ class Lowerer {
     std::string chain;  ///< of call numbers, for random sites
     Dimensions dimensions;
     CallNumbers numbers;
+    std::vector<std::int32_t> points;  ///< the caller's index variables, of each of whose values random numbers are drawn
   };
   /// An enclosing loop: what numbers its iterations.
   struct Loop {
@@ -293,12 +294,15 @@ class Lowerer {
   // lower_points.cpp
   /// Runs the body once for every point of the index variables that the arguments mention; a scalar per point.
   void position_of(std::int32_t id, PointLoop& loop);
+  /// The index variables whose values are elements here, in the order in which they were bound.
+  std::vector<std::int32_t> point_labels() const;
   PointLoop body_at_a_point(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
-                            const ir::SourceRange& range);
+                            const ir::SourceRange& range, const std::vector<std::int32_t>& drawn_at);
   Tensor call_at_points(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
-                        const ir::SourceRange& range);
+                        const ir::SourceRange& range, const std::vector<std::int32_t>& drawn_at);
+  /// `points`: the index variables for whose values the call is made.
   std::vector<Tensor> inline_body(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
-                                  const ir::SourceRange& range);
+                                  const ir::SourceRange& range, const std::vector<std::int32_t>& points);
   void bind_parameter(const ast::FunctionParameter& parameter, const Tensor& arg, const ir::SourceRange& range);
   /// The call when the whole expression is one that gives several values.
   const ast::Call* tuple_call(const ast::ExprPtr& value) const;
@@ -405,6 +409,7 @@ class Lowerer {
   std::map<std::string, std::pair<ir::Monoid, ir::Scalar>> lowered_monoids_;
   std::vector<std::unique_ptr<ast::Module>> imported_;
   std::set<std::string> imported_paths_;
+  bool lacks_import_ = false;  ///< what is not declared may stand in a file that could not be read
   std::map<const ast::Import*, const ast::Module*> imports_;  ///< the first of every file
   std::uint32_t main_file_ = 0;
   std::set<std::string> outputs_;

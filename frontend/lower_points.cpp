@@ -37,6 +37,17 @@ bool calls_any(const ast::Function& f, const std::set<std::string>& names) {
   return found;
 }
 
+/// `randn(3)`: drawn afresh for every element.
+bool draws_tensors(const ast::Function& f) {
+  bool found = false;
+  for_each_expr(f, [&](const ast::Expr& e) {
+    const auto* call = std::get_if<ast::Call>(&e.node);
+    const bool random = call != nullptr && (call->callee.name == "random" || call->callee.name == "randn");
+    found = found || (random && !call->arguments.empty());
+  });
+  return found;
+}
+
 /// The scalars of the function that may differ from element to element: its parameters of rank 0 and its locals.
 std::set<std::string> scalars_of(const ast::Function& f) {
   std::set<std::string> names;
@@ -85,10 +96,24 @@ bool slices_by_element(const ast::Function& f) {
 
 bool differentiates(const ast::Function& f) { return calls_any(f, {"grad"}); }
 
+bool draws(const ast::Function& f, const FunctionOfName& called) {
+  std::vector<const ast::Function*> reached = {&f};
+  for (std::size_t k = 0; k < reached.size(); ++k) {
+    if (calls_any(*reached[k], {"random", "randn"}))
+      return true;
+    for_each_expr(*reached[k], [&](const ast::Expr& e) {
+      const auto* call = std::get_if<ast::Call>(&e.node);
+      const ast::Function* other = call == nullptr ? nullptr : called(call->callee.name);
+      if (other != nullptr && std::ranges::find(reached, other) == reached.end())
+        reached.push_back(other);
+    });
+  }
+  return false;
+}
+
 bool runs_statements(const ast::Function& f) {
   const auto* block = std::get_if<ast::Block>(&f.body);
-  // Random numbers are drawn afresh for every element.
-  if (calls_any(f, {"grad", "random", "randn"}) || slices_by_element(f))
+  if (calls_any(f, {"grad"}) || draws_tensors(f) || slices_by_element(f))
     return true;
   return block != nullptr && std::ranges::any_of(block->statements, [](const ast::StmtPtr& s) {
     if (std::holds_alternative<ast::Return>(s->node))
@@ -100,6 +125,18 @@ bool runs_statements(const ast::Function& f) {
   });
 }
 
+std::vector<std::int32_t> Lowerer::point_labels() const {
+  std::vector<std::int32_t> labels = frames_.back().points;
+  for (const Scope* scope = scope_; scope != nullptr && scope->kind == Scope::Kind::kIndex; scope = scope->outer) {
+    for (const SymbolRef& symbol : scope->order) {
+      if (symbol->kind == Symbol::Kind::kIndex && symbol->label >= 0)
+        labels.push_back(symbol->label);
+    }
+  }
+  std::ranges::sort(labels);
+  return labels;
+}
+
 void Lowerer::position_of(std::int32_t id, PointLoop& loop) {
   const LabelInfo info = graph_.label(id);
   if (!loop.positions.contains(id))
@@ -107,7 +144,7 @@ void Lowerer::position_of(std::int32_t id, PointLoop& loop) {
 }
 
 PointLoop Lowerer::body_at_a_point(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
-                                   const SourceRange& range) {
+                                   const SourceRange& range, const std::vector<std::int32_t>& drawn_at) {
   PointLoop made;
   std::vector<Tensor> inside;
   for (std::size_t k = 0; k < args.size(); ++k) {
@@ -135,6 +172,8 @@ PointLoop Lowerer::body_at_a_point(const ast::Function& f, const std::vector<Ten
     for (const std::int32_t id : free_labels(t))
       position_of(id, made);
   }
+  for (const std::int32_t id : drawn_at)
+    position_of(id, made);
   const GraphBuilder::SeparateRegion region(graph_, made.body);
   // What protects the call protects all of the body; what is checked in it need not have been checked elsewhere.
   struct Outside {
@@ -151,7 +190,7 @@ PointLoop Lowerer::body_at_a_point(const ast::Function& f, const std::vector<Ten
   const Outside outside{*this, std::exchange(guards_, {}), checked_, loops_.size()};
   for (const auto& [label, position] : made.positions)
     loops_.push_back({position, {}, 1});
-  const std::vector<Tensor> results = inline_body(f, inside, call, range);
+  const std::vector<Tensor> results = inline_body(f, inside, call, range, {});
   if (results.size() != 1 || results[0].rank() != 0)
     fail(DiagnosticId::kNotScalar, range, "'" + f.name.name + "' is applied per element, so it must return one scalar");
   made.result = materialise(results[0], "", range);
@@ -159,8 +198,8 @@ PointLoop Lowerer::body_at_a_point(const ast::Function& f, const std::vector<Ten
 }
 
 Tensor Lowerer::call_at_points(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
-                               const SourceRange& range) {
-  PointLoop loop = body_at_a_point(f, args, call, range);
+                               const SourceRange& range, const std::vector<std::int32_t>& drawn_at) {
+  PointLoop loop = body_at_a_point(f, args, call, range, drawn_at);
   ir::Program& program = graph_.program();
   std::vector<ValueId> parameters;
   for (const auto& [value, parameter] : loop.parameters)
