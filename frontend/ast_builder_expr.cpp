@@ -22,6 +22,12 @@ ast::ScalarType scalar_type(const std::string& text) {
   return found->second;
 }
 
+/// `x > 0`, `a && b`.
+bool is_condition(const ast::Expr& e) {
+  const auto* binary = std::get_if<ast::Binary>(&e.node);
+  return binary != nullptr && binary->op >= ast::BinaryOp::kEq;
+}
+
 bool is_complex(const std::string& type) {
   return type == "c64" || type == "c128";
 }
@@ -216,10 +222,14 @@ PostfixDraft AstBuilder::reduction(const PostfixDraft& base, std::vector<ast::Ar
     }
     const auto* plain = std::get_if<ast::IndexSubscript>(&item.node);
     const auto* index_name = plain == nullptr ? nullptr : std::get_if<ast::Name>(&plain->value->node);
+    if (plain != nullptr && i > 0 && is_condition(*plain->value)) {
+      sink_.error(DiagnosticId::kBadReduction, item.range,
+                  "a condition is a guard behind the last index: '" + op.name + "[i in a..b where c](…)'");
+      return postfix(placeholder(range));
+    }
     if (index_name == nullptr || plain->value->parentheses > 0) {
       sink_.error(DiagnosticId::kBadReduction, item.range,
-                  "an index of '" + op.name + "[…]' is a name or 'name in a..b'",
-                  {{{}, "to call the result of a subscript is not possible; a product needs '*'"}});
+                  "an index of '" + op.name + "[…]' is a name or 'name in a..b'; the result of a subscript cannot be called: a product needs '*'");
       return postfix(placeholder(range));
     }
     result.indices.push_back({{index_name->name, item.range}, nullptr, nullptr, nullptr, item.range});

@@ -155,9 +155,12 @@ Tensor Lowerer::lower_call(const ast::Call& call, const SourceRange& range) {
   candidates.insert(candidates.end(), later_names().begin(), later_names().end());
   const bool is_variable = scope_->find(name) != nullptr;
   const std::string foreign = function_hint(name);
+  const std::string hint = foreign.empty() ? did_you_mean(name, candidates) : foreign;
+  if (lacks_import_ && !is_variable && hint.empty())
+    throw Abandoned{};
   fail(DiagnosticId::kUndefinedFunction, call.callee.range,
        is_variable ? "'" + name + "' is a variable, not a function; its elements are " + name + "[…]"
-                   : "there is no function '" + name + "'" + (foreign.empty() ? did_you_mean(name, candidates) : foreign));
+                   : "there is no function '" + name + "'" + hint);
 }
 
 std::optional<Tensor> Lowerer::lower_scalar_function(const ast::Call& call, const SourceRange& range) {

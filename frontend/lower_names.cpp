@@ -144,8 +144,10 @@ Tensor Lowerer::lower_name(const std::string& name, const SourceRange& range, bo
   std::vector<std::string> candidates = scope_->visible();
   for (const auto& [other, d] : dimensions())
     candidates.push_back(other);
-  fail(DiagnosticId::kUndefinedName, range,
-       "'" + name + "' is not declared" + (foreign.empty() ? did_you_mean(name, candidates) : foreign));
+  const std::string hint = foreign.empty() ? did_you_mean(name, candidates) : foreign;
+  if (lacks_import_ && hint.empty())
+    throw Abandoned{};
+  fail(DiagnosticId::kUndefinedName, range, "'" + name + "' is not declared" + hint);
 }
 
 bool Lowerer::is_scalar_variable(const std::string& name) const {

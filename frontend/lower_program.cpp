@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <utility>
@@ -80,6 +81,7 @@ void Lowerer::declare_functions(const ast::Module& module) {
       if (const auto* import = std::get_if<ast::Import>(&s->node))
         import_module(*import, s->range);
     } catch (const Abandoned&) {
+      lacks_import_ = true;
       continue;
     }
     if (const auto* f = std::get_if<ast::Function>(&s->node); f != nullptr && !declared(f->name)) {
@@ -124,6 +126,7 @@ void Lowerer::import_module(const ast::Import& import, const SourceRange& range)
     }
     path = options_.library_directory + "/" + import.path.substr(prefix.size()) + ".tdsl";
   }
+  path = std::filesystem::path(path).lexically_normal().string();
   if (!imported_paths_.insert(path).second)
     return;
   const auto text = options_.read ? options_.read(path) : text_of_file(path);

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "frontend/lower_lowerer.h"
 #include "frontend/sema_walk.h"
 
@@ -21,6 +23,13 @@ std::optional<std::int64_t> negative_literal(const ast::Expr& e) {
   return -literal->value;
 }
 
+/// `A[i]` or `A[i, j]`: no slices.
+bool are_indices(const ast::Subscript& s) {
+  return std::ranges::all_of(s.items, [](const ast::SubscriptItem& item) {
+    return std::holds_alternative<ast::IndexSubscript>(item.node);
+  });
+}
+
 }  // namespace
 
 void Lowerer::require_subscripts(std::size_t given, const Tensor& base, const std::string& name,
@@ -34,6 +43,11 @@ void Lowerer::require_subscripts(std::size_t given, const Tensor& base, const st
 }
 
 Tensor Lowerer::lower_subscript(const ast::Subscript& s, const SourceRange& range) {
+  if (const auto* inner = std::get_if<ast::Subscript>(&s.base->node); inner != nullptr && are_indices(*inner))
+    fail(DiagnosticId::kRankMismatch, range,
+         "subscripts stand in one pair of brackets: " + source_text(inner->base->range) + "[" +
+             source_text(inner->items.front().range.to(inner->items.back().range)) + ", " +
+             source_text(s.items.front().range.to(s.items.back().range)) + "]");
   const Tensor base = lower_plain(*s.base);
   const std::string text = source_text(s.base->range);
   require_subscripts(s.items.size(), base, text.empty() ? "this" : text, range);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "frontend/foreign_blocks.h"
 #include "frontend/parse.h"
 #include "ir/check.h"
 
@@ -126,6 +127,7 @@ GeneratedParser::symbol_type yylex(ParseDriver& driver) {
 std::optional<ast::Module> parse_file(const SourceManager& sources, std::uint32_t file, DiagnosticSink& sink) {
   const std::size_t errors_before = sink.error_count();
   TokenizedFile tokenized = tokenize(sources, file, sink);
+  report_foreign_blocks(tokenized, sink);
   for (int repairs = 0;; ++repairs) {
     DiagnosticSink run_sink;
     ParseDriver driver(tokenized, run_sink, repairs < kMaxRepairs);

@@ -353,6 +353,16 @@ std::string list_slip(const Place& p) {
   return {};
 }
 
+/// `lambda t: t + 1`, `t -> t + 1`, `t => t + 1`.
+std::string lambda_slip(const Place& p) {
+  const bool lambda = (p.is(Kind::TOK_NAME) || p.is(Kind::TOK_COLON)) && p.before().kind == Kind::TOK_NAME &&
+                      p.before().text == "lambda";
+  const bool arrow = p.is(Kind::TOK_ARROW) && p.after_expression();
+  const bool fat_arrow =
+      p.is(Kind::TOK_ASSIGN) && p.after().kind == Kind::TOK_GREATER && Place::joined(p.found(), p.after());
+  return lambda || arrow || fat_arrow ? "every function has a name: 'fn f(x) = x + 1;'" : "";
+}
+
 /// Words where no word can stand, and several names that are declared at once.
 std::string word_slip(const Place& p) {
   if (p.is(Kind::TOK_WHERE) && p.could_be("]"))
@@ -371,6 +381,8 @@ std::string word_slip(const Place& p) {
   if (p.is(Kind::TOK_COMMA) && declares && p.after().kind == Kind::TOK_NAME)
     return "unexpected ','; several names stand in parentheses: '" + p.before(2).text + " (" + p.before().text + ", " +
            p.after().text + ") = …'";
+  if (p.before().kind == Kind::TOK_TYPE && p.before(2).kind == Kind::TOK_ASSIGN && p.before(3).text == "dtype")
+    return "there is no 'dtype'; the type is declared, 'let x: " + p.before().text + "[n] = …', or cast to: " + p.before().text + "(…)";
   if (p.is(Kind::TOK_COMMA) && p.begins_statement(1) && p.before().kind == Kind::TOK_NAME &&
       p.after().kind == Kind::TOK_NAME)
     return "unexpected ','; several names stand in parentheses: '(" + p.before().text + ", " + p.after().text +
@@ -389,9 +401,8 @@ std::string brace_slip(const Place& p) {
 }  // namespace
 
 std::string known_slip(const SyntaxProblem& problem) {
-  static constexpr std::array kSlips = {assignment_slip, string_slip, loop_slip,   operator_slip,
-                                        dimension_slip,  type_slip,   member_slip, choice_slip,
-                                        list_slip,       word_slip,   brace_slip};
+  static constexpr std::array kSlips = {assignment_slip, string_slip, loop_slip, lambda_slip, operator_slip, dimension_slip,
+                                        type_slip,       member_slip, choice_slip, list_slip, word_slip,     brace_slip};
   const Place place(problem);
   for (const auto slip : kSlips) {
     std::string message = slip(place);

@@ -202,3 +202,34 @@ TEST_CASE("a reserved word that is declared as a name is one error, wherever it 
   check_hint("let (a, in) = svd(A);\nprint(in);", "9", "'in' " + reserved);
   check_hint("let storage = x;\noutput storage;", "5", "'storage' " + reserved);
 }
+
+TEST_CASE("what other languages write in several lines or braces is one error") {
+  const std::string function = "a function is written 'fn f(…) { …; return y; }'";
+  check_hint("def f(t):\n  u = t + 1\n  if u > 2:\n    return u\n  return t\nlet y = x;", "1", function);
+  check_hint("def f(t: float) -> float:\n  return t + 1", "1", function);
+  check_hint("def f(t): return t + 1\nlet y = x;", "1", function);
+  check_hint("function y = f(t)\n  for k = 1:3\n    y = t + 1;\n  end\nend\nlet y = x;", "1", function);
+  check_hint("function f(t)\n  return t + 1\nend", "1", function);
+  check_hint("var k = 0; do { k += 1; } while (k < 3);", "12",
+             "there is no 'do'; the condition comes first: 'var more = true; while more { …; more = c; }'");
+  check_hint("var k = 0; repeat { k += 1; } until k > 3;", "12", "'var more = true; while more { …; more = c; }'");
+  check_hint("monoid m(a: f64, b: f64) { identity = 0.0; combine = { var r = a; if a == 0.0 { r = b; } return r; } }", "54",
+             "statements stand in a function, 'fn f(…) { …; return y; }'");
+  check_hint("let y: f64[3] = {1.0, 2.0, 3.0};", "17",
+             "there are no array literals: a tensor is declared by its type or by index notation");
+  check_hint("def f(t) = t + 1;", "1", "unknown statement 'def'; did you mean 'fn'?");
+}
+
+TEST_CASE("functions without names, types as arguments, subscripts and conditions in the wrong brackets") {
+  check_hint("let f = lambda t: t + 1;", "16", "every function has a name: 'fn f(x) = x + 1;'");
+  check_hint("let f = lambda: 1;", "15", "every function has a name: 'fn f(x) = x + 1;'");
+  check_hint("let f = t -> t + 1;", "11", "every function has a name: 'fn f(x) = x + 1;'");
+  check_hint("let f = t => t + 1;", "11", "every function has a name: 'fn f(x) = x + 1;'");
+  check_hint("let y = zeros(3, dtype=i64);", "27",
+             "there is no 'dtype'; the type is declared, 'let x: i64[n] = …', or cast to: i64(…)");
+  check_hint("let s[i] = sum[j](A[i][j]);", "19", "subscripts stand in one pair of brackets: A[i, j]");
+  check_hint("let s = A[0][1];", "9", "subscripts stand in one pair of brackets: A[0, 1]");
+  check_hint("let s = sum[i in 0..n, x[i] > 0.0](x[i]);", "24",
+             "a condition is a guard behind the last index: 'sum[i in a..b where c](…)'");
+  check_hint("var z = x; swap(z[0], z[1]);", "12", "; write 'let t = x[i]; x[i] = x[j]; x[j] = t;'");
+}

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,21 @@ TEST_CASE("names") {
         Lines{"1:51: undefined-name"});
   CHECK(reported("let a = 1;\noutput a;\noutput a;") == Lines{"3:8: duplicate-output"});
   CHECK(reported("import std.nothing;") == Lines{"1:8: import-failed"});
+  CHECK(reported("import std.nothing;\nprint(helper(limit));") == Lines{"1:8: import-failed"});
+  CHECK(reported("import std.nothing;\nlet half = 1;\nprint(hafl);") == Lines{"1:8: import-failed", "3:7: undefined-name"});
+}
+
+TEST_CASE("a file is imported once, however its path is written") {
+  frontend::SourceManager sources;
+  frontend::DiagnosticSink sink;
+  frontend::CompileOptions options;
+  options.read = [](const std::string& path) -> std::optional<std::string> {
+    if (path == "home/lib/a.tdsl")
+      return "import \"../b.tdsl\"; fn twice(x) = half(x) * 4.0;";
+    return path == "home/b.tdsl" ? std::optional<std::string>("fn half(x) = x / 2.0;") : std::nullopt;
+  };
+  const auto file = sources.add("home/test.tdsl", "import \"lib/a.tdsl\"; import \"./b.tdsl\"; print(twice(half(1.0)));");
+  CHECK(frontend::compile(sources, file, sink, options).has_value());
 }
 
 TEST_CASE("warnings") {

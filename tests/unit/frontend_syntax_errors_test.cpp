@@ -145,7 +145,7 @@ TEST_CASE("expressions") {
 }
 
 TEST_CASE("index notation") {
-  check_error("let a = sum[i + 1](x[i]);", "1:13 bad-reduction: an index of 'sum[…]' is a name or 'name in a..b'");
+  check_error("let a = sum[i + 1](x[i]);", "1:13 bad-reduction: an index of 'sum[…]' is a name or 'name in a..b'; the result of a subscript cannot be called: a product needs '*'");
   check_error("let a = sum[i](x, y);", "1:9 bad-reduction: 'sum[…](…)' takes exactly one expression");
   check_error("let a = sum[i where i > 0, k](x[i]);", "1:21 bad-reduction: the guard follows the last index");
   check_error("let a = x[i + 1 where i > 0];",
