@@ -1,0 +1,54 @@
+"""What a task and an iteration cost whose kernels are next to nothing, and one way between two ranks of the same MPI."""
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+
+import numpy as np
+
+from harness import run
+
+HERE = pathlib.Path(__file__).resolve().parent
+STEPS = 5000
+TURNS = 20000
+
+
+def measured(program, launcher, scratch):
+    """Seconds of one run, planning included, and its tasks. Their kernels are an operation or two: what is left is all overhead."""
+    stats, answer = str(scratch / "stats.json"), str(scratch / "c.npy")
+    run([*launcher, program, "--threads", "1", "--tile", "1", "--quiet", "--set", f"steps={STEPS}", "--stats", stats, "--c", answer])
+    if float(np.load(answer)) != 2.0:
+        raise SystemExit(f"{program} computed {np.load(answer)} instead of 2")
+    told = json.loads(pathlib.Path(stats).read_text())
+    wall = told["phases"]["plan"] + told["phases"]["compute"]
+    return wall, sum(s["measured"]["tasks"] for s in told["statements"])
+
+
+def latency(options, scratch):
+    programs = {}
+    for name in ("iterations", "until"):
+        programs[name] = str(scratch / name)
+        subprocess.run([options.tdslc, "build", str(HERE / "programs" / f"{name}.tdsl"), "-o", programs[name]], check=True)
+    ping_pong = str(scratch / "ping_pong")
+    subprocess.run(["mpicxx", "-O2", str(HERE / "peers" / "ping_pong.cpp"), "-o", ping_pong], check=True)
+    two = [options.mpiexec, "-n", "2"]
+    samples = {"a task, one rank": [], "an iteration of 'for', two ranks": [], "an iteration of 'while', two ranks": [], "one way": []}
+    for _ in range(options.pairs):
+        wall, tasks = measured(programs["iterations"], [], scratch)
+        samples["a task, one rank"].append(wall / tasks)
+        for name, word in (("iterations", "for"), ("until", "while")):
+            samples[f"an iteration of '{word}', two ranks"].append(measured(programs[name], two, scratch)[0] / STEPS)
+        out, _, _ = run([*two, ping_pong, str(TURNS)])
+        samples["one way"].append(json.loads(out)["seconds"])
+    print(f"% microseconds, load {os.getloadavg()[0]:.1f}, median and least of {options.pairs}")
+    for name, seconds in samples.items():
+        print(f"{name:36} {1e6 * statistics.median(seconds):9.2f} {1e6 * min(seconds):9.2f}")
+    bounds = [3 * way + 50e-6 for way in samples["one way"]]
+    rows = []
+    for name in samples:
+        if "iteration" in name:
+            ratio = statistics.median(bound / own for bound, own in zip(bounds, samples[name]))
+            rows.append({"name": name, "ratio": ratio})
+            print(f"% {name}: 3 ways + 50 us are {ratio:.2f} of it")
+    return [{"title": "latency", "samples": samples, "rows": rows}]
