@@ -68,6 +68,11 @@ class ComputeLowering {
   void locate();
   [[nodiscard]] ir::Compute reduction_only() const;
 
+  // --- Left sides in which several labels count a position: unflatten.cpp
+  void flat_left();
+  /// Of one dimension; whether its labels were replaced by one.
+  bool flat_left(std::size_t d);
+
   // --- Left sides that cannot be solved: scatter.cpp
   [[nodiscard]] bool scatters();
   void scatter();

@@ -40,6 +40,7 @@ Expr zero_of(ir::Scalar s) {
 void ComputeLowering::run() {
   if (builder_.is_host(target_)) return host_arithmetic();
   unroll_left_ring(compute_, extents(), [this](const Expr& x) { return builder_.hoist(x); });
+  flat_left();
   plain_left();
   unplaced_labels();
   if (scatters()) return scatter();

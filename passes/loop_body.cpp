@@ -54,6 +54,18 @@ std::optional<LoopBody> LoopBodyBuilder::build(const Node& node) {
   return body;
 }
 
+namespace {
+
+/// What keeps a node where it is.
+const char* what_it_does(const Node& node) {
+  return match(
+      node.op, [](const Random&) { return "draws random numbers"; }, [](const Print&) { return "prints"; },
+      [](const Check&) { return "checks the bounds of a slice"; }, [](const Assert&) { return "asserts something"; },
+      [](const Routine&) { return "calls a routine on whole tensors"; }, [](const auto&) { return "holds an effect"; });
+}
+
+}  // namespace
+
 bool LoopBodyBuilder::flatten(const Region& region, const Expr& guard, std::vector<Node>& into) {
   for (const Node& node : region.nodes) {
     Node copy = node;
@@ -75,7 +87,7 @@ bool LoopBodyBuilder::flatten_node(Node node, const Expr& guard, std::vector<Nod
   if (c == nullptr) {
     const bool is_loop = std::holds_alternative<For>(node.op) || std::holds_alternative<While>(node.op);
     if (!is_loop)
-      return refuse(node.range, "its body holds an effect or fresh random numbers");
+      return refuse(node.range, std::string("its body ") + what_it_does(node));
     return flatten_loop(node, guard, into) || refuse(node.range, "its body holds a loop that stays sequential");
   }
   if (c->bodies.size() != 1)

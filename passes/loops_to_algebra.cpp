@@ -45,11 +45,15 @@ void merge_reductions(const Program& program, LoopBody& body) {
   }
 }
 
-/// Whether the loop computes a tensor anew, beside which updates of single elements cost nothing that shows.
+/// Whether the loop computes a tensor or a part of one, beside which updates of single elements cost nothing that shows.
 bool carries_whole_tensors(const Program& program, const Region& body) {
   return std::ranges::any_of(body.nodes, [&](const Node& n) {
     const auto* c = std::get_if<Compute>(&n.op);
-    const bool whole = c != nullptr ? !c->out.empty() && !c->base : std::holds_alternative<Routine>(n.op);
+    const auto* branch = std::get_if<If>(&n.op);
+    const bool whole = c != nullptr        ? !c->out.empty()
+                       : branch != nullptr ? carries_whole_tensors(program, branch->then_region) ||
+                                                 carries_whole_tensors(program, branch->else_region)
+                                           : std::holds_alternative<Routine>(n.op);
     return whole && std::ranges::any_of(n.results, [&](ValueId v) { return program.type(v).rank() > 0 && std::ranges::count(body.yields, v) > 0; });
   });
 }
