@@ -20,6 +20,7 @@ ir::Program values_of(const FamilyProgram& program) {
 LoopEmitter::LoopEmitter(const LoopRequest& request)
     : request_(request), step_(request.step), program_(request.program), values_(values_of(request.program)),
       variables_(values_, *request.step.loop), bounds_(*request.step.loop, request.step.sizes), last_line_(request.place.line) {
+  static_cast<void>(table_.claim("seed"));
   for (const auto& [outside, here] : step_.outer) {
     const auto size = step_.sizes.find(outside);
     const bool written_out = size != step_.sizes.end() && size->second.constant();
@@ -38,7 +39,8 @@ EmittedLoop LoopEmitter::run() {
   w.raw(body_.text());
   std::string signature = fmt::format("void {}(const rt::TaskArgs& t", request_.name);
   for (const ValueId v : captures_) signature += fmt::format(", {} {}", type(v), request_.value_name(v));
-  return {fmt::format("{}) {{\n{}}}\n", signature, w.text()), captures_, checks_, uses_file_};
+  if (draws_) signature += ", std::uint64_t seed";
+  return {fmt::format("{}) {{\n{}}}\n", signature, w.text()), captures_, checks_, uses_file_, draws_};
 }
 
 std::string_view LoopEmitter::type(ValueId v) const { return cpp_type(program_.type(v).scalar); }

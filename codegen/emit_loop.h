@@ -15,6 +15,7 @@ struct EmittedLoop {
   std::vector<ValueId> captures;   ///< host values it takes after the TaskArgs, in order
   bool checks_subscripts = false;  ///< calls inside()
   bool uses_file = false;          ///< calls place()
+  bool draws = false;              ///< takes the seed of the run's random numbers after those
 };
 
 struct LoopRequest {

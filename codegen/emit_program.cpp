@@ -227,7 +227,12 @@ class ProgramEmitter {
                            continues);
     }
     mark(s.range);
-    const std::string kernel = list.empty() ? function : fmt::format("[{0}](const rt::TaskArgs& t) {{ {1}(t, {0}); }}", list, function);
+    std::string captures = list;
+    if (emitted.draws) {
+      captures += (list.empty() ? "" : ", ") + std::string("seed = session.seed()");
+      list += list.empty() ? "seed" : ", seed";
+    }
+    const std::string kernel = list.empty() ? function : fmt::format("[{0}](const rt::TaskArgs& t) {{ {1}(t, {2}); }}", captures, function, list);
     body_.line("session.loop({}, {{{}}}, {});", builder, given, kernel);
     end_mark(s.range);
   }

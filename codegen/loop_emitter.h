@@ -63,6 +63,7 @@ class LoopEmitter {
   void branch(const ir::Node& n, const ir::If& i);
   void assertion(const ir::Node& n, const ir::Assert& a);
   void check(const ir::Node& n, const ir::Check& c);
+  void random(const ir::Node& n, const ir::Random& r);
 
   // --- Computes: loop_computes.cpp
   /// A value as text; `held`: the condition under which there is one (a guard that may hold nowhere).
@@ -106,6 +107,7 @@ class LoopEmitter {
   std::uint32_t last_line_;
   bool checks_ = false;
   bool uses_file_ = false;
+  bool draws_ = false;
 };
 
 }  // namespace tdsl::codegen

@@ -68,6 +68,7 @@ void LoopEmitter::node(const ir::Node& n) {
   if (const auto* i = std::get_if<ir::If>(&n.op)) return branch(n, *i);
   if (const auto* a = std::get_if<ir::Assert>(&n.op)) return assertion(n, *a);
   if (const auto* c = std::get_if<ir::Check>(&n.op)) return check(n, *c);
+  if (const auto* r = std::get_if<ir::Random>(&n.op)) return random(n, *r);
   TDSL_CHECK(false, "a serial loop holds work on scalars only");
 }
 
@@ -188,6 +189,14 @@ void LoopEmitter::branch(const ir::Node& n, const ir::If& i) {
 void LoopEmitter::assertion(const ir::Node& n, const ir::Assert& a) {
   uses_file_ = true;
   body_.line("if (!({})) rt::stop(place({}), {});", text(a.condition), line(n.range), quoted(ir::failure_text(a)));
+}
+
+void LoopEmitter::random(const ir::Node& n, const ir::Random& r) {
+  draws_ = true;
+  std::string iterations;
+  for (const ValueId v : r.iterations) iterations += (iterations.empty() ? "" : ", ") + text(v);
+  const char* kind = r.kind == ir::Random::Kind::kUniform ? "uniform" : "normal";
+  assign(n.results[0], fmt::format("rt::draw_{}<{}>(seed, {}ULL, {{{}}})", kind, type(n.results[0]), r.site, iterations));
 }
 
 void LoopEmitter::check(const ir::Node& n, const ir::Check& c) {

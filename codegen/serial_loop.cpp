@@ -215,7 +215,8 @@ bool runs_on_host(const ir::Program& program, const ir::Node& loop, const std::v
   for (const ir::Region* r : regions_of(loop).all) {
     ir::for_each_node(*r, [&](const ir::Node& n) {
       const auto* c = std::get_if<ir::Compute>(&n.op);
-      arithmetic = arithmetic && (c == nullptr || is_scalar_arithmetic(*c));
+      const bool draws = std::holds_alternative<ir::Random>(n.op);
+      arithmetic = arithmetic && !draws && (c == nullptr || is_scalar_arithmetic(*c));
     });
   }
   return arithmetic;

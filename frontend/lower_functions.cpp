@@ -205,7 +205,7 @@ void Lowerer::bind_parameter(const ast::FunctionParameter& parameter, const Tens
     // Derivatives are by variables: an argument that is an expression becomes one.
     const bool number = arg.rank() == 0 && ir::is_float(arg.scalar()) && free_labels(arg).empty();
     if (number && differentiates(*frames_.back().function)) {
-      declare_value(parameter.name, Symbol::Kind::kInput, materialise(arg, name, range))->used = true;
+      declare_value(parameter.name, Symbol::Kind::kInput, own_value(parameter.name, materialise(arg, name, range)))->used = true;
       return;
     }
     declare(parameter.name, Symbol::Kind::kInline)->lazy = arg;
@@ -229,7 +229,7 @@ void Lowerer::bind_parameter(const ast::FunctionParameter& parameter, const Tens
     declare(parameter.name, Symbol::Kind::kInline)->lazy = value;
     return;
   }
-  declare_value(parameter.name, Symbol::Kind::kInput, materialise(value, name, range, &type))->used = true;
+  declare_value(parameter.name, Symbol::Kind::kInput, own_value(parameter.name, materialise(value, name, range, &type)))->used = true;
 }
 
 const ast::Call* Lowerer::tuple_call(const ast::ExprPtr& value) const {

@@ -17,6 +17,42 @@ void Lowerer::set_value(const SymbolRef& symbol, ValueId value) {
   since_.try_emplace(value, clock_);
 }
 
+void Lowerer::note_differentiated(const ast::Module& module) {
+  const ExprVisitor visit = [this](const ast::Expr& e) {
+    const auto* call = std::get_if<ast::Call>(&e.node);
+    if (call == nullptr || call->callee.name != "grad")
+      return;
+    for (const ast::Argument& a : call->arguments) {
+      if (const std::string* name = bare_name(*a.value))
+        differentiated_names_.insert(*name);
+    }
+  };
+  for (const ast::StmtPtr& s : module.statements) {
+    if (const auto* f = std::get_if<ast::Function>(&s->node)) {
+      for_each_expr(*f, visit);
+    } else {
+      for_each_expr(*s, visit);
+    }
+  }
+}
+
+ValueId Lowerer::own_value(const ast::Identifier& name, ValueId value) {
+  if (!differentiated_names_.contains(name.name) || !since_.contains(value))
+    return value;
+  const ir::Type& type = graph_.program().type(value);
+  ComputeSpec copy;
+  std::vector<ir::Expr> subscripts;
+  for (const ir::Extent& e : type.shape) {
+    copy.out.push_back(graph_.new_label(e));
+    subscripts.push_back(ir::index_ref(copy.out.back()));
+  }
+  copy.body = ir::read(type.scalar, value, std::move(subscripts), name.range);
+  copy.type = {type.scalar, type.shape, {}};
+  copy.name = name.name;
+  copy.range = name.range;
+  return graph_.emit(copy);
+}
+
 ValueId Lowerer::value_at(const Symbol& symbol, std::int64_t tick) {
   // One that did not exist yet: the loss depends on its first value only if that is another variable's.
   ValueId found = symbol.history.front().second;

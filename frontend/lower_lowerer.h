@@ -120,6 +120,10 @@ class Lowerer {
   // --- Derivatives: lower_gradient.cpp
   /// Every assignment goes through here, so that earlier values can be found again.
   void set_value(const SymbolRef& symbol, ir::ValueId value);
+  /// Remembers what `grad` names in the module.
+  void note_differentiated(const ast::Module& module);
+  /// What a variable, or a parameter, gets for `value`: a copy if `grad` tells it from another variable of that value.
+  ir::ValueId own_value(const ast::Identifier& name, ir::ValueId value);
   [[nodiscard]] static ir::ValueId value_at(const Symbol& symbol, std::int64_t tick);
   ir::ValueId differentiated(const ast::Expr& e, std::int64_t tick);
   std::vector<Tensor> call_gradient(const ast::Call& call, const ir::SourceRange& range);
@@ -415,6 +419,7 @@ class Lowerer {
   std::set<std::string> outputs_;
   std::set<ir::ValueId> temporaries_;  ///< made by hoist(), not named by the program
   std::set<std::tuple<std::size_t, std::string, std::string>> checked_;
+  std::set<std::string> differentiated_names_;  ///< by name, in all scopes
   std::int64_t clock_ = 0;                      ///< counts assignments
   std::map<ir::ValueId, std::int64_t> since_;  ///< when a value first became a variable's
   bool inline_locals_ = false;  ///< a function is applied per element: its locals are expressions, not values

@@ -211,7 +211,11 @@ void Lowerer::lower_let(const ast::Let& l) {
   if (inline_locals_ && lower_inline_let(l))
     return;
   const ValueId value = lower_declaration(l.target, l.annotations, l.definition);
-  declare_value(l.target.name, l.is_mutable ? Symbol::Kind::kVar : Symbol::Kind::kLet, value);
+  if (l.is_mutable) {
+    declare_value(l.target.name, Symbol::Kind::kVar, own_value(l.target.name, value));
+  } else {
+    declare_value(l.target.name, Symbol::Kind::kLet, value);
+  }
 }
 
 bool Lowerer::lower_inline_let(const ast::Let& l) {
@@ -254,7 +258,11 @@ void Lowerer::lower_tuple_let(const ast::TupleLet& l) {
   const std::vector<Tensor> values = lower_tuple_value(l.definition, l.names.size());
   for (std::size_t k = 0; k < values.size(); ++k) {
     const ValueId v = materialise(values[k], l.names[k].name, l.names[k].range);
-    declare_value(l.names[k], l.is_mutable ? Symbol::Kind::kVar : Symbol::Kind::kLet, v);
+    if (l.is_mutable) {
+      declare_value(l.names[k], Symbol::Kind::kVar, own_value(l.names[k], v));
+    } else {
+      declare_value(l.names[k], Symbol::Kind::kLet, v);
+    }
   }
 }
 
@@ -320,7 +328,7 @@ void Lowerer::assign_whole(const ast::Assign& a, const SymbolRef& symbol) {
   }
   value = converted_to(value, type.scalar, "'" + name + "'", place);
   require_shape(value, type, "'" + name + "'", place);
-  set_value(symbol, materialise(value, name, a.target.range, &type));
+  set_value(symbol, own_value(a.target.name, materialise(value, name, a.target.range, &type)));
 }
 
 void Lowerer::lower_tuple_assign(const ast::TupleAssign& a) {
@@ -335,7 +343,7 @@ void Lowerer::lower_tuple_assign(const ast::TupleAssign& a) {
     const std::string what = "'" + symbols[k]->name + "'";
     const Tensor value = converted_to(values[k], type.scalar, what, values[k].range);
     require_shape(value, type, what, values[k].range);
-    results.push_back(materialise(value, symbols[k]->name, a.names[k].range, &type));
+    results.push_back(own_value(a.names[k], materialise(value, symbols[k]->name, a.names[k].range, &type)));
   }
   set_values(symbols, results);
 }

@@ -49,7 +49,10 @@ class SerialCheck {
           region(i.else_region);
         },
         [](const Assert&) {}, [](const Check&) {}, [&](const Print& x) { no("it prints")(x); },
-        [&](const Random& x) { no("it draws random numbers")(x); }, [&](const Routine& x) { no("it calls a library routine")(x); },
+        [&](const Random&) {
+          if (program_.type(n.results[0]).rank() > 0) refuse(n.range, "it draws tensors of random numbers");
+        },
+        [&](const Routine& x) { no("it calls a library routine")(x); },
         [&](const Output& x) { no("it holds an output")(x); }, [&](const Dimension& x) { no("it binds a dimension")(x); },
         [&](const Param& x) { no("it reads an option")(x); }, [&](const Input& x) { no("it reads a file")(x); },
         [&](const Gradient& x) { no("it takes a derivative")(x); });

@@ -14,7 +14,7 @@ struct NotSerial {
 };
 
 /// A loop is *serial* if everything in it is work on scalars, so that it can run as one sequential function on whole
-/// tensors: scalars, reads and writes of single elements, nested loops and branches of the same kind, assertions. A
+/// tensors: scalars, random ones too, reads and writes of single elements, nested loops and branches of the same kind, assertions. A
 /// reduction counts as such where it cannot be parallel work: over a few elements, or over elements the loop writes.
 /// Nothing if the loop is serial, which For::serial and While::serial say once `serial_loops` has found it.
 [[nodiscard]] std::optional<NotSerial> why_not_serial(const Program& program, const Node& loop);

@@ -3,6 +3,7 @@
 // The one header emitted programs include.
 
 #include "runtime/app/session.h"
+#include "runtime/kernels/philox.h"
 #include "runtime/kernels/scalar_math.h"
 #include "runtime/kernels/stop.h"
 #include "runtime/kernels/task.h"

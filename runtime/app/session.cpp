@@ -78,6 +78,8 @@ void Session::gathers(int line, std::string_view routine, std::string_view opera
 
 const AppOptions& Session::options() const { return impl_->setup.options; }
 
+std::uint64_t Session::seed() const { return options().seed; }
+
 template <Element T>
 T Session::param(std::string_view name, T default_value) const {
   return options().param<T>(std::string(name), default_value);

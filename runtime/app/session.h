@@ -101,6 +101,8 @@ class Session {
                                 std::initializer_list<Index> tile = {}) {
     return Tensor<T>(record_input(name, element_type_of<T>, shape, site, line, tile));
   }
+  /// Of the random numbers: `--seed`.
+  [[nodiscard]] std::uint64_t seed() const;
   template <Element T>
   [[nodiscard]] Tensor<T> random(RandomKind kind, std::string_view name, std::initializer_list<Index> shape,
                                  std::uint64_t call_site, std::initializer_list<Index> iterations, int site, int line,

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
 #include <numbers>
 #include <span>
 
@@ -98,6 +99,22 @@ namespace detail {
 /// `normal_f64` rounded to f32.
 [[nodiscard]] inline float normal_f32(RandomStream stream, std::uint64_t index) {
   return static_cast<float>(normal_f64(stream, index));
+}
+
+/// The element of `random()`, a tensor without dimensions.
+template <class T>
+[[nodiscard]] constexpr T draw_uniform(std::uint64_t seed, std::uint64_t call_site, std::initializer_list<std::int64_t> iterations) {
+  const RandomStream stream = random_stream(seed, call_site, {iterations.begin(), iterations.size()});
+  if constexpr (sizeof(T) == 8) {
+    return uniform_f64(stream, 0);
+  } else {
+    return uniform_f32(stream, 0);
+  }
+}
+/// That of `randn()`.
+template <class T>
+[[nodiscard]] T draw_normal(std::uint64_t seed, std::uint64_t call_site, std::initializer_list<std::int64_t> iterations) {
+  return static_cast<T>(normal_f64(random_stream(seed, call_site, {iterations.begin(), iterations.size()}), 0));
 }
 
 /// A block of a random tensor. All spans have the tensor's rank. Element x of the block (0 <= x < extents) has global
