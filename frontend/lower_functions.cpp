@@ -9,6 +9,7 @@ namespace tdsl::frontend {
 
 using ir::Expr;
 using ir::Scalar;
+using ir::ValueId;
 
 CallNumbers Lowerer::number_calls(const std::function<void(const ExprVisitor&)>& each) const {
   CallNumbers numbers;
@@ -86,6 +87,54 @@ Tensor Lowerer::call_scalar_function(const ast::Function& f, const std::vector<T
   return shape;
 }
 
+std::vector<Tensor> Lowerer::call_under(const Expr& condition, const ast::Function& f, const std::vector<Tensor>& args,
+                                        const ast::Call& call, const SourceRange& range) {
+  struct Outside {
+    Lowerer& lowerer;
+    std::vector<Expr> guards;
+    int branches;
+    ~Outside() {
+      lowerer.guards_ = std::move(guards);
+      lowerer.branches_ = branches;
+    }
+  };
+  const Outside outside{*this, std::exchange(guards_, {}), branches_};
+  ir::Program& program = graph_.program();
+  ir::If branch;
+  branch.condition = materialise(scalar_tensor(condition), "", range);
+  ++branches_;
+  const auto known = static_cast<std::int32_t>(program.values.size());
+  std::vector<ValueId> results;
+  {
+    const RegionGuard region(*this, branch.then_region);
+    for (const Tensor& t : inline_body(f, args, call, range, {}))
+      branch.then_region.yields.push_back(materialise(t, "", range));
+    graph_.flush();
+  }
+  {
+    const RegionGuard region(*this, branch.else_region);
+    for (const ValueId v : branch.then_region.yields) {
+      const ir::Type type = program.type(v);
+      for (const ir::Extent& e : type.shape) {
+        if (std::ranges::any_of(e.values(), [&](ValueId size) { return size.id >= known; }))
+          unsupported(range, "a condition in front of a function whose result has a size of its own is");
+      }
+      std::vector<Dim> shape;
+      for (const ir::Extent& e : type.shape)
+        shape.push_back({e, "", range});
+      branch.else_region.yields.push_back(materialise(filled(converted(ir::constant_i64(0), type.scalar), Weak::kNo, shape), "", range));
+      results.push_back(program.new_value({type.scalar, type.shape, {}}, "", range));
+    }
+  }
+  graph_.emit_results(std::move(branch), results, range);
+  std::vector<Tensor> tensors;
+  for (const ValueId v : results) {
+    temporaries_.insert(v);
+    tensors.push_back(tensor_of(v, source_text(range), range));
+  }
+  return tensors;
+}
+
 std::vector<Tensor> Lowerer::inline_body(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
                                          const SourceRange& range, const std::vector<std::int32_t>& points) {
   const bool of_scalars = std::ranges::all_of(args, [](const Tensor& t) { return t.rank() == 0; });
@@ -101,6 +150,16 @@ std::vector<Tensor> Lowerer::inline_body(const ast::Function& f, const std::vect
   });
   if (per_element && runs_statements(f))
     return {call_at_points(f, args, call, range, drawn_at)};
+  if (!guards_.empty() && runs_statements(f)) {
+    // What protects the call protects the statements: they run where the value is needed and nowhere else.
+    Expr guard;
+    for (const Expr& part : guards_)
+      guard = both(guard, part);
+    if (labels_of(guard).empty())
+      return call_under(guard, f, args, call, range);
+    if (of_scalars)
+      return {call_at_points(f, args, call, range, drawn_at)};
+  }
   const auto number = frames_.back().numbers.find(&call);
   Frame frame;
   frame.function = &f;

@@ -304,6 +304,9 @@ class Lowerer {
                             const ir::SourceRange& range, const std::vector<std::int32_t>& drawn_at);
   Tensor call_at_points(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
                         const ir::SourceRange& range, const std::vector<std::int32_t>& drawn_at);
+  /// The body in a branch; where the condition does not hold, the results are 0.
+  std::vector<Tensor> call_under(const ir::Expr& condition, const ast::Function& f, const std::vector<Tensor>& args,
+                                 const ast::Call& call, const ir::SourceRange& range);
   /// `points`: the index variables for whose values the call is made.
   std::vector<Tensor> inline_body(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
                                   const ir::SourceRange& range, const std::vector<std::int32_t>& points);
@@ -403,6 +406,7 @@ class Lowerer {
   Scope* global_scope_ = nullptr;
   std::vector<Frame> frames_;
   std::vector<Loop> loops_;
+  int branches_ = 0;              ///< of statements around the one being lowered
   std::vector<ir::Expr> guards_;  ///< conditions that protect the expression being lowered
   std::set<ir::ValueId> dimension_values_;
   std::map<std::string, FunctionEntry> functions_;

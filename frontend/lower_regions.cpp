@@ -157,6 +157,7 @@ void Lowerer::lower_if(const ast::If& i, std::size_t arm, const SourceRange& ran
   if (i.else_body)
     collect(*i.else_body);
   const std::vector<ValueId> before = values_of(symbols);
+  ++branches_;
   {
     const RegionGuard region(*this, branch.then_region);
     lower_block(i.arms[arm].body);
@@ -167,6 +168,7 @@ void Lowerer::lower_if(const ast::If& i, std::size_t arm, const SourceRange& ran
     const RegionGuard region(*this, branch.else_region);
     lower_if(i, arm + 1, range);
   }
+  --branches_;
   branch.else_region.yields = values_of(symbols);
   set_values(symbols, before);
   const std::vector<ValueId> results = fresh_values(symbols);

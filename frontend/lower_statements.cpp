@@ -21,11 +21,13 @@ void Lowerer::lower_block(const ast::Block& block) {
 void Lowerer::lower_statement(const ast::Stmt& s) {
   const std::size_t guards = guards_.size();
   const std::size_t loops = loops_.size();
+  const int branches = branches_;
   try {
     dispatch(s);
   } catch (const Abandoned&) {
     guards_.resize(guards);
     loops_.resize(loops);
+    branches_ = branches;
     mark_broken(s);
   }
 }

@@ -115,7 +115,8 @@ Expr Lowerer::subscript_expr(const ast::Expr& e, const Dim& dim, bool padded) {
   }
   const Expr value = ir::cast(Scalar::kI64, t.body, e.range);
   const auto position = labels_of(value).empty() ? frontend::extent_of(value, graph_.value_extent()) : std::nullopt;
-  if (!position || padded)
+  // Behind a condition it may never be evaluated.
+  if (!position || padded || !guards_.empty() || branches_ > 0)
     return value;
   const auto beyond = (*position - dim.extent).constant();
   const auto below = position->constant();
@@ -172,7 +173,7 @@ void Lowerer::check_slice(const SlicePart& part, const Extent& stop, const Dim& 
     const auto difference = (right - left).constant();
     if (difference && *difference >= 0)
       return;
-    if (!difference) {
+    if (!difference || !guards_.empty() || branches_ > 0) {
       check({ir::Check::Relation::kAtMost, left, right, slice + " " + message, {}}, range);
       return;
     }

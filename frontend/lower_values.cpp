@@ -235,7 +235,7 @@ ValueId Lowerer::condition_value(const ast::Expr& e, const std::string& what) {
 }
 
 void Lowerer::check_bounds(const ComputeSpec& spec) {
-  if (spec.guard)
+  if (spec.guard || branches_ > 0)
     return;
   check_subscripts(spec.left, spec.type, spec.range);
   for_each_certain_read(spec.body, [&](const ir::ExprNode& node, const ir::Read& read) {
