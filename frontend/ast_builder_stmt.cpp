@@ -156,7 +156,13 @@ ast::Target AstBuilder::target(ast::Identifier name, std::optional<std::vector<S
 ast::StmtPtr AstBuilder::assign(PostfixDraft left, ast::Definition definition, const SourceRange& range) {
   const auto* name = std::get_if<ast::Name>(&left.expr->node);
   if (name == nullptr || left.expr->parentheses > 0) {
-    sink_.error(DiagnosticId::kBadTarget, left.range, "only a name or a subscripted name can be assigned to");
+    const bool twice = std::holds_alternative<ast::Subscript>(left.expr->node);
+    const bool called = std::holds_alternative<ast::Call>(left.expr->node);
+    sink_.error(DiagnosticId::kBadTarget, left.range,
+                std::string("only a name or a subscripted name can be assigned to") +
+                    (twice    ? "; subscripts stand in one pair of brackets: A[i, j]"
+                     : called ? "; subscripts stand in brackets, A[i, j], and a function is defined with fn"
+                              : ""));
     return nullptr;
   }
   const ast::Identifier identifier{name->name, left.expr->range};

@@ -24,6 +24,7 @@ struct Found {
   SourceRange range;
   std::string message;
   std::string value = {};  ///< an integer that stands for it where the grammar wants a value
+  int before = 0;          ///< a reserved word that belongs in front of it; the tokens stay
 };
 
 /// Tokens are looked at by place; the last one ends the file.
@@ -35,10 +36,17 @@ class Finder {
     if (begins_statement(i) && is(i, Kind::TOK_NAME)) {
       if (tokens_[i].text == "def") return indented_function(i);
       if (tokens_[i].text == "function") return function_with_end(i);
+      if (auto found = function_without_word(i)) return found;
       if (tokens_[i].text == "do" || tokens_[i].text == "repeat" || tokens_[i].text == "loop") return endless_loop(i);
     }
     if (is(i, Kind::TOK_ASSIGN) && is(i + 1, Kind::TOK_LEFT_BRACE)) return braces(i + 1);
     return std::nullopt;
+  }
+
+  /// `x};`: a statement goes on behind the brace.
+  [[nodiscard]] bool ends_expression(std::size_t i) const {
+    const bool statement = i > 0 && !is(i - 1, Kind::TOK_SEMICOLON) && !is(i - 1, Kind::TOK_LEFT_BRACE) && !is(i - 1, Kind::TOK_RIGHT_BRACE);
+    return statement && is(i + 1, Kind::TOK_SEMICOLON);
   }
 
  private:
@@ -96,6 +104,14 @@ class Finder {
     return std::nullopt;
   }
 
+  /// `f(x: f64) -> f64 { … }`.
+  [[nodiscard]] std::optional<Found> function_without_word(std::size_t i) const {
+    if (!is(i + 1, Kind::TOK_LEFT_PAREN) || !statement_word_for(tokens_[i].text).empty()) return std::nullopt;
+    const std::size_t end = behind(i + 1, Kind::TOK_LEFT_PAREN, Kind::TOK_RIGHT_PAREN);
+    if (!is(end, Kind::TOK_ARROW) && !is(end, Kind::TOK_LEFT_BRACE)) return std::nullopt;
+    return Found{i, i + 1, tokens_[i].range, "missing 'fn' before '" + tokens_[i].text + "'", {}, Kind::TOK_FN};
+  }
+
   /// `do { … } while (c);`, `repeat { … }`.
   [[nodiscard]] std::optional<Found> endless_loop(std::size_t i) const {
     if (!is(i + 1, Kind::TOK_LEFT_BRACE)) return std::nullopt;
@@ -128,12 +144,28 @@ class Finder {
 void report_foreign_blocks(TokenizedFile& file, DiagnosticSink& sink) {
   Tokens kept;
   const Finder finder(file.tokens);
+  int depth = 0;
   for (std::size_t i = 0; i < file.tokens.size();) {
     const std::optional<Found> found = finder.at(i);
-    const std::size_t begin = found ? found->begin : i + 1;
-    for (; i < begin; ++i) kept.push_back(std::move(file.tokens[i]));
-    if (!found) continue;
+    if (!found) {
+      const int kind = file.tokens[i].kind;
+      depth += kind == Kind::TOK_LEFT_BRACE ? 1 : kind == Kind::TOK_RIGHT_BRACE ? -1 : 0;
+      if (depth < 0 && finder.ends_expression(i)) {
+        sink.error(DiagnosticId::kSyntaxError, file.tokens[i].range, "unmatched '}'");
+        ++i;
+      } else {
+        kept.push_back(std::move(file.tokens[i++]));
+      }
+      depth = std::max(depth, 0);
+      continue;
+    }
+    for (; i < found->begin; ++i) kept.push_back(std::move(file.tokens[i]));
     sink.error(DiagnosticId::kSyntaxError, found->range, found->message);
+    if (found->before != 0) {
+      kept.push_back({found->before, found->range, "", TokenOrigin::kSynchronisation, false});
+      for (; i < found->end; ++i) kept.push_back(std::move(file.tokens[i]));
+      continue;
+    }
     i = found->end;
     if (found->value.empty()) continue;
     kept.push_back({Kind::TOK_INTEGER, found->range, found->value, TokenOrigin::kSource, false});

@@ -148,8 +148,8 @@ void Lowerer::resolve_labels(const std::vector<std::int32_t>& labels) {
       continue;
     if (info.bare_uses.empty()) {
       fail(DiagnosticId::kUnknownRange, info.range,
-           "nothing tells the range of '" + info.name + "': it never stands alone as a subscript; write '" + info.name +
-               " in 0..n'");
+           "nothing tells the range of '" + info.name + "': it never stands alone as a subscript; write '… for " + info.name +
+               " in 0..n', in a reduction 'sum[" + info.name + " in 0..n](…)'");
     }
     for (const BareUse& use : info.bare_uses) {
       agree(info.bare_uses.front().dim, use.dim, use.place, "for the index variable '" + info.name + "'");

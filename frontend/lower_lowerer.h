@@ -406,6 +406,7 @@ class Lowerer {
   Scope* global_scope_ = nullptr;
   std::vector<Frame> frames_;
   std::vector<Loop> loops_;
+  std::map<std::string, ir::SourceRange> ended_;  ///< names of blocks that have ended
   int branches_ = 0;              ///< of statements around the one being lowered
   std::vector<ir::Expr> guards_;  ///< conditions that protect the expression being lowered
   std::set<ir::ValueId> dimension_values_;

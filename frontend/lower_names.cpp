@@ -15,6 +15,10 @@ Lowerer::ScopeGuard::ScopeGuard(Lowerer& lowerer, Scope::Kind kind, Scope* outer
 
 Lowerer::ScopeGuard::~ScopeGuard() {
   lowerer_.scope_ = saved_;
+  for (const SymbolRef& s : scope_.order) {
+    if (scope_.kind == Scope::Kind::kBlock && (s->kind == Symbol::Kind::kLet || s->kind == Symbol::Kind::kVar))
+      lowerer_.ended_.insert_or_assign(s->name, s->range);
+  }
   lowerer_.warn_unused(scope_);
 }
 
@@ -144,9 +148,15 @@ Tensor Lowerer::lower_name(const std::string& name, const SourceRange& range, bo
   std::vector<std::string> candidates = scope_->visible();
   for (const auto& [other, d] : dimensions())
     candidates.push_back(other);
+  if (is_builtin(name) && foreign.empty())
+    fail(DiagnosticId::kUndefinedName, range, "'" + name + "' is a function: it is called, " + name + "(…)");
   const std::string hint = foreign.empty() ? did_you_mean(name, candidates) : foreign;
   if (lacks_import_ && hint.empty())
     throw Abandoned{};
+  const auto ended = ended_.find(name);
+  if (ended != ended_.end())
+    fail(DiagnosticId::kUndefinedName, range, "'" + name + "' is not declared here: the block that declares it has ended",
+         {{ended->second, "declare it in front of the block as a var, and assign to it here"}});
   fail(DiagnosticId::kUndefinedName, range, "'" + name + "' is not declared" + hint);
 }
 

@@ -130,7 +130,8 @@ std::optional<Repair> ParseDriver::find_repair(const std::vector<std::string>& e
   }
   const Token& found = file_.tokens[current];
   const bool wants_semicolon = contains(expected, ";");
-  if (contains(expected, "{") && !wants_semicolon && found.first_on_line && !ends_statement(current - 1)) {
+  const bool statement = found.kind == Kind::TOK_RETURN || found.kind == Kind::TOK_LET || found.kind == Kind::TOK_VAR;
+  if (contains(expected, "{") && !wants_semicolon && (found.first_on_line || statement) && !ends_statement(current - 1)) {
     return Repair{current, Kind::TOK_LEFT_BRACE, TokenOrigin::kMissing};
   }
   const bool closes = found.kind == Kind::TOK_RIGHT_BRACE || found.kind == Kind::TOK_END;

@@ -55,6 +55,8 @@ class Place {
   [[nodiscard]] std::optional<std::size_t> opening_before(std::size_t place) const;
   /// `f` of `f(…` and `sum` of `sum[k](…` where `(` stands at `open`; else empty.
   [[nodiscard]] std::string_view callee(std::optional<std::size_t> open) const;
+  /// `f` of `f[…]` that ends in front of the found token; else empty.
+  [[nodiscard]] std::string_view subscripted() const;
   [[nodiscard]] int kind_at(std::size_t place) const { return tokens_[place].kind; }
   /// The first token of the statement.
   [[nodiscard]] std::size_t statement() const;
@@ -90,6 +92,12 @@ std::string_view Place::callee(std::optional<std::size_t> open) const {
   const bool call =
       open && *open > 0 && tokens_[*open].kind == Kind::TOK_LEFT_PAREN && tokens_[*open - 1].kind == Kind::TOK_NAME;
   return call ? std::string_view(tokens_[*open - 1].text) : std::string_view();
+}
+
+std::string_view Place::subscripted() const {
+  const std::optional<std::size_t> open = at_ == 0 ? std::nullopt : opening_before(at_ - 1);
+  const bool named = open && *open > 0 && tokens_[*open - 1].kind == Kind::TOK_NAME;
+  return named ? std::string_view(tokens_[*open - 1].text) : std::string_view();
 }
 
 std::size_t Place::statement() const {
@@ -390,6 +398,19 @@ std::string word_slip(const Place& p) {
   return {};
 }
 
+/// `sum[j] A[i, j]`.
+std::string reduction_slip(const Place& p) {
+  static constexpr std::array kOperands = {Kind::TOK_NAME, Kind::TOK_INTEGER, Kind::TOK_FLOAT};
+  static constexpr std::array<std::string_view, 11> kReductions = {"sum", "prod", "min",   "max",   "any",   "all",
+                                                                   "count", "mean", "argmin", "argmax", "norm"};
+  if (p.before().kind != Kind::TOK_RIGHT_BRACKET || std::ranges::find(kOperands, p.found().kind) == kOperands.end() ||
+      p.found().first_on_line)
+    return {};
+  const std::string_view name = p.subscripted();
+  const bool reduces = std::ranges::find(kReductions, name) != kReductions.end();
+  return reduces ? "the expression that '" + std::string(name) + "[…]' reduces stands in parentheses: " + std::string(name) + "[i](…)" : "";
+}
+
 std::string brace_slip(const Place& p) {
   if (p.is(Kind::TOK_END) && p.could_be("}"))
     return "missing '}' before the end of the file";
@@ -402,7 +423,7 @@ std::string brace_slip(const Place& p) {
 
 std::string known_slip(const SyntaxProblem& problem) {
   static constexpr std::array kSlips = {assignment_slip, string_slip, loop_slip, lambda_slip, operator_slip, dimension_slip,
-                                        type_slip,       member_slip, choice_slip, list_slip, word_slip,     brace_slip};
+                                        type_slip,       member_slip, choice_slip, list_slip, word_slip,     reduction_slip, brace_slip};
   const Place place(problem);
   for (const auto slip : kSlips) {
     std::string message = slip(place);

@@ -233,3 +233,18 @@ TEST_CASE("functions without names, types as arguments, subscripts and condition
              "a condition is a guard behind the last index: 'sum[i in a..b where c](…)'");
   check_hint("var z = x; swap(z[0], z[1]);", "12", "; write 'let t = x[i]; x[i] = x[j]; x[j] = t;'");
 }
+
+TEST_CASE("words and brackets that are missing, and names of blocks that have ended") {
+  check_hint("stats(M: f64[a, b]) -> f64 { let s = sum(M); return s; }\nlet y = stats(A);", "1", "missing 'fn' before 'stats'");
+  check_hint("halve(t) { return t / 2.0; }\nlet y = halve(x);", "1", "missing 'fn' before 'halve'");
+  check_hint("fn f(t: f64) -> f64 return t; }\nlet y = f(1.0);", "20", "missing '{' before 'return'");
+  check_hint("let y = upper(A', lower(A, A))};\nlet z = x;", "31", "unmatched '}'");
+  check_hint("prinzz(\"iter\", n, \"norm\", x);", "8", "did you mean 'print'?");
+  check_hint("let s[i] = sum[j] A[i, j];", "19", "the expression that 'sum[…]' reduces stands in parentheses: sum[i](…)");
+  check_hint("let v = zeros[3];", "9", "'zeros' is a function: it is called, zeros(…)");
+  check_hint("var B = A; B(0, 0) = 1.0;", "12", "; subscripts stand in brackets, A[i, j], and a function is defined with fn");
+  check_hint("var B = A; B[0][0] = 1.0;", "12", "; subscripts stand in one pair of brackets: A[i, j]");
+  check_hint("if c { let y = 2; print(y); } print(y);", "37", "'y' is not declared here: the block that declares it has ended");
+  check_hint("let y[i] = if i == 0 then x[0] else x[i - 1];", "7",
+             "write '… for i in 0..n', in a reduction 'sum[i in 0..n](…)'");
+}

@@ -168,7 +168,7 @@ TEST_CASE("statements") {
   const std::string unused = "unused-expression: this value is not used; print(…) shows it, 'return …;' ends a function with it";
   check_error("x;", "1:1 " + unused);
   check_error("fn f(x) { let y = x; y }", "1:22 " + unused);
-  check_error("f(x) = 1;", "1:1 bad-target: only a name or a subscripted name can be assigned to");
+  check_error("f(x) = 1;", "1:1 bad-target: only a name or a subscripted name can be assigned to; subscripts stand in brackets, A[i, j], and a function is defined with fn");
   check_error("(a, b[0]) = f(x);", "1:5 bad-target: a tuple on the left has plain names only");
   check_error("let (a) = 1;", "1:7 syntax: expected ',' before ')'");
   check_error("input A;", "1:8 syntax: expected ':' before ';'");
