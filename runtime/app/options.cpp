@@ -1,6 +1,8 @@
 #include "runtime/app/options.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <map>
 #include <set>
 
 namespace tdsl::rt {
@@ -53,6 +55,7 @@ class OptionParser {
     }
     if (!result_.help && !result_.version) {
       require_all(rules);
+      require_different_outputs();
     }
     return std::move(result_);
   }
@@ -276,6 +279,14 @@ class OptionParser {
     }
     if (!missing.empty()) {
       fail_usage("missing:" + missing + "\n(see --help)");
+    }
+  }
+
+  void require_different_outputs() const {
+    std::map<std::filesystem::path, std::string> writer;
+    for (const auto& [name, file] : result_.outputs) {
+      const auto [first, fresh] = writer.emplace(std::filesystem::path(file).lexically_normal(), name);
+      if (!fresh) fail_usage("the outputs " + first->second + " and " + name + " would both be written to '" + file + "'");
     }
   }
 

@@ -52,6 +52,16 @@ TEST_CASE("program options in both spellings") {
   CHECK(options.outputs.at("w") == "out.npy");
 }
 
+TEST_CASE("two outputs are not written to one file") {
+  ProgramDeclaration program = ridge();
+  program.outputs.push_back({"loss", "f64"});
+  const auto files = [&](const std::string& w, const std::string& loss) {
+    return parse_options(program, std::vector<std::string>{"--steps=3", "--X=x.npy", "--n=y.npy", "--w", w, "--loss", loss});
+  };
+  CHECK(files("a.npy", "b.npy").outputs.size() == 2);
+  CHECK_THROWS_WITH_AS((void)files("a.npy", "./a.npy"), "the outputs loss and w would both be written to 'a.npy'", RunError);
+}
+
 TEST_CASE("built-in options") {
   const AppOptions options = parse({"--tile", "256,512", "--threads=2", "--seed", "42", "--window", "1.5MiB", "--stats",
                                     "s.json", "--plan=p.json", "--dry-run", "--quiet"});

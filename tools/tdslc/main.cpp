@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,9 @@ int main(int argc, char** argv) {
   } catch (const tdsl::codegen::ToolchainError& error) {
     fmt::print(stderr, "tdslc: {}\n", error.what());
     return 4;
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "tdslc: out of memory\n");
+    return 1;
   } catch (const std::exception& error) {
     fmt::print(stderr, "tdslc: this is a bug of the compiler, please report it: {}\n", error.what());
     return 3;
