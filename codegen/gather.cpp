@@ -126,7 +126,7 @@ void ComputeLowering::separate_lookups() {
     std::vector<Lookup> list = lookups();
     if (list.empty() || inlined(list) != nullptr) return;
     // What is read under the guard is gathered under it too: the guard's own reads come first.
-    std::ranges::stable_partition(list, [](const Lookup& l) { return l.place == Lookup::Place::kGuard; });
+    std::stable_partition(list.begin(), list.end(), [](const Lookup& l) { return l.place == Lookup::Place::kGuard; });
     const bool guard_looks_up = list.front().place == Lookup::Place::kGuard;
     for (const Lookup& lookup : list) {
       if (guard_looks_up && lookup.place != Lookup::Place::kGuard) continue;
