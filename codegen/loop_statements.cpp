@@ -94,7 +94,8 @@ void LoopEmitter::assign_all(const std::vector<ValueId>& targets, const std::vec
   // What an earlier assignment overwrites is kept before all of them.
   std::vector<std::string> values;
   for (std::size_t k = 0; k < moves.size(); ++k) {
-    const auto& [target, source] = moves[k];
+    const ValueId target = moves[k].first;
+    const ValueId source = moves[k].second;
     values.push_back(text(source));
     const bool overwritten = std::any_of(moves.begin(), moves.begin() + static_cast<std::ptrdiff_t>(k), [&](const auto& earlier) {
       return variables_.variable(earlier.first) == variables_.variable(source);

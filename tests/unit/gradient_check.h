@@ -44,7 +44,8 @@ class GradientCheck {
     INFO(ir::print(program_));
     const ir::EvalResult result = evaluate();
     int checked = 0;
-    for (auto& [name, input] : inputs_) {
+    for (auto& [key, input] : inputs_) {
+      const std::string& name = key;  // clang 14 lets no lambda have a structured binding
       const auto derivative = result.outputs.find("d_" + name);
       if (derivative == result.outputs.end())
         continue;

@@ -337,11 +337,13 @@ class Enumeration {
 
   /// The inverse map: what an owner expects is what the others ask for.
   void check_requests() {
-    for (const auto& [id, tensor] : test_.tensors) {
+    for (const auto& entry : test_.tensors) {
+      const auto& asked = entry.first;  // clang 14 lets no lambda have a structured binding
+      const auto& tensor = entry.second;
       if (tensor.distribution.kind() == Distribution::Kind::kReplicated) continue;
       for_each_tile(tensor.distribution.all_tiles(), [&](const Coord& block) {
         const Index me = tensor.distribution.owner(block);
-        space_.for_each_request(id, block, me, [&, &asked = id](Index rank, const Piece& piece, Index times) {
+        space_.for_each_request(asked, block, me, [&](Index rank, const Piece& piece, Index times) {
           if (piece.tensor != asked || rank == me || times < 1) fail("for_each_request: nonsense");
           expected_[me][{rank, key_of(piece)}] += times;
         });

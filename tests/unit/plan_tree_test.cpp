@@ -296,7 +296,9 @@ TEST_CASE("trees: what products send is predicted exactly") {
   };
   for (const Index ranks : {2, 3, 4, 5, 6, 7, 9, 12, 16}) {
     for (const Shape& s : {Shape{96, 96, 96}, Shape{97, 89, 101}, Shape{24, 24, 960}, Shape{960, 24, 24}, Shape{300, 1, 300}, Shape{1, 1, 5000}}) {
-      for (const auto& [tile, per_node] : std::vector<std::pair<Index, Index>>{{0, 1}, {7, 1}, {0, 2}, {7, 2}, {0, 3}, {0, 4}, {7, 4}, {0, 8}}) {
+      for (const auto& pair : std::vector<std::pair<Index, Index>>{{0, 1}, {7, 1}, {0, 2}, {7, 2}, {0, 3}, {0, 4}, {7, 4}, {0, 8}}) {
+        const Index tile = pair.first;
+        const Index per_node = pair.second;
         if (ranks % per_node != 0 || (per_node > 1 && per_node >= ranks)) continue;
         PlanInputs inputs;
         inputs.ranks = ranks;
