@@ -72,6 +72,8 @@ class ComputeLowering {
   void flat_left();
   /// Of one dimension; whether its labels were replaced by one.
   bool flat_left(std::size_t d);
+  /// Whether it is known not to be negative: a number or a size of a tensor that the operation reads or writes.
+  [[nodiscard]] bool is_size(const Extent& e);
 
   // --- Left sides that cannot be solved: scatter.cpp
   [[nodiscard]] bool scatters();

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ir/expr_build.h"
+
 namespace tdsl::codegen {
 
 namespace {
@@ -35,15 +37,6 @@ Expr with_label(const Expr& e, int label, const Expr& value) {
     const auto* r = std::get_if<ir::IndexRef>(&n->op);
     return r != nullptr && r->label == label ? value : n;
   });
-}
-
-bool mentions(const Expr& e, int label) {
-  bool found = false;
-  ir::for_each_node(e, [&](const ir::ExprNode& n) {
-    const auto* r = std::get_if<ir::IndexRef>(&n.op);
-    found = found || (r != nullptr && r->label == label);
-  });
-  return found;
 }
 
 std::vector<LabelTemplate> labels_of(const ir::Compute& compute) {
@@ -134,7 +127,7 @@ bool unroll_left_ring(ir::Compute& compute, const std::vector<Extent>& shape, co
     if (!ring || !(ring->extent == shape[d]) || static_cast<std::size_t>(ring->label) >= compute.out.size()) continue;
     const ir::Label& label = compute.out[static_cast<std::size_t>(ring->label)];
     if (!(label.begin == Extent(0)) || !(label.end == ring->extent)) continue;
-    const auto elsewhere = [&](const Expr& e) { return &e != &compute.left[d] && mentions(e, ring->label); };
+    const auto elsewhere = [&](const Expr& e) { return &e != &compute.left[d] && ir::mentions_label(e, ring->label); };
     if (std::ranges::any_of(compute.left, elsewhere)) continue;
     const Expr target = ir::index_ref(ring->label, compute.left[d]->range);
     const Expr constant = with_label(ring->sum, ring->label, ir::constant_i64(0));

@@ -26,16 +26,8 @@ struct Position {
   Extent first;     ///< the subscript of position 0
 };
 
-bool mentions(const Expr& e, std::size_t label) {
-  bool found = false;
-  ir::for_each_node(e, [&](const ir::ExprNode& n) {
-    const auto* r = std::get_if<ir::IndexRef>(&n.op);
-    found = found || (r != nullptr && static_cast<std::size_t>(r->label) == label);
-  });
-  return found;
-}
-
-/// `begin` and `end` of the out labels as the affine form gives numbers.
+/// Which position the form is over `out`, whose bounds are told by the same values as the form's coefficients. Nothing if
+/// the labels do not lie densely in one another.
 std::optional<Position> position_of(const AffineForm& form, const std::vector<ir::Label>& out) {
   if (form.terms.size() < 2) return std::nullopt;
   Position p;
@@ -56,6 +48,21 @@ std::optional<Position> position_of(const AffineForm& form, const std::vector<ir
 
 }  // namespace
 
+bool ComputeLowering::is_size(const Extent& e) {
+  if (e.constant()) return *e.constant() >= 0;
+  const auto of = [&](ValueId v) {
+    return std::ranges::any_of(builder_.type(v).shape, [&](const Extent& size) { return builder_.rewritten(size, range_) == e; });
+  };
+  bool found = of(target_);
+  const auto look = [&](const ir::ExprNode& n) {
+    const auto* r = std::get_if<ir::Read>(&n.op);
+    found = found || (r != nullptr && of(r->tensor));
+  };
+  for (const Expr& body : compute_.bodies) ir::for_each_node(body, look);
+  if (compute_.guard) ir::for_each_node(compute_.guard, look);
+  return found;
+}
+
 bool ComputeLowering::flat_left(std::size_t d) {
   const auto form = affine_of(compute_.left[d], [this](const Expr& x) { return builder_.hoist(x); });
   if (!form) return false;
@@ -67,7 +74,7 @@ bool ComputeLowering::flat_left(std::size_t d) {
   const auto position = position_of(*form, out);
   if (!position) return false;
   const auto elsewhere = [&](std::size_t label) {
-    return std::ranges::any_of(compute_.left, [&](const Expr& e) { return &e != &compute_.left[d] && mentions(e, label); });
+    return std::ranges::any_of(compute_.left, [&](const Expr& e) { return &e != &compute_.left[d] && ir::mentions_label(e, static_cast<std::int32_t>(label)); });
   };
   if (std::ranges::any_of(position->labels, elsewhere)) return false;
 
@@ -92,16 +99,17 @@ bool ComputeLowering::flat_left(std::size_t d) {
     if (label != outermost) at = ir::binary(ir::BinaryOp::kRem, at, expr_of(out[label].end));
     replacements[label] = at;
   }
-  const auto moved = [&](const Expr& e) {
-    return e ? ir::rewrite(e, [&](const Expr& n) {
-      const auto* r = std::get_if<ir::IndexRef>(&n->op);
-      return r == nullptr ? n : replacements[static_cast<std::size_t>(r->label)];
-    }) : e;
-  };
-  for (Expr& body : compute_.bodies) body = moved(body);
-  compute_.guard = moved(compute_.guard);
+  for (Expr& body : compute_.bodies) body = ir::with_labels(body, replacements);
+  compute_.guard = ir::with_labels(compute_.guard, replacements);
   for (std::size_t k = 0; k < compute_.left.size(); ++k) {
-    if (k != d) compute_.left[k] = moved(compute_.left[k]);
+    if (k != d) compute_.left[k] = ir::with_labels(compute_.left[k], replacements);
+  }
+  // Two ranges that end below 0 have no point, but the product of their lengths is positive.
+  for (std::size_t k = 0; k + 1 < position->labels.size(); ++k) {
+    const Extent& end = out[position->labels[k]].end;
+    if (is_size(end)) continue;
+    const Expr some = ir::binary(ir::BinaryOp::kLt, ir::constant_i64(0), expr_of(end));
+    compute_.guard = ir::conjunction_of(some, compute_.guard);
   }
   compute_.left[d] = position->first == Extent(0) ? own : ir::binary(ir::BinaryOp::kAdd, own, expr_of(position->first));
   compute_.out = std::move(kept);

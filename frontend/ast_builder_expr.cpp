@@ -152,16 +152,17 @@ ast::ExprPtr AstBuilder::cast(const std::string& type, std::vector<ast::Argument
 }
 
 void AstBuilder::check_arguments(const ast::Identifier& callee, const std::vector<ast::Argument>& arguments) {
-  bool takes_strings = callee.name == "einsum" || callee.name == "print" || callee.name == "assert";
+  // Strings stand here, or one message about them is told.
+  bool strings_told = callee.name == "einsum" || callee.name == "print" || callee.name == "assert";
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const ast::Argument& argument = arguments[i];
-    if (!takes_strings && std::holds_alternative<ast::StringLiteral>(argument.value->node)) {
+    if (!strings_told && std::holds_alternative<ast::StringLiteral>(argument.value->node)) {
       static const std::vector<std::string> takers = {"print", "assert", "einsum"};
       const std::string foreign = function_hint(callee.name);
       sink_.error(DiagnosticId::kMisplacedString, argument.range,
                   "a string can stand only in print, assert, einsum, import and extern" +
                       (foreign.empty() ? did_you_mean(callee.name, takers) : foreign));
-      takes_strings = true;  // one message is enough
+      strings_told = true;
     }
     const auto same_name = [&](const ast::Argument& other) {
       return argument.name && other.name && other.name->name == argument.name->name;

@@ -217,8 +217,7 @@ ast::StmtPtr AstBuilder::expression_statement(PostfixDraft draft, const SourceRa
       return nullptr;  // reported as a misplaced string, with the word it was meant to be
     }
     const std::array<std::string, 2> known = {"print", "assert"};
-    const std::string foreign = call->callee.name == "swap" ? "; write 'let t = x[i]; x[i] = x[j]; x[j] = t;'"
-                                                            : function_hint(call->callee.name);
+    const std::string foreign = function_hint(call->callee.name);
     message += foreign.empty() ? did_you_mean(call->callee.name, known) : foreign;
   }
   sink_.error(DiagnosticId::kUnusedExpression, expr_range, message);

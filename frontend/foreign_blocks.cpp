@@ -33,9 +33,12 @@ class Finder {
   explicit Finder(const Tokens& tokens) : tokens_(tokens) {}
 
   [[nodiscard]] std::optional<Found> at(std::size_t i) const {
-    if (begins_statement(i) && is(i, Kind::TOK_NAME)) {
+    const bool begins = behind_statement(i);
+    if (is(i, Kind::TOK_NAME) && (begins || tokens_[i].first_on_line)) {
       if (tokens_[i].text == "def") return indented_function(i);
       if (tokens_[i].text == "function") return function_with_end(i);
+    }
+    if (is(i, Kind::TOK_NAME) && begins) {
       if (auto found = function_without_word(i)) return found;
       if (tokens_[i].text == "do" || tokens_[i].text == "repeat" || tokens_[i].text == "loop") return endless_loop(i);
     }
@@ -45,16 +48,15 @@ class Finder {
 
   /// `x};`: a statement goes on behind the brace.
   [[nodiscard]] bool ends_expression(std::size_t i) const {
-    const bool statement = i > 0 && !is(i - 1, Kind::TOK_SEMICOLON) && !is(i - 1, Kind::TOK_LEFT_BRACE) && !is(i - 1, Kind::TOK_RIGHT_BRACE);
-    return statement && is(i + 1, Kind::TOK_SEMICOLON);
+    return !behind_statement(i) && is(i + 1, Kind::TOK_SEMICOLON);
   }
 
  private:
   [[nodiscard]] bool is(std::size_t i, int kind) const { return i < tokens_.size() && tokens_[i].kind == kind; }
 
-  [[nodiscard]] bool begins_statement(std::size_t i) const {
-    return i == 0 || tokens_[i].first_on_line || is(i - 1, Kind::TOK_SEMICOLON) || is(i - 1, Kind::TOK_LEFT_BRACE) ||
-           is(i - 1, Kind::TOK_RIGHT_BRACE);
+  /// Whether the statement in front has ended. The first token of a line may go on with one.
+  [[nodiscard]] bool behind_statement(std::size_t i) const {
+    return i == 0 || is(i - 1, Kind::TOK_SEMICOLON) || is(i - 1, Kind::TOK_LEFT_BRACE) || is(i - 1, Kind::TOK_RIGHT_BRACE);
   }
 
   /// The place behind the last token of the line.

@@ -127,6 +127,7 @@ constexpr auto kFunctions = std::to_array<ForeignFunction>({
     // Not here
     {"print", "", "print is a statement of its own"},
     {"assert", "", "assert is a statement of its own"},
+    {"swap", "", "write 'let t = x[i]; x[i] = x[j]; x[j] = t;'"},
     {"array", "", "there are no array literals: a tensor is declared by its type or by index notation"},
     {"asarray", "", "there are no array literals: a tensor is declared by its type or by index notation"},
     {"str", "", "print takes values as they are"},

@@ -106,6 +106,8 @@ class Lowerer {
   };
   SymbolRef declare(const ast::Identifier& name, Symbol::Kind kind);
   SymbolRef declare_value(const ast::Identifier& name, Symbol::Kind kind, ir::ValueId value);
+  /// Of a `let` or a `var`.
+  void declare_named(const ast::Identifier& name, bool is_mutable, ir::ValueId value);
   /// For `check --types`.
   void tell_type(const Symbol& symbol) const;
   /// After an error in a declaration, so that its uses are not errors too.
@@ -406,7 +408,8 @@ class Lowerer {
   Scope* global_scope_ = nullptr;
   std::vector<Frame> frames_;
   std::vector<Loop> loops_;
-  std::map<std::string, ir::SourceRange> ended_;  ///< names of blocks that have ended
+  /// Names of blocks that have ended, with the function they stand in.
+  std::map<std::pair<const ast::Function*, std::string>, ir::SourceRange> ended_;
   int branches_ = 0;              ///< of statements around the one being lowered
   std::vector<ir::Expr> guards_;  ///< conditions that protect the expression being lowered
   std::set<ir::ValueId> dimension_values_;

@@ -17,7 +17,7 @@ Lowerer::ScopeGuard::~ScopeGuard() {
   lowerer_.scope_ = saved_;
   for (const SymbolRef& s : scope_.order) {
     if (scope_.kind == Scope::Kind::kBlock && (s->kind == Symbol::Kind::kLet || s->kind == Symbol::Kind::kVar))
-      lowerer_.ended_.insert_or_assign(s->name, s->range);
+      lowerer_.ended_.insert_or_assign({lowerer_.frames_.back().function, s->name}, s->range);
   }
   lowerer_.warn_unused(scope_);
 }
@@ -153,7 +153,7 @@ Tensor Lowerer::lower_name(const std::string& name, const SourceRange& range, bo
   const std::string hint = foreign.empty() ? did_you_mean(name, candidates) : foreign;
   if (lacks_import_ && hint.empty())
     throw Abandoned{};
-  const auto ended = ended_.find(name);
+  const auto ended = ended_.find({frames_.back().function, name});
   if (ended != ended_.end())
     fail(DiagnosticId::kUndefinedName, range, "'" + name + "' is not declared here: the block that declares it has ended",
          {{ended->second, "declare it in front of the block as a var, and assign to it here"}});

@@ -212,11 +212,14 @@ ValueId Lowerer::lower_whole_declaration(const ast::Target& target, const ast::A
 void Lowerer::lower_let(const ast::Let& l) {
   if (inline_locals_ && lower_inline_let(l))
     return;
-  const ValueId value = lower_declaration(l.target, l.annotations, l.definition);
-  if (l.is_mutable) {
-    declare_value(l.target.name, Symbol::Kind::kVar, own_value(l.target.name, value));
+  declare_named(l.target.name, l.is_mutable, lower_declaration(l.target, l.annotations, l.definition));
+}
+
+void Lowerer::declare_named(const ast::Identifier& name, bool is_mutable, ValueId value) {
+  if (is_mutable) {
+    declare_value(name, Symbol::Kind::kVar, own_value(name, value));
   } else {
-    declare_value(l.target.name, Symbol::Kind::kLet, value);
+    declare_value(name, Symbol::Kind::kLet, value);
   }
 }
 
@@ -259,12 +262,7 @@ std::vector<Tensor> Lowerer::lower_tuple_value(const ast::Definition& d, std::si
 void Lowerer::lower_tuple_let(const ast::TupleLet& l) {
   const std::vector<Tensor> values = lower_tuple_value(l.definition, l.names.size());
   for (std::size_t k = 0; k < values.size(); ++k) {
-    const ValueId v = materialise(values[k], l.names[k].name, l.names[k].range);
-    if (l.is_mutable) {
-      declare_value(l.names[k], Symbol::Kind::kVar, own_value(l.names[k], v));
-    } else {
-      declare_value(l.names[k], Symbol::Kind::kLet, v);
-    }
+    declare_named(l.names[k], l.is_mutable, materialise(values[k], l.names[k].name, l.names[k].range));
   }
 }
 

@@ -17,6 +17,8 @@ using Kind = GeneratedParser::token;
 
 constexpr std::string_view kChoice = "a choice is written 'if c then a else b'";
 constexpr std::string_view kLoop = "a loop runs over a range: 'for i in 0..n { … }'";
+constexpr std::array<std::string_view, 11> kReductions = {"sum", "prod",  "min",  "max",    "mean",  "any",
+                                                          "all", "count", "norm", "argmin", "argmax"};
 
 /// The place of the problem with what stands around it.
 class Place {
@@ -314,8 +316,6 @@ std::string choice_slip(const Place& p) {
 std::string call_with_list(std::string_view name) {
   static constexpr std::array<std::string_view, 8> kSizes = {"zeros", "ones", "eye",  "random",
                                                              "randn", "iota", "rand", "empty"};
-  static constexpr std::array<std::string_view, 11> kReductions = {"sum", "prod",  "min",  "max",    "mean",  "any",
-                                                                   "all", "count", "norm", "argmin", "argmax"};
   const std::string f(name);
   if (std::ranges::find(kSizes, name) != kSizes.end())
     return "sizes are separate arguments: " + f + "(n, m)";
@@ -401,8 +401,6 @@ std::string word_slip(const Place& p) {
 /// `sum[j] A[i, j]`.
 std::string reduction_slip(const Place& p) {
   static constexpr std::array kOperands = {Kind::TOK_NAME, Kind::TOK_INTEGER, Kind::TOK_FLOAT};
-  static constexpr std::array<std::string_view, 11> kReductions = {"sum", "prod", "min",   "max",   "any",   "all",
-                                                                   "count", "mean", "argmin", "argmax", "norm"};
   if (p.before().kind != Kind::TOK_RIGHT_BRACKET || std::ranges::find(kOperands, p.found().kind) == kOperands.end() ||
       p.found().first_on_line)
     return {};

@@ -100,6 +100,17 @@ Expr with_labels(const Expr& e, const std::vector<Expr>& replacements) {
   });
 }
 
+bool mentions_label(const Expr& e, std::int32_t label) {
+  bool found = false;
+  if (e) {
+    for_each_node(e, [&](const ExprNode& n) {
+      const auto* i = std::get_if<IndexRef>(&n.op);
+      found = found || (i != nullptr && i->label == label);
+    });
+  }
+  return found;
+}
+
 bool mentions_labels(const Expr& e, std::size_t first) {
   bool found = false;
   if (e) {

@@ -32,7 +32,8 @@ namespace tdsl::ir {
 
 /// Replaces label `i` by `replacements[i]`.
 [[nodiscard]] Expr with_labels(const Expr& e, const std::vector<Expr>& replacements);
-/// Whether `e` mentions a label from `first` on. A null expression mentions none.
+/// Whether `e` mentions the label, or one from `first` on. A null expression mentions none.
+[[nodiscard]] bool mentions_label(const Expr& e, std::int32_t label);
 [[nodiscard]] bool mentions_labels(const Expr& e, std::size_t first = 0);
 
 }  // namespace tdsl::ir

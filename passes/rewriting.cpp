@@ -147,17 +147,6 @@ Expr shift_labels(const Expr& e, std::int32_t first, std::int32_t by) {
   });
 }
 
-bool mentions_label(const Expr& e, std::int32_t label) {
-  if (!e)
-    return false;
-  bool found = false;
-  for_each_node(e, [&](const ExprNode& n) {
-    if (const auto* i = std::get_if<IndexRef>(&n.op))
-      found = found || i->label == label;
-  });
-  return found;
-}
-
 bool reads(const Expr& e, ValueId v) {
   if (!e)
     return false;

@@ -30,8 +30,6 @@ void rewrite_expressions(ir::Compute& c, const std::function<ir::Expr(const ir::
 [[nodiscard]] ir::Expr substitute_labels(const ir::Expr& e, const std::vector<ir::Expr>& replacements);
 /// Adds `by` to all labels from `first` on.
 [[nodiscard]] ir::Expr shift_labels(const ir::Expr& e, std::int32_t first, std::int32_t by);
-/// Whether `label` occurs.
-[[nodiscard]] bool mentions_label(const ir::Expr& e, std::int32_t label);
 /// Whether a read of `v` occurs.
 [[nodiscard]] bool reads(const ir::Expr& e, ir::ValueId v);
 [[nodiscard]] int node_count(const ir::Expr& e);

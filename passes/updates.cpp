@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/combined.h"
+#include "ir/expr_build.h"
 #include "passes/affine.h"
 #include "passes/rewriting.h"
 

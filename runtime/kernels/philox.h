@@ -101,22 +101,6 @@ namespace detail {
   return static_cast<float>(normal_f64(stream, index));
 }
 
-/// The element of `random()`, a tensor without dimensions.
-template <class T>
-[[nodiscard]] constexpr T draw_uniform(std::uint64_t seed, std::uint64_t call_site, std::initializer_list<std::int64_t> iterations) {
-  const RandomStream stream = random_stream(seed, call_site, {iterations.begin(), iterations.size()});
-  if constexpr (sizeof(T) == 8) {
-    return uniform_f64(stream, 0);
-  } else {
-    return uniform_f32(stream, 0);
-  }
-}
-/// That of `randn()`.
-template <class T>
-[[nodiscard]] T draw_normal(std::uint64_t seed, std::uint64_t call_site, std::initializer_list<std::int64_t> iterations) {
-  return static_cast<T>(normal_f64(random_stream(seed, call_site, {iterations.begin(), iterations.size()}), 0));
-}
-
 /// A block of a random tensor. All spans have the tensor's rank. Element x of the block (0 <= x < extents) has global
 /// flat index sum((lo[d] + x[d]) * global_strides[d]) and is stored at `data[sum(x[d] * strides[d])]`.
 template <class T>
@@ -173,6 +157,17 @@ template <class T>
   }
 }
 }  // namespace detail
+
+/// The element of `random()`, a tensor without dimensions.
+template <class T>
+[[nodiscard]] constexpr T draw_uniform(std::uint64_t seed, std::uint64_t call_site, std::initializer_list<std::int64_t> iterations) {
+  return detail::uniform<T>(random_stream(seed, call_site, {iterations.begin(), iterations.size()}), 0);
+}
+/// That of `randn()`.
+template <class T>
+[[nodiscard]] T draw_normal(std::uint64_t seed, std::uint64_t call_site, std::initializer_list<std::int64_t> iterations) {
+  return static_cast<T>(normal_f64(random_stream(seed, call_site, {iterations.begin(), iterations.size()}), 0));
+}
 
 /// Fills a block of `random(…)`. T is float or double.
 template <class T>

@@ -234,6 +234,15 @@ TEST_CASE("functions without names, types as arguments, subscripts and condition
   check_hint("var z = x; swap(z[0], z[1]);", "12", "; write 'let t = x[i]; x[i] = x[j]; x[j] = t;'");
 }
 
+TEST_CASE("lines that go on with a statement are no statements of other languages") {
+  CHECK(errors_of("fn check(t: f64) -> bool { return t < 2.0; }\nvar a = 0.0;\n"
+                  "while a < 3.0 &&\ncheck(a) {\na += 1.0; }\noutput a;") == "");
+  CHECK(errors_of("let repeat = true; let loop = true; let do = false;\nvar n = 0;\n"
+                  "while n < 3 &&\nrepeat {\nn += 1; }\nwhile n < 5 && (\nloop) {\nn += 1; }\n"
+                  "if n == 4 ||\ndo { n = 0; }\noutput n;") == "");
+  CHECK(errors_of("let def = 2; let function = 3;\nlet a = def +\nfunction *\ndef;\noutput a;") == "");
+}
+
 TEST_CASE("words and brackets that are missing, and names of blocks that have ended") {
   check_hint("stats(M: f64[a, b]) -> f64 { let s = sum(M); return s; }\nlet y = stats(A);", "1", "missing 'fn' before 'stats'");
   check_hint("halve(t) { return t / 2.0; }\nlet y = halve(x);", "1", "missing 'fn' before 'halve'");
