@@ -32,10 +32,14 @@ EmittedLoop LoopEmitter::run() {
   count_uses();
   body_.indent();
   outermost();
+  Writer made;
+  made.indent();
+  locals(made);
   Writer w;
   w.indent();
   for (std::size_t k = 0; k < step_.reads.size(); ++k) operand(w, k);
   outputs(w);
+  w.raw(made.text());
   w.raw(body_.text());
   std::string signature = fmt::format("void {}(const rt::TaskArgs& t", request_.name);
   for (const ValueId v : captures_) signature += fmt::format(", {} {}", type(v), request_.value_name(v));
@@ -86,9 +90,9 @@ Expr LoopEmitter::spelled(const ir::Expr& e) const {
 
 std::string LoopEmitter::line(const ir::SourceRange& place) { return place_text(place.known() ? place : request_.place); }
 
-ExprEmitter LoopEmitter::expressions(std::vector<std::string> labels) {
+ExprEmitter LoopEmitter::expressions() {
   ExprEmitter e(
-      std::move(labels), [this](ValueId v) { return text(v); },
+      labels_, [this](ValueId v) { return text(v); },
       [this](const ir::ExprNode& n, const std::vector<std::string>& s) { return element(n, s); },
       [this](const ir::SourceRange& place) {
         uses_file_ = true;
@@ -138,6 +142,18 @@ void LoopEmitter::outputs(Writer& w) {
     const auto found = names_.find(variables_.variable(r.target));
     if (found == names_.end()) continue;  // carried, but never touched
     w.line("const auto {} = rt::elements_out<{}, {}>(t, {});", found->second, type(r.target), program_.type(r.target).rank(), k);
+  }
+}
+
+void LoopEmitter::locals(Writer& w) {
+  std::set<ValueId> outputs;
+  for (const LoopStep::Result& r : step_.results) outputs.insert(variables_.variable(r.target));
+  const std::map<ValueId, std::string> names = names_;
+  for (const auto& [v, name] : names) {
+    if (!is_tensor(v) || outputs.contains(v)) continue;
+    std::string sizes;
+    for (const Extent& e : program_.type(v).shape) sizes += (sizes.empty() ? "" : ", ") + expressions().text(e);
+    w.line("const rt::Local<{}, {}> {}({{{}}});", type(v), program_.type(v).rank(), name, sizes);
   }
 }
 

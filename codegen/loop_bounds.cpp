@@ -105,10 +105,10 @@ std::optional<Extent> LoopBounds::polynomial(const Extent& e) const {
   return e.substitute([this](ValueId v) { return polynomial(v); });
 }
 
-void LoopBounds::enter(const std::vector<ir::Label>& reduced) {
-  for (std::size_t l = 0; l < reduced.size(); ++l) {
-    const auto end = polynomial(reduced[l].end);
-    loops_.push_back({label_value(static_cast<std::int32_t>(l)), polynomial(reduced[l].begin), end ? std::optional(*end - Extent(1)) : std::nullopt});
+void LoopBounds::enter(const std::vector<ir::Label>& labels, std::size_t first) {
+  for (std::size_t l = 0; l < labels.size(); ++l) {
+    const auto end = polynomial(labels[l].end);
+    loops_.push_back({label_value(static_cast<std::int32_t>(first + l)), polynomial(labels[l].begin), end ? std::optional(*end - Extent(1)) : std::nullopt});
   }
 }
 

@@ -18,9 +18,9 @@ class LoopBounds {
   /// From here on / no longer inside this loop.
   void enter(const ir::For& loop);
   void leave() { loops_.pop_back(); }
-  /// The same for the reduced index variables of a Compute, by number.
-  void enter(const std::vector<ir::Label>& reduced);
-  void leave(const std::vector<ir::Label>& reduced) { loops_.resize(loops_.size() - reduced.size()); }
+  /// The same for index variables of a Compute, whose numbers begin with `first`.
+  void enter(const std::vector<ir::Label>& labels, std::size_t first);
+  void leave(const std::vector<ir::Label>& labels) { loops_.resize(loops_.size() - labels.size()); }
 
   /// Nothing if the value is carried by a loop, or read from a tensor.
   [[nodiscard]] std::optional<Extent> polynomial(const Expr& e) const;
@@ -29,7 +29,7 @@ class LoopBounds {
   [[nodiscard]] bool inside(const Expr& subscript, const Extent& extent) const;
   /// The polynomial with the indices of the loops around in the middle of their ranges.
   [[nodiscard]] Extent middle(Extent e) const;
-  /// How many values a reduced index variable takes; nothing if its range depends on data or on what a loop carries.
+  /// How many values an index variable takes; nothing if its range depends on data or on what a loop carries.
   [[nodiscard]] std::optional<Extent> points(const ir::Label& label) const;
   /// How often the loop's body runs; nothing in the same cases.
   [[nodiscard]] std::optional<Extent> iterations(const ir::For& loop) const;

@@ -4,6 +4,7 @@
 #include "codegen/loop_emitter.h"
 #include "ir/check.h"
 #include "ir/combined.h"
+#include "ir/expr_build.h"
 
 namespace tdsl::codegen {
 
@@ -12,14 +13,14 @@ using ir::Monoid;
 namespace {
 
 /// Whether the guard decides for each point of the reduction.
-bool selects_points(const ir::Compute& c) { return c.guard && mentions_label(c.guard); }
+bool selects_points(const ir::Compute& c) { return ir::mentions_labels(c.guard, c.out.size()); }
 
 }  // namespace
 
 void LoopEmitter::compute(const ir::Node& n, const ir::Compute& c) {
   if (constant(n, c)) return;
   comment(n.range);
-  for (std::size_t k = 0; k < n.results.size(); ++k) is_tensor(n.results[k]) ? update(n, c) : scalar(n, c, k);
+  for (std::size_t k = 0; k < n.results.size(); ++k) is_tensor(n.results[k]) ? tensor(n, c, k) : scalar(n, c, k);
 }
 
 bool LoopEmitter::constant(const ir::Node& n, const ir::Compute& c) {
@@ -56,16 +57,52 @@ void LoopEmitter::scalar(const ir::Node& n, const ir::Compute& c, std::size_t k)
   where_selected(c, [&] { store(c, name(v), value(c, k)); });
 }
 
-void LoopEmitter::update(const ir::Node& n, const ir::Compute& c) {
-  const ValueId v = n.results[0];
+void LoopEmitter::tensor(const ir::Node& n, const ir::Compute& c, std::size_t k) {
+  const ValueId v = n.results[k];
+  if (c.base) {
+    if (variables_.variable(*c.base) != variables_.variable(v)) assign(v, text(*c.base));
+  } else if (c.guard || c.combine || !c.left.empty()) {
+    const ir::Scalar s = program_.type(v).scalar;
+    body_.line("rt::fill<{}>({}, {});", type(v), name(v), untouched(c, s));
+  }
+  loops(c.out, [&] { point(n, c, k); });
+}
+
+void LoopEmitter::point(const ir::Node& n, const ir::Compute& c, std::size_t k) {
+  std::vector<Expr> place = c.left;
+  if (place.empty()) {
+    for (std::size_t l = 0; l < c.out.size(); ++l) place.push_back(ir::index_ref(static_cast<std::int32_t>(l)));
+  }
   where_selected(c, [&] {
-    const Value x = value(c, 0);
+    const Value x = value(c, k);
     std::vector<std::string> subscripts;
     ExprEmitter e = expressions();
-    for (const Expr& left : c.left) subscripts.push_back(e.subscript(spelled(left)));
-    const ir::SourceRange& place = c.left.empty() || !c.left[0]->range.known() ? n.range : c.left[0]->range;
-    store(c, place_of(v, c.left, subscripts, place), x);
+    for (const Expr& s : place) subscripts.push_back(e.subscript(spelled(s)));
+    const ir::SourceRange& range = c.left.empty() || !c.left[0]->range.known() ? n.range : c.left[0]->range;
+    store(c, place_of(n.results[k], place, subscripts, range), x);
   });
+}
+
+void LoopEmitter::loops(const std::vector<ir::Label>& labels, const std::function<void()>& f) {
+  const std::size_t first = labels_.size();
+  for (const ir::Label& l : labels) {
+    labels_.push_back(table_.claim(l.name.empty() ? "k" : l.name));
+    label_names_.push_back(l.name);
+  }
+  bounds_.enter(labels, first);
+  for (std::size_t l = 0; l < labels.size(); ++l) {
+    ExprEmitter e = expressions();
+    body_.line("for (Index {0} = {1}; {0} < {2}; ++{0}) {{", labels_[first + l], e.text(labels[l].begin), e.text(labels[l].end));
+    body_.indent();
+  }
+  f();
+  for (std::size_t l = 0; l < labels.size(); ++l) {
+    body_.outdent();
+    body_.line("}}");
+  }
+  bounds_.leave(labels);
+  labels_.resize(first);
+  label_names_.resize(first);
 }
 
 void LoopEmitter::where_selected(const ir::Compute& c, const std::function<void()>& change) {
@@ -112,12 +149,6 @@ LoopEmitter::Value LoopEmitter::value(const ir::Compute& c, std::size_t k) {
 
 LoopEmitter::Value LoopEmitter::reduction(const ir::Compute& c, std::size_t k, const std::string& total) {
   const Monoid& m = *c.monoid;
-  std::vector<std::string> labels;
-  for (const ir::Label& l : c.reduce) labels.push_back(table_.claim(l.name.empty() ? "k" : l.name));
-  label_names_.clear();
-  for (const ir::Label& l : c.reduce) label_names_.push_back(l.name);
-  ExprEmitter e = expressions(labels);
-  bounds_.enter(c.reduce);
   const bool position = locates(m);
   const bool selects = selects_points(c);
   // A reduction over nothing by the user monoid that combines leaves the element.
@@ -126,30 +157,17 @@ LoopEmitter::Value LoopEmitter::reduction(const ir::Compute& c, std::size_t k, c
   if (position) {
     body_.line("rt::Best<{}> {}{{{}}};", cpp_type(c.bodies[k]->type), total, m.kind == Monoid::Kind::kArgMax ? "true" : "false");
   } else {
-    body_.line("{} {} = {};", cpp_type(c.bodies[k]->type), total, e.text(ir::identity_of(m, c.bodies[k]->type)));
+    body_.line("{} {} = {};", cpp_type(c.bodies[k]->type), total, expressions().text(ir::identity_of(m, c.bodies[k]->type)));
   }
   if (!held.empty()) body_.line("bool {} = false;", held);
-  for (std::size_t l = 0; l < labels.size(); ++l) {
-    body_.line("for (Index {0} = {1}; {0} < {2}; ++{0}) {{", labels[l], e.text(c.reduce[l].begin), e.text(c.reduce[l].end));
-    body_.indent();
-  }
-  if (selects) {
-    body_.line("if ({}) {{", e.text(spelled(c.guard)));
-    body_.indent();
-  }
-  if (!held.empty()) body_.line("{} = true;", held);
-  const std::string x = e.text(spelled(c.bodies[k]));
-  if (position) {
-    body_.line("{}.add({}, {});", total, x, labels[0]);
-  } else {
-    meet(m, total, x);
-  }
-  for (std::size_t depth = labels.size() + (selects ? 1 : 0); depth > 0; --depth) {
-    body_.outdent();
-    body_.line("}}");
-  }
-  label_names_.clear();
-  bounds_.leave(c.reduce);
+  const auto each = [&] {
+    if (!held.empty()) body_.line("{} = true;", held);
+    const std::string x = expressions().text(spelled(c.bodies[k]));
+    position ? body_.line("{}.add({}, {});", total, x, labels_[c.out.size()]) : meet(m, total, x);
+  };
+  loops(c.reduce, [&] {
+    selects ? body_.block(fmt::format("if ({})", expressions().text(spelled(c.guard))), each) : each();
+  });
   return {position ? total + ".position" : total, held};
 }
 

@@ -37,12 +37,15 @@ class LoopEmitter {
   /// With constants where their values are read.
   [[nodiscard]] Expr spelled(const Expr& e) const;
   std::string line(const ir::SourceRange& place);
-  ExprEmitter expressions(std::vector<std::string> labels = {});
+  /// Index variables of the loops around are called by their names.
+  ExprEmitter expressions();
   std::string element(const ir::ExprNode& node, const std::vector<std::string>& subscripts);
   /// `L(i + 1, inside(j, …))`
   std::string place_of(ValueId tensor, const std::vector<Expr>& subscripts, const std::vector<std::string>& texts, const ir::SourceRange& range);
   void operand(Writer& w, std::size_t k);
   void outputs(Writer& w);
+  /// Tensors that neither come from outside nor are results.
+  void locals(Writer& w);
   void outermost();
 
   // --- Statements: loop_statements.cpp
@@ -54,10 +57,12 @@ class LoopEmitter {
   void node(const ir::Node& n);
   /// Gives a variable that several values share its place, unless it has one.
   void declare(ValueId v);
-  /// `changes`: what follows may give the variable another value.
+  /// A tensor's elements are copied. `changes`: what follows may give the variable another value.
   void assign(ValueId v, const std::string& value, bool changes = false);
   /// `targets = sources`, all at once; what is one variable already needs nothing.
   void assign_all(const std::vector<ValueId>& targets, const std::vector<ValueId>& sources);
+  /// What a loop carries begins with `inits`; tensors of the outermost loop are there already.
+  void begin(const ir::Node& n, const std::vector<ValueId>& arguments, const std::vector<ValueId>& inits);
   void for_loop(const ir::Node& n, const ir::For& f);
   void while_loop(const ir::Node& n, const ir::While& w);
   void branch(const ir::Node& n, const ir::If& i);
@@ -75,8 +80,11 @@ class LoopEmitter {
   /// Constants are written where they are used.
   bool constant(const ir::Node& n, const ir::Compute& c);
   void scalar(const ir::Node& n, const ir::Compute& c, std::size_t k);
-  /// `L(i, j) = value;`
-  void update(const ir::Node& n, const ir::Compute& c);
+  /// `L(i, j) = value;`, for every point.
+  void tensor(const ir::Node& n, const ir::Compute& c, std::size_t k);
+  void point(const ir::Node& n, const ir::Compute& c, std::size_t k);
+  /// Loops over index variables, with what `f` writes inside; `labels` are numbered behind those of the loops around.
+  void loops(const std::vector<ir::Label>& labels, const std::function<void()>& f);
   /// Zero, `fill` or the identity: what a value is when nothing is computed.
   std::string untouched(const ir::Compute& c, ir::Scalar s);
   /// What `change` writes, under the guard if that selects no points of a reduction.
@@ -102,7 +110,8 @@ class LoopEmitter {
   std::map<ValueId, std::string> inlined_;  ///< conditions written where they are used
   std::set<ValueId> declared_;
   std::vector<ValueId> captures_;
-  std::vector<std::string> label_names_;
+  std::vector<std::string> labels_;       ///< index variables of the loops around, in C++
+  std::vector<std::string> label_names_;  ///< and in the program
   std::map<ValueId, int> uses_;  ///< mentions in the loop
   std::uint32_t last_line_;
   bool checks_ = false;

@@ -78,6 +78,7 @@ void LoopEmitter::declare(ValueId v) {
 }
 
 void LoopEmitter::assign(ValueId v, const std::string& value, bool changes) {
+  if (is_tensor(v)) return body_.line("rt::copy({}, {});", name(v), value);
   const bool first = declared_.insert(variables_.variable(v)).second;
   if (first) {
     body_.line("{}{} {} = {};", variables_.is_shared(v) || changes ? "" : "const ", type(v), name(v), value);
@@ -89,7 +90,7 @@ void LoopEmitter::assign(ValueId v, const std::string& value, bool changes) {
 void LoopEmitter::assign_all(const std::vector<ValueId>& targets, const std::vector<ValueId>& sources) {
   std::vector<std::pair<ValueId, ValueId>> moves;
   for (std::size_t k = 0; k < targets.size(); ++k) {
-    if (!is_tensor(targets[k]) && variables_.variable(targets[k]) != variables_.variable(sources[k])) moves.emplace_back(targets[k], sources[k]);
+    if (variables_.variable(targets[k]) != variables_.variable(sources[k])) moves.emplace_back(targets[k], sources[k]);
   }
   // What an earlier assignment overwrites is kept before all of them.
   std::vector<std::string> values;
@@ -102,14 +103,26 @@ void LoopEmitter::assign_all(const std::vector<ValueId>& targets, const std::vec
     });
     if (!overwritten) continue;
     const std::string kept = table_.claim("next_" + name(target));
-    body_.line("const {} {} = {};", type(target), kept, values.back());
+    is_tensor(target) ? body_.line("const auto {} = rt::copied({});", kept, values.back())
+                      : body_.line("const {} {} = {};", type(target), kept, values.back());
     values.back() = kept;
   }
   for (std::size_t k = 0; k < moves.size(); ++k) assign(moves[k].first, values[k]);
 }
 
+void LoopEmitter::begin(const ir::Node& n, const std::vector<ValueId>& arguments, const std::vector<ValueId>& inits) {
+  std::vector<ValueId> targets;
+  std::vector<ValueId> sources;
+  for (std::size_t k = 0; k < inits.size(); ++k) {
+    if (&n == step_.loop.get() && is_tensor(inits[k])) continue;
+    targets.push_back(arguments[k + 1]);
+    sources.push_back(inits[k]);
+  }
+  assign_all(targets, sources);
+}
+
 void LoopEmitter::for_loop(const ir::Node& n, const ir::For& f) {
-  assign_all(carried(f.body.arguments), f.inits);
+  begin(n, f.body.arguments, f.inits);
   const std::string i = name(f.body.arguments[0]);
   const std::string next = f.step == 1 ? "++" + i : f.step == -1 ? "--" + i : fmt::format("{} {} {}", i, f.step > 0 ? "+=" : "-=", std::abs(f.step));
   const std::string begin = text(f.begin);
@@ -124,7 +137,7 @@ void LoopEmitter::for_loop(const ir::Node& n, const ir::For& f) {
 }
 
 void LoopEmitter::while_loop(const ir::Node& n, const ir::While& w) {
-  assign_all(carried(w.body.arguments), w.inits);
+  begin(n, w.body.arguments, w.inits);
   const ValueId iteration = w.body.arguments[0];
   const bool counts = uses_[iteration] > 0;
   if (counts) body_.line("Index {} = 0;", name(iteration));

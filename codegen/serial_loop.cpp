@@ -172,7 +172,9 @@ class LoopLowering {
       double each = c->combine || c->monoid ? 1 : 0;
       for (const Expr& e : c->bodies) each += flops_of(e);
       Extent points(1);
-      for (const ir::Label& l : c->reduce) points = points * bounds.points(l).value_or(1);
+      for (const auto* labels : {&c->out, &c->reduce}) {
+        for (const ir::Label& l : *labels) points = points * bounds.points(l).value_or(1);
+      }
       return Extent(static_cast<std::int64_t>(each)) * points;
     }
     if (const auto* f = std::get_if<ir::For>(&n.op)) {

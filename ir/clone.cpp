@@ -160,12 +160,13 @@ void rename(Program& program, Node& node, const Renaming& names) {
   }
 }
 
-Node cloned(Program& program, const Node& node, Renaming& names) {
-  Node copy = without_effects(node);
-  renew(program, copy, names);
-  rename(program, copy, names);
-  return copy;
+Node copied(Program& program, Node node, Renaming& names) {
+  renew(program, node, names);
+  rename(program, node, names);
+  return node;
 }
+
+Node cloned(Program& program, const Node& node, Renaming& names) { return copied(program, without_effects(node), names); }
 
 bool is_effect(const Node& node) {
   return std::holds_alternative<Print>(node.op) || std::holds_alternative<Assert>(node.op) ||

@@ -16,7 +16,9 @@ using Renaming = std::map<ValueId, ValueId>;
 [[nodiscard]] Extent renamed(const Extent& e, const Renaming& names);
 /// Renames what the node uses, at any depth, and what the shapes of the values it defines mention.
 void rename(Program& program, Node& node, const Renaming& names);
-/// The node with new values for all it defines, at any depth; they are added to `names`. Effects inside are left out.
+/// The node with new values for all it defines, at any depth; they are added to `names`.
+[[nodiscard]] Node copied(Program& program, Node node, Renaming& names);
+/// The same without the effects inside.
 [[nodiscard]] Node cloned(Program& program, const Node& node, Renaming& names);
 /// The region's nodes that matter for its yields or for other nodes' values: all but prints, asserts, checks, outputs.
 [[nodiscard]] bool is_effect(const Node& node);

@@ -63,8 +63,51 @@ void LoopVariables::walk(const Node& node, Live& live) {
   if (const auto* f = std::get_if<For>(&node.op)) return walk_for(node, *f, live);
   if (const auto* w = std::get_if<While>(&node.op)) return walk_while(node, *w, live);
   if (const auto* i = std::get_if<If>(&node.op)) return walk_branch(node, *i, live);
-  define(node.results, live);
+  Live needed = live;
+  const Live operands = read_while_written(node);
+  needed.insert(operands.begin(), operands.end());
+  define(node.results, needed);
+  for (const ValueId v : node.results) live.erase(v);
   for (const ValueId v : operands_of(program_, node)) live.insert(v);
+}
+
+LoopVariables::Live LoopVariables::read_while_written(const Node& node) const {
+  Live result;
+  const auto* c = std::get_if<Compute>(&node.op);
+  if (c == nullptr) return result;
+  // The second result is computed when the first one is there.
+  if (node.results.size() > 1) {
+    for (const ValueId v : operands_of(program_, node)) result.insert(v);
+  }
+  if (c->out.empty()) return result;
+  // Which element a point writes: of a left side that names each label once, and nothing else, no other point writes it.
+  std::vector<Expr> own = c->left;
+  if (own.empty()) {
+    for (std::size_t l = 0; l < c->out.size(); ++l) own.push_back(index_ref(static_cast<std::int32_t>(l)));
+  }
+  std::set<std::int32_t> labels;
+  for (const Expr& e : own) {
+    const auto* i = std::get_if<IndexRef>(&e->op);
+    if (i != nullptr) labels.insert(i->label);
+  }
+  const bool filled_first = !c->base && (c->guard || c->combine || !c->left.empty());
+  const bool plain = labels.size() == own.size() && !filled_first;
+  const auto look = [&](const Expr& e) {
+    if (!e) return;
+    for_each_node(e, [&](const ExprNode& n) {
+      const auto* r = std::get_if<Read>(&n.op);
+      if (r == nullptr || r->subscripts.empty()) return;
+      const bool same = plain && std::ranges::equal(r->subscripts, own, [](const Expr& a, const Expr& b) {
+        const auto* i = std::get_if<IndexRef>(&a->op);
+        return i != nullptr && i->label == std::get<IndexRef>(b->op).label;
+      });
+      if (!same) result.insert(r->tensor);
+    });
+  };
+  for (const Expr& e : c->bodies) look(e);
+  for (const Expr& e : c->left) look(e);
+  look(c->guard);
+  return result;
 }
 
 void LoopVariables::walk_branch(const Node& node, const If& branch, Live& live) {

@@ -24,7 +24,7 @@ class LoopVariables {
   [[nodiscard]] ValueId variable(ValueId v) const;
   /// Whether several values share the variable of `v`.
   [[nodiscard]] bool is_shared(ValueId v) const;
-  /// Two values that should be one variable but are needed at the same time; tensors cannot be copied in a loop.
+  /// Two tensors that should be one variable but are needed at the same time, so that one of them is copied.
   struct Clash {
     ValueId older;
     ValueId newer;
@@ -41,6 +41,8 @@ class LoopVariables {
   void define(const std::vector<ValueId>& values, Live& live);
   void walk(const Region& region, Live& live);
   void walk(const Node& node, Live& live);
+  /// Tensors of which the node still reads elements when it has written others.
+  [[nodiscard]] Live read_while_written(const Node& node) const;
   void walk_for(const Node& node, const For& loop, Live& live);
   void walk_while(const Node& node, const While& loop, Live& live);
   void walk_branch(const Node& node, const If& branch, Live& live);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ir/expr_build.h"
 #include "ir/loop_variables.h"
 
 namespace tdsl::ir {
@@ -15,11 +16,12 @@ constexpr std::int64_t kFewPoints = 64;
 
 class SerialCheck {
  public:
-  SerialCheck(const Program& program, const Node& loop) : program_(program), loop_(loop), variables_(program, loop) {}
+  SerialCheck(const Program& program, const Node& loop, SerialWork work)
+      : program_(program), loop_(loop), work_(work), variables_(program, loop) {}
 
   std::optional<NotSerial> run() {
     node(loop_);
-    if (!found_ && variables_.tensor_clash()) {
+    if (!found_ && work_ == SerialWork::kScalars && variables_.tensor_clash()) {
       const LoopVariables::Clash& clash = *variables_.tensor_clash();
       const std::string& name = program_.info(clash.older).name;
       refuse(loop_.range, fmt::format("it needs a copy of {}", name.empty() ? "a tensor" : "'" + name + "'"));
@@ -59,12 +61,8 @@ class SerialCheck {
   }
 
   void compute(const Node& n, const Compute& c) {
-    if (!c.out.empty()) return refuse(n.range, "it computes whole tensors");
-    for (const ValueId v : n.results) {
-      const bool element = c.base && n.results.size() == 1 && !c.left.empty();
-      if (program_.type(v).rank() > 0 && !element) return refuse(n.range, "it computes whole tensors");
-    }
-    bool sparse = false;
+    work_ == SerialWork::kScalars ? scalars(n, c) : tensors(n, c);
+    bool sparse = std::ranges::any_of(n.results, [&](ValueId v) { return std::ranges::count(program_.type(v).sparse, true) > 0; });
     const auto scan = [&](const Expr& e) {
       if (!e) return;
       for_each_node(e, [&](const ExprNode& x) {
@@ -75,8 +73,46 @@ class SerialCheck {
     for (const Expr& e : c.bodies) scan(e);
     for (const Expr& e : c.left) scan(e);
     scan(c.guard);
-    if (sparse) return refuse(n.range, "it reads a sparse tensor");
+    if (sparse) refuse(n.range, "it reads a sparse tensor");
+  }
+
+  void scalars(const Node& n, const Compute& c) {
+    if (!c.out.empty()) return refuse(n.range, "it computes whole tensors");
+    for (const ValueId v : n.results) {
+      const bool element = c.base && n.results.size() == 1 && !c.left.empty();
+      if (program_.type(v).rank() > 0 && !element) return refuse(n.range, "it computes whole tensors");
+    }
     if (!c.reduce.empty() && !few_points(c) && !reads_written(c)) refuse(n.range, "it reduces tensors that it does not write: parallel work");
+  }
+
+  void tensors(const Node& n, const Compute& c) {
+    for (const ValueId v : n.results) {
+      for (const Extent& e : program_.type(v).shape) {
+        const std::vector<ValueId> values = e.values();
+        const bool changes = std::ranges::any_of(values, [&](ValueId x) { return variables_.is_inside(x); });
+        if (changes) refuse(n.range, "its tensors change their sizes");
+      }
+    }
+    if (!c.left.empty() && !c.combine && !places_once(c)) refuse(n.range, "whether it writes an element twice depends on data");
+    if ((c.base || !c.left.empty()) && n.results.size() > 1) refuse(n.range, "it changes several tensors at once");
+  }
+
+  /// Whether different points surely go to different elements.
+  static bool places_once(const Compute& c) {
+    for (std::size_t label = 0; label < c.out.size(); ++label) {
+      const auto own = [&](const Expr& e) { return is_label_and_constant(e, static_cast<std::int32_t>(label)); };
+      if (std::ranges::none_of(c.left, own)) return false;
+    }
+    return true;
+  }
+
+  /// `i`, `i + 1`, `n - i`.
+  static bool is_label_and_constant(const Expr& e, std::int32_t label) {
+    if (const auto* i = std::get_if<IndexRef>(&e->op)) return i->label == label;
+    const auto* b = std::get_if<Binary>(&e->op);
+    if (b == nullptr || (b->op != BinaryOp::kAdd && b->op != BinaryOp::kSub)) return false;
+    return (is_label_and_constant(b->left, label) && !mentions_labels(b->right)) ||
+           (!mentions_labels(b->left) && is_label_and_constant(b->right, label));
   }
 
   static bool few_points(const Compute& c) {
@@ -103,13 +139,14 @@ class SerialCheck {
 
   const Program& program_;
   const Node& loop_;
+  SerialWork work_;
   LoopVariables variables_;
   std::optional<NotSerial> found_;
 };
 
 }  // namespace
 
-std::optional<NotSerial> why_not_serial(const Program& program, const Node& loop) { return SerialCheck(program, loop).run(); }
+std::optional<NotSerial> why_not_serial(const Program& program, const Node& loop, SerialWork work) { return SerialCheck(program, loop, work).run(); }
 
 bool is_marked_serial(const Node& node) {
   if (const auto* f = std::get_if<For>(&node.op)) return f->serial;

@@ -244,7 +244,8 @@ class Verifier {
   void serial_loops() {
     for_each_node(program_.body, [this](const Node& n) {
       if (!is_marked_serial(n)) return;
-      if (const auto reason = why_not_serial(program_, n)) problems_.push_back("a loop is marked serial, but " + reason->reason);
+      const auto reason = why_not_serial(program_, n);
+      if (reason && why_not_serial(program_, n, SerialWork::kTensors)) problems_.push_back("a loop is marked serial, but " + reason->reason);
     });
   }
 

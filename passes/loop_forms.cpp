@@ -149,7 +149,7 @@ std::optional<Work> work_of(const Program& program, const Node& loop, const Size
     }
     work.bytes = work.bytes + bytes;
   }
-  if (!known || work.statements == 0) return std::nullopt;
+  if (!known) return std::nullopt;
   return work;
 }
 
@@ -179,21 +179,31 @@ bool has_task_form(const Program& program, const Node& node) {
   return nested && !effects && !why_not_serial(program, node);
 }
 
-std::vector<Node> two_forms(Program& program, const Node& task, Node statements, const Sizes& sizes) {
-  const auto work = why_not_serial(program, statements) ? work_of(program, statements, sizes) : std::nullopt;
-  if (!work) return {std::move(statements)};
+namespace {
+
+/// In f64: products of sizes may be beyond the integers.
+Expr as_float(const Expr& e) {
+  if (const auto* b = std::get_if<Binary>(&e->op)) {
+    if (b->op == BinaryOp::kAdd || b->op == BinaryOp::kSub || b->op == BinaryOp::kMul) return binary(b->op, as_float(b->left), as_float(b->right));
+  }
+  if (const auto* c = std::get_if<Constant>(&e->op)) return constant(Scalar::kF64, static_cast<double>(std::get<std::int64_t>(c->value)));
+  return cast(Scalar::kF64, e);
+}
+
+/// `task` where the work is little and `statements` elsewhere; one of them where that is known. `task` has the names of
+/// `statements` outside and others inside.
+std::vector<Node> chosen_by_size(Program& program, Node task, Node statements, const Work& work, std::int64_t most_bytes) {
   Expr small_enough;
-  for (const auto& [amount, most] : {std::pair(work->points, kTaskPoints * work->statements), std::pair(work->bytes, kTaskBytes)}) {
+  for (const auto& [amount, most] : {std::pair(work.points, kTaskPoints * work.statements), std::pair(work.bytes, most_bytes)}) {
     const auto known = amount.constant();
     if (known && *known > most) return {std::move(statements)};
-    if (!known) small_enough = conjunction(small_enough, binary(BinaryOp::kLe, ir::expr_of(amount), constant_i64(most)));
+    if (known) continue;
+    const Expr few = binary(BinaryOp::kLe, as_float(ir::expr_of(amount)), constant(Scalar::kF64, static_cast<double>(most)));
+    small_enough = conjunction(small_enough, few);
   }
-  // Values inside the loop may have been replaced since, in the other form only.
-  Renaming names;
-  Node copy = cloned(program, task, names);
   if (!small_enough) {
-    copy.results = statements.results;
-    return {std::move(copy)};
+    task.results = statements.results;
+    return {std::move(task)};
   }
   std::vector<Node> nodes;
   const SourceRange range = statements.range;
@@ -207,12 +217,32 @@ std::vector<Node> two_forms(Program& program, const Node& task, Node statements,
     v = program.new_value(info.type, info.name, info.range);
   }
   If branch{small, {}, {}};
-  branch.then_region.yields = copy.results;
+  branch.then_region.yields = task.results;
   branch.else_region.yields = statements.results;
-  branch.then_region.nodes.push_back(std::move(copy));
+  branch.then_region.nodes.push_back(std::move(task));
   branch.else_region.nodes.push_back(std::move(statements));
   nodes.push_back({range, results, std::move(branch)});
   return nodes;
+}
+
+}  // namespace
+
+std::vector<Node> two_forms(Program& program, const Node& task, Node statements, const Sizes& sizes) {
+  const auto work = why_not_serial(program, statements) ? work_of(program, statements, sizes) : std::nullopt;
+  if (!work || work->statements == 0) return {std::move(statements)};
+  // Values inside the loop may have been replaced since, in the other form only.
+  Renaming names;
+  return chosen_by_size(program, cloned(program, task, names), std::move(statements), *work, kTaskBytes);
+}
+
+std::vector<Node> two_forms_of_tensors(Program& program, Node loop, const Sizes& sizes) {
+  const auto work = why_not_serial(program, loop, SerialWork::kTensors) ? std::nullopt : work_of(program, loop, sizes);
+  if (!work) return {std::move(loop)};
+  Renaming names;
+  Node task = copied(program, loop, names);
+  if (auto* f = std::get_if<For>(&task.op)) f->serial = true;
+  if (auto* w = std::get_if<While>(&task.op)) w->serial = true;
+  return chosen_by_size(program, std::move(task), std::move(loop), *work, kTensorTaskBytes);
 }
 
 }  // namespace tdsl::passes

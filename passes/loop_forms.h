@@ -22,6 +22,8 @@ namespace tdsl::passes {
 inline constexpr std::int64_t kTaskPoints = 16384;
 /// What one rank may hold for the sake of short statements.
 inline constexpr std::int64_t kTaskBytes = std::int64_t{256} << 20;
+/// Of tensors that all ranks would work on otherwise: what is brought to one rank without a word.
+inline constexpr std::int64_t kTensorTaskBytes = std::int64_t{1} << 20;
 
 /// Integers that every rank knows before the program computes.
 class Sizes {
@@ -42,5 +44,9 @@ class Sizes {
 /// What takes the place of a loop: the branch between its two forms with the condition before it, or one of them where the
 /// sizes are constants or unknown. `task` is the loop as it was, `statements` what loops_to_algebra left of it.
 [[nodiscard]] std::vector<ir::Node> two_forms(ir::Program& program, const ir::Node& task, ir::Node statements, const Sizes& sizes);
+
+/// The same for a loop of statements over whole tensors: the task, which is marked serial, computes them point by point. Only
+/// the loop itself if it cannot be one task, or only a task that is too long.
+[[nodiscard]] std::vector<ir::Node> two_forms_of_tensors(ir::Program& program, ir::Node loop, const Sizes& sizes);
 
 }  // namespace tdsl::passes

@@ -1,8 +1,14 @@
 #include "passes/serial_loops.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
+#include <vector>
 
 #include "ir/serial_loop.h"
+#include "passes/affine.h"
+#include "passes/loop_forms.h"
 #include "passes/rewriting.h"
 
 namespace tdsl::passes {
@@ -26,9 +32,18 @@ bool touches_elements(const Region& region) {
   });
 }
 
+bool is_serial_branch(const Region& r) { return r.nodes.size() == 1 && is_marked_serial(r.nodes[0]); }
+
 class Marker {
  public:
-  Marker(Program program, PassContext& context) : program_(std::move(program)), context_(context) {}
+  Marker(Program program, PassContext& context)
+      : program_(std::move(program)), context_(context), sizes_(program_, [this](const Extent& e) { return resolved(e); }) {
+    for_each_node(program_.body, [this](const Node& n) {
+      const auto* c = std::get_if<Compute>(&n.op);
+      if (c == nullptr || !c->out.empty() || !is_elementwise(*c)) return;
+      if (const auto extent = extent_of(c->bodies[0])) scalars_.emplace(n.results[0], *extent);
+    });
+  }
 
   Program run() {
     Region body = std::move(program_.body);
@@ -39,13 +54,49 @@ class Marker {
 
  private:
   void visit(Region& region) {
+    std::vector<Node> nodes;
     for (Node& node : region.nodes) {
-      if (mark(node)) continue;
-      for (Region* inner : regions_of(node)) visit(*inner);
+      if (mark(node)) {
+        nodes.push_back(std::move(node));
+        continue;
+      }
+      std::vector<Node> forms = forms_of(std::move(node));
+      Node& last = forms.back();
+      if (!is_marked_serial(last)) {
+        const bool outer = has_forms_;
+        const auto* branch = std::get_if<If>(&last.op);
+        for (Region* inner : regions_of(last)) {
+          // What is left of a loop that has another form is long.
+          if (branch != nullptr && inner == &std::get<If>(last.op).else_region) has_forms_ = outer || is_serial_branch(branch->then_region);
+          visit(*inner);
+        }
+        has_forms_ = outer;
+      }
+      std::ranges::move(forms, std::back_inserter(nodes));
     }
+    region.nodes = std::move(nodes);
   }
 
+  std::vector<Node> forms_of(Node node) {
+    if (has_forms_ || !is_loop(node)) {
+      std::vector<Node> same;
+      same.push_back(std::move(node));
+      return same;
+    }
+    const SourceRange range = node.range;
+    std::vector<Node> forms = two_forms_of_tensors(program_, std::move(node), sizes_);
+    if (forms.size() > 1) {
+      context_.applied(range, "in two forms: one task where its tensors are small, statement by statement where they are large");
+    } else if (is_marked_serial(forms[0])) {
+      context_.applied(range, "the loop over small tensors is one task on one rank");
+    }
+    return forms;
+  }
+
+  static bool is_loop(const Node& n) { return std::holds_alternative<For>(n.op) || std::holds_alternative<While>(n.op); }
+
   bool mark(Node& node) {
+    if (is_marked_serial(node)) return true;
     auto* f = std::get_if<For>(&node.op);
     auto* w = std::get_if<While>(&node.op);
     if (f == nullptr && w == nullptr) return false;
@@ -60,8 +111,18 @@ class Marker {
     return true;
   }
 
+  [[nodiscard]] Extent resolved(const Extent& e) const {
+    return e.substitute([&](ValueId v) -> std::optional<Extent> {
+      const auto found = scalars_.find(v);
+      return found == scalars_.end() ? std::nullopt : std::optional(resolved(found->second));
+    });
+  }
+
   Program program_;
   PassContext& context_;
+  std::map<ValueId, Extent> scalars_;
+  Sizes sizes_;
+  bool has_forms_ = false;  ///< inside a loop that has another form already
 };
 
 }  // namespace

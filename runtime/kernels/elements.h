@@ -1,6 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
+#include <memory>
 
 #include "runtime/kernels/scalar_math.h"
 #include "runtime/kernels/stop.h"
@@ -31,6 +34,61 @@ template <class T, int R>
 template <class T, int R>
 [[nodiscard]] Elements<T, R> elements_out(const TaskArgs& t, int k) {
   return elements_of<T, R>(t.outputs[static_cast<std::size_t>(k)]);
+}
+
+/// A tensor that lives as long as the task. All elements are zero at first.
+template <class T, int R>
+struct Local : Elements<T, R> {
+  explicit Local(const std::array<Index, R>& sizes) {
+    this->extent = sizes;
+    Index count = 1;
+    for (int d = R - 1; d >= 0; --d) {
+      const auto i = static_cast<std::size_t>(d);
+      this->stride[i] = count;
+      count *= std::max<Index>(sizes[i], 0);
+    }
+    memory = std::make_unique<T[]>(static_cast<std::size_t>(count));
+    this->data = memory.get();
+  }
+
+  std::unique_ptr<T[]> memory;
+};
+
+namespace detail {
+template <class To, class From>
+void copy_rows(To* to, const Index* to_stride, From* from, const Index* from_stride, const Index* extent, int rank) {
+  if (rank == 1) {
+    for (Index i = 0; i < extent[0]; ++i) to[i] = from[i];
+    return;
+  }
+  for (Index i = 0; i < extent[0]; ++i) copy_rows(to + i * to_stride[0], to_stride + 1, from + i * from_stride[0], from_stride + 1, extent + 1, rank - 1);
+}
+}  // namespace detail
+
+/// `to = from`, whole tensors of one shape in different memory; both begin at element 0 of every dimension.
+template <class T, class From, int R>
+void copy(const Elements<T, R>& to, const Elements<From, R>& from) {
+  detail::copy_rows(to.data, to.stride.data(), from.data, from.stride.data(), to.extent.data(), R);
+}
+template <class T, int R>
+[[nodiscard]] Local<std::remove_const_t<T>, R> copied(const Elements<T, R>& from) {
+  Local<std::remove_const_t<T>, R> to(from.extent);
+  copy(to, from);
+  return to;
+}
+/// Gives every element of the tensor the value.
+template <class T, int R>
+void fill(const Elements<T, R>& to, T value) {
+  const auto rows = [&](const auto& self, T* data, std::size_t d) -> void {
+    for (Index i = 0; i < to.extent[d]; ++i) {
+      if (d + 1 == R) {
+        data[i] = value;
+      } else {
+        self(self, data + i * to.stride[d], d + 1);
+      }
+    }
+  };
+  rows(rows, to.data, 0);
 }
 
 /// A sink for faults that ends the run at the first one, with the line.

@@ -47,10 +47,11 @@ class Facts:
             raise Failed(f"tdslc explain {program} {arguments}: {result}")
         return json.loads(result.out)
 
-    def session(self, path):
+    # Loops over tensors as small as these would be one task; what is counted here is what the statements of large ones do.
+    def session(self, path, build_options=("--disable-pass", "serial_loops")):
         if path not in self.sessions:
             program = Program(ROOT / path)
-            self.sessions[path] = Session(program, self.tdslc, self.work / program.name, self.options.limit)
+            self.sessions[path] = Session(program, self.tdslc, self.work / program.name, self.options.limit, build_options)
             self.sessions[path].build()
         return self.sessions[path]
 
@@ -234,7 +235,7 @@ class Facts:
         source = self.work / "recurrence.tdsl"
         source.write_text("param n: i64 = 1000;\nlet x = random(n);\nvar y = x;\nfor i in 1..n { y[i] = sin(y[i - 1]) * x[i]; }\n"
                           "print(norm(grad(sum(y), x)));\n")
-        session = self.session(source)
+        session = self.session(source, [])
         vectors = []
         for n in (1000, 8000):
             self.run(session.executable, 1, ["--n", n, "--stats", "recurrence.json", "--quiet"])

@@ -23,8 +23,8 @@ SHOWN_FAILURES = 3
 
 def bits_repeat(case, point, seed):
     """The same executable at the same point twice, with other delays: the same bits."""
-    first = case.run(point, seed, "bits_a")
-    second = case.run(point, seed + 1, "bits_b")
+    first = case.run(point, seed, "bits_a", by_statements=True)
+    second = case.run(point, seed + 1, "bits_b", by_statements=True)
     for name, value in first.items():
         if not compare.same_bits(value, second[name]):
             raise Failed(f"{name}: other bits in a second run")
@@ -38,7 +38,7 @@ def test_program(path, is_sample, options):
         program = Program(path)
         for build_options in program.builds:
             session = Session(program, options.tdslc, Path(options.work) / "-".join([name, *build_options]), options.limit, build_options)
-            session.build()
+            session.build_both_forms()
             for index, variant in enumerate(program.variants):
                 test_variant(session, index, variant, is_sample, options, failures)
             launches += session.launches
@@ -63,7 +63,7 @@ def test_variant(session, index, variant, is_sample, options, failures):
             failures.append(f"{variant.label}: given up after two hangs")
             return
         try:
-            case.run(point, number + 1 if point.delays else 0, f"run{number}")
+            case.run(point, number + 1 if point.delays else 0, f"run{number}", by_statements=number % 2 == 0)
         except Failed as failure:
             failures.append(f"{variant.label} {point}: {failure}")
     busy = [p for p in chosen if p.ranks > 1]

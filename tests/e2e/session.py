@@ -10,6 +10,7 @@ import compare
 import launch
 
 LEAST_MEMORY = re.compile(r"give at least --memory (\d+)")
+TASK_FORM = re.compile(r"serial_loops: applied: (in two forms|the loop over small tensors)")
 LEAST_WINDOW = re.compile(r"smallest legal value is --window (\d+)")
 
 
@@ -25,12 +26,25 @@ class Session:
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.executable = self.folder / self.program.name
+        self.statements = None  # the executable whose loops run statement by statement, where others are one task
         self.launches = 0
 
     def build(self):
         result = launch.run([self.tdslc, "build", self.program.path, "-o", self.executable, *self.build_options], 3 * self.limit)
         if result.code != 0 or not self.executable.exists():
             raise Failed(f"tdslc build: {result}")
+
+    def build_both_forms(self):
+        """Loops over tensors as small as a test's are one task; the other form is for large ones, and is tested too."""
+        self.build()
+        passes = launch.run([self.tdslc, "passes", self.program.path, *self.build_options], self.limit)
+        if not TASK_FORM.search(passes.out + passes.err):
+            return
+        self.statements = self.folder / f"{self.program.name}-statements"
+        result = launch.run([self.tdslc, "build", self.program.path, "-o", self.statements, "--disable-pass", "serial_loops",
+                             *self.build_options], 3 * self.limit)
+        if result.code != 0 or not self.statements.exists():
+            raise Failed(f"tdslc build --disable-pass serial_loops: {result}")
 
     def prepare(self, variant):
         """Inputs on disk, the evaluator's outputs with bounds, and the NumPy twin's agreement with them."""
@@ -94,10 +108,11 @@ class Case:
             if message:
                 raise Failed(f"NumPy and eval differ: {message}")
 
-    def run(self, point, delay_seed, folder_name, options=()):
+    def run(self, point, delay_seed, folder_name, options=(), by_statements=False):
         """Runs at a point; returns the outputs. A window of "least" is found by asking."""
         folder = self.folder / folder_name
-        command = [*launch.mpi_command(point.ranks), self.session.executable, *self.arguments,
+        executable = by_statements and self.session.statements or self.session.executable
+        command = [*launch.mpi_command(point.ranks), executable, *self.arguments,
                    *self.outputs_into(folder_name), "--threads", point.threads, "--stats", f"{folder_name}/stats.json", *options]
         if point.tile:
             command += ["--tile", point.tile]
