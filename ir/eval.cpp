@@ -6,6 +6,8 @@
 #include <stdexcept>
 
 #include "ir/check.h"
+#include "ir/eval_accumulations.h"
+#include "ir/eval_accumulator.h"
 #include "ir/eval_environment.h"
 #include "ir/eval_lifetimes.h"
 #include "ir/eval_routine.h"
@@ -55,7 +57,7 @@ Array literal_array(Scalar s, const Literal& literal) {
 class Interpreter {
  public:
   Interpreter(const Program& program, const EvalOptions& options)
-      : program_(program), options_(options), environment_(program), lifetimes_(find_lifetimes(program)) {}
+      : program_(program), options_(options), environment_(program), lifetimes_(find_lifetimes(program)), accumulations_(scalar_accumulations(program)) {}
 
   EvalResult run() {
     try {
@@ -129,7 +131,7 @@ class Interpreter {
     match(
         n.op, [&](const Dimension& d) { define(n, {whole_scalar(Scalar::kI64, dimension(n, d))}); },
         [&](const Param& p) { define(n, {param(n, p)}); }, [&](const Input& i) { define(n, {checked_input(n, i)}); },
-        [&](const Compute& c) { define(n, evaluate_compute(environment_, n, c, c.base && dies(n, *c.base))); },
+        [&](const Compute& c) { compute(n, c); },
         [&](const Random& r) { define(n, {random(n, r)}); },
         [&](const Routine& r) { define(n, evaluate_routine(environment_, n, r)); }, [&](const For& f) { for_loop(n, f); },
         [&](const While& w) { while_loop(n, w); },
@@ -150,6 +152,18 @@ class Interpreter {
           if (options_.output) options_.output(o.name, result_.outputs[o.name]);
         },
         [](const Gradient&) { TDSL_CHECK(false, "derivatives are expanded before a program is evaluated"); });
+  }
+
+  void compute(const Node& n, const Compute& c) {
+    const auto added_to = accumulations_.find(n.results[0]);
+    const auto old = added_to == accumulations_.end() ? std::nullopt : std::optional(environment_.get(added_to->second).floats.at(0));
+    std::vector<ArrayRef> arrays = evaluate_compute(environment_, n, c, c.base && dies(n, *c.base));
+    if (old) {
+      Array& now = *arrays[0];
+      const double bound = now.bounds.empty() ? 0 : now.bounds[0];
+      set_bound(now, 0, std::max(bound, bound + reordering(now.type, *old, now.floats[0])));
+    }
+    define(n, std::move(arrays));
   }
 
   void for_loop(const Node& n, const For& f) {
@@ -334,6 +348,7 @@ class Interpreter {
   const EvalOptions& options_;
   Environment environment_;
   Lifetimes lifetimes_;
+  std::map<ValueId, ValueId> accumulations_;  ///< scalar_accumulations
   std::map<std::string, ArrayRef> inputs_;
   EvalResult result_;
   bool open_condition_ = false;

@@ -123,6 +123,13 @@ Real RealAccumulator::result() const {
   }
 }
 
+double reordering(Scalar type, double old, double now) {
+  RealAccumulator sum(Monoid::Kind::kSum, type, nullptr);
+  sum.add({old, 0});
+  sum.add({now - old, 0});
+  return sum.result().bound;
+}
+
 void WholeAccumulator::add(Whole term) {
   if (++count_ == 1) {
     value_ = term;

@@ -37,6 +37,9 @@ class RealAccumulator {
   bool special_terms_ = false;  ///< an infinite or nan term was added
 };
 
+/// How far `old + term`, which is `now`, may land from it as part of a sum of more terms that are added in any order.
+[[nodiscard]] double reordering(Scalar type, double old, double now);
+
 class WholeAccumulator {
  public:
   WholeAccumulator() = default;

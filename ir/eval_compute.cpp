@@ -7,6 +7,7 @@
 
 #include "ir/check.h"
 #include "ir/combined.h"
+#include "ir/eval_accumulations.h"
 #include "ir/eval_accumulator.h"
 #include "ir/eval_environment.h"
 
@@ -148,6 +149,7 @@ class ComputeEvaluator {
       monoid_combine_ = compiled(meeting(*compute.monoid));
     if (compute.combine && compute.combine->kind == Kind::kUser)
       element_combine_ = compiled(meeting(*compute.combine));
+    accumulates_ = adds_to_element(compute) && is_float(element_type(0));
     leaves_if_empty_ = element_combine_ && monoid_combine_ && equal(*compute.monoid, *compute.combine);
     for (std::size_t k = 0; k < bodies_.size(); ++k)
       prepare_constants(k);
@@ -367,8 +369,15 @@ class ComputeEvaluator {
         stop(node_.range,
              fmt::format("element [{}] of {} is written twice by '='", subscripts_text(k, at), name_of_result(k)));
       }
+      const double old = accumulates_ ? results_[k]->floats.at(at) : 0;
       store(*results_[k], at, value);
+      if (accumulates_) widen(*results_[k], at, old);
     }
+  }
+
+  static void widen(Array& array, std::size_t at, double old) {
+    const double own = reordering(array.type, old, array.floats[at]);
+    if (own > 0) set_bound(array, at, own + (array.bounds.empty() ? 0 : array.bounds[at]));
   }
 
   [[nodiscard]] std::string name_of_result(std::size_t k) const {
@@ -430,6 +439,7 @@ class ComputeEvaluator {
   bool guard_over_reduce_ = false;
   std::optional<CompiledExpr> monoid_combine_;
   std::optional<CompiledExpr> element_combine_;
+  bool accumulates_ = false;      ///< `x[i] = x[i] + e`, in a loop
   bool leaves_if_empty_ = false;  ///< a reduction over nothing has nothing to combine
   std::vector<Cell> identities_;
   std::vector<Cell> untouched_;

@@ -123,3 +123,35 @@ TEST_CASE("bounds: operations contain what moved operands give") {
   CHECK(eval::multiply<double>({-INFINITY, 0}, {2, 0}).bound == 0);
   CHECK(eval::add<double>({1, 0}, {2, 0}).bound == 0);
 }
+
+TEST_CASE("bounds: what a loop adds to a scalar or an element may be added in any order") {
+  // In order 1, in another 2 or 0.
+  const Inputs inputs = {{"x", floats({4}, {1, 1e16, -1e16, 1})}};
+  const EvalResult r = run(R"(%0:i64 "n" = dimension "n"
+%1:f64[%0] "x" = input "x"
+%2:i64 = compute [] (0)
+%3:f64 = compute [] (0.0)
+%4:f64[%0] = compute [i in 0..%0] (0.0)
+%5:f64, %6:f64[%0], %7:f64 = for %2..%0 by 1 with (%3, %4, %3) do (%8:i64, %9:f64, %10:f64[%0], %11:f64) {
+  %12:f64 = compute [] (add(%1[%8], %9))
+  %13:f64[%0] = compute [] (add(%10[0], %1[%8])) left [0] base %10
+  %14:f64 = compute [] (sub(1.0, %11))
+  yield %12, %13, %14
+}
+output "s" %5
+output "e" %6
+output "apart" %7
+)",
+                           inputs);
+  REQUIRE(error_of(r) == "");
+  CHECK(r.outputs.at("s").floats[0] == 1);
+  CHECK(r.outputs.at("s").bounds.at(0) >= 1);
+  CHECK(r.outputs.at("e").bounds.at(0) >= 1);
+  CHECK(r.outputs.at("e").bounds.at(1) == 0);
+  CHECK(r.outputs.at("apart").bounds.empty());
+  // Whole numbers are exact in any order.
+  const EvalResult exact = run("%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0] \"x\" = input \"x\"\n%2:i64 = compute [] (0)\n%3:f64 = compute [] (0.0)\n"
+                               "%4:f64 = for %2..%0 by 1 with (%3) do (%5:i64, %6:f64) {\n  %7:f64 = compute [] (add(%6, %1[%5]))\n  yield %7\n}\noutput \"s\" %4\n",
+                               {{"x", floats({3}, {5, -7, 4})}});
+  CHECK(exact.outputs.at("s").bounds.empty());
+}
