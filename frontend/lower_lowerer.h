@@ -281,9 +281,18 @@ class Lowerer {
    private:
     Lowerer& lowerer_;
   };
+  /// What a loop statement runs over. A step that is no constant is a value, and the loop counts its iterations.
+  struct LoopRange {
+    ir::ValueId begin;
+    ir::ValueId end;
+    std::int64_t step = 1;
+    ir::ValueId computed_step;
+  };
+  LoopRange range_of(const ast::IndexRange& r);
+  /// How often a loop with a computed step runs.
+  ir::ValueId iterations_of(const LoopRange& loop, const ir::SourceRange& range);
   /// Lowers the loop over range `level` and, inside it, those over the further ones. `bounds`: of the ranges so far.
-  void lower_for(const ast::For& f, std::vector<std::pair<ir::ValueId, ir::ValueId>>& bounds, std::size_t level,
-                 const ir::SourceRange& range);
+  void lower_for(const ast::For& f, std::vector<LoopRange>& bounds, std::size_t level, const ir::SourceRange& range);
   void lower_while(const ast::While& w, const ir::SourceRange& range);
   void lower_if(const ast::If& i, std::size_t arm, const ir::SourceRange& range);
   std::vector<SymbolRef> carried(const ast::Block& block) const;

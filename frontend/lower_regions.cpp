@@ -5,6 +5,8 @@
 
 namespace tdsl::frontend {
 
+using ir::Expr;
+using ir::Extent;
 using ir::Scalar;
 using ir::ValueId;
 
@@ -53,8 +55,32 @@ ValueId Lowerer::bound_value(const ast::Expr& e, const std::string& what) {
   return materialise(scalar_tensor(integer_scalar(e, what)), source_text(e.range), e.range);
 }
 
-void Lowerer::lower_for(const ast::For& f, std::vector<std::pair<ValueId, ValueId>>& bounds, std::size_t level,
-                        const SourceRange& range) {
+Lowerer::LoopRange Lowerer::range_of(const ast::IndexRange& r) {
+  LoopRange loop;
+  loop.begin = bound_value(*r.lower, "a loop's begin");
+  loop.end = bound_value(*r.upper, "a loop's end");
+  if (r.step && !integer_constant(integer_scalar(*r.step, "a step"))) {
+    loop.computed_step = bound_value(*r.step, "a step");
+  } else {
+    loop.step = step_of(r.step);
+  }
+  return loop;
+}
+
+ValueId Lowerer::iterations_of(const LoopRange& loop, const SourceRange& range) {
+  const Expr begin = ir::read(Scalar::kI64, loop.begin, {});
+  const Expr end = ir::read(Scalar::kI64, loop.end, {});
+  const Expr step = ir::read(Scalar::kI64, loop.computed_step, {});
+  const ValueId length = materialise(scalar_tensor(ir::unary(ir::UnaryOp::kAbs, step)), "", range);
+  check({ir::Check::Relation::kAtMost, 1, Extent::of(length), "a step cannot be 0", {}}, range);
+  const Expr by = ir::read(Scalar::kI64, length, {});
+  const Expr up = ir::binary(ir::BinaryOp::kLt, ir::constant_i64(0), step);
+  const Expr way = ir::select(up, sub(end, begin), sub(begin, end));
+  const Expr count = ir::binary(ir::BinaryOp::kDiv, add(way, sub(by, ir::constant_i64(1))), by, range);
+  return materialise(scalar_tensor(count), "", range);
+}
+
+void Lowerer::lower_for(const ast::For& f, std::vector<LoopRange>& bounds, std::size_t level, const SourceRange& range) {
   if (level == f.ranges.size()) {
     lower_block(f.body);
     return;
@@ -69,24 +95,23 @@ void Lowerer::lower_for(const ast::For& f, std::vector<std::pair<ValueId, ValueI
     });
     return found;
   };
-  const auto bounds_of = [&](const ast::IndexRange& r) {
-    const ValueId begin = bound_value(*r.lower, "a loop's begin");
-    return std::pair{begin, bound_value(*r.upper, "a loop's end")};
-  };
   while (bounds.size() < f.ranges.size()) {
     const ast::IndexRange& r = f.ranges[bounds.size()];
-    const bool early = !mentions_outer(*r.lower) && !mentions_outer(*r.upper);
+    const bool early = !mentions_outer(*r.lower) && !mentions_outer(*r.upper) && !(r.step && mentions_outer(*r.step));
     if (bounds.size() > level && !early)
       break;
-    bounds.push_back(bounds_of(r));
+    bounds.push_back(range_of(r));
   }
   const ast::IndexRange& r = f.ranges[level];
   ir::For loop;
-  std::tie(loop.begin, loop.end) = bounds[level];
-  loop.step = step_of(r.step);
+  const LoopRange over = bounds[level];
+  const bool computed = over.computed_step.valid();
+  loop.begin = computed ? materialise(scalar_tensor(ir::constant_i64(0)), "", r.name.range) : over.begin;
+  loop.end = computed ? iterations_of(over, r.step->range) : over.end;
+  loop.step = over.step;
   const std::vector<SymbolRef> symbols = carried(f.body);
   loop.inits = values_of(symbols);
-  const ValueId index = graph_.program().new_value({Scalar::kI64, {}, {}}, r.name.name, r.name.range);
+  const ValueId index = graph_.program().new_value({Scalar::kI64, {}, {}}, computed ? r.name.name + "_count" : r.name.name, r.name.range);
   const std::vector<ValueId> arguments = fresh_values(symbols);
   loop.body.arguments = {index};
   loop.body.arguments.insert(loop.body.arguments.end(), arguments.begin(), arguments.end());
@@ -94,7 +119,12 @@ void Lowerer::lower_for(const ast::For& f, std::vector<std::pair<ValueId, ValueI
   {
     const RegionGuard region(*this, loop.body);
     const ScopeGuard scope(*this, Scope::Kind::kBlock);
-    declare_value(r.name, Symbol::Kind::kLoop, index);
+    ValueId value = index;
+    if (computed) {
+      const Expr steps = mul(ir::read(Scalar::kI64, over.computed_step, {}), ir::read(Scalar::kI64, index, {}));
+      value = materialise(scalar_tensor(add(ir::read(Scalar::kI64, over.begin, {}), steps)), r.name.name, r.name.range);
+    }
+    declare_value(r.name, Symbol::Kind::kLoop, value);
     const auto begin = graph_.extent_of_value(loop.begin).constant();
     const bool counts = begin == 0 && loop.step == 1;
     loops_.push_back({index, counts ? ValueId{} : loop.begin, loop.step});

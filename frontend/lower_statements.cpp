@@ -64,7 +64,7 @@ void Lowerer::dispatch(const ast::Stmt& s) {
       [&](const ast::Let& l) { lower_let(l); }, [&](const ast::TupleLet& l) { lower_tuple_let(l); },
       [&](const ast::Assign& a) { lower_assign(a); }, [&](const ast::TupleAssign& a) { lower_tuple_assign(a); },
       [&](const ast::For& f) {
-        std::vector<std::pair<ValueId, ValueId>> bounds;
+        std::vector<LoopRange> bounds;
         lower_for(f, bounds, 0, s.range);
       },
       [&](const ast::While& w) { lower_while(w, s.range); }, [&](const ast::If& i) { lower_if(i, 0, s.range); },
