@@ -213,7 +213,7 @@ ast::StmtPtr AstBuilder::expression_statement(PostfixDraft draft, const SourceRa
     const auto is_string = [](const ast::Argument& argument) {
       return std::holds_alternative<ast::StringLiteral>(argument.value->node);
     };
-    if (std::any_of(call->arguments.begin(), call->arguments.end(), is_string)) {
+    if (call->callee.name != "einsum" && std::any_of(call->arguments.begin(), call->arguments.end(), is_string)) {
       return nullptr;  // reported as a misplaced string, with the word it was meant to be
     }
     const std::array<std::string, 2> known = {"print", "assert"};

@@ -9,6 +9,7 @@
 #include "ir/check.h"
 #include "ir/infer.h"
 #include "ir/procedure.h"
+#include "runtime/kernels/scalar_math.h"
 
 namespace tdsl::ir {
 
@@ -62,6 +63,11 @@ std::optional<Literal> fold_integers(BinaryOp op, std::int64_t a, std::int64_t b
       return b == 0 ? std::nullopt : std::optional(b == -1 ? wrapped(0 - x) : Literal(a / b));
     case BinaryOp::kRem:
       return b == 0 ? std::nullopt : std::optional(Literal(b == -1 ? std::int64_t{0} : a % b));
+    case BinaryOp::kPow: {
+      rt::scalar::Faults faults;
+      const std::int64_t power = rt::scalar::power(a, b, faults);
+      return b < 0 ? std::nullopt : std::optional(Literal(power));
+    }
     case BinaryOp::kMin:
       return Literal(std::min(a, b));
     case BinaryOp::kMax:

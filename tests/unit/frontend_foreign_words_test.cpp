@@ -248,6 +248,7 @@ TEST_CASE("words and brackets that are missing, and names of blocks that have en
   check_hint("halve(t) { return t / 2.0; }\nlet y = halve(x);", "1", "missing 'fn' before 'halve'");
   check_hint("fn f(t: f64) -> f64 return t; }\nlet y = f(1.0);", "20", "missing '{' before 'return'");
   check_hint("let y = upper(A', lower(A, A))};\nlet z = x;", "31", "unmatched '}'");
+  check_hint("einsum(\"ij->i\", A);", "1", "this value is not used");
   check_hint("prinzz(\"iter\", n, \"norm\", x);", "8", "did you mean 'print'?");
   check_hint("let s[i] = sum[j] A[i, j];", "19", "the expression that 'sum[…]' reduces stands in parentheses: sum[i](…)");
   check_hint("let v = zeros[3];", "9", "'zeros' is a function: it is called, zeros(…)");

@@ -41,6 +41,8 @@ TEST_CASE("scalar: promotion is NumPy's") {
 }
 
 TEST_CASE("expr: folding is exact") {
+  CHECK(equal(binary(BinaryOp::kPow, constant_i64(2), constant_i64(10)), constant_i64(1024)));
+  CHECK(!std::holds_alternative<Constant>(binary(BinaryOp::kPow, constant_i64(2), constant_i64(-1))->op));
   CHECK(integer(binary(BinaryOp::kAdd, i32(2147483647), i32(1))) == -2147483648LL);
   CHECK(integer(binary(BinaryOp::kDiv, constant_i64(-7), constant_i64(2))) == -3);
   CHECK(integer(binary(BinaryOp::kDiv, constant_i64(std::numeric_limits<std::int64_t>::min()), constant_i64(-1))) ==
