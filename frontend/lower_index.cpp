@@ -34,10 +34,17 @@ std::int32_t Lowerer::bind_index(const ast::Identifier& name) {
   return label;
 }
 
+std::optional<std::int64_t> Lowerer::known_integer(const Expr& e) const {
+  if (const auto value = integer_constant(e))
+    return value;
+  const auto* r = std::get_if<ir::Read>(&e->op);
+  return r == nullptr || !r->subscripts.empty() ? std::nullopt : graph_.extent_of_value(r->tensor).constant();
+}
+
 std::int64_t Lowerer::step_of(const ast::ExprPtr& step) {
   if (!step)
     return 1;
-  const auto value = integer_constant(integer_scalar(*step, "a step"));
+  const auto value = known_integer(integer_scalar(*step, "a step"));
   if (!value)
     fail(DiagnosticId::kNotConstant, step->range, "a step must be known when compiling");
   if (*value == 0)

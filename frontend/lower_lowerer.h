@@ -222,6 +222,8 @@ class Lowerer {
   /// Ranges from bare uses for the labels that have none.
   void resolve_labels(const std::vector<std::int32_t>& labels);
   std::int64_t step_of(const ast::ExprPtr& step);
+  /// The number that an integer scalar is known to be when compiling, as `s` after `let s = 2;`.
+  [[nodiscard]] std::optional<std::int64_t> known_integer(const ir::Expr& e) const;
 
   // --- Index statements: lower_index_statement.cpp
   struct IndexStatement;

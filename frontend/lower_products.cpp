@@ -25,9 +25,15 @@ Tensor Lowerer::matmul(const Tensor& left, const Tensor& right, const SourceRang
       fail(DiagnosticId::kRankMismatch, t->range, "@ multiplies vectors and matrices, but this is a scalar; use *");
     }
   }
-  const Tensor a = operand(left);
-  const Tensor b = operand(right);
-  Common common = common_type(a.scalar(), a.weak, b.scalar(), b.weak);
+  Common common = common_type(left.scalar(), left.weak, right.scalar(), right.weak);
+  // `eye(n)` takes the type it meets.
+  const auto typed = [&](Tensor t) {
+    if (t.weak != Weak::kNo && t.scalar() != common.type)
+      t.body = converted(t.body, common.type);
+    return operand(t);
+  };
+  const Tensor a = typed(left);
+  const Tensor b = typed(right);
   if (common.type == Scalar::kBool)
     common.type = Scalar::kI64;
   const std::size_t a_batch = a.rank() > 2 ? a.rank() - 2 : 0;

@@ -59,7 +59,7 @@ Lowerer::LoopRange Lowerer::range_of(const ast::IndexRange& r) {
   LoopRange loop;
   loop.begin = bound_value(*r.lower, "a loop's begin");
   loop.end = bound_value(*r.upper, "a loop's end");
-  if (r.step && !integer_constant(integer_scalar(*r.step, "a step"))) {
+  if (r.step && !known_integer(integer_scalar(*r.step, "a step"))) {
     loop.computed_step = bound_value(*r.step, "a step");
   } else {
     loop.step = step_of(r.step);

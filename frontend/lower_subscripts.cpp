@@ -142,7 +142,7 @@ Lowerer::SlicePart Lowerer::slice_part(const ast::SliceSubscript& s, const Dim& 
   part.start = bound(s.start, 0);
   const Expr stop = bound(s.stop, dim.extent);
   if (s.step) {
-    const auto step = integer_constant(integer_scalar(*s.step, "a slice's step"));
+    const auto step = known_integer(integer_scalar(*s.step, "a slice's step"));
     if (!step)
       fail(DiagnosticId::kNotConstant, s.step->range, "a slice's step must be known when compiling");
     if (*step <= 0)

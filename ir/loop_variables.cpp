@@ -80,7 +80,7 @@ LoopVariables::Live LoopVariables::read_while_written(const Node& node) const {
     for (const ValueId v : operands_of(program_, node)) result.insert(v);
   }
   if (c->out.empty()) return result;
-  // Which element a point writes: of a left side that names each label once, and nothing else, no other point writes it.
+  // Which element a point writes: of a left side that names every label once, and nothing else, no other point writes it.
   std::vector<Expr> own = c->left;
   if (own.empty()) {
     for (std::size_t l = 0; l < c->out.size(); ++l) own.push_back(index_ref(static_cast<std::int32_t>(l)));
@@ -91,7 +91,7 @@ LoopVariables::Live LoopVariables::read_while_written(const Node& node) const {
     if (i != nullptr) labels.insert(i->label);
   }
   const bool filled_first = !c->base && (c->guard || c->combine || !c->left.empty());
-  const bool plain = labels.size() == own.size() && !filled_first;
+  const bool plain = labels.size() == own.size() && labels.size() == c->out.size() && !filled_first;
   const auto look = [&](const Expr& e) {
     if (!e) return;
     for_each_node(e, [&](const ExprNode& n) {

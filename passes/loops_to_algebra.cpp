@@ -153,7 +153,10 @@ class LoopConverter {
     if (!nodes) {
       context_.refused(node.range, refusal.reason);
       if (runs_element_by_element(program_, loop.body) && !carries_whole_tensors(program_, loop.body)) {
-        context_.warn("sequential-loop", refusal.range.known() ? refusal.range : node.range,
+        // What a function does that is called in the loop would be told of a line without a loop.
+        const bool inside = refusal.range.known() && refusal.range.file == node.range.file && refusal.range.line >= node.range.line &&
+                            refusal.range.line <= node.range.end_line;
+        context_.warn("sequential-loop", inside ? refusal.range : node.range,
                       "this loop runs element by element: " + refusal.reason);
       }
       return false;

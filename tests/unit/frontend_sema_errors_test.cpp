@@ -94,7 +94,7 @@ TEST_CASE("types and shapes") {
   CHECK(reported("print(zeros(4)[2:5]);") == Lines{"1:16: out-of-bounds"});
   CHECK(reported("print(sum(zeros(3), axis=1));") == Lines{"1:26: bad-argument"});
   CHECK(reported("print(sum(zeros(3), axes=0));") == Lines{"1:21: bad-argument"});
-  CHECK(reported("var k = 1;\nprint(sum[i in 0..3 by k](i));") == Lines{"2:24: not-constant"});
+  CHECK(reported("param k: i64 = 1;\nprint(sum[i in 0..3 by k](i));") == Lines{"2:24: not-constant"});
   CHECK(reported("print(einsum(\"ij,j\", zeros(2), zeros(2)));") == Lines{"1:22: bad-einsum"});
 }
 

@@ -89,6 +89,16 @@ TEST_CASE("loop variables: of an update that reads other elements, the old tenso
   CHECK(variables.variable(v(7)) == variables.variable(v(6)));
 }
 
+TEST_CASE("loop variables: of an update that reads an element which several points write, the old tensor is kept") {
+  const Program p = program_of(R"(%3:f64[%0] = for %2..%0 by 1 with (%1) do (%4:i64, %5:f64[%0]) {
+  %6:f64[%0] = compute [i in 0..%0, j in 0..%0] (mul(%5[i], %1[j])) left [i] base %5 combine sum
+  yield %6
+}
+)");
+  const LoopVariables variables(p, loop_of(p));
+  CHECK(variables.variable(v(6)) != variables.variable(v(5)));
+}
+
 TEST_CASE("loop variables: a tensor that is filled first is not written over what it is computed from") {
   const Program p = program_of(R"(%3:f64[%0] = for %2..%0 by 1 with (%1) do (%4:i64, %5:f64[%0]) {
   %6:f64[%0] = compute [i in 0..%0] (mul(2.0, %5[i])) where lt(i, 2)
