@@ -10,6 +10,7 @@
 #include "codegen/host_values.h"
 #include "codegen/loop_bounds.h"
 #include "ir/check.h"
+#include "ir/clone.h"
 #include "runtime/plan/factorise.h"
 
 namespace tdsl::codegen {
@@ -130,9 +131,12 @@ class LoopLowering {
     std::set<ValueId> inits;
     std::set<ValueId> in_body;
     for (const ValueId v : regions_.inits) inits.insert(v);
+    const auto yielded = [&](const ir::Region& r) { in_body.insert(r.yields.begin(), r.yields.end()); };
     for (const ir::Region* r : regions_.all) {
+      yielded(*r);
       ir::for_each_node(*r, [&](const ir::Node& n) {
         for (const ValueId v : ir::operands_of(program_, n)) in_body.insert(v);
+        std::ranges::for_each(ir::regions_in(n), [&](const ir::Region* inner) { yielded(*inner); });
       });
     }
     std::set<ValueId> done;
