@@ -360,7 +360,11 @@ Tensor Lowerer::lower_returned(const ast::ExprPtr& value, const ast::Suffixes& s
     s.result.shape.push_back(label.bare_uses.empty() ? label.end : label.bare_uses.front().dim.extent);
   }
   const std::string name = frames_.back().function->name.name;
-  return tensor_of(emit_index_statement(s, name, value->range), "the result of " + name, value->range);
+  // Index variables that no left side orders come in the order in which they appear.
+  std::string order;
+  for (const ast::Identifier& n : names)
+    order += (order.empty() ? "" : ", ") + n.name;
+  return tensor_of(emit_index_statement(s, name, value->range), "the value over [" + order + "] in " + name, value->range);
 }
 
 Tensor Lowerer::check_result(const Tensor& t, const ast::TypeExpr& type, const ast::Function& f) {

@@ -6,6 +6,7 @@
 
 #include "ir/clone.h"
 #include "ir/expr_build.h"
+#include "ir/procedure.h"
 #include "ir/serial_loop.h"
 #include "passes/affine.h"
 #include "passes/rewriting.h"
@@ -100,6 +101,24 @@ std::optional<Extent> most_values(const Program& program, const Node& node, cons
   return found;
 }
 
+/// How many plain points one of the Compute is worth: functions such as exp take several times an addition, a function
+/// with statements as many as it has.
+std::int64_t weight_of(const Compute& c) {
+  constexpr std::int64_t kPlain = 4;  // operations
+  std::int64_t operations = 0;
+  for (const Expr& body : c.bodies) {
+    for_each_node(body, [&](const ExprNode& n) {
+      const auto* u = std::get_if<Unary>(&n.op);
+      const auto* b = std::get_if<Binary>(&n.op);
+      const auto* a = std::get_if<Apply>(&n.op);
+      if (u != nullptr && ((u->op >= UnaryOp::kExp && u->op <= UnaryOp::kErf) || u->op == UnaryOp::kSigmoid)) operations += 3 * kPlain;
+      if (b != nullptr && b->op == BinaryOp::kPow && is_float(n.type)) operations += 6 * kPlain;
+      if (a != nullptr) operations += static_cast<std::int64_t>(std::min(operations_of(*a->procedure), 1e9));
+    });
+  }
+  return 1 + operations / kPlain;
+}
+
 /// Points of the tensor statements inside the loop, each counted once, and how many statements there are; bytes of all
 /// tensors the loop reads or changes.
 struct Work {
@@ -131,7 +150,7 @@ std::optional<Work> work_of(const Program& program, const Node& loop, const Size
   for_each_inner(loop, [&](const Node& n) {
     const auto* c = std::get_if<Compute>(&n.op);
     if (c == nullptr || (c->out.empty() && c->reduce.empty())) return;
-    Extent points(1);
+    Extent points(weight_of(*c));
     for (std::int32_t label = 0; label < static_cast<std::int32_t>(c->out.size() + c->reduce.size()); ++label) {
       const auto values = most_values(program, n, *c, label, sizes, scalars);
       known = known && values;

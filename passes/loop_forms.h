@@ -18,7 +18,8 @@
 
 namespace tdsl::passes {
 
-/// Points of a statement that take a rank about as long as planning and starting it.
+/// Points of a statement that take a rank about as long as planning and starting it. Those with functions such as exp count
+/// several times.
 inline constexpr std::int64_t kTaskPoints = 16384;
 /// What one rank may hold for the sake of short statements.
 inline constexpr std::int64_t kTaskBytes = std::int64_t{256} << 20;

@@ -88,9 +88,14 @@ class Marker {
     if (forms.size() > 1) {
       context_.applied(range, "in two forms: one task where its tensors are small, statement by statement where they are large");
     } else if (is_marked_serial(forms[0])) {
+      is_native(range);
       context_.applied(range, "the loop over small tensors is one task on one rank");
     }
     return forms;
+  }
+
+  void is_native(const SourceRange& loop) {
+    context_.reword("sequential-loop", loop, "element by element:", "element by element, as native code on one rank:");
   }
 
   static bool is_loop(const Node& n) { return std::holds_alternative<For>(n.op) || std::holds_alternative<While>(n.op); }
@@ -106,7 +111,7 @@ class Marker {
       return false;
     }
     (f != nullptr ? f->serial : w->serial) = true;
-    context_.reword("sequential-loop", node.range, "element by element:", "element by element, as native code on one rank:");
+    is_native(node.range);
     context_.applied(node.range, "the loop is one task on one rank");
     return true;
   }

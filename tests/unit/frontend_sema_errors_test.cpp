@@ -80,6 +80,14 @@ TEST_CASE("warnings") {
   CHECK(reported("input x: f64[n];\noutput y = x;") == Lines{});
 }
 
+TEST_CASE("a returned value whose index variables come in another order says in which") {
+  frontend::SourceManager sources;
+  frontend::DiagnosticSink sink;
+  const auto file = sources.add("test.tdsl", "fn f(P: f64[k, 3]) -> f64[k, 3] { return sum[j](P[j, c] - P[i, c]); }\noutput y = f(ones(5, 3));");
+  CHECK_FALSE(frontend::compile(sources, file, sink).has_value());
+  CHECK(sink.sorted().at(0).notes.at(0).message == "the number of rows of the value over [c, i] in f is 3");
+}
+
 TEST_CASE("types and shapes") {
   CHECK(reported("let a: f32 = f64(1);") == Lines{"1:14: narrowing"});
   CHECK(reported("let a: i64 = 2.5;") == Lines{"1:14: narrowing"});
