@@ -38,7 +38,7 @@ def test_program(path, is_sample, options):
         program = Program(path)
         for build_options in program.builds:
             session = Session(program, options.tdslc, Path(options.work) / "-".join([name, *build_options]), options.limit, build_options)
-            session.build_both_forms()
+            session.build() if options.mode == "quick" else session.build_both_forms()
             for index, variant in enumerate(program.variants):
                 test_variant(session, index, variant, is_sample, options, failures)
             launches += session.launches
