@@ -13,7 +13,7 @@
 //
 //     for %0..%1 { for %0..%2 { … } }
 // becomes
-//     %9 = compute [] (and(le(%2, 16384), le(mul(8, %2), 268435456)))
+//     %9 = compute [] (and(le(f64(%2), 16384.0), le(mul(8.0, f64(%2)), 268435456.0)))
 //     if %9 then { for %0..%1 { for %0..%2 { … } } } else { for %0..%1 { compute [i in 0..%2] … } }
 
 namespace tdsl::passes {

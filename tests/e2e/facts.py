@@ -295,6 +295,21 @@ class Facts:
             lines.append(f"ranks={ranks}: 4 tasks for all loops; statement by statement {by_statement} tasks at n = 10")
         return "\n    ".join(lines)
 
+    # Loops over small tensors are one task each, in the form that end-to-end tests use in turns with the statements' form.
+    def test_loops_over_small_tensors_are_tasks(self):
+        program = Program(ROOT / "tests/e2e/cases/small_tensors.tdsl")
+        session = Session(program, self.tdslc, self.work / "small-forms", self.options.limit)
+        session.build_both_forms()
+        if session.statements is None:
+            raise Failed("the second form was not built: what `tdslc passes` says of loops is not what session.py looks for")
+        case, tasks = session.prepare(program.variants[0]), []
+        for by_statements in (False, True):
+            case.run(Point(2, None, 1, "none", False), 0, "forms", by_statements=by_statements)
+            tasks.append(sum(row["measured"]["tasks"] for row in case.statistics["statements"]))
+        if not 3 * tasks[0] < tasks[1]:
+            raise Failed(f"{tasks[0]} tasks with loops as tasks, {tasks[1]} statement by statement")
+        return f"{tasks[0]} tasks; statement by statement {tasks[1]}"
+
     # A huge product is planned and one rank's part listed in a moment.
     def test_explain_is_small(self):
         sizes = ["--set", "n=1000000", "--set", "m=1000000", "--set", "k=1000000"]
