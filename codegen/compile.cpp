@@ -94,6 +94,7 @@ void compile_and_link(const Toolchain& t, const CompileRequest& r, const fs::pat
   };
   append(t.compile_flags);
   if (r.native) append(t.native_flags);
+  append(t.precompiled_flags);
   append(t.include_flags);
   append(t.link_flags);
   append({source.string(), "-o", executable.string()});

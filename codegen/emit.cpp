@@ -137,12 +137,13 @@ std::string emit(const FamilyProgram& program, const EmitOptions& options) {
   Writer w;
   w.line("// {}: compiled from {} by {}.", program.name, file, options.version);
   w.blank();
-  for (const char* header : {"<limits>", "<utility>"}) w.line("#include {}", header);
-  w.blank();
+  // The first, so that g++ can take it precompiled.
   w.line("#include \"runtime/emitted.h\"");
   if (body.uses_blocked) w.line("#include \"runtime/kernels/blocked_reduction.h\"");
   if (body.uses_elements) w.line("#include \"runtime/kernels/elements.h\"");
   if (body.uses_routines) w.line("#include \"runtime/routines/routines.h\"");
+  w.blank();
+  for (const char* header : {"<limits>", "<utility>"}) w.line("#include {}", header);
   w.blank();
   w.line("namespace rt = tdsl::rt;");
   w.line("namespace plan = tdsl::plan;");

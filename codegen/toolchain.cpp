@@ -36,6 +36,7 @@ void set(Toolchain& t, const std::string& key, const std::string& value) {
   if (key == "compiler") t.compiler = value;
   if (key == "compile_flags") t.compile_flags = words(value);
   if (key == "warning_flags") t.warning_flags = words(value);
+  if (key == "precompiled_flags") t.precompiled_flags = words(value);
   if (key == "include_flags") t.include_flags = words(value);
   if (key == "native") t.native = value == "on";
   if (key == "native_flags") t.native_flags = words(value);

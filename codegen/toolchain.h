@@ -14,6 +14,7 @@ struct Toolchain {
   std::string compiler;
   std::vector<std::string> compile_flags;
   std::vector<std::string> warning_flags;
+  std::vector<std::string> precompiled_flags;
   std::vector<std::string> include_flags;
   std::vector<std::string> native_flags;
   std::vector<std::string> link_flags;

@@ -206,6 +206,7 @@ def main():
     begun = time.time()
     for name in ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "OMPI_MCA_rmaps_base_oversubscribe"):
         os.environ.setdefault(name, "1")
+    os.environ.setdefault("OMPI_MCA_pml", "ob1")  # the default without a fabric, found 0.2 s sooner
     temporary = None if options.work else tempfile.TemporaryDirectory(prefix="tdsl-conformance-")
     work = Path(options.work or temporary.name)
     work.mkdir(parents=True, exist_ok=True)

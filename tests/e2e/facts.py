@@ -7,6 +7,7 @@ import json
 import os
 import re
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -367,6 +368,20 @@ class Facts:
             starts.append(time.perf_counter() - begun)
         return (f"build: {times[0]:.2f} s of CPU, from the cache {times[2]:.2f} s; a whole tiny run without a launcher: "
                 f"{1000 * min(starts):.1f} ms")
+
+    # Parsing the runtime's headers is most of a small program's build: g++ takes them compiled ("! PATH" of -H).
+    def test_headers_are_precompiled(self):
+        prefix = str(Path(shutil.which(self.tdslc)).resolve().parents[1])
+        text = Path(prefix, "lib/tdsl/toolchain.conf").read_text().replace("${PREFIX}", prefix)
+        keys = dict(re.findall(r"(?m)^(\w+) = (.*)$", text))
+        if "precompiled_flags" not in keys:
+            return "not with this compiler"
+        source = self.work / "precompiled.cpp"
+        emitted = launch.run([self.tdslc, "emit", ROOT / "samples" / "kmeans.tdsl", "-o", source], self.options.limit)
+        flags = [word for key in ("compile_flags", "precompiled_flags", "include_flags") for word in keys[key].split()]
+        parsed = launch.run([keys["compiler"], *flags, "-Winvalid-pch", "-H", "-fsyntax-only", source], self.options.limit)
+        if emitted.code != 0 or parsed.code != 0 or "! " + prefix not in parsed.err or "elements.h" in parsed.err:
+            raise Failed(f"the headers are parsed: {emitted}, {parsed}")
 
     # No operation of section 6 holds more than (operands + result) / p and a panel on any rank unless it says [gathered].
     def test_nothing_is_gathered_in_silence(self):

@@ -146,6 +146,7 @@ def main():
     os.environ["XDG_CACHE_HOME"] = str(Path(work).resolve() / "cache")
     for name in ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "OMPI_MCA_rmaps_base_oversubscribe"):
         os.environ.setdefault(name, "1")
+    os.environ.setdefault("OMPI_MCA_pml", "ob1")  # the default without a fabric, found 0.2 s sooner
     os.environ["TDSL_HOME"] = str(cheap_prefix(options.tdslc, options.optimise, work))
     run = Run(options, work)
     run.all()

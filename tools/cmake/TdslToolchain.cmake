@@ -18,6 +18,25 @@ function(tdsl_link_into_prefix source name)
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${source} ${PROJECT_BINARY_DIR}/${name} SYMBOLIC)
 endfunction()
 
+# Compiles the headers of emitted programs with the options that their programs get: parsing them is most of a small
+# program's build. g++ only: its files may be moved with the prefix, and are passed over where options differ.
+function(tdsl_precompile_emitted compile_flags include_flags)
+  set(file ${PROJECT_BINARY_DIR}/lib/tdsl/precompiled/runtime/emitted.h.gch)
+  get_filename_component(folder ${file} DIRECTORY)
+  file(MAKE_DIRECTORY ${folder})
+  separate_arguments(compile_flags NATIVE_COMMAND "${compile_flags}")
+  separate_arguments(include_flags NATIVE_COMMAND "${include_flags}")
+  add_custom_command(OUTPUT ${file}
+    COMMAND ${CMAKE_CXX_COMPILER} ${compile_flags} -I${PROJECT_BINARY_DIR}/include/tdsl ${include_flags} -MD -MF ${file}.d -MT ${file}
+            -x c++-header ${PROJECT_SOURCE_DIR}/runtime/precompiled.h -o ${file}
+    DEPFILE ${file}.d COMMENT "Precompiling the headers of emitted programs" VERBATIM)
+  add_custom_target(tdsl_precompiled ALL DEPENDS ${file})
+  if(TARGET tdslc)
+    add_dependencies(tdslc tdsl_precompiled)
+  endif()
+  install(FILES ${file} DESTINATION lib/tdsl/precompiled/runtime)
+endfunction()
+
 function(tdsl_write_toolchain)
   tdsl_flags_of_includes(conf_mpi_includes ${MPI_C_INCLUDE_DIRS})
 
@@ -41,6 +60,12 @@ function(tdsl_write_toolchain)
   endif()
   set(libraries ${TDSL_LAPACK_LIBRARIES} ${MPI_C_LIBRARIES} -lpthread -lm)
   list(JOIN libraries " " conf_libraries)
+
+  set(conf_compile "-std=c++20 ${conf_optimize} -ffp-contract=off ${conf_openmp} ${conf_sanitize}")
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    set(conf_precompiled "-I\${PREFIX}/lib/tdsl/precompiled")
+    tdsl_precompile_emitted("${conf_compile}" "${conf_mpi_includes}")
+  endif()
 
   configure_file(${PROJECT_SOURCE_DIR}/tools/cmake/toolchain.conf.in ${PROJECT_BINARY_DIR}/lib/tdsl/toolchain.conf @ONLY)
 
