@@ -19,7 +19,8 @@ constexpr int kMaxRepairs = 50;
 Token inserted_token(const TokenizedFile& file, const Repair& repair) {
   const SourceRange& before = file.tokens[repair.index - 1].range;
   const SourceRange place{before.file, before.end_line, before.end_column, before.end_line, before.end_column + 1};
-  return {repair.kind, place, repair.kind == Kind::TOK_SEMICOLON ? ";" : "{", repair.origin, false};
+  const char* text = repair.kind == Kind::TOK_SEMICOLON ? ";" : repair.kind == Kind::TOK_LEFT_BRACE ? "{" : "}";
+  return {repair.kind, place, text, repair.origin, false};
 }
 
 /// `if a print(b);`: the block that lacks its brace in front may lack the one behind, too. It ends with its statement then.

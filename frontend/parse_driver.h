@@ -45,6 +45,7 @@ class ParseDriver {
   [[nodiscard]] std::optional<Repair> find_repair(const std::vector<std::string>& expected) const;
   [[nodiscard]] bool ends_statement(std::size_t index) const;
   [[nodiscard]] bool begins_statement(std::size_t index) const;
+  [[nodiscard]] bool in_monoid(std::size_t index) const;
   [[nodiscard]] bool near_lexical_error() const;
   [[nodiscard]] std::vector<DiagnosticNote> unclosed_note(const std::vector<std::string>& expected) const;
   [[nodiscard]] std::size_t statement_begin() const;

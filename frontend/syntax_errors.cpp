@@ -123,6 +123,19 @@ bool ParseDriver::begins_statement(std::size_t index) const {
   }
 }
 
+/// Whether a token stands among the fields of a monoid.
+bool ParseDriver::in_monoid(std::size_t index) const {
+  int depth = 0;
+  for (std::size_t i = index; i-- > 0;) {
+    const int kind = file_.tokens[i].kind;
+    if (kind == Kind::TOK_RIGHT_BRACE) ++depth;
+    if (kind != Kind::TOK_LEFT_BRACE || depth-- > 0) continue;
+    while (i > 0 && !ends_statement(i - 1)) --i;
+    return file_.tokens[i].kind == Kind::TOK_MONOID;
+  }
+  return false;
+}
+
 std::optional<Repair> ParseDriver::find_repair(const std::vector<std::string>& expected) const {
   const std::size_t current = position_ - 1;
   if (current == 0) {
@@ -133,6 +146,11 @@ std::optional<Repair> ParseDriver::find_repair(const std::vector<std::string>& e
   const bool statement = found.kind == Kind::TOK_RETURN || found.kind == Kind::TOK_LET || found.kind == Kind::TOK_VAR;
   if (contains(expected, "{") && !wants_semicolon && (found.first_on_line || statement) && !ends_statement(current - 1)) {
     return Repair{current, Kind::TOK_LEFT_BRACE, TokenOrigin::kMissing};
+  }
+  // The fields of a monoid are no statements: where one begins, `}` was forgotten.
+  const std::size_t word = found.kind == Kind::TOK_LEFT_PAREN ? current - 1 : current;
+  if (!wants_semicolon && begins_statement(word) && in_monoid(word)) {
+    return Repair{word, Kind::TOK_RIGHT_BRACE, TokenOrigin::kMissing};
   }
   const bool closes = found.kind == Kind::TOK_RIGHT_BRACE || found.kind == Kind::TOK_END;
   if (wants_semicolon && !contains(expected, "let") && (found.first_on_line || closes) &&

@@ -89,6 +89,9 @@ TEST_CASE("brackets and braces") {
   check_error("let a = 1);", "1:10 syntax: expected ';' before ')'");
   check_error("let a = x[];", "1:11 syntax: expected an expression before ']'");
   check_error("fn f(x: f64) {\n  return x;\n", "2:12 syntax: missing '}' before the end of the file");
+  const std::string monoid = "monoid m(a: f64, b: f64) {\n  identity = 0.0;\n  combine = a + b;\n";
+  check_error(monoid + "let y = 2;\nprint(y);", "3:19 syntax: missing '}' before 'let'");
+  check_error(monoid + "print(2);", "3:19 syntax: missing '}' before 'print'");
   check_error("let a = 1;\n}\nlet b = ;", "2:1 syntax: unmatched '}'\n3:9 syntax: expected an expression before ';'");
   check_error("if a < b\n  a = 1;\nprint(a);", "1:9 syntax: missing '{' before 'a'");
   check_error("for i in 0..3 {\n  if a < b\n    a = 1;\n}\nlet c = ;",
