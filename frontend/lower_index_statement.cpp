@@ -130,12 +130,31 @@ void Lowerer::lower_right_side(IndexStatement& s, const ast::Definition& definit
   resolve_labels(s.labels);
 }
 
+std::optional<Extent> Lowerer::extent_of_bare_uses(std::int32_t label) {
+  const LabelInfo info = graph_.label(label);
+  if (info.bare_uses.empty())
+    return std::nullopt;
+  // They agree unless the index has a range of its own: `let d[i] = A[i, i] for i in 0..min(n, m);`.
+  const Dim& first = info.bare_uses.front().dim;
+  for (const BareUse& use : info.bare_uses) {
+    const auto order = ir::compare(first.extent, use.dim.extent, [this](ValueId v) { return dimension_values_.contains(v); });
+    if (order != ir::ExtentOrder::kDifferent) continue;
+    const std::string size = graph_.text(first.extent);
+    warn(DiagnosticId::kAmbiguousExtent, use.place,
+         "the new dimension of '" + info.name + "' has the size " + size + ", not " + graph_.text(use.dim.extent) +
+             "; declare the type to choose",
+         {{first.range, first.what + " is " + size}, {use.dim.range, use.dim.what + " is " + graph_.text(use.dim.extent)}});
+    break;
+  }
+  return first.extent;
+}
+
 Extent Lowerer::left_extent(const IndexStatement& s, std::size_t d, const ast::Target& target) {
   const ast::Expr& e = *index_of((*target.subscripts)[d]);
   if (s.lone[d] >= 0) {
+    if (const auto extent = extent_of_bare_uses(s.lone[d]))
+      return *extent;
     const LabelInfo& label = graph_.label(s.lone[d]);
-    if (!label.bare_uses.empty())
-      return label.bare_uses.front().dim.extent;
     TDSL_CHECK(graph_.resolve(s.lone[d]), "ranges are resolved before sizes");
     return label.written_end.value_or(graph_.label(s.lone[d]).end);
   }
@@ -147,9 +166,9 @@ Extent Lowerer::left_extent(const IndexStatement& s, std::size_t d, const ast::T
   const auto* name = bare_name(e);
   const SymbolRef symbol = name == nullptr ? nullptr : scope_->find(*name);
   if (symbol && symbol->kind == Symbol::Kind::kIndex) {
+    if (const auto extent = extent_of_bare_uses(symbol->label))
+      return *extent;
     const LabelInfo& label = graph_.label(symbol->label);
-    if (!label.bare_uses.empty())
-      return label.bare_uses.front().dim.extent;
     if (label.written_end)
       return *label.written_end;
   }

@@ -234,6 +234,8 @@ class Lowerer {
   void lower_right_side(IndexStatement& s, const ast::Definition& definition);
   void bind_left(IndexStatement& s, const ast::Target& target);
   void lower_left(IndexStatement& s, const ast::Target& target);
+  /// The size of a new dimension by the dimensions where its index variable stands bare, which agree; none without such.
+  std::optional<ir::Extent> extent_of_bare_uses(std::int32_t label);
   ir::Extent left_extent(const IndexStatement& s, std::size_t d, const ast::Target& target);
   ir::ValueId emit_index_statement(IndexStatement& s, const std::string& name, const ir::SourceRange& range);
   std::optional<ir::Monoid> combine_monoid(const ast::AssignOp& op, ir::Scalar type);

@@ -282,6 +282,8 @@ std::string loop_slip(const Place& p) {
     return "unexpected '..'; a slice is written 'a:b', a reduction's range 'i in a..b'";
   if (open && p.is(Kind::TOK_DOT_DOT))
     return "unexpected '..'; a range stands without parentheses: 'for i in a..b'";
+  if (p.is(Kind::TOK_DOT_DOT) && p.after_expression())
+    return "unexpected '..'; a range follows 'in', and iota(n) is the tensor 0, 1, … n - 1";
   if ((p.is(Kind::TOK_ASSIGN) || p.is(Kind::TOK_COLON)) && p.could_be("in"))
     return "unexpected " + quoted(p.found().text) + "; " +
            (in_loop ? std::string(kLoop) : "a range is written 'for i in a..b'");
@@ -375,6 +377,10 @@ std::string lambda_slip(const Place& p) {
 std::string word_slip(const Place& p) {
   if (p.is(Kind::TOK_WHERE) && p.could_be("]"))
     return "a guard follows an index variable or its range: max[k where k < i](…), sum[k in 0..n where k != i](…)";
+  const bool of_function = p.kind_at(p.statement()) == Kind::TOK_FN && p.after_expression();
+  if (of_function && (p.is(Kind::TOK_WHERE) || p.is(Kind::TOK_FOR)))
+    return "unexpected " + quoted(p.found().text) + "; it belongs to a statement: 'fn f(x: f64[n]) -> f64[n] { let y[i] = … " +
+           p.found().text + " …; return y; }'";
   const bool negated = p.is(Kind::TOK_NAME) || p.is(Kind::TOK_TRUE) || p.is(Kind::TOK_FALSE);
   if (negated && p.before().kind == Kind::TOK_NAME && p.before().text == "not")
     return "unexpected " + quoted(p.found().text) + " after 'not'; did you mean '!'?";

@@ -75,6 +75,8 @@ TEST_CASE("warnings") {
   CHECK(reported("let _a = 1;") == Lines{});
   CHECK(reported("let a = 1;\nif a > 0 { let a = 2; print(a); }") == Lines{"2:16: shadowing"});
   CHECK(reported("input X: f64[n];\nlet y[n] = X[n];\nprint(y);") == Lines{"2:7: hidden-name"});
+  CHECK(reported("input A: f64[n, m];\nlet d[i] = A[i, i] for i in 0..2;\nprint(d);") == Lines{"2:17: ambiguous-extent"});
+  CHECK(reported("input A: f64[n, m];\nlet d[i]: f64[m] = A[i, i] for i in 0..2;\nprint(d);") == Lines{});
   CHECK(reported("param seed: i64 = 3;\nprint(seed);") == Lines{"1:7: option-clash"});
   CHECK(reported("input x: f64[n];\noutput x;") == Lines{"2:8: option-clash"});
   CHECK(reported("input x: f64[n];\noutput y = x;") == Lines{});

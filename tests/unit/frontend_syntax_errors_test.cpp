@@ -87,6 +87,10 @@ TEST_CASE("brackets and braces") {
               "2:9 syntax: expected an expression before ';'");
   check_error("let a = A[1, 2;", "1:15 syntax: expected ']' or ',' before ';'");
   check_error("let a = 1);", "1:10 syntax: expected ';' before ')'");
+  check_error("let a = 1..5;", "1:10 syntax: unexpected '..'; a range follows 'in', and iota(n) is the tensor 0, 1, … n - 1");
+  check_error("fn f(x) = x where x > 0.0;",
+              "1:13 syntax: unexpected 'where'; it belongs to a statement: "
+              "'fn f(x: f64[n]) -> f64[n] { let y[i] = … where …; return y; }'");
   check_error("let a = x[];", "1:11 syntax: expected an expression before ']'");
   check_error("fn f(x: f64) {\n  return x;\n", "2:12 syntax: missing '}' before the end of the file");
   const std::string monoid = "monoid m(a: f64, b: f64) {\n  identity = 0.0;\n  combine = a + b;\n";
