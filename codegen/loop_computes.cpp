@@ -69,18 +69,25 @@ void LoopEmitter::tensor(const ir::Node& n, const ir::Compute& c, std::size_t k)
 }
 
 void LoopEmitter::point(const ir::Node& n, const ir::Compute& c, std::size_t k) {
-  std::vector<Expr> place = c.left;
-  if (place.empty()) {
-    for (std::size_t l = 0; l < c.out.size(); ++l) place.push_back(ir::index_ref(static_cast<std::int32_t>(l)));
-  }
   where_selected(c, [&] {
     const Value x = value(c, k);
+    if (c.left.empty()) return store(c, own_element(n.results[k], c), x);
     std::vector<std::string> subscripts;
     ExprEmitter e = expressions();
-    for (const Expr& s : place) subscripts.push_back(e.subscript(spelled(s)));
-    const ir::SourceRange& range = c.left.empty() || !c.left[0]->range.known() ? n.range : c.left[0]->range;
-    store(c, place_of(n.results[k], place, subscripts, range), x);
+    for (const Expr& s : c.left) subscripts.push_back(e.subscript(spelled(s)));
+    const ir::SourceRange& range = c.left[0]->range.known() ? c.left[0]->range : n.range;
+    store(c, place_of(n.results[k], c.left, subscripts, range), x);
   });
+}
+
+std::string LoopEmitter::own_element(ValueId v, const ir::Compute& c) {
+  std::string subscripts;
+  ExprEmitter e = expressions();
+  for (std::size_t l = 0; l < c.out.size(); ++l) {
+    const bool shifted = c.out[l].begin != Extent(0);
+    subscripts += (l == 0 ? "" : ", ") + labels_[l] + (shifted ? " - " + e.text(c.out[l].begin, 7) : "");
+  }
+  return fmt::format("{}({})", text(v), subscripts);
 }
 
 void LoopEmitter::loops(const std::vector<ir::Label>& labels, const std::function<void()>& f) {

@@ -83,6 +83,8 @@ class LoopEmitter {
   /// `L(i, j) = value;`, for every point.
   void tensor(const ir::Node& n, const ir::Compute& c, std::size_t k);
   void point(const ir::Node& n, const ir::Compute& c, std::size_t k);
+  /// Where a point goes without a left side: positions count from where the index variables begin.
+  std::string own_element(ValueId v, const ir::Compute& c);
   /// Loops over index variables, with what `f` writes inside; `labels` are numbered behind those of the loops around.
   void loops(const std::vector<ir::Label>& labels, const std::function<void()>& f);
   /// Zero, `fill` or the identity: what a value is when nothing is computed.

@@ -91,7 +91,9 @@ LoopVariables::Live LoopVariables::read_while_written(const Node& node) const {
     if (i != nullptr) labels.insert(i->label);
   }
   const bool filled_first = !c->base && (c->guard || c->combine || !c->left.empty());
-  const bool plain = labels.size() == own.size() && labels.size() == c->out.size() && !filled_first;
+  // Without a left side the element's position counts from where the label begins.
+  const bool shifted = c->left.empty() && std::ranges::any_of(c->out, [](const Label& l) { return l.begin != Extent(0); });
+  const bool plain = labels.size() == own.size() && labels.size() == c->out.size() && !filled_first && !shifted;
   const auto look = [&](const Expr& e) {
     if (!e) return;
     for_each_node(e, [&](const ExprNode& n) {

@@ -118,8 +118,13 @@ class Statements(Routines):
         """Left subscripts that meet every element at most once: texts, ranges, labels."""
         texts, ranges, labels = [], [], []
         for name, dim in zip(names, shape):
-            kind = self.rng.choices(["plain", "shift", "mirror", "stride", "ring"], [4, 3, 2, 1, 0.3])[0]
-            if kind == "shift" and dim.size >= 1:
+            kind = self.rng.choices(["plain", "part", "shift", "mirror", "stride", "ring"], [4, 2, 3, 2, 1, 0.3])[0]
+            if kind == "part" and dim.size >= 2:
+                low, cut = self.rng.choice([(1, 0), (1, 1), (2, 0)])
+                texts.append(name)
+                labels.append(Label(name, low, dim.size - cut))
+                ranges.append(f"{name} in {low}..{dim.text}" + (f" - {cut}" if cut else ""))
+            elif kind == "shift" and dim.size >= 1:
                 texts.append(f"{name} + 1")
                 labels.append(Label(name, 0, dim.size - 1))
                 ranges.append(f"{name} in 0..{dim.text} - 1")
