@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
+#include <memory>
 #include <stdexcept>
 
 #include "ir/check.h"
@@ -121,10 +123,17 @@ class Interpreter {
     return arrays;
   }
 
-  void define(const Node& n, std::vector<ArrayRef> arrays) {
+  /// `open`: rounding decides which way control went, so that the results may be any.
+  void define(const Node& n, std::vector<ArrayRef> arrays, bool open = false) {
     TDSL_CHECK(arrays.size() == n.results.size(), "results differ in number");
     for (std::size_t k = 0; k < arrays.size(); ++k)
-      environment_.set(n.results[k], std::move(arrays[k]));
+      environment_.set(n.results[k], open ? opened(*arrays[k]) : std::move(arrays[k]));
+  }
+
+  static ArrayRef opened(const Array& a) {
+    auto result = std::make_shared<Array>(a);
+    result->bounds.assign(static_cast<std::size_t>(a.size()), std::numeric_limits<double>::infinity());
+    return result;
   }
 
   void node(const Node& n) {
@@ -137,7 +146,8 @@ class Interpreter {
         [&](const While& w) { while_loop(n, w); },
         [&](const If& i) {
           const bool taken = environment_.control(i.condition) != 0;
-          define(n, region(taken ? i.then_region : i.else_region, {}));
+          const bool open = is_open(environment_.get(i.condition));
+          define(n, region(taken ? i.then_region : i.else_region, {}), open);
         },
         [&](const Print& p) { print(p); },
         [&](const Assert& a) {
@@ -170,6 +180,7 @@ class Interpreter {
     TDSL_CHECK(f.step != 0, "a loop's step is not 0");
     std::int64_t i = environment_.control(f.begin);
     const std::int64_t end = environment_.control(f.end);
+    const bool open = is_open(environment_.get(f.begin)) || is_open(environment_.get(f.end));
     std::vector<ArrayRef> carried = initial(n, f.inits);
     while (f.step > 0 ? i < end : i > end) {
       carried.insert(carried.begin(), whole_scalar(Scalar::kI64, i));
@@ -177,21 +188,22 @@ class Interpreter {
       if (__builtin_add_overflow(i, f.step, &i))
         break;
     }
-    define(n, std::move(carried));
+    define(n, std::move(carried), open);
   }
 
   void while_loop(const Node& n, const While& w) {
     std::vector<ArrayRef> carried = initial(n, w.inits);
+    bool open = false;
     for (std::int64_t iteration = 0;; ++iteration) {
       const std::vector<ArrayRef> verdict = region(w.condition, carried);
-      if (is_open(*verdict.at(0)))
-        open_condition_ = true;
+      open = open || is_open(*verdict.at(0));
       if (verdict.at(0)->integers.at(0) == 0)
         break;
       carried.insert(carried.begin(), whole_scalar(Scalar::kI64, iteration));
       carried = region(w.body, std::move(carried));
     }
-    define(n, std::move(carried));
+    open_condition_ = open_condition_ || open;
+    define(n, std::move(carried), open);
   }
 
   static bool is_open(const Array& a) { return !a.bounds.empty() && a.bounds[0] != 0; }

@@ -85,8 +85,12 @@ TEST_CASE("bounds: control that depends on an open value is reported") {
   const std::string program = kVector +
                               "%2:f64 = compute [] sum[i in 0..%0] (%1[i])\n%3:bool = compute [] (gt(%2, 0.6))\n"
                               "%4:f64 = if %3 then () {\n  yield %2\n} else () {\n  yield %2\n}\noutput \"a\" %4\n";
-  CHECK(run(program, vector({0.1, 0.2, 0.3})).uncertain_control);
-  CHECK_FALSE(run(program, vector({0.1, 0.2, 0.4})).uncertain_control);
+  const EvalResult open = run(program, vector({0.1, 0.2, 0.3}));
+  CHECK(open.uncertain_control);
+  CHECK(std::isinf(bound_of(open.outputs.at("a"), 0)));
+  const EvalResult clear = run(program, vector({0.1, 0.2, 0.4}));
+  CHECK_FALSE(clear.uncertain_control);
+  CHECK(std::isfinite(bound_of(clear.outputs.at("a"), 0)));
 }
 
 TEST_CASE("bounds: a norm near zero stays known") {
