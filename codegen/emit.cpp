@@ -82,7 +82,7 @@ class InfoEmitter {
       for (const auto& t : d.inputs) {
         w.line("info.input({}, {}, {}, {{{}}}, {});", quoted(t.name), quoted(type_text(t)), element_type(t.type.scalar), binds(t.type), t.line);
       }
-      for (const auto& t : d.outputs) w.line("info.output({}, {});", quoted(t.name), quoted(type_text(t)));
+      for (const auto& t : d.outputs) w.line("info.output({}, {}, {});", quoted(t.name), quoted(type_text(t)), t.line);
       for (const auto& n : d.dimensions) w.line("info.dimension({});", quoted(n.second));
       w.line("return info;");
     });

@@ -168,6 +168,9 @@ std::vector<Tensor> Lowerer::inline_body(const ast::Function& f, const std::vect
                 std::to_string(number == frames_.back().numbers.end() ? 0 : number->second) + "/";
   frame.numbers = number_function(f);
   frame.points = drawn_at;
+  for (std::size_t k = args.size(); k-- > 0;) {
+    if (!f.parameters[k].type && args[k].rank() > 0) frame.tensor = f.parameters[k].name.name;
+  }
   const bool was_inline = inline_locals_;
   // Frame and scope are left in any case: an error in the body gives up the calling statement only.
   struct Leave {

@@ -67,6 +67,7 @@ class Lowerer {
     std::string chain;  ///< of call numbers, for random sites
     Dimensions dimensions;
     CallNumbers numbers;
+    std::string tensor;                ///< an untyped parameter that is a tensor in this call, if any
     std::vector<std::int32_t> points;  ///< the caller's index variables, of each of whose values random numbers are drawn
   };
   /// An enclosing loop: what numbers its iterations.
@@ -234,7 +235,8 @@ class Lowerer {
   void lower_right_side(IndexStatement& s, const ast::Definition& definition);
   void bind_left(IndexStatement& s, const ast::Target& target);
   void lower_left(IndexStatement& s, const ast::Target& target);
-  /// The size of a new dimension by the dimensions where its index variable stands bare, which agree; none without such.
+  /// The size of a new dimension by the dimensions where its index variable stands bare, the first if they differ (which
+  /// warns); none without such.
   std::optional<ir::Extent> extent_of_bare_uses(std::int32_t label);
   ir::Extent left_extent(const IndexStatement& s, std::size_t d, const ast::Target& target);
   ir::ValueId emit_index_statement(IndexStatement& s, const std::string& name, const ir::SourceRange& range);
@@ -423,6 +425,7 @@ class Lowerer {
   std::vector<Loop> loops_;
   /// Names of blocks that have ended, with the function they stand in.
   std::map<std::pair<const ast::Function*, std::string>, ir::SourceRange> ended_;
+  std::set<std::pair<const ast::Function*, std::string>> undeclared_;  ///< names that have been reported, by function
   int branches_ = 0;              ///< of statements around the one being lowered
   std::vector<ir::Expr> guards_;  ///< conditions that protect the expression being lowered
   std::set<ir::ValueId> dimension_values_;

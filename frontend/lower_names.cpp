@@ -153,6 +153,9 @@ Tensor Lowerer::lower_name(const std::string& name, const SourceRange& range, bo
   const std::string hint = foreign.empty() ? did_you_mean(name, candidates) : foreign;
   if (lacks_import_ && hint.empty())
     throw Abandoned{};
+  // The same name elsewhere is the same mistake, most often a declaration that is misspelt.
+  if (!undeclared_.insert({frames_.back().function, name}).second)
+    throw Abandoned{};
   const auto ended = ended_.find({frames_.back().function, name});
   if (ended != ended_.end())
     fail(DiagnosticId::kUndefinedName, range, "'" + name + "' is not declared here: the block that declares it has ended",

@@ -88,13 +88,14 @@ Tensor Lowerer::matmul(const Tensor& left, const Tensor& right, const SourceRang
 
 namespace {
 
-/// "ij,jk->ik": the letters of the operands and of the result.
+/// "ij,jk->ik": the letters of the operands and of the result. An ellipsis is the letter '.', until it is spread.
 struct EinsumText {
   std::vector<std::string> operands;
   std::string result;
 };
 
-/// Nothing if the text is malformed. Without `->` the result has the letters that occur once, in alphabetical order.
+/// Nothing if the text is malformed. Without `->` the result has the ellipsis and the letters that occur once, in
+/// alphabetical order.
 std::optional<EinsumText> parse_einsum(const std::string& text) {
   EinsumText e;
   e.operands.emplace_back();
@@ -105,6 +106,9 @@ std::optional<EinsumText> parse_einsum(const std::string& text) {
       continue;
     if (std::isalpha(static_cast<unsigned char>(c)) != 0) {
       (in_result ? e.result : e.operands.back()) += c;
+    } else if (text.compare(k, 3, "...") == 0 && (in_result ? e.result : e.operands.back()).find('.') == std::string::npos) {
+      (in_result ? e.result : e.operands.back()) += '.';
+      k += 2;
     } else if (c == ',' && !in_result) {
       e.operands.emplace_back();
     } else if (c == '-' && !in_result && k + 1 < text.size() && text[k + 1] == '>') {
@@ -122,11 +126,27 @@ std::optional<EinsumText> parse_einsum(const std::string& text) {
       ++uses[c];
   }
   for (const auto& [c, count] : uses) {
-    if (count == 1)
+    if (count == 1 || c == '.')
       e.result += c;
   }
   return e;
 }
+
+/// The dimensions an ellipsis stands for as letters of their own: '0' is the last of them, so that they align at the right.
+std::string spread(const std::string& letters, std::size_t dimensions) {
+  std::string text;
+  for (const char c : letters) {
+    if (c != '.') {
+      text += c;
+      continue;
+    }
+    for (std::size_t d = dimensions; d-- > 0;)
+      text += static_cast<char>('0' + d);
+  }
+  return text;
+}
+
+bool has_ellipsis(const std::string& letters) { return letters.find('.') != std::string::npos; }
 
 }  // namespace
 
@@ -135,36 +155,59 @@ Tensor Lowerer::call_einsum(const ast::Call& call, const SourceRange& range) {
   if (text == nullptr)
     fail(DiagnosticId::kBadEinsum, range, "einsum needs a string such as \"ij,jk->ik\" first");
   const SourceRange& place = call.arguments[0].range;
-  const auto parsed = parse_einsum(text->value);
+  auto parsed = parse_einsum(text->value);
   if (!parsed)
-    fail(DiagnosticId::kBadEinsum, place, "einsum's string has letters, commas and one '->', as in \"ij,jk->ik\"");
+    fail(DiagnosticId::kBadEinsum, place, "einsum's string has letters, commas and one '->', as in \"ij,jk->ik\" or \"...ij,jk->...ik\"");
   if (parsed->operands.size() != call.arguments.size() - 1) {
     fail(DiagnosticId::kBadEinsum, range,
          "einsum's string names " + counted(parsed->operands.size(), "operand") + ", but " +
              std::to_string(call.arguments.size() - 1) + (call.arguments.size() == 2 ? " is given" : " are given"));
   }
+  std::vector<Tensor> operands;
+  std::map<char, Dim> stretching;  // of the dimensions of an ellipsis: the size that size 1 stretches to
+  std::size_t spread_to = 0;
+  for (std::size_t k = 0; k < parsed->operands.size(); ++k) {
+    std::string& letters = parsed->operands[k];
+    const Tensor t = operand(lower(*call.arguments[k + 1].value));
+    const std::size_t named = letters.size() - (has_ellipsis(letters) ? 1 : 0);
+    if (has_ellipsis(letters) ? t.rank() < named : t.rank() != named) {
+      fail(DiagnosticId::kBadEinsum, call.arguments[k + 1].range,
+           "this operand of einsum has " + counted(named, "letter") + ", but is " + type_text(t));
+    }
+    if (has_ellipsis(letters)) {
+      spread_to = std::max(spread_to, t.rank() - named);
+      letters = spread(letters, t.rank() - named);
+    }
+    for (std::size_t d = 0; d < letters.size(); ++d) {
+      if (std::isdigit(static_cast<unsigned char>(letters[d])) != 0 && (!stretching.contains(letters[d]) || stretching[letters[d]].extent.constant() == 1))
+        stretching[letters[d]] = t.shape[d];
+    }
+    operands.push_back(t);
+  }
+  if (spread_to > 0 && !has_ellipsis(parsed->result))
+    fail(DiagnosticId::kBadEinsum, place, "the result lacks the '...' of the operands");
+  parsed->result = spread(parsed->result, spread_to);
   std::map<char, std::int32_t> labels;
   std::map<char, Dim> sizes;
   std::string order;
   Tensor product;
-  for (std::size_t k = 0; k < parsed->operands.size(); ++k) {
+  for (std::size_t k = 0; k < operands.size(); ++k) {
     const std::string& letters = parsed->operands[k];
-    const Tensor t = operand(lower(*call.arguments[k + 1].value));
-    if (t.rank() != letters.size()) {
-      fail(DiagnosticId::kBadEinsum, call.arguments[k + 1].range,
-           "\"" + letters + "\" has " + counted(letters.size(), "letter") + ", but this operand is " +
-               type_text(t));
-    }
+    const Tensor& t = operands[k];
     std::vector<Expr> subscripts;
     for (std::size_t d = 0; d < letters.size(); ++d) {
       const char c = letters[d];
-      if (labels.contains(c)) {
-        agree(sizes[c], t.shape[d], call.arguments[k + 1].range, std::string("for the letter '") + c + "'");
-      } else {
-        labels[c] = graph_.new_label(t.shape[d].extent);
-        sizes[c] = t.shape[d];
+      if (!labels.contains(c)) {
+        sizes[c] = stretching.contains(c) ? stretching[c] : t.shape[d];
+        labels[c] = graph_.new_label(sizes[c].extent);
         order += c;
       }
+      if (stretching.contains(c) && t.shape[d].extent.constant() == 1 && sizes[c].extent.constant() != 1) {
+        subscripts.push_back(ir::constant_i64(0));
+        continue;
+      }
+      const bool dot = stretching.contains(c);
+      agree(sizes[c], t.shape[d], call.arguments[k + 1].range, dot ? "for the '...'" : std::string("for the letter '") + c + "'");
       subscripts.push_back(ir::index_ref(labels[c]));
     }
     const Tensor factor = scalar_tensor(element(t, subscripts), t.weak);

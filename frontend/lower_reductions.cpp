@@ -241,6 +241,8 @@ Tensor Lowerer::reduce_mean(ComputeSpec spec, const Tensor& body, std::vector<Di
 }
 
 std::int64_t Lowerer::axis_number(const ast::Expr& e, std::size_t rank) {
+  if (std::holds_alternative<ast::Tuple>(e.node))
+    fail(DiagnosticId::kBadArgument, e.range, "one axis is given here, as an integer");
   const auto value = integer_constant(integer_scalar(e, "axis="));
   const auto dimensions = static_cast<std::int64_t>(rank);
   if (!value)

@@ -112,6 +112,12 @@ bool ParseDriver::begins_statement(std::size_t index) const {
     case Kind::TOK_WHILE:
     case Kind::TOK_FOR:
       return true;
+    case Kind::TOK_IF: {
+      // A statement has a block, an expression `then`.
+      std::size_t i = index;
+      while (!ends_statement(i) && file_.tokens[i].kind != Kind::TOK_THEN && file_.tokens[i].kind != Kind::TOK_END) ++i;
+      return file_.tokens[i].kind == Kind::TOK_LEFT_BRACE;
+    }
     case Kind::TOK_NAME: {
       const Token& after = file_.tokens[index + 1];
       const bool statement_call =
@@ -144,7 +150,8 @@ std::optional<Repair> ParseDriver::find_repair(const std::vector<std::string>& e
   const Token& found = file_.tokens[current];
   const bool wants_semicolon = contains(expected, ";");
   const bool statement = found.kind == Kind::TOK_RETURN || found.kind == Kind::TOK_LET || found.kind == Kind::TOK_VAR;
-  if (contains(expected, "{") && !wants_semicolon && (found.first_on_line || statement) && !ends_statement(current - 1)) {
+  const bool after_else = file_.tokens[current - 1].kind == Kind::TOK_ELSE && found.kind != Kind::TOK_SEMICOLON;
+  if (contains(expected, "{") && !wants_semicolon && (found.first_on_line || statement || after_else) && !ends_statement(current - 1)) {
     return Repair{current, Kind::TOK_LEFT_BRACE, TokenOrigin::kMissing};
   }
   // The fields of a monoid are no statements: where one begins, `}` was forgotten.

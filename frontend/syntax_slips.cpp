@@ -278,6 +278,8 @@ std::string loop_slip(const Place& p) {
   const bool in_brackets = open && p.kind_at(*open) == Kind::TOK_LEFT_BRACKET;
   if (in_brackets && p.is(Kind::TOK_ASSIGN) && p.follows(Kind::TOK_DOT_DOT))
     return "unexpected '='; a range is written 'i in a..b'";
+  if (in_brackets && p.is(Kind::TOK_ASSIGN))
+    return "expected ']' before '='";
   if (in_brackets && p.is(Kind::TOK_DOT_DOT))
     return "unexpected '..'; a slice is written 'a:b', a reduction's range 'i in a..b'";
   if (open && p.is(Kind::TOK_DOT_DOT))
@@ -305,7 +307,8 @@ std::string loop_slip(const Place& p) {
 
 /// `a if c else b`, `x[i] if i > 2`, `if c then { … }`.
 std::string choice_slip(const Place& p) {
-  if (p.is(Kind::TOK_IF) && p.wants_expression())
+  const bool statement = p.found().first_on_line && !p.follows(Kind::TOK_THEN);
+  if (p.is(Kind::TOK_IF) && p.wants_expression() && !statement)
     return "an 'if' expression inside another expression needs parentheses";
   if (p.is(Kind::TOK_IF) && p.after_expression())
     return "unexpected 'if'; " + (p.follows(Kind::TOK_ELSE) ? std::string(kChoice) : "a guard is written '… where c'");

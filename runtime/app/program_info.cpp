@@ -28,7 +28,17 @@ void ProgramInfo::input(const char* name, const char* type_text, ElementType typ
   inputs_.push_back({name, type, {binds.begin(), binds.end()}, line});
 }
 
-void ProgramInfo::output(const char* name, const char* type_text) { declaration_.outputs.push_back({name, type_text}); }
+void ProgramInfo::output(const char* name, const char* type_text, int line) {
+  declaration_.outputs.push_back({name, type_text});
+  output_lines_.push_back(line);
+}
+
+int ProgramInfo::line_of_output(const std::string& name) const {
+  for (std::size_t k = 0; k < output_lines_.size(); ++k) {
+    if (declaration_.outputs[k].name == name) return output_lines_[k];
+  }
+  return 0;
+}
 
 void ProgramInfo::dimension(const char* name) { declaration_.dimensions.emplace_back(name); }
 

@@ -59,16 +59,19 @@ class ProgramInfo {
   /// `default_text` is null for a param that is required.
   void param(const char* name, ElementType type, const char* default_text = nullptr);
   void input(const char* name, const char* type_text, ElementType type, std::initializer_list<const char*> binds, int line);
-  void output(const char* name, const char* type_text);
+  void output(const char* name, const char* type_text, int line);
   void dimension(const char* name);
 
   [[nodiscard]] const ProgramDeclaration& declaration() const { return declaration_; }
   [[nodiscard]] const std::vector<InputDeclaration>& inputs() const { return inputs_; }
+  /// The line that says what the output is; 0 if there is no such output.
+  [[nodiscard]] int line_of_output(const std::string& name) const;
   [[nodiscard]] const std::vector<const char*>& files() const { return files_; }
 
  private:
   ProgramDeclaration declaration_;
   std::vector<InputDeclaration> inputs_;
+  std::vector<int> output_lines_;  ///< in the order of declaration_.outputs
   std::vector<const char*> files_;
 };
 

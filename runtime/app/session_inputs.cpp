@@ -56,7 +56,7 @@ SessionInputs::SessionInputs(World& world, const ProgramInfo& info, const AppOpt
   if (world.rank() == 0) {
     try {
       look_at_headers(info, options);
-      look_at_targets(options);
+      look_at_targets(info, options);
       std::vector<std::vector<Index>> shapes;
       for (const InputDeclaration& input : info.inputs()) shapes.push_back(files_.at(input.name).shape);
       verdict += encode_shapes(shapes);
@@ -90,12 +90,19 @@ void SessionInputs::look_at_headers(const ProgramInfo& info, const AppOptions& o
   bind_dimensions(info, options);
 }
 
-void SessionInputs::look_at_targets(const AppOptions& options) {
-  for (const auto& [name, path] : options.outputs) {
+void SessionInputs::look_at_targets(const ProgramInfo& info, const AppOptions& options) {
+  const auto look = [](const std::string& path) {
     if (::access(directory_of(path).c_str(), W_OK | X_OK) != 0) fail_file(path, "cannot write", errno);
     struct stat target {};
     if (::stat(path.c_str(), &target) == 0 && !S_ISREG(target.st_mode)) {
       throw RunError("cannot write '" + path + "': it is not a regular file");
+    }
+  };
+  for (const auto& [name, path] : options.outputs) {
+    try {
+      look(path);
+    } catch (const RunError& error) {
+      throw RunError(SourceLine{info.declaration().source_file, info.line_of_output(name)}, error.what(), error.code());
     }
   }
 }

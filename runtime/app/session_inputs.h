@@ -41,7 +41,7 @@ class SessionInputs {
     std::unique_ptr<NpyReader> reader;
   };
   void look_at_headers(const ProgramInfo& info, const AppOptions& options);
-  static void look_at_targets(const AppOptions& options);
+  static void look_at_targets(const ProgramInfo& info, const AppOptions& options);
   void bind_dimensions(const ProgramInfo& info, const AppOptions& options);
 
   std::map<std::string, File> files_;

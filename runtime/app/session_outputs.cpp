@@ -146,7 +146,13 @@ void Session::Impl::store(std::string_view name, const detail::TensorState& valu
   const std::vector<Index>& shape = value.desc.shape;
   const std::string& path = setup.options.outputs.at(std::string(name));
   std::shared_ptr<NpyWriter> writer;
-  if (setup.world.rank() == 0) writer = std::make_shared<NpyWriter>(NpyWriter::create(path, value.type, shape));
+  if (setup.world.rank() == 0) {
+    try {
+      writer = std::make_shared<NpyWriter>(NpyWriter::create(path, value.type, shape));
+    } catch (const RunError& error) {
+      throw RunError(at(line), error.what(), error.code());
+    }
+  }
   if (setup.options.dry_run) return;  // the file could be made; the writer removes it
   const std::string token = engine.share(writer ? writer->token() : std::string());
   if (!writer) writer = std::make_shared<NpyWriter>(NpyWriter::open(token));

@@ -374,7 +374,7 @@ class Facts:
         prefix = str(Path(shutil.which(self.tdslc)).resolve().parents[1])
         text = Path(prefix, "lib/tdsl/toolchain.conf").read_text().replace("${PREFIX}", prefix)
         keys = dict(re.findall(r"(?m)^(\w+) = (.*)$", text))
-        if "precompiled_flags" not in keys:
+        if not keys["precompiled_flags"]:
             return "not with this compiler"
         source = self.work / "precompiled.cpp"
         emitted = launch.run([self.tdslc, "emit", ROOT / "samples" / "kmeans.tdsl", "-o", source], self.options.limit)

@@ -360,7 +360,7 @@ class Statements(Routines):
 
     def inner_makers(self):
         return [(self.assign_whole, 5), (self.assign_index, 4), (self.assign_slice, 1), (self.let_tensor, 2), (self.let_scalar, 1),
-                (self.index_let, 2), (self.if_statement, 1), (lambda c: self.element_loop(c, True), 0.7)]
+                (self.index_let, 3), (self.if_statement, 1), (lambda c: self.element_loop(c, True), 0.7)]
 
     def tensor_loop(self, context):
         """A loop whose body works on whole tensors."""

@@ -38,6 +38,7 @@ using Lines = std::vector<std::string>;
 }  // namespace
 
 TEST_CASE("names") {
+  CHECK(reported("let totl = 1;\noutput a = total;\noutput b = total + 1;\nprint(totl);") == Lines{"2:12: undefined-name"});
   CHECK(reported("print(x);") == Lines{"1:7: undefined-name"});
   CHECK(message("let count1 = 3; print(coutn1);").find("did you mean 'count1'?") != std::string::npos);
   CHECK(reported("input X: f64[n, m];\nlet y[i] = X[i, j];\nprint(y);") == Lines{"2:17: unbound-index"});

@@ -93,6 +93,9 @@ TEST_CASE("brackets and braces") {
               "'fn f(x: f64[n]) -> f64[n] { let y[i] = … where …; return y; }'");
   check_error("let a = x[];", "1:11 syntax: expected an expression before ']'");
   check_error("fn f(x: f64) {\n  return x;\n", "2:12 syntax: missing '}' before the end of the file");
+  check_error("var s = 0;\nif s > 1 { s = 1; } else s = 2; }", "2:25 syntax: missing '{' before 's'");
+  check_error("let y[i = x[i];", "1:9 syntax: expected ']' before '='");
+  check_error("let y = sum(x) +\nif y > 0.0 { print(y); }", "1:17 syntax: expected an expression before 'if'");
   const std::string monoid = "monoid m(a: f64, b: f64) {\n  identity = 0.0;\n  combine = a + b;\n";
   check_error(monoid + "let y = 2;\nprint(y);", "3:19 syntax: missing '}' before 'let'");
   check_error(monoid + "print(2);", "3:19 syntax: missing '}' before 'print'");
