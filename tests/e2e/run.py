@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 import traceback
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -37,8 +38,12 @@ def test_program(path, is_sample, options):
     try:
         program = Program(path)
         for build_options in program.builds:
+            if options.mode == "sanitizer" and not build_options and zlib.crc32(name.encode()) % 2 == 0:
+                build_options = ["--disable-pass", "serial_loops"]
             session = Session(program, options.tdslc, Path(options.work) / "-".join([name, *build_options]), options.limit, build_options)
-            session.build() if options.mode == "quick" else session.build_both_forms()
+            # Instrumented programs take long to build: of each sample and case one form.
+            one_form = options.mode in ("quick", "sanitizer")
+            session.build() if one_form else session.build_both_forms()
             for index, variant in enumerate(program.variants):
                 test_variant(session, index, variant, is_sample, options, failures)
             launches += session.launches
