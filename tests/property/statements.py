@@ -105,6 +105,10 @@ class Statements(Routines):
 
     def index_body(self, scalar, context, labels):
         bare = [x for x in labels if x.dim]
+        if self.chance(0.5 if self.trips > 1 else 0.1):
+            made = self.reduction(scalar, (), context, 2)
+            if made is not None:
+                return self.bounded(made)
         if self.chance(0.3) and bare:
             read = self.read(scalar, context, self.rng.choice(bare))
             if read is not None and scalar != "bool":
@@ -118,7 +122,7 @@ class Statements(Routines):
         """Left subscripts that meet every element at most once: texts, ranges, labels."""
         texts, ranges, labels = [], [], []
         for name, dim in zip(names, shape):
-            kind = self.rng.choices(["plain", "part", "shift", "mirror", "stride", "ring"], [4, 2, 3, 2, 1, 0.3])[0]
+            kind = self.rng.choices(["plain", "part", "shift", "mirror", "stride", "ring"], [4, 3, 3, 2, 1, 0.3])[0]
             if kind == "part" and dim.size >= 2:
                 low, cut = self.rng.choice([(1, 0), (1, 1), (2, 0)])
                 texts.append(name)
@@ -363,9 +367,11 @@ class Statements(Routines):
                 (self.index_let, 3), (self.if_statement, 1), (lambda c: self.element_loop(c, True), 0.7)]
 
     def tensor_loop(self, context):
-        """A loop whose body works on whole tensors."""
-        if not self.variables():
-            return None
+        """A loop whose body works on whole tensors; a variable in front of it if there is none."""
+        head = []
+        if not self.variables(True):
+            scalar = self.rng.choice(["f64", "f64", "i64"])
+            head = [self.declaration("var", self.expr(scalar, self.shape(1, 2), context, 1))]
         if self.chance(0.5):
             count = self.rng.choice([1, 2, 3, 4])
             text, low, high = f"0..{count}", 0, count
@@ -373,12 +379,12 @@ class Statements(Routines):
             text, low, high = self.loop_range(self.rng.choice(self.dims))
         label = Label(self.new_loop_name(), low, high)
         if max(label.count(), 1) * context.points > 12:
-            return None
+            return head
         inner = Context((), context.loops + [label], context.points * max(label.count(), 1), context.taken)
         self.trips *= max(label.count(), 1)
         body = self.block(inner, self.inner_makers(), self.rng.choice([1, 2, 3, 3]))
         self.trips //= max(label.count(), 1)
-        return Stmt(f"for {label.name} in {text}", (), [body]) if body else None
+        return head + ([Stmt(f"for {label.name} in {text}", (), [body])] if body else [])
 
     def while_loop(self, context):
         """Data decides when it ends, a counter at the latest."""
