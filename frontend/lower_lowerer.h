@@ -21,6 +21,8 @@ namespace tdsl::frontend {
 /// Thrown after an error was reported: the rest of the statement is given up.
 struct Abandoned {};
 
+struct EinsumText;  // lower_products.cpp
+
 /// Which reduction a name means.
 enum class Reducer : std::uint8_t {
   kSum,
@@ -378,6 +380,8 @@ class Lowerer {
   Tensor call_pad(const ast::Call& call, const ir::SourceRange& range);
   Tensor call_nnz(const ast::Call& call, const ir::SourceRange& range);
   Tensor call_dense(const ast::Call& call, const ir::SourceRange& range);
+  /// The operands; ellipses of the text become letters of their own.
+  std::vector<Tensor> einsum_operands(const ast::Call& call, EinsumText& text);
   Tensor call_einsum(const ast::Call& call, const ir::SourceRange& range);
   // --- Library routines: lower_routines.cpp
   struct RoutineResult {

@@ -86,13 +86,15 @@ Tensor Lowerer::matmul(const Tensor& left, const Tensor& right, const SourceRang
   return reduce({Reducer::kSum, {}, Scalar::kF64}, std::move(spec), scalar_tensor(body), std::move(shape));
 }
 
-namespace {
-
 /// "ij,jk->ik": the letters of the operands and of the result. An ellipsis is the letter '.', until it is spread.
 struct EinsumText {
   std::vector<std::string> operands;
   std::string result;
 };
+
+namespace {
+
+bool has_ellipsis(const std::string& letters) { return letters.find('.') != std::string::npos; }
 
 /// Nothing if the text is malformed. Without `->` the result has the ellipsis and the letters that occur once, in
 /// alphabetical order.
@@ -102,12 +104,13 @@ std::optional<EinsumText> parse_einsum(const std::string& text) {
   bool in_result = false;
   for (std::size_t k = 0; k < text.size(); ++k) {
     const char c = text[k];
+    std::string& letters = in_result ? e.result : e.operands.back();
     if (c == ' ')
       continue;
     if (std::isalpha(static_cast<unsigned char>(c)) != 0) {
-      (in_result ? e.result : e.operands.back()) += c;
-    } else if (text.compare(k, 3, "...") == 0 && (in_result ? e.result : e.operands.back()).find('.') == std::string::npos) {
-      (in_result ? e.result : e.operands.back()) += '.';
+      letters += c;
+    } else if (text.compare(k, 3, "...") == 0 && !has_ellipsis(letters)) {
+      letters += '.';
       k += 2;
     } else if (c == ',' && !in_result) {
       e.operands.emplace_back();
@@ -146,9 +149,32 @@ std::string spread(const std::string& letters, std::size_t dimensions) {
   return text;
 }
 
-bool has_ellipsis(const std::string& letters) { return letters.find('.') != std::string::npos; }
+/// Whether a letter stands for a dimension of an ellipsis: there, size 1 stretches.
+bool is_spread(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
 }  // namespace
+
+std::vector<Tensor> Lowerer::einsum_operands(const ast::Call& call, EinsumText& text) {
+  std::vector<Tensor> operands;
+  std::size_t most = 0;  // dimensions that an ellipsis stands for
+  for (std::size_t k = 0; k < text.operands.size(); ++k) {
+    std::string& letters = text.operands[k];
+    const Tensor t = operand(lower(*call.arguments[k + 1].value));
+    const std::size_t named = letters.size() - (has_ellipsis(letters) ? 1 : 0);
+    if (has_ellipsis(letters) ? t.rank() < named : t.rank() != named) {
+      fail(DiagnosticId::kBadEinsum, call.arguments[k + 1].range,
+           "this operand of einsum has " + counted(named, "letter") + ", but is " + type_text(t));
+    }
+    const std::size_t spread_to = t.rank() - named;
+    most = std::max(most, spread_to);
+    letters = spread(letters, spread_to);
+    operands.push_back(t);
+  }
+  if (most > 0 && !has_ellipsis(text.result))
+    fail(DiagnosticId::kBadEinsum, call.arguments[0].range, "the result lacks the '...' of the operands");
+  text.result = spread(text.result, most);
+  return operands;
+}
 
 Tensor Lowerer::call_einsum(const ast::Call& call, const SourceRange& range) {
   const auto* text = call.arguments.empty() ? nullptr : std::get_if<ast::StringLiteral>(&call.arguments[0].value->node);
@@ -163,52 +189,33 @@ Tensor Lowerer::call_einsum(const ast::Call& call, const SourceRange& range) {
          "einsum's string names " + counted(parsed->operands.size(), "operand") + ", but " +
              std::to_string(call.arguments.size() - 1) + (call.arguments.size() == 2 ? " is given" : " are given"));
   }
-  std::vector<Tensor> operands;
-  std::map<char, Dim> stretching;  // of the dimensions of an ellipsis: the size that size 1 stretches to
-  std::size_t spread_to = 0;
-  for (std::size_t k = 0; k < parsed->operands.size(); ++k) {
-    std::string& letters = parsed->operands[k];
-    const Tensor t = operand(lower(*call.arguments[k + 1].value));
-    const std::size_t named = letters.size() - (has_ellipsis(letters) ? 1 : 0);
-    if (has_ellipsis(letters) ? t.rank() < named : t.rank() != named) {
-      fail(DiagnosticId::kBadEinsum, call.arguments[k + 1].range,
-           "this operand of einsum has " + counted(named, "letter") + ", but is " + type_text(t));
-    }
-    if (has_ellipsis(letters)) {
-      spread_to = std::max(spread_to, t.rank() - named);
-      letters = spread(letters, t.rank() - named);
-    }
-    for (std::size_t d = 0; d < letters.size(); ++d) {
-      if (std::isdigit(static_cast<unsigned char>(letters[d])) != 0 && (!stretching.contains(letters[d]) || stretching[letters[d]].extent.constant() == 1))
-        stretching[letters[d]] = t.shape[d];
-    }
-    operands.push_back(t);
-  }
-  if (spread_to > 0 && !has_ellipsis(parsed->result))
-    fail(DiagnosticId::kBadEinsum, place, "the result lacks the '...' of the operands");
-  parsed->result = spread(parsed->result, spread_to);
-  std::map<char, std::int32_t> labels;
+  const std::vector<Tensor> operands = einsum_operands(call, *parsed);
   std::map<char, Dim> sizes;
   std::string order;
+  const auto is_one = [](const Dim& d) { return d.extent.constant() == 1; };
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    for (std::size_t d = 0; d < operands[k].rank(); ++d) {
+      const auto [size, first] = sizes.emplace(parsed->operands[k][d], operands[k].shape[d]);
+      if (first)
+        order += size->first;
+      else if (is_spread(size->first) && is_one(size->second))
+        size->second = operands[k].shape[d];
+    }
+  }
+  std::map<char, std::int32_t> labels;
+  for (const char c : order)
+    labels[c] = graph_.new_label(sizes[c].extent);
   Tensor product;
   for (std::size_t k = 0; k < operands.size(); ++k) {
-    const std::string& letters = parsed->operands[k];
     const Tensor& t = operands[k];
     std::vector<Expr> subscripts;
-    for (std::size_t d = 0; d < letters.size(); ++d) {
-      const char c = letters[d];
-      if (!labels.contains(c)) {
-        sizes[c] = stretching.contains(c) ? stretching[c] : t.shape[d];
-        labels[c] = graph_.new_label(sizes[c].extent);
-        order += c;
-      }
-      if (stretching.contains(c) && t.shape[d].extent.constant() == 1 && sizes[c].extent.constant() != 1) {
-        subscripts.push_back(ir::constant_i64(0));
-        continue;
-      }
-      const bool dot = stretching.contains(c);
-      agree(sizes[c], t.shape[d], call.arguments[k + 1].range, dot ? "for the '...'" : std::string("for the letter '") + c + "'");
-      subscripts.push_back(ir::index_ref(labels[c]));
+    for (std::size_t d = 0; d < t.rank(); ++d) {
+      const char c = parsed->operands[k][d];
+      const bool stretches = is_spread(c) && is_one(t.shape[d]);
+      if (!stretches)
+        agree(sizes[c], t.shape[d], call.arguments[k + 1].range,
+              is_spread(c) ? "for the '...'" : std::string("for the letter '") + c + "'");
+      subscripts.push_back(stretches ? ir::constant_i64(0) : ir::index_ref(labels[c]));
     }
     const Tensor factor = scalar_tensor(element(t, subscripts), t.weak);
     product = k == 0 ? factor : arithmetic(BinaryOp::kMul, product, factor, range);

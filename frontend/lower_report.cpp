@@ -23,8 +23,9 @@ void Lowerer::warn(DiagnosticId id, const SourceRange& range, const std::string&
 Lowerer::Notes Lowerer::with_calls(Notes notes) const {
   for (std::size_t k = frames_.size(); k-- > 1;) {
     const std::string& tensor = frames_[k].tensor;
-    notes.push_back({frames_[k].call, "in this call of '" + frames_[k].function->name.name + "'" +
-                                          (tensor.empty() ? "" : ", where '" + tensor + "', which has no type, is a tensor; index notation applies the function per element")});
+    const std::string hint =
+        tensor.empty() ? "" : ", where '" + tensor + "', which has no type, is a tensor; index notation applies the function per element";
+    notes.push_back({frames_[k].call, "in this call of '" + frames_[k].function->name.name + "'" + hint});
   }
   return notes;
 }

@@ -31,17 +31,21 @@ def bits_repeat(case, point, seed):
             raise Failed(f"{name}: other bits in a second run")
 
 
+def builds_of(program, mode):
+    """Options of `tdslc build`. Instrumented programs take long to build: of each there is one form, as tasks or statements."""
+    if mode != "sanitizer":
+        return program.builds
+    return [["--disable-pass", "serial_loops"]] if zlib.crc32(program.name.encode()) % 2 == 0 else [[]]
+
+
 def test_program(path, is_sample, options):
     """All checks of one program: (name, failures, launches, seconds)."""
     begun, failures, launches = time.time(), [], 0
     name = Path(path).stem
     try:
         program = Program(path)
-        for build_options in program.builds:
-            if options.mode == "sanitizer" and not build_options and zlib.crc32(name.encode()) % 2 == 0:
-                build_options = ["--disable-pass", "serial_loops"]
+        for build_options in builds_of(program, options.mode):
             session = Session(program, options.tdslc, Path(options.work) / "-".join([name, *build_options]), options.limit, build_options)
-            # Instrumented programs take long to build: of each sample and case one form.
             one_form = options.mode in ("quick", "sanitizer")
             session.build() if one_form else session.build_both_forms()
             for index, variant in enumerate(program.variants):
