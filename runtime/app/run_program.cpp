@@ -261,6 +261,11 @@ void ProgramRun::write_file(const std::string& path, const std::string& text) {
   if (!error.empty()) throw RunError(error);
 }
 
+/// From here on the program speaks for itself.
+void announce_start(const Environment& environment) {
+  if (environment.started_file) std::ofstream(*environment.started_file) << '\n';
+}
+
 }  // namespace
 
 int run_program(int argc, char** argv, const ProgramInfo& info, const std::function<void(Session&)>& program) {
@@ -269,12 +274,14 @@ int run_program(int argc, char** argv, const ProgramInfo& info, const std::funct
   blas::prepare();
   try {
     World world(environment);
+    if (world.rank() == 0) announce_start(environment);
     handle_interrupts(world.rank());
     if (environment.silent_interrupt) silence_interrupts();
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     return ProgramRun(world, environment, info, program, watch.lap())(arguments);
   } catch (const RunError& error) {
     print_error(error);
+    announce_start(environment);
     return error.exit_code();
   } catch (const std::exception& error) {
     std::fprintf(stderr, "internal error of the runtime, please report it: %s\n", error.what());

@@ -203,10 +203,12 @@ COMMAND_MISTAKES = [
     ("tdslc_program_error", "check {bad}", 1, r"bad\.tdsl:3:\d+: error: .*\[undefined-name\]"),
     ("tdslc_build_program_error", "build {bad} -o {work}/bad", 1, r"bad\.tdsl:3:\d+: error: .*\[undefined-name\]"),
     ("tdslc_not_supported", "check {sparse}", 1, r"sparse\.tdsl:1:\d+: .*not supported"),
+    ("tdslc_launcher_fails", "run {good} --ranks 2", 1, r"could not start 2 ranks \(exit code 1\)",
+     {"OMPI_MCA_orte_tmpdir_base": "/proc/nowhere"}),
 ]
 
 
-def run_command_mistake(name, arguments, code, message, tdslc, limit):
+def run_command_mistake(arguments, code, message, tdslc, limit, env=None):
     with tempfile.TemporaryDirectory(prefix="tdsl-errors-") as work:
         files = {"good": "let a = 1;\noutput a;\n", "bad": "param p: i64 = 1;\nlet q = p;\nlet a = q + nosuchname;\noutput a;\n",
                  "sparse": "input A: f64[n, sparse m];\noutput s = sum(A);\n"}
@@ -214,7 +216,7 @@ def run_command_mistake(name, arguments, code, message, tdslc, limit):
         for file, text in files.items():
             names[file] = f"{work}/{file}.tdsl"
             Path(names[file]).write_text(text)
-        result = launch.run([tdslc, *arguments.format_map(names).split()], limit, cwd=work)
+        result = launch.run([tdslc, *arguments.format_map(names).split()], limit, cwd=work, env=env)
         if result.code != code:
             return f"exit code {result.code}, not {code}: {result.err[:300]!r}"
         if not re.search(message, result.err):
@@ -271,9 +273,9 @@ def main():
                     p := disk_full(r, executables["product"], inputs, options.limit))])
             except PermissionError as reason:
                 print(f"SKIP errors/disk_full {reason}")
-        for name, *rest in COMMAND_MISTAKES:
+        for name, arguments, code, message, *env in COMMAND_MISTAKES:
             if options.filter in f"errors/{name}":
-                problem = run_command_mistake(name, *rest, options.tdslc, options.limit)
+                problem = run_command_mistake(arguments, code, message, options.tdslc, options.limit, *env)
                 failed += report(name, [problem] if problem else [])
     return 1 if failed else 0
 

@@ -1,4 +1,5 @@
 """Starting programs: with and without ranks, with a time limit, never leaving processes behind."""
+import contextlib
 import os
 import re
 import signal
@@ -33,11 +34,22 @@ def sanitizer_options(command):
     return {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":fast_unwind_on_malloc=1"}
 
 
+@contextlib.contextmanager
+def session_folder(command):
+    """Variables that give a launcher a session folder of its own. Launchers that begin and end at the same time make and
+    remove the one they share, and now and then one of them fails over it: exit code 1, and nothing said."""
+    if os.path.basename(str(command[0])) not in ("mpiexec", "mpirun"):
+        yield {}
+        return
+    with tempfile.TemporaryDirectory(prefix="tdsl-mpi-", ignore_cleanup_errors=True) as folder:
+        yield {"OMPI_MCA_orte_tmpdir_base": folder}
+
+
 def run(command, limit, cwd=None, env=None, interrupt_after=None):
     """Runs a command in a process group of its own. interrupt_after: seconds until the group gets what Ctrl-C sends."""
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, session_folder(command) as own:
         child = subprocess.Popen([str(c) for c in command], stdout=out, stderr=err, stdin=subprocess.DEVNULL, cwd=cwd,
-                                 env={**os.environ, **sanitizer_options(command), **(env or {})}, start_new_session=True)
+                                 env={**os.environ, **sanitizer_options(command), **own, **(env or {})}, start_new_session=True)
         timed_out = False
         try:
             if interrupt_after:

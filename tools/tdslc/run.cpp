@@ -10,6 +10,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <optional>
 
 #include "codegen/compile.h"
 #include "tools/tdslc/build_program.h"
@@ -28,6 +30,35 @@ bool other_hosts() {
   constexpr const char* kSigns[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "PE_HOSTFILE", "OMPI_MCA_orte_default_hostfile"};
   return std::ranges::any_of(kSigns, [](const char* name) { return std::getenv(name) != nullptr; });
 }
+
+/// A folder for the launcher's session files. Launchers that begin and end at the same time make and remove the one they
+/// share by default, and now and then one of them fails over it.
+class SessionFolder {
+ public:
+  SessionFolder() {
+    const char* base = std::getenv("TMPDIR");
+    path_ = (base != nullptr && *base != '\0' ? std::string(base) : "/tmp") + "/tdsl-run-XXXXXX";
+    if (::mkdtemp(path_.data()) == nullptr) {
+      path_.clear();
+      return;
+    }
+    default_variable("OMPI_MCA_orte_tmpdir_base", path_.c_str());
+    ::setenv("TDSL_STARTED", sign().c_str(), 1);
+  }
+  SessionFolder(const SessionFolder&) = delete;
+  SessionFolder& operator=(const SessionFolder&) = delete;
+  ~SessionFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+
+  /// Whether the ranks never came to speak for themselves. The launcher is told to be quiet, and says nothing either.
+  [[nodiscard]] bool never_started() const { return !path_.empty() && !std::filesystem::exists(sign()); }
+
+ private:
+  [[nodiscard]] std::string sign() const { return path_ + "/started"; }
+  std::string path_;
+};
 
 volatile std::sig_atomic_t launcher_process = 0;
 volatile std::sig_atomic_t interrupted = 0;
@@ -113,8 +144,16 @@ int run(const CommandLine& line) {
   command.push_back(program.path);
   command.insert(command.end(), line.program_arguments.begin(), line.program_arguments.end());
   std::fflush(nullptr);
-  if (launched) return launch(std::move(command));
-  become(std::move(command));
+  if (!launched) become(std::move(command));
+  std::optional<SessionFolder> session;
+  if (!other_hosts()) session.emplace();
+  const std::string launcher = command.front();
+  const int code = launch(std::move(command));
+  if (code != 0 && interrupted == 0 && session && session->never_started()) {
+    fmt::print(stderr, "{} could not start {} ranks (exit code {}); '{} {} {} true' says why\n", launcher, *line.ranks, code,
+               launcher, toolchain.launcher_ranks, *line.ranks);
+  }
+  return code;
 }
 
 }  // namespace tdsl::tools
