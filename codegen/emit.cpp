@@ -29,7 +29,7 @@ std::string with_line_directives(const std::string& text, const FamilyProgram& p
       const bool back = body == kEndMark;
       const std::string number = back ? fmt::format("{}", line + 1) : std::string(body.substr(kLineMark.size()));
       const std::string file = back || program.files.empty() ? options.output_name : program.files.front();
-      result += fmt::format("#line {} {}\n", number, quoted(file));
+      result += fmt::format("#line {} {}\n", number, string_literal(file));
     } else {
       result.append(current);
       result += '\n';
@@ -47,7 +47,7 @@ std::string element_type(ir::Scalar s) {
 
 std::string default_text(const Declarations::Param& p) {
   if (!p.default_value) return {};
-  return ", " + quoted(ir::match(
+  return ", " + string_literal(ir::match(
       *p.default_value, [](bool b) { return std::string(b ? "true" : "false"); },
       [](std::int64_t i) { return fmt::format("{}", i); }, [](double d) { return fmt::format("{}", d); }));
 }
@@ -63,7 +63,7 @@ std::vector<std::string> file_names(const FamilyProgram& program) {
 
 std::string files_of(const FamilyProgram& program) {
   std::string all;
-  for (const std::string& name : file_names(program)) all += (all.empty() ? "" : ", ") + quoted(name);
+  for (const std::string& name : file_names(program)) all += (all.empty() ? "" : ", ") + string_literal(name);
   return all;
 }
 
@@ -76,14 +76,14 @@ class InfoEmitter {
     const std::string file = program_.files.empty() ? program_.name : base_name(program_.files.front());
     Writer w;
     w.block("TDSL_RECORDING rt::ProgramInfo program_info()", [&] {
-      w.line("rt::ProgramInfo info({}, {}, {});", quoted(program_.name), quoted(file), quoted(program_.name + ", compiled by " + options_.version));
-      for (const std::string& name : file_names(program_)) w.line("info.file({});", quoted(name));
-      for (const auto& p : d.params) w.line("info.param({}, {}{});", quoted(p.name), element_type(p.type), default_text(p));
+      w.line("rt::ProgramInfo info({}, {}, {});", string_literal(program_.name), string_literal(file), string_literal(program_.name + ", compiled by " + options_.version));
+      for (const std::string& name : file_names(program_)) w.line("info.file({});", string_literal(name));
+      for (const auto& p : d.params) w.line("info.param({}, {}{});", string_literal(p.name), element_type(p.type), default_text(p));
       for (const auto& t : d.inputs) {
-        w.line("info.input({}, {}, {}, {{{}}}, {});", quoted(t.name), quoted(type_text(t)), element_type(t.type.scalar), binds(t.type), t.line);
+        w.line("info.input({}, {}, {}, {{{}}}, {});", string_literal(t.name), string_literal(type_text(t)), element_type(t.type.scalar), binds(t.type), t.line);
       }
-      for (const auto& t : d.outputs) w.line("info.output({}, {}, {});", quoted(t.name), quoted(type_text(t)), t.line);
-      for (const auto& n : d.dimensions) w.line("info.dimension({});", quoted(n.second));
+      for (const auto& t : d.outputs) w.line("info.output({}, {}, {});", string_literal(t.name), string_literal(type_text(t)), t.line);
+      for (const auto& n : d.dimensions) w.line("info.dimension({});", string_literal(n.second));
       w.line("return info;");
     });
     return w.text();
@@ -101,7 +101,7 @@ class InfoEmitter {
 
   [[nodiscard]] std::string binds(const ir::Type& type) const {
     std::string result;
-    for (const Extent& e : type.shape) result += (result.empty() ? "" : ", ") + quoted(dimension_name(e).value_or(""));
+    for (const Extent& e : type.shape) result += (result.empty() ? "" : ", ") + string_literal(dimension_name(e).value_or(""));
     return result;
   }
 

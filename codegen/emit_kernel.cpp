@@ -94,7 +94,7 @@ class KernelEmitter {
         s = found_.at(gather->second[d]);
       } else if (checked != kernel_.checked.end() && checked->second[d]) {
         s = fmt::format("inside({}, {}, {}, {})", s, expr_.text(*checked->second[d]), line_of(node.range),
-                        quoted(describe(request_.program, r.subscripts[d], label_names()) + "' of '" +
+                        string_literal(describe(request_.program, r.subscripts[d], label_names()) + "' of '" +
                                name_of(request_.program, r.tensor)));
         checks_ = true;
       }
@@ -210,7 +210,7 @@ class KernelEmitter {
       const std::string text = describe(request_.program, compute_.left[d], label_names()) + "' of '" +
                                name_of(request_.program, request_.step.target);
       result.push_back(simple(fmt::format("const Index {} = inside({}, {}, {}, {});", name, expr_.text(compute_.left[d]),
-                                          expr_.text(*kernel_.scattered[d]), line_of(compute_.left[d]->range), quoted(text))));
+                                          expr_.text(*kernel_.scattered[d]), line_of(compute_.left[d]->range), string_literal(text))));
       checks_ = true;
       mine += fmt::format("{0}t.out_box[{1}].lo <= {2} && {2} < t.out_box[{1}].hi", mine.empty() ? "" : " && ", d, name);
     }
@@ -233,7 +233,7 @@ class KernelEmitter {
         found_[labels[d]] = name;
         const std::string text = describe(request_.program, r.subscripts[d], label_names()) + "' of '" + name_of(request_.program, r.tensor);
         result.push_back(simple(fmt::format("const Index {} = inside({}, {}, {}, {});", name, expr_.text(r.subscripts[d]),
-                                            expr_.text(op_.labels[static_cast<std::size_t>(labels[d])].end), line_of(node->range), quoted(text))));
+                                            expr_.text(op_.labels[static_cast<std::size_t>(labels[d])].end), line_of(node->range), string_literal(text))));
         checks_ = true;
         mine += fmt::format("{0}{1}.lo <= {2} && {2} < {1}.hi", mine.empty() ? "" : " && ", range_name(labels[d]), name);
       }

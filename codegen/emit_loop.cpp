@@ -116,7 +116,7 @@ std::string LoopEmitter::place_of(ValueId tensor, const std::vector<Expr>& subsc
     if (!bounds_.inside(subscripts[d], program_.type(tensor).shape[d])) {
       checks_ = uses_file_ = true;
       s = fmt::format("inside({}, {}.extent[{}], {}, {})", s, view, d, line(range),
-                      quoted(describe(program_, subscripts[d], label_names_) + "' of '" + name_of(program_, tensor)));
+                      string_literal(describe(program_, subscripts[d], label_names_) + "' of '" + name_of(program_, tensor)));
     }
     list += (d == 0 ? "" : ", ") + s;
   }

@@ -60,11 +60,11 @@ std::string range_text(const LabelTemplate& l, ExprEmitter& expr) {
 std::string label_text(const LabelTemplate& l, ExprEmitter& expr) {
   switch (l.kind) {
     case LabelTemplate::Kind::kOut:
-      return fmt::format(".out({}, {}){}", quoted(l.name), range_text(l, expr), l.uncut ? ".uncut()" : "");
-    case LabelTemplate::Kind::kReduce: return fmt::format(".reduce({}, {})", quoted(l.name), range_text(l, expr));
-    case LabelTemplate::Kind::kGather: return fmt::format(".gather({}, {})", quoted(l.name), expr.text(l.end));
+      return fmt::format(".out({}, {}){}", string_literal(l.name), range_text(l, expr), l.uncut ? ".uncut()" : "");
+    case LabelTemplate::Kind::kReduce: return fmt::format(".reduce({}, {})", string_literal(l.name), range_text(l, expr));
+    case LabelTemplate::Kind::kGather: return fmt::format(".gather({}, {})", string_literal(l.name), expr.text(l.end));
     case LabelTemplate::Kind::kPlain:
-      return fmt::format(".label({}, Interval{{{}, {}}})", quoted(l.name), expr.text(l.begin), expr.text(l.end));
+      return fmt::format(".label({}, Interval{{{}, {}}})", string_literal(l.name), expr.text(l.begin), expr.text(l.end));
   }
   return {};
 }
@@ -104,7 +104,7 @@ std::string builder_calls(const OpTemplate& op, ExprEmitter& expr, const std::fu
   for (const AccessTemplate& a : op.reads) {
     std::string dims;
     for (const DimTemplate& d : a.dims) dims += (dims.empty() ? "" : ", ") + dim_text(d, expr);
-    calls += fmt::format(".read({}.id(), {{{}}}, {})", tensor_name(a.tensor), dims, quoted(a.text));
+    calls += fmt::format(".read({}.id(), {{{}}}, {})", tensor_name(a.tensor), dims, string_literal(a.text));
   }
   if (op.combine != plan::Combine::kNone) calls += fmt::format(".combine(Combine::{})", combine_text(op.combine));
   const bool scaled = !(op.flops_factor == Extent(1));

@@ -155,7 +155,7 @@ class ProcedureEmitter {
         [&](const Procedure::Require& r) {
           uses_file_ = true;
           body_.line("if (!({})) rt::stop(place({}), {});", expr_.text(r.condition), line(place_),
-                     quoted(ir::failure_text(ir::Assert{{}, r.message})));
+                     string_literal(ir::failure_text(ir::Assert{{}, r.message})));
         });
   }
 

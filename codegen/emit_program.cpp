@@ -113,11 +113,11 @@ class ProgramEmitter {
     match(
         s.op, [&](const HostStep& h) { host(h); },
         [&](const DimensionStep& d) {
-          body_.line("const Index {} = session.dimension({});", name(d.target), quoted(d.name));
+          body_.line("const Index {} = session.dimension({});", name(d.target), string_literal(d.name));
         },
         [&](const ParamStep& p) { param(p); },
         [&](const InputStep& i) {
-          body_.line("auto {} = session.input<{}>({}, {}, {}, {}{});", name(i.target), type(i.target), quoted(i.name), shape(i.target),
+          body_.line("auto {} = session.input<{}>({}, {}, {}, {}{});", name(i.target), type(i.target), string_literal(i.name), shape(i.target),
                      i.site, line_of(s), tile(i.target));
         },
         [&](const RandomStep& r) { random(s, r); }, [&](const OperationStep& o) { operation(s, o); },
@@ -127,7 +127,7 @@ class ProgramEmitter {
         },
         [&](const CopyStep& c) { copy(c); },
         [&](const GathersStep& g) {
-          body_.line("session.gathers({}, {}, {}, {});", line_of(s), quoted(g.routine), quoted(g.operand), expr_.text(g.bytes));
+          body_.line("session.gathers({}, {}, {}, {});", line_of(s), string_literal(g.routine), string_literal(g.operand), expr_.text(g.bytes));
         },
         [&](const DistributesStep& d) {
           body_.line("const bool {} = session.distributes({});", name(d.target), expr_.text(d.bytes));
@@ -145,16 +145,16 @@ class ProgramEmitter {
         [&](const WhileStep& w) { while_loop(w); }, [&](const IfStep& i) { branch(i); }, [&](const PrintStep& p) { print(s, p); },
         [&](const AssertStep& a) {
           const bool host = program_.is_host(a.condition);
-          body_.line("session.check({}, {}, {}{});", line_of(s), name(a.condition), quoted(a.message),
+          body_.line("session.check({}, {}, {}{});", line_of(s), name(a.condition), string_literal(a.message),
                      host ? "" : fmt::format(", {}", a.site));
         },
         [&](const CheckStep& c) {
           body_.line("{}session.{}({}, {}, {}, {});", c.check.guard ? fmt::format("if ({}) ", name(*c.check.guard)) : "",
                      c.check.relation == ir::Check::Relation::kEqual ? "check_equal" : "check_at_most", line_of(s),
-                     expr_.text(c.check.left), expr_.text(c.check.right), quoted(c.check.message));
+                     expr_.text(c.check.left), expr_.text(c.check.right), string_literal(c.check.message));
         },
         [&](const OutputStep& o) {
-          body_.line("session.output({}, {}, {}, {});", quoted(o.name), name(o.value), o.site, line_of(s));
+          body_.line("session.output({}, {}, {}, {});", string_literal(o.name), name(o.value), o.site, line_of(s));
         },
         [&](const ReleaseStep& r) { body_.line("{}.release();", name(r.value)); });
     faults(s);
@@ -167,7 +167,7 @@ class ProgramEmitter {
   void param(const ParamStep& p) {
     const ir::Scalar scalar = program_.type(p.target).scalar;
     const std::string value = p.default_value ? ", " + cpp_constant(scalar, *p.default_value) : "";
-    body_.line("const {0} {1} = session.param<{0}>({2}{3});", type(p.target), name(p.target), quoted(p.name), value);
+    body_.line("const {0} {1} = session.param<{0}>({2}{3});", type(p.target), name(p.target), string_literal(p.name), value);
   }
 
   void random(const Step& s, const RandomStep& r) {
@@ -175,14 +175,14 @@ class ProgramEmitter {
     for (const ValueId v : r.random.iterations) iterations += (iterations.empty() ? "" : ", ") + name(v);
     const bool uniform = r.random.kind == ir::Random::Kind::kUniform;
     body_.line("auto {} = session.random<{}>(rt::RandomKind::{}, {}, {}, {}ULL, {{{}}}, {}, {}{});", name(r.target), type(r.target),
-               uniform ? "kUniform" : "kNormal", quoted(name_of(program_, r.target)), shape(r.target), r.random.site, iterations, r.site,
+               uniform ? "kUniform" : "kNormal", string_literal(name_of(program_, r.target)), shape(r.target), r.random.site, iterations, r.site,
                line_of(s), tile(r.target));
   }
 
   void operation(const Step& s, const OperationStep& o) {
     const std::string target = name(o.target);
     const std::string builder = table_.claim("op_" + target);
-    body_.line("OpBuilder {}({}, {}, {}, {});", builder, op_class_text(o.op->op_class), quoted(o.op->name), o.op->site, line_of(s));
+    body_.line("OpBuilder {}({}, {}, {}, {});", builder, op_class_text(o.op->op_class), string_literal(o.op->name), o.op->site, line_of(s));
     const std::string calls = builder_calls(*o.op, expr_, [this](ValueId v) { return name(v); });
     if (!calls.empty()) body_.line("{}{};", builder, calls);
     mark(s.range);
@@ -203,10 +203,10 @@ class ProgramEmitter {
     for (const AccessTemplate& a : l.reads) {
       std::string dims;
       for (std::size_t d = 0; d < a.dims.size(); ++d) dims += d == 0 ? "whole()" : ", whole()";
-      calls += fmt::format(".read({}.id(), {{{}}}, {})", name(a.tensor), dims, quoted(a.text));
+      calls += fmt::format(".read({}.id(), {{{}}}, {})", name(a.tensor), dims, string_literal(a.text));
     }
     if (l.ordered) calls += ".on_rank(0)";
-    body_.line("OpBuilder {}(OpClass::kLoop, {}, {}, {});", builder, quoted(l.name), l.site, line_of(s));
+    body_.line("OpBuilder {}(OpClass::kLoop, {}, {}, {});", builder, string_literal(l.name), l.site, line_of(s));
     body_.line("{}{}.flops(static_cast<double>({}));", builder, calls, expr_.text(l.flops));
     const std::string function = table_.claim("loop_" + l.name);
     const EmittedLoop emitted = emit_loop({program_, l, function, s.range, [this](ValueId v) { return name(v); },
@@ -223,7 +223,7 @@ class ProgramEmitter {
     for (const LoopStep::Result& r : l.results) {
       body_.line("Tensor<{}> {};", type(r.target), name(r.target));
       const std::string continues = r.continues < 0 ? "" : fmt::format(", {}", r.continues);
-      given += fmt::format("{}{{{}, {}, {}{}}}", given.empty() ? "" : ", ", name(r.target), quoted(name_of(program_, r.target)), shape(r.target),
+      given += fmt::format("{}{{{}, {}, {}{}}}", given.empty() ? "" : ", ", name(r.target), string_literal(name_of(program_, r.target)), shape(r.target),
                            continues);
     }
     mark(s.range);
@@ -310,7 +310,7 @@ class ProgramEmitter {
       append(nonempty, fmt::format("{} < {}", expr_.text(l.begin, 6), expr_.text(l.end, 6)), " && ");
     }
     body_.line("{}session.check_subscript({}, Interval{{{}, {}}}, {}, {});", nonempty.empty() ? "" : "if (" + nonempty + ") ", line_of(s), low,
-               high, expr_.text(c.extent), quoted(c.text));
+               high, expr_.text(c.extent), string_literal(c.text));
   }
 
   void nested(const Steps& list) {
@@ -348,7 +348,7 @@ class ProgramEmitter {
     for (const auto& item : p.items) {
       items += items.empty() ? "" : ", ";
       items += match(
-          item, [](const std::string& text) { return quoted(text); },
+          item, [](const std::string& text) { return string_literal(text); },
           [&](ValueId v) { return name(v); });
     }
     body_.line("session.print({{{}}}, {}, {});", items, p.site, line_of(s));

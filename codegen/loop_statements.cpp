@@ -202,7 +202,7 @@ void LoopEmitter::branch(const ir::Node& n, const ir::If& i) {
 
 void LoopEmitter::assertion(const ir::Node& n, const ir::Assert& a) {
   uses_file_ = true;
-  body_.line("if (!({})) rt::stop(place({}), {});", text(a.condition), line(n.range), quoted(ir::failure_text(a)));
+  body_.line("if (!({})) rt::stop(place({}), {});", text(a.condition), line(n.range), string_literal(ir::failure_text(a)));
 }
 
 void LoopEmitter::random(const ir::Node& n, const ir::Random& r) {
@@ -221,7 +221,7 @@ void LoopEmitter::check(const ir::Node& n, const ir::Check& c) {
   const std::string relation = c.relation == ir::Check::Relation::kEqual ? "!=" : ">";
   const std::string guard = c.guard ? text(*c.guard) + " && " : "";
   body_.line("if ({}{} {} {}) rt::stop_sizes(place({}), {}, {}, {});", guard, left, relation, right, line(n.range),
-             quoted(c.message), left, right);
+             string_literal(c.message), left, right);
 }
 
 }  // namespace tdsl::codegen

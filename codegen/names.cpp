@@ -48,7 +48,7 @@ std::string place_text(const ir::SourceRange& place) {
   return place.file == 0 ? fmt::format("{}", place.line) : fmt::format("rt::in_file({}, {})", place.file, place.line);
 }
 
-std::string quoted(std::string_view text) {
+std::string string_literal(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     switch (c) {

@@ -21,7 +21,7 @@ class NameTable {
 };
 
 /// A C++ string literal with this value.
-[[nodiscard]] std::string quoted(std::string_view text);
+[[nodiscard]] std::string string_literal(std::string_view text);
 
 /// A place of the program as an argument of the runtime: the line; of an imported file, with the file's number.
 [[nodiscard]] std::string place_text(const ir::SourceRange& place);

@@ -10,7 +10,6 @@ namespace tdsl::ir {
 
 namespace {
 
-const Monoid kSum{Monoid::Kind::kSum, {}, {}, {}};
 
 /// The value when `body` reads all of it in order and it has exactly that type.
 std::optional<ValueId> whole_read(const Program& program, const Expr& body, const Type& type) {
@@ -236,7 +235,7 @@ ValueId Adjoints::updated(ValueId v, Contribution update, std::optional<ValueId>
   }
   c.base = base;
   if (base || update.combines)
-    c.combine = kSum;
+    c.combine = Monoid{Monoid::Kind::kSum, {}, {}, {}};
   return writer_.emit(std::move(c), type, name_of(v), update.range, result);
 }
 

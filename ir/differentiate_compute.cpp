@@ -15,8 +15,6 @@ namespace {
 
 using Kind = Monoid::Kind;
 
-const Monoid kSum{Kind::kSum, {}, {}, {}};
-
 /// The adjoints of one result of one Compute.
 class ComputeAdjoint {
  public:
@@ -300,7 +298,7 @@ class ComputeAdjoint {
       c.guard = Expr();
     }
     if (!c.reduce.empty())
-      c.monoid = kSum;
+      c.monoid = Monoid{Kind::kSum, {}, {}, {}};
     adjoints_.add(p.read.tensor, std::move(c), placed.combines, range_);
   }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -28,6 +29,7 @@ struct Type {
   std::vector<bool> sparse;  ///< per dimension; empty means all dense
 
   [[nodiscard]] std::size_t rank() const { return shape.size(); }
+  [[nodiscard]] bool has_sparse() const { return std::ranges::count(sparse, true) > 0; }
 };
 
 struct ValueInfo {

@@ -68,7 +68,7 @@ Expr expr_of_atom(const Extent::Atom& atom) {
     return id <= label_value(0).id ? index_ref(label_value(0).id - id) : read(Scalar::kI64, atom.value, {});
   }
   const BinaryOp op = atom.kind == Extent::Atom::Kind::kQuotient ? BinaryOp::kDiv : BinaryOp::kRem;
-  return binary(op, expr_of(atom.numerator), expr_of(atom.denominator));
+  return binary(op, expr_of_polynomial(atom.numerator), expr_of_polynomial(atom.denominator));
 }
 
 /// `factor * atoms`.
@@ -82,7 +82,7 @@ Expr expr_of_term(const Extent::Monomial& monomial, std::int64_t factor) {
 
 }  // namespace
 
-Expr expr_of(const Extent& e) {
+Expr expr_of_polynomial(const Extent& e) {
   Expr sum;
   std::int64_t constant_term = 0;
   for (const bool positive : {true, false}) {

@@ -20,7 +20,7 @@ namespace tdsl::passes {
 
 /// An i64 expression with the value of `e`; its atoms become rank-0 reads, pseudo values index variables. The constant
 /// comes last.
-[[nodiscard]] ir::Expr expr_of(const ir::Extent& e);
+[[nodiscard]] ir::Expr expr_of_polynomial(const ir::Extent& e);
 
 /// `coefficient * v + rest`, where `rest` does not mention v.
 struct LinearForm {

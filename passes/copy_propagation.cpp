@@ -16,17 +16,13 @@ const Read* copied_element(const Compute& c) {
   return is_elementwise(c) ? std::get_if<Read>(&c.bodies[0]->op) : nullptr;
 }
 
-bool has_sparse(const Type& t) {
-  return std::ranges::count(t.sparse, true) > 0;
-}
-
 /// Whether the node is `result = source`, element by element, in the same storage.
 bool is_identity(const Program& program, const Node& node, const Compute& c, const Read& r) {
   const Type& to = program.type(node.results[0]);
   const Type& from = program.type(r.tensor);
   if (r.subscripts.size() != c.out.size() || !(to.shape == from.shape) || to.scalar != from.scalar)
     return false;
-  if ((has_sparse(to) || has_sparse(from)) && to.sparse != from.sparse)
+  if ((to.has_sparse() || from.has_sparse()) && to.sparse != from.sparse)
     return false;
   for (std::size_t d = 0; d < c.out.size(); ++d) {
     const Label& l = c.out[d];
@@ -110,13 +106,13 @@ class CopyPropagation {
     const Read* source = view == nullptr || view->out.empty() ? nullptr : copied_element(*view);
     if (source == nullptr || source->subscripts.empty() || !is_view(*source))
       return {};
-    if (has_sparse(program_.type(r.tensor)) || has_sparse(program_.type(source->tensor)))
+    if (program_.type(r.tensor).has_sparse() || program_.type(source->tensor).has_sparse())
       return {};
     if (read_may_fail(program_, r, labels) || can_fail(program_, *view))
       return {};
     std::vector<Expr> arguments;
     for (std::size_t d = 0; d < r.subscripts.size(); ++d) {
-      arguments.push_back(binary(BinaryOp::kAdd, r.subscripts[d], expr_of(view->out[d].begin)));
+      arguments.push_back(binary(BinaryOp::kAdd, r.subscripts[d], expr_of_polynomial(view->out[d].begin)));
     }
     std::vector<Expr> subscripts;
     for (const Expr& s : source->subscripts)

@@ -10,10 +10,6 @@ using namespace ir;
 
 namespace {
 
-bool has_sparse(const Type& t) {
-  return std::ranges::count(t.sparse, true) > 0;
-}
-
 /// The subscripts of the reads of `v`; nothing if two reads differ or there is none.
 std::optional<std::vector<Expr>> only_subscripts(const Compute& c, ValueId v) {
   std::optional<std::vector<Expr>> found;
@@ -141,7 +137,7 @@ class Fusion {
     if (uses_[static_cast<std::size_t>(v.id)] != 1)
       return false;
     const auto subscripts = only_subscripts(c, v);
-    if (!subscripts || needs_whole(program_, node, c, v) || has_sparse(program_.type(v)))
+    if (!subscripts || needs_whole(program_, node, c, v) || program_.type(v).has_sparse())
       return false;
     if (!is_bijection(*subscripts, c, *producer)) {
       if (!producer->out.empty())

@@ -94,7 +94,7 @@ Expr written_element(const Program& program, const Compute& c, ValueId version) 
   if (c.left.empty()) {
     for (std::size_t d = 0; d < c.out.size(); ++d) {
       const Expr label = index_ref(static_cast<std::int32_t>(d));
-      subscripts.push_back(binary(BinaryOp::kSub, label, expr_of(c.out[d].begin)));
+      subscripts.push_back(binary(BinaryOp::kSub, label, expr_of_polynomial(c.out[d].begin)));
     }
   }
   return read(program.type(version).scalar, version, std::move(subscripts));

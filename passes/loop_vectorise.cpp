@@ -175,13 +175,13 @@ class Vectoriser {
     if (counts_directly())
       return iteration;
     const Expr scaled = binary(BinaryOp::kMul, constant_i64(body_.step), iteration);
-    return binary(BinaryOp::kAdd, expr_of(body_.begin), scaled);
+    return binary(BinaryOp::kAdd, expr_of_polynomial(body_.begin), scaled);
   }
 
   /// The iteration number, from 0, in terms of label `number`.
   [[nodiscard]] Expr iteration_of(std::int32_t number) const {
     const Expr here = index_ref(number);
-    return counts_directly() ? binary(BinaryOp::kSub, here, expr_of(body_.begin)) : here;
+    return counts_directly() ? binary(BinaryOp::kSub, here, expr_of_polynomial(body_.begin)) : here;
   }
 
   void replace_index(Compute& c, std::int32_t number) const {
@@ -232,7 +232,7 @@ class Vectoriser {
         if (!first || !last || first->coefficient == 0 || first->coefficient != last->coefficient)
           continue;
         any = true;
-        moved.back() = binary(BinaryOp::kAdd, moved.back(), expr_of(l.begin));
+        moved.back() = binary(BinaryOp::kAdd, moved.back(), expr_of_polynomial(l.begin));
         l.end = l.end - l.begin;
         l.begin = 0;
       }
@@ -249,12 +249,12 @@ class Vectoriser {
       for (Label& l : *list) {
         const Expr here = index_ref(number++);
         if (mentions(l.begin, body_.index)) {
-          guard = conjunction(guard, binary(BinaryOp::kGe, here, expr_of(l.begin)));
+          guard = conjunction(guard, binary(BinaryOp::kGe, here, expr_of_polynomial(l.begin)));
           if (!replace_by_extreme(l.begin, false))
             return refuse(node.range, non_linear(l));
         }
         if (mentions(l.end, body_.index)) {
-          guard = conjunction(guard, binary(BinaryOp::kLt, here, expr_of(l.end)));
+          guard = conjunction(guard, binary(BinaryOp::kLt, here, expr_of_polynomial(l.end)));
           if (!replace_by_extreme(l.end, true))
             return refuse(node.range, non_linear(l));
         }
@@ -360,7 +360,7 @@ class Vectoriser {
     if (const auto v = count.as_value(); v && is_dimension(*v))
       return count;
     Compute clamp;
-    clamp.bodies.push_back(binary(BinaryOp::kMax, expr_of(count), constant_i64(0)));
+    clamp.bodies.push_back(binary(BinaryOp::kMax, expr_of_polynomial(count), constant_i64(0)));
     const ValueId clamped = program_.new_value({Scalar::kI64, {}, {}}, "", range);
     nodes_.push_back({range, {clamped}, std::move(clamp)});
     return Extent::of(clamped);

@@ -173,7 +173,7 @@ class Simplifier {
     const auto polynomial = polynomial_of(e);
     if (!polynomial || !is_linear(*polynomial))
       return e;
-    const Expr normal = expr_of(*polynomial);
+    const Expr normal = expr_of_polynomial(*polynomial);
     return equal(normal, e) ? e : normal;
   }
 

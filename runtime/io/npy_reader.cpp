@@ -20,11 +20,11 @@ namespace tdsl::rt {
 
 namespace {
 
-constexpr std::int64_t kBufferBytes = std::int64_t{4} << 20;
+constexpr std::int64_t kReadBufferBytes = std::int64_t{4} << 20;
 // Rows closer together than this are fetched with one read that includes the gap.
 constexpr std::int64_t kGapBytes = std::int64_t{16} << 10;
 // Rows of at least this size that need no conversion go straight into the destination.
-constexpr std::int64_t kDirectBytes = std::int64_t{256} << 10;
+constexpr std::int64_t kDirectReadBytes = std::int64_t{256} << 10;
 
 constexpr std::size_t kRowsPerRead = 16384;
 
@@ -134,15 +134,15 @@ class RowFetcher {
   void add(FileRow row) {
     constexpr std::int64_t size = sizeof(From);
     if (std::is_same_v<From, To> && !std::is_same_v<To, bool> && !header_.swapped && row.memory_stride == 1 &&
-        row.count * size >= kDirectBytes) {
+        row.count * size >= kDirectReadBytes) {
       auto bytes =
           std::as_writable_bytes(std::span(destination_ + row.memory_offset, static_cast<std::size_t>(row.count)));
       read_at(fd_, bytes, header_.data_offset + row.file_index * size, path_);
       return;
     }
-    while (row.count > kBufferBytes / size) {
+    while (row.count > kReadBufferBytes / size) {
       FileRow piece = row;
-      piece.count = kBufferBytes / size;
+      piece.count = kReadBufferBytes / size;
       add_small(piece);
       row.file_index += piece.count;
       row.memory_offset += piece.count * row.memory_stride;
@@ -159,7 +159,7 @@ class RowFetcher {
     const std::int64_t first = rows_.front().file_index;
     const std::int64_t bytes = (rows_.back().file_index + rows_.back().count - first) * size;
     if (!buffer_) {
-      buffer_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(kBufferBytes));
+      buffer_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(kReadBufferBytes));
     }
     read_at(fd_, {buffer_.get(), static_cast<std::size_t>(bytes)}, header_.data_offset + first * size, path_);
     for (const FileRow& row : rows_) {
@@ -176,7 +176,7 @@ class RowFetcher {
       const FileRow& last = rows_.back();
       const std::int64_t gap = row.file_index - last.file_index - last.count;
       const std::int64_t reach = row.file_index + row.count - rows_.front().file_index;
-      if (gap * size > kGapBytes || reach * size > kBufferBytes || rows_.size() == kRowsPerRead) {
+      if (gap * size > kGapBytes || reach * size > kReadBufferBytes || rows_.size() == kRowsPerRead) {
         flush();
       }
     }

@@ -25,8 +25,8 @@ namespace tdsl::rt {
 
 namespace {
 
-constexpr std::int64_t kBufferBytes = std::int64_t{4} << 20;
-constexpr std::int64_t kDirectBytes = std::int64_t{64} << 10;
+constexpr std::int64_t kWriteBufferBytes = std::int64_t{4} << 20;
+constexpr std::int64_t kDirectWriteBytes = std::int64_t{64} << 10;
 
 /// The file a path leads to, through symbolic links, so that a link stays a link when its target is replaced.
 std::string resolve_target(const std::string& path) {
@@ -101,7 +101,7 @@ class RowWriter {
 
   void add(FileRow row) {
     constexpr std::int64_t size = sizeof(T);
-    if (row.memory_stride == 1 && row.count * size >= kDirectBytes) {
+    if (row.memory_stride == 1 && row.count * size >= kDirectWriteBytes) {
       flush();
       write(source_ + row.memory_offset, row.file_index, row.count);
       return;
@@ -130,7 +130,7 @@ class RowWriter {
   }
 
  private:
-  static constexpr std::int64_t kCapacity = kBufferBytes / static_cast<std::int64_t>(sizeof(T));
+  static constexpr std::int64_t kCapacity = kWriteBufferBytes / static_cast<std::int64_t>(sizeof(T));
 
   void pack(const FileRow& row, std::int64_t done, std::int64_t n) {
     if (!buffer_) {

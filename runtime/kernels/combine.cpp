@@ -12,7 +12,7 @@ namespace {
 
 using plan::Combine;
 
-struct Loop {
+struct CombineLoop {
   Index count = 1;
   Index in = 0;
   Index out = 0;
@@ -20,12 +20,12 @@ struct Loop {
 
 /// out[…] = first ? in[…] : out[…] op in[…] over the output's loops; the last one is the row.
 template <class T, class F>
-void combine_part(const std::vector<Loop>& loops, std::size_t depth, const T* in, T* out, bool first, const F& op) {
+void combine_part(const std::vector<CombineLoop>& loops, std::size_t depth, const T* in, T* out, bool first, const F& op) {
   if (depth + 1 < loops.size()) {
     for (Index i = 0; i < loops[depth].count; ++i) combine_part(loops, depth + 1, in + i * loops[depth].in, out + i * loops[depth].out, first, op);
     return;
   }
-  const Loop row = loops.empty() ? Loop{} : loops.back();
+  const CombineLoop row = loops.empty() ? CombineLoop{} : loops.back();
   if (first) {
     for (Index i = 0; i < row.count; ++i) out[i * row.out] = in[i * row.in];
   } else if (row.in == 1 && row.out == 1) {
@@ -45,8 +45,8 @@ void combine_all(const plan::Op& op, const TaskArgs& args, T identity, const F& 
   const std::size_t labels = op.labels.size();
   const LabelStrides in = strides_of(op.reads[0], labels, args.inputs[0]);
   const LabelStrides out = strides_of(op.out, labels, args.outputs[0]);
-  std::vector<Loop> rows;
-  std::vector<Loop> parts;
+  std::vector<CombineLoop> rows;
+  std::vector<CombineLoop> parts;
   std::vector<bool> reduced(labels, false);
   for (const plan::ReduceLabel& r : op.reduce) {
     const auto l = static_cast<std::size_t>(r.label);
@@ -59,7 +59,7 @@ void combine_all(const plan::Op& op, const TaskArgs& args, T identity, const F& 
   const T* const from = reinterpret_cast<const T*>(args.inputs[0].data) + offset_at(in, args.labels);
   T* const to = reinterpret_cast<T*>(args.outputs[0].data) + offset_at(out, args.labels);
   Index count = 1;
-  for (const Loop& part : parts) count *= part.count;
+  for (const CombineLoop& part : parts) count *= part.count;
   for (Index number = 0; number < count; ++number) {
     Index offset = 0;
     Index rest = number;

@@ -15,7 +15,7 @@ namespace {
 constexpr Index kSmall = 8;
 
 /// A loop of the contraction: how often, and how far each operand moves.
-struct Loop {
+struct ContractionLoop {
   Index count = 1;
   Index a = 0;
   Index b = 0;
@@ -24,21 +24,21 @@ struct Loop {
 
 /// The part of the label space one BLIS call covers, and the loops around it.
 struct Nest {
-  Loop m, n, k;  ///< rows of A and C; columns of B and C; the sum
-  std::vector<Loop> outer;        ///< other output labels
-  std::vector<Loop> outer_sums;   ///< other summed labels, innermost of the loops
+  ContractionLoop m, n, k;  ///< rows of A and C; columns of B and C; the sum
+  std::vector<ContractionLoop> outer;        ///< other output labels
+  std::vector<ContractionLoop> outer_sums;   ///< other summed labels, innermost of the loops
 };
 
-bool is_row(const Loop& l) { return l.a != 0 && l.c != 0 && l.b == 0; }
-bool is_column(const Loop& l) { return l.b != 0 && l.c != 0 && l.a == 0; }
-bool is_sum(const Loop& l) { return l.a != 0 && l.b != 0 && l.c == 0; }
+bool is_row(const ContractionLoop& l) { return l.a != 0 && l.c != 0 && l.b == 0; }
+bool is_column(const ContractionLoop& l) { return l.b != 0 && l.c != 0 && l.a == 0; }
+bool is_sum(const ContractionLoop& l) { return l.a != 0 && l.b != 0 && l.c == 0; }
 
 /// Joins loops of which one continues the other in all operands: (k, l) over neighbouring memory is one longer loop.
-void collapse(std::vector<Loop>& loops) {
+void collapse(std::vector<ContractionLoop>& loops) {
   for (std::size_t inner = 0; inner < loops.size(); ++inner) {
     for (std::size_t outer = 0; outer < loops.size(); ++outer) {
-      const Loop& in = loops[inner];
-      const Loop& out = loops[outer];
+      const ContractionLoop& in = loops[inner];
+      const ContractionLoop& out = loops[outer];
       if (inner == outer || out.a != in.a * in.count || out.b != in.b * in.count || out.c != in.c * in.count) continue;
       loops[inner].count *= out.count;
       loops.erase(loops.begin() + static_cast<std::ptrdiff_t>(outer));
@@ -50,7 +50,7 @@ void collapse(std::vector<Loop>& loops) {
 
 /// Takes the longest loop that `fits` out of the list.
 template <class Predicate>
-void take_longest(std::vector<Loop>& loops, Loop& into, Predicate fits) {
+void take_longest(std::vector<ContractionLoop>& loops, ContractionLoop& into, Predicate fits) {
   auto best = loops.end();
   for (auto l = loops.begin(); l != loops.end(); ++l) {
     if (fits(*l) && (best == loops.end() || l->count > best->count)) best = l;
@@ -60,14 +60,14 @@ void take_longest(std::vector<Loop>& loops, Loop& into, Predicate fits) {
   loops.erase(best);
 }
 
-Nest arrange(std::vector<Loop> loops) {
+Nest arrange(std::vector<ContractionLoop> loops) {
   Nest nest;
-  std::erase_if(loops, [](const Loop& l) { return l.count == 1; });
+  std::erase_if(loops, [](const ContractionLoop& l) { return l.count == 1; });
   collapse(loops);
   take_longest(loops, nest.m, is_row);
   take_longest(loops, nest.n, is_column);
   take_longest(loops, nest.k, is_sum);
-  for (const Loop& l : loops) (l.c == 0 ? nest.outer_sums : nest.outer).push_back(l);
+  for (const ContractionLoop& l : loops) (l.c == 0 ? nest.outer_sums : nest.outer).push_back(l);
   return nest;
 }
 
@@ -98,9 +98,9 @@ void plain_product(const Nest& nest, const T* a, const T* b, T* c, bool accumula
 
 template <class T>
 void product(const Nest& nest, const T* a, const T* b, T* c, bool accumulate) {
-  const Loop& m = nest.m;
-  const Loop& n = nest.n;
-  const Loop& k = nest.k;
+  const ContractionLoop& m = nest.m;
+  const ContractionLoop& n = nest.n;
+  const ContractionLoop& k = nest.k;
   const bool small = m.count < kSmall && n.count < kSmall && k.count < kSmall;
   const bool outer_product = k.count == 1;
   const bool dot = m.count == 1 && n.count == 1;
@@ -122,7 +122,7 @@ void sum_loops(const Nest& nest, std::size_t depth, const T* a, const T* b, T* c
     accumulate = true;
     return;
   }
-  const Loop& l = nest.outer_sums[depth];
+  const ContractionLoop& l = nest.outer_sums[depth];
   for (Index i = 0; i < l.count; ++i) sum_loops(nest, depth + 1, a + i * l.a, b + i * l.b, c, accumulate);
 }
 
@@ -133,7 +133,7 @@ void output_loops(const Nest& nest, std::size_t depth, const T* a, const T* b, T
     sum_loops(nest, 0, a, b, c, started);
     return;
   }
-  const Loop& l = nest.outer[depth];
+  const ContractionLoop& l = nest.outer[depth];
   for (Index i = 0; i < l.count; ++i) output_loops(nest, depth + 1, a + i * l.a, b + i * l.b, c + i * l.c, accumulate);
 }
 
@@ -166,7 +166,7 @@ void contract(const plan::Op& op, const TaskArgs& args) {
   const LabelStrides a = strides_of(op.reads[0], labels, args.inputs[0]);
   const LabelStrides b = strides_of(op.reads[1], labels, args.inputs[1]);
   const LabelStrides c = strides_of(op.out, labels, out);
-  std::vector<Loop> loops;
+  std::vector<ContractionLoop> loops;
   for (std::size_t l = 0; l < labels; ++l) loops.push_back({args.labels[l].size(), a.step[l], b.step[l], c.step[l]});
   output_loops(arrange(std::move(loops)), 0, reinterpret_cast<const T*>(args.inputs[0].data) + offset_at(a, args.labels),
                reinterpret_cast<const T*>(args.inputs[1].data) + offset_at(b, args.labels),

@@ -4,9 +4,7 @@
 
 namespace tdsl::rt {
 
-namespace {
-std::size_t at(int d) { return static_cast<std::size_t>(d); }
-}  // namespace
+using plan::idx;
 
 Operand row_major(std::byte* data, const Box& box) {
   Operand operand;
@@ -14,7 +12,7 @@ Operand row_major(std::byte* data, const Box& box) {
   operand.box = box;
   Index stride = 1;
   for (int d = box.rank - 1; d >= 0; --d) {
-    operand.stride[at(d)] = stride;
+    operand.stride[idx(d)] = stride;
     stride *= box[d].size();
   }
   return operand;
@@ -28,7 +26,7 @@ Operand part_of(const Operand& whole, const Box& box, Index element_bytes) {
     return part;
   }
   Index offset = 0;
-  for (int d = 0; d < box.rank; ++d) offset += (box[d].lo - whole.box[d].lo) * whole.stride[at(d)];
+  for (int d = 0; d < box.rank; ++d) offset += (box[d].lo - whole.box[d].lo) * whole.stride[idx(d)];
   part.data = whole.data + offset * element_bytes;
   return part;
 }
@@ -40,7 +38,7 @@ void copy_box(const Operand& from, const Operand& to, const Box& box, Index elem
   // Trailing dimensions without gaps on both sides travel as one row.
   int rows = box.rank;
   Index row = 1;
-  while (rows > 0 && source.stride[at(rows - 1)] == row && target.stride[at(rows - 1)] == row) {
+  while (rows > 0 && source.stride[idx(rows - 1)] == row && target.stride[idx(rows - 1)] == row) {
     row *= box[rows - 1].size();
     --rows;
   }
@@ -52,12 +50,12 @@ void copy_box(const Operand& from, const Operand& to, const Box& box, Index elem
     std::memcpy(target.data + to_offset * element_bytes, source.data + from_offset * element_bytes, bytes);
     int d = rows - 1;
     for (; d >= 0; --d) {
-      from_offset += source.stride[at(d)];
-      to_offset += target.stride[at(d)];
-      if (++x[at(d)] < box[d].size()) break;
-      from_offset -= x[at(d)] * source.stride[at(d)];
-      to_offset -= x[at(d)] * target.stride[at(d)];
-      x[at(d)] = 0;
+      from_offset += source.stride[idx(d)];
+      to_offset += target.stride[idx(d)];
+      if (++x[idx(d)] < box[d].size()) break;
+      from_offset -= x[idx(d)] * source.stride[idx(d)];
+      to_offset -= x[idx(d)] * target.stride[idx(d)];
+      x[idx(d)] = 0;
     }
     if (d < 0) return;
   }

@@ -9,9 +9,6 @@
 
 namespace tdsl::plan {
 
-using parts::at;
-using parts::ceil_div;
-
 namespace {
 
 /// All ways to write p as an ordered product over `slots` with at most three factors above 1, each within its limit.
@@ -33,16 +30,16 @@ void add_grids(std::vector<Candidate>& list, const PlacementBuilder& builder, co
   std::vector<Index> limits;
   const std::optional<Cuts>& cuts = builder.cuts();
   for (int d = 0; d < op.out_rank(); ++d) {
-    const Index edge = !op.tile.empty() ? op.tile[at(std::min(d, static_cast<int>(op.tile.size()) - 1))]
-                       : !inputs.tile.empty() ? inputs.tile[std::min(at(d), inputs.tile.size() - 1)] : 1;
-    const bool divisible = (op.out[at(d)].label >= 0 || op.out[at(d)].label == kAnyLabel) && !op.is_uncut(at(d));
-    const Index tiles = cuts ? cuts->out[at(d)].tiles() : ceil_div(op.shape[at(d)], edge);
+    const Index edge = !op.tile.empty() ? op.tile[idx(std::min(d, static_cast<int>(op.tile.size()) - 1))]
+                       : !inputs.tile.empty() ? inputs.tile[std::min(idx(d), inputs.tile.size() - 1)] : 1;
+    const bool divisible = (op.out[idx(d)].label >= 0 || op.out[idx(d)].label == kAnyLabel) && !op.is_uncut(idx(d));
+    const Index tiles = cuts ? cuts->out[idx(d)].tiles() : ceil_div(op.shape[idx(d)], edge);
     limits.push_back(divisible ? tiles : 1);
   }
   for (std::size_t k = 0; cuts && k < op.reduce.size(); ++k) limits.push_back(cuts->reduce[k].parts());
   for (const ReduceLabel& r : op.reduce) {
     if (cuts) break;
-    const Index extent = op.labels[at(r.label)].range.size();
+    const Index extent = op.labels[idx(r.label)].range.size();
     limits.push_back(op.combine == Combine::kNone || op.base >= 0 ? 1 : ceil_div(extent, inputs.tile.empty() ? 1 : inputs.tile.front()));
   }
   const std::size_t before = list.size();
@@ -122,16 +119,16 @@ Op combination_of(const Op& recorded, const Op& partial) {
   op.tile = recorded.tile;
   const int parts = partial.out_rank() - recorded.out_rank();
   for (int d = 0; d < recorded.out_rank(); ++d) {
-    const int label = recorded.out[at(d)].label;
+    const int label = recorded.out[idx(d)].label;
     op.out.push_back({d, 1, 0});
-    op.labels.push_back({label >= 0 ? recorded.labels[at(label)].name : std::to_string(d), {0, recorded.shape[at(d)]}});
+    op.labels.push_back({label >= 0 ? recorded.labels[idx(label)].name : std::to_string(d), {0, recorded.shape[idx(d)]}});
   }
   Access access;
   access.tensor = partial.outputs.front().id;
   access.text = partial.outputs.front().name;
   for (int k = 0; k < parts; ++k) {
     const int label = static_cast<int>(op.labels.size());
-    op.labels.push_back({"part" + std::to_string(k), {0, partial.shape[at(k)]}});
+    op.labels.push_back({"part" + std::to_string(k), {0, partial.shape[idx(k)]}});
     op.reduce.push_back({label, -1});
     access.dims.push_back({{{label, 1}}, {0, 1}, false});
   }

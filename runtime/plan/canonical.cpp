@@ -8,8 +8,6 @@
 
 namespace tdsl::plan {
 
-using parts::at;
-using parts::ceil_div;
 using parts::plain_dim;
 
 namespace {
@@ -63,7 +61,7 @@ Tiling finest(const Op& op, int label, Tiling own, const std::vector<Index>& til
     const PlacedTensor* placed = operands.placed(access.tensor);
     const int d = plain_dim(op, access, label, placed != nullptr ? placed->desc : operands.describe(access.tensor));
     if (d < 0) continue;
-    const Tiling theirs = tiles_of_operand(operands, access.tensor, tile)[at(d)];
+    const Tiling theirs = tiles_of_operand(operands, access.tensor, tile)[idx(d)];
     if (theirs.extent() == own.extent() && theirs.tiles() > own.tiles()) own = theirs;
   }
   return own;
@@ -86,8 +84,8 @@ std::vector<Tiling> cut_output(const Op& op, const std::vector<Index>& tile, con
 
 Tiling cut_label(const Op& op, std::size_t k, const std::vector<Index>& tile, const Operands& operands) {
   const int label = op.reduce[k].label;
-  const Index extent = op.labels[at(label)].range.size();
-  const bool small_gather = op.labels[at(label)].from_data && parts::gathered_bytes(op, label, operands) < kGatherWhole;
+  const Index extent = op.labels[idx(label)].range.size();
+  const bool small_gather = op.labels[idx(label)].from_data && parts::gathered_bytes(op, label, operands) < kGatherWhole;
   // Elements that do not commute meet in row-major order of the labels: only the first label may be cut.
   const bool in_order = k > 0 && op.combine == Combine::kNone && op.op_class == OpClass::kReduce;
   if (small_gather || in_order) return Tiling::near_equal(extent, 1);

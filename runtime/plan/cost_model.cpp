@@ -31,7 +31,7 @@ Index repeats(const RankView& v, const Access& access) {
   Index n = 1;
   for (int d = 0; d < v.op.out_rank(); ++d) {
     bool mentioned = false;
-    const int l = v.op.out[at(d)].label;
+    const int l = v.op.out[idx(d)].label;
     for (const DimAccess& dim : access.dims) {
       for (const Affine::Term& term : dim.terms) mentioned = mentioned || (!dim.whole && term.label == l);
     }
@@ -40,7 +40,7 @@ Index repeats(const RankView& v, const Access& access) {
         for (const Affine::Term& term : dim.terms) mentioned = mentioned || (!dim.whole && r.part_dim == d && term.label == r.label);
       }
     }
-    if (!mentioned) n *= v.chunks[at(d)];
+    if (!mentioned) n *= v.chunks[idx(d)];
   }
   return n;
 }
@@ -56,7 +56,7 @@ Index cut_count(const Intervals& list, const Tiling& tiling) {
 Index panel_count(const Op& op, const OpPlan& plan, std::size_t k) {
   const Index count = std::max<Index>(plan.reduce[k].tiles(), 1);
   if (op.reduce[k].part_dim < 0) return count;
-  const Index parts = std::max<Index>(op.shape[at(op.reduce[k].part_dim)], 1);
+  const Index parts = std::max<Index>(op.shape[idx(op.reduce[k].part_dim)], 1);
   return std::max<Index>((count + parts - 1) / parts, 1);
 }
 
@@ -89,12 +89,12 @@ double longest_need(const RankView& v, const DimAccess& dim, bool kept) {
   for (std::size_t k = 0; k < v.op.reduce.size(); ++k) {
     if (kept || term.label != v.op.reduce[k].label) continue;
     const int part_dim = v.op.reduce[k].part_dim;
-    const auto parts = part_dim < 0 ? 1.0 : static_cast<double>(v.owned_out[at(part_dim)].size());
+    const auto parts = part_dim < 0 ? 1.0 : static_cast<double>(v.owned_out[idx(part_dim)].size());
     least = std::min(least, parts * box(v.plan.reduce[k].longest()));
   }
   for (int o = 0; o < v.op.out_rank(); ++o) {
-    const Index edge = v.plan.super_block.empty() ? 0 : v.plan.super_block[at(o)];
-    if (edge > 0 && term.label == v.op.out[at(o)].label) least = std::min(least, static_cast<double>(edge) * box(v.plan.space.tiling(o).longest()));
+    const Index edge = v.plan.super_block.empty() ? 0 : v.plan.super_block[idx(o)];
+    if (edge > 0 && term.label == v.op.out[idx(o)].label) least = std::min(least, static_cast<double>(edge) * box(v.plan.space.tiling(o).longest()));
   }
   return least;
 }
@@ -110,10 +110,10 @@ Need need_of(const RankView& v, const Access& access, const PlacedTensor& tensor
   const bool kept = kept_over_panels(v, access);
   if (where.rank() == 0 && where.kind() == Distribution::Kind::kGrid && rank != where.home() % where.ranks()) union_own = sum_own = pieces_own = 0;
   for (int d = 0; d < where.rank(); ++d) {
-    const DimAccess& dim = access.dims[at(d)];
-    Intervals list = touched(v, dim, tensor.desc.shape[at(d)]);
+    const DimAccess& dim = access.dims[idx(d)];
+    Intervals list = touched(v, dim, tensor.desc.shape[idx(d)]);
     for (const Affine::Term& term : dim.terms) {
-      if (++label_uses[at(term.label)] > 1) need.exact = false;
+      if (++label_uses[idx(term.label)] > 1) need.exact = false;
     }
     const Intervals own = merged([&] {
       Intervals o = owned_intervals(where, rank, d);
@@ -147,7 +147,7 @@ Need need_of(const RankView& v, const Access& access, const PlacedTensor& tensor
   if (where.kind() == Distribution::Kind::kTable) union_own = sum_own = pieces_own = 0;
   need.received = {again * (union_all - union_own), again * (sum_all - sum_own)};
   need.pieces = {again * (pieces_all - pieces_own), again * (pieces_all - pieces_own)};
-  for (int d = 0; d < v.op.out_rank(); ++d) need.exact = need.exact && (v.chunks[at(d)] == 1 || v.busy[at(d)]);
+  for (int d = 0; d < v.op.out_rank(); ++d) need.exact = need.exact && (v.chunks[idx(d)] == 1 || v.busy[idx(d)]);
   if (!disjoint) {
     // Overlapping boxes: super-blocks fetch the overlap again, and equal parts of different boxes are one piece.
     const auto blocks = static_cast<double>(v.super_blocks);
@@ -221,9 +221,9 @@ Cost cost_of(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Inde
   const RankView v = view_of(op, plan, rank);
   double owned = 1, tiles = 1, hit = 1;
   for (int d = 0; d < op.out_rank(); ++d) {
-    owned *= static_cast<double>(total(v.owned_out[at(d)]));
-    tiles *= static_cast<double>(v.owned_out[at(d)].size());
-    hit *= static_cast<double>(v.hit[at(d)]);
+    owned *= static_cast<double>(total(v.owned_out[idx(d)]));
+    tiles *= static_cast<double>(v.owned_out[idx(d)].size());
+    hit *= static_cast<double>(v.hit[idx(d)]);
   }
   if (op.out_rank() == 0 && plan.space.kind() == Distribution::Kind::kGrid && rank != plan.space.home() % plan.space.ranks()) {
     owned = tiles = hit = 0;
@@ -243,7 +243,7 @@ Cost cost_of(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Inde
       points *= static_cast<double>(op.labels[l].from_data ? static_cast<Index>(v.label[l].size()) : total(v.label[l]));
     }
     // Every tile along a dimension that may be written anywhere runs over all points.
-    for (int d = 0; d < op.out_rank(); ++d) points *= op.out[at(d)].label == kAnyLabel ? static_cast<double>(v.hit[at(d)]) : 1.0;
+    for (int d = 0; d < op.out_rank(); ++d) points *= op.out[idx(d)].label == kAnyLabel ? static_cast<double>(v.hit[idx(d)]) : 1.0;
     cost.flops = {points * op.flops_per_point, points * op.flops_per_point};
     if (!v.exact) cost.flops.lo = 0;
     add_reads(cost, v, tensors, rank);
@@ -274,7 +274,7 @@ double assembled_bytes(const Op& op, const OpPlan& plan, const TensorLookup& ten
     for (int d = 0; d < tensor.distribution.rank(); ++d) {
       const Tiling& tiling = tensor.distribution.tiling(d);
       Index longest = 0;
-      for (const Interval& i : touched(v, access.dims[at(d)], tensor.desc.shape[at(d)])) {
+      for (const Interval& i : touched(v, access.dims[idx(d)], tensor.desc.shape[idx(d)])) {
         const Interval tiles = tiling.tiles_meeting(i);
         longest = std::max(longest, i.size());
         copied = copied || tiles.size() > 1 || (plan.packed && !tiles.empty() && i != tiling.tile(tiles.lo));

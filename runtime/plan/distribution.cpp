@@ -7,8 +7,6 @@
 namespace tdsl::plan {
 
 namespace {
-std::size_t at(int d) { return static_cast<std::size_t>(d); }
-
 /// Distinct grid coordinates of the tiles in `tiles`, in order of first appearance.
 std::vector<Index> coordinates_of(Interval tiles, Index q, Index shift, Index size) {
   std::vector<Index> found;
@@ -112,7 +110,7 @@ Index Distribution::column_of_tile(Index t) const {
 }
 
 Index Distribution::grid_coordinate(int d, Index tile) const {
-  const GridDim& dim = grid_[at(d)];
+  const GridDim& dim = grid_[idx(d)];
   return (tile / dim.q + dim.shift) % dim.size();
 }
 
@@ -135,7 +133,7 @@ Index Distribution::owner(const Coord& tile, Index me) const {
   }
   Index rank = home_;
   for (int d = 0; d < this->rank(); ++d) {
-    if (!grid_[at(d)].axes.empty()) rank += rank_part(grid_[at(d)], grid_coordinate(d, tile[d]));
+    if (!grid_[idx(d)].axes.empty()) rank += rank_part(grid_[idx(d)], grid_coordinate(d, tile[d]));
   }
   return rank % ranks_;
 }
@@ -172,7 +170,7 @@ void Distribution::for_each_owner(const TileBox& box, const std::function<void(I
   // Distinct coordinates of different dimensions never meet in one rank twice: axes have disjoint strides.
   std::vector<Index> ranks{home_};
   for (int d = 0; d < rank(); ++d) {
-    const GridDim& dim = grid_[at(d)];
+    const GridDim& dim = grid_[idx(d)];
     if (dim.axes.empty()) continue;
     std::vector<Index> next;
     const std::vector<Index> coordinates = coordinates_of(box[d], dim.q, dim.shift, dim.size());
@@ -211,7 +209,7 @@ std::vector<Index> Distribution::owned_along(Index rank, int d) const {
     case Kind::kGrid:
       break;
   }
-  const GridDim& dim = grid_[at(d)];
+  const GridDim& dim = grid_[idx(d)];
   // Which coordinate would this rank have here? Axes partition the rank number, so each is found from its stride.
   const Index offset = (rank - home_ % ranks_ + ranks_) % ranks_;
   // A rank that some other dimension cannot reach owns nothing.
@@ -257,12 +255,12 @@ void Distribution::for_each_owned(Index rank, const std::function<void(const Coo
   }
   std::vector<std::size_t> position(along.size(), 0);
   while (true) {
-    for (int d = 0; d < c.rank; ++d) c[d] = along[at(d)][position[at(d)]];
+    for (int d = 0; d < c.rank; ++d) c[d] = along[idx(d)][position[idx(d)]];
     f(c);
     int d = c.rank - 1;
     for (; d >= 0; --d) {
-      if (++position[at(d)] < along[at(d)].size()) break;
-      position[at(d)] = 0;
+      if (++position[idx(d)] < along[idx(d)].size()) break;
+      position[idx(d)] = 0;
     }
     if (d < 0) return;
   }
@@ -325,7 +323,7 @@ TileBox Distribution::all_tiles() const {
 }
 
 std::string Distribution::describe(const std::vector<std::string>& names) const {
-  const auto name = [&](int d) { return at(d) < names.size() ? names[at(d)] : "dim" + std::to_string(d); };
+  const auto name = [&](int d) { return idx(d) < names.size() ? names[idx(d)] : "dim" + std::to_string(d); };
   std::string tiles;
   for (int d = 0; d < rank(); ++d) tiles += (d > 0 ? "x" : "") + std::to_string(tiling(d).tiles());
   if (rank() == 0) tiles = "1";
@@ -343,7 +341,7 @@ std::string Distribution::describe(const std::vector<std::string>& names) const 
   }
   std::string axes;
   for (int d = 0; d < rank(); ++d) {
-    const GridDim& dim = grid_[at(d)];
+    const GridDim& dim = grid_[idx(d)];
     if (dim.size() == 1) continue;
     axes += (axes.empty() ? "" : " x ") + name(d) + ":" + std::to_string(dim.size());
     if (dim.q > 1) axes += "/" + std::to_string(dim.q);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace tdsl::plan {
@@ -10,6 +11,15 @@ namespace tdsl::plan {
 using Index = std::int64_t;
 inline constexpr int kMaxRank = 8;     ///< dimensions of a tensor
 inline constexpr int kMaxDims = 24;    ///< dimensions of a task space: out dimensions and reduce labels
+
+/// A dimension, a label or a rank as a subscript of a container.
+[[nodiscard]] inline std::size_t idx(int d) { return static_cast<std::size_t>(d); }
+
+[[nodiscard]] inline Index floor_div(Index a, Index b) {
+  const Index q = a / b;
+  return (a % b != 0 && ((a < 0) != (b < 0))) ? q - 1 : q;
+}
+[[nodiscard]] inline Index ceil_div(Index a, Index b) { return -floor_div(-a, b); }
 
 /// Half-open range of element or tile numbers; empty if lo >= hi.
 struct Interval {

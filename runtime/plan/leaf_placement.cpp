@@ -8,8 +8,6 @@
 
 namespace tdsl::plan {
 
-using parts::at;
-using parts::ceil_div;
 using parts::contiguous;
 using parts::plain_dim;
 using parts::reduced_dim;
@@ -56,19 +54,19 @@ Distribution PlacementBuilder::leaf(const Candidate& c, const Access& access, co
   const Distribution& space = c.plan.space;
   const bool everywhere = space.kind() == Distribution::Kind::kReplicated;
   if (everywhere && !cuts_) return Distribution::replicated(inputs_.ranks, tilings_for(tensor, {}));
-  std::vector<std::optional<Tiling>> tiling(at(rank));
-  std::vector<GridDim> dims(at(rank));
+  std::vector<std::optional<Tiling>> tiling(idx(rank));
+  std::vector<GridDim> dims(idx(rank));
   std::vector<bool> used(space.kind() == Distribution::Kind::kGrid ? static_cast<std::size_t>(space.rank()) : 0, false);
   int row = -1, column = -1;
   for (int o = 0; o < space.rank(); ++o) {
-    const OutSubscript& s = c.op.out[at(o)];
+    const OutSubscript& s = c.op.out[idx(o)];
     if (s.label < 0) continue;
     const int d = plain_dim(c.op, access, s.label, tensor);
-    if (d < 0 || tensor.shape[at(d)] != c.op.shape[at(o)] || tiling[at(d)]) continue;
-    tiling[at(d)] = space.tiling(o);
+    if (d < 0 || tensor.shape[idx(d)] != c.op.shape[idx(o)] || tiling[idx(d)]) continue;
+    tiling[idx(d)] = space.tiling(o);
     if (space.kind() == Distribution::Kind::kGrid) {
-      dims[at(d)] = space.grid_dims()[at(o)];
-      used[at(o)] = true;
+      dims[idx(d)] = space.grid_dims()[idx(o)];
+      used[idx(o)] = true;
     } else if (space.kind() == Distribution::Kind::kColumnMap) {
       if (o == space.columns().row_dim) row = d;
       if (o == space.columns().column_dim) column = d;
@@ -76,13 +74,13 @@ Distribution PlacementBuilder::leaf(const Candidate& c, const Access& access, co
   }
   for (std::size_t k = 0; k < c.op.reduce.size(); ++k) {
     const int d = reduced_dim(c.op, access, c.op.reduce[k].label, tensor);
-    if (d < 0 || tiling[at(d)]) continue;
-    tiling[at(d)] = c.plan.reduce[k];
+    if (d < 0 || tiling[idx(d)]) continue;
+    tiling[idx(d)] = c.plan.reduce[k];
     const int part = c.op.reduce[k].part_dim;
     if (part >= 0 && space.kind() == Distribution::Kind::kGrid) {
-      dims[at(d)] = space.grid_dims()[at(part)];
-      used[at(part)] = true;
-      if (!dims[at(d)].axes.empty()) dims[at(d)].q *= ceil_div(std::max<Index>(c.plan.reduce[k].tiles(), 1), c.op.shape[at(part)]);
+      dims[idx(d)] = space.grid_dims()[idx(part)];
+      used[idx(part)] = true;
+      if (!dims[idx(d)].axes.empty()) dims[idx(d)].q *= ceil_div(std::max<Index>(c.plan.reduce[k].tiles(), 1), c.op.shape[idx(part)]);
     }
   }
   if (everywhere) return Distribution::replicated(inputs_.ranks, tilings_for(tensor, tiling));
@@ -113,7 +111,7 @@ Distribution PlacementBuilder::column_leaf(const TensorDesc& tensor, const Distr
   const int rank = static_cast<int>(tensor.shape.size());
   if (rank < 2) {
     // A vector: cut among all ranks in order.
-    std::vector<GridDim> dims(at(rank));
+    std::vector<GridDim> dims(idx(rank));
     std::vector<Tiling> tilings = tilings_for(tensor, {});
     if (rank == 1 && inputs_.ranks > 1) {
       if (inputs_.tile.empty()) tilings[0] = Tiling::near_equal(tensor.shape[0], inputs_.ranks);
@@ -131,11 +129,11 @@ Distribution PlacementBuilder::column_leaf(const TensorDesc& tensor, const Distr
   const Index low = inputs_.ranks / space.columns().columns;
   const Index heights = inputs_.ranks % space.columns().columns == 0 ? low : low * (low + 1);
   const auto fit = [&](int d, Index multiple) {
-    std::optional<Tiling>& t = fitted[at(d)];
+    std::optional<Tiling>& t = fitted[idx(d)];
     if (inputs_.tile.empty() && (!t || t->tiles() % multiple != 0)) {
       const Index base = t ? t->tiles() : 1;
       const Index tiles = std::lcm(base, multiple) <= 8 * std::max(base, multiple) ? std::lcm(base, multiple) : ceil_div(base, multiple) * multiple;
-      t = Tiling::near_equal(tensor.shape[at(d)], tiles);
+      t = Tiling::near_equal(tensor.shape[idx(d)], tiles);
     }
   };
   fit(row, heights);
@@ -147,8 +145,8 @@ void PlacementBuilder::spread_unused(const TensorDesc& tensor, const Distributio
                      std::vector<std::optional<Tiling>>& tiling, std::vector<GridDim>& dims) const {
   const bool tiny = inputs_.tile.empty() && tensor.elements() * tensor.element.bytes < 64 * 1024;
   for (int o = 0; o < space.rank() && !tiny; ++o) {
-    const GridDim& lacking = space.grid_dims()[at(o)];
-    if (used[at(o)] || lacking.axes.empty() || tensor.shape.empty()) continue;
+    const GridDim& lacking = space.grid_dims()[idx(o)];
+    if (used[idx(o)] || lacking.axes.empty() || tensor.shape.empty()) continue;
     // The longest dimension relative to how often it is already cut.
     std::size_t best = 0;
     for (std::size_t d = 1; d < dims.size(); ++d) {

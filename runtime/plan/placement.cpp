@@ -9,8 +9,6 @@
 
 namespace tdsl::plan {
 
-using parts::at;
-using parts::ceil_div;
 using parts::contiguous;
 using parts::gathered_bytes;
 using parts::mentions;
@@ -61,12 +59,12 @@ GridDim PlacementBuilder::carried(GridDim dim, const Tiling& from, const Tiling&
 Tiling PlacementBuilder::panels(std::size_t k, Index multiple) const {
   if (cuts_) return cuts_->reduce[k].tiling;
   const int label = op_.reduce[k].label;
-  const bool small = op_.labels[at(label)].from_data && gathered_bytes(op_, label, operands_) < kGatherWhole;
+  const bool small = op_.labels[idx(label)].from_data && gathered_bytes(op_, label, operands_) < kGatherWhole;
   // Each panel of a gather runs over all points.
-  if (small || (op_.labels[at(label)].from_data && inputs_.ranks == 1)) return Tiling::near_equal(op_.labels[at(label)].range.size(), 1);
+  if (small || (op_.labels[idx(label)].from_data && inputs_.ranks == 1)) return Tiling::near_equal(op_.labels[idx(label)].range.size(), 1);
   // Elements that do not commute meet in row-major order of the labels: only the first label may be cut.
   if (k > 0 && op_.combine == Combine::kNone && op_.op_class == OpClass::kReduce) {
-    return Tiling::near_equal(op_.labels[at(label)].range.size(), 1);
+    return Tiling::near_equal(op_.labels[idx(label)].range.size(), 1);
   }
   for (const Access& access : op_.reads) {
     const PlacedTensor* placed = operands_.placed(access.tensor);
@@ -74,7 +72,7 @@ Tiling PlacementBuilder::panels(std::size_t k, Index multiple) const {
     const int d = reduced_dim(op_, access, label, placed->desc);
     if (d >= 0) return placed->distribution.tiling(d);
   }
-  return choose_panels(op_.labels[at(label)].range.size(), multiple, op_.op_class == OpClass::kContraction, inputs_.tile);
+  return choose_panels(op_.labels[idx(label)].range.size(), multiple, op_.op_class == OpClass::kContraction, inputs_.tile);
 }
 
 void PlacementBuilder::share_cuts(Layout& layout) const {
@@ -237,13 +235,13 @@ Candidate PlacementBuilder::grid(const std::vector<Index>& out_factor, const std
     const Index factor = reduce_factor[k];
     if (cuts_) {
       const Tiling parts = Tiling::fixed(cuts_->reduce[k].parts(), 1);
-      layout.reduce.push_back(canonical(k, dim(k, parts, op_.labels[at(op_.reduce[k].label)].name)));
+      layout.reduce.push_back(canonical(k, dim(k, parts, op_.labels[idx(op_.reduce[k].label)].name)));
       continue;
     }
     const Tiling tiling = panels(k, std::lcm(multiple, factor) * (factor > 1 ? wanted : 1));
     ReduceChoice choice{tiling, 0, {}};
     if (factor > 1) {
-      choice = split(tiling, dim(k, tiling, op_.labels[at(op_.reduce[k].label)].name), wanted);
+      choice = split(tiling, dim(k, tiling, op_.labels[idx(op_.reduce[k].label)].name), wanted);
       wanted = 1;
     } else if (wanted > 1 && tiling.tiles() > 1 && split_labels(reduce_factor) < op_.most_split_labels()) {
       choice = split(tiling, {}, wanted);
@@ -263,14 +261,14 @@ Candidate PlacementBuilder::column_map(int row_dim, int column_dim, Index column
   const Index p = inputs_.ranks;
   const Index low = p / columns;
   std::vector<Index> multiple(op_.shape.size(), 1);
-  multiple[at(row_dim)] = p % columns == 0 ? low : low * (low + 1);
-  multiple[at(column_dim)] = p;
+  multiple[idx(row_dim)] = p % columns == 0 ? low : low * (low + 1);
+  multiple[idx(column_dim)] = p;
   layout.tilings = out_tilings(multiple, inputs_.threads, p);
   layout.dims.resize(op_.shape.size());
   layout.column_map = true;
   layout.columns = {columns, row_dim, column_dim};
   for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
-    layout.reduce.push_back({panels(k, p * multiple[at(row_dim)] > 4096 ? p : std::lcm(p, multiple[at(row_dim)])), 0, {}});
+    layout.reduce.push_back({panels(k, p * multiple[idx(row_dim)] > 4096 ? p : std::lcm(p, multiple[idx(row_dim)])), 0, {}});
   }
   return build(std::move(layout), std::to_string(columns) + " columns of ranks");
 }
@@ -286,17 +284,17 @@ std::optional<Candidate> PlacementBuilder::inherit(const Access& access, const P
   std::vector<int> taken(static_cast<std::size_t>(from.rank()), -1);  // output dimension or out_rank + reduce label
   const auto split_dim = [&](int d) {
     return from.kind() == Distribution::Kind::kColumnMap ? d == from.columns().row_dim || d == from.columns().column_dim
-                                                        : !from.grid_dims()[at(d)].axes.empty();
+                                                        : !from.grid_dims()[idx(d)].axes.empty();
   };
   for (int o = 0; o < op_.out_rank(); ++o) {
-    const OutSubscript& s = op_.out[at(o)];
+    const OutSubscript& s = op_.out[idx(o)];
     if (s.label < 0 || s.coefficient != 1) continue;
     const int d = plain_dim(op_, access, s.label, operand.desc);
-    if (d < 0 || operand.desc.shape[at(d)] != op_.shape[at(o)] || taken[at(d)] >= 0 || op_.is_uncut(at(o))) continue;
-    taken[at(d)] = o;
-    if (!cuts_ && at(o) >= op_.tile.size()) layout.tilings[at(o)] = from.tiling(d);
-    if (from.kind() == Distribution::Kind::kGrid) layout.dims[at(o)] = from.grid_dims()[at(d)];
-    if (cuts_) layout.dims[at(o)] = carried(layout.dims[at(o)], from.tiling(d), layout.tilings[at(o)]);
+    if (d < 0 || operand.desc.shape[idx(d)] != op_.shape[idx(o)] || taken[idx(d)] >= 0 || op_.is_uncut(idx(o))) continue;
+    taken[idx(d)] = o;
+    if (!cuts_ && idx(o) >= op_.tile.size()) layout.tilings[idx(o)] = from.tiling(d);
+    if (from.kind() == Distribution::Kind::kGrid) layout.dims[idx(o)] = from.grid_dims()[idx(d)];
+    if (cuts_) layout.dims[idx(o)] = carried(layout.dims[idx(o)], from.tiling(d), layout.tilings[idx(o)]);
   }
   Index out_tiles = tile_count(layout.tilings);
   int splits = 0;
@@ -305,25 +303,25 @@ std::optional<Candidate> PlacementBuilder::inherit(const Access& access, const P
     ReduceChoice choice{panels(k, 1), 0, {}};
     if (cuts_) {
       choice = canonical(k, {});
-      if (d >= 0 && taken[at(d)] < 0 && split_dim(d)) {
+      if (d >= 0 && taken[idx(d)] < 0 && split_dim(d)) {
         if (choice.per_part == 0) return std::nullopt;
-        taken[at(d)] = op_.out_rank() + static_cast<int>(k);
-        choice.grid = from.grid_dims()[at(d)];
+        taken[idx(d)] = op_.out_rank() + static_cast<int>(k);
+        choice.grid = from.grid_dims()[idx(d)];
         choice.grid.q = from.tiling(d) == choice.tiling ? std::max<Index>(1, choice.grid.q / choice.per_part)
                                                         : contiguous(Tiling::fixed(cuts_->reduce[k].parts(), 1), choice.grid.size());
       }
       layout.reduce.push_back(std::move(choice));
       continue;
     }
-    if (d >= 0 && taken[at(d)] < 0) {
-      taken[at(d)] = op_.out_rank() + static_cast<int>(k);
+    if (d >= 0 && taken[idx(d)] < 0) {
+      taken[idx(d)] = op_.out_rank() + static_cast<int>(k);
       choice.tiling = from.tiling(d);
       if (split_dim(d)) {
         if (op_.combine == Combine::kNone || ++splits > op_.most_split_labels()) return std::nullopt;
         if (from.kind() == Distribution::Kind::kColumnMap) {
           choice.per_part = 1;
         } else {
-          choice = split(choice.tiling, from.grid_dims()[at(d)], parts_wanted(out_tiles, 1));
+          choice = split(choice.tiling, from.grid_dims()[idx(d)], parts_wanted(out_tiles, 1));
         }
       }
     }
@@ -331,7 +329,7 @@ std::optional<Candidate> PlacementBuilder::inherit(const Access& access, const P
   }
   for (int d = 0; d < from.rank(); ++d) {
     // Ranks that differ only along a dimension the result lacks would repeat work or sit idle.
-    if (split_dim(d) && taken[at(d)] < 0) return std::nullopt;
+    if (split_dim(d) && taken[idx(d)] < 0) return std::nullopt;
   }
   if (from.kind() == Distribution::Kind::kColumnMap) {
     Index parts = 0;
@@ -340,8 +338,8 @@ std::optional<Candidate> PlacementBuilder::inherit(const Access& access, const P
       if (layout.reduce[k].per_part > 0) part_of[k] = static_cast<int>(parts++);
     }
     const auto target = [&](int d) {
-      const int t = taken[at(d)];
-      return t < op_.out_rank() ? t + static_cast<int>(parts) : part_of[at(t - op_.out_rank())];
+      const int t = taken[idx(d)];
+      return t < op_.out_rank() ? t + static_cast<int>(parts) : part_of[idx(t - op_.out_rank())];
     };
     layout.column_map = true;
     layout.columns = {from.columns().columns, target(from.columns().row_dim), target(from.columns().column_dim)};
@@ -367,7 +365,7 @@ std::vector<Tiling> PlacementBuilder::out_tilings(const std::vector<Index>& mult
   // A reduction that cannot be made in parts has nothing but its output to be shared by.
   const bool whole = op_.combine == Combine::kNone || op_.base >= 0;
   for (const ReduceLabel& r : op_.reduce) {
-    const Index extent = op_.labels[at(r.label)].range.size();
+    const Index extent = op_.labels[idx(r.label)].range.size();
     if (whole && extent > 0) request.depth = std::min(request.depth, kSmallTilePoints) * std::min(extent, kSmallTilePoints);
   }
   std::vector<Tiling> tilings = choose_tiles(request, op_.tile, inputs_);
@@ -385,7 +383,7 @@ Index PlacementBuilder::tile_count(const std::vector<Tiling>& tilings) {
 
 std::string PlacementBuilder::name_of_dim(std::size_t d) const {
   const int label = op_.out[d].label;
-  return label >= 0 ? op_.labels[at(label)].name : std::to_string(d);
+  return label >= 0 ? op_.labels[idx(label)].name : std::to_string(d);
 }
 
 }  // namespace tdsl::plan

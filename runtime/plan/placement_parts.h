@@ -6,12 +6,9 @@
 
 namespace tdsl::plan::parts {
 
-[[nodiscard]] inline std::size_t at(int d) { return static_cast<std::size_t>(d); }
-[[nodiscard]] inline Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
-
 /// The operand's dimension that is exactly `label` over the operand's whole extent, or -1.
 [[nodiscard]] inline int plain_dim(const Op& op, const Access& access, int label, const TensorDesc& operand) {
-  const Interval range = op.labels[at(label)].range;
+  const Interval range = op.labels[idx(label)].range;
   for (std::size_t d = 0; d < access.dims.size(); ++d) {
     const DimAccess& dim = access.dims[d];
     if (dim.whole || dim.divisor != 1 || dim.terms.size() != 1 || dim.terms[0].label != label || dim.terms[0].coefficient != 1) continue;
@@ -24,7 +21,7 @@ namespace tdsl::plan::parts {
 /// The same for a reduce label, whose tiles are those of the dimension: neighbours of a shorter range may reach all of it too.
 [[nodiscard]] inline int reduced_dim(const Op& op, const Access& access, int label, const TensorDesc& operand) {
   const int d = plain_dim(op, access, label, operand);
-  return d >= 0 && operand.shape[at(d)] == op.labels[at(label)].range.size() ? d : -1;
+  return d >= 0 && operand.shape[idx(d)] == op.labels[idx(label)].range.size() ? d : -1;
 }
 
 [[nodiscard]] inline bool mentions(const DimAccess& dim, int label) {

@@ -96,7 +96,7 @@ Intervals owned_intervals(const Distribution& x, Index rank, int d) {
     for (const GridAxis& axis : dim.axes) reachable += offset / axis.stride % axis.size * axis.stride;
   }
   if (reachable != offset) return list;
-  const GridDim& dim = x.grid_dims()[at(d)];
+  const GridDim& dim = x.grid_dims()[idx(d)];
   Index size = 1;
   for (const GridAxis& axis : dim.axes) size *= axis.size;
   for (Index start = 0, number = 0; start < tiles; start += dim.q, ++number) {
@@ -128,8 +128,8 @@ RankView view_of(const Op& op, const OpPlan& plan, Index rank) {
   for (int d = 0; d < op.out_rank(); ++d) {
     v.owned_out.push_back(owned_intervals(plan.space, rank, d));
     const Intervals& owned = v.owned_out.back();
-    const OutSubscript& s = op.out[at(d)];
-    const Index edge = plan.super_block.empty() ? 0 : plan.super_block[at(d)];
+    const OutSubscript& s = op.out[idx(d)];
+    const Index edge = plan.super_block.empty() ? 0 : plan.super_block[idx(d)];
     const auto tiles = static_cast<Index>(owned.size());
     v.chunks.push_back(edge > 0 && tiles > 0 ? (tiles + edge - 1) / edge : 1);
     v.super_blocks *= v.chunks.back();
@@ -141,16 +141,16 @@ RankView view_of(const Op& op, const OpPlan& plan, Index rank) {
     } else {
       Intervals values;
       for (const Interval& i : owned) {
-        const Interval x = intersect(preimage(s, i), op.labels[at(s.label)].range);
+        const Interval x = intersect(preimage(s, i), op.labels[idx(s.label)].range);
         if (x.empty()) continue;
         ++hit;
         values.push_back(x);
       }
       tidy(values);
-      Intervals& label = v.label[at(s.label)];
-      label = bound[at(s.label)] ? common(merged(label), merged(values)) : values;
-      if (bound[at(s.label)]) v.exact = false;
-      bound[at(s.label)] = true;
+      Intervals& label = v.label[idx(s.label)];
+      label = bound[idx(s.label)] ? common(merged(label), merged(values)) : values;
+      if (bound[idx(s.label)]) v.exact = false;
+      bound[idx(s.label)] = true;
     }
     v.hit.push_back(hit);
     v.busy.push_back(hit == tiles);
@@ -160,7 +160,7 @@ RankView view_of(const Op& op, const OpPlan& plan, Index rank) {
   if (op.out_rank() == 0 && plan.space.kind() == Distribution::Kind::kGrid) v.works = rank == plan.space.home() % plan.space.ranks();
   for (std::size_t k = 0; k < op.reduce.size(); ++k) {
     const int l = op.reduce[k].label;
-    const Interval range = op.labels[at(l)].range;
+    const Interval range = op.labels[idx(l)].range;
     Intervals tiles;
     const Index count = plan.reduce[k].tiles();
     const auto add = [&](Index t) {
@@ -170,16 +170,16 @@ RankView view_of(const Op& op, const OpPlan& plan, Index rank) {
     if (op.reduce[k].part_dim < 0) {
       for (Index t = 0; t < count; ++t) add(t);
     } else {
-      const Index parts = op.shape[at(op.reduce[k].part_dim)];
+      const Index parts = op.shape[idx(op.reduce[k].part_dim)];
       const Index each = std::max<Index>((count + parts - 1) / std::max<Index>(parts, 1), 1);
-      for (const Interval& part : v.owned_out[at(op.reduce[k].part_dim)]) {
+      for (const Interval& part : v.owned_out[idx(op.reduce[k].part_dim)]) {
         for (Index t = part.lo * each; t < std::min(part.hi * each, count); ++t) add(t);
-        if (part.lo * each >= count) v.busy[at(op.reduce[k].part_dim)] = false;
+        if (part.lo * each >= count) v.busy[idx(op.reduce[k].part_dim)] = false;
       }
     }
     tidy(tiles);
-    v.label[at(l)] = std::move(tiles);
-    bound[at(l)] = true;
+    v.label[idx(l)] = std::move(tiles);
+    bound[idx(l)] = true;
   }
   for (std::size_t l = 0; l < op.labels.size(); ++l) {
     if (!bound[l]) v.label[l] = {op.labels[l].range};
@@ -196,7 +196,7 @@ Intervals touched(const RankView& v, const DimAccess& dim, Index extent) {
   for (const Affine::Term& term : dim.terms) {
     Intervals next;
     for (const Interval& base : list) {
-      for (const Interval& x : v.label[at(term.label)]) {
+      for (const Interval& x : v.label[idx(term.label)]) {
         const Index a = term.coefficient * x.lo;
         const Index b = term.coefficient * (x.hi - 1);
         next.push_back({base.lo + std::min(a, b), base.hi + std::max(a, b)});

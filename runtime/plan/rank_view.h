@@ -9,8 +9,6 @@
 
 namespace tdsl::plan::counting {
 
-[[nodiscard]] inline std::size_t at(int d) { return static_cast<std::size_t>(d); }
-
 using Intervals = std::vector<Interval>;
 
 [[nodiscard]] Index total(const Intervals& list);

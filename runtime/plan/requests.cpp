@@ -11,8 +11,6 @@
 
 namespace tdsl::plan {
 
-using arithmetic::at;
-using arithmetic::ceil_div;
 using arithmetic::chunk_count;
 using arithmetic::scale;
 using arithmetic::solve;
@@ -53,32 +51,32 @@ TaskSpace::Relevance TaskSpace::relevance(const Access& access) const {
   Relevance r{std::vector<bool>(op_.shape.size(), false), std::vector<bool>(op_.reduce.size(), false)};
   std::vector<int> uses(op_.labels.size(), 0);
   for (const OutSubscript& s : op_.out) {
-    if (s.label >= 0) ++uses[at(s.label)];
+    if (s.label >= 0) ++uses[idx(s.label)];
   }
   for (std::size_t d = 0; d < op_.out.size(); ++d) {
     const OutSubscript& s = op_.out[d];
     // A label written in two dimensions (a diagonal) or with gaps makes hit tiles no range: enumerate those dimensions.
-    if (s.label >= 0) r.out[d] = mentions(access, s.label) || uses[at(s.label)] > 1 || s.coefficient > 1 || s.coefficient < -1;
+    if (s.label >= 0) r.out[d] = mentions(access, s.label) || uses[idx(s.label)] > 1 || s.coefficient > 1 || s.coefficient < -1;
   }
   for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
     r.reduce[k] = mentions(access, op_.reduce[k].label);
-    if (r.reduce[k] && op_.reduce[k].part_dim >= 0) r.out[at(op_.reduce[k].part_dim)] = true;
+    if (r.reduce[k] && op_.reduce[k].part_dim >= 0) r.out[idx(op_.reduce[k].part_dim)] = true;
   }
   return r;
 }
 
 std::vector<Interval> TaskSpace::values_touching(const Access& access, int label, const Box& block) const {
-  const Interval range = op_.labels[at(label)].range;
+  const Interval range = op_.labels[idx(label)].range;
   std::vector<Interval> touching{range};
   for (int d = 0; d < block.rank; ++d) {
-    const DimAccess& dim = access.dims[at(d)];
+    const DimAccess& dim = access.dims[idx(d)];
     if (dim.whole || dim.divisor < 1) continue;
     const Interval wanted = arithmetic::undivided(block[d], dim.divisor);
     for (std::size_t t = 0; t < dim.terms.size(); ++t) {
       if (dim.terms[t].label != label || dim.terms[t].coefficient == 0) continue;
       Interval rest = dim.offset;  // hull of everything that is added to this term
       for (std::size_t o = 0; o < dim.terms.size(); ++o) {
-        const Interval part = scale(dim.terms[o].coefficient, op_.labels[at(dim.terms[o].label)].range);
+        const Interval part = scale(dim.terms[o].coefficient, op_.labels[idx(dim.terms[o].label)].range);
         if (o != t) rest = {rest.lo + part.lo, rest.hi + part.hi - 1};
       }
       Interval values = solve(dim.terms[t].coefficient, {wanted.lo - rest.hi + 1, wanted.hi - rest.lo});
@@ -91,7 +89,7 @@ std::vector<Interval> TaskSpace::values_touching(const Access& access, int label
 }
 
 Interval TaskSpace::tiles_writing(int dim, Interval label_values) const {
-  const OutSubscript& s = op_.out[at(dim)];
+  const OutSubscript& s = op_.out[idx(dim)];
   Interval elements = scale(s.coefficient, label_values);
   if (elements.empty()) return {0, 0};
   return plan_.space.tiling(dim).tiles_meeting({elements.lo + s.constant, elements.hi + s.constant});
@@ -108,47 +106,47 @@ void TaskSpace::for_each_candidate(const Access& access, const Coord& block, con
   std::array<Interval, kMaxDims> range{};
   std::array<bool, kMaxDims> enumerate{};
   for (int d = 0; d < out_rank; ++d) {
-    const OutSubscript& s = op_.out[at(d)];
+    const OutSubscript& s = op_.out[idx(d)];
     const Interval all{0, plan_.space.tiling(d).tiles()};
     if (s.label == kPartLabel || s.label == kAnyLabel) {
-      range[at(d)] = all;
+      range[idx(d)] = all;
     } else if (s.label == kNoLabel) {
-      range[at(d)] = plan_.space.tiling(d).tiles_meeting({s.constant, s.constant + 1});
+      range[idx(d)] = plan_.space.tiling(d).tiles_meeting({s.constant, s.constant + 1});
     } else {
-      range[at(d)] = tiles_writing(d, op_.labels[at(s.label)].range);
-      enumerate[at(d)] = relevant.out[at(d)];
-      if (!relevant.out[at(d)]) continue;
+      range[idx(d)] = tiles_writing(d, op_.labels[idx(s.label)].range);
+      enumerate[idx(d)] = relevant.out[idx(d)];
+      if (!relevant.out[idx(d)]) continue;
       for (Interval values : values_touching(access, s.label, block_box)) {
-        range[at(d)] = intersect(range[at(d)], tiles_writing(d, values));
+        range[idx(d)] = intersect(range[idx(d)], tiles_writing(d, values));
       }
     }
   }
   for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
     const int d = out_rank + static_cast<int>(k);
-    const Interval label = op_.labels[at(op_.reduce[k].label)].range;
+    const Interval label = op_.labels[idx(op_.reduce[k].label)].range;
     if (label.empty()) return;  // no points, nothing is read
     if (const int part_dim = op_.reduce[k].part_dim; part_dim >= 0) {
       // Parts beyond the last tile are empty.
-      Interval& parts = range[at(part_dim)];
+      Interval& parts = range[idx(part_dim)];
       parts = intersect(parts, {0, ceil_div(plan_.reduce[k].tiles(), panels_of(k))});
     }
     if (!relevant.reduce[k]) {
-      range[at(d)] = {0, 1};
+      range[idx(d)] = {0, 1};
       continue;
     }
-    range[at(d)] = {0, plan_.reduce[k].tiles()};
-    enumerate[at(d)] = true;
+    range[idx(d)] = {0, plan_.reduce[k].tiles()};
+    enumerate[idx(d)] = true;
     for (Interval values : values_touching(access, op_.reduce[k].label, block_box)) {
-      range[at(d)] = intersect(range[at(d)], plan_.reduce[k].tiles_meeting({values.lo - label.lo, values.hi - label.lo}));
+      range[idx(d)] = intersect(range[idx(d)], plan_.reduce[k].tiles_meeting({values.lo - label.lo, values.hi - label.lo}));
     }
   }
   for (int d = 0; d < dims; ++d) {
-    if (range[at(d)].empty()) return;
+    if (range[idx(d)].empty()) return;
   }
   // Labels that are neither written nor reduced do not exist; all others get their interval from a tile or stay whole.
   Coord at_tile;
   at_tile.rank = dims;
-  for (int d = 0; d < dims; ++d) at_tile[d] = range[at(d)].lo;
+  for (int d = 0; d < dims; ++d) at_tile[d] = range[idx(d)].lo;
   while (true) {
     std::vector<Interval> labels;
     for (const LabelDesc& label : op_.labels) labels.push_back(label.range);
@@ -156,11 +154,11 @@ void TaskSpace::for_each_candidate(const Access& access, const Coord& block, con
     candidate.tiles.rank = out_rank;
     candidate.fixed.assign(op_.shape.size(), false);
     for (int d = 0; d < out_rank; ++d) {
-      candidate.tiles[d] = range[at(d)];
-      if (!enumerate[at(d)]) continue;
+      candidate.tiles[d] = range[idx(d)];
+      if (!enumerate[idx(d)]) continue;
       candidate.tiles[d] = {at_tile[d], at_tile[d] + 1};
-      candidate.fixed[at(d)] = true;
-      Interval& label = labels[at(op_.out[at(d)].label)];
+      candidate.fixed[idx(d)] = true;
+      Interval& label = labels[idx(op_.out[idx(d)].label)];
       label = intersect(label, label_interval_of(d, plan_.space.tiling(d).tile(at_tile[d])));
     }
     for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
@@ -168,12 +166,12 @@ void TaskSpace::for_each_candidate(const Access& access, const Coord& block, con
       if (!relevant.reduce[k]) continue;
       const Index tile = at_tile[out_rank + static_cast<int>(k)];
       candidate.panel += op_.reduce[k].part_dim >= 0 ? tile % panels_of(k) : tile;
-      labels[at(op_.reduce[k].label)] = reduce_interval(k, tile);
+      labels[idx(op_.reduce[k].label)] = reduce_interval(k, tile);
       const int part_dim = op_.reduce[k].part_dim;
       if (part_dim >= 0) {
         const Index part = tile / panels_of(k);
         candidate.tiles[part_dim] = intersect(candidate.tiles[part_dim], {part, part + 1});
-        candidate.fixed[at(part_dim)] = true;
+        candidate.fixed[idx(part_dim)] = true;
       }
     }
     bool computes = points(labels) > 0;
@@ -184,9 +182,9 @@ void TaskSpace::for_each_candidate(const Access& access, const Coord& block, con
     }
     int d = dims - 1;
     for (; d >= 0; --d) {
-      if (!enumerate[at(d)]) continue;
-      if (++at_tile[d] < range[at(d)].hi) break;
-      at_tile[d] = range[at(d)].lo;
+      if (!enumerate[idx(d)]) continue;
+      if (++at_tile[d] < range[idx(d)].hi) break;
+      at_tile[d] = range[idx(d)].lo;
     }
     if (d < 0) return;
   }
@@ -194,7 +192,7 @@ void TaskSpace::for_each_candidate(const Access& access, const Coord& block, con
 
 std::vector<Index> TaskSpace::chunks_along(Index rank, int dim) const {
   std::vector<Index> chunk(static_cast<std::size_t>(plan_.space.tiling(dim).tiles()), -1);
-  const Index edge = plan_.super_block[at(dim)];
+  const Index edge = plan_.super_block[idx(dim)];
   Index ordinal = 0;
   for (Index t : plan_.space.owned_along(rank, dim)) chunk[static_cast<std::size_t>(t)] = edge > 0 ? ordinal++ / edge : 0;
   return chunk;
@@ -204,7 +202,7 @@ std::vector<Index> TaskSpace::super_blocks_needing(Index rank, const Candidate& 
   std::vector<Index> numbers{0};
   if (plan_.super_block.empty() || plan_.space.kind() == Distribution::Kind::kTable) return numbers;
   for (int d = 0; d < op_.out_rank(); ++d) {
-    const Index edge = plan_.super_block[at(d)];
+    const Index edge = plan_.super_block[idx(d)];
     if (edge <= 0) continue;
     const std::vector<Index> chunk = chunks_along(rank, d);
     std::set<Index> needed;

@@ -105,7 +105,7 @@ class Carrier {
     for (const DimAccess& dim : access.dims) {
       if (dim.whole || dim.divisor < 1) continue;
       for (const Affine::Term& term : dim.terms) {
-        if (++uses[at(term.label)] > 1) return false;
+        if (++uses[idx(term.label)] > 1) return false;
         if (is_reduced(term.label) && (dim.terms.size() > 1 || dim.divisor != 1 || dim.offset.size() != 1)) return false;
       }
     }
@@ -120,13 +120,13 @@ class Carrier {
     if (where.kind() == Distribution::Kind::kTable || !simple(access)) return false;
     std::vector<Classes> dims;
     for (int d = 0; d < where.rank(); ++d) {
-      std::optional<Classes> classes = classes_of(access.dims[at(d)], where, d, tensor.desc.shape[at(d)]);
+      std::optional<Classes> classes = classes_of(access.dims[idx(d)], where, d, tensor.desc.shape[idx(d)]);
       if (!classes) return false;
       dims.push_back(std::move(*classes));
     }
     Ranks wanting(p_), owning(p_);
     for (Index r = 0; r < p_; ++r) {
-      if (views_[at(static_cast<int>(r))].works) wanting.add(r);
+      if (views_[idx(static_cast<int>(r))].works) wanting.add(r);
       if (where.rank() > 0 || r == where.home() % p_) owning.add(r);
     }
     Carried elements;
@@ -142,7 +142,7 @@ class Carrier {
     std::map<std::pair<Index, Index>, Ranks> wanting;
     std::vector<Ranks> owning(static_cast<std::size_t>(tiling.tiles()), Ranks(p_));
     for (Index r = 0; r < p_; ++r) {
-      const Intervals list = touched(views_[at(static_cast<int>(r))], dim, extent);
+      const Intervals list = touched(views_[idx(static_cast<int>(r))], dim, extent);
       if (!equal_or_disjoint(list, {})) return std::nullopt;
       for (const Interval& i : list) {
         const Interval tiles = tiling.tiles_meeting(i);
@@ -152,12 +152,12 @@ class Carrier {
         }
       }
       for (const Interval& i : owned_intervals(where, r, d)) {
-        if (!i.empty()) owning[at(static_cast<int>(tiling.tile_of(i.lo)))].add(r);
+        if (!i.empty()) owning[idx(static_cast<int>(tiling.tile_of(i.lo)))].add(r);
       }
     }
     Classes classes;
     for (const auto& [piece, ranks] : wanting) {
-      classes[{ranks, owning[at(static_cast<int>(tiling.tile_of(piece.first)))]}] += static_cast<double>(piece.second - piece.first);
+      classes[{ranks, owning[idx(static_cast<int>(tiling.tile_of(piece.first)))]}] += static_cast<double>(piece.second - piece.first);
     }
     return classes;
   }

@@ -8,8 +8,6 @@
 
 namespace tdsl::plan {
 
-using arithmetic::at;
-using arithmetic::ceil_div;
 using arithmetic::chunk_count;
 using arithmetic::scale;
 using arithmetic::solve;
@@ -61,11 +59,11 @@ TaskSpace::TaskSpace(const Op& op, const OpPlan& plan, const TensorLookup& tenso
 Index TaskSpace::panels_of(std::size_t reduce) const {
   const Index tiles = std::max<Index>(plan_.reduce[reduce].tiles(), 1);
   const int part_dim = op_.reduce[reduce].part_dim;
-  return part_dim < 0 ? tiles : std::max<Index>(ceil_div(tiles, op_.shape[at(part_dim)]), 1);
+  return part_dim < 0 ? tiles : std::max<Index>(ceil_div(tiles, op_.shape[idx(part_dim)]), 1);
 }
 
 Interval TaskSpace::reduce_interval(std::size_t reduce, Index tile) const {
-  const Interval range = op_.labels[at(op_.reduce[reduce].label)].range;
+  const Interval range = op_.labels[idx(op_.reduce[reduce].label)].range;
   // The last part of a label may have fewer tiles than the others.
   if (range.empty() || tile >= plan_.reduce[reduce].tiles()) return {range.lo, range.lo};
   const Interval inside = plan_.reduce[reduce].tile(tile);
@@ -76,10 +74,10 @@ Coord TaskSpace::panel(const Coord& tile, Index number) const {
   Coord p;
   p.rank = static_cast<int>(op_.reduce.size());
   for (int k = p.rank - 1; k >= 0; --k) {
-    const Index count = panels_of(at(k));
+    const Index count = panels_of(idx(k));
     p[k] = number % count;
     number /= count;
-    const int part_dim = op_.reduce[at(k)].part_dim;
+    const int part_dim = op_.reduce[idx(k)].part_dim;
     if (part_dim >= 0) p[k] += count * tile[part_dim];
   }
   return p;
@@ -100,9 +98,9 @@ Index TaskSpace::first_panel(Index rank) const {
   for (const Access& access : op_.reads) {
     Index sharing = 1;
     for (int d = 0; d < op_.out_rank(); ++d) {
-      const int out = op_.out[at(d)].label;
+      const int out = op_.out[idx(d)].label;
       const bool mentioned = std::any_of(access.dims.begin(), access.dims.end(), [out](const DimAccess& dim) { return mentions(dim, out); });
-      if (!mentioned) sharing *= plan_.space.grid_dims()[at(d)].size();
+      if (!mentioned) sharing *= plan_.space.grid_dims()[idx(d)].size();
     }
     if (sharing >= least_tree) return 0;
     // In A @ A a box has takers through both accesses.
@@ -110,12 +108,12 @@ Index TaskSpace::first_panel(Index rank) const {
     if (std::count_if(op_.reads.begin(), op_.reads.end(), is_same) > 1 && plan_.space.ranks() > least_tree) return 0;
     const Distribution& where = tensors_(access.tensor).distribution;
     for (int d = 0; d < where.rank(); ++d) {
-      const DimAccess& dim = access.dims[at(d)];
+      const DimAccess& dim = access.dims[idx(d)];
       if (dim.whole || dim.divisor != 1 || !mentions(dim, label) || where.kind() != Distribution::Kind::kGrid) continue;
       for (Index panel = 0; panel < panels_; ++panel) remote[static_cast<std::size_t>(panel)] += reduce_interval(0, panel).size();
       for (const Index tile : where.owned_along(rank, d)) {
         const Interval mine = where.tiling(d).tile(tile);
-        const Index from = op_.labels[at(label)].range.lo;
+        const Index from = op_.labels[idx(label)].range.lo;
         const Interval panels = plan_.reduce[0].tiles_meeting({mine.lo - from, mine.hi - from});
         for (Index panel = panels.lo; panel < panels.hi; ++panel) {
           remote[static_cast<std::size_t>(panel)] -= intersect(mine, reduce_interval(0, panel)).size();
@@ -127,7 +125,7 @@ Index TaskSpace::first_panel(Index rank) const {
 }
 
 Interval TaskSpace::label_interval_of(int dim, Interval elements) const {
-  const OutSubscript& s = op_.out[at(dim)];
+  const OutSubscript& s = op_.out[idx(dim)];
   return solve(s.coefficient, {elements.lo - s.constant, elements.hi - s.constant});
 }
 
@@ -136,11 +134,11 @@ std::vector<Interval> TaskSpace::label_intervals(const Coord& tile, const Coord&
   labels.reserve(op_.labels.size());
   for (const LabelDesc& label : op_.labels) labels.push_back(label.range);
   for (int d = 0; d < op_.out_rank(); ++d) {
-    const int l = op_.out[at(d)].label;
-    if (l >= 0) labels[at(l)] = intersect(labels[at(l)], label_interval_of(d, plan_.space.tiling(d).tile(tile[d])));
+    const int l = op_.out[idx(d)].label;
+    if (l >= 0) labels[idx(l)] = intersect(labels[idx(l)], label_interval_of(d, plan_.space.tiling(d).tile(tile[d])));
   }
   for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
-    Interval& label = labels[at(op_.reduce[k].label)];
+    Interval& label = labels[idx(op_.reduce[k].label)];
     label = intersect(label, reduce_interval(k, panel[static_cast<int>(k)]));
   }
   return labels;
@@ -148,14 +146,14 @@ std::vector<Interval> TaskSpace::label_intervals(const Coord& tile, const Coord&
 
 bool TaskSpace::hit(const Coord& tile) const {
   for (int d = 0; d < op_.out_rank(); ++d) {
-    const OutSubscript& s = op_.out[at(d)];
+    const OutSubscript& s = op_.out[idx(d)];
     const Interval elements = plan_.space.tiling(d).tile(tile[d]);
     if (s.label == kNoLabel && (s.constant < elements.lo || s.constant >= elements.hi)) return false;
     if (s.label < 0) continue;
     // A label written in several dimensions (a diagonal) must suit all of them.
-    Interval values = intersect(op_.labels[at(s.label)].range, label_interval_of(d, elements));
+    Interval values = intersect(op_.labels[idx(s.label)].range, label_interval_of(d, elements));
     for (int other = 0; other < d; ++other) {
-      if (op_.out[at(other)].label != s.label) continue;
+      if (op_.out[idx(other)].label != s.label) continue;
       values = intersect(values, label_interval_of(other, plan_.space.tiling(other).tile(tile[other])));
     }
     if (values.empty()) return false;
@@ -173,7 +171,7 @@ Box TaskSpace::access_box(const Access& access, const std::vector<Interval>& lab
   const std::vector<Index>& shape = tensors_(access.tensor).desc.shape;
   Box whole;
   whole.rank = static_cast<int>(shape.size());
-  for (int d = 0; d < whole.rank; ++d) whole[d] = {0, shape[at(d)]};
+  for (int d = 0; d < whole.rank; ++d) whole[d] = {0, shape[idx(d)]};
   return touched_box(access, labels, whole);
 }
 
@@ -181,14 +179,14 @@ Box touched_box(const Access& access, const std::vector<Interval>& labels, const
   Box box;
   box.rank = static_cast<int>(access.dims.size());
   for (int d = 0; d < box.rank; ++d) {
-    const DimAccess& dim = access.dims[at(d)];
+    const DimAccess& dim = access.dims[idx(d)];
     if (dim.whole || dim.divisor < 1) {
       box[d] = within[d];
       continue;
     }
     Interval hull = dim.offset;
     for (const Affine::Term& term : dim.terms) {
-      const Interval part = scale(term.coefficient, labels[at(term.label)]);
+      const Interval part = scale(term.coefficient, labels[idx(term.label)]);
       if (part.empty()) {
         hull = {0, 0};
         break;
@@ -258,7 +256,7 @@ Index TaskSpace::super_blocks(Index rank) const {
   // A table's tiles have no order along a dimension: they are never cut.
   if (plan_.super_block.empty() || plan_.space.kind() == Distribution::Kind::kTable) return count;
   for (int d = 0; d < op_.out_rank(); ++d) {
-    const Index edge = plan_.super_block[at(d)];
+    const Index edge = plan_.super_block[idx(d)];
     if (edge > 0) count *= chunk_count(static_cast<Index>(plan_.space.owned_along(rank, d).size()), edge);
   }
   return count;
@@ -275,9 +273,9 @@ std::vector<Index> TaskSpace::super_block(Index rank, Index number) const {
   std::vector<std::vector<Index>> along;
   for (int d = 0; d < op_.out_rank(); ++d) along.push_back(space.owned_along(rank, d));
   for (int d = op_.out_rank() - 1; d >= 0; --d) {
-    const Index edge = plan_.super_block[at(d)];
+    const Index edge = plan_.super_block[idx(d)];
     if (edge <= 0) continue;
-    std::vector<Index>& list = along[at(d)];
+    std::vector<Index>& list = along[idx(d)];
     const Index count = chunk_count(static_cast<Index>(list.size()), edge);
     const Index chunk = number % count;
     number /= count;
@@ -288,9 +286,9 @@ std::vector<Index> TaskSpace::super_block(Index rank, Index number) const {
   tiles.push_back(0);
   for (int d = 0; d < op_.out_rank(); ++d) {
     std::vector<Index> next;
-    next.reserve(tiles.size() * along[at(d)].size());
+    next.reserve(tiles.size() * along[idx(d)].size());
     for (Index t : tiles) {
-      for (Index x : along[at(d)]) next.push_back(t * space.tiling(d).tiles() + x);
+      for (Index x : along[idx(d)]) next.push_back(t * space.tiling(d).tiles() + x);
     }
     tiles = std::move(next);
   }

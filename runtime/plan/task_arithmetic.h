@@ -6,14 +6,6 @@
 
 namespace tdsl::plan::arithmetic {
 
-[[nodiscard]] inline std::size_t at(int d) { return static_cast<std::size_t>(d); }
-
-[[nodiscard]] inline Index floor_div(Index a, Index b) {
-  const Index q = a / b;
-  return (a % b != 0 && ((a < 0) != (b < 0))) ? q - 1 : q;
-}
-[[nodiscard]] inline Index ceil_div(Index a, Index b) { return -floor_div(-a, b); }
-
 /// Values v with coefficient * v in [lo, hi).
 [[nodiscard]] inline Interval solve(Index coefficient, Interval image) {
   if (image.empty()) return {0, 0};

@@ -6,8 +6,6 @@ namespace tdsl::plan {
 
 namespace {
 
-Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
-
 // Note [Tiles for threads]
 // Threads take whole tasks, so a rank is busy to the end only with several tasks for each thread: at least four tiles, in a
 // number that the threads share evenly if it can be had by small factors. Panels multiply the tasks but run in order.

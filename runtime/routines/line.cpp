@@ -8,6 +8,8 @@
 
 namespace tdsl::rt::routines {
 
+using plan::idx;
+
 namespace {
 
 /// One line in memory: element k at data[k * stride].
@@ -19,10 +21,6 @@ struct Line {
 
   T& operator[](Index k) const { return data[k * stride]; }
 };
-
-std::size_t at(int d) {
-  return static_cast<std::size_t>(d);
-}
 
 /// Calls f(input line, output line) for every line of the task.
 template <class From, class To, class F>
@@ -38,15 +36,15 @@ void for_each_line(const TaskArgs& t, int axis, const F& f) {
     for (int d = 0; d < rank; ++d) {
       if (d == axis) continue;
       // The operand's box begins where the output's does.
-      from += (place[at(d)] + out.box[d].lo - in.box[d].lo) * in.stride[at(d)];
-      to += place[at(d)] * out.stride[at(d)];
+      from += (place[idx(d)] + out.box[d].lo - in.box[d].lo) * in.stride[idx(d)];
+      to += place[idx(d)] * out.stride[idx(d)];
     }
-    f(Line<const From>{from, in.stride[at(axis)], in.box[axis].size()}, Line<To>{to, out.stride[at(axis)], out.box[axis].size()});
+    f(Line<const From>{from, in.stride[idx(axis)], in.box[axis].size()}, Line<To>{to, out.stride[idx(axis)], out.box[axis].size()});
     int d = rank - 1;
     for (; d >= 0; --d) {
       if (d == axis) continue;
-      if (++place[at(d)] < out.box[d].size()) break;
-      place[at(d)] = 0;
+      if (++place[idx(d)] < out.box[d].size()) break;
+      place[idx(d)] = 0;
     }
     if (d < 0) return;
   }
@@ -168,9 +166,9 @@ Kernel block_cumsum(int axis, Index height) {
       Index offset = to.data - reinterpret_cast<T*>(t.outputs[0].data);
       const T* start = reinterpret_cast<const T*>(before.data);
       for (int d = 0; d < t.outputs[0].box.rank; ++d) {
-        const Index place = d == axis ? 0 : offset / t.outputs[0].stride[at(d)];
-        if (d != axis) offset -= place * t.outputs[0].stride[at(d)];
-        if (d != axis) start += (place + t.outputs[0].box[d].lo - before.box[d].lo) * before.stride[at(d)];
+        const Index place = d == axis ? 0 : offset / t.outputs[0].stride[idx(d)];
+        if (d != axis) offset -= place * t.outputs[0].stride[idx(d)];
+        if (d != axis) start += (place + t.outputs[0].box[d].lo - before.box[d].lo) * before.stride[idx(d)];
       }
       T sum{};
       for (Index k = here.lo; k < here.hi; ++k) {
@@ -179,7 +177,7 @@ Kernel block_cumsum(int axis, Index height) {
         if (k % height != 0) {
           sum = sum_of(sum, own);
         } else {
-          sum = g == 0 ? own : sum_of(start[(g - before.box[axis].lo) * before.stride[at(axis)]], own);
+          sum = g == 0 ? own : sum_of(start[(g - before.box[axis].lo) * before.stride[idx(axis)]], own);
         }
         to[k - here.lo] = sum;
       }

@@ -112,7 +112,7 @@ TEST_CASE("codegen emit: names of the source become C++ names") {
   CHECK(names.claim("X' @ X") == "X_X");
   CHECK(names.claim("2x") == "v2x");
   CHECK(names.claim("") == "v");
-  CHECK(quoted("a\"b\\\n") == R"("a\"b\\\n")");
+  CHECK(string_literal("a\"b\\\n") == R"("a\"b\\\n")");
 }
 
 TEST_CASE("codegen emit: what is emitted compiles without a warning") {

@@ -8,8 +8,10 @@
 #include "ir/eval.h"
 #include "ir/print.h"
 #include "ir/verify.h"
+#include "tests/unit/ir_eval_support.h"
 
 using namespace tdsl;
+using namespace tdsl::tests;
 
 namespace {
 
@@ -29,23 +31,6 @@ ir::Program compiled(const std::string& text) {
   return *program;
 }
 
-ir::Array floats(std::vector<std::int64_t> shape, std::vector<double> values) {
-  ir::Array a;
-  a.shape = std::move(shape);
-  a.floats = std::move(values);
-  return a;
-}
-
-ir::Array integers(std::vector<std::int64_t> shape, std::vector<std::int64_t> values) {
-  ir::Array a;
-  a.type = ir::Scalar::kI64;
-  a.shape = std::move(shape);
-  a.integers = std::move(values);
-  return a;
-}
-
-using Inputs = std::map<std::string, ir::Array>;
-
 struct Run {
   ir::EvalResult result;
   std::vector<std::string> lines;
@@ -58,7 +43,7 @@ struct Run {
   }
 };
 
-Run run(const std::string& text, const Inputs& inputs = {}) {
+Run run_text(const std::string& text, const Inputs& inputs = {}) {
   Run r;
   ir::EvalOptions options;
   options.input = [&](const std::string& name, ir::Scalar) { return inputs.at(name); };
@@ -117,7 +102,7 @@ TEST_CASE("an element assignment in a loop is one Compute with base and combine"
 
 TEST_CASE("ridge: gradient and residual by hand") {
   const Run r =
-      run("input X: f64[n, d]; input y: f64[n]; let G = X' @ X; let b = X' @ y;"
+      run_text("input X: f64[n, d]; input y: f64[n]; let G = X' @ X; let b = X' @ y;"
           "let r[i] = y[i] - sum[j](X[i, j] * b[j]); output G; output b; output r; print(\"sum\", sum(r * r), n);",
           {{"X", kX}, {"y", floats({3}, {1, 2, 3})}});
   CHECK(r.floats("G") == Doubles{14, 11, 11, 25});
@@ -128,7 +113,7 @@ TEST_CASE("ridge: gradient and residual by hand") {
 
 TEST_CASE("index notation: guards, ranges, scatter, gather, nested reductions") {
   const Run r =
-      run("input X: f64[n, m]; input p: i64[n];"
+      run_text("input X: f64[n, m]; input p: i64[n];"
           "output L[i, j] = X[i, j] where i >= j;"
           "output U[i] = (X[i-1, 0] + X[i+1, 0]) / 2.0 for i in 1..n-1;"
           "output T[i]: f64[n] = sum[j in 0..i](X[j, 0]);"
@@ -157,7 +142,7 @@ TEST_CASE("index notation: guards, ranges, scatter, gather, nested reductions") 
 
 TEST_CASE("guards protect nested reductions") {
   const Run r =
-      run("input X: f64[n, m]; output Z[i]: f64[n] = sum[j](X[i + 1, j]) where i < n - 1; output W[i] = if i > 0 then "
+      run_text("input X: f64[n, m]; output Z[i]: f64[n] = sum[j](X[i + 1, j]) where i < n - 1; output W[i] = if i > 0 then "
           "sum[j](X[i - 1, j]) else X[i, 0];",
           {{"X", kX}});
   REQUIRE_FALSE(r.result.error.has_value());
@@ -167,7 +152,7 @@ TEST_CASE("guards protect nested reductions") {
 
 TEST_CASE("assignments read old values; slices; updates") {
   const Run r =
-      run("input X: f64[n, m]; var z = zeros(n); z[:] = X[:, 0]; z[i] = z[i-1] + z[i+1] for i in 1..n-1; z[0] += 5;"
+      run_text("input X: f64[n, m]; var z = zeros(n); z[:] = X[:, 0]; z[i] = z[i-1] + z[i+1] for i in 1..n-1; z[0] += 5;"
           "var A = X; A[1:, :] = 1.0; A[0, j] /= 2.0; A[-1, 0] min= -4.0; A += 1; output z; output A;",
           {{"X", kX}});
   REQUIRE_FALSE(r.result.error.has_value());
@@ -177,14 +162,14 @@ TEST_CASE("assignments read old values; slices; updates") {
 
 TEST_CASE("while, if and for carry values") {
   const Run r =
-      run("var a = 0; var b = 1; var n = 0; while b < 50 { (a, b) = (b, a + b); n += 1; }"
+      run_text("var a = 0; var b = 1; var n = 0; while b < 50 { (a, b) = (b, a + b); n += 1; }"
           "var s = 0; for i in 10..0 by -3 { if i % 2 == 0 { s += i; } else { s -= i; } } print(a, b, n, s);");
   CHECK(r.lines == std::vector<std::string>{"34 55 9 6"});
 }
 
 TEST_CASE("functions are generic in dimensions, scalar ones apply per element") {
   const Run r =
-      run("fn clip(x, lo, hi) { let t = max(x, lo); return if t > hi then hi else t; }"
+      run_text("fn clip(x, lo, hi) { let t = max(x, lo); return if t > hi then hi else t; }"
           "fn rows(X: f64[n, m]) -> f64[n] { return sum[j](X[i, j]); }"
           "fn both(v: f64[n]) -> (f64, f64) { return (min(v), max(v)); }"
           "input X: f64[n, m]; input Y: f64[m, m]; output c = clip(X, 1, 2.5); output r = rows(X); output q = rows(Y);"
@@ -198,7 +183,7 @@ TEST_CASE("functions are generic in dimensions, scalar ones apply per element") 
 
 TEST_CASE("user monoids reduce and update") {
   const Run r =
-      run("monoid larger(a: f64, b: f64) { identity = -inf; combine = if a > b then a else b; }"
+      run_text("monoid larger(a: f64, b: f64) { identity = -inf; combine = if a > b then a else b; }"
           "input X: f64[n, m]; output v[i] = larger[j](X[i, j]); var w = zeros(2); w[j] larger= X[i, j] for i in 0..n; "
           "output w;",
           {{"X", kX}});
@@ -208,7 +193,7 @@ TEST_CASE("user monoids reduce and update") {
 
 TEST_CASE("reductions over axes and structural functions") {
   const Run r =
-      run("input X: f64[n, m];"
+      run_text("input X: f64[n, m];"
           "output a = sum(X, axis=0); output b = mean(X, axis=(0, 1)); output c = max(X, axis=1, keepdims=true);"
           "output d = count(X > 1.0); output e = argmin(X); output f = norm(X[:, 1]); output g = trace(X' @ X);"
           "output h = flip(X, axis=0); output i = roll(X[:, 0], 1); output j = concat(X, X, axis=1); output k = "
@@ -239,7 +224,7 @@ TEST_CASE("reductions over axes and structural functions") {
 
 TEST_CASE("types: literals take the type they meet, integers promote") {
   const Run r =
-      run("var x: f32[2] = zeros(2); x += 1; output a = 2.5 * x; output b = 7 / 2; output c = sum(iota(4) > 1);"
+      run_text("var x: f32[2] = zeros(2); x += 1; output a = 2.5 * x; output b = 7 / 2; output c = sum(iota(4) > 1);"
           "output d: f64 = iota(3)[2]; output e = f32(1.5) + i32(1); output f = 2 ** 10; output g = -2.0 ** 2; output "
           "h = i32(3) * 2;");
   const auto type = [&](const char* name) { return r.result.outputs.at(name).type; };
@@ -256,7 +241,7 @@ TEST_CASE("types: literals take the type they meet, integers promote") {
 
 TEST_CASE("random sites differ by call, call chain and iteration") {
   const Run r =
-      run("fn draw(n: i64) -> f64 { return sum(random(3)) + f64(n) * 0.0; }"
+      run_text("fn draw(n: i64) -> f64 { return sum(random(3)) + f64(n) * 0.0; }"
           "output a = random(2); output b = random(2); output c = draw(1); output d = draw(1);"
           "var v = zeros(2); for t in 0..2 { v[t] = random(); } output v;");
   CHECK(r.floats("a") != r.floats("b"));
@@ -266,8 +251,8 @@ TEST_CASE("random sites differ by call, call chain and iteration") {
 
 TEST_CASE("sizes that cannot be compared are checked at run time") {
   const std::string text = "param k: i64 = 3; input x: f64[n]; output y = x + zeros(k);";
-  CHECK_FALSE(run(text, {{"x", floats({3}, {1, 2, 3})}}).result.error.has_value());
-  CHECK(run(text, {{"x", floats({2}, {1, 2})}}).result.error.has_value());
+  CHECK_FALSE(run_text(text, {{"x", floats({3}, {1, 2, 3})}}).result.error.has_value());
+  CHECK(run_text(text, {{"x", floats({2}, {1, 2})}}).result.error.has_value());
 }
 
 TEST_CASE("the evaluator shows outputs where they stand") {

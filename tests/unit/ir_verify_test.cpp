@@ -11,7 +11,7 @@ using namespace tdsl::ir;
 namespace {
 
 /// All problems of the program with these nodes, one a line.
-std::string problems(const std::string& nodes) {
+std::string problems_with(const std::string& nodes) {
   std::string text;
   for (const std::string& problem : verify(parse("program \"\"\n" + nodes)))
     text += problem + "\n";
@@ -19,7 +19,7 @@ std::string problems(const std::string& nodes) {
 }
 
 bool mentions(const std::string& nodes, const std::string& what) {
-  const std::string found = problems(nodes);
+  const std::string found = problems_with(nodes);
   INFO(found);
   return found.find(what) != std::string::npos;
 }
@@ -29,7 +29,7 @@ const std::string kStart = "%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0] \"x\" = i
 }  // namespace
 
 TEST_CASE("verify: a well-formed program has no problems") {
-  CHECK(problems(kStart + "%2:f64[%0] = compute [i in 0..%0] (mul(2.0, %1[i])) where gt(i, 0)\n"
+  CHECK(problems_with(kStart + "%2:f64[%0] = compute [i in 0..%0] (mul(2.0, %1[i])) where gt(i, 0)\n"
                           "%3:f64 = compute [] sum[i in 0..%0] (%2[i])\n"
                           "%4:i64 = compute [] (0)\n"
                           "%5:f64 = for %4..%0 by 1 with (%3) do (%6:i64, %7:f64) {\n"
