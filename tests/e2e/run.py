@@ -94,7 +94,7 @@ def main():
     parser.add_argument("--mode", choices=("quick", "ci", "long", "sanitizer"), default="quick")
     parser.add_argument("--tdslc", default=os.environ.get("TDSLC", "tdslc"))
     parser.add_argument("--filter", default="")
-    parser.add_argument("--jobs", type=int, default=3)
+    parser.add_argument("--jobs", type=int, default=4)
     parser.add_argument("--limit", type=float, default=60, help="seconds for one launch")
     parser.add_argument("--work", help="folder to work in; kept")
     parser.add_argument("--only", choices=("samples", "cases"))
