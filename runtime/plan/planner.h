@@ -77,10 +77,19 @@ class Planner {
   [[nodiscard]] std::shared_ptr<const Choice> choose(const Op& op, bool may_split, const Dead& dead);
   void emit(Op op, const OpPlan& plan, int part, const Dead& dead, Planned& out);
   void place_source(TensorId tensor, const Distribution& where, Planned& out);
-  [[nodiscard]] double window_limit(const Op& op, const TensorLookup& tensors) const;
-  void fit_steps(const Op& op, OpPlan& plan, const TensorLookup& tensors, double limit) const;
+  /// What choosing compares.
+  struct Price {
+    double excess = 0;   ///< bytes above the memory limit
+    double seconds = 0;  ///< predicted
+  };
+  [[nodiscard]] Candidate cheapest(const Op& op, bool may_split, bool frees_base) const;
+  [[nodiscard]] Price price(Candidate& candidate, const Op& op, bool frees_base, bool alone) const;
+  [[nodiscard]] double seconds_to_combine(const Op& op, const Op& partial, double seconds) const;
   [[nodiscard]] double excess(const Candidate& candidate, bool frees_base, const TensorLookup& tensors) const;
   void fit_memory(Candidate& candidate, bool frees_base, const TensorLookup& tensors) const;
+  [[nodiscard]] const PlacedTensor* placed(TensorId id) const;        ///< null: a source that waits
+  [[nodiscard]] const TensorDesc& described(TensorId id) const;        ///< of a source that waits
+  [[nodiscard]] TensorLookup lookup_with(const Candidate& candidate) const;
   [[nodiscard]] const Op* waiting_source(TensorId tensor) const;
   [[nodiscard]] std::string signature(const Op& op) const;
 

@@ -1,0 +1,129 @@
+#include "runtime/plan/signature.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace tdsl::plan {
+
+namespace {
+
+void append_labels(std::string& text, const Op& op) {
+  for (const LabelDesc& label : op.labels) {
+    append_number(text, label.range.lo);
+    append_number(text, label.range.hi * 2 + (label.from_data ? 1 : 0));
+  }
+}
+
+void append_outputs(std::string& text, const Op& op) {
+  text += 'o';
+  for (std::size_t d = 0; d < op.shape.size(); ++d) {
+    append_number(text, op.shape[d]);
+    append_number(text, op.out[d].label);
+    append_number(text, op.out[d].coefficient);
+    append_number(text, op.out[d].constant);
+    if (op.is_uncut(d)) text += 'u';
+  }
+  text += 'r';
+  for (const ReduceLabel& r : op.reduce) append_number(text, r.label);
+  for (Index edge : op.tile) append_number(text, -edge);
+  for (const TensorDesc& output : op.outputs) {
+    append_number(text, op.op_class == OpClass::kLoop ? output.bytes() : output.element.bytes);
+  }
+  for (int read : op.continues) append_number(text, read);
+}
+
+void append_subscripts(std::string& text, const Access& access) {
+  for (const DimAccess& dim : access.dims) {
+    append_number(text, dim.whole ? -1 : static_cast<Index>(dim.terms.size()));
+    for (const Affine::Term& term : dim.terms) {
+      append_number(text, term.label);
+      append_number(text, term.coefficient);
+    }
+    append_number(text, dim.offset.lo);
+    append_number(text, dim.offset.hi);
+    append_number(text, dim.divisor);
+  }
+}
+
+/// Operands by what is known of them; the same tensor again by where it stood first.
+class OperandTexts {
+ public:
+  explicit OperandTexts(const KnownOperands& operands) : operands_(operands) {}
+
+  void append(std::string& text, TensorId id) {
+    const auto known = std::find(order_.begin(), order_.end(), id);
+    append_number(text, known - order_.begin());
+    if (known != order_.end()) return;
+    order_.push_back(id);
+    if (const PlacedTensor* placed = operands_.placed(id)) {
+      append_number(text, placed->desc.element.bytes);
+      text += signature_of(placed->distribution);
+    } else if (const Op* source = operands_.waiting(id)) {
+      text += 'w';
+      append_number(text, source->outputs.front().element.bytes);
+      for (Index extent : source->shape) append_number(text, extent);
+      for (Index edge : source->tile) append_number(text, -edge);
+    }
+  }
+
+ private:
+  const KnownOperands& operands_;
+  std::vector<TensorId> order_;
+};
+
+}  // namespace
+
+void append_number(std::string& text, Index x) {
+  text += std::to_string(x);
+  text += ',';
+}
+
+std::string signature_of(const Distribution& distribution) {
+  std::string text;
+  append_number(text, static_cast<Index>(distribution.kind()));
+  append_number(text, distribution.home());
+  for (int k = 0; k < distribution.rank(); ++k) {
+    const Tiling& tiling = distribution.tiling(k);
+    append_number(text, tiling.extent());
+    append_number(text, tiling.tiles());
+    append_number(text, tiling.tiles() > 0 ? tiling.tile(0).size() : 0);
+  }
+  for (const GridDim& dim : distribution.grid_dims()) {
+    text += '|';
+    append_number(text, dim.q);
+    append_number(text, dim.shift);
+    for (const GridAxis& axis : dim.axes) {
+      append_number(text, axis.size);
+      append_number(text, axis.div);
+      append_number(text, axis.stride);
+    }
+  }
+  if (distribution.kind() == Distribution::Kind::kTable) {
+    for (Index t = 0; t < distribution.tile_count(); ++t) append_number(text, distribution.owner(distribution.coord(t)));
+  }
+  append_number(text, distribution.columns().columns);
+  append_number(text, distribution.columns().row_dim);
+  append_number(text, distribution.columns().column_dim);
+  return text;
+}
+
+std::string signature_of(const Op& op, const KnownOperands& operands) {
+  std::string text;
+  append_number(text, static_cast<Index>(op.op_class));
+  append_number(text, op.home);
+  append_number(text, static_cast<Index>(op.combine) * 2 + (op.replicated ? 1 : 0));
+  append_number(text, static_cast<Index>(op.flops_per_point));
+  append_labels(text, op);
+  append_outputs(text, op);
+  OperandTexts texts(operands);
+  for (const Access& access : op.reads) {
+    text += 'a';
+    texts.append(text, access.tensor);
+    append_subscripts(text, access);
+  }
+  text += 'b';
+  if (op.base >= 0) texts.append(text, op.base);
+  return text;
+}
+
+}  // namespace tdsl::plan
