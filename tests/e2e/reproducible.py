@@ -51,11 +51,11 @@ def points_of(mode, name, tile):
     return [Point(1, tile, 1, "none", False), *chosen]
 
 
-def compare_points(case, chosen):
+def compare_points(case, chosen, by_statements=False):
     first = text = None
     for number, point in enumerate(chosen):
         try:
-            got = case.run(point, 17 * number, f"p{number}", ["--reproducible"])
+            got = case.run(point, 17 * number, f"p{number}", ["--reproducible"], by_statements)
         except Failed as failure:
             raise Failed(f"{case.variant.label} {point}: {failure}") from None
         if first is None:
@@ -70,15 +70,18 @@ def compare_points(case, chosen):
 def test_program(path, options):
     name, session = path.stem, None
     try:
-        # Loops over small tensors would be one task, whose bits are the same anyway.
-        session = Session(Program(path), options.tdslc, Path(options.work) / name, options.limit, ["--disable-pass", "serial_loops"])
-        session.build()
+        session = Session(Program(path), options.tdslc, Path(options.work) / name, options.limit)
+        session.build_both_forms()
         variants = session.program.variants[:1 if options.mode == "quick" else 2]
         for variant, tile in itertools.product(variants, TILES):
             # The planner's own tiles are larger than small inputs.
             mode = "quick" if tile is None and options.mode == "ci" else options.mode
-            if tile is not None or options.mode != "quick":
-                compare_points(session.prepare(variant), points_of(mode, name, tile))
+            if tile is None and options.mode == "quick":
+                continue
+            case = session.prepare(variant)
+            compare_points(case, points_of(mode, name, tile), by_statements=True)
+            if session.statements:  # there is a second form: loops over small tensors as one task
+                compare_points(case, points_of("long" if mode == "long" else "quick", name, tile))
         if name in LARGE and path.parent.name == "samples":
             sizes, arguments = LARGE[name]
             variant = Variant("large", {k: int(v) for k, v in (w.split("=") for w in sizes.split())}, False, arguments)
