@@ -165,7 +165,7 @@ class ProgramPrinter {
     if (!info.name.empty())
       result += " " + quoted(info.name);
     if (!info.tile.empty())
-      result += " tile (" + joined(info.tile, [this](const Extent& e) { return extent_text(e); }) + ")";
+      result += " tile (" + joined(info.tile, extent_text) + ")";
     if (info.range != place)
       result += " " + range_text(info.range);
     return result;

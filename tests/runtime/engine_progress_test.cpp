@@ -117,8 +117,8 @@ TEST_CASE("progress: register-blocked reductions call the hook between their blo
 
 TEST_CASE("progress: an emitted kernel of many points is called in pieces") {
   if (rt::World(rt::read_environment()).size() > 1) return;
-  const Index rows = 1500;
-  const Index columns = 2048;
+  constexpr Index rows = 1500;
+  static constexpr Index columns = 2048;
   const auto calls = std::make_shared<Index>(0);
   const auto found = values<double>();
   run({1, {rows, columns}}, [&](TestSession& session) {
@@ -126,7 +126,7 @@ TEST_CASE("progress: an emitted kernel of many points is called in pieces") {
     // The first and the last row are not written: they are what the kernel makes of a fresh tile.
     op.label("i", {0, rows - 2}).label("j", {0, columns});
     op.write({rows, columns}, {{0, 1, 1}, {1, 1, 0}});
-    const Tensor<double> x = session.compute<double>(op, [calls, columns](const TaskArgs& args) {
+    const Tensor<double> x = session.compute<double>(op, [calls](const TaskArgs& args) {
       ++*calls;
       rt::fill<double>(args.outputs[0], -1.0);
       const auto out = args.out<double, 2>();

@@ -18,7 +18,7 @@ namespace tdsl::tests {
 /// Inputs of random small numbers for any program, the same for the same seed. Dimensions get sizes in 0..6.
 class RandomInputs {
  public:
-  RandomInputs(const ir::Program& program, std::uint64_t seed) : seed_(seed) {
+  RandomInputs(const ir::Program& program, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     for (const ir::Node& node : program.body.nodes) {
       const auto* d = std::get_if<ir::Dimension>(&node.op);
@@ -63,7 +63,6 @@ class RandomInputs {
     return a;
   }
 
-  std::uint64_t seed_;
   ir::EvalOptions options_;
   std::map<ir::ValueId, std::int64_t> sizes_;
   std::map<std::string, ir::Array> arrays_;

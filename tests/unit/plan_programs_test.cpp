@@ -248,8 +248,8 @@ TEST_CASE("planner: equal programs give equal hashes, other extents another") {
 }
 
 TEST_CASE("planner: a product fits a memory limit a little above its operands and result, and says what it needs otherwise") {
-  const Index n = 600, share = 3 * n * n * 8 / 4;
-  const auto needed = [n](Index memory) {
+  constexpr Index n = 600, share = 3 * n * n * 8 / 4;
+  const auto needed = [](Index memory) {
     PlanInputs inputs;
     inputs.ranks = 4;
     inputs.memory = memory;
