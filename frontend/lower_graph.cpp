@@ -277,10 +277,10 @@ void GraphBuilder::flush() {
   flushing_ = false;
 }
 
-bool GraphBuilder::reads_pending(const Expr& bound) {
+bool GraphBuilder::reads_pending(const Expr& e) {
   const auto pending = [&] {
     bool found = false;
-    ir::for_each_node(bound, [&](const ir::ExprNode& node) {
+    ir::for_each_node(e, [&](const ir::ExprNode& node) {
       const auto* read = std::get_if<ir::Read>(&node.op);
       found = found || (read != nullptr && pending_.contains(read->tensor));
     });

@@ -120,6 +120,8 @@ class GraphBuilder {
   std::optional<ComputeSpec> take_waiting(const ir::Expr& e, const std::vector<std::int32_t>& out);
   /// Emits what waits and has all its labels resolved, in order.
   void flush();
+  /// Whether the expression reads what still waits after all that is ready has been emitted.
+  bool reads_pending(const ir::Expr& e);
   /// Finds the hull of an explicit range that depends on resolved labels. False while it cannot.
   bool resolve(std::int32_t id);
   /// Whether the value has a node already.
@@ -157,9 +159,6 @@ class GraphBuilder {
   std::vector<ir::Region*> regions_;
   std::vector<LabelInfo> labels_;
   std::map<ir::ValueId, ir::Extent> value_extents_;
-  /// Whether the bound reads what still waits after all that is ready has been emitted.
-  bool reads_pending(const ir::Expr& bound);
-
   std::vector<Waiting> waiting_;
   std::set<ir::ValueId> pending_;  ///< waiting, also during flush()
   bool flushing_ = false;

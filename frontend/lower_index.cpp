@@ -106,6 +106,13 @@ void Lowerer::bind_range(const ast::Identifier& name, const ast::ExprPtr& lower,
                          const ast::ExprPtr& step, std::vector<std::int32_t>& labels, bool may_move) {
   Expr begin = integer_scalar(*lower, "a range's begin");
   Expr end = integer_scalar(*upper, "a range's end");
+  if (step) {
+    const Expr computed = integer_scalar(*step, "a step");
+    if (!known_integer(computed)) {
+      bind_computed_range(name, begin, end, computed, step->range, labels);
+      return;
+    }
+  }
   const std::int64_t by = step_of(step);
   if (may_move && by == 1 && bind_window(name, begin, end, labels))
     return;
@@ -146,6 +153,33 @@ void Lowerer::bind_range(const ast::Identifier& name, const ast::ExprPtr& lower,
     guards_.push_back(inside);
   }
   bind_symbol(name, id, value, by == 1);
+}
+
+void Lowerer::bind_computed_range(const ast::Identifier& name, const Expr& begin, const Expr& end, const Expr& step,
+                                  const SourceRange& place, std::vector<std::int32_t>& labels) {
+  for (const Expr& e : {begin, end, step}) {
+    if (!labels_of(e).empty())
+      unsupported(place, "a range whose step is computed and that depends on index variables is");
+  }
+  const auto value = [&](const Expr& e) { return materialise(scalar_tensor(e), source_text(e->range), e->range); };
+  LoopRange loop;
+  loop.begin = value(begin);
+  loop.end = value(end);
+  loop.computed_step = value(step);
+  const auto read = [](ir::ValueId v) { return ir::read(Scalar::kI64, v, {}); };
+  const Expr up = ir::binary(BinaryOp::kLt, ir::constant_i64(0), read(loop.computed_step));
+  const Expr past = ir::select(up, read(loop.end), add(read(loop.begin), ir::constant_i64(1)));
+  const Extent written = graph_.extent_of(past, name.name + "_end");
+  const Extent count = Extent::of(iterations_of(loop, place));
+  const std::int32_t id = graph_.new_label(name.name, name.range);
+  labels.push_back(id);
+  LabelInfo& info = graph_.label(id);
+  info.is_explicit = true;
+  info.resolved = true;
+  info.written_end = written;
+  info.end = count;
+  const Expr steps = mul(read(loop.computed_step), ir::index_ref(id, name.range));
+  bind_symbol(name, id, add(read(loop.begin), steps), false);
 }
 
 void Lowerer::resolve_labels(const std::vector<std::int32_t>& labels) {

@@ -350,6 +350,7 @@ void Lowerer::lower_slice_assignment(const ast::Assign& a, const SymbolRef& symb
   require_subscripts(a.target.subscripts->size(), base, a.target.name.name, a.target.range);
   ComputeSpec spec;
   std::vector<Dim> shape;
+  std::vector<Expr> numbers;  // of the slice's elements
   for (std::size_t d = 0; d < type.rank(); ++d) {
     const ast::SubscriptItem& item = (*a.target.subscripts)[d];
     if (const auto* index = std::get_if<ast::IndexSubscript>(&item.node)) {
@@ -357,9 +358,21 @@ void Lowerer::lower_slice_assignment(const ast::Assign& a, const SymbolRef& symb
       continue;
     }
     const SlicePart part = slice_part(std::get<ast::SliceSubscript>(item.node), base.shape[d], item.range);
-    spec.out.push_back(graph_.new_label(part.extent));
     shape.push_back({part.extent, "the slice of " + base.shape[d].what, item.range});
-    spec.left.push_back(add(mul(ir::constant_i64(part.step), ir::index_ref(spec.out.back())), part.start));
+    if (part.step.constant()) {
+      spec.out.push_back(graph_.new_label(part.extent));
+      numbers.push_back(ir::index_ref(spec.out.back()));
+      spec.left.push_back(position_in(part, spec.out.back()));
+      continue;
+    }
+    // Every position is looked at, so that which element is written where is known when compiling.
+    spec.out.push_back(graph_.new_label(part.length));
+    const Expr position = ir::index_ref(spec.out.back());
+    const Expr step = expr_of(graph_.program(), part.step);
+    numbers.push_back(ir::binary(BinaryOp::kDiv, position, step));
+    const Expr met = ir::binary(BinaryOp::kEq, ir::binary(BinaryOp::kRem, position, step), ir::constant_i64(0));
+    spec.guard = both(spec.guard, met);
+    spec.left.push_back(add(position, part.start));
   }
   const Tensor value = lower(*a.definition.value);
   if (value.rank() > shape.size()) {
@@ -372,7 +385,7 @@ void Lowerer::lower_slice_assignment(const ast::Assign& a, const SymbolRef& symb
     const bool stretches = value.shape[d].extent.constant() == 1 && !(shape[at].extent == value.shape[d].extent);
     if (!stretches)
       agree(shape[at], value.shape[d], a.definition.value->range, "in this assignment");
-    subscripts.push_back(stretches ? ir::constant_i64(0) : ir::index_ref(spec.out[at]));
+    subscripts.push_back(stretches ? ir::constant_i64(0) : numbers[at]);
   }
   Tensor element_value = scalar_tensor(element(value, subscripts), value.weak);
   element_value.range = a.definition.value->range;

@@ -190,13 +190,17 @@ class Lowerer {
   // --- Subscripts: lower_subscripts.cpp
   struct SlicePart {
     ir::Expr start;
-    std::int64_t step = 1;
+    ir::Extent step = 1;
+    ir::Extent length;  ///< from the start to the end, whatever the step
     ir::Extent extent;
   };
   Tensor lower_subscript(const ast::Subscript& s, const ir::SourceRange& range);
   /// `padded`: positions outside the dimension are legal too.
   ir::Expr subscript_expr(const ast::Expr& e, const Dim& dim, bool padded = false);
   SlicePart slice_part(const ast::SliceSubscript& s, const Dim& dim, const ir::SourceRange& range);
+  ir::Extent slice_step(const ast::Expr& e);
+  /// The position in the sliced dimension of the slice's element `label`.
+  ir::Expr position_in(const SlicePart& part, std::int32_t label);
   void check_slice(const SlicePart& part, const ir::Extent& stop, const Dim& dim, const ir::SourceRange& range);
   void require_subscripts(std::size_t given, const Tensor& base, const std::string& name, const ir::SourceRange& range);
 
@@ -225,6 +229,9 @@ class Lowerer {
   /// Ranges from bare uses for the labels that have none.
   void resolve_labels(const std::vector<std::int32_t>& labels);
   std::int64_t step_of(const ast::ExprPtr& step);
+  /// bind_range with a step that only the run knows.
+  void bind_computed_range(const ast::Identifier& name, const ir::Expr& begin, const ir::Expr& end, const ir::Expr& step,
+                           const ir::SourceRange& place, std::vector<std::int32_t>& labels);
   /// The number that an integer scalar is known to be when compiling, as `s` after `let s = 2;`.
   [[nodiscard]] std::optional<std::int64_t> known_integer(const ir::Expr& e) const;
 

@@ -73,7 +73,8 @@ ValueId Lowerer::iterations_of(const LoopRange& loop, const SourceRange& range) 
   const Expr step = ir::read(Scalar::kI64, loop.computed_step, {});
   const ValueId length = materialise(scalar_tensor(ir::unary(ir::UnaryOp::kAbs, step)), "", range);
   check({ir::Check::Relation::kAtMost, 1, Extent::of(length), "a step cannot be 0", {}}, range);
-  const Expr by = ir::read(Scalar::kI64, length, {});
+  // Behind a condition that does not hold the check is not made.
+  const Expr by = ir::binary(ir::BinaryOp::kMax, ir::read(Scalar::kI64, length, {}), ir::constant_i64(1));
   const Expr up = ir::binary(ir::BinaryOp::kLt, ir::constant_i64(0), step);
   const Expr way = ir::select(up, sub(end, begin), sub(begin, end));
   const Expr count = ir::binary(ir::BinaryOp::kDiv, add(way, sub(by, ir::constant_i64(1))), by, range);

@@ -3,6 +3,7 @@
 #include "frontend/lower_lowerer.h"
 #include "frontend/sema_walk.h"
 #include "ir/combined.h"
+#include "ir/eval_expr.h"
 
 namespace tdsl::frontend {
 
@@ -106,10 +107,13 @@ void Lowerer::lower_param(const ast::Param& p) {
   ir::Param param{p.name.name, std::nullopt};
   if (p.default_value) {
     const Expr value = scalar_of_type(lower(*p.default_value), type.scalar, "the param '" + p.name.name + "'");
-    const ir::Literal* literal = literal_of(value);
-    if (literal == nullptr)
+    try {
+      param.default_value = ir::eval::value_of_constant(graph_.program(), value, p.default_value->range);
+    } catch (const ir::eval::Stop& stop) {
+      fail(DiagnosticId::kNotConstant, stop.error.range, "a param's default is a constant: " + stop.error.message);
+    }
+    if (!param.default_value)
       fail(DiagnosticId::kNotConstant, p.default_value->range, "a param's default is a constant");
-    param.default_value = *literal;
   }
   const SymbolRef symbol = declare(p.name, Symbol::Kind::kParam);
   set_value(symbol, graph_.emit(std::move(param), type, p.name.name, p.name.range));

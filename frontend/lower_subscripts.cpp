@@ -67,8 +67,7 @@ Tensor Lowerer::lower_subscript(const ast::Subscript& s, const SourceRange& rang
       index_place = &s.items[d].range;
     result.labels.push_back(graph_.new_label());
     result.shape.push_back({part.extent, "the slice of " + dim.what, s.items[d].range});
-    const Expr steps = mul(ir::constant_i64(part.step), ir::index_ref(result.labels.back()));
-    subscripts.push_back(add(steps, part.start));
+    subscripts.push_back(position_in(part, result.labels.back()));
   }
   if (result.rank() != 0 && index_place != nullptr) {
     fail(DiagnosticId::kSliceInIndex, *index_place,
@@ -141,14 +140,8 @@ Lowerer::SlicePart Lowerer::slice_part(const ast::SliceSubscript& s, const Dim& 
   };
   part.start = bound(s.start, 0);
   const Expr stop = bound(s.stop, dim.extent);
-  if (s.step) {
-    const auto step = known_integer(integer_scalar(*s.step, "a slice's step"));
-    if (!step)
-      fail(DiagnosticId::kNotConstant, s.step->range, "a slice's step must be known when compiling");
-    if (*step <= 0)
-      fail(DiagnosticId::kOutOfBounds, s.step->range, "a slice's step is positive; flip(A, axis=…) reverses");
-    part.step = *step;
-  }
+  if (s.step)
+    part.step = slice_step(*s.step);
   for (const Expr& e : {part.start, stop}) {
     if (!labels_of(e).empty()) {
       fail(DiagnosticId::kSliceInIndex, range,
@@ -158,9 +151,30 @@ Lowerer::SlicePart Lowerer::slice_part(const ast::SliceSubscript& s, const Dim& 
   const Extent first = graph_.extent_of(part.start, "start");
   const Extent last = graph_.extent_of(stop, "stop");
   part.start = expr_of(graph_.program(), first);
-  part.extent = part.step == 1 ? last - first : Extent::quotient(last - first + Extent(part.step - 1), part.step);
+  part.length = last - first;
+  part.extent = Extent::quotient(part.length + part.step - Extent(1), part.step);
   check_slice(part, last, dim, range);
   return part;
+}
+
+Extent Lowerer::slice_step(const ast::Expr& e) {
+  const Expr written = integer_scalar(e, "a slice's step");
+  const std::string message = "a slice's step is positive; flip(A, axis=…) reverses";
+  if (const auto known = known_integer(written)) {
+    if (*known <= 0)
+      fail(DiagnosticId::kOutOfBounds, e.range, message);
+    return *known;
+  }
+  if (!labels_of(written).empty())
+    fail(DiagnosticId::kSliceInIndex, e.range, "a slice's step cannot depend on an index variable; subscript the dimension with an index");
+  const Extent step = graph_.extent_of(written, "step");
+  check({ir::Check::Relation::kAtMost, 1, step, message + ": the step is {right}", {}}, e.range);
+  // Behind a condition that does not hold the slice still has a size.
+  return guards_.empty() ? step : graph_.extent_of(ir::binary(BinaryOp::kMax, written, ir::constant_i64(1)), "step");
+}
+
+Expr Lowerer::position_in(const SlicePart& part, std::int32_t label) {
+  return add(mul(expr_of(graph_.program(), part.step), ir::index_ref(label)), part.start);
 }
 
 void Lowerer::check_slice(const SlicePart& part, const Extent& stop, const Dim& dim, const SourceRange& range) {

@@ -87,6 +87,9 @@ Tensor Lowerer::hoist(ComputeSpec spec, std::vector<Dim> shape) {
   bool resolved = free.empty();
   for (const std::int32_t id : spec.reduce)
     resolved = graph_.resolve(id) && resolved;
+  // What it reads may wait for a range although it mentions no index variable: where a guard is false it is the guard alone.
+  for (const Expr* part : {&spec.body, &spec.guard})
+    resolved = resolved && !(*part && graph_.reads_pending(*part));
   ValueId v;
   spec.type.shape.assign(free.size(), Extent());
   for (const Dim& d : shape)

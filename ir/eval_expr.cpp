@@ -255,4 +255,20 @@ Whole CompiledExpr::whole_at(std::size_t index) {
   return {};
 }
 
+std::optional<Literal> value_of_constant(const Program& program, const Expr& e, const SourceRange& place) {
+  bool closed = true;
+  for_each_node(e, [&](const ExprNode& n) {
+    closed = closed && !std::holds_alternative<Read>(n.op) && !std::holds_alternative<IndexRef>(n.op) &&
+             !std::holds_alternative<Argument>(n.op) && !std::holds_alternative<Apply>(n.op);
+  });
+  if (!closed)
+    return std::nullopt;
+  const ValueSource nothing = [](ValueId) -> const Array& { throw std::logic_error("a constant reads no tensor"); };
+  CompiledExpr compiled(program, e, nothing, place);
+  if (is_float(e->type))
+    return compiled.real(nullptr).value;
+  const std::int64_t whole = compiled.whole(nullptr).value;
+  return e->type == Scalar::kBool ? Literal(whole != 0) : Literal(whole);
+}
+
 }  // namespace tdsl::ir::eval

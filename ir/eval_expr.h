@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "ir/eval.h"
@@ -98,5 +99,8 @@ class CompiledExpr {
 /// Checks 0 <= subscript < extent and stops with a message that names both and the dimension.
 void check_subscript(std::int64_t subscript, std::int64_t extent, std::size_t dimension, const std::string& tensor,
                      const SourceRange& range);
+
+/// The value of an expression that reads no tensor and mentions no label or argument; none of others. Throws Stop.
+[[nodiscard]] std::optional<Literal> value_of_constant(const Program& program, const Expr& e, const SourceRange& place);
 
 }  // namespace tdsl::ir::eval

@@ -371,7 +371,7 @@ class Expressions:
         size, options = dim.size, []
         for label in context.labels + context.loops:
             low, high = label.low, label.high  # half-open
-            fits = (0 <= low and high <= size) or high <= low
+            fits = 0 <= low and high <= size  # of an empty range, too: the compiler refuses what no range fits
             if label.dim == dim or (label.dim is None and fits):
                 bare = Expr(label.name, [], "i64", (), low, high, bare={(label.name, dim.text)})
                 options.append((bare, 10))

@@ -109,6 +109,10 @@ class Operations(Expressions):
                 return Expr(f"${v.name}[{', '.join(f'{{{n}}}' for n in range(len(parts)))}]", parts, scalar, shape, v.low, v.high)
         return None
 
+    def two(self, dim):
+        """The step 2, at times known only when the program runs."""
+        return f"min(2, 2 + {dim.text})" if self.chance(0.4) else "2"
+
     def slice_part(self, dim, wanted, context):
         if dim == wanted:
             return self.rng.choice([":", ":", "0:", f":{dim.text}"])
@@ -118,8 +122,8 @@ class Operations(Expressions):
             return self.rng.choice(["1:", ":-1", f"1:{dim.text}"]) if dim.size >= 1 else None
         if wanted.text.isdigit() and dim.size >= wanted.size:
             start = self.rng.choice([0, dim.size - wanted.size])
-            if 2 * wanted.size - 1 <= dim.size - start and self.chance(0.5):
-                return f"{start}:{start + 2 * wanted.size - 1}:2"
+            if 1 <= 2 * wanted.size - 1 <= dim.size - start and self.chance(0.5):
+                return f"{start}:{start + 2 * wanted.size - 1}:{self.two(dim)}"
             return f"{start}:{start + wanted.size}"
         return None
 
@@ -284,7 +288,7 @@ class Operations(Expressions):
         if kind == "inner":
             return Label(name, 1, dim.size - 1), f" in 1..{dim.text} - 1", dim.size <= 2
         if kind == "by":
-            return Label(name, 0, dim.size), f" in 0..{dim.text} by 2", dim.size == 0
+            return Label(name, 0, dim.size), f" in 0..{dim.text} by {self.two(dim)}", dim.size == 0
         o = self.rng.choice(outer)
         if self.chance(0.5):
             return Label(name, 0, o.high), f" in 0..{o.name} + 1", False

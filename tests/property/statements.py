@@ -261,7 +261,7 @@ class Statements(Routines):
                 parts.append(self.rng.choice(["1:", ":-1", f"1:{dim.text}"]))
                 shape.append(base)
             elif dim.size >= 3 and kind < 0.4:
-                parts.append(self.rng.choice(["0:2", "1:3", "0:3:2"]))
+                parts.append(self.rng.choice(["0:2", "1:3", f"0:3:{self.two(dim)}"]))
                 shape.append(Dim("2", 2))
             elif dim.size >= 1 and kind < 0.6:
                 s = self.subscript(dim, context.closed())

@@ -105,7 +105,10 @@ TEST_CASE("types and shapes") {
   CHECK(reported("print(zeros(4)[2:5]);") == Lines{"1:16: out-of-bounds"});
   CHECK(reported("print(sum(zeros(3), axis=1));") == Lines{"1:26: bad-argument"});
   CHECK(reported("print(sum(zeros(3), axes=0));") == Lines{"1:21: bad-argument"});
-  CHECK(reported("param k: i64 = 1;\nprint(sum[i in 0..3 by k](i));") == Lines{"2:24: not-constant"});
+  CHECK(reported("param k: i64 = 1;\nparam m: i64 = k + 1;\nprint(m);") == Lines{"2:16: not-constant"});
+  CHECK(reported("param m: i64 = 1 / 0;\nprint(m);") == Lines{"1:16: not-constant"});
+  CHECK(reported("param k: i64 = 1;\nlet y[i] = sum[j in 0..i by k](j) for i in 0..3;\nprint(y);") == Lines{"2:29: not-supported"});
+  CHECK(reported("let x = ones(3);\nlet y[i] = sum(x[::i]) for i in 1..3;\nprint(y);") == Lines{"2:20: slice-in-index"});
   CHECK(reported("print(einsum(\"ij,j\", zeros(2), zeros(2)));") == Lines{"1:22: bad-einsum"});
 }
 
