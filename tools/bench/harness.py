@@ -65,20 +65,21 @@ def peer(invocation, case):
 
 
 class Ours:
-    """A TDSL program; the statement on `line` of its source is what is compared."""
+    """A TDSL program; the statement on `line` of its source is what is compared. Its inputs by the names of the case's files."""
 
-    def __init__(self, tdslc, source, line, scratch, ranks, threads, mpiexec):
+    def __init__(self, tdslc, source, line, scratch, ranks, threads, mpiexec, inputs=None):
         self.program = str(scratch / ("tdsl_" + pathlib.Path(source).stem))
         subprocess.run([tdslc, "build", str(source), "-o", self.program], check=True)
         self.line = line
         self.launcher = [mpiexec, "-n", str(ranks)] if ranks > 1 else []
         self.threads = threads
+        self.inputs = inputs or {"A": "A", "B": "B", "w": "w"}
 
     def __call__(self, case):
         stats, r = case.path("stats.json"), case.path("r.npy")
         command = [*self.launcher, self.program, "--threads", str(self.threads), "--quiet", "--stats", stats, "--r", r]
-        for name in ("A", "B", "w"):
-            command += [f"--{name}", case.path(name + ".npy")]
+        for name, file in self.inputs.items():
+            command += [f"--{name}", case.path(file + ".npy")]
         _, whole, cpu = run(command)
         told = json.loads(pathlib.Path(stats).read_text())
         seconds = sum(s["measured"]["seconds"] for s in told["statements"] if s["line"] == self.line)
