@@ -19,6 +19,7 @@ namespace {
 
 constexpr plan::Index kAlignment = 64;
 constexpr plan::Index kPage = 4096;
+constexpr std::size_t kHugePage = 2 << 20;
 #if defined(__SANITIZE_ADDRESS__)
 constexpr plan::Index kKeptFrom = std::numeric_limits<plan::Index>::max();  // reads after the end of a buffer's life are to be found
 #else
@@ -40,12 +41,33 @@ plan::Index size_class(plan::Index bytes) {
   return (bytes + unit - 1) / unit * unit;
 }
 
-/// Null when the system refuses.
-std::byte* new_memory(plan::Index bytes) {
-  if (bytes < kMappedFrom)
-    return static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded(bytes + 1, kAlignment)));
-  void* const data = ::mmap(nullptr, rounded(bytes, kPage), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+/// Pages of the system's; null when it refuses.
+std::byte* map_pages(std::size_t bytes) {
+  void* const data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return data == MAP_FAILED ? nullptr : static_cast<std::byte*>(data);
+}
+
+// Note [Huge pages]
+// The first write to a page of 4 KiB costs the system more than a kernel takes to read it, and a product of 8000 x 1000 x 8000 spent a
+// quarter of its processor time there. Pages of 2 MiB cost a quarter of that. They are asked for where a buffer fills them, so that
+// a buffer never has more memory than it would have had: `wanted` is what will be written, `bytes` what is mapped.
+std::byte* map_huge_pages(plan::Index bytes, plan::Index wanted) {
+  const std::size_t length = rounded(bytes, kPage);
+  std::byte* const mapped = map_pages(length + kHugePage);
+  if (mapped == nullptr) return nullptr;
+  const std::size_t before = (kHugePage - reinterpret_cast<std::uintptr_t>(mapped) % kHugePage) % kHugePage;
+  std::byte* const data = mapped + before;
+  if (before > 0) ::munmap(mapped, before);
+  ::munmap(data + length, kHugePage - before);
+  ::madvise(data, static_cast<std::size_t>(wanted) / kHugePage * kHugePage, MADV_HUGEPAGE);  // a wish: nothing is lost without them
+  return data;
+}
+
+/// `bytes` of memory, of which `wanted` will be used first; null when the system refuses.
+std::byte* new_memory(plan::Index bytes, plan::Index wanted) {
+  if (bytes < kMappedFrom) return static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded(bytes + 1, kAlignment)));
+  if (wanted < static_cast<plan::Index>(kHugePage)) return map_pages(rounded(bytes, kPage));
+  return map_huge_pages(bytes, wanted);
 }
 
 void free_memory(std::byte* data, plan::Index bytes) {
@@ -87,7 +109,7 @@ Store::~Store() {
 
 std::byte* Store::take(plan::Index wanted) {
   const plan::Index bytes = size_class(wanted);
-  if (bytes < kKeptFrom) return new_memory(bytes);
+  if (bytes < kKeptFrom) return new_memory(bytes, wanted);
   const std::lock_guard lock(mutex_);
   if (const auto same = kept_.find(bytes); same != kept_.end()) {
     std::byte* const data = same->second;
@@ -101,7 +123,7 @@ std::byte* Store::take(plan::Index wanted) {
     kept_bytes_ -= largest->first;
     kept_.erase(largest);
   }
-  return new_memory(bytes);
+  return new_memory(bytes, wanted);
 }
 
 void Store::give_back(std::byte* data, plan::Index wanted) {

@@ -8,6 +8,7 @@
 
 #include "runtime/app/environment.h"
 #include "runtime/kernels/blas_call.h"
+#include "runtime/kernels/blis_product.h"
 #include "runtime/kernels/blocked_reduction.h"
 #include "runtime/kernels/progress.h"
 
@@ -134,6 +135,7 @@ void prepare() {
 }
 
 void gemm(Index m, Index n, Index k, Matrix<const double> a, Matrix<const double> b, bool accumulate, Matrix<double> c) {
+  if (takes_packed_product<double>(m, n, k)) return packed_product<double>(m, n, k, a, b, accumulate, c);
   rntm_t rntm = one_thread();
   double one = 1;
   double beta = accumulate ? 1 : 0;
@@ -142,6 +144,7 @@ void gemm(Index m, Index n, Index k, Matrix<const double> a, Matrix<const double
 }
 
 void gemm(Index m, Index n, Index k, Matrix<const float> a, Matrix<const float> b, bool accumulate, Matrix<float> c) {
+  if (takes_packed_product<float>(m, n, k)) return packed_product<float>(m, n, k, a, b, accumulate, c);
   rntm_t rntm = one_thread();
   float one = 1;
   float beta = accumulate ? 1 : 0;

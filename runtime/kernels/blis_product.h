@@ -1,0 +1,15 @@
+#pragma once
+
+#include "runtime/kernels/blas_call.h"
+
+namespace tdsl::rt::blas {
+
+/// Whether `packed_product` takes it: large in every extent, and this processor's micro-kernels read plain panels.
+template <class T>
+bool takes_packed_product(Index m, Index n, Index k);
+
+/// C = beta C + A B by BLIS's micro-kernel, on operands packed by us. One thread; ticks after each micro-kernel (progress.h).
+template <class T>
+void packed_product(Index m, Index n, Index k, Matrix<const T> a, Matrix<const T> b, bool accumulate, Matrix<T> c);
+
+}  // namespace tdsl::rt::blas
