@@ -121,10 +121,16 @@ void panel(Index width, Index rows, Index k, const T* from, Index row, Index col
 /// Elements that `panels` writes.
 inline Index elements(Index width, Index rows, Index k) { return (rows + width - 1) / width * width * k; }
 
-/// All rows, panel after panel.
+/// All rows. Where columns are contiguous, a few of them at a time for all panels: memory is then read as it lies.
 template <class T>
 void panels(Index width, Index rows, Index k, const T* from, Index row, Index column, T* to) {
-  for (Index i = 0; i < rows; i += width) panel(width, std::min(width, rows - i), k, from + i * row, row, column, to + i * k);
+  constexpr Index kColumns = 8;
+  const Index step = row == 1 ? kColumns : k;
+  for (Index l = 0; l < k; l += step) {
+    for (Index i = 0; i < rows; i += width) {
+      panel(width, std::min(width, rows - i), std::min(step, k - l), from + i * row + l * column, row, column, to + i * k + l * width);
+    }
+  }
 }
 
 }  // namespace tdsl::rt::pack

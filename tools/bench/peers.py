@@ -57,10 +57,10 @@ class Peers:
         result.update(more)
         return result
 
-    def blis(self, threads):
+    def blis(self, threads, *options):
         library = self.library("blis-openmp/libblis.a", "libblis-openmp-dev")
         program = self.compile("gemm_blis", "gemm.cpp", [library, "-fopenmp", "-lm"])
-        return lambda case: ([program, case.type, *case.sizes(), *case.files()], self.environment(threads))
+        return lambda case: ([program, case.type, *case.sizes(), *case.files(), *options], self.environment(threads))
 
     def openblas(self, threads):
         library = self.library("openblas-pthread/libopenblas.a", "libopenblas-pthread-dev")

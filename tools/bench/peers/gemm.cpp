@@ -1,5 +1,9 @@
-// gemm TYPE N K M A.npy B.npy w.npy r.bin: C = A B through the BLAS it is linked with; prints the product's seconds.
-// Operands and result have been touched and the library has been called before: the peer's best case.
+// gemm TYPE N K M A.npy B.npy w.npy r.bin [new]: C = A B through the BLAS it is linked with; prints the product's seconds.
+// Operands have been touched and the library has been called before; so has the result been touched, the peer's best case, unless it
+// is to lie in new memory, as any first result does.
+
+#include <algorithm>
+#include <memory>
 
 #include "matrix_file.h"
 
@@ -26,21 +30,22 @@ void run(char** argv) {
   const std::size_t n = std::strtoul(argv[2], nullptr, 10), k = std::strtoul(argv[3], nullptr, 10), m = std::strtoul(argv[4], nullptr, 10);
   const peer::MatrixFile<T> a_file(argv[5], n * k), b_file(argv[6], k * m), w(argv[7], m);
   const std::vector<T> a(a_file.data(), a_file.data() + n * k), b(b_file.data(), b_file.data() + k * m);
-  std::vector<T> c(n * m, T{1});
+  const auto c = std::make_unique_for_overwrite<T[]>(n * m);
+  if (argv[9] == nullptr) std::fill_n(c.get(), n * m, T{1});
   {
     std::vector<T> x(512 * 512, T{1}), y(512 * 512);
     gemm(512, 512, 512, x.data(), x.data(), y.data());
   }
   const double start = peer::now();
-  gemm(static_cast<int>(n), static_cast<int>(k), static_cast<int>(m), a.data(), b.data(), c.data());
+  gemm(static_cast<int>(n), static_cast<int>(k), static_cast<int>(m), a.data(), b.data(), c.get());
   const double seconds = peer::now() - start;
-  peer::report(seconds, peer::squares_times(c.data(), w.data(), n, m), argv[8]);
+  peer::report(seconds, peer::squares_times(c.get(), w.data(), n, m), argv[8]);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 9) peer::stop("usage: gemm f64|f32 N K M A.npy B.npy w.npy r.bin");
+  if (argc != 9 && (argc != 10 || std::string(argv[9]) != "new")) peer::stop("usage: gemm f64|f32 N K M A.npy B.npy w.npy r.bin [new]");
   if (std::string(argv[1]) == "f32") {
     run<float>(argv);
   } else {
