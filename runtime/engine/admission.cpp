@@ -107,8 +107,8 @@ void Engine::State::admit() {
 bool Engine::State::fits(const OperationRun& operation) const {
   const plan::Step& step = operation.step;
   const bool least = unfinished_tasks == 0;
+  const Index copies = options.threads * std::max(least ? 0 : largest_assembly, step.assembled_bytes);
   if (options.memory_bytes > 0) {
-    const Index copies = options.threads * std::max(least ? 0 : largest_assembly, step.assembled_bytes);
     const Index held = store.live_bytes() + promised_bytes + step.fetch_bytes + step.output_bytes + copies;
     if (held > options.memory_bytes && !(least && !peers_hold_memory(operation))) return false;
   }
@@ -117,7 +117,7 @@ bool Engine::State::fits(const OperationRun& operation) const {
   if (unfinished_tasks + static_cast<Index>(step.tasks.size()) > kMaxTasks && !least) return false;
   if (!slots.certainly_available(static_cast<Index>(step.fetch.size()))) return false;
   if (options.window_bytes > 0) {
-    return fetched_bytes + output_bytes + step.fetch_bytes + step.output_bytes <= options.window_bytes;
+    return fetched_bytes + output_bytes + step.fetch_bytes + step.output_bytes + copies <= options.window_bytes;
   }
   const Index own = operation.op().run_ahead;
   // Beside blocks of its own a rank holds a sixth of them in received boxes.
@@ -152,7 +152,7 @@ void Engine::State::admit_step(OperationRun& operation) {
     return;
   }
   for (const plan::Fetch& fetch : step.fetch) {
-    if (!fetch.keep && !operation.read_twice(fetch.piece.tensor)) operation.pieces.erase(fetch.piece);
+    if (!fetch.keep) operation.pieces.erase(fetch.piece);
   }
 }
 

@@ -115,12 +115,6 @@ struct OperationRun {
 
   [[nodiscard]] const plan::Op& op() const { return planned->op; }
   [[nodiscard]] bool over() const { return admitted && tasks.empty(); }
-  /// Two accesses read the tensor: one may need in a later panel what the other fetched, as in A[i, k] * A[k, j].
-  [[nodiscard]] bool read_twice(plan::TensorId tensor) const {
-    int accesses = 0;
-    for (const plan::Access& access : op().reads) accesses += access.tensor == tensor ? 1 : 0;
-    return accesses > 1;
-  }
 };
 
 }  // namespace tdsl::rt

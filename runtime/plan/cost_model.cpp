@@ -286,13 +286,17 @@ double assembled_bytes(const Op& op, const OpPlan& plan, const TensorLookup& ten
   return v.works ? bytes : 0;
 }
 
+std::vector<Index> rank_sample(Index ranks) {
+  std::vector<Index> sample;
+  const Index stride = std::max<Index>(1, ranks / 64);
+  for (Index rank = 0; rank < ranks; rank += (rank + stride < ranks || rank == ranks - 1) ? stride : ranks - 1 - rank) sample.push_back(rank);
+  return sample;
+}
+
 CostSummary summarise(const Op& op, const OpPlan& plan, const TensorLookup& tensors, const Machine& machine, int threads) {
   CostSummary sum;
-  const Index p = plan.space.ranks();
-  // Beyond 64 ranks a spread of ranks that includes both ends of every grid axis stands for all.
-  const Index stride = std::max<Index>(1, p / 64);
   double count = 0;
-  for (Index rank = 0; rank < p; rank += (rank + stride < p || rank == p - 1) ? stride : p - 1 - rank) {
+  for (const Index rank : rank_sample(plan.space.ranks())) {
     const Cost c = cost_of(op, plan, tensors, rank, machine, threads);
     sum.max_bytes = std::max(sum.max_bytes, c.bytes_received.hi);
     sum.max_flops = std::max(sum.max_flops, c.flops.hi);

@@ -43,6 +43,9 @@ struct Cost {
 /// Upper bound of the bytes that one task copies together because an operand lies in several blocks or pieces.
 [[nodiscard]] double assembled_bytes(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank);
 
+/// The ranks that stand for all `ranks`: beyond 64 a spread that includes both ends of every grid axis.
+[[nodiscard]] std::vector<Index> rank_sample(Index ranks);
+
 /// Over all ranks (by classes of equal ranks where possible): maxima and means.
 struct CostSummary {
   double max_bytes = 0, mean_bytes = 0;

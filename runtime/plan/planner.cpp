@@ -135,7 +135,7 @@ void Planner::emit(Op op, const OpPlan& plan, int part, const Dead& dead, Planne
   auto planned = std::make_shared<PlannedOp>(PlannedOp{std::move(op), plan, part});
   planned->plan.ranks_per_node = inputs_.ranks_per_node;
   const TensorLookup tensors = lookup();
-  largest_step_ = std::max(largest_step_, static_cast<Index>(summarise(planned->op, planned->plan, tensors, inputs_.machine, inputs_.threads).max_step));
+  largest_step_ = std::max(largest_step_, static_cast<Index>(plan::largest_step(planned->op, planned->plan, tensors, inputs_)));
   for (ResidentBytes& resident : resident_) {
     const Cost cost = cost_of(planned->op, planned->plan, tensors, resident.rank(), inputs_.machine, inputs_.threads);
     const double step = received_at_once(planned->op, cost) +

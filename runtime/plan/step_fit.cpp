@@ -8,8 +8,8 @@
 namespace tdsl::plan {
 
 // Note [Window]
-// The remote boxes of one step must fit half the window (so that the next step's can arrive meanwhile), or the whole
-// window when the user has set it. First the panels get thinner: no byte is fetched twice. Then output tiles are taken in
+// The remote boxes of one step must fit half the window (so that the next step's can arrive meanwhile), or, with the operands that are
+// copied together, the whole window when the user has set it. First the panels get thinner: no byte is fetched twice. Then output tiles are taken in
 // super-blocks, which fetches some boxes again; the cost model counts that.
 
 namespace {
@@ -45,7 +45,11 @@ class StepFit {
   }
 
  private:
-  [[nodiscard]] double largest_step() const { return summarise(op_, plan_, tensors_, inputs_.machine, inputs_.threads).max_step; }
+  /// Copied operands count where the user says what a step may hold; --memory adds them itself.
+  [[nodiscard]] double largest_step() const {
+    if (inputs_.window > 0) return plan::largest_step(op_, plan_, tensors_, inputs_);
+    return summarise(op_, plan_, tensors_, inputs_.machine, inputs_.threads).max_step;
+  }
 
   /// Twice as many panels along reduction `k`, if that helps.
   bool halve_panels(std::size_t k) {
@@ -84,6 +88,12 @@ class StepFit {
 }  // namespace
 
 double received_share(double owned) { return std::max(64 * kMiB, 0.2 * owned); }
+
+double largest_step(const Op& op, const OpPlan& plan, const TensorLookup& tensors, const PlanInputs& inputs) {
+  double copies = 0;
+  for (const Index rank : rank_sample(inputs.ranks)) copies = std::max(copies, assembled_bytes(op, plan, tensors, rank));
+  return summarise(op, plan, tensors, inputs.machine, inputs.threads).max_step + inputs.threads * copies;
+}
 
 double step_limit(const Op& op, const TensorLookup& tensors, const PlanInputs& inputs) {
   if (inputs.window > 0) return static_cast<double>(inputs.window);
