@@ -78,8 +78,9 @@ class PackBuffer {
     if (elements > size_) {
       data_.reset();
       size_ = 0;
+      // Micro-kernels load the next columns ahead, also behind the last: a page more is theirs to read.
       constexpr std::size_t kPage = 4096;
-      const std::size_t bytes = (static_cast<std::size_t>(elements) * sizeof(T) + kPage - 1) / kPage * kPage;
+      const std::size_t bytes = (static_cast<std::size_t>(elements) * sizeof(T) + kPage - 1) / kPage * kPage + kPage;
       data_.reset(static_cast<T*>(std::aligned_alloc(kPage, bytes)));
       if (data_ == nullptr) throw std::bad_alloc();
       size_ = elements;
