@@ -58,6 +58,13 @@ class RunError : public std::runtime_error {
   ExitCode code_;
 };
 
+/// An error of the `.tdsl` program. Found by the program's own thread, it is found alike on every rank, so what the program
+/// recorded before it is still carried out.
+class ProgramError : public RunError {
+ public:
+  using RunError::RunError;
+};
+
 /// A message about two sizes with their values in the places `{left}` and `{right}`.
 [[nodiscard]] inline std::string with_sizes(std::string_view message, std::int64_t left, std::int64_t right) {
   std::string text(message);

@@ -219,6 +219,10 @@ void ProgramRun::execute(Session& session, Session::Impl& impl) {
     impl.finish();
   } catch (const DryRunOver&) {
     complete = false;
+  } catch (const ProgramError&) {
+    // What the program printed before comes first. Every rank fails here, so all of them can complete it.
+    impl.complete();
+    throw;
   }
   if (!options_.dry_run || options_.quiet || world_.rank() != 0) return;
   write_text("dry run" + std::string(complete ? "" : ", up to the first decision that depends on data") + ": a rank needs " +

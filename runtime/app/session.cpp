@@ -110,20 +110,15 @@ void Session::check_at_most(int line, Index left, Index right, std::string_view 
 void Session::check_subscript(int line, Interval values, Index extent, std::string_view text) {
   if (values.empty() || (values.lo >= 0 && values.hi <= extent)) return;
   const Index bad = values.lo < 0 ? values.lo : values.hi - 1;
-  throw RunError(impl_->at(line), "subscript " + std::string(text) + " reaches " + std::to_string(bad) + ", but the dimension has " +
-                                      std::to_string(extent) + (extent == 1 ? " element" : " elements"));
+  impl_->stop(line, "subscript " + std::string(text) + " reaches " + std::to_string(bad) + ", but the dimension has " + std::to_string(extent) +
+                        (extent == 1 ? " element" : " elements"));
 }
 
 void Session::check(int line, bool condition, std::string_view message) {
   if (!condition) impl_->stop(line, std::string(message));
 }
 
-void Session::Impl::stop(int line, const std::string& message) {
-  // What the program printed before comes first. Every rank fails here, so all of them can finish.
-  flush();
-  if (!setup.options.dry_run) engine.finish();
-  throw RunError(at(line), message);
-}
+void Session::Impl::stop(int line, const std::string& message) { throw ProgramError(at(line), message); }
 
 TensorHandle Session::Impl::enter(Session& session, plan::Op op, ElementType type, Kernel kernel) {
   auto state = std::make_unique<detail::TensorState>();

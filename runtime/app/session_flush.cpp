@@ -133,10 +133,14 @@ void Session::Impl::check_memory() const {
                  ExitCode::kUsage);
 }
 
-void Session::Impl::finish() {
+void Session::Impl::complete() {
   flush();
+  if (!setup.options.dry_run) engine.finish();
+}
+
+void Session::Impl::finish() {
+  complete();
   if (setup.options.dry_run) return;
-  engine.finish();
   TDSL_CHECK(engine.live_blocks() == 0, std::to_string(engine.live_blocks()) + " blocks are left at the end");
   TDSL_CHECK(setup.store.live_buffers() == 0, std::to_string(setup.store.live_buffers()) + " buffers are left at the end");
 }

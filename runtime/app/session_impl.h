@@ -49,7 +49,7 @@ struct Session::Impl {
     const std::vector<const char*>& files = setup.info.files();
     return files.empty() ? SourceLine{setup.info.declaration().source_file, line_in(line)} : place_in(files, line);
   }
-  /// Ends the run on every rank with the message of that line; every rank must fail here.
+  /// Throws the program's error of that line; every rank must fail here.
   [[noreturn]] void stop(int line, const std::string& message);
   std::vector<plan::Op> pending;
   std::unordered_map<Index, Kernel> kernels;  ///< by Op::record, until submitted
@@ -65,6 +65,8 @@ struct Session::Impl {
   void check_memory() const;
   /// Flushes, waits until every rank is done with everything, and proves that no block is left.
   void finish();
+  /// Carries out all that was recorded, prints above all; the program may go on. Every rank calls it.
+  void complete();
   std::vector<plan::TensorId> dropped;      ///< names that are gone, to be passed on after the next flush
   std::unordered_map<plan::TensorId, plan::Combine> parts;  ///< partial results and how they combine
 

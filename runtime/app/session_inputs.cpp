@@ -139,8 +139,8 @@ Index SessionInputs::dimension(std::string_view name) const {
 void SessionInputs::require_shape(const std::string& input, const std::vector<Index>& shape, SourceLine place) const {
   const File& file = files_.at(input);
   if (file.shape == shape) return;
-  throw RunError(place, "input " + input + " should have shape " + shape_text(shape) + ", but the array in '" + file.path +
-                            "' has shape " + shape_text(file.shape));
+  throw ProgramError(place, "input " + input + " should have shape " + shape_text(shape) + ", but the array in '" + file.path +
+                                "' has shape " + shape_text(file.shape));
 }
 
 const NpyReader& SessionInputs::reader(const std::string& input) {

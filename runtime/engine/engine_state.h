@@ -175,14 +175,18 @@ struct Engine::State {
 
 template <class Done>
 void Engine::State::work_until(Done done) {
-  Lock lock(mutex);
-  while (!done()) {
-    if (failed) throw RunStopped{};
-    if (TaskRun* task = pop_ready()) {
-      run_task(lock, *task);
-    } else {
-      idle(lock);
+  try {
+    Lock lock(mutex);
+    while (!done() && !failed) {
+      if (TaskRun* task = pop_ready()) {
+        run_task(lock, *task);
+      } else {
+        idle(lock);
+      }
     }
+  } catch (...) {
+    // A task's failure is this rank's alone; only what the program itself throws is known to all.
+    fail(std::current_exception());
   }
   if (failed) throw RunStopped{};
 }

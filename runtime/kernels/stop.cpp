@@ -4,15 +4,15 @@
 
 namespace tdsl::rt {
 
-void stop(SourceLine place, const char* message) { throw RunError(place, message); }
+void stop(SourceLine place, const char* message) { throw ProgramError(place, message); }
 
 void stop_sizes(SourceLine place, const char* message, std::int64_t left, std::int64_t right) {
-  throw RunError(place, with_sizes(message, left, right));
+  throw ProgramError(place, with_sizes(message, left, right));
 }
 
 void stop_subscript(SourceLine place, std::int64_t value, std::int64_t extent, const char* subscript) {
-  throw RunError(place, "the subscript '" + std::string(subscript) + "' is " + std::to_string(value) + " and lies outside its dimension of " +
-                            std::to_string(extent));
+  throw ProgramError(place, "the subscript '" + std::string(subscript) + "' is " + std::to_string(value) +
+                                " and lies outside its dimension of " + std::to_string(extent));
 }
 
 }  // namespace tdsl::rt

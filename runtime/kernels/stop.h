@@ -8,7 +8,7 @@
 
 namespace tdsl::rt {
 
-/// Throws RunError with the message at that place.
+/// Throws ProgramError with the message at that place.
 [[noreturn]] void stop(SourceLine place, const char* message);
 
 /// The same with the sizes in the places of `{left}` and `{right}`.

@@ -27,6 +27,8 @@ class Mistake:
         self.name, self.program, self.arguments, self.code, self.message = name, program, arguments, code, message
         self.outputs = more.get("outputs", {"product": ("C", "D"), "factorisations": ("r",), "run_time": ("early", "q", "g", "last"),
                                             "affine": ("early", "B"), "endless": ("early", "B"), "sizes": ("early", "total"), "serial": ("early", "q", "below", "steps")}[program])
+        # What every rank finds alike comes after what was printed before it.
+        self.prints = program in ("sizes", "affine") or name.endswith("_host")
         self.interrupt, self.ranks = more.get("interrupt", False), more.get("ranks", (1, 3))
 
 
@@ -137,6 +139,8 @@ def complaint(mistake, ranks, result, folder, old):
     strangers = re.search(r"MPI_ABORT|mpiexec|mpirun" + ("" if mistake.interrupt else "|interrupted"), result.err)
     if len(lines) > LONGEST_MESSAGE_LINES or len(set(lines)) < len(lines) or strangers:
         return f"more than one message: {result.err.strip()[:600]!r}"
+    if mistake.prints and not result.out.startswith("reached "):
+        return f"what was printed before is lost: {result.out.strip()[:200]!r}"
     left = sorted(p.name for p in folder.iterdir())
     if left != sorted(old):
         return f"files left: {left}"
