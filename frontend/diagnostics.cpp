@@ -119,6 +119,19 @@ void DiagnosticSink::add(Diagnostic diagnostic) {
   diagnostics_.push_back(std::move(diagnostic));
 }
 
+bool DiagnosticSink::add_note(DiagnosticId id, const SourceRange& range, const DiagnosticNote& note) {
+  constexpr std::size_t kEnoughNotes = 4;
+  const auto found = std::ranges::find_if(diagnostics_, [&](const Diagnostic& d) { return d.id == id && d.range == range; });
+  if (found == diagnostics_.end())
+    return false;
+  const bool known = std::ranges::any_of(found->notes, [&](const DiagnosticNote& other) {
+    return other.range == note.range && other.message == note.message;
+  });
+  if (!known && found->notes.size() < kEnoughNotes)
+    found->notes.push_back(note);
+  return true;
+}
+
 void DiagnosticSink::error(DiagnosticId id, const SourceRange& range, std::string message,
                            std::vector<DiagnosticNote> notes) {
   add({id, Severity::kError, range, std::move(message), std::move(notes)});

@@ -83,6 +83,8 @@ class DiagnosticSink {
   void warning(DiagnosticId id, const SourceRange& range, std::string message, std::vector<DiagnosticNote> notes = {});
   void unsupported(DiagnosticId id, const SourceRange& range, std::string message,
                    std::vector<DiagnosticNote> notes = {});
+  /// Adds the note to the first diagnostic of that kind and place, if there is one, unless it has enough; returns whether there is.
+  bool add_note(DiagnosticId id, const SourceRange& range, const DiagnosticNote& note);
 
   /// Errors and unsupported constructs so far: the compilation must stop after the phase when this is not 0.
   [[nodiscard]] std::size_t error_count() const { return error_count_; }

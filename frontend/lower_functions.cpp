@@ -49,12 +49,15 @@ std::vector<Tensor> Lowerer::call_function(const ast::Call& call, const SourceRa
          "the program has more than " + std::to_string(kMaxCalls) + " calls of functions when all are put in place");
   }
   const std::vector<Tensor> args = positional(call, f.parameters.size(), f.parameters.size(), range);
+  const std::size_t errors = sink_.error_count();
   const bool scalar_function =
       !f.parameters.empty() && std::ranges::none_of(f.parameters, [](const auto& p) { return p.type.has_value(); });
   const bool has_tensors = std::ranges::any_of(args, [](const Tensor& t) { return t.rank() > 0; });
-  if (scalar_function && has_tensors)
-    return {call_scalar_function(f, args, call, range)};
-  return inline_body(f, args, call, range, point_labels());
+  std::vector<Tensor> results = scalar_function && has_tensors ? std::vector{call_scalar_function(f, args, call, range)}
+                                                               : inline_body(f, args, call, range, point_labels());
+  if (sink_.error_count() == errors)
+    functions_.at(f.name.name).sound = true;
+  return results;
 }
 
 Tensor Lowerer::call_scalar_function(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,

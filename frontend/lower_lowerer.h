@@ -52,6 +52,7 @@ struct FunctionEntry {
   const ast::Function* function = nullptr;
   ir::SourceRange range;
   bool broken = false;  ///< its body was reported: calls are not errors too
+  bool sound = false;   ///< a call was lowered without an error: a mistake in another call is that call's
 };
 
 /// Lowers one program: names, types, shapes and meaning at once, statement by statement. The bodies of the members live
@@ -89,6 +90,7 @@ class Lowerer {
   void error(DiagnosticId id, const ir::SourceRange& range, const std::string& message, Notes notes = {});
   void warn(DiagnosticId id, const ir::SourceRange& range, const std::string& message, Notes notes = {});
   [[nodiscard]] Notes with_calls(Notes notes) const;
+  [[nodiscard]] bool known_from_other_call(DiagnosticId id, const ir::SourceRange& range);
   [[nodiscard]] std::string source_text(const ir::SourceRange& range) const;
   [[nodiscard]] std::string type_text(const Tensor& t) const;
   [[nodiscard]] std::string type_text(const ir::Type& t) const;

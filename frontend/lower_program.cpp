@@ -72,6 +72,9 @@ void Lowerer::declare_functions(const ast::Module& module) {
     const auto monoid = monoids_.find(name.name);
     if (function == functions_.end() && monoid == monoids_.end())
       return false;
+    // Which of the two a call means is not known: calls are not errors too.
+    if (function != functions_.end())
+      function->second.broken = true;
     const SourceRange& first = function == functions_.end() ? monoid->second->name.range : function->second.range;
     error(DiagnosticId::kRedeclaration, name.range, "'" + name.name + "' is declared already",
           {{first, "declared here"}});
@@ -128,6 +131,8 @@ void Lowerer::import_module(const ast::Import& import, const SourceRange& range)
     path = options_.library_directory + "/" + import.path.substr(prefix.size()) + ".tdsl";
   }
   path = std::filesystem::path(path).lexically_normal().string();
+  if (path == std::filesystem::path(sources_.name(main_file_)).lexically_normal().string())
+    fail(DiagnosticId::kImportFailed, import.path_range, "the program itself cannot be imported; '" + path + "' is what is being compiled");
   if (!imported_paths_.insert(path).second)
     return;
   const auto text = options_.read ? options_.read(path) : text_of_file(path);

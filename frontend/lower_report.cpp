@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "frontend/lower_lowerer.h"
 
 namespace tdsl::frontend {
@@ -8,11 +10,22 @@ void Lowerer::fail(DiagnosticId id, const SourceRange& range, const std::string&
 }
 
 void Lowerer::error(DiagnosticId id, const SourceRange& range, const std::string& message, Notes notes) {
-  sink_.error(id, range, message, with_calls(std::move(notes)));
+  if (!known_from_other_call(id, range))
+    sink_.error(id, range, message, with_calls(std::move(notes)));
+}
+
+/// A mistake in a function that no call gets through is one mistake, however often the function is called.
+bool Lowerer::known_from_other_call(DiagnosticId id, const SourceRange& range) {
+  const bool unproved = std::any_of(frames_.begin() + 1, frames_.end(), [this](const Frame& frame) {
+    const auto entry = functions_.find(frame.function->name.name);
+    return entry != functions_.end() && !entry->second.sound;
+  });
+  return unproved && sink_.add_note(id, range, with_calls({}).front());
 }
 
 void Lowerer::unsupported(const SourceRange& range, const std::string& what, Notes notes) {
-  sink_.unsupported(DiagnosticId::kNotSupported, range, what + " not supported yet", with_calls(std::move(notes)));
+  if (!known_from_other_call(DiagnosticId::kNotSupported, range))
+    sink_.unsupported(DiagnosticId::kNotSupported, range, what + " not supported yet", with_calls(std::move(notes)));
   throw Abandoned{};
 }
 

@@ -53,6 +53,9 @@ TEST_CASE("names") {
   CHECK(reported("fn f(X: f64[n, m]) { let s[i] = sum[j](X[i, j]) + q; return s[k]; }") ==
         Lines{"1:51: undefined-name"});
   CHECK(reported("let a = 1;\noutput a;\noutput a;") == Lines{"3:8: duplicate-output"});
+  CHECK(reported("import \"test.tdsl\";\nlet a = 1;\noutput a;") == Lines{"1:8: import-failed"});
+  CHECK(message("import \"./test.tdsl\";").find("the program itself cannot be imported") != std::string::npos);
+  CHECK(reported("fn f(x) = x;\nfn f(x, y) = x + y;\nprint(f(1), f(1, 2));") == Lines{"2:4: redeclaration"});
   CHECK(reported("import std.nothing;") == Lines{"1:8: import-failed"});
   CHECK(reported("import std.nothing;\nprint(helper(limit));") == Lines{"1:8: import-failed"});
   CHECK(reported("import std.nothing;\nlet half = 1;\nprint(hafl);") == Lines{"1:8: import-failed", "3:7: undefined-name"});
@@ -105,7 +108,7 @@ TEST_CASE("types and shapes") {
   CHECK(reported("print(zeros(4)[2:5]);") == Lines{"1:16: out-of-bounds"});
   CHECK(reported("print(sum(zeros(3), axis=1));") == Lines{"1:26: bad-argument"});
   CHECK(reported("print(sum(zeros(3), axes=0));") == Lines{"1:21: bad-argument"});
-  CHECK(reported("param k: i64 = 1;\nparam m: i64 = k + 1;\nprint(m);") == Lines{"2:16: not-constant"});
+  CHECK(reported("input x: i64[n];\nparam m: i64 = sum(x);\nprint(m);") == Lines{"2:16: not-constant"});
   CHECK(reported("param m: i64 = 1 / 0;\nprint(m);") == Lines{"1:16: not-constant"});
   CHECK(reported("param k: i64 = 1;\nlet y[i] = sum[j in 0..i by k](j) for i in 0..3;\nprint(y);") == Lines{"2:29: not-supported"});
   CHECK(reported("let x = ones(3);\nlet y[i] = sum(x[::i]) for i in 1..3;\nprint(y);") == Lines{"2:20: slice-in-index"});
@@ -150,4 +153,19 @@ TEST_CASE("what is not there yet says so, and errors do not spread") {
                  "input A: f64[n, n] storage banded(n, 2);\nlet B: f64[4, 4] storage banded(4, 2) = eye(4);\nprint(A, B);") ==
         Lines{"1:1: not-supported"});
   CHECK(reported("let a = b;\nlet c = d;\nprint(a + c);") == Lines{"1:9: undefined-name", "2:9: undefined-name"});
+}
+
+TEST_CASE("a mistake in a function is one error however often it is called") {
+  // The sizes differ, and so do the messages.
+  const std::string body = "fn f(v: f64[n]) = sum(v * zeros(n + 1));\ninput x: f64[a];\ninput y: f64[b];\n";
+  CHECK(reported(body + "print(f(x));\nprint(f(y), f(x));") == Lines{"1:23: shape-mismatch"});
+  CHECK(reported("fn f(v) { let w = v + q; return w; }\ninput x: f64[a];\nprint(f(1.0), f(x), f(2));") == Lines{"1:23: undefined-name"});
+  frontend::SourceManager sources;
+  frontend::DiagnosticSink sink;
+  CHECK_FALSE(frontend::compile(sources, sources.add("test.tdsl", "fn f(v: f64[n]) = sum(v, axis=3);\nprint(f(ones(2)));\nprint(f(ones(3)));"), sink));
+  REQUIRE(sink.diagnostics().size() == 1);
+  CHECK(sink.diagnostics()[0].notes.size() == 2);
+  // Once a call was right, the mistake is the other calls'.
+  const std::string right = "fn f(v, w) = sum(v + w);\ninput x: f64[3];\ninput y: f64[4];\nprint(f(x, x));\n";
+  CHECK(reported(right + "print(f(x, y));\nprint(f(y, x));").size() == 2);
 }
