@@ -9,10 +9,11 @@ __extension__ using Wide = __int128;
 Index scaled(Index t, Index n, Index tiles) { return static_cast<Index>(Wide{t} * n / tiles); }
 }  // namespace
 
-Tiling Tiling::near_equal(Index extent, Index tiles) {
+Tiling Tiling::near_equal(Index extent, Index tiles, Index unit) {
   Tiling t;
   t.extent_ = extent;
-  t.tiles_ = extent == 0 ? 0 : std::clamp<Index>(tiles, 1, extent);
+  t.unit_ = unit;
+  t.tiles_ = extent == 0 ? 0 : std::clamp<Index>(tiles, 1, t.units());
   return t;
 }
 
@@ -26,14 +27,14 @@ Tiling Tiling::fixed(Index extent, Index edge) {
 
 Interval Tiling::tile(Index t) const {
   if (edge_ > 0) return {t * edge_, std::min(extent_, (t + 1) * edge_)};
-  return {scaled(t, extent_, tiles_), scaled(t + 1, extent_, tiles_)};
+  return {scaled(t, units(), tiles_) * unit_, std::min(extent_, scaled(t + 1, units(), tiles_) * unit_)};
 }
 
 Index Tiling::tile_of(Index x) const {
   if (edge_ > 0) return x / edge_;
-  // The least t with (t+1) n / T > x (floor division), i.e. (t+1) n >= (x+1) T.
-  const Wide needed = Wide{x + 1} * tiles_;
-  return static_cast<Index>((needed + extent_ - 1) / extent_) - 1;
+  // In units: the least t with (t+1) n / T > x (floor division), i.e. (t+1) n >= (x+1) T.
+  const Wide needed = Wide{x / unit_ + 1} * tiles_;
+  return static_cast<Index>((needed + units() - 1) / units()) - 1;
 }
 
 Interval Tiling::tiles_meeting(Interval elements) const {
@@ -45,7 +46,10 @@ Interval Tiling::tiles_meeting(Interval elements) const {
 Index Tiling::longest() const {
   if (tiles_ == 0) return 0;
   if (edge_ > 0) return std::min(edge_, extent_);
-  return extent_ / tiles_ + (extent_ % tiles_ != 0 ? 1 : 0);
+  // The last tile has as many units as any, and the short one.
+  const Index most = ceil_div(units(), tiles_);
+  const Index with_most = units() % tiles_ == 0 ? tiles_ : units() % tiles_;
+  return with_most > 1 ? most * unit_ : std::max(tile(tiles_ - 1).size(), (most - 1) * unit_);
 }
 
 }  // namespace tdsl::plan

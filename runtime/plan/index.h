@@ -74,16 +74,18 @@ struct Coord {
 };
 
 /// How one dimension of `extent` elements is cut into `tiles` tiles. Near-equal: tile t is
-/// [t n / T, (t+1) n / T). Fixed (`edge` > 0): tile t is [t edge, min((t+1) edge, n)), a short last tile.
+/// [t n / T, (t+1) n / T); with a `unit`, tiles are near-equal numbers of whole units but for the last unit, which may be
+/// short. Fixed (`edge` > 0): tile t is [t edge, min((t+1) edge, n)), a short last tile.
 /// An empty dimension has no tiles.
 class Tiling {
  public:
   Tiling() = default;
-  [[nodiscard]] static Tiling near_equal(Index extent, Index tiles);
+  [[nodiscard]] static Tiling near_equal(Index extent, Index tiles, Index unit = 1);
   [[nodiscard]] static Tiling fixed(Index extent, Index edge);
 
   [[nodiscard]] Index extent() const { return extent_; }
   [[nodiscard]] Index tiles() const { return tiles_; }
+  [[nodiscard]] Index unit() const { return unit_; }
   [[nodiscard]] Interval tile(Index t) const;
   /// The tile holding element x (0 <= x < extent).
   [[nodiscard]] Index tile_of(Index x) const;
@@ -97,6 +99,9 @@ class Tiling {
   Index extent_ = 0;
   Index tiles_ = 0;
   Index edge_ = 0;  ///< 0: near-equal
+  Index unit_ = 1;
+
+  [[nodiscard]] Index units() const { return ceil_div(extent_, unit_); }
 };
 
 }  // namespace tdsl::plan

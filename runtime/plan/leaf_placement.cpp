@@ -171,7 +171,7 @@ void PlacementBuilder::spread_unused(const TensorDesc& tensor, const Distributio
 std::vector<Tiling> PlacementBuilder::tilings_for(const TensorDesc& tensor, const std::vector<std::optional<Tiling>>& known) const {
   std::vector<Tiling> chosen =
       cuts_ ? canonical_tiles(tensor.shape, {}, inputs_.tile)
-            : choose_tiles({tensor.shape, std::vector<Index>(tensor.shape.size(), 1), false, inputs_.threads, inputs_.ranks, 1}, {}, inputs_);
+            : choose_tiles({tensor.shape, std::vector<Index>(tensor.shape.size(), 1), false, inputs_.threads, inputs_.ranks}, {}, inputs_);
   for (std::size_t d = 0; d < known.size(); ++d) {
     if (known[d]) chosen[d] = *known[d];
   }

@@ -87,7 +87,7 @@ void PlacementBuilder::share_cuts(Layout& layout) const {
     }
     return false;
   };
-  const auto near_equal = [](const Tiling& t) { return t == Tiling::near_equal(t.extent(), t.tiles()); };
+  const auto near_equal = [](const Tiling& t) { return t == Tiling::near_equal(t.extent(), t.tiles(), t.unit()); };
   for (std::size_t d = 0; d < op_.out.size(); ++d) {
     for (std::size_t e = d + 1; e < op_.out.size(); ++e) {
       const Tiling one = layout.tilings[d];
@@ -97,7 +97,7 @@ void PlacementBuilder::share_cuts(Layout& layout) const {
       if (!near_equal(one) || !near_equal(two) || !twins(d, e)) continue;
       const Index most = std::max(one.tiles(), two.tiles());
       const Index fine = std::lcm(one.tiles(), two.tiles());
-      const Tiling shared = Tiling::near_equal(one.extent(), fine <= 8 * most ? fine : most);
+      const Tiling shared = Tiling::near_equal(one.extent(), fine <= 8 * most ? fine : most, std::min(one.unit(), two.unit()));
       for (const std::size_t k : {d, e}) {
         GridDim& dim = layout.dims[k];
         const Index old = layout.tilings[k].tiles();
@@ -361,7 +361,8 @@ Candidate PlacementBuilder::same_as(const Distribution& d, std::string why) cons
 
 std::vector<Tiling> PlacementBuilder::out_tilings(const std::vector<Index>& multiple, int threads, Index spread) const {
   if (cuts_) return cuts_->out;
-  TileRequest request{op_.shape, multiple, op_.op_class == OpClass::kContraction, threads, spread, 1};
+  TileRequest request{op_.shape, multiple, op_.op_class == OpClass::kContraction, threads, spread};
+  if (request.contraction && !op_.outputs.empty()) request.unit = tile_unit(inputs_, op_.outputs.front().element.bytes);
   // A reduction that cannot be made in parts has nothing but its output to be shared by.
   const bool whole = op_.combine == Combine::kNone || op_.base >= 0;
   for (const ReduceLabel& r : op_.reduce) {

@@ -15,6 +15,7 @@ struct TileRequest {
   bool contraction = false;
   int threads = 1;
   Index spread = 1;            ///< ranks that share the tiles
+  Index unit = 1;              ///< a large tile's edges are whole numbers of it
   Index depth = 1;             ///< points reduced for an element that only its own task can reduce: much work makes a small tile worth one
 };
 
@@ -25,6 +26,10 @@ struct TileRequest {
 /// The tiling of a reduce label of `extent`: --tile's first edge, else about kPanelEdge elements, a multiple of
 /// `multiple`.
 [[nodiscard]] Tiling choose_panels(Index extent, Index multiple, bool contraction, const std::vector<Index>& tile);
+
+/// The lcm of the edges of the micro-tile of a product's kernels: a tile that is not made of whole ones computes zeros at its
+/// ends. Shares of several ranks are as equal as can be instead, and reproducible tiles depend on the shape alone.
+[[nodiscard]] Index tile_unit(const PlanInputs& inputs, Index element_bytes);
 
 inline constexpr Index kContractionEdge = 1024;   ///< longest edge of a product's tiles
 inline constexpr Index kMapTileElements = 1 << 20;

@@ -54,6 +54,7 @@ class Random {
 
 inline plan::Tiling random_tiling(Random& random, Index extent) {
   const Index about = random.in(1, extent + 2);
+  if (random.chance(20)) return plan::Tiling::near_equal(extent, about, random.in(2, 7));
   return random.chance(50) ? plan::Tiling::near_equal(extent, about) : plan::Tiling::fixed(extent, about);
 }
 

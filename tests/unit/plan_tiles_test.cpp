@@ -10,7 +10,7 @@ Index tiles_of(const std::vector<Index>& shape, int threads, bool contraction, I
   PlanInputs inputs;
   inputs.threads = threads;
   Index tiles = 1;
-  for (const Tiling& t : choose_tiles({shape, std::vector<Index>(shape.size(), 1), contraction, threads, 1, depth}, {}, inputs)) tiles *= t.tiles();
+  for (const Tiling& t : choose_tiles({shape, std::vector<Index>(shape.size(), 1), contraction, threads, 1, 1, depth}, {}, inputs)) tiles *= t.tiles();
   return tiles;
 }
 
@@ -27,6 +27,27 @@ TEST_CASE("tiles: a product has at least four for every thread; where one panel 
       if (n <= 1024) CHECK(tiles % threads == 0);
     }
   }
+}
+
+TEST_CASE("tiles: those of a large product on one rank are whole micro-tiles but at the end") {
+  PlanInputs inputs;
+  inputs.threads = 2;
+  const auto tilings = [&](Index extent) {
+    TileRequest request{{extent, extent}, {1, 1}, true, 2};
+    request.unit = tile_unit(inputs, 4);
+    return choose_tiles(request, {}, inputs);
+  };
+  for (const Tiling& t : tilings(8000)) {
+    CHECK(t.tiles() == 8);
+    CHECK(t.longest() <= 1056);
+    for (Index k = 0; k + 1 < t.tiles(); ++k) CHECK(t.tile(k).size() % 96 == 0);
+  }
+  for (const Tiling& t : tilings(500)) CHECK(t.unit() == 1);
+  inputs.reproducible = true;
+  for (const Tiling& t : tilings(8000)) CHECK(t.unit() == 1);
+  inputs = {};
+  inputs.ranks = 2;
+  for (const Tiling& t : tilings(8000)) CHECK(t.unit() == 1);
 }
 
 TEST_CASE("tiles: a small result is shared by threads when much is reduced into it and it cannot be made in parts") {
