@@ -102,13 +102,14 @@ std::string ExprEmitter::infix(const ir::Binary& b, int outer) {
   const OperatorText op = spelling(b.op);
   // Comparisons inside comparisons and && inside || are bracketed for the reader's (and the compiler's) sake.
   const int inner = ir::is_comparison(b.op) ? kSum : b.op == BinaryOp::kOr ? 3 : op.precedence;
-  // Integer constants need no type where nothing is deduced from it.
-  const auto side = [&](const Expr& e, int context) {
+  // An integer constant needs no type beside something that has one.
+  const auto whole = [](const Expr& e) {
     const auto* c = std::get_if<ir::Constant>(&e->op);
-    return c != nullptr && std::holds_alternative<std::int64_t>(c->value) ? subscript(e, context) : text(e, context);
+    return c != nullptr && std::holds_alternative<std::int64_t>(c->value);
   };
-  const std::string left = side(b.left, inner);
-  const std::string right = side(b.right, inner == op.precedence ? inner + 1 : inner);
+  const int after = inner == op.precedence ? inner + 1 : inner;
+  const std::string left = whole(b.left) && !whole(b.right) ? subscript(b.left, inner) : text(b.left, inner);
+  const std::string right = whole(b.right) ? subscript(b.right, after) : text(b.right, after);
   return parenthesised(fmt::format("{} {} {}", left, op.text, right), op.precedence < outer);
 }
 

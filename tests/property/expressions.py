@@ -311,7 +311,7 @@ class Expressions:
             return self.literal("i64")
         dim = self.rng.choice(self.dims)
         text = dim.text if dim.text.isidentifier() else f"({dim.text})"
-        return Expr(text, [], "i64", (), dim.size, dim.size)
+        return Expr(text, [], "i64", (), dim.size, dim.size, weak="$" not in dim.text)
 
     def constructor(self, scalar, shape, context):
         sizes = ", ".join(d.text for d in shape)
