@@ -45,12 +45,7 @@ std::string element_type(ir::Scalar s) {
   return "rt::ElementType::k" + (s == ir::Scalar::kBool ? std::string("Bool") : name);
 }
 
-std::string default_text(const Declarations::Param& p) {
-  if (!p.default_value) return {};
-  return ", " + string_literal(ir::match(
-      *p.default_value, [](bool b) { return std::string(b ? "true" : "false"); },
-      [](std::int64_t i) { return fmt::format("{}", i); }, [](double d) { return fmt::format("{}", d); }));
-}
+std::string default_argument(const Declarations::Param& p) { return p.default_text ? ", " + string_literal(*p.default_text) : ""; }
 
 /// The names of the program's files as messages show them: without directories, so that what is emitted does not depend on
 /// where the program lies.
@@ -78,7 +73,7 @@ class InfoEmitter {
     w.block("TDSL_RECORDING rt::ProgramInfo program_info()", [&] {
       w.line("rt::ProgramInfo info({}, {}, {});", string_literal(program_.name), string_literal(file), string_literal(program_.name + ", compiled by " + options_.version));
       for (const std::string& name : file_names(program_)) w.line("info.file({});", string_literal(name));
-      for (const auto& p : d.params) w.line("info.param({}, {}{});", string_literal(p.name), element_type(p.type), default_text(p));
+      for (const auto& p : d.params) w.line("info.param({}, {}{});", string_literal(p.name), element_type(p.type), default_argument(p));
       for (const auto& t : d.inputs) {
         w.line("info.input({}, {}, {}, {{{}}}, {});", string_literal(t.name), string_literal(type_text(t)), element_type(t.type.scalar), binds(t.type), t.line);
       }

@@ -166,7 +166,7 @@ class ProgramEmitter {
 
   void param(const ParamStep& p) {
     const ir::Scalar scalar = program_.type(p.target).scalar;
-    const std::string value = p.default_value ? ", " + cpp_constant(scalar, *p.default_value) : "";
+    const std::string value = p.computed_default ? ", " + name(*p.computed_default) : p.default_value ? ", " + cpp_constant(scalar, *p.default_value) : "";
     body_.line("const {0} {1} = session.param<{0}>({2}{3});", type(p.target), name(p.target), string_literal(p.name), value);
   }
 

@@ -44,8 +44,10 @@ class Lowering {
           builder_.add(n.range, DimensionStep{n.results[0], d.name});
         },
         [&](const ir::Param& p) {
-          declarations().params.push_back({p.name, builder_.type(n.results[0]).scalar, p.default_value});
-          builder_.add(n.range, ParamStep{n.results[0], p.name, p.default_value});
+          declarations().params.push_back({p.name, builder_.type(n.results[0]).scalar, ir::default_text(p)});
+          std::optional<ValueId> computed;
+          if (p.computed_default) computed = builder_.on_host(*p.computed_default, n.range);
+          builder_.add(n.range, ParamStep{n.results[0], p.name, p.default_value, computed});
         },
         [&](const ir::Input& i) {
           fix_shape(n.results[0], n.range);
@@ -257,7 +259,10 @@ void for_each_use(const FamilyProgram& program, const Step& step, const std::fun
     for (const Extent& e : program.info(v).tile) uses_of(e, f);
   };
   match(
-      step.op, [&](const HostStep& s) { uses_of(s.value, f); }, [](const DimensionStep&) {}, [](const ParamStep&) {},
+      step.op, [&](const HostStep& s) { uses_of(s.value, f); }, [](const DimensionStep&) {},
+      [&](const ParamStep& s) {
+        if (s.computed_default) f(*s.computed_default);
+      },
       [&](const InputStep& s) {
         shape(s.target);
         tile(s.target);

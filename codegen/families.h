@@ -152,6 +152,7 @@ struct ParamStep {
   ValueId target;
   std::string name;
   std::optional<ir::Literal> default_value;
+  std::optional<ValueId> computed_default;
 };
 struct InputStep {
   ValueId target;
@@ -283,7 +284,7 @@ struct Declarations {
   struct Param {
     std::string name;
     ir::Scalar type = ir::Scalar::kF64;
-    std::optional<ir::Literal> default_value;
+    std::optional<std::string> default_text;
   };
   struct Tensor {
     std::string name;

@@ -92,6 +92,7 @@ class PlanWalk {
   void param(const ParamStep& p) {
     const auto found = request_.params.find(p.name);
     if (found != request_.params.end()) return host_.set(p.target, found->second);
+    if (p.computed_default) return assign(p.target, host_.get(*p.computed_default));
     if (!p.default_value) fail(fmt::format("the param {} has no default: give --set {}=VALUE", p.name, p.name));
     host_.set(p.target, *p.default_value);
   }

@@ -412,6 +412,10 @@ class Lowerer {
                             const ir::SourceRange& range);
   /// All elements in one dimension.
   Tensor flattened(const Tensor& t, const ir::SourceRange& range);
+  /// The row-major position of the element at the tensor's own labels.
+  [[nodiscard]] ir::Expr row_major(const Tensor& t) const;
+  /// The subscripts of the element at the row-major position `flat`.
+  [[nodiscard]] std::vector<ir::Expr> split(ir::Expr flat, const std::vector<Dim>& shape, const ir::SourceRange& range) const;
   MatrixCall matrix_call(ir::Routine::Kind kind, const Tensor& a, const ast::Call& call);
   void require_square(const MatrixCall& m, const ast::Call& call, const ir::SourceRange& range);
   Dim shorter(const MatrixCall& m);

@@ -107,14 +107,7 @@ Tensor Lowerer::flattened(const Tensor& t, const SourceRange& range) {
   result.range = t.range;
   result.shape = {size};
   result.labels = {graph_.new_label(size.extent)};
-  std::vector<Expr> subscripts(t.rank());
-  Expr rest = ir::index_ref(result.labels[0]);
-  for (std::size_t d = t.rank(); d-- > 0;) {
-    const Expr extent = expr_of(graph_.program(), t.shape[d].extent);
-    subscripts[d] = d == 0 ? rest : ir::binary(BinaryOp::kRem, rest, extent);
-    rest = ir::binary(BinaryOp::kDiv, rest, extent);
-  }
-  result.body = element(t, subscripts);
+  result.body = element(t, split(ir::index_ref(result.labels[0]), t.shape, {}));
   return result;
 }
 

@@ -104,7 +104,7 @@ void Lowerer::lower_param(const ast::Param& p) {
   const ir::Type type = lower_type(p.type);
   if (type.rank() != 0)
     fail(DiagnosticId::kRankMismatch, p.type.range, "a param is a scalar; tensors are inputs");
-  ir::Param param{p.name.name, std::nullopt};
+  ir::Param param{p.name.name, {}, {}, {}};
   if (p.default_value) {
     const Expr value = scalar_of_type(lower(*p.default_value), type.scalar, "the param '" + p.name.name + "'");
     try {
@@ -112,8 +112,16 @@ void Lowerer::lower_param(const ast::Param& p) {
     } catch (const ir::eval::Stop& stop) {
       fail(DiagnosticId::kNotConstant, stop.error.range, "a param's default is a constant: " + stop.error.message);
     }
-    if (!param.default_value)
-      fail(DiagnosticId::kNotConstant, p.default_value->range, "a param's default is a constant");
+    if (!param.default_value) {
+      param.computed_default = materialise(scalar_tensor(value), "", p.default_value->range);
+      param.default_text = source_text(p.default_value->range);
+      if (param.default_text.empty())
+        param.default_text = "computed";
+      if (!ir::known_at_start(graph_.program(), *param.computed_default)) {
+        fail(DiagnosticId::kNotConstant, p.default_value->range,
+             "a param's default is a constant or a scalar computed from params and dimensions; this depends on data");
+      }
+    }
   }
   const SymbolRef symbol = declare(p.name, Symbol::Kind::kParam);
   set_value(symbol, graph_.emit(std::move(param), type, p.name.name, p.name.range));

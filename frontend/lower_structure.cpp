@@ -123,19 +123,44 @@ Tensor Lowerer::call_roll(const ast::Call& call, const SourceRange& range) {
   const std::vector<Tensor> args = positional(call, 2, 2, range, {"axis"});
   const Tensor& t = args[0];
   const ast::Expr* axis = named_argument(call, "axis");
-  if (axis == nullptr && t.rank() != 1)
-    fail(DiagnosticId::kBadArgument, range, "roll of " + type_text(t) + " needs axis=");
-  const auto rolled = axis == nullptr ? 0 : static_cast<std::size_t>(axis_number(*axis, t.rank()));
   const Expr shift = scalar_of_type(args[1], Scalar::kI64, "roll's shift");
+  const auto rolled = [&](const Expr& own, const Expr& extent) { return ir::binary(BinaryOp::kMod, sub(own, shift), extent, range); };
   Tensor result = fresh(t);
+  if (axis == nullptr && t.rank() != 1) {
+    // All elements in row-major order.
+    Extent size = 1;
+    for (const Dim& d : t.shape)
+      size = size * d.extent;
+    result.body = element(t, split(rolled(row_major(result), expr_of(graph_.program(), size)), t.shape, range));
+    return result;
+  }
+  const auto chosen = axis == nullptr ? 0 : static_cast<std::size_t>(axis_number(*axis, t.rank()));
   std::vector<Expr> subscripts;
   for (std::size_t d = 0; d < t.rank(); ++d) {
     const Expr own = ir::index_ref(result.labels[d]);
-    const Expr extent = expr_of(graph_.program(), t.shape[d].extent);
-    subscripts.push_back(d == rolled ? ir::binary(BinaryOp::kMod, sub(own, shift), extent, range) : own);
+    subscripts.push_back(d == chosen ? rolled(own, expr_of(graph_.program(), t.shape[d].extent)) : own);
   }
   result.body = element(t, subscripts);
   return result;
+}
+
+Expr Lowerer::row_major(const Tensor& t) const {
+  Expr flat;
+  for (std::size_t d = 0; d < t.rank(); ++d) {
+    const Expr own = ir::index_ref(t.labels[d]);
+    flat = d == 0 ? own : add(mul(flat, expr_of(graph_.program(), t.shape[d].extent)), own);
+  }
+  return flat ? flat : ir::constant_i64(0);
+}
+
+std::vector<Expr> Lowerer::split(Expr flat, const std::vector<Dim>& shape, const SourceRange& range) const {
+  std::vector<Expr> subscripts(shape.size());
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    const Expr extent = expr_of(graph_.program(), shape[d].extent);
+    subscripts[d] = d == 0 ? flat : ir::binary(BinaryOp::kRem, flat, extent, range);
+    flat = ir::binary(BinaryOp::kDiv, flat, extent, range);
+  }
+  return subscripts;
 }
 
 Tensor Lowerer::call_concat(const ast::Call& call, const SourceRange& range) {
@@ -180,24 +205,12 @@ Tensor Lowerer::call_reshape(const ast::Call& call, const SourceRange& range) {
   Tensor result = filled(ir::constant_i64(0), t.weak, extent_arguments(call, 1, range));
   Dim old_size{1, "the number of elements of " + source_text(call.arguments[0].range), call.arguments[0].range};
   Dim new_size{1, "the number of elements asked for", range};
-  Expr flat;
   for (const Dim& d : t.shape)
     old_size.extent = old_size.extent * d.extent;
-  for (std::size_t d = 0; d < result.rank(); ++d) {
-    new_size.extent = new_size.extent * result.shape[d].extent;
-    const Expr own = ir::index_ref(result.labels[d]);
-    flat = d == 0 ? own : add(mul(flat, expr_of(graph_.program(), result.shape[d].extent)), own);
-  }
-  if (!flat)
-    flat = ir::constant_i64(0);
+  for (const Dim& d : result.shape)
+    new_size.extent = new_size.extent * d.extent;
   agree(old_size, new_size, range, "in this reshape");
-  std::vector<Expr> subscripts(t.rank());
-  for (std::size_t d = t.rank(); d-- > 0;) {
-    const Expr extent = expr_of(graph_.program(), t.shape[d].extent);
-    subscripts[d] = d == 0 ? flat : ir::binary(BinaryOp::kRem, flat, extent, range);
-    flat = ir::binary(BinaryOp::kDiv, flat, extent, range);
-  }
-  result.body = element(t, subscripts);
+  result.body = element(t, split(row_major(result), t.shape, range));
   return result;
 }
 

@@ -126,7 +126,12 @@ Extent renamed(const Extent& e, const Renaming& names) {
 void rename(Program& program, Node& node, const Renaming& names) {
   rename_shapes(program, node.results, names);
   match(
-      node.op, [](Dimension&) {}, [](Param&) {}, [](Input&) {}, [&](Compute& c) { rename(c, names); },
+      node.op, [](Dimension&) {},
+      [&](Param& p) {
+        if (p.computed_default)
+          p.computed_default = renamed(*p.computed_default, names);
+      },
+      [](Input&) {}, [&](Compute& c) { rename(c, names); },
       [&](Random& r) { rename(r.iterations, names); }, [&](Routine& r) { rename(r.operands, names); },
       [&](For& f) {
         f.begin = renamed(f.begin, names);

@@ -235,6 +235,8 @@ class Interpreter {
     const auto given = options_.params.find(p.name);
     if (given != options_.params.end())
       return std::make_shared<Array>(literal_array(type, given->second));
+    if (p.computed_default)
+      return std::make_shared<Array>(environment_.get(*p.computed_default));
     if (!p.default_value)
       stop(n.range, "the param '" + p.name + "' has no value and no default");
     return std::make_shared<Array>(literal_array(type, *p.default_value));

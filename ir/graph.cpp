@@ -1,5 +1,8 @@
 #include "ir/graph.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <limits>
 #include <set>
 
@@ -193,6 +196,29 @@ ValueId Program::new_value(Type type, std::string value_name, SourceRange range)
   return {static_cast<std::int32_t>(values.size() - 1)};
 }
 
+std::optional<std::string> default_text(const Param& p) {
+  if (p.computed_default)
+    return p.default_text;
+  if (!p.default_value)
+    return std::nullopt;
+  return match(
+      *p.default_value, [](bool b) { return std::string(b ? "true" : "false"); }, [](std::int64_t i) { return fmt::format("{}", i); },
+      [](double d) { return fmt::format("{}", d); });
+}
+
+bool known_at_start(const Program& program, ValueId v) {
+  std::set<ValueId> known;
+  for (const Node& node : program.body.nodes) {
+    const auto* compute = std::get_if<Compute>(&node.op);
+    const bool scalar = compute != nullptr && compute->out.empty() && compute->reduce.empty() && compute->left.empty();
+    if (!scalar && !std::holds_alternative<Dimension>(node.op) && !std::holds_alternative<Param>(node.op))
+      continue;
+    if (std::ranges::all_of(operands_of(program, node), [&](ValueId operand) { return known.contains(operand); }))
+      known.insert(node.results.begin(), node.results.end());
+  }
+  return known.contains(v);
+}
+
 void for_each_node(const Region& region, const std::function<void(const Node&)>& f) {
   for (const Node& node : region.nodes) {
     f(node);
@@ -211,8 +237,12 @@ void for_each_node(const Region& region, const std::function<void(const Node&)>&
 std::vector<ValueId> operands_of(const Program& program, const Node& node) {
   Mentions mentions;
   match(
-      node.op, [](const Dimension&) {}, [](const Param&) {}, [](const Input&) {},
-      [&](const Compute& c) { mentions.add(c); }, [&](const Random& r) { mentions.add(r.iterations); },
+      node.op, [](const Dimension&) {},
+      [&](const Param& p) {
+        if (p.computed_default)
+          mentions.add(*p.computed_default);
+      },
+      [](const Input&) {}, [&](const Compute& c) { mentions.add(c); }, [&](const Random& r) { mentions.add(r.iterations); },
       [&](const Routine& r) { mentions.add(r.operands); },
       [&](const For& f) {
         mentions.add(f.begin);

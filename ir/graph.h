@@ -86,11 +86,15 @@ struct Compute {
 struct Dimension {
   std::string name;
 };
-/// `param lambda: f64 = 1e-3;`
+/// `param lambda: f64 = 1e-3;`. At most one default is present: a constant, or a scalar of params and dimensions.
 struct Param {
   std::string name;
   std::optional<Literal> default_value;
+  std::optional<ValueId> computed_default;
+  std::string default_text;  ///< the computed default as it is written in the source, for help texts
 };
+/// The param's default as help texts show it; none for a required option.
+[[nodiscard]] std::optional<std::string> default_text(const Param& p);
 /// `input X: f64[n, d];` The result's type is the declared one.
 struct Input {
   std::string name;
@@ -220,6 +224,9 @@ struct Program {
   [[nodiscard]] const Type& type(ValueId v) const { return info(v).type; }
   ValueId new_value(Type type, std::string value_name, SourceRange range);
 };
+
+/// Whether the scalar depends on params and dimensions only, through arithmetic outside of loops and branches.
+[[nodiscard]] bool known_at_start(const Program& program, ValueId v);
 
 /// Calls `f(const Node&)` for every node, outer nodes before their regions', in program order.
 void for_each_node(const Region& region, const std::function<void(const Node&)>& f);

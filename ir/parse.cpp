@@ -123,9 +123,15 @@ class TextParser : ExprParser {
   }
 
   Param param(const std::vector<ValueId>& results) {
-    Param p{cursor_.string(), std::nullopt};
+    Param p{cursor_.string(), {}, {}, {}};
     if (!cursor_.accept("="))
       return p;
+    if (cursor_.peek() == '%') {
+      p.computed_default = value();
+      cursor_.expect("text");
+      p.default_text = cursor_.string();
+      return p;
+    }
     p.default_value = cursor_.literal();
     if (results.size() != 1 || !holds(program_.type(results[0]).scalar, *p.default_value)) {
       cursor_.fail("the default does not fit the param's type");

@@ -218,6 +218,8 @@ class ProgramPrinter {
 
   [[nodiscard]] std::string param_text(const Node& node, const Param& p) const {
     const std::string text = "param " + quoted(p.name);
+    if (p.computed_default)
+      return text + " = " + value_text(*p.computed_default) + " text " + quoted(p.default_text);
     if (!p.default_value || node.results.empty())
       return text;
     return text + " = " + literal_text(program_.type(node.results[0]).scalar, *p.default_value);

@@ -209,6 +209,10 @@ class Verifier {
 
   void param(const Node& n, const Param& p) {
     require(n.results.size() == 1 && program_.type(n.results[0]).rank() == 0, "needs one scalar as result");
+    if (n.results.size() == 1 && p.computed_default) {
+      require(is_scalar(*p.computed_default, program_.type(n.results[0]).scalar), "the default is not a scalar of the param's type");
+      require(!p.default_value, "has two defaults");
+    }
     if (n.results.size() != 1 || !p.default_value)
       return;
     require(holds(program_.type(n.results[0]).scalar, *p.default_value), "the default is not of the param's type");

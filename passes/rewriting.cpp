@@ -67,7 +67,12 @@ void rename_operands(Node& node, const ValueMap& map) {
   if (map.empty())
     return;
   match(
-      node.op, [](Dimension&) {}, [](Param&) {}, [](Input&) {}, [&](Compute& c) { rename_compute(c, map); },
+      node.op, [](Dimension&) {},
+      [&](Param& p) {
+        if (p.computed_default)
+          p.computed_default = renamed(map, *p.computed_default);
+      },
+      [](Input&) {}, [&](Compute& c) { rename_compute(c, map); },
       [&](Random& r) { rename_list(r.iterations, map); }, [&](Routine& r) { rename_list(r.operands, map); },
       [&](For& f) {
         f.begin = renamed(map, f.begin);

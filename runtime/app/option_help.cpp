@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cctype>
 
 #include "runtime/app/options.h"
 
@@ -52,8 +53,10 @@ std::string placeholder(OptionValue value) {
 std::string example_value(const ParamDeclaration& param) {
   if (param.default_text) {
     const std::string& text = *param.default_text;
-    const bool plain = text.find_first_of(" ()'\"*") == std::string::npos;
-    if (plain) {
+    // Not a default that is computed, such as `n / 2`.
+    const bool number = std::isdigit(static_cast<unsigned char>(text[text.starts_with('-') ? 1 : 0])) != 0;
+    const bool plain = text.find_first_of(" ()'\"*/") == std::string::npos;
+    if (plain && (number || param.type == ElementType::kBool)) {
       return text;
     }
   }

@@ -16,13 +16,6 @@ std::string type_text(const ir::Program& program, const ir::Type& type) {
   return std::string(ir::name_of(type.scalar)) + (dims.empty() ? "" : "[" + dims + "]");
 }
 
-std::optional<std::string> default_text(const std::optional<ir::Literal>& value) {
-  if (!value) return std::nullopt;
-  return ir::match(
-      *value, [](bool b) { return std::string(b ? "true" : "false"); }, [](std::int64_t i) { return fmt::format("{}", i); },
-      [](double d) { return fmt::format("{}", d); });
-}
-
 }  // namespace
 
 rt::ElementType element_type_of(ir::Scalar s) {
@@ -50,7 +43,7 @@ rt::ProgramDeclaration declaration_of(const ir::Program& program) {
   d.version = program.name + ", evaluated by tdslc " + TDSL_VERSION;
   ir::for_each_node(program.body, [&](const ir::Node& n) {
     if (const auto* p = std::get_if<ir::Param>(&n.op)) {
-      d.params.push_back({p->name, element_type_of(program.type(n.results[0]).scalar), default_text(p->default_value)});
+      d.params.push_back({p->name, element_type_of(program.type(n.results[0]).scalar), ir::default_text(*p)});
     } else if (const auto* i = std::get_if<ir::Input>(&n.op)) {
       d.inputs.push_back({i->name, type_text(program, program.type(n.results[0]))});
     } else if (const auto* o = std::get_if<ir::Output>(&n.op)) {
