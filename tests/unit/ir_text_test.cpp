@@ -18,6 +18,7 @@ file "all.tdsl"
 %2:f64 "lambda" @- = param "lambda" = 0.001 @0:2:1-2:9
 %3:f64[%0] "y" = compute [i in 0..%0] sum[j in 0..%0] (mul(%1[i, j], %2)) where lt(j, i) fill 0.0
 %4:i64 = compute [] (3)
+%23:i64 = param "twice" = %4 text "2 * n"
 %22:f64[%0] = compute [i in 0..%0] (add(%3[i], apply procedure "f" 2 ["x":f64, "n":i64, "y":f64, "":i64] { $2 = $0:f64; for $3 in 0..$1:i64 by -2 { $2 = mul($2:f64, 0.5); } repeat { $3 = 1; } while lt($2:f64, 1.0) { $2 = add($2:f64, 1.0); } if gt($2:f64, 2.0) { $2 = 0.0; } else { } require lt(0.0, $2:f64) "say \"hi\""; } return $2:f64 (%3[i], %0)))
 %5:f32[2*%0 + 1, sparse 3] = uniform site 7 [%4]
 %6:f64[%0] = compute [i in 0..%0] (%3[i]) left [mod(add(i, 1), 5)] base %3 combine user("lse", -inf, max($0:f64, $1:f64))
