@@ -6,7 +6,7 @@
 #include "codegen/host_evaluator.h"
 #include "ir/check.h"
 #include "runtime/check.h"
-#include "runtime/plan/last_uses.h"
+#include "runtime/plan/cost/last_uses.h"
 #include "runtime/plan/op_builder.h"
 
 namespace tdsl::codegen {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "runtime/plan/cost_model.h"
+#include "runtime/plan/cost/cost_model.h"
 #include "runtime/plan/planner.h"
 
 namespace tdsl::rt {

@@ -7,7 +7,7 @@
 #include "runtime/app/session_impl.h"
 #include "runtime/kernels/combine.h"
 #include "runtime/kernels/contraction.h"
-#include "runtime/plan/last_uses.h"
+#include "runtime/plan/cost/last_uses.h"
 
 namespace tdsl::rt {
 

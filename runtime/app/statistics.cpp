@@ -9,7 +9,7 @@
 
 #include "runtime/app/json_writer.h"
 #include "runtime/check.h"
-#include "runtime/plan/sent_bytes.h"
+#include "runtime/plan/cost/sent_bytes.h"
 
 namespace tdsl::rt {
 

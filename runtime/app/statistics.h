@@ -9,8 +9,8 @@
 #include "runtime/engine/engine.h"
 #include "runtime/engine/mpi_world.h"
 #include "runtime/engine/store.h"
-#include "runtime/plan/cost_model.h"
-#include "runtime/plan/last_uses.h"
+#include "runtime/plan/cost/cost_model.h"
+#include "runtime/plan/cost/last_uses.h"
 #include "runtime/plan/planner.h"
 
 namespace tdsl::rt {

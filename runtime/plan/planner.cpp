@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "runtime/check.h"
-#include "runtime/plan/candidates.h"
-#include "runtime/plan/cost_model.h"
+#include "runtime/plan/cost/cost_model.h"
 #include "runtime/plan/signature.h"
-#include "runtime/plan/step_fit.h"
+#include "runtime/plan/space/candidates.h"
+#include "runtime/plan/steps/step_fit.h"
 
 namespace tdsl::plan {
 

@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "runtime/plan/last_uses.h"
-#include "runtime/plan/machine.h"
+#include "runtime/plan/cost/last_uses.h"
+#include "runtime/plan/cost/machine.h"
 #include "runtime/plan/op_plan.h"
 
 namespace tdsl::plan {

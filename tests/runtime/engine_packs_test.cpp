@@ -1,4 +1,4 @@
-#include "runtime/plan/tree.h"
+#include "runtime/plan/steps/tree.h"
 #include "tests/runtime/engine_harness.h"
 
 // Small boxes of a batch share a message.

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <numeric>
 
-#include "runtime/plan/tree.h"
+#include "runtime/plan/steps/tree.h"
 #include "tests/runtime/engine_random.h"
 #include "tests/runtime/simulated_world.h"
 

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/plan/cost_model.h"
+#include "runtime/plan/cost/cost_model.h"
 #include "runtime/plan/op_builder.h"
 #include "runtime/plan/planner.h"
-#include "runtime/plan/steps.h"
+#include "runtime/plan/steps/steps.h"
 
 namespace tdsl::tests {
 

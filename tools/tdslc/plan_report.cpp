@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "runtime/plan/last_uses.h"
-#include "runtime/plan/steps.h"
+#include "runtime/plan/cost/last_uses.h"
+#include "runtime/plan/steps/steps.h"
 
 namespace tdsl::tools {
 

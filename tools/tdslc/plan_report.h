@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "codegen/plan_walk.h"
-#include "runtime/plan/cost_model.h"
+#include "runtime/plan/cost/cost_model.h"
 
 namespace tdsl::tools {
 

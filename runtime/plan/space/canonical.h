@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "runtime/plan/candidates.h"
+#include "runtime/plan/space/candidates.h"
 
 // Where operations are cut under `--reproducible`: functions of extents, types, annotations and --tile alone, whatever the
 // ranks, threads and memory. Only owners depend on ranks then, so every task is the same task everywhere.

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/plan/cost_model.h"
+#include "runtime/plan/cost/cost_model.h"
 
 namespace tdsl::plan {
 

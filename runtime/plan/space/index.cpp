@@ -1,4 +1,4 @@
-#include "runtime/plan/index.h"
+#include "runtime/plan/space/index.h"
 
 namespace tdsl::plan {
 

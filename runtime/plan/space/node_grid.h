@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "runtime/plan/distribution.h"
+#include "runtime/plan/space/distribution.h"
 
 // A processor grid of two levels: nodes form a grid, and the ranks of each form one. An axis with f coordinates has f / g nodes of
 // g ranks each; coordinate c is rank c mod g of node c / g along it. 16 ranks 4 x 4, 4 a node:

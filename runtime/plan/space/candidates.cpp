@@ -1,11 +1,11 @@
-#include "runtime/plan/candidates.h"
+#include "runtime/plan/space/candidates.h"
 
 #include <algorithm>
 #include <set>
 
-#include "runtime/plan/placement.h"
-#include "runtime/plan/placement_parts.h"
-#include "runtime/plan/tiles.h"
+#include "runtime/plan/space/placement.h"
+#include "runtime/plan/space/placement_parts.h"
+#include "runtime/plan/space/tiles.h"
 
 namespace tdsl::plan {
 

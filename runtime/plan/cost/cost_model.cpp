@@ -1,11 +1,11 @@
-#include "runtime/plan/cost_model.h"
+#include "runtime/plan/cost/cost_model.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <map>
 
-#include "runtime/plan/rank_view.h"
+#include "runtime/plan/cost/rank_view.h"
 
 // Note [Counting in closed form]
 // What a rank needs of an operand is, in every dimension, a list of element intervals (one per owned tile of the label

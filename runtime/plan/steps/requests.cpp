@@ -1,4 +1,4 @@
-#include "runtime/plan/steps.h"
+#include "runtime/plan/steps/steps.h"
 
 #include <algorithm>
 #include <map>
@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "runtime/plan/task_arithmetic.h"
+#include "runtime/plan/steps/task_arithmetic.h"
 
 namespace tdsl::plan {
 

@@ -1,11 +1,11 @@
-#include "runtime/plan/placement.h"
+#include "runtime/plan/space/placement.h"
 
 #include <algorithm>
 #include <numeric>
 
-#include "runtime/plan/node_grid.h"
-#include "runtime/plan/placement_parts.h"
-#include "runtime/plan/tiles.h"
+#include "runtime/plan/space/node_grid.h"
+#include "runtime/plan/space/placement_parts.h"
+#include "runtime/plan/space/tiles.h"
 
 namespace tdsl::plan {
 

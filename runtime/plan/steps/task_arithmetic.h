@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/plan/index.h"
+#include "runtime/plan/space/index.h"
 
 // Integer arithmetic of affine subscripts, shared by the enumerator's two halves.
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "runtime/plan/index.h"
+#include "runtime/plan/space/index.h"
 
 // A box that several ranks fetch in the same step goes down a tree: its owner sends it to a few of them, they send it on.
 // The tree is a function of the owner, of who wants the box and of the nodes, so that every rank knows its place without being told.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/plan/candidates.h"
+#include "runtime/plan/space/candidates.h"
 
 namespace tdsl::plan::parts {
 

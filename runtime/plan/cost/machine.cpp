@@ -1,4 +1,4 @@
-#include "runtime/plan/machine.h"
+#include "runtime/plan/cost/machine.h"
 
 #include <algorithm>
 #include <array>

@@ -1,9 +1,9 @@
-#include "runtime/plan/step_fit.h"
+#include "runtime/plan/steps/step_fit.h"
 
 #include <algorithm>
 #include <vector>
 
-#include "runtime/plan/cost_model.h"
+#include "runtime/plan/cost/cost_model.h"
 
 namespace tdsl::plan {
 

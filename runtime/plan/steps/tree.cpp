@@ -1,4 +1,4 @@
-#include "runtime/plan/tree.h"
+#include "runtime/plan/steps/tree.h"
 
 #include <algorithm>
 #include <bit>

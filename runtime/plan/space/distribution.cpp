@@ -1,4 +1,4 @@
-#include "runtime/plan/distribution.h"
+#include "runtime/plan/space/distribution.h"
 
 #include <set>
 #include <stdexcept>

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/plan/candidates.h"
-#include "runtime/plan/canonical.h"
+#include "runtime/plan/space/candidates.h"
+#include "runtime/plan/space/canonical.h"
 
 // Builds single candidates: one kind of placement each, with tiles, panels, parts and the layout of operands that have
 // no place yet.

@@ -1,4 +1,4 @@
-#include "runtime/plan/last_uses.h"
+#include "runtime/plan/cost/last_uses.h"
 
 #include <algorithm>
 

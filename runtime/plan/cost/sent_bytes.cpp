@@ -1,4 +1,4 @@
-#include "runtime/plan/sent_bytes.h"
+#include "runtime/plan/cost/sent_bytes.h"
 
 #include <algorithm>
 #include <bit>
@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "runtime/plan/rank_view.h"
+#include "runtime/plan/cost/rank_view.h"
 
 // Note [Counting what is sent]
 // Along one dimension of an operand, every piece (a touched interval inside one tile) has a set of ranks that want it and a set

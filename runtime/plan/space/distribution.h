@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/plan/index.h"
+#include "runtime/plan/space/index.h"
 
 // Placement is a function, not a table. A Distribution cuts the dimensions of a tensor (equally: of the space of an
 // operation's output tiles) into tiles and says, by arithmetic, which rank owns each tile.

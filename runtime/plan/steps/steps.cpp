@@ -1,10 +1,10 @@
-#include "runtime/plan/steps.h"
+#include "runtime/plan/steps/steps.h"
 
 #include <algorithm>
 
-#include "runtime/plan/placement_parts.h"
-#include "runtime/plan/task_arithmetic.h"
-#include "runtime/plan/tree.h"
+#include "runtime/plan/space/placement_parts.h"
+#include "runtime/plan/steps/task_arithmetic.h"
+#include "runtime/plan/steps/tree.h"
 
 namespace tdsl::plan {
 

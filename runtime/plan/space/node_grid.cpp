@@ -1,4 +1,4 @@
-#include "runtime/plan/node_grid.h"
+#include "runtime/plan/space/node_grid.h"
 
 #include <functional>
 

@@ -1,4 +1,4 @@
-#include "runtime/plan/rank_view.h"
+#include "runtime/plan/cost/rank_view.h"
 
 #include <algorithm>
 
