@@ -198,7 +198,12 @@ double Planner::seconds_to_combine(const Op& op, const Op& partial, double secon
   const double share = std::min(ranks, std::max(1.0, out_bytes / 8192));
   seconds += all_bytes / share * (1 / inputs_.machine.bandwidth + 2 / inputs_.machine.stream_rate) + inputs_.machine.latency;
   // Partial results are held beside operands and result, as the window is.
-  const double allowed = inputs_.window > 0 ? static_cast<double>(inputs_.window) : received_share(3 * out_bytes / ranks);
+  double owned = out_bytes;
+  for (const Access& access : op.reads) {
+    const PlacedTensor* operand = placed(access.tensor);
+    owned += static_cast<double>((operand != nullptr ? operand->desc : described(access.tensor)).bytes());
+  }
+  const double allowed = inputs_.window > 0 ? static_cast<double>(inputs_.window) : received_share(owned / ranks);
   return all_bytes / ranks > allowed ? seconds * 1e3 : seconds;
 }
 

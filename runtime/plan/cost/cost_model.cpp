@@ -22,6 +22,7 @@ struct Need {
   std::vector<Intervals> lists;  ///< per dimension, one per tile combination
   Range received;                ///< elements
   Range pieces;
+  double read = 0;               ///< elements read once per super-block, wherever they lie
   double per_panel = 0;          ///< upper bound of remote elements one panel of one super-block holds
   bool exact = true;
 };
@@ -143,6 +144,7 @@ Need need_of(const RankView& v, const Access& access, const PlacedTensor& tensor
     need.lists.push_back(std::move(list));
   }
   const auto again = static_cast<double>(repeats(v, access));
+  need.read = again * union_all;
   if (replicated) return need;
   if (where.kind() == Distribution::Kind::kTable) union_own = sum_own = pieces_own = 0;
   need.received = {again * (union_all - union_own), again * (sum_all - sum_own)};
@@ -173,7 +175,9 @@ double shared_elements(const Need& a, const Need& b, const PlacedTensor& tensor,
   return all - own;
 }
 
-void add_reads(Cost& cost, const RankView& v, const TensorLookup& tensors, Index rank) {
+/// Adds what is received; returns the bytes of operands read once per super-block, wherever they lie.
+double add_reads(Cost& cost, const RankView& v, const TensorLookup& tensors, Index rank) {
+  double read = 0;
   std::map<TensorId, std::vector<Need>> by_tensor;
   for (const Access& access : v.op.reads) {
     // The same subscripts again ask for the same pieces.
@@ -191,6 +195,7 @@ void add_reads(Cost& cost, const RankView& v, const TensorLookup& tensors, Index
       received += need.received;
       pieces += need.pieces;
       panel += need.per_panel;
+      read += need.read * bytes;
     }
     if (needs.size() == 2 && received.hi > 0) {
       bool exact = v.super_blocks == 1 && v.exact;
@@ -212,6 +217,7 @@ void add_reads(Cost& cost, const RankView& v, const TensorLookup& tensors, Index
     cost.bytes_received += {received.lo * bytes, received.hi * bytes};
     cost.step_bytes += {0, panel * bytes};
   }
+  return read;
 }
 
 }  // namespace
@@ -237,6 +243,7 @@ Cost cost_of(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Inde
   cost.tasks = {hit * panels + tiles - hit, hit * panels + tiles - hit};
   // Off a diagonal a tile is one task; an owner table gives some ranks fewer tiles.
   if (!v.exact) cost.tasks.lo = plan.space.kind() == Distribution::Kind::kTable ? 0 : tiles;
+  double read_once = 0;
   if (v.works) {
     double points = 1;
     for (std::size_t l = 0; l < v.label.size(); ++l) {
@@ -246,12 +253,16 @@ Cost cost_of(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Inde
     for (int d = 0; d < op.out_rank(); ++d) points *= op.out[idx(d)].label == kAnyLabel ? static_cast<double>(v.hit[idx(d)]) : 1.0;
     cost.flops = {points * op.flops_per_point, points * op.flops_per_point};
     if (!v.exact) cost.flops.lo = 0;
-    add_reads(cost, v, tensors, rank);
+    read_once = add_reads(cost, v, tensors, rank);
   }
   const bool blas = op.op_class == OpClass::kContraction;
-  // Every point of an emitted loop reads its operands; BLAS reads them from cache.
+  // Every point of an emitted loop reads its operands. BLAS streams them once and then reads them from cache: a matrix-vector product is a stream.
   double touched_bytes = cost.output_bytes.hi;
-  if (!blas) touched_bytes += 8.0 * static_cast<double>(op.reads.size()) * cost.flops.hi / std::max(1.0, op.flops_per_point);
+  if (blas) {
+    touched_bytes += read_once;
+  } else {
+    touched_bytes += 8.0 * static_cast<double>(op.reads.size()) * cost.flops.hi / std::max(1.0, op.flops_per_point);
+  }
   const double compute = std::max(cost.flops.hi / (machine.flop_rate * (blas ? 1.0 : 0.2)), touched_bytes / machine.stream_rate) / threads;
   const double network = cost.bytes_received.hi / machine.bandwidth + cost.boxes.hi * machine.latency;
   cost.seconds = {std::max(compute, network), compute + network + cost.tasks.hi * machine.task_overhead / threads};

@@ -230,6 +230,10 @@ Candidate PlacementBuilder::grid(const std::vector<Index>& out_factor, const std
   Index multiple = 1;
   for (Index f : out_factor) multiple = std::lcm(multiple, f);
   if (multiple > 4096) multiple = 1;
+  double tile_points = points_of(op_) / static_cast<double>(std::max<Index>(tile_count(layout.tilings), 1));
+  for (Index f : reduce_factor) tile_points /= static_cast<double>(f);
+  // Panels cut as the operands are overlap better, but each of them is a task more.
+  if (tile_points / static_cast<double>(multiple) < static_cast<double>(kPanelPoints)) multiple = 1;
   Index wanted = parts_wanted(tile_count(layout.tilings), out_used);
   for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
     const Index factor = reduce_factor[k];

@@ -37,6 +37,7 @@ inline constexpr Index kSmallOperand = 1 << 16;         ///< elements: operation
 inline constexpr double kGatherWhole = 1 << 20;        ///< operands of a gather below these bytes are fetched whole
 inline constexpr Index kSmallTileElements = 1 << 14;  ///< smaller tiles are not worth a task
 inline constexpr Index kSmallTilePoints = 1 << 22;     ///< … unless so many points are computed for it
+inline constexpr Index kPanelPoints = 1 << 20;         ///< a panel with fewer points is not cut for the sake of overlap
 inline constexpr Index kThinTile = 64;                 ///< … and its longest edge is no shorter
 
 }  // namespace tdsl::plan
