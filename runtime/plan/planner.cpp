@@ -10,6 +10,7 @@
 #include "runtime/plan/signature.h"
 #include "runtime/plan/space/candidates.h"
 #include "runtime/plan/steps/step_fit.h"
+#include "runtime/plan/value/imposed.h"
 
 namespace tdsl::plan {
 
@@ -52,6 +53,16 @@ Planner::Planner(PlanInputs inputs, TensorId first_tensor) : inputs_(std::move(i
   if (per_node < 1 || per_node >= inputs_.ranks || inputs_.ranks % per_node != 0) inputs_.ranks_per_node = 1;
   if (inputs_.memory == 0) return;
   for (Index rank = 0; rank < inputs_.ranks; rank += std::max<Index>(1, inputs_.ranks / 64)) resident_.emplace_back(rank);
+}
+
+Planner::Planner(Planner&&) noexcept = default;
+Planner& Planner::operator=(Planner&&) noexcept = default;
+Planner::~Planner() = default;
+
+void Planner::impose(std::unique_ptr<Imposed> plan) {
+  TDSL_CHECK(plan->mesh().ranks() == inputs_.ranks, "a plan is for as many ranks");
+  imposed_ = std::move(plan);
+  memo_.clear();
 }
 
 void Planner::erase(TensorId tensor) {
@@ -231,10 +242,29 @@ Planner::Price Planner::price(Candidate& c, const Op& op, bool frees_base, bool 
   return price;
 }
 
+Operands Planner::operands() const {
+  Operands known{[this](TensorId id) { return placed(id); }, [this](TensorId id) -> const TensorDesc& { return described(id); }, {}, nullptr};
+  if (imposed_ == nullptr) return known;
+  known.wanted = [this](TensorId id) { return imposed_->layout_for(*waiting_source(id)); };
+  known.mesh = &imposed_->mesh();
+  return known;
+}
+
+/// The operation as the plan says, if it says something that can be done.
+std::optional<Candidate> Planner::decided(const Op& op, bool may_split, bool frees_base) {
+  if (imposed_ == nullptr) return std::nullopt;
+  const Layout* layout = imposed_->layout_for(op);
+  if (layout == nullptr) return std::nullopt;
+  std::optional<Candidate> c = realise(op, *layout, inputs_, operands());
+  if (!c || (c->partial && !may_split)) return std::nullopt;
+  c->plan.packed = c->plan.packed || (inputs_.reproducible && !op.outputs.empty());
+  (void)price(*c, op, frees_base, true);
+  return c;
+}
+
 /// The cheapest candidate; of equal ones the first. What exceeds the memory limit least comes before what is fast.
 Candidate Planner::cheapest(const Op& op, bool may_split, bool frees_base) const {
-  std::vector<Candidate> candidates = candidates_for(op, inputs_, {[this](TensorId id) { return placed(id); },
-                                                                   [this](TensorId id) -> const TensorDesc& { return described(id); }});
+  std::vector<Candidate> candidates = candidates_for(op, inputs_, operands());
   std::optional<Price> least;
   std::size_t best = 0;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
@@ -255,12 +285,14 @@ Candidate Planner::cheapest(const Op& op, bool may_split, bool frees_base) const
 std::shared_ptr<const Planner::Choice> Planner::choose(const Op& op, bool may_split, const Dead& dead) {
   const bool frees_base = std::find(dead.begin(), dead.end(), op.base) != dead.end();
   std::string key = signature(op) + (may_split ? "s" : "n") + (frees_base ? "f" : "");
+  if (imposed_ != nullptr) append_number(key, op.site);
   for (const ResidentBytes& resident : resident_) append_number(key, static_cast<Index>(resident.live()));
   const auto known = memo_.find(key);
   if (known != memo_.end()) return known->second;
 
   auto choice = std::make_shared<Choice>();
-  choice->candidate = cheapest(op, may_split, frees_base);
+  std::optional<Candidate> planned = decided(op, may_split, frees_base);
+  choice->candidate = planned ? std::move(*planned) : cheapest(op, may_split, frees_base);
   Candidate& c = choice->candidate;
   for (const auto& [id, where] : c.leaves) {
     std::size_t position = op.reads.size();

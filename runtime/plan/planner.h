@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -12,7 +13,9 @@
 
 namespace tdsl::plan {
 
+class Imposed;
 struct Candidate;
+struct Operands;
 
 /// All a plan depends on beside the program and its extents.
 struct PlanInputs {
@@ -23,6 +26,8 @@ struct PlanInputs {
   Index memory = 0;            ///< --memory: limit per rank of all blocks in bytes; 0: none
   Index window = 0;            ///< --window in bytes; 0: what the budget leaves
   bool reproducible = false;   ///< tiles, panels and partial results depend on extents only
+  double share_cap = 1.2;      ///< without --memory a rank may own so many times its share of what lives together,
+  Index least_slack = Index{64} << 20;  ///< or its share and so many bytes
   Machine machine;
 
   /// The number of ranks by which a routine chooses between forms that are different sums.
@@ -44,7 +49,14 @@ class Planner {
  public:
   /// New tensors are numbered from `first_tensor` on.
   explicit Planner(PlanInputs inputs, TensorId first_tensor = 0);
+  Planner(Planner&&) noexcept;
+  Planner& operator=(Planner&&) noexcept;
+  ~Planner();
 
+  /// From now on sites are placed as the plan says; those it does not decide, and operations that cannot carry what it says, by themselves.
+  void impose(std::unique_ptr<Imposed> plan);
+  /// Operations at decided sites that could not be placed as decided.
+  [[nodiscard]] Index unplanned() const { return unplanned_; }
   [[nodiscard]] const PlanInputs& inputs() const { return inputs_; }
   /// A number for a new tensor.
   TensorId new_tensor() { return next_tensor_++; }
@@ -82,6 +94,8 @@ class Planner {
     double excess = 0;   ///< bytes above the memory limit
     double seconds = 0;  ///< predicted
   };
+  [[nodiscard]] Operands operands() const;
+  [[nodiscard]] std::optional<Candidate> decided(const Op& op, bool may_split, bool frees_base);
   [[nodiscard]] Candidate cheapest(const Op& op, bool may_split, bool frees_base) const;
   [[nodiscard]] Price price(Candidate& candidate, const Op& op, bool frees_base, bool alone) const;
   [[nodiscard]] double seconds_to_combine(const Op& op, const Op& partial, double seconds) const;
@@ -101,6 +115,8 @@ class Planner {
   Index largest_step_ = 0;
   std::vector<ResidentBytes> resident_;  ///< of every rank, or of a spread of many; only under a memory limit
   MemoryNeed needed_;
+  std::unique_ptr<Imposed> imposed_;
+  Index unplanned_ = 0;
   /// Decisions by everything they depend on, so that the next iteration of a loop builds nothing new.
   std::unordered_map<std::string, std::shared_ptr<const Choice>> memo_;
 };

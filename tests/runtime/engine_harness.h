@@ -8,9 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/app/count_check.h"
 #include "runtime/app/environment.h"
 #include "runtime/app/session_impl.h"
 #include "runtime/emitted.h"
+#include "tests/runtime/random_plan.h"
 
 // Programs recorded as emitted code records them, run on all ranks of the test, with their tensors brought to every rank.
 
@@ -27,6 +29,7 @@ struct RunSettings {
   Index window = 0;
   std::uint64_t delay_seed = 0;
   Index small_box = rt::EngineOptions{}.small_box;
+  std::uint64_t plan_seed = 0;  ///< not 0: every operation has a random layout
   rt::World* world = nullptr;  ///< of a simulation; null: the launcher's
   /// Of a Setup that is complete: for what the fields above do not reach.
   std::function<void(rt::Session::Impl::Setup&)> adjust = [](rt::Session::Impl::Setup&) {};
@@ -108,6 +111,10 @@ inline RunResult run(const RunSettings& settings, const std::function<void(TestS
   settings.adjust(setup);
   m->impl = std::make_unique<rt::Session::Impl>(setup);
   m->session = std::make_unique<TestSession>(*m->impl);
+  if (settings.plan_seed != 0) {
+    m->impl->planner.impose(std::make_unique<RandomPlan>(settings.plan_seed, m->impl->planner.inputs()));
+    m->impl->predictions.enable(world.rank());
+  }
   try {
     m->impl->engine.run([&] {
       program(*m->session);
@@ -118,6 +125,7 @@ inline RunResult run(const RunSettings& settings, const std::function<void(TestS
     failed_runs().push_back(std::move(m));
     throw;
   }
+  if (settings.plan_seed != 0) rt::check_counts(m->impl->predictions, m->impl->engine.statistics(), [](int line) { return rt::SourceLine{"test.tdsl", line}; });
   const RunResult result{m->impl->engine.statistics(), m->store.peak_bytes(), m->impl->engine.silence(), m->impl->planner.largest_step(),
                          m->impl->planner.needed_memory().bytes};
   CHECK(m->impl->engine.live_blocks() == 0);

@@ -106,6 +106,8 @@ TEST_CASE("engine: random programs in simulation") {
       const Simulated tight = simulate_in_least_memory(cluster, seed, seed + 2, settings);
       CHECK(tight.wrong == 0);
       CHECK(tight.peak_bytes <= tight.needed_memory);
+      settings.plan_seed = seed;
+      CHECK(simulate(cluster, seed, seed + 3, settings).wrong == 0);
     } catch (const std::exception& error) {
       FAIL_CHECK(std::string(error.what()));
     }

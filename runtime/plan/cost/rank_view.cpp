@@ -108,8 +108,6 @@ Intervals owned_intervals(const Distribution& x, Index rank, int d) {
   return list;
 }
 
-namespace {
-
 Interval preimage(const OutSubscript& s, Interval elements) {
   // Labels l with coefficient * l + constant in the interval, by rounding inwards.
   const auto down = [](Index a, Index b) { return a >= 0 ? a / b : -((-a + b - 1) / b); };
@@ -119,8 +117,6 @@ Interval preimage(const OutSubscript& s, Interval elements) {
   if (c > 0) return {-down(-lo, c), down(hi, c) + 1};
   return {-down(hi, -c), down(-lo, -c) + 1};
 }
-
-}  // namespace
 
 RankView view_of(const Op& op, const OpPlan& plan, Index rank) {
   RankView v{op, plan, {}, std::vector<Intervals>(op.labels.size()), {}, {}, true, true, 1, {}};

@@ -25,6 +25,9 @@ void tidy(Intervals& list);
 /// Element intervals of the tiles of dimension d that a rank owns, from the parameters of the distribution alone.
 [[nodiscard]] Intervals owned_intervals(const Distribution& x, Index rank, int d);
 
+/// Labels whose elements along an output dimension lie in the interval.
+[[nodiscard]] Interval preimage(const OutSubscript& s, Interval elements);
+
 /// Everything about one operation on one rank that the counts are made of.
 struct RankView {
   const Op& op;

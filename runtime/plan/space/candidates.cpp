@@ -137,6 +137,15 @@ Op combination_of(const Op& recorded, const Op& partial) {
   return op;
 }
 
+std::optional<Candidate> realise(const Op& op, const Layout& work, const PlanInputs& inputs, const Operands& operands) {
+  const bool effect = op.op_class == OpClass::kStore || op.op_class == OpClass::kCollect || op.op_class == OpClass::kControl;
+  if (effect || op.home >= 0 || op.replicated || (op.base >= 0 && operands.placed(op.base) != nullptr)) return std::nullopt;
+  for (const Index extent : op.shape) {
+    if (extent == 0) return std::nullopt;
+  }
+  return PlacementBuilder(op, inputs, operands).realise(work, *operands.mesh);
+}
+
 std::vector<Candidate> candidates_for(const Op& op, const PlanInputs& inputs, const Operands& operands) {
   std::vector<Candidate> list;
   const PlacementBuilder builder(op, inputs, operands);

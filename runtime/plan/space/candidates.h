@@ -8,6 +8,7 @@
 
 #include "runtime/plan/op_plan.h"
 #include "runtime/plan/planner.h"
+#include "runtime/plan/space/layout.h"
 
 // Ways to place one operation. A candidate is a full plan: the operation (rewritten when its reduction is split into
 // parts), its distribution, and where operands that are not placed yet would go.
@@ -25,10 +26,16 @@ struct Candidate {
 struct Operands {
   std::function<const PlacedTensor*(TensorId)> placed;  ///< null: waiting
   std::function<const TensorDesc&(TensorId)> describe;
+  std::function<const Layout*(TensorId)> wanted{};  ///< where a source that waits shall lie; null: where its first use wants it
+  const Mesh* mesh = nullptr;                       ///< of these layouts
 };
 
 /// Every candidate for the operation, in a fixed order. Never empty.
 [[nodiscard]] std::vector<Candidate> candidates_for(const Op& op, const PlanInputs& inputs, const Operands& operands);
+
+/// The operation under a layout of its task space (output dimensions, then reduce labels; `operands.mesh`); nothing if its extents or given
+/// tiles cannot carry the layout, or if operations like it have no choice (effects, results that lie where their base does).
+[[nodiscard]] std::optional<Candidate> realise(const Op& op, const Layout& work, const PlanInputs& inputs, const Operands& operands);
 
 /// The rank of a tiny tensor: a hash of the operation that defines it, names left out.
 [[nodiscard]] Index home_of(const Op& op, Index ranks);

@@ -27,7 +27,10 @@ void PlacementBuilder::place_leaves(Candidate& c) const {
   for (const Access& access : c.op.reads) {
     if (operands_.placed(access.tensor) != nullptr || c.leaves.contains(access.tensor)) continue;
     const TensorDesc& tensor = operands_.describe(access.tensor);
-    c.leaves.emplace(access.tensor, annotated(leaf(c, access, tensor), tensor));
+    const Layout* wanted = operands_.wanted ? operands_.wanted(access.tensor) : nullptr;
+    Distribution where = leaf(c, access, tensor);
+    if (wanted != nullptr) where = as_wanted(*wanted, where, tensor);
+    c.leaves.emplace(access.tensor, annotated(std::move(where), tensor));
   }
   if (c.op.base >= 0 && operands_.placed(c.op.base) == nullptr) c.leaves.insert_or_assign(c.op.base, c.plan.space);
 }
@@ -84,10 +87,35 @@ Distribution PlacementBuilder::leaf(const Candidate& c, const Access& access, co
     }
   }
   if (everywhere) return Distribution::replicated(inputs_.ranks, tilings_for(tensor, tiling));
-  if (space.kind() == Distribution::Kind::kColumnMap) return column_leaf(tensor, space, tiling, row, column);
+  if (space.kind() == Distribution::Kind::kColumnMap) return column_leaf(tensor, space.columns().columns, tiling, row, column);
   spread_unused(tensor, space, used, tiling, dims);
   if (!tensor.shape.empty() && tensor.elements() > kSmallOperand && dims_size(dims) == 1 && inputs_.ranks > 1) return spread_rows(tensor, tiling);
   return Distribution::grid(inputs_.ranks, tilings_for(tensor, tiling), std::move(dims), space.home());
+}
+
+Distribution PlacementBuilder::as_wanted(const Layout& wanted, const Distribution& leaf, const TensorDesc& tensor) const {
+  const Mesh& mesh = *operands_.mesh;
+  if (wanted.columns) {
+    const std::vector<std::optional<Tiling>> tiling(tensor.shape.size());
+    return column_leaf(tensor, wanted.columns->columns, tiling, wanted.columns->row_dim, wanted.columns->column_dim);
+  }
+  const bool spread = leaf.kind() == Distribution::Kind::kGrid && dims_size(leaf.grid_dims()) > 1;
+  std::vector<Tiling> tilings = spread ? leaf.tilings() : tilings_for(tensor, {});
+  if (wanted.whole()) {
+    return wanted.repeated ? Distribution::replicated(inputs_.ranks, std::move(tilings)) : Distribution::single(inputs_.ranks, std::move(tilings), wanted.home);
+  }
+  std::vector<GridDim> dims;
+  for (std::size_t d = 0; d < tilings.size(); ++d) {
+    GridDim dim = grid_dim(mesh, wanted.cut[d]);
+    const Index shares = dim.size();
+    const Index tiles = tilings[d].tiles();
+    if (shares > 1 && tiles % shares != 0 && inputs_.tile.empty() && !cuts_) {
+      tilings[d] = Tiling::near_equal(tensor.shape[d], std::lcm(tiles, shares) <= 8 * std::max(tiles, shares) ? std::lcm(tiles, shares) : ceil_div(tiles, shares) * shares);
+    }
+    if (shares > 1) dim.q = contiguous(tilings[d], shares);
+    dims.push_back(std::move(dim));
+  }
+  return Distribution::grid(inputs_.ranks, std::move(tilings), std::move(dims), 0);
 }
 
 Distribution PlacementBuilder::spread_rows(const TensorDesc& tensor, const std::vector<std::optional<Tiling>>& known) const {
@@ -106,8 +134,7 @@ Distribution PlacementBuilder::spread_rows(const TensorDesc& tensor, const std::
   return Distribution::grid(inputs_.ranks, std::move(tilings), std::move(dims), 0);
 }
 
-Distribution PlacementBuilder::column_leaf(const TensorDesc& tensor, const Distribution& space, const std::vector<std::optional<Tiling>>& tiling, int row,
-                           int column) const {
+Distribution PlacementBuilder::column_leaf(const TensorDesc& tensor, Index columns, const std::vector<std::optional<Tiling>>& tiling, int row, int column) const {
   const int rank = static_cast<int>(tensor.shape.size());
   if (rank < 2) {
     // A vector: cut among all ranks in order.
@@ -126,8 +153,8 @@ Distribution PlacementBuilder::column_leaf(const TensorDesc& tensor, const Distr
   }
   // The map's balance needs tiles in multiples of its heights and of p.
   std::vector<std::optional<Tiling>> fitted = tiling;
-  const Index low = inputs_.ranks / space.columns().columns;
-  const Index heights = inputs_.ranks % space.columns().columns == 0 ? low : low * (low + 1);
+  const Index low = inputs_.ranks / columns;
+  const Index heights = inputs_.ranks % columns == 0 ? low : low * (low + 1);
   const auto fit = [&](int d, Index multiple) {
     std::optional<Tiling>& t = fitted[idx(d)];
     if (inputs_.tile.empty() && (!t || t->tiles() % multiple != 0)) {
@@ -138,7 +165,7 @@ Distribution PlacementBuilder::column_leaf(const TensorDesc& tensor, const Distr
   };
   fit(row, heights);
   fit(column, inputs_.ranks);
-  return Distribution::column_map(inputs_.ranks, tilings_for(tensor, fitted), {space.columns().columns, row, column});
+  return Distribution::column_map(inputs_.ranks, tilings_for(tensor, fitted), {columns, row, column});
 }
 
 void PlacementBuilder::spread_unused(const TensorDesc& tensor, const Distribution& space, const std::vector<bool>& used,

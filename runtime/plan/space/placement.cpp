@@ -75,7 +75,7 @@ Tiling PlacementBuilder::panels(std::size_t k, Index multiple) const {
   return choose_panels(op_.labels[idx(label)].range.size(), multiple, op_.op_class == OpClass::kContraction, inputs_.tile);
 }
 
-void PlacementBuilder::share_cuts(Layout& layout) const {
+void PlacementBuilder::share_cuts(Draft& draft) const {
   if (cuts_) return;  // equal extents are cut alike
   const auto twins = [&](std::size_t d, std::size_t e) {
     for (const Access& a : op_.reads) {
@@ -90,8 +90,8 @@ void PlacementBuilder::share_cuts(Layout& layout) const {
   const auto near_equal = [](const Tiling& t) { return t == Tiling::near_equal(t.extent(), t.tiles(), t.unit()); };
   for (std::size_t d = 0; d < op_.out.size(); ++d) {
     for (std::size_t e = d + 1; e < op_.out.size(); ++e) {
-      const Tiling one = layout.tilings[d];
-      const Tiling two = layout.tilings[e];
+      const Tiling one = draft.tilings[d];
+      const Tiling two = draft.tilings[e];
       if (op_.is_uncut(d) || op_.is_uncut(e)) continue;
       if (op_.out[d].label < 0 || op_.out[e].label < 0 || one == two || one.extent() != two.extent() || one.extent() == 0) continue;
       if (!near_equal(one) || !near_equal(two) || !twins(d, e)) continue;
@@ -99,17 +99,17 @@ void PlacementBuilder::share_cuts(Layout& layout) const {
       const Index fine = std::lcm(one.tiles(), two.tiles());
       const Tiling shared = Tiling::near_equal(one.extent(), fine <= 8 * most ? fine : most, std::min(one.unit(), two.unit()));
       for (const std::size_t k : {d, e}) {
-        GridDim& dim = layout.dims[k];
-        const Index old = layout.tilings[k].tiles();
+        GridDim& dim = draft.dims[k];
+        const Index old = draft.tilings[k].tiles();
         if (!dim.axes.empty()) dim.q = shared.tiles() % old == 0 ? dim.q * (shared.tiles() / old) : contiguous(shared, dim.size());
-        layout.tilings[k] = shared;
+        draft.tilings[k] = shared;
       }
     }
   }
 }
 
-Candidate PlacementBuilder::build(Layout layout, std::string why) const {
-  share_cuts(layout);
+Candidate PlacementBuilder::build(Draft draft, std::string why) const {
+  share_cuts(draft);
   Candidate c;
   c.op = op_;
   std::vector<Tiling> tilings;
@@ -117,8 +117,8 @@ Candidate PlacementBuilder::build(Layout layout, std::string why) const {
   Op partial = op_;
   std::vector<Index> parts_shape;
   std::vector<OutSubscript> parts_out;
-  for (std::size_t k = 0; k < layout.reduce.size(); ++k) {
-    const ReduceChoice& r = layout.reduce[k];
+  for (std::size_t k = 0; k < draft.reduce.size(); ++k) {
+    const ReduceChoice& r = draft.reduce[k];
     if (r.per_part == 0) continue;
     const Index parts = std::max<Index>(1, ceil_div(r.tiling.tiles(), r.per_part));
     partial.reduce[k].part_dim = static_cast<int>(parts_shape.size());
@@ -139,14 +139,14 @@ Candidate PlacementBuilder::build(Layout layout, std::string why) const {
     }
     c.op = std::move(partial);
   }
-  tilings.insert(tilings.end(), layout.tilings.begin(), layout.tilings.end());
-  dims.insert(dims.end(), layout.dims.begin(), layout.dims.end());
-  if (layout.column_map) {
-    c.plan.space = Distribution::column_map(inputs_.ranks, std::move(tilings), layout.columns);
+  tilings.insert(tilings.end(), draft.tilings.begin(), draft.tilings.end());
+  dims.insert(dims.end(), draft.dims.begin(), draft.dims.end());
+  if (draft.column_map) {
+    c.plan.space = Distribution::column_map(inputs_.ranks, std::move(tilings), draft.columns);
   } else {
-    c.plan.space = Distribution::grid(inputs_.ranks, std::move(tilings), std::move(dims), layout.home);
+    c.plan.space = Distribution::grid(inputs_.ranks, std::move(tilings), std::move(dims), draft.home);
   }
-  for (const ReduceChoice& r : layout.reduce) c.plan.reduce.push_back(r.tiling);
+  for (const ReduceChoice& r : draft.reduce) c.plan.reduce.push_back(r.tiling);
   c.plan.super_block.assign(c.op.shape.size(), 0);
   c.plan.why = std::move(why);
   place_leaves(c);
@@ -172,12 +172,12 @@ std::vector<ReduceChoice> PlacementBuilder::unsplit(Index output_tiles, Index ra
 }
 
 Candidate PlacementBuilder::single(Index home, std::string why) const {
-  Layout layout;
-  layout.home = home;
-  layout.tilings = out_tilings(std::vector<Index>(op_.shape.size(), 1), inputs_.threads, 1);
-  layout.dims.resize(op_.shape.size());
-  layout.reduce = unsplit(tile_count(layout.tilings), 1, 1);
-  return build(std::move(layout), std::move(why));
+  Draft draft;
+  draft.home = home;
+  draft.tilings = out_tilings(std::vector<Index>(op_.shape.size(), 1), inputs_.threads, 1);
+  draft.dims.resize(op_.shape.size());
+  draft.reduce = unsplit(tile_count(draft.tilings), 1, 1);
+  return build(std::move(draft), std::move(why));
 }
 
 std::vector<Index> PlacementBuilder::ranks_in_node(const std::vector<Index>& factors) const {
@@ -204,10 +204,10 @@ std::vector<Index> PlacementBuilder::ranks_in_node(const std::vector<Index>& fac
 }
 
 Candidate PlacementBuilder::grid(const std::vector<Index>& out_factor, const std::vector<Index>& reduce_factor) const {
-  Layout layout;
+  Draft draft;
   Index out_used = 1;
   for (Index f : out_factor) out_used *= f;
-  layout.tilings = out_tilings(out_factor, inputs_.threads, out_used);
+  draft.tilings = out_tilings(out_factor, inputs_.threads, out_used);
   // The parts' axes come first in the rank number.
   std::vector<Index> factors = reduce_factor;
   factors.insert(factors.end(), out_factor.begin(), out_factor.end());
@@ -215,76 +215,151 @@ Candidate PlacementBuilder::grid(const std::vector<Index>& out_factor, const std
   const std::vector<std::vector<GridAxis>> axes = grid_axes(factors, in_node);
   std::string text, nodes, ranks;
   bool several_ranks = false;
-  const auto dim = [&](std::size_t axis, const Tiling& tiling, const std::string& name) {
+  const auto dim = [&](std::size_t axis, const std::string& name) {
     GridDim d;
     const Index factor = factors[axis];
     if (factor <= 1) return d;
     d.axes = axes[axis];
-    d.q = contiguous(tiling, factor);
     text += (text.empty() ? "" : " x ") + name + ":" + std::to_string(factor);
     nodes += (nodes.empty() ? "" : "x") + std::to_string(factor / in_node[axis]);
     ranks += (ranks.empty() ? "" : "x") + std::to_string(in_node[axis]);
     several_ranks = several_ranks || in_node[axis] > 1;
     return d;
   };
-  Index multiple = 1;
-  for (Index f : out_factor) multiple = std::lcm(multiple, f);
-  if (multiple > 4096) multiple = 1;
-  double tile_points = points_of(op_) / static_cast<double>(std::max<Index>(tile_count(layout.tilings), 1));
-  for (Index f : reduce_factor) tile_points /= static_cast<double>(f);
-  // Panels cut as the operands are overlap better, but each of them is a task more.
-  if (tile_points / static_cast<double>(multiple) < static_cast<double>(kPanelPoints)) multiple = 1;
-  Index wanted = parts_wanted(tile_count(layout.tilings), out_used);
+  std::vector<GridDim> reduce_dims;
   for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
-    const Index factor = reduce_factor[k];
+    GridDim d;
+    if (reduce_factor[k] > 1) d = dim(k, op_.labels[idx(op_.reduce[k].label)].name);
+    reduce_dims.push_back(std::move(d));
+  }
+  for (std::size_t d = 0; d < out_factor.size(); ++d) {
+    draft.dims.push_back(dim(reduce_factor.size() + d, name_of_dim(d)));
+    if (!draft.dims.back().axes.empty()) draft.dims.back().q = contiguous(draft.tilings[d], out_factor[d]);
+  }
+  if (several_ranks) text += ", nodes " + nodes + " of " + ranks + " ranks";
+  return spread(std::move(draft), out_factor, reduce_dims, "grid " + (text.empty() ? std::string("of one rank") : text));
+}
+
+Candidate PlacementBuilder::spread(Draft draft, const std::vector<Index>& out_shares, const std::vector<GridDim>& reduce_dims, std::string why) const {
+  Index multiple = 1, used = 1, split_shares = 1;
+  for (const Index f : out_shares) multiple = std::lcm(multiple, f), used *= f;
+  if (multiple > 4096) multiple = 1;
+  std::vector<Index> shares;
+  for (const GridDim& dim : reduce_dims) shares.push_back(dim.size()), split_shares *= dim.size();
+  // Panels cut as the operands are overlap better, but each of them is a task more.
+  const double tile_points = points_of(op_) / static_cast<double>(std::max<Index>(tile_count(draft.tilings), 1) * split_shares);
+  if (tile_points / static_cast<double>(multiple) < static_cast<double>(kPanelPoints)) multiple = 1;
+  Index wanted = parts_wanted(tile_count(draft.tilings), used);
+  for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
+    const Index factor = shares[k];
+    GridDim dim = reduce_dims[k];
     if (cuts_) {
-      const Tiling parts = Tiling::fixed(cuts_->reduce[k].parts(), 1);
-      layout.reduce.push_back(canonical(k, dim(k, parts, op_.labels[idx(op_.reduce[k].label)].name)));
+      if (factor > 1) dim.q = contiguous(Tiling::fixed(cuts_->reduce[k].parts(), 1), factor);
+      draft.reduce.push_back(canonical(k, std::move(dim)));
       continue;
     }
-    const Tiling tiling = panels(k, std::lcm(multiple, factor) * (factor > 1 ? wanted : 1));
+    const Index shares_and_parts = std::lcm(multiple, factor) * (factor > 1 ? wanted : 1);
+    Tiling tiling = panels(k, shares_and_parts);
+    if (factor > 1 && tiling.tiles() % factor != 0 && inputs_.tile.empty()) {  // an operand is cut otherwise
+      tiling = choose_panels(tiling.extent(), shares_and_parts, op_.op_class == OpClass::kContraction, {});
+    }
     ReduceChoice choice{tiling, 0, {}};
     if (factor > 1) {
-      choice = split(tiling, dim(k, tiling, op_.labels[idx(op_.reduce[k].label)].name), wanted);
+      dim.q = contiguous(tiling, factor);
+      choice = split(tiling, dim, wanted);
       wanted = 1;
-    } else if (wanted > 1 && tiling.tiles() > 1 && split_labels(reduce_factor) < op_.most_split_labels()) {
+    } else if (wanted > 1 && tiling.tiles() > 1 && split_labels(shares) < op_.most_split_labels()) {
       choice = split(tiling, {}, wanted);
       wanted = 1;
     }
-    layout.reduce.push_back(std::move(choice));
+    draft.reduce.push_back(std::move(choice));
   }
-  for (std::size_t d = 0; d < out_factor.size(); ++d) {
-    layout.dims.push_back(dim(reduce_factor.size() + d, layout.tilings[d], name_of_dim(d)));
+  return build(std::move(draft), std::move(why));
+}
+
+void PlacementBuilder::adopt_tiles(Draft& draft) const {
+  if (cuts_ || !inputs_.tile.empty()) return;
+  std::vector<Index> largest(op_.shape.size(), 0);
+  for (const Access& access : op_.reads) {
+    const PlacedTensor* operand = operands_.placed(access.tensor);
+    if (operand == nullptr || operand->distribution.kind() != Distribution::Kind::kGrid || operand->distribution.home() != 0) continue;
+    for (std::size_t o = 0; o < op_.shape.size(); ++o) {
+      const OutSubscript& s = op_.out[o];
+      if (s.label < 0 || s.coefficient != 1 || op_.is_uncut(o) || o < op_.tile.size()) continue;
+      const int d = plain_dim(op_, access, s.label, operand->desc);
+      if (d < 0 || operand->desc.shape[idx(d)] != op_.shape[o] || operand->desc.elements() <= largest[o]) continue;
+      const GridDim& dim = operand->distribution.grid_dims()[idx(d)];
+      const Tiling& tiling = operand->distribution.tiling(d);
+      if (dim.axes != draft.dims[o].axes || dim.shift != 0) continue;
+      if (op_.op_class == OpClass::kContraction && tiling.longest() > 2 * kContractionEdge) continue;
+      largest[o] = operand->desc.elements();
+      draft.tilings[o] = tiling;
+      draft.dims[o] = dim;
+    }
   }
-  if (several_ranks) text += ", nodes " + nodes + " of " + ranks + " ranks";
-  return build(std::move(layout), "grid " + (text.empty() ? std::string("of one rank") : text));
+}
+
+std::optional<Candidate> PlacementBuilder::realise(const Layout& work, const Mesh& mesh) const {
+  const std::size_t rank = op_.shape.size();
+  const std::string why = "as planned";
+  if (work.cut.size() != rank + op_.reduce.size()) return std::nullopt;
+  if (work.columns) {
+    if (cuts_ || rank != 2) return std::nullopt;
+    return column_map(work.columns->row_dim, work.columns->column_dim, work.columns->columns);
+  }
+  if (work.whole() && work.repeated) {
+    Candidate c = same_as(Distribution::replicated(inputs_.ranks, out_tilings(std::vector<Index>(rank, 1), 1, 1)), why);
+    // The same on every rank, bit for bit: operands look alike wherever they come from.
+    c.plan.packed = std::any_of(op_.reads.begin(), op_.reads.end(), [](const Access& access) { return !access.dims.empty(); });
+    return c;
+  }
+  if (work.whole()) return single(work.home, why);
+  Draft draft;
+  std::vector<Index> shares;
+  Index used = 1;
+  for (std::size_t d = 0; d < rank; ++d) shares.push_back(coordinates(mesh, work.cut[d])), used *= shares.back();
+  draft.tilings = out_tilings(shares, inputs_.threads, used);
+  for (std::size_t d = 0; d < rank; ++d) {
+    if (draft.tilings[d].tiles() < shares[d]) return std::nullopt;
+    draft.dims.push_back(grid_dim(mesh, work.cut[d]));
+    if (shares[d] > 1) draft.dims.back().q = contiguous(draft.tilings[d], shares[d]);
+  }
+  std::vector<GridDim> reduce_dims;
+  for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
+    const Index parts = cuts_ ? cuts_->reduce[k].parts() : op_.labels[idx(op_.reduce[k].label)].range.size();
+    reduce_dims.push_back(grid_dim(mesh, work.cut[rank + k]));
+    const Index factor = reduce_dims.back().size();
+    if (factor > parts || (factor > 1 && (op_.combine == Combine::kNone || op_.base >= 0))) return std::nullopt;
+  }
+  adopt_tiles(draft);
+  return spread(std::move(draft), shares, reduce_dims, why);
 }
 
 Candidate PlacementBuilder::column_map(int row_dim, int column_dim, Index columns) const {
-  Layout layout;
+  Draft draft;
   const Index p = inputs_.ranks;
   const Index low = p / columns;
   std::vector<Index> multiple(op_.shape.size(), 1);
   multiple[idx(row_dim)] = p % columns == 0 ? low : low * (low + 1);
   multiple[idx(column_dim)] = p;
-  layout.tilings = out_tilings(multiple, inputs_.threads, p);
-  layout.dims.resize(op_.shape.size());
-  layout.column_map = true;
-  layout.columns = {columns, row_dim, column_dim};
+  draft.tilings = out_tilings(multiple, inputs_.threads, p);
+  draft.dims.resize(op_.shape.size());
+  draft.column_map = true;
+  draft.columns = {columns, row_dim, column_dim};
   for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
-    layout.reduce.push_back({panels(k, p * multiple[idx(row_dim)] > 4096 ? p : std::lcm(p, multiple[idx(row_dim)])), 0, {}});
+    draft.reduce.push_back({panels(k, p * multiple[idx(row_dim)] > 4096 ? p : std::lcm(p, multiple[idx(row_dim)])), 0, {}});
   }
-  return build(std::move(layout), std::to_string(columns) + " columns of ranks");
+  return build(std::move(draft), std::to_string(columns) + " columns of ranks");
 }
 
 std::optional<Candidate> PlacementBuilder::inherit(const Access& access, const PlacedTensor& operand) const {
   const Distribution& from = operand.distribution;
   if (cuts_ && from.kind() != Distribution::Kind::kGrid) return std::nullopt;
   if (from.kind() != Distribution::Kind::kGrid && from.kind() != Distribution::Kind::kColumnMap) return std::nullopt;
-  Layout layout;
-  layout.home = from.home();
-  layout.tilings = out_tilings(std::vector<Index>(op_.shape.size(), 1), inputs_.threads, 1);
-  layout.dims.resize(op_.shape.size());
+  Draft draft;
+  draft.home = from.home();
+  draft.tilings = out_tilings(std::vector<Index>(op_.shape.size(), 1), inputs_.threads, 1);
+  draft.dims.resize(op_.shape.size());
   std::vector<int> taken(static_cast<std::size_t>(from.rank()), -1);  // output dimension or out_rank + reduce label
   const auto split_dim = [&](int d) {
     return from.kind() == Distribution::Kind::kColumnMap ? d == from.columns().row_dim || d == from.columns().column_dim
@@ -296,11 +371,11 @@ std::optional<Candidate> PlacementBuilder::inherit(const Access& access, const P
     const int d = plain_dim(op_, access, s.label, operand.desc);
     if (d < 0 || operand.desc.shape[idx(d)] != op_.shape[idx(o)] || taken[idx(d)] >= 0 || op_.is_uncut(idx(o))) continue;
     taken[idx(d)] = o;
-    if (!cuts_ && idx(o) >= op_.tile.size()) layout.tilings[idx(o)] = from.tiling(d);
-    if (from.kind() == Distribution::Kind::kGrid) layout.dims[idx(o)] = from.grid_dims()[idx(d)];
-    if (cuts_) layout.dims[idx(o)] = carried(layout.dims[idx(o)], from.tiling(d), layout.tilings[idx(o)]);
+    if (!cuts_ && idx(o) >= op_.tile.size()) draft.tilings[idx(o)] = from.tiling(d);
+    if (from.kind() == Distribution::Kind::kGrid) draft.dims[idx(o)] = from.grid_dims()[idx(d)];
+    if (cuts_) draft.dims[idx(o)] = carried(draft.dims[idx(o)], from.tiling(d), draft.tilings[idx(o)]);
   }
-  Index out_tiles = tile_count(layout.tilings);
+  Index out_tiles = tile_count(draft.tilings);
   int splits = 0;
   for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
     const int d = reduced_dim(op_, access, op_.reduce[k].label, operand.desc);
@@ -314,7 +389,7 @@ std::optional<Candidate> PlacementBuilder::inherit(const Access& access, const P
         choice.grid.q = from.tiling(d) == choice.tiling ? std::max<Index>(1, choice.grid.q / choice.per_part)
                                                         : contiguous(Tiling::fixed(cuts_->reduce[k].parts(), 1), choice.grid.size());
       }
-      layout.reduce.push_back(std::move(choice));
+      draft.reduce.push_back(std::move(choice));
       continue;
     }
     if (d >= 0 && taken[idx(d)] < 0) {
@@ -329,7 +404,7 @@ std::optional<Candidate> PlacementBuilder::inherit(const Access& access, const P
         }
       }
     }
-    layout.reduce.push_back(std::move(choice));
+    draft.reduce.push_back(std::move(choice));
   }
   for (int d = 0; d < from.rank(); ++d) {
     // Ranks that differ only along a dimension the result lacks would repeat work or sit idle.
@@ -339,17 +414,17 @@ std::optional<Candidate> PlacementBuilder::inherit(const Access& access, const P
     Index parts = 0;
     std::vector<int> part_of(op_.reduce.size(), -1);
     for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
-      if (layout.reduce[k].per_part > 0) part_of[k] = static_cast<int>(parts++);
+      if (draft.reduce[k].per_part > 0) part_of[k] = static_cast<int>(parts++);
     }
     const auto target = [&](int d) {
       const int t = taken[idx(d)];
       return t < op_.out_rank() ? t + static_cast<int>(parts) : part_of[idx(t - op_.out_rank())];
     };
-    layout.column_map = true;
-    layout.columns = {from.columns().columns, target(from.columns().row_dim), target(from.columns().column_dim)};
-    if (layout.columns.row_dim < 0 || layout.columns.column_dim < 0) return std::nullopt;
+    draft.column_map = true;
+    draft.columns = {from.columns().columns, target(from.columns().row_dim), target(from.columns().column_dim)};
+    if (draft.columns.row_dim < 0 || draft.columns.column_dim < 0) return std::nullopt;
   }
-  return build(std::move(layout), "as " + operand.desc.name);
+  return build(std::move(draft), "as " + operand.desc.name);
 }
 
 Candidate PlacementBuilder::same_as(const Distribution& d, std::string why) const {

@@ -20,7 +20,7 @@ struct ReduceChoice {
 };
 
 /// A placement before it becomes a plan.
-struct Layout {
+struct Draft {
   std::vector<Tiling> tilings;  ///< of the recorded output
   std::vector<GridDim> dims;
   std::vector<ReduceChoice> reduce;
@@ -43,8 +43,8 @@ class PlacementBuilder {
   [[nodiscard]] Tiling panels(std::size_t k, Index multiple) const;
   /// Two output dimensions that subscript the same dimension of one operand (X X') get the same cuts: with nested or
   /// overlapping boxes elements would travel to a rank twice.
-  void share_cuts(Layout& layout) const;
-  [[nodiscard]] Candidate build(Layout layout, std::string why) const;
+  void share_cuts(Draft& draft) const;
+  [[nodiscard]] Candidate build(Draft draft, std::string why) const;
   /// The canonical cut of a reduce label, its parts over `grid` (of parts).
   [[nodiscard]] ReduceChoice canonical(std::size_t k, GridDim grid) const;
   /// How a placed operand's ranks along one dimension go over to another tiling of the same extent.
@@ -54,6 +54,8 @@ class PlacementBuilder {
   [[nodiscard]] Candidate single(Index home, std::string why) const;
   /// A grid with these numbers of ranks along output dimensions and reduce labels.
   [[nodiscard]] Candidate grid(const std::vector<Index>& out_factor, const std::vector<Index>& reduce_factor) const;
+  /// A layout of the task space over the mesh, if extents and given tiles carry it.
+  [[nodiscard]] std::optional<Candidate> realise(const Layout& work, const Mesh& mesh) const;
   /// The column map over two output dimensions.
   [[nodiscard]] Candidate column_map(int row_dim, int column_dim, Index columns) const;
   /// The placement of one of the operands, carried over to the output (and to parts of reduce labels).
@@ -69,7 +71,13 @@ class PlacementBuilder {
   [[nodiscard]] std::string name_of_dim(std::size_t d) const;
 
  private:
+  /// Cuts reduce labels and makes a candidate: `draft` has tiles and axes of the output; `shares` and `dims` (whose q is left open) are those of reduce labels.
+  [[nodiscard]] Candidate spread(Draft draft, const std::vector<Index>& out_shares, const std::vector<GridDim>& reduce_dims, std::string why) const;
+  /// Takes over the tiles of the largest operand that lies along the output's axes as the output does.
+  void adopt_tiles(Draft& draft) const;
   void place_leaves(Candidate& c) const;
+  /// The layout wanted for a source, with tiles as the candidate would have them.
+  [[nodiscard]] Distribution as_wanted(const Layout& wanted, const Distribution& leaf, const TensorDesc& tensor) const;
   /// Where an operand without a place would best lie for this candidate: as the labels that index it, axes it lacks
   /// spread over its longest dimension that is free.
   /// The wanted layout with the tiles that the tensor's annotation asks for.
@@ -78,8 +86,7 @@ class PlacementBuilder {
   /// A large source whose first use is on one rank: along its longest dimension (with canonical cuts, the one with the most
   /// tiles) over all ranks.
   [[nodiscard]] Distribution spread_rows(const TensorDesc& tensor, const std::vector<std::optional<Tiling>>& known) const;
-  [[nodiscard]] Distribution column_leaf(const TensorDesc& tensor, const Distribution& space, const std::vector<std::optional<Tiling>>& tiling, int row,
-                           int column) const;
+  [[nodiscard]] Distribution column_leaf(const TensorDesc& tensor, Index columns, const std::vector<std::optional<Tiling>>& tiling, int row, int column) const;
   void spread_unused(const TensorDesc& tensor, const Distribution& space, const std::vector<bool>& used,
                      std::vector<std::optional<Tiling>>& tiling, std::vector<GridDim>& dims) const;
   [[nodiscard]] std::vector<Tiling> tilings_for(const TensorDesc& tensor, const std::vector<std::optional<Tiling>>& known) const;

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <vector>
+
+#include "runtime/plan/cost/shares.h"
+#include "runtime/plan/planner.h"
+#include "runtime/plan/region/region.h"
+
+// What can be chosen for the operations of a region. Decisions belong to sites: all operations recorded at one place share them, and an
+// operation with a base lies where its base does.
+
+namespace tdsl::plan {
+
+/// Redundant work is for small things only: an operation of at most so many points (and floating-point operations) with a result of at most so many
+/// elements may run on every rank.
+inline constexpr double kRedundantPoints = 1 << 22;
+inline constexpr double kRedundantFlops = 1 << 27;
+inline constexpr Index kRedundantElements = 1 << 16;
+
+/// The choices of one site.
+struct SiteChoices {
+  int site = 0;
+  std::size_t op = 0;          ///< its largest operation, in the region
+  std::vector<std::size_t> ops;  ///< all of them
+  bool fixed = false;          ///< the recorder says where it runs
+  bool splits = false;         ///< reduce labels may be cut: `works` are layouts of its own, else it works where its result lies
+  std::vector<Layout> works;   ///< of the task space
+  int place = -1;              ///< the number in Choices::places
+};
+
+/// Layouts for the results of one site, or of several that share one.
+struct PlaceChoices {
+  std::vector<Layout> layouts;
+};
+
+struct Choices {
+  std::vector<SiteChoices> sites;  ///< by the order of the region
+  std::vector<PlaceChoices> places;
+};
+
+/// The tiles that are given along the slots of an operation's task space: by `--tile`, annotations or `--reproducible`.
+[[nodiscard]] counting::CutSpace task_space(const Op& op, const PlanInputs& inputs);
+
+[[nodiscard]] Choices choices_of(const Region& region, const PlanInputs& inputs, const Mesh& mesh);
+
+}  // namespace tdsl::plan
