@@ -116,6 +116,17 @@ std::string emitted(const CommandLine& line, const Front& front, const codegen::
   return codegen::emit(families, options);
 }
 
+void keep_sources(const Front& front, const std::vector<std::string>& outputs) {
+  for (const std::string& output : outputs) {
+    for (std::uint32_t file = 0; file < front.sources.file_count() && !output.empty(); ++file) {
+      const std::string& source = front.sources.name(file);
+      std::error_code ignored;
+      if (!std::filesystem::equivalent(output, source, ignored)) continue;
+      throw UsageError(fmt::format("cannot write {}: it is {}; choose another name", output, file == 0 ? "the program itself" : "a file that the program imports"));
+    }
+  }
+}
+
 std::string human_count(double count) {
   static constexpr const char* kUnits[] = {"", "k", "M", "G", "T", "P", "E"};
   std::size_t unit = 0;
