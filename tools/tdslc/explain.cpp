@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "codegen/output_file.h"
 #include "runtime/app/machine_file.h"
 #include "runtime/io/npy.h"
 #include "tools/tdslc/commands.h"
@@ -185,6 +185,7 @@ std::string remarks_of(const Front& front) {
 int explain(const CommandLine& line) {
   Front front;
   compile_front(line, {}, front);
+  keep_sources(front, {line.output});
   const codegen::FamilyProgram families = lower(front);
   const rt::AppOptions options = options_of(line, front.graph);
   const ReportRequest request = request_of(line, families, options);
@@ -195,10 +196,7 @@ int explain(const CommandLine& line) {
     fmt::print("{}", text);
     return 0;
   }
-  std::ofstream out(line.output);
-  out << text;
-  out.close();
-  if (!out) throw UsageError("cannot write " + line.output);
+  codegen::write_text(line.output, text);
   return 0;
 }
 

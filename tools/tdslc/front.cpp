@@ -11,6 +11,7 @@
 
 #include "codegen/emit.h"
 #include "codegen/toolchain.h"
+#include "frontend/file_names.h"
 #include "ir/check.h"
 #include "passes/pipeline.h"
 
@@ -42,7 +43,9 @@ frontend::DiagnosticId known_id(const std::string& text) {
 }  // namespace
 
 std::string read_program(const std::string& path) {
-  if (std::filesystem::is_directory(path)) throw UsageError(fmt::format("cannot read {}: it is a directory", path));
+  if (const auto objection = frontend::objection_to_name(path)) throw UsageError("cannot read the program: " + *objection);
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) throw UsageError(fmt::format("cannot read {}: it is a directory", path));
   std::ifstream in(path, std::ios::binary);
   if (!in) throw UsageError(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
   std::stringstream text;
@@ -61,6 +64,9 @@ void compile_front(const CommandLine& line, const FrontOptions& options, Front& 
   const std::uint32_t file = front.sources.add(line.program, read_program(line.program));
   frontend::CompileOptions compile;
   compile.program_name = program_name(line.program);
+  if (compile.program_name.find_first_not_of('.') == std::string::npos) {
+    throw UsageError(fmt::format("{}: the program has no name; rename the file", line.program));
+  }
   compile.library_directory = codegen::find_prefix() + "/share/tdsl/stdlib";
   compile.declared = options.declared;
   std::optional<ir::Program> graph = frontend::compile(front.sources, file, front.sink, compile);
@@ -108,6 +114,17 @@ std::string emitted(const CommandLine& line, const Front& front, const codegen::
   options.line_directives = line_directives;
   options.output_name = program_name(line.program) + ".cpp";
   return codegen::emit(families, options);
+}
+
+void keep_sources(const Front& front, const std::vector<std::string>& outputs) {
+  for (const std::string& output : outputs) {
+    for (std::uint32_t file = 0; file < front.sources.file_count() && !output.empty(); ++file) {
+      const std::string& source = front.sources.name(file);
+      std::error_code ignored;
+      if (!std::filesystem::equivalent(output, source, ignored)) continue;
+      throw UsageError(fmt::format("cannot write {}: it is {}; choose another name", output, file == 0 ? "the program itself" : "a file that the program imports"));
+    }
+  }
 }
 
 std::string human_count(double count) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "codegen/compile.h"
+#include "codegen/output_file.h"
 #include "codegen/toolchain.h"
 #include "ir/check.h"
 #include "runtime/check.h"
@@ -47,6 +48,9 @@ int main(int argc, char** argv) {
   } catch (const tdsl::tools::ProgramErrors&) {
     return 1;
   } catch (const tdsl::tools::UsageError& error) {
+    fmt::print(stderr, "tdslc: {}\n", error.what());
+    return 2;
+  } catch (const tdsl::codegen::OutputError& error) {
     fmt::print(stderr, "tdslc: {}\n", error.what());
     return 2;
   } catch (const tdsl::rt::RunError& error) {
