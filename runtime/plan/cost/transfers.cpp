@@ -30,7 +30,7 @@ double united_own(const std::vector<Boxes>& needs, const Boxes& own, std::size_t
 
 /// How many owners' boxes a rank's box meets, its own left out.
 double other_owners(const OwnedBoxes& own, const Boxes& need, std::size_t r) {
-  if (own.layout.repeated || !need.has[r]) return 0;
+  if (!need.has[r]) return 0;
   double owners = 1;
   for (std::size_t d = 0; d < need.dims; ++d) {
     const Index shares = own.layout.columns ? own.layout.columns->columns : coordinates(own.mesh, own.layout.cut[d]);
@@ -77,7 +77,6 @@ double seconds_to_compute(const Op& op, const Boxes& work, const PlanInputs& inp
 }
 
 double seconds_to_receive(const OwnedBoxes& own, const std::vector<Boxes>& needs, const PlanInputs& inputs) {
-  if (own.layout.repeated) return 0;
   const auto element = static_cast<double>(own.tensor.element.bytes);
   double worst = 0;
   for (std::size_t r = 0; r < own.boxes.ranks(); ++r) {

@@ -82,7 +82,8 @@ Layout fixed_layout(const Op& op) {
 
 class ChoiceBuilder {
  public:
-  ChoiceBuilder(const Region& region, const PlanInputs& inputs, const Mesh& mesh) : region_(region), inputs_(inputs), mesh_(mesh) {}
+  ChoiceBuilder(const Region& region, const PlanInputs& inputs, const Mesh& mesh, const ChoiceLimits& limits)
+      : region_(region), inputs_(inputs), mesh_(mesh), limits_(limits) {}
 
   Choices build() {
     collect_sites();
@@ -95,12 +96,14 @@ class ChoiceBuilder {
       site.place = known->second;
       std::vector<Layout> layouts = places_of(site);
       if (fresh) {
-        choices_.places.push_back({std::move(layouts)});
+        choices_.places.push_back({});
+        for (Layout& layout : layouts) choices_.places.back().places.push_back({std::move(layout), std::nullopt});
       } else {
         restrict_place(choices_.places[idx(site.place)], layouts);
       }
       if (site.splits) site.works = works_of(site);
     }
+    if (limits_.copies) add_copies();
     return std::move(choices_);
   }
 
@@ -152,12 +155,47 @@ class ChoiceBuilder {
 
   /// Sites that share a place have the layouts that all of them can have.
   void restrict_place(PlaceChoices& place, const std::vector<Layout>& other) const {
-    std::vector<Layout> both;
-    for (const Layout& layout : place.layouts) {
-      if (std::find(other.begin(), other.end(), layout) != other.end()) both.push_back(layout);
+    std::vector<Place> both;
+    for (const Place& p : place.places) {
+      if (std::find(other.begin(), other.end(), p.layout) != other.end()) both.push_back(p);
     }
-    if (both.empty()) both.push_back({std::vector<Axes>(place.layouts.front().cut.size()), false, 0, std::nullopt});
-    place.layouts = std::move(both);
+    if (both.empty()) both.push_back({{std::vector<Axes>(place.places.front().layout.cut.size()), false, 0, std::nullopt}, std::nullopt});
+    place.places = std::move(both);
+  }
+
+  /// A tensor that is read several times, by one operation that is run again or by several, may have a copy for its readers.
+  void add_copies() {
+    std::vector<double> reads(choices_.places.size(), 0);
+    std::vector<bool> whole(choices_.places.size(), false);  // bases and loops are read where they lie
+    for (const RegionOp& recorded : region_.ops) {
+      const bool effect = recorded.op.op_class == OpClass::kStore || recorded.op.op_class == OpClass::kCollect;
+      std::vector<std::size_t> seen;
+      for (const Access& access : recorded.op.reads) {
+        const auto from = site_of_.find(access.tensor);
+        if (effect || from == site_of_.end() || std::find(seen.begin(), seen.end(), from->second) != seen.end()) continue;
+        seen.push_back(from->second);
+        const SiteChoices& site = choices_.sites[from->second];
+        reads[idx(site.place)] += recorded.weight / region_.ops[site.op].weight;
+        if (recorded.op.op_class == OpClass::kLoop) whole[idx(site.place)] = true;
+      }
+      if (const auto base = site_of_.find(recorded.op.base); base != site_of_.end()) whole[idx(choices_.sites[base->second].place)] = true;
+    }
+    for (const SiteChoices& site : choices_.sites) {
+      const Op& op = region_.ops[site.op].op;
+      if (reads[idx(site.place)] < 1.5 || whole[idx(site.place)] || site.fixed || op.shape.empty() || op.outputs.size() != 1) continue;
+      add_copies_of(choices_.places[idx(site.place)], op);
+      whole[idx(site.place)] = true;  // once, where several sites share a place
+    }
+  }
+
+  void add_copies_of(PlaceChoices& place, const Op& op) const {
+    const std::vector<Layout> copies = copy_layouts(mesh_, most_shares(op, inputs_, false));
+    const std::size_t before = place.places.size();
+    if (before * (copies.size() + 1) > limits_.most_places) return;
+    for (std::size_t v = 0; v < before; ++v) {
+      if (place.places[v].layout.whole() || place.places[v].layout.columns) continue;
+      for (const Layout& copy : copies) place.places.push_back({place.places[v].layout, copy});
+    }
   }
 
   std::vector<Layout> works_of(const SiteChoices& site) const {
@@ -180,6 +218,7 @@ class ChoiceBuilder {
   const Region& region_;
   const PlanInputs& inputs_;
   const Mesh& mesh_;
+  const ChoiceLimits& limits_;
   Choices choices_;
   std::unordered_map<TensorId, std::size_t> site_of_;
 };
@@ -206,6 +245,8 @@ counting::CutSpace task_space(const Op& op, const PlanInputs& inputs) {
   return space;
 }
 
-Choices choices_of(const Region& region, const PlanInputs& inputs, const Mesh& mesh) { return ChoiceBuilder(region, inputs, mesh).build(); }
+Choices choices_of(const Region& region, const PlanInputs& inputs, const Mesh& mesh, const ChoiceLimits& limits) {
+  return ChoiceBuilder(region, inputs, mesh, limits).build();
+}
 
 }  // namespace tdsl::plan

@@ -28,9 +28,20 @@ struct SiteChoices {
   int place = -1;              ///< the number in Choices::places
 };
 
-/// Layouts for the results of one site, or of several that share one.
+/// Where a result lies, and a copy of it that is kept for its readers, if any.
+struct Place {
+  Layout layout;
+  std::optional<Layout> copy;
+};
+
+/// Places for the results of one site, or of several that share one.
 struct PlaceChoices {
-  std::vector<Layout> layouts;
+  std::vector<Place> places;
+};
+
+struct ChoiceLimits {
+  bool copies = false;            ///< tensors that are read more than once may have a kept copy
+  std::size_t most_places = 1024;  ///< copies that would give more of them are left out
 };
 
 struct Choices {
@@ -41,6 +52,6 @@ struct Choices {
 /// The tiles that are given along the slots of an operation's task space: by `--tile`, annotations or `--reproducible`.
 [[nodiscard]] counting::CutSpace task_space(const Op& op, const PlanInputs& inputs);
 
-[[nodiscard]] Choices choices_of(const Region& region, const PlanInputs& inputs, const Mesh& mesh);
+[[nodiscard]] Choices choices_of(const Region& region, const PlanInputs& inputs, const Mesh& mesh, const ChoiceLimits& limits);
 
 }  // namespace tdsl::plan

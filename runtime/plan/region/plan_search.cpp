@@ -45,6 +45,52 @@ double share_of(const Region& region, Index ranks) {
 
 }  // namespace
 
+namespace {
+
+/// The search of one mesh: first without copies, then with them from there.
+class MeshSearch {
+ public:
+  MeshSearch(const Region& region, const PlanInputs& inputs, const Mesh& mesh, double cap, double share)
+      : region_(region), inputs_(inputs), mesh_(mesh), cap_(cap), share_(share) {}
+
+  FoundPlan run() {
+    try_choices({});
+    ChoiceLimits with_copies;
+    with_copies.copies = true;
+    try_choices(with_copies);
+    return std::move(best_);
+  }
+  [[nodiscard]] double excess() const { return excess_; }
+
+ private:
+  void try_choices(const ChoiceLimits& choices) {
+    const RegionNetwork network(region_, inputs_, mesh_, choices);
+    MemoryLimits limits = network.memory();
+    limits.cap = cap_;
+    limits.share = std::max(share_, 1.0);
+    // Copies are numbered behind what there is without them.
+    const FittingSolution found = solve_within(network.network(), limits, start_, network.arcs());
+    if (found.solution.cost == kForbidden) return;
+    const bool better = start_.empty() || (found.fits != best_.fits ? found.fits : found.fits ? found.solution.cost < best_.seconds * (1 - 1e-12) : found.excess < excess_);
+    if (!better) return;
+    best_ = {network.plan_of(found.solution.values), found.solution.cost, found.solution.exact, found.fits, 0, cap_};
+    for (const MemoryLimits::Point& point : limits.points) best_.peak_bytes = std::max(best_.peak_bytes, bytes_at(point, found.solution.values));
+    excess_ = found.excess;
+    start_ = found.solution.values;
+  }
+
+  const Region& region_;
+  const PlanInputs& inputs_;
+  const Mesh& mesh_;
+  double cap_;
+  double share_;
+  FoundPlan best_;
+  double excess_ = 0;
+  Assignment start_;
+};
+
+}  // namespace
+
 FoundPlan search(const Region& region, const PlanInputs& inputs) {
   const double share = share_of(region, inputs.ranks);
   const double slack = static_cast<double>(inputs.least_slack);
@@ -52,18 +98,13 @@ FoundPlan search(const Region& region, const PlanInputs& inputs) {
   std::optional<FoundPlan> best;
   double least_excess = 0;
   for (const Mesh& mesh : meshes_of(inputs.ranks, inputs.ranks_per_node)) {
-    const RegionNetwork network(region, inputs, mesh);
-    MemoryLimits limits = network.memory();
-    limits.cap = cap;
-    limits.share = std::max(share, 1.0);
-    const FittingSolution found = solve_within(network.network(), limits, {}, network.arcs());
-    if (found.solution.cost == kForbidden) continue;
-    const bool better = !best || (found.fits != best->fits ? found.fits : found.fits ? found.solution.cost < best->seconds : found.excess < least_excess);
+    MeshSearch mesh_search(region, inputs, mesh, cap, share);
+    FoundPlan found = mesh_search.run();
+    if (found.plan.ranks != inputs.ranks) continue;  // nothing is allowed
+    const bool better = !best || (found.fits != best->fits ? found.fits : found.fits ? found.seconds < best->seconds : mesh_search.excess() < least_excess);
     if (!better) continue;
-    FoundPlan plan{network.plan_of(found.solution.values), found.solution.cost, found.solution.exact, found.fits, 0, cap};
-    for (const MemoryLimits::Point& point : limits.points) plan.peak_bytes = std::max(plan.peak_bytes, bytes_at(point, found.solution.values));
-    least_excess = found.excess;
-    best = std::move(plan);
+    least_excess = mesh_search.excess();
+    best = std::move(found);
   }
   return best ? std::move(*best) : FoundPlan{};
 }

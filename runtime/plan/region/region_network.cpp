@@ -30,8 +30,8 @@ std::vector<Index> mesh_sample(const Mesh& mesh) {
   return ranks;
 }
 
-RegionNetwork::RegionNetwork(const Region& region, const PlanInputs& inputs, Mesh mesh)
-    : region_(region), inputs_(inputs), mesh_(std::move(mesh)), ranks_(mesh_sample(mesh_)), choices_(choices_of(region, inputs, mesh_)) {
+RegionNetwork::RegionNetwork(const Region& region, const PlanInputs& inputs, Mesh mesh, const ChoiceLimits& limits)
+    : region_(region), inputs_(inputs), mesh_(std::move(mesh)), ranks_(mesh_sample(mesh_)), choices_(choices_of(region, inputs, mesh_, limits)) {
   for (std::size_t s = 0; s < choices_.sites.size(); ++s) site_number_[choices_.sites[s].site] = s;
   for (const RegionOp& recorded : region_.ops) {
     for (const TensorDesc& output : recorded.op.outputs) producer_[output.id] = {site_number_.at(recorded.op.site), &output};
@@ -41,13 +41,16 @@ RegionNetwork::RegionNetwork(const Region& region, const PlanInputs& inputs, Mes
   add_memory();
 }
 
-const std::vector<Layout>& RegionNetwork::works(std::size_t site) const {
+std::vector<Layout> RegionNetwork::works(std::size_t site) const {
   const SiteChoices& s = choices_.sites[site];
-  return s.splits ? s.works : choices_.places[idx(s.place)].layouts;
+  if (s.splits) return s.works;
+  std::vector<Layout> layouts;
+  for (const Place& place : choices_.places[idx(s.place)].places) layouts.push_back(place.layout);
+  return layouts;
 }
 
 void RegionNetwork::add_variables() {
-  for (const PlaceChoices& place : choices_.places) network_.add_variable(static_cast<int>(place.layouts.size()));
+  for (const PlaceChoices& place : choices_.places) network_.add_variable(static_cast<int>(place.places.size()));
   for (std::size_t s = 0; s < choices_.sites.size(); ++s) {
     const SiteChoices& site = choices_.sites[s];
     if (!site.splits) {
@@ -69,17 +72,20 @@ std::vector<Boxes> RegionNetwork::work_boxes(const Op& op, const std::vector<Lay
   return boxes;
 }
 
-/// What ranks own of an operation's output.
-std::vector<Boxes> RegionNetwork::place_boxes(const Op& op, const TensorDesc& tensor, const std::vector<Layout>& layouts) const {
+RegionNetwork::PlacedBoxes RegionNetwork::place_boxes(const Op& op, const TensorDesc& tensor, const std::vector<Place>& places) const {
   counting::CutSpace space = task_space(op, inputs_);
   const bool whole = op.op_class == OpClass::kLoop;  // outputs of shapes of their own, each one block
   space.extents = tensor.shape;
   space.tilings.resize(tensor.shape.size());
   if (whole) std::fill(space.tilings.begin(), space.tilings.end(), std::nullopt);
-  std::vector<Boxes> boxes;
-  for (Layout layout : layouts) {
+  const auto boxes_of = [&](Layout layout) {
     layout.cut.resize(tensor.shape.size());
-    boxes.push_back(counting::shares_of(space, layout, mesh_, ranks_));
+    return counting::shares_of(space, layout, mesh_, ranks_);
+  };
+  PlacedBoxes boxes;
+  for (const Place& place : places) {
+    boxes.own.push_back(boxes_of(place.layout));
+    boxes.copy.push_back(place.copy ? std::optional(boxes_of(*place.copy)) : std::nullopt);
   }
   return boxes;
 }
@@ -96,6 +102,20 @@ void RegionNetwork::add_operation(std::size_t k) {
   network_.add(work_variable_[site], seconds);
   add_reads(op, site, recorded.weight, work);
   if (choices_.sites[site].splits) add_results(op, site, recorded.weight, work);
+  add_copies(op, site, recorded.weight);
+}
+
+void RegionNetwork::add_copies(const Op& op, std::size_t site, double weight) {
+  const std::vector<Place>& places = choices_.places[idx(choices_.sites[site].place)].places;
+  if (std::none_of(places.begin(), places.end(), [](const Place& place) { return place.copy.has_value(); })) return;
+  const TensorDesc& tensor = op.outputs.front();
+  const PlacedBoxes boxes = place_boxes(op, tensor, places);
+  std::vector<double> seconds(places.size(), 0);
+  for (std::size_t v = 0; v < places.size(); ++v) {
+    if (!boxes.copy[v]) continue;
+    seconds[v] = weight * (seconds_to_receive({boxes.own[v], places[v].layout, mesh_, tensor}, {*boxes.copy[v]}, inputs_) + inputs_.machine.task_overhead);
+  }
+  network_.add(choices_.sites[site].place, seconds);
 }
 
 void RegionNetwork::add_reads(const Op& op, std::size_t site, double weight, const std::vector<Boxes>& work) {
@@ -111,8 +131,8 @@ void RegionNetwork::add_reads(const Op& op, std::size_t site, double weight, con
     if (found == producer_.end()) continue;
     const SiteChoices& from = choices_.sites[found->second.site];
     const TensorDesc& tensor = *found->second.desc;
-    const std::vector<Layout>& layouts = choices_.places[idx(from.place)].layouts;
-    const std::vector<Boxes> owned = place_boxes(region_.ops[from.op].op, tensor, layouts);
+    const std::vector<Place>& places = choices_.places[idx(from.place)].places;
+    const PlacedBoxes boxes = place_boxes(region_.ops[from.op].op, tensor, places);
     // Many ways to work need the same of an operand: each need is priced once.
     std::vector<std::vector<Boxes>> needs;
     std::vector<std::size_t> need_of;
@@ -124,11 +144,14 @@ void RegionNetwork::add_reads(const Op& op, std::size_t site, double weight, con
       if (n == needs.size()) needs.push_back(std::move(need));
       need_of.push_back(n);
     }
-    std::vector<double> table(layouts.size() * work.size());
-    for (std::size_t v = 0; v < layouts.size(); ++v) {
-      const OwnedBoxes own{owned[v], layouts[v], mesh_, tensor};
+    std::vector<double> table(places.size() * work.size());
+    for (std::size_t v = 0; v < places.size(); ++v) {
       std::vector<double> seconds;
-      for (const std::vector<Boxes>& need : needs) seconds.push_back(weight * seconds_to_receive(own, need, inputs_));
+      for (const std::vector<Boxes>& need : needs) {
+        double least = seconds_to_receive({boxes.own[v], places[v].layout, mesh_, tensor}, need, inputs_);
+        if (boxes.copy[v]) least = std::min(least, seconds_to_receive({*boxes.copy[v], *places[v].copy, mesh_, tensor}, need, inputs_));
+        seconds.push_back(weight * least);
+      }
       for (std::size_t w = 0; w < work.size(); ++w) table[v * work.size() + w] = seconds[need_of[w]];
     }
     if (from.place != reader) {
@@ -136,16 +159,16 @@ void RegionNetwork::add_reads(const Op& op, std::size_t site, double weight, con
       arcs_.push_back({from.place, reader});
       continue;
     }
-    std::vector<double> own(layouts.size());
-    for (std::size_t v = 0; v < layouts.size(); ++v) own[v] = table[v * work.size() + v];
+    std::vector<double> own(places.size());
+    for (std::size_t v = 0; v < places.size(); ++v) own[v] = table[v * work.size() + v];
     network_.add(reader, own);
   }
 }
 
 void RegionNetwork::add_results(const Op& op, std::size_t site, double weight, const std::vector<Boxes>& work) {
   const SiteChoices& s = choices_.sites[site];
-  const std::vector<Layout>& places = choices_.places[idx(s.place)].layouts;
-  const std::vector<Boxes> owned = place_boxes(op, op.outputs.front(), places);
+  const std::vector<Place>& places = choices_.places[idx(s.place)].places;
+  const std::vector<Boxes> owned = place_boxes(op, op.outputs.front(), places).own;
   std::vector<double> table(work.size() * places.size(), kForbidden);
   for (std::size_t w = 0; w < work.size(); ++w) {
     const Layout& layout = s.works[w];
@@ -157,9 +180,9 @@ void RegionNetwork::add_results(const Op& op, std::size_t site, double weight, c
     for (std::size_t v = 0; v < places.size(); ++v) {
       double& cost = table[w * places.size() + v];
       if (parts == 1) {
-        if (places[v] == made) cost = 0;
+        if (places[v].layout == made) cost = 0;
       } else {
-        cost = weight * seconds_to_meet(op, {owned[v], places[v], mesh_, op.outputs.front()}, work[w], made, parts, inputs_);
+        cost = weight * seconds_to_meet(op, {owned[v], places[v].layout, mesh_, op.outputs.front()}, work[w], made, parts, inputs_);
       }
     }
   }
@@ -167,24 +190,23 @@ void RegionNetwork::add_results(const Op& op, std::size_t site, double weight, c
 }
 
 void RegionNetwork::add_memory() {
-  std::vector<std::vector<double>> place_bytes;  // by site
   std::map<TensorId, std::pair<int, std::vector<double>>> live;
-  const auto most = [&](const std::vector<Boxes>& boxes, double element) {
-    std::vector<double> bytes;
-    for (const Boxes& b : boxes) {
-      double worst = 0;
-      for (std::size_t r = 0; r < b.ranks(); ++r) worst = std::max(worst, counting::volume(b, r));
-      bytes.push_back(worst * element);
-    }
-    return bytes;
+  const auto most = [](const Boxes& boxes) {
+    double worst = 0;
+    for (std::size_t r = 0; r < boxes.ranks(); ++r) worst = std::max(worst, counting::volume(boxes, r));
+    return worst;
   };
   const auto enter = [&](TensorId id) {
     const auto found = producer_.find(id);
     if (found == producer_.end() || live.contains(id)) return;
     const SiteChoices& from = choices_.sites[found->second.site];
     const TensorDesc& tensor = *found->second.desc;
-    const std::vector<Layout>& layouts = choices_.places[idx(from.place)].layouts;
-    live[id] = {from.place, most(place_boxes(region_.ops[from.op].op, tensor, layouts), static_cast<double>(tensor.element.bytes))};
+    const PlacedBoxes boxes = place_boxes(region_.ops[from.op].op, tensor, choices_.places[idx(from.place)].places);
+    std::vector<double> bytes;
+    for (std::size_t v = 0; v < boxes.own.size(); ++v) {
+      bytes.push_back((most(boxes.own[v]) + (boxes.copy[v] ? most(*boxes.copy[v]) : 0)) * static_cast<double>(tensor.element.bytes));
+    }
+    live[id] = {from.place, std::move(bytes)};
   };
   int run = 0;
   for (std::size_t k = 0; k < region_.ops.size(); ++k) {
@@ -228,12 +250,13 @@ PlanValue RegionNetwork::plan_of(const Assignment& x) const {
     if (site.fixed) continue;
     const Op& op = region_.ops[site.op].op;
     Layout work = works(s)[idx(x[idx(work_variable_[s])])];
-    const Layout& place = choices_.places[idx(site.place)].layouts[idx(x[idx(site.place)])];
+    const Place& place = choices_.places[idx(site.place)].places[idx(x[idx(site.place)])];
     work.cut.resize(op.shape.size() + op.reduce.size());
-    Decision decision{name_of(op.op_class), op.name, text_of(work, slot_names(op)), {}};
+    Decision decision{name_of(op.op_class), op.name, text_of(work, slot_names(op)), {}, {}};
     bool split = false;
     for (std::size_t k = op.shape.size(); k < work.cut.size(); ++k) split = split || !work.cut[k].empty();
-    if (split) decision.result = text_of(place, result_names(op));
+    if (split) decision.result = text_of(place.layout, result_names(op));
+    if (place.copy) decision.copy = text_of(*place.copy, result_names(op));
     plan.at.emplace(site.site, std::move(decision));
   }
   return plan;

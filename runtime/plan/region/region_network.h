@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -13,6 +14,7 @@
 //
 //     work               computing
 //     place -- work      what a reader receives of an operand; two accesses to one tensor as their union
+//     place              making a kept copy, from which readers take what they lack there
 //     work -- place      partial results: what the owner of a box pulls from all parts but its own
 //
 // Received elements are |needed| - |needed and owned|, found from boxes per rank (cost/shares.h).
@@ -21,7 +23,7 @@ namespace tdsl::plan {
 
 class RegionNetwork {
  public:
-  RegionNetwork(const Region& region, const PlanInputs& inputs, Mesh mesh);
+  RegionNetwork(const Region& region, const PlanInputs& inputs, Mesh mesh, const ChoiceLimits& limits = {});
 
   [[nodiscard]] const Network& network() const { return network_; }
   [[nodiscard]] const std::vector<Arc>& arcs() const { return arcs_; }
@@ -40,15 +42,21 @@ class RegionNetwork {
     std::size_t site = 0;
     const TensorDesc* desc = nullptr;
   };
-  [[nodiscard]] const std::vector<Layout>& works(std::size_t site) const;
+  /// Layouts of the site's work, by value of its work variable.
+  [[nodiscard]] std::vector<Layout> works(std::size_t site) const;
   void add_variables();
   void add_operation(std::size_t k);
   void add_reads(const Op& op, std::size_t site, double weight, const std::vector<counting::Boxes>& work);
-  void add_fixed_reads(const Op& op, double weight);
   void add_results(const Op& op, std::size_t site, double weight, const std::vector<counting::Boxes>& work);
   void add_memory();
   [[nodiscard]] std::vector<counting::Boxes> work_boxes(const Op& op, const std::vector<Layout>& layouts) const;
-  [[nodiscard]] std::vector<counting::Boxes> place_boxes(const Op& op, const TensorDesc& tensor, const std::vector<Layout>& layouts) const;
+  /// What ranks have of a tensor, an output of the operation.
+  struct PlacedBoxes {
+    std::vector<counting::Boxes> own;                   ///< per place
+    std::vector<std::optional<counting::Boxes>> copy;
+  };
+  [[nodiscard]] PlacedBoxes place_boxes(const Op& op, const TensorDesc& tensor, const std::vector<Place>& places) const;
+  void add_copies(const Op& op, std::size_t site, double weight);
 
   const Region& region_;
   const PlanInputs& inputs_;

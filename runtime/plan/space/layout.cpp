@@ -76,6 +76,26 @@ std::vector<Layout> spread_layouts(const Mesh& mesh, const std::vector<Index>& m
   return found;
 }
 
+std::vector<Layout> copy_layouts(const Mesh& mesh, const std::vector<Index>& most) {
+  std::vector<Layout> found;
+  std::vector<Axes> cut(most.size());
+  const std::function<void(std::size_t, std::size_t)> give = [&](std::size_t axis, std::size_t given) {
+    if (axis == mesh.axes.size()) {
+      if (given < mesh.axes.size()) found.push_back({cut, true, 0, std::nullopt});
+      return;
+    }
+    give(axis + 1, given);
+    for (std::size_t d = 0; d < cut.size(); ++d) {
+      if (coordinates(mesh, cut[d]) * mesh.axes[axis].size > most[d]) continue;
+      cut[d].push_back(static_cast<std::int8_t>(axis));
+      give(axis + 1, given + 1);
+      cut[d].pop_back();
+    }
+  };
+  give(0, 0);
+  return found;
+}
+
 std::string text_of(const Layout& layout, const std::vector<std::string>& names) {
   if (layout.columns) {
     const auto name = [&](int d) { return names[static_cast<std::size_t>(d)]; };

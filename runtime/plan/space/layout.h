@@ -43,6 +43,10 @@ struct Layout {
 /// included. Where extents are too small for all axes, the ways that use the most ranks; never empty (all of it on rank 0).
 [[nodiscard]] std::vector<Layout> spread_layouts(const Mesh& mesh, const std::vector<Index>& most);
 
+/// Layouts of copies: every way to give some axes, but not all, to dimensions, in ascending order, with a copy for every coordinate along the
+/// others; `everywhere` first.
+[[nodiscard]] std::vector<Layout> copy_layouts(const Mesh& mesh, const std::vector<Index>& most);
+
 /// `i0:ab i1:c`, `everywhere`, `home 3`, `columns 2 (i0, i1)`: axes are called a, b, c.
 [[nodiscard]] std::string text_of(const Layout& layout, const std::vector<std::string>& names);
 /// Reads what text_of printed for dimensions of these names; nothing if the text is malformed.

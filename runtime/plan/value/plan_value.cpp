@@ -115,6 +115,10 @@ void parse_decision(Line& line, PlanValue& plan, std::string_view first) {
   decision.kind = line.word();
   decision.name = line.string();
   std::string layouts = line.remainder();
+  if (const std::size_t keep = layouts.find(" keep "); keep != std::string::npos) {
+    decision.copy = layouts.substr(keep + 6);
+    layouts.resize(keep);
+  }
   const std::size_t arrow = layouts.find(" -> ");
   decision.work = layouts.substr(0, arrow);
   if (arrow != std::string::npos) decision.result = layouts.substr(arrow + 4);
@@ -163,6 +167,7 @@ std::string print(const PlanValue& plan) {
   for (const auto& [site, decision] : plan.at) {
     text += std::to_string(site) + ' ' + decision.kind + ' ' + quoted(decision.name) + ' ' + decision.work;
     if (!decision.result.empty()) text += " -> " + decision.result;
+    if (!decision.copy.empty()) text += " keep " + decision.copy;
     text += '\n';
   }
   return text;

@@ -18,6 +18,7 @@ struct Decision {
   std::string name;    ///< the statement's target, for people
   std::string work;    ///< of the task space: output dimensions and reduce labels
   std::string result;  ///< of the output, where `work` cuts reduce labels: where partial results meet
+  std::string copy;    ///< of a copy of the result that is kept for its readers; empty: none
   friend bool operator==(const Decision&, const Decision&) = default;
 };
 
