@@ -53,8 +53,9 @@ class MeshSearch {
   MeshSearch(const Region& region, const PlanInputs& inputs, const Mesh& mesh, double cap, double share)
       : region_(region), inputs_(inputs), mesh_(mesh), cap_(cap), share_(share) {}
 
-  FoundPlan run() {
+  FoundPlan run(const SearchOptions& options) {
     try_choices({});
+    if (!options.copies) return std::move(best_);
     ChoiceLimits with_copies;
     with_copies.copies = true;
     try_choices(with_copies);
@@ -91,7 +92,7 @@ class MeshSearch {
 
 }  // namespace
 
-FoundPlan search(const Region& region, const PlanInputs& inputs) {
+FoundPlan search(const Region& region, const PlanInputs& inputs, const SearchOptions& options) {
   const double share = share_of(region, inputs.ranks);
   const double slack = static_cast<double>(inputs.least_slack);
   const double cap = inputs.memory > 0 ? static_cast<double>(inputs.memory) : std::max(inputs.share_cap * share, share + slack);
@@ -99,7 +100,7 @@ FoundPlan search(const Region& region, const PlanInputs& inputs) {
   double least_excess = 0;
   for (const Mesh& mesh : meshes_of(inputs.ranks, inputs.ranks_per_node)) {
     MeshSearch mesh_search(region, inputs, mesh, cap, share);
-    FoundPlan found = mesh_search.run();
+    FoundPlan found = mesh_search.run(options);
     if (found.plan.ranks != inputs.ranks) continue;  // nothing is allowed
     const bool better = !best || (found.fits != best->fits ? found.fits : found.fits ? found.seconds < best->seconds : mesh_search.excess() < least_excess);
     if (!better) continue;

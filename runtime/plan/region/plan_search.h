@@ -14,7 +14,11 @@ struct FoundPlan {
   double limit_bytes = 0;
 };
 
+struct SearchOptions {
+  bool copies = true;  ///< kept copies are among the choices
+};
+
 /// The cheapest plan for the region within memory, over all meshes. A function of its arguments alone: work is bounded by counting.
-[[nodiscard]] FoundPlan search(const Region& region, const PlanInputs& inputs);
+[[nodiscard]] FoundPlan search(const Region& region, const PlanInputs& inputs, const SearchOptions& options);
 
 }  // namespace tdsl::plan
