@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <cmath>
 #include <functional>
 
@@ -139,7 +140,6 @@ void expect_realised(const std::string& name, const Region& region, Index ranks)
   const PlanInputs inputs = bytes_only(ranks, 1.2);
   const FoundPlan found = search(region, inputs, {false});  // copies are emitted by another test
   const PlanPrice price = price_of(region, inputs, std::make_shared<PlanValue>(found.plan));
-  const PlanPrice greedy = price_of(region, inputs, nullptr);
   // The search adds up the busiest ranks of every operand, which need not be the same.
   const bool column_maps = ranks == 5 || ranks == 7, uneven = ranks == 12;
   CHECK(price.seconds <= found.seconds + 1);
@@ -219,4 +219,15 @@ TEST_CASE("plan targets: whole programs") {
   expect("transformer", transformer(1024, 512, 8, 64, 2048), 8, 2, 9961472);
   expect("chain", chain(4000, 4000, 4000), 8, 1.2, 192e6);
   expect("chain", chain(4000, 4000, 4000), 8, 2, 144e6);
+}
+
+TEST_CASE("timing" * doctest::skip()) {
+  for (const Index p : {4, 8, 16, 64, 4096}) {
+    for (const bool copies : {false, true}) {
+      const auto begin = std::chrono::steady_clock::now();
+      const FoundPlan f = search(transformer(1024 * 8, 512 * 8, 64, 64, 2048 * 8), bytes_only(p, 1.2), {copies});
+      MESSAGE("p " << p << " copies " << copies << " bytes " << f.seconds << " exact " << f.exact << " fits " << f.fits << " ms "
+                   << std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() * 1e3);
+    }
+  }
 }
