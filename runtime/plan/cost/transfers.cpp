@@ -39,6 +39,14 @@ double other_owners(const OwnedBoxes& own, const Boxes& need, std::size_t r) {
   return counting::common_volume(need, own.boxes, r) > 0 ? owners - 1 : owners;
 }
 
+/// Of what a rank owns of a result, elements of the part it has made itself.
+double ready_elements(const Boxes& own, const Boxes& work, std::size_t r) {
+  if (!work.has[r]) return 0;
+  double elements = 1;
+  for (std::size_t d = 0; d < own.dims; ++d) elements *= static_cast<double>(intersect(own.of(r, d), work.of(r, d)).size());
+  return elements;
+}
+
 double network_seconds(double bytes, double messages, const Machine& machine) { return bytes / machine.bandwidth + messages * machine.latency; }
 
 }  // namespace
@@ -77,41 +85,38 @@ double seconds_to_compute(const Op& op, const Boxes& work, const PlanInputs& inp
 }
 
 double seconds_to_receive(const OwnedBoxes& own, const std::vector<Boxes>& needs, const PlanInputs& inputs) {
-  const auto element = static_cast<double>(own.tensor.element.bytes);
-  double worst = 0;
+  double most = 0;
+  std::size_t busiest = 0;
   for (std::size_t r = 0; r < own.boxes.ranks(); ++r) {
     const double elements = united(needs, r) - united_own(needs, own.boxes, r);
-    if (elements <= 0) continue;
-    double owners = 0;
-    for (const Boxes& need : needs) owners += other_owners(own, need, r);
-    worst = std::max(worst, network_seconds(elements * element, owners, inputs.machine));
+    if (elements > most) most = elements, busiest = r;
   }
-  return worst;
+  if (most == 0) return 0;
+  double owners = 0;
+  for (const Boxes& need : needs) owners += other_owners(own, need, busiest);
+  return network_seconds(most * static_cast<double>(own.tensor.element.bytes), owners, inputs.machine);
 }
 
 double seconds_to_meet(const Op& op, const OwnedBoxes& own, const Boxes& work, const Layout& made, Index parts, const PlanInputs& inputs) {
   const auto element = static_cast<double>(op.outputs.front().element.bytes);
   const auto count = static_cast<double>(parts);
-  double worst = 0;
+  double worst = 0, most = 0;
+  std::size_t busiest = 0;
   for (std::size_t r = 0; r < own.boxes.ranks(); ++r) {
     if (!own.boxes.has[r]) continue;
     const double mine = counting::volume(own.boxes, r);
-    double ready = 0;  // of the part made here
-    if (work.has[r]) {
-      ready = 1;
-      for (std::size_t d = 0; d < own.boxes.dims; ++d) ready *= static_cast<double>(intersect(own.boxes.of(r, d), work.of(r, d)).size());
-    }
-    const double received = mine * count - ready;
-    double boxes = count;
-    for (std::size_t d = 0; d < own.boxes.dims; ++d) {
-      const Index shares = coordinates(own.mesh, made.cut[d]);
-      if (shares > 1) boxes *= static_cast<double>(Tiling::near_equal(op.shape[d], shares).tiles_meeting(own.boxes.of(r, d)).size());
-    }
-    if (received <= 0) boxes = 0;
-    worst = std::max(worst, network_seconds(received * element, ready > 0 ? boxes - 1 : boxes, inputs.machine) +
-                                (count + 1) * mine * element / (inputs.machine.stream_rate * inputs.threads));
+    const double received = mine * count - ready_elements(own.boxes, work, r);
+    if (received > most) most = received, busiest = r;
+    worst = std::max(worst, received * element / inputs.machine.bandwidth + (count + 1) * mine * element / (inputs.machine.stream_rate * inputs.threads));
   }
-  return worst + inputs.machine.task_overhead;
+  if (most == 0) return worst + inputs.machine.task_overhead;
+  double boxes = count;
+  for (std::size_t d = 0; d < own.boxes.dims; ++d) {
+    const Index shares = coordinates(own.mesh, made.cut[d]);
+    if (shares > 1) boxes *= static_cast<double>(Tiling::near_equal(op.shape[d], shares).tiles_meeting(own.boxes.of(busiest, d)).size());
+  }
+  if (ready_elements(own.boxes, work, busiest) > 0) boxes -= 1;
+  return worst + boxes * inputs.machine.latency + inputs.machine.task_overhead;
 }
 
 std::vector<double> partial_bytes(const Op& op, const std::vector<Layout>& works, const std::vector<Boxes>& boxes) {

@@ -183,18 +183,18 @@ class ChoiceBuilder {
     for (const SiteChoices& site : choices_.sites) {
       const Op& op = region_.ops[site.op].op;
       if (reads[idx(site.place)] < 1.5 || whole[idx(site.place)] || site.fixed || op.shape.empty() || op.outputs.size() != 1) continue;
-      add_copies_of(choices_.places[idx(site.place)], op);
+      add_copies_of(idx(site.place), op);
       whole[idx(site.place)] = true;  // once, where several sites share a place
     }
   }
 
-  void add_copies_of(PlaceChoices& place, const Op& op) const {
+  void add_copies_of(std::size_t number, const Op& op) {
+    std::vector<Place>& places = choices_.places[number].places;
     const std::vector<Layout> copies = copy_layouts(mesh_, most_shares(op, inputs_, false));
-    const std::size_t before = place.places.size();
-    if (before * (copies.size() + 1) > limits_.most_places) return;
-    for (std::size_t v = 0; v < before; ++v) {
-      if (place.places[v].layout.whole() || place.places[v].layout.columns) continue;
-      for (const Layout& copy : copies) place.places.push_back({place.places[v].layout, copy});
+    for (const int v : limits_.copied[number]) {
+      const Layout layout = places[idx(v)].layout;
+      if (layout.whole() || layout.columns || places.size() + copies.size() > limits_.most_places) continue;
+      for (const Layout& copy : copies) places.push_back({layout, copy});
     }
   }
 

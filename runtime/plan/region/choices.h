@@ -40,8 +40,9 @@ struct PlaceChoices {
 };
 
 struct ChoiceLimits {
-  bool copies = false;            ///< tensors that are read more than once may have a kept copy
-  std::size_t most_places = 1024;  ///< copies that would give more of them are left out
+  bool copies = false;  ///< tensors that are read more than once may have a kept copy,
+  std::vector<std::vector<int>> copied;  ///< where they lie so: per entry of Choices::places, the numbers of places
+  std::size_t most_places = 512;         ///< copies that would give more of them are left out
 };
 
 struct Choices {

@@ -1,8 +1,10 @@
 #include "runtime/plan/region/plan_search.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
-#include <optional>
+#include <utility>
+#include <vector>
 
 namespace tdsl::plan {
 
@@ -47,23 +49,59 @@ double share_of(const Region& region, Index ranks) {
 
 namespace {
 
-/// The search of one mesh: first without copies, then with them from there.
+constexpr std::size_t kMeshes = 4;
+
+/// A few of many meshes: the most even ones, and one that splits into two near-equal sides if they do not.
+std::vector<Mesh> few_meshes(Index ranks, Index ranks_per_node) {
+  std::vector<Mesh> meshes = meshes_of(ranks, ranks_per_node);
+  if (meshes.size() <= kMeshes) return meshes;
+  const auto unevenness = [](const Mesh& mesh) {
+    double sum = 0;
+    for (const MeshAxis& axis : mesh.axes) sum += std::log(static_cast<double>(axis.size)) * std::log(static_cast<double>(axis.size));
+    return sum;
+  };
+  // How far the best two sides are from equal, as a ratio.
+  const auto two_sides = [&](const Mesh& mesh) {
+    double best = static_cast<double>(ranks);
+    for (const MeshAxis& axis : mesh.axes) {
+      const double one = static_cast<double>(axis.size), other = static_cast<double>(ranks) / one;
+      best = std::min(best, std::max(one / other, other / one));
+    }
+    return best;
+  };
+  std::stable_sort(meshes.begin(), meshes.end(), [&](const Mesh& a, const Mesh& b) { return unevenness(a) < unevenness(b); });
+  const auto square = std::min_element(meshes.begin(), meshes.end(), [&](const Mesh& a, const Mesh& b) { return two_sides(a) < two_sides(b); });
+  if (square - meshes.begin() >= static_cast<std::ptrdiff_t>(kMeshes)) std::iter_swap(square, meshes.begin() + static_cast<std::ptrdiff_t>(kMeshes - 1));
+  meshes.resize(kMeshes);
+  return meshes;
+}
+
+/// Layouts of a tensor that are tried with copies.
+constexpr std::size_t kCopiedLayouts = 4;
+
+/// The cheapest values of a variable while all others stay.
+std::vector<int> cheapest_beside(const Network& network, int variable, const Assignment& x) {
+  std::vector<double> cost = network.own(variable);
+  for (const int e : network.edges_of(variable)) {
+    const Network::View view = network.view(e, variable);
+    for (std::size_t s = 0; s < cost.size(); ++s) cost[s] += view.at(static_cast<int>(s), x[idx(view.other)]);
+  }
+  std::vector<int> values;
+  for (std::size_t s = 0; s < cost.size(); ++s) {
+    if (cost[s] < kForbidden) values.push_back(static_cast<int>(s));
+  }
+  std::stable_sort(values.begin(), values.end(), [&](int a, int b) { return cost[idx(a)] < cost[idx(b)]; });
+  values.resize(std::min(values.size(), kCopiedLayouts));
+  return values;
+}
+
+/// The search of one mesh.
 class MeshSearch {
  public:
-  MeshSearch(const Region& region, const PlanInputs& inputs, const Mesh& mesh, double cap, double share)
-      : region_(region), inputs_(inputs), mesh_(mesh), cap_(cap), share_(share) {}
+  MeshSearch(const Region& region, const PlanInputs& inputs, Mesh mesh, double cap, double share)
+      : region_(region), inputs_(inputs), mesh_(std::move(mesh)), cap_(cap), share_(share) {}
 
-  FoundPlan run(const SearchOptions& options) {
-    try_choices({});
-    if (!options.copies) return std::move(best_);
-    ChoiceLimits with_copies;
-    with_copies.copies = true;
-    try_choices(with_copies);
-    return std::move(best_);
-  }
-  [[nodiscard]] double excess() const { return excess_; }
-
- private:
+  /// Once for every kind of choices; those of the first are among those of the next, and numbered alike.
   void try_choices(const ChoiceLimits& choices) {
     const RegionNetwork network(region_, inputs_, mesh_, choices);
     MemoryLimits limits = network.memory();
@@ -72,22 +110,40 @@ class MeshSearch {
     // Copies are numbered behind what there is without them.
     const FittingSolution found = solve_within(network.network(), limits, start_, network.arcs());
     if (found.solution.cost == kForbidden) return;
-    const bool better = start_.empty() || (found.fits != best_.fits ? found.fits : found.fits ? found.solution.cost < best_.seconds * (1 - 1e-12) : found.excess < excess_);
-    if (!better) return;
+    const bool better = found.fits != best_.fits ? found.fits : found.fits ? found.solution.cost < best_.seconds * (1 - 1e-12) : found.excess < excess_;
+    if (!start_.empty() && !better) return;
     best_ = {network.plan_of(found.solution.values), found.solution.cost, found.solution.exact, found.fits, 0, cap_};
     for (const MemoryLimits::Point& point : limits.points) best_.peak_bytes = std::max(best_.peak_bytes, bytes_at(point, found.solution.values));
     excess_ = found.excess;
     start_ = found.solution.values;
+    copied_.clear();
+    for (std::size_t k = 0; k < network.choices().places.size(); ++k) copied_.push_back(cheapest_beside(network.network(), static_cast<int>(k), start_));
   }
+  /// Copies of tensors that lie as they do now, or as would cost little more.
+  void try_copies() {
+    ChoiceLimits choices;
+    choices.copies = true;
+    choices.copied = copied_;
+    if (!start_.empty()) try_choices(choices);
+  }
+  /// What fits before what does not, then what is fast.
+  [[nodiscard]] bool better_than(const MeshSearch& other) const {
+    if (start_.empty() || other.start_.empty()) return !start_.empty() && other.start_.empty();
+    if (best_.fits != other.best_.fits) return best_.fits;
+    return best_.fits ? best_.seconds < other.best_.seconds : excess_ < other.excess_;
+  }
+  [[nodiscard]] FoundPlan found() const { return best_; }
 
+ private:
   const Region& region_;
   const PlanInputs& inputs_;
-  const Mesh& mesh_;
+  Mesh mesh_;
   double cap_;
   double share_;
   FoundPlan best_;
   double excess_ = 0;
   Assignment start_;
+  std::vector<std::vector<int>> copied_;
 };
 
 }  // namespace
@@ -96,18 +152,15 @@ FoundPlan search(const Region& region, const PlanInputs& inputs, const SearchOpt
   const double share = share_of(region, inputs.ranks);
   const double slack = static_cast<double>(inputs.least_slack);
   const double cap = inputs.memory > 0 ? static_cast<double>(inputs.memory) : std::max(inputs.share_cap * share, share + slack);
-  std::optional<FoundPlan> best;
-  double least_excess = 0;
-  for (const Mesh& mesh : meshes_of(inputs.ranks, inputs.ranks_per_node)) {
-    MeshSearch mesh_search(region, inputs, mesh, cap, share);
-    FoundPlan found = mesh_search.run(options);
-    if (found.plan.ranks != inputs.ranks) continue;  // nothing is allowed
-    const bool better = !best || (found.fits != best->fits ? found.fits : found.fits ? found.seconds < best->seconds : mesh_search.excess() < least_excess);
-    if (!better) continue;
-    least_excess = mesh_search.excess();
-    best = std::move(found);
+  // Copies are searched for on the best mesh alone.
+  std::vector<MeshSearch> searches;
+  for (const Mesh& mesh : few_meshes(inputs.ranks, inputs.ranks_per_node)) {
+    searches.emplace_back(region, inputs, mesh, cap, share);
+    searches.back().try_choices({});
   }
-  return best ? std::move(*best) : FoundPlan{};
+  MeshSearch& best = *std::min_element(searches.begin(), searches.end(), [](const MeshSearch& a, const MeshSearch& b) { return a.better_than(b); });
+  if (options.copies) best.try_copies();
+  return best.found();
 }
 
 }  // namespace tdsl::plan

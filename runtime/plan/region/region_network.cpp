@@ -1,6 +1,7 @@
 #include "runtime/plan/region/region_network.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <utility>
 
@@ -13,7 +14,7 @@ using counting::Boxes;
 std::vector<Index> mesh_sample(const Mesh& mesh) {
   const Index p = mesh.ranks();
   std::vector<Index> ranks;
-  if (p <= 64) {
+  if (p <= 32) {
     for (Index rank = 0; rank < p; ++rank) ranks.push_back(rank);
     return ranks;
   }
@@ -78,16 +79,21 @@ RegionNetwork::PlacedBoxes RegionNetwork::place_boxes(const Op& op, const Tensor
   space.extents = tensor.shape;
   space.tilings.resize(tensor.shape.size());
   if (whole) std::fill(space.tilings.begin(), space.tilings.end(), std::nullopt);
-  const auto boxes_of = [&](Layout layout) {
-    layout.cut.resize(tensor.shape.size());
-    return counting::shares_of(space, layout, mesh_, ranks_);
+  PlacedBoxes placed;
+  const auto number_of = [&](const Layout& layout) {
+    std::size_t n = 0;
+    while (n < placed.layouts.size() && !(*placed.layouts[n] == layout)) ++n;
+    if (n == placed.layouts.size()) {
+      Layout fitting = layout;
+      fitting.cut.resize(tensor.shape.size());
+      placed.layouts.push_back(&layout);
+      placed.boxes.push_back(counting::shares_of(space, fitting, mesh_, ranks_));
+    }
+    return n;
   };
-  PlacedBoxes boxes;
-  for (const Place& place : places) {
-    boxes.own.push_back(boxes_of(place.layout));
-    boxes.copy.push_back(place.copy ? std::optional(boxes_of(*place.copy)) : std::nullopt);
-  }
-  return boxes;
+  for (const Place& place : places) placed.own.push_back(number_of(place.layout));
+  for (const Place& place : places) placed.copy.push_back(place.copy ? number_of(*place.copy) : SIZE_MAX);
+  return placed;
 }
 
 void RegionNetwork::add_operation(std::size_t k) {
@@ -112,8 +118,9 @@ void RegionNetwork::add_copies(const Op& op, std::size_t site, double weight) {
   const PlacedBoxes boxes = place_boxes(op, tensor, places);
   std::vector<double> seconds(places.size(), 0);
   for (std::size_t v = 0; v < places.size(); ++v) {
-    if (!boxes.copy[v]) continue;
-    seconds[v] = weight * (seconds_to_receive({boxes.own[v], places[v].layout, mesh_, tensor}, {*boxes.copy[v]}, inputs_) + inputs_.machine.task_overhead);
+    if (!boxes.has_copy(v)) continue;
+    const OwnedBoxes own{boxes.boxes[boxes.own[v]], places[v].layout, mesh_, tensor};
+    seconds[v] = weight * (seconds_to_receive(own, {boxes.boxes[boxes.copy[v]]}, inputs_) + inputs_.machine.task_overhead);
   }
   network_.add(choices_.sites[site].place, seconds);
 }
@@ -144,15 +151,16 @@ void RegionNetwork::add_reads(const Op& op, std::size_t site, double weight, con
       if (n == needs.size()) needs.push_back(std::move(need));
       need_of.push_back(n);
     }
+    std::vector<double> seconds;  // per layout and need
+    for (std::size_t l = 0; l < boxes.boxes.size(); ++l) {
+      const OwnedBoxes own{boxes.boxes[l], *boxes.layouts[l], mesh_, tensor};
+      for (const std::vector<Boxes>& need : needs) seconds.push_back(weight * seconds_to_receive(own, need, inputs_));
+    }
     std::vector<double> table(places.size() * work.size());
     for (std::size_t v = 0; v < places.size(); ++v) {
-      std::vector<double> seconds;
-      for (const std::vector<Boxes>& need : needs) {
-        double least = seconds_to_receive({boxes.own[v], places[v].layout, mesh_, tensor}, need, inputs_);
-        if (boxes.copy[v]) least = std::min(least, seconds_to_receive({*boxes.copy[v], *places[v].copy, mesh_, tensor}, need, inputs_));
-        seconds.push_back(weight * least);
-      }
-      for (std::size_t w = 0; w < work.size(); ++w) table[v * work.size() + w] = seconds[need_of[w]];
+      const double* from_own = &seconds[boxes.own[v] * needs.size()];
+      const double* from_copy = boxes.has_copy(v) ? &seconds[boxes.copy[v] * needs.size()] : from_own;
+      for (std::size_t w = 0; w < work.size(); ++w) table[v * work.size() + w] = std::min(from_own[need_of[w]], from_copy[need_of[w]]);
     }
     if (from.place != reader) {
       network_.add(from.place, reader, std::move(table));
@@ -168,7 +176,7 @@ void RegionNetwork::add_reads(const Op& op, std::size_t site, double weight, con
 void RegionNetwork::add_results(const Op& op, std::size_t site, double weight, const std::vector<Boxes>& work) {
   const SiteChoices& s = choices_.sites[site];
   const std::vector<Place>& places = choices_.places[idx(s.place)].places;
-  const std::vector<Boxes> owned = place_boxes(op, op.outputs.front(), places).own;
+  const PlacedBoxes boxes = place_boxes(op, op.outputs.front(), places);
   std::vector<double> table(work.size() * places.size(), kForbidden);
   for (std::size_t w = 0; w < work.size(); ++w) {
     const Layout& layout = s.works[w];
@@ -177,13 +185,18 @@ void RegionNetwork::add_results(const Op& op, std::size_t site, double weight, c
     for (auto axes = reduced; axes != layout.cut.end(); ++axes) parts *= coordinates(mesh_, *axes);
     Layout made = layout;
     made.cut.resize(op.shape.size());
+    std::vector<double> seconds(boxes.boxes.size(), -1);  // found where it is wanted
     for (std::size_t v = 0; v < places.size(); ++v) {
       double& cost = table[w * places.size() + v];
       if (parts == 1) {
         if (places[v].layout == made) cost = 0;
-      } else {
-        cost = weight * seconds_to_meet(op, {owned[v], places[v].layout, mesh_, op.outputs.front()}, work[w], made, parts, inputs_);
+        continue;
       }
+      double& known = seconds[boxes.own[v]];
+      if (known < 0) {
+        known = weight * seconds_to_meet(op, {boxes.boxes[boxes.own[v]], places[v].layout, mesh_, op.outputs.front()}, work[w], made, parts, inputs_);
+      }
+      cost = known;
     }
   }
   network_.add(work_variable_[site], s.place, std::move(table));
@@ -204,7 +217,8 @@ void RegionNetwork::add_memory() {
     const PlacedBoxes boxes = place_boxes(region_.ops[from.op].op, tensor, choices_.places[idx(from.place)].places);
     std::vector<double> bytes;
     for (std::size_t v = 0; v < boxes.own.size(); ++v) {
-      bytes.push_back((most(boxes.own[v]) + (boxes.copy[v] ? most(*boxes.copy[v]) : 0)) * static_cast<double>(tensor.element.bytes));
+      const double copied = boxes.has_copy(v) ? most(boxes.boxes[boxes.copy[v]]) : 0;
+      bytes.push_back((most(boxes.boxes[boxes.own[v]]) + copied) * static_cast<double>(tensor.element.bytes));
     }
     live[id] = {from.place, std::move(bytes)};
   };

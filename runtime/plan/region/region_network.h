@@ -50,10 +50,13 @@ class RegionNetwork {
   void add_results(const Op& op, std::size_t site, double weight, const std::vector<counting::Boxes>& work);
   void add_memory();
   [[nodiscard]] std::vector<counting::Boxes> work_boxes(const Op& op, const std::vector<Layout>& layouts) const;
-  /// What ranks have of a tensor, an output of the operation.
+  /// What ranks have of a tensor, an output of the operation: boxes of every layout that is among its places, once each.
   struct PlacedBoxes {
-    std::vector<counting::Boxes> own;                   ///< per place
-    std::vector<std::optional<counting::Boxes>> copy;
+    std::vector<const Layout*> layouts;
+    std::vector<counting::Boxes> boxes;
+    std::vector<std::size_t> own;   ///< per place, a number in `boxes`
+    std::vector<std::size_t> copy;  ///< the same; the number of boxes: none
+    [[nodiscard]] bool has_copy(std::size_t place) const { return copy[place] < boxes.size(); }
   };
   [[nodiscard]] PlacedBoxes place_boxes(const Op& op, const TensorDesc& tensor, const std::vector<Place>& places) const;
   void add_copies(const Op& op, std::size_t site, double weight);
