@@ -48,7 +48,7 @@ struct Planner::Choice {
   std::vector<std::pair<std::size_t, Distribution>> leaves;  ///< by position in reads; reads.size() is the base
 };
 
-Planner::Planner(PlanInputs inputs, TensorId first_tensor) : inputs_(std::move(inputs)), next_tensor_(first_tensor) {
+Planner::Planner(PlanInputs inputs) : inputs_(std::move(inputs)) {
   const Index per_node = inputs_.ranks_per_node;
   if (per_node < 1 || per_node >= inputs_.ranks || inputs_.ranks % per_node != 0) inputs_.ranks_per_node = 1;
   if (inputs_.memory == 0) return;
@@ -98,14 +98,36 @@ const Op* Planner::waiting_source(TensorId id) const {
   return nullptr;
 }
 
-bool Planner::forget(TensorId id) {
+std::optional<Op> Planner::forget_source(TensorId id) {
   const auto found = std::find_if(waiting_.begin(), waiting_.end(), [&](const Op& op) { return op.outputs.front().id == id; });
-  if (found == waiting_.end()) return false;
+  if (found == waiting_.end()) return std::nullopt;
+  Op source = std::move(*found);
   waiting_.erase(found);
-  return true;
+  return source;
 }
 
-std::vector<std::shared_ptr<const PlannedOp>> Planner::plan(std::vector<Op> segment, const std::vector<TensorId>& dropped) {
+PlannedSegment Planner::plan(Segment segment) {
+  PlannedSegment result;
+  result.ops = plan_ops(std::move(segment.ops), segment.dropped);
+  std::vector<TensorId> ended = std::move(segment.dropped);
+  for (const auto& op : result.ops) {
+    for (const TensorDesc& output : op->op.outputs) {
+      if (is_part(output.id)) ended.push_back(output.id);
+    }
+  }
+  LastUses uses = last_uses(result.ops, ended);
+  result.last_names = std::move(uses.after);
+  for (const TensorId id : uses.unused) {
+    if (std::optional<Op> source = forget_source(id)) {
+      result.unused.push_back(std::move(*source));
+    } else {
+      result.ended.push_back(id);
+    }
+  }
+  return result;
+}
+
+Planner::Planned Planner::plan_ops(std::vector<Op> segment, const std::vector<TensorId>& dropped) {
   std::vector<Dead> dead(segment.size());
   if (!resident_.empty()) {
     std::unordered_map<TensorId, std::size_t> last;
@@ -327,7 +349,7 @@ void Planner::plan_op(Op op, const Dead& dead, Planned& out) {
   partial.line = op.line;
   partial.site = op.site;
   partial.record = op.record;
-  partial.outputs.front().id = new_tensor();
+  partial.outputs.front().id = next_part_++;
   partial.outputs.front().name = "parts of " + op.outputs.front().name;
   Op combination = combination_of(op, partial);
   // What nobody needs after the sum is needed no more by its combination.

@@ -10,6 +10,7 @@
 #include "runtime/plan/cost/last_uses.h"
 #include "runtime/plan/cost/machine.h"
 #include "runtime/plan/op_plan.h"
+#include "runtime/plan/segment.h"
 
 namespace tdsl::plan {
 
@@ -47,8 +48,7 @@ struct MemoryNeed {
 /// they are placed where the plan wants them.
 class Planner {
  public:
-  /// New tensors are numbered from `first_tensor` on.
-  explicit Planner(PlanInputs inputs, TensorId first_tensor = 0);
+  explicit Planner(PlanInputs inputs);
   Planner(Planner&&) noexcept;
   Planner& operator=(Planner&&) noexcept;
   ~Planner();
@@ -58,15 +58,9 @@ class Planner {
   /// Operations at decided sites that could not be placed as decided.
   [[nodiscard]] Index unplanned() const { return unplanned_; }
   [[nodiscard]] const PlanInputs& inputs() const { return inputs_; }
-  /// A number for a new tensor.
-  TensorId new_tensor() { return next_tensor_++; }
-  /// Plans the operations of a segment in order. Returned operations are in a legal order and include sources of earlier
-  /// segments that are now used; sources nobody uses yet are kept back.
-  /// `dropped`: tensors whose last name is gone by the end of the segment; needed under a memory limit.
-  std::vector<std::shared_ptr<const PlannedOp>> plan(std::vector<Op> segment, const std::vector<TensorId>& dropped = {});
-  /// Tells the planner that the program has dropped its last name for the tensor: a source still kept back is forgotten.
-  /// Returns true if it was never planned (nothing to free).
-  bool forget(TensorId tensor);
+  /// Plans the operations of a segment in order, and says where the names of tensors end, those of partial results included.
+  /// Sources nobody uses yet are kept back; one that loses its last name before is forgotten.
+  PlannedSegment plan(Segment segment);
   /// Drops what is known of a tensor whose blocks are gone.
   void erase(TensorId tensor);
   [[nodiscard]] const PlacedTensor& tensor(TensorId id) const;
@@ -85,6 +79,8 @@ class Planner {
 
   using Dead = std::vector<TensorId>;  ///< tensors that an operation is the last to need
 
+  [[nodiscard]] Planned plan_ops(std::vector<Op> ops, const std::vector<TensorId>& dropped);
+  [[nodiscard]] std::optional<Op> forget_source(TensorId tensor);
   void plan_op(Op op, const Dead& dead, Planned& out);
   [[nodiscard]] std::shared_ptr<const Choice> choose(const Op& op, bool may_split, const Dead& dead);
   void emit(Op op, const OpPlan& plan, int part, const Dead& dead, Planned& out);
@@ -108,7 +104,7 @@ class Planner {
   [[nodiscard]] std::string signature(const Op& op) const;
 
   PlanInputs inputs_;
-  TensorId next_tensor_ = 0;
+  TensorId next_part_ = kFirstPart;
   std::unordered_map<TensorId, PlacedTensor> tensors_;
   std::vector<Op> waiting_;  ///< sources not used yet, in recording order
   std::uint64_t hash_ = 1469598103934665603ULL;

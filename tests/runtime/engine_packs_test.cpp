@@ -17,8 +17,8 @@ rt::SiteStatistics take_all(Index n, Index tile) {
     plan::OpBuilder use(plan::OpClass::kMap, "U", 30, 30);
     use.out("i", n).out("j", n).read(x.id(), {plan::at(0), plan::at(1)});
     Tensor<bool> used = session.compute<bool>(use, [](const TaskArgs& a) { rt::fill<bool>(a.outputs[0], true); });
-    session.inside().flush();
-    session.inside().engine.finish();
+    session.inside().recorder.flush();
+    session.inside().sink.engine().finish();
     session.collect(x, found, kAgain);
   });
   Index wrong = 0;

@@ -61,7 +61,7 @@ Simulated simulate_in_least_window(const Cluster& cluster, std::uint32_t seed, s
 Simulated simulate_in_least_memory(const Cluster& cluster, std::uint32_t seed, std::uint64_t schedule, RunSettings settings) {
   Index memory = 1;
   while (true) {
-    settings.adjust = [memory](rt::Session::Impl::Setup& setup) {
+    settings.adjust = [memory](rt::RunSetup& setup) {
       setup.plan_inputs.memory = memory;
       setup.engine_options.memory_bytes = memory;
     };
@@ -134,10 +134,10 @@ Sent sent(const Cluster& cluster, const RunSettings& settings, const std::functi
     RunSettings mine = settings;
     mine.world = &world;
     run(mine, [&](TestSession& session) {
-      session.inside().predictions.enable(world.rank());
+      session.inside().sink.enable_predictions(false);
       program(session);
-      session.inside().flush();
-      for (const auto& [site, prediction] : session.inside().predictions.sites()) {
+      session.inside().recorder.flush();
+      for (const auto& [site, prediction] : session.inside().sink.predictions().sites()) {
         result.predicted[static_cast<std::size_t>(world.rank())] += prediction.bytes_sent;
         result.predicted_to_enter[static_cast<std::size_t>(world.rank())] += prediction.bytes_from_other_nodes;
       }
@@ -275,7 +275,7 @@ TEST_CASE("engine: the ranks of a node share a product as a square does") {
   constexpr Index n = 160;
   RunSettings settings;
   // Bytes alone choose the grid.
-  settings.adjust = [](rt::Session::Impl::Setup& setup) { setup.plan_inputs.machine.latency = setup.plan_inputs.machine.task_overhead = 0; };
+  settings.adjust = [](rt::RunSetup& setup) { setup.plan_inputs.machine.latency = setup.plan_inputs.machine.task_overhead = 0; };
   const Sent all = sent({16, 4}, settings, [](TestSession& session) {
     const auto source = [&](const char* name) { return matrix<double>(session, name, n, n, [](Index i, Index j) { return static_cast<double>(i - j); }); };
     product(session, source("A"), source("B"), {n, n, n});

@@ -9,24 +9,17 @@
 
 namespace tdsl::plan {
 
-namespace {
-
-/// Partial results get numbers that the region's tensors never reach.
-constexpr TensorId kFirstPart = TensorId{1} << 48;
-
-}  // namespace
-
 PlanPrice price_of(const Region& region, const PlanInputs& inputs, const std::shared_ptr<const PlanValue>& plan) {
   PlanInputs unlimited = inputs;
   unlimited.memory = 0;  // lives are not followed here
-  Planner planner(unlimited, kFirstPart);
+  Planner planner(unlimited);
   if (plan != nullptr) planner.impose(std::make_unique<ImposedPlan>(plan));
   const std::vector<Index> ranks = rank_sample(inputs.ranks);
   std::vector<double> received(ranks.size(), 0), tasks(ranks.size(), 0);
   PlanPrice price;
   for (const RegionOp& recorded : region.ops) {
-    const auto planned = planner.plan({recorded.op});
-    for (const auto& op : planned) {
+    const PlannedSegment planned = planner.plan({{recorded.op}, {}});
+    for (const auto& op : planned.ops) {
       const double weight = op->op.op_class == OpClass::kLoad || op->op.op_class == OpClass::kSource ? 1 : recorded.weight;
       double slowest = 0;
       for (std::size_t r = 0; r < ranks.size(); ++r) {

@@ -1,12 +1,12 @@
-#include "runtime/app/tensor.h"
+#include "runtime/record/tensor.h"
 
 #include <utility>
 
-#include "runtime/app/session.h"
+#include "runtime/record/recorder.h"
 
-namespace tdsl::rt {
+namespace tdsl::record {
 
-TensorHandle::TensorHandle(detail::TensorState* state) : state_(state) {
+TensorHandle::TensorHandle(TensorState* state) : state_(state) {
   if (state_ != nullptr) ++state_->handles;
 }
 TensorHandle::TensorHandle(const TensorHandle& other) : TensorHandle(other.state_) {}
@@ -31,10 +31,10 @@ Index TensorHandle::extent(int d) const { return state_->desc.shape[static_cast<
 
 void TensorHandle::release() noexcept {
   if (state_ != nullptr && --state_->handles == 0) {
-    state_->session->drop(*state_);
+    state_->recorder->drop(state_->desc.id);
     delete state_;
   }
   state_ = nullptr;
 }
 
-}  // namespace tdsl::rt
+}  // namespace tdsl::record
