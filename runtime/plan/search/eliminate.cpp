@@ -19,7 +19,8 @@ constexpr Index kTooMany = Index{1} << 40;
 /// Which variables share a table while others are eliminated.
 class InteractionGraph {
  public:
-  InteractionGraph(const Network& network, Index limit) : network_(network), limit_(std::min(limit, kTooMany - 1)), neighbours_(idx(network.variables())) {
+  InteractionGraph(const Network& network, Index limit)
+      : network_(network), limit_(std::min(limit, kTooMany - 1)), neighbours_(idx(network.variables())) {
     // Variables with one value join nothing.
     for (const Network::Edge& edge : network.edges()) {
       if (network.values(edge.first) == 1 || network.values(edge.second) == 1) continue;
@@ -125,9 +126,9 @@ class BucketTree {
 
   /// From the roots down. `through[b]`: per entry of a message, the least total cost with these values of its scope; what the other
   /// tables add to the message is their difference.
-  [[nodiscard]] std::vector<std::vector<double>> marginals() const {
+  [[nodiscard]] Marginals marginals() const {
     const double least = network_.cost(best());
-    std::vector<std::vector<double>> result;
+    Marginals result;
     for (int v = 0; v < network_.variables(); ++v) result.emplace_back(idx(network_.values(v)), place_[idx(v)] < 0 ? least : kForbidden);
     std::vector<std::vector<double>> through(buckets_.size());
     for (std::size_t b = 0; b < buckets_.size(); ++b) {
@@ -260,6 +261,7 @@ EliminationOrder elimination_order(const Network& network, Index limit) {
     order.largest = std::max(order.largest, size);
     if (graph.too_large(v)) return order;
     order.entries += size;
+    order.messages += size / network.values(v);
     order.variables.push_back(v);
     graph.eliminate(v);
   }
@@ -280,10 +282,15 @@ std::optional<Answer> eliminate(const Network& network, Index limit) {
   return eliminate(network, order);
 }
 
-std::optional<std::vector<std::vector<double>>> min_marginals(const Network& network, Index limit) {
+Marginals min_marginals(const Network& network, const EliminationOrder& order) {
+  TDSL_CHECK(order.fits, "elimination of a part of the variables");
+  return BucketTree(network, order.variables).marginals();
+}
+
+std::optional<Marginals> min_marginals(const Network& network, Index limit) {
   const EliminationOrder order = elimination_order(network, limit);
   if (!order.fits) return std::nullopt;
-  return BucketTree(network, order.variables).marginals();
+  return min_marginals(network, order);
 }
 
 }  // namespace tdsl::plan

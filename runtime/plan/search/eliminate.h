@@ -22,6 +22,7 @@ struct EliminationOrder {
   std::vector<int> variables;  ///< those with two values or more, unless a table exceeds the limit: then those before it
   Index largest = 0;           ///< entries of the largest table, the one that exceeds the limit included
   Index entries = 0;           ///< of all tables: the work
+  Index messages = 0;          ///< of those over the neighbours alone, which are kept: the memory
   bool fits = false;
 };
 
@@ -36,8 +37,13 @@ struct EliminationOrder {
 /// The same in the order above; nothing if that does not fit `limit`.
 [[nodiscard]] std::optional<Answer> eliminate(const Network& network, Index limit = kTableLimit);
 
-/// Per variable and value: the least cost of an assignment with this value. Twice the work of elimination and its tables; nothing if
-/// they do not fit `limit`.
-[[nodiscard]] std::optional<std::vector<std::vector<double>>> min_marginals(const Network& network, Index limit = kTableLimit);
+/// Costs per variable and value.
+using Marginals = std::vector<std::vector<double>>;
+
+/// Min-marginals: the least cost of an assignment with the value. Twice the work of elimination and its memory. `order` fits.
+[[nodiscard]] Marginals min_marginals(const Network& network, const EliminationOrder& order);
+
+/// The same in the order above; nothing if that does not fit `limit`.
+[[nodiscard]] std::optional<Marginals> min_marginals(const Network& network, Index limit = kTableLimit);
 
 }  // namespace tdsl::plan

@@ -30,22 +30,13 @@ struct Change {
 class FittingMoves {
  public:
   FittingMoves(const Network& network, const MemoryLimits& limits, Assignment& x, Index work)
-      : network_(network), cap_(limits.cap), x_(x), limit_(work), held_(limits.points.size()), terms_(x.size()), partners_(x.size()) {
+      : network_(network), limits_(limits), x_(x), limit_(work), held_(limits.points.size()), terms_(x.size()), seen_by_(x.size(), -1) {
     for (std::size_t p = 0; p < limits.points.size(); ++p) {
       held_[p] = bytes_at(limits.points[p], x);
-      for (const MemoryLimits::Term& term : limits.points[p].terms) {
-        terms_[idx(term.variable)].push_back({p, &term.bytes});
-        for (const MemoryLimits::Term& other : limits.points[p].terms) partners_[idx(term.variable)].push_back(other.variable);
-      }
+      for (const MemoryLimits::Term& term : limits.points[p].terms) terms_[idx(term.variable)].push_back({p, &term.bytes});
     }
-    for (int v = 0; v < network.variables(); ++v) {
-      std::vector<int>& partners = partners_[idx(v)];
-      for (const int e : network.edges_of(v)) partners.push_back(network.view(e, v).other);
-      std::sort(partners.begin(), partners.end());
-      partners.erase(std::unique(partners.begin(), partners.end()), partners.end());
-      std::erase(partners, v);
-    }
-    least_gain_ = kLeastGain * std::min(network.cost(x), 1 / kLeastGain);
+    const double cost = network.cost(x);
+    least_gain_ = cost == kForbidden ? 0 : kLeastGain * cost;
   }
 
   Index run() {
@@ -80,7 +71,7 @@ class FittingMoves {
     for (const HeldTerm& term : terms_[idx(v)]) {
       const double held = held_[term.point];
       const double then = held + (*term.bytes)[idx(value)] - (*term.bytes)[idx(now)];
-      c.excess += std::max(0.0, then - cap_) - std::max(0.0, held - cap_);
+      c.excess += std::max(0.0, then - limits_.cap) - std::max(0.0, held - limits_.cap);
     }
     work_ += static_cast<Index>(2 * (1 + network_.edges_of(v).size() + terms_[idx(v)].size()));
     return c;
@@ -101,20 +92,37 @@ class FittingMoves {
   }
 
   bool change_two(int v) {
+    find_partners(v);
     const int now = x_[idx(v)];
     for (int value = 0; value < network_.values(v) && work_ < limit_; ++value) {
       if (value == now) continue;
       const Change first = change(v, value);
       set(v, value);
-      if (better(first) || change_partner(v, first)) return true;
+      if (better(first) || change_partner(first)) return true;
       set(v, now);
     }
     return false;
   }
 
+  /// Those that share a table or a point with v.
+  void find_partners(int v) {
+    partners_.clear();
+    seen_by_[idx(v)] = v;
+    const auto add = [&](int u) {
+      if (seen_by_[idx(u)] != v) partners_.push_back(u);
+      seen_by_[idx(u)] = v;
+    };
+    for (const int e : network_.edges_of(v)) add(network_.view(e, v).other);
+    for (const HeldTerm& held : terms_[idx(v)]) {
+      const std::vector<MemoryLimits::Term>& terms = limits_.points[held.point].terms;
+      for (const MemoryLimits::Term& term : terms) add(term.variable);
+      work_ += static_cast<Index>(terms.size());
+    }
+  }
+
   /// A second change that makes both together a gain.
-  bool change_partner(int v, const Change& first) {
-    for (const int u : partners_[idx(v)]) {
+  bool change_partner(const Change& first) {
+    for (const int u : partners_) {
       for (int value = 0; value < network_.values(u); ++value) {
         if (value == x_[idx(u)] || !better(first + change(u, value))) continue;
         set(u, value);
@@ -125,13 +133,14 @@ class FittingMoves {
   }
 
   const Network& network_;
-  double cap_;
+  const MemoryLimits& limits_;
   Assignment& x_;
   Index limit_;
   Index work_ = 0;
   std::vector<double> held_;                  ///< per point
   std::vector<std::vector<HeldTerm>> terms_;  ///< per variable
-  std::vector<std::vector<int>> partners_;    ///< per variable: those it shares a table or a point with
+  std::vector<int> partners_;                 ///< of the variable that is being changed
+  std::vector<int> seen_by_;                  ///< per variable: whose partner it was last
   double least_gain_ = 0;
 };
 

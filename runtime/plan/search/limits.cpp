@@ -43,7 +43,9 @@ class MultiplierSearch {
   FittingSolution run(const Assignment& start) {
     if (!start.empty()) remember(start);
     starts_ = {start, start};
-    while (best_.solves < std::max(1, limits_.solves) && !best_.solution.exact) solve_once();
+    do {
+      solve_once();
+    } while (best_.solves < limits_.solves && best_.solution.work < search_.work && !best_.solution.exact && !nothing_binds_);
     return best_;
   }
 
@@ -137,6 +139,7 @@ class MultiplierSearch {
     const double cost = network_.cost(values);
     const double scale = cost > 0 && cost != kForbidden ? cost : typical_cost(network_);
     const double grow = best_.fits || 3 * best_.solves < 2 * limits_.solves ? kGrow : kGrowAtLast;
+    nothing_binds_ = all_fit && std::all_of(multipliers_.begin(), multipliers_.end(), [](double m) { return m == 0; });
     for (std::size_t p = 0; p < multipliers_.size(); ++p) {
       double& multiplier = multipliers_[p];
       if (all_fit) {
@@ -154,6 +157,7 @@ class MultiplierSearch {
   Network priced_;
   std::vector<double> multipliers_;  ///< cost of a byte, per point
   std::vector<Assignment> starts_;   ///< the given one and the last solution; empty: none
+  bool nothing_binds_ = false;       ///< what was found without multipliers fits
   double bound_ = -kForbidden;       ///< nothing that fits costs less
   FittingSolution best_;             ///< its work, solves and largest table are those of the search so far
 };

@@ -13,9 +13,9 @@
 //     of joining operands is the consumer's own in the paper and an edge's here, so that it must not be dropped as a whole);
 //   - those to other consumers are ignored.
 //
-//     A --> C --> D --> F      1st path A C D F: tables A-C, C-D, D-F; B-C and E-F at their least; D-E ignored
-//     B ----^     |     ^      2nd path B:       B-C with C as decided
-//                 +--E--+      3rd path E:       D-E and E-F with D and F as decided
+//     A --> C --> D --> F      1st path A C D F: tables A-C, C-D, D-F; B-C and E-F at their least; C-E ignored
+//     B ----^ |         ^      2nd path B:       B-C with C as decided
+//             +-> E ----+      3rd path E:       C-E and E-F with C and F as decided
 
 namespace tdsl::plan {
 

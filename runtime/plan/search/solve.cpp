@@ -66,7 +66,7 @@ class Search {
   /// Takes the values if they are cheaper.
   void offer(const Assignment& values) {
     const double cost = network_.cost(values);
-    if (cost >= best_.cost && !best_.values.empty()) return;
+    if (cost >= best_.cost) return;
     best_.values = values;
     best_.cost = cost;
   }
@@ -75,7 +75,7 @@ class Search {
   bool eliminated() {
     const EliminationOrder order = elimination_order(network_, std::min(limits_.table, left()));
     best_.largest_table = order.largest;
-    if (!order.fits || !affordable(order.entries)) return false;
+    if (!order.fits || order.messages > limits_.messages || !affordable(order.entries)) return false;
     const Answer answer = eliminate(network_, order);
     best_.work += answer.work;
     offer(answer.values);

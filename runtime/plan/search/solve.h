@@ -18,11 +18,12 @@
 namespace tdsl::plan {
 
 struct SearchLimits {
-  Index work = Index{1} << 28;  ///< table entries read, about; nothing is begun that would exceed it
-  Index table = kTableLimit;
-  int rounds = 60;              ///< of each descent, and
-  int stale = 8;                ///< those without a gain after which it ends
-  int cheapest = 8;             ///< values per variable in start 3
+  Index work = Index{1} << 29;      ///< table entries read, about, as what has begun is ended; a second or two
+  Index table = kTableLimit;        ///< entries of a table of elimination
+  Index messages = Index{1} << 24;  ///< entries that elimination keeps, of 8 bytes
+  int rounds = 60;                  ///< of each descent, and
+  int stale = 8;                    ///< those without a gain after which it ends
+  int cheapest = 8;                 ///< values per variable in start 3
   std::uint64_t seed = 1;
 };
 
@@ -36,6 +37,7 @@ struct Solution {
 
 /// `start` may be empty; if it is not, the solution costs no more. `arcs`: producers and consumers, for start 2. The answer is a function
 /// of the arguments alone.
-[[nodiscard]] Solution solve(const Network& network, const Assignment& start, const std::vector<Arc>& arcs, const SearchLimits& limits = {});
+[[nodiscard]] Solution solve(const Network& network, const Assignment& start, const std::vector<Arc>& arcs,
+                             const SearchLimits& limits = {});
 
 }  // namespace tdsl::plan
