@@ -6,6 +6,7 @@
 #include "runtime/app/number_format.h"
 #include "runtime/kernels/combine.h"
 #include "runtime/kernels/contraction.h"
+#include "runtime/kernels/copy.h"
 
 namespace tdsl::rt {
 
@@ -79,6 +80,10 @@ void EngineSink::submit(const std::shared_ptr<const plan::PlannedOp>& planned, c
   const auto type = [&op] { return *element_type_named(op.outputs.front().element.name); };
   if (planned->part == 1) {
     engine_.submit(planned, combine_kernel(description, parts_.at(op.reads.front().tensor), type()), last_names);
+    return;
+  }
+  if (planned->part == 2) {
+    engine_.submit(planned, copy_kernel(op.outputs.front().element.bytes), last_names);
     return;
   }
   const auto recorded = kernels_.find(op.record);

@@ -41,7 +41,7 @@ using TensorLookup = std::function<const PlacedTensor&(TensorId)>;
 struct PlannedOp {
   Op op;
   OpPlan plan;
-  int part = 0;  ///< 0: the operation or its partial results; 1: the combination
+  int part = 0;  ///< 0: the operation or its partial results; 1: the combination; 2: a kept copy of the result
 };
 
 }  // namespace tdsl::plan

@@ -85,6 +85,8 @@ class Planner {
   [[nodiscard]] std::shared_ptr<const Choice> choose(const Op& op, bool may_split, const Dead& dead);
   void emit(Op op, const OpPlan& plan, int part, const Dead& dead, Planned& out);
   void place_source(TensorId tensor, const Distribution& where, Planned& out);
+  void keep_copy(const Op& made, Planned& out);
+  void use_copies(Op& op, Planned& out);
   /// What choosing compares.
   struct Price {
     double excess = 0;   ///< bytes above the memory limit
@@ -113,6 +115,11 @@ class Planner {
   MemoryNeed needed_;
   std::unique_ptr<Imposed> imposed_;
   Index unplanned_ = 0;
+  struct Copy {
+    TensorId id = -1;
+    std::vector<int> readers;
+  };
+  std::unordered_map<TensorId, Copy> copies_;  ///< kept, by their originals
   /// Decisions by everything they depend on, so that the next iteration of a loop builds nothing new.
   std::unordered_map<std::string, std::shared_ptr<const Choice>> memo_;
 };

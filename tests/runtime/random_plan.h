@@ -27,6 +27,18 @@ class RandomPlan : public plan::Imposed {
     return &known->second;
   }
 
+  /// Every third tensor is copied to every rank, for half of those that read it.
+  [[nodiscard]] const plan::KeptCopy* copy_of(const plan::Op& op) override {
+    if (op.shape.empty() || op.outputs.size() != 1 || (seed_ / 3 + static_cast<std::uint64_t>(op.site + op.shape.front())) % 3 != 0) return nullptr;
+    const auto [known, fresh] = copies_.try_emplace(op.shape.size());
+    if (fresh) known->second = {{std::vector<plan::Axes>(op.shape.size()), true, 0, std::nullopt}, {}};
+    known->second.readers.clear();
+    for (int site = 0; site < 1000; ++site) {
+      if ((seed_ + static_cast<std::uint64_t>(site)) % 2 == 0) known->second.readers.push_back(site);
+    }
+    return &known->second;
+  }
+
  private:
   [[nodiscard]] plan::Layout draw(const plan::Op& op, const std::string& key) const {
     std::uint64_t h = seed_ * 0x9e3779b97f4a7c15ULL;
@@ -46,6 +58,7 @@ class RandomPlan : public plan::Imposed {
   std::uint64_t seed_;
   plan::Mesh mesh_;
   std::map<std::string, plan::Layout> layouts_;
+  std::map<std::size_t, plan::KeptCopy> copies_;  ///< by rank
 };
 
 }  // namespace tdsl::tests

@@ -56,6 +56,10 @@ class PlacementBuilder {
   [[nodiscard]] Candidate grid(const std::vector<Index>& out_factor, const std::vector<Index>& reduce_factor) const;
   /// A layout of the task space over the mesh, if extents and given tiles carry it.
   [[nodiscard]] std::optional<Candidate> realise(const Layout& work, const Mesh& mesh) const;
+  /// A tensor under a layout over the mesh, with tiles as `like` has them where that fits.
+  [[nodiscard]] Distribution lay_out(const TensorDesc& tensor, const Layout& layout, const Distribution& like) const {
+    return annotated(as_wanted(layout, like, tensor), tensor);
+  }
   /// The column map over two output dimensions.
   [[nodiscard]] Candidate column_map(int row_dim, int column_dim, Index columns) const;
   /// The placement of one of the operands, carried over to the output (and to parts of reduce labels).

@@ -25,6 +25,7 @@ const char* name_of(OpClass c) {
     case OpClass::kCollect: return "collect";
     case OpClass::kControl: return "control";
     case OpClass::kCombine: return "combine";
+    case OpClass::kCopy: return "copy";
     case OpClass::kLoop: return "loop";
   }
   return "?";
