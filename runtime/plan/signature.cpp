@@ -98,6 +98,11 @@ std::string signature_of(const Distribution& distribution) {
       append_number(text, axis.stride);
     }
   }
+  for (const GridAxis& axis : distribution.repeat()) {
+    text += '*';
+    append_number(text, axis.size);
+    append_number(text, axis.stride);
+  }
   if (distribution.kind() == Distribution::Kind::kTable) {
     for (Index t = 0; t < distribution.tile_count(); ++t) append_number(text, distribution.owner(distribution.coord(t)));
   }

@@ -109,7 +109,7 @@ Need need_of(const RankView& v, const Access& access, const PlacedTensor& tensor
   need.exact = v.exact && where.kind() != Distribution::Kind::kTable;
   bool disjoint = true;
   const bool kept = kept_over_panels(v, access);
-  if (where.rank() == 0 && where.kind() == Distribution::Kind::kGrid && rank != where.home() % where.ranks()) union_own = sum_own = pieces_own = 0;
+  if (where.rank() == 0 && !has_part(where, rank)) union_own = sum_own = pieces_own = 0;
   for (int d = 0; d < where.rank(); ++d) {
     const DimAccess& dim = access.dims[idx(d)];
     Intervals list = touched(v, dim, tensor.desc.shape[idx(d)]);
@@ -231,9 +231,7 @@ Cost cost_of(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Inde
     tiles *= static_cast<double>(v.owned_out[idx(d)].size());
     hit *= static_cast<double>(v.hit[idx(d)]);
   }
-  if (op.out_rank() == 0 && plan.space.kind() == Distribution::Kind::kGrid && rank != plan.space.home() % plan.space.ranks()) {
-    owned = tiles = hit = 0;
-  }
+  if (op.out_rank() == 0 && !has_part(plan.space, rank)) owned = tiles = hit = 0;
   double panels = 1;
   for (std::size_t k = 0; k < op.reduce.size(); ++k) panels *= static_cast<double>(panel_count(op, plan, k));
   for (const TensorDesc& output : op.outputs) {
@@ -288,7 +286,7 @@ double assembled_bytes(const Op& op, const OpPlan& plan, const TensorLookup& ten
       for (const Interval& i : touched(v, access.dims[idx(d)], tensor.desc.shape[idx(d)])) {
         const Interval tiles = tiling.tiles_meeting(i);
         longest = std::max(longest, i.size());
-        copied = copied || tiles.size() > 1 || (plan.packed && !tiles.empty() && i != tiling.tile(tiles.lo));
+        copied = copied || tiles.size() > 1 || (plan.packs() && !tiles.empty() && i != tiling.tile(tiles.lo));
       }
       box *= static_cast<double>(longest);
     }

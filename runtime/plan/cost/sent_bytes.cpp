@@ -13,7 +13,8 @@
 // Note [Counting what is sent]
 // Along one dimension of an operand, every piece (a touched interval inside one tile) has a set of ranks that want it and a set
 // of ranks that own its tile. Few such pairs of sets differ: pieces with equal ones are a class with a length. Boxes are
-// products of pieces, so their classes are products of classes: who wants the box and who owns it are intersections.
+// products of pieces, so their classes are products of classes: who wants the box and who owns it are intersections. Of an operand with
+// copies only this rank's fibre is looked at: nothing goes from one to another.
 
 namespace tdsl::plan {
 
@@ -126,8 +127,9 @@ class Carrier {
     }
     Ranks wanting(p_), owning(p_);
     for (Index r = 0; r < p_; ++r) {
+      if (!share_copy(where, me_, r)) continue;
       if (views_[idx(static_cast<int>(r))].works) wanting.add(r);
-      if (where.rank() > 0 || r == where.home() % p_) owning.add(r);
+      if (has_part(where, r)) owning.add(r);
     }
     Carried elements;
     if (!add_boxes(dims, 0, wanting, owning, 1, elements)) return false;

@@ -195,8 +195,7 @@ std::vector<Candidate> candidates_for(const Op& op, const PlanInputs& inputs, co
   }
   if (op.op_class == OpClass::kStore && operands.placed(op.reads.front().tensor) != nullptr) {
     const Distribution& where = operands.placed(op.reads.front().tensor)->distribution;
-    const bool everywhere = where.kind() == Distribution::Kind::kReplicated;
-    list.push_back(builder.same_as(everywhere ? Distribution::single(inputs.ranks, where.tilings(), 0) : where, "where it lies"));
+    list.push_back(builder.same_as(where.one_copy(), "where it lies"));
     return list;
   }
   if (op.base >= 0 && operands.placed(op.base) != nullptr) {
