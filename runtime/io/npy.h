@@ -34,10 +34,21 @@ struct NpyHeader {
 /// to a multiple of 64 bytes. The file continues with the elements.
 [[nodiscard]] std::string npy_header_bytes(ElementType type, std::span<const std::int64_t> shape);
 
-/// One open `.npy` file. Immutable after construction, so any number of threads may read at once.
+/// Tells an open file from another one, and from itself after somebody has written to it.
+struct FileIdentity {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  std::int64_t bytes = 0;
+  std::int64_t modified = 0;  ///< nanoseconds since 1970
+
+  friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
+};
+
+/// One open `.npy` file. Immutable after construction, so any number of threads may read at once. What is read is the file
+/// that was opened, also after another one has taken its name.
 class NpyReader {
  public:
-  /// Opens the file, reads its header and checks that the file has exactly the size it announces.
+  /// Opens the file, which must be a regular one, reads its header and checks that it has exactly the size it announces.
   explicit NpyReader(std::string path);
   ~NpyReader();
   NpyReader(NpyReader&& other) noexcept;
@@ -47,6 +58,8 @@ class NpyReader {
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const NpyHeader& header() const { return header_; }
+  /// As it was when the header was read.
+  [[nodiscard]] const FileIdentity& identity() const { return identity_; }
   /// Extents; empty for a scalar.
   [[nodiscard]] const std::vector<std::int64_t>& shape() const { return header_.shape; }
   /// The smallest type of the language that holds every value of the file (u64 has only f64).
@@ -61,15 +74,19 @@ class NpyReader {
 
   /// Reads the half-open box [lo, hi) of the file into `dst`: element lo + x goes to `dst[sum(x[d] * strides[d])]`.
   /// `strides` are in elements and may be in any order. Neighbouring rows are fetched with one pread of up to 4 MiB.
-  /// Requires widens_to(element_type_of<T>) and 0 <= lo <= hi <= shape. Thread-safe.
+  /// Requires widens_to(element_type_of<T>) and 0 <= lo <= hi <= shape. Thread-safe. A file that was written to after its
+  /// header was read is an error: its elements may belong to different arrays.
   template <Element T>
   void read_box(std::span<const std::int64_t> lo, std::span<const std::int64_t> hi, T* dst,
                 std::span<const std::int64_t> strides) const;
 
  private:
+  void require_unchanged() const;
+
   std::string path_;
   int fd_ = -1;
   NpyHeader header_;
+  FileIdentity identity_;
 };
 
 /// The file of the program's input `name`, checked to widen to its type. What is wrong with it names the input.

@@ -45,6 +45,8 @@ MISTAKES = [
     Mistake("missing_file", "product", "--A {nowhere} --B {B}", 1, r"nowhere\.npy.*(No such file|does not exist|not found)"),
     Mistake("file_is_folder", "product", "--A {folder} --B {B}", 1, r"folder\.npy"),
     Mistake("not_npy", "product", "--A {text} --B {B}", 1, r"text\.npy.*npy"),
+    Mistake("file_is_pipe", "product", "--A {pipe} --B {B}", 1, r"pipe\.npy' is not a regular file, but a pipe"),
+    Mistake("file_is_device", "product", "--A /dev/zero --B {B}", 1, r"/dev/zero' is not a regular file, but a device"),
     Mistake("empty_file", "product", "--A {nothing} --B {B}", 1, r"nothing\.npy"),
     Mistake("truncated", "product", "--A {truncated} --B {B}", 1, r"truncated\.npy"),
     Mistake("too_long", "product", "--A {longer} --B {B}", 1, r"longer\.npy"),
@@ -126,6 +128,7 @@ def make_inputs(folder):
     (folder / "longer.npy").write_bytes(whole + b"x")
     (folder / "folder.npy").mkdir()
 
+    os.mkfifo(folder / "pipe.npy")
 
 def complaint(mistake, ranks, result, folder, old):
     """What is wrong with how the program ended, or None."""
@@ -215,23 +218,27 @@ COMMAND_MISTAKES = [
 def run_command_mistake(arguments, code, message, tdslc, limit, env=None):
     with tempfile.TemporaryDirectory(prefix="tdsl-errors-") as work:
         files = {"good": "let a = 1;\noutput a;\n", "bad": "param p: i64 = 1;\nlet q = p;\nlet a = q + nosuchname;\noutput a;\n",
-                 "sparse": "input A: f64[n, sparse m];\noutput s = sum(A);\n"}
+                 "sparse": "input A: f64[n, sparse m];\noutput s = sum(A);\n", "imports": "import \"pipe.tdsl\";\noutput a = 1;\n"}
+    ("tdslc_program_is_pipe", "check {work}/pipe.tdsl", 2, r"pipe\.tdsl: it is a pipe \(FIFO\), not a regular file"),
+    ("tdslc_program_is_device", "check /dev/zero", 2, r"/dev/zero: it is a device, not a regular file"),
+    ("tdslc_import_is_pipe", "check {imports}", 1, r"imports\.tdsl:1:\d+: error: cannot read '.*pipe\.tdsl': it is not a regular file"),
         names = {"work": work}
         for file, text in files.items():
             names[file] = f"{work}/{file}.tdsl"
             Path(names[file]).write_text(text)
         result = launch.run([tdslc, *arguments.format_map(names).split()], limit, cwd=work, env=env)
-        if result.code != code:
-            return f"exit code {result.code}, not {code}: {result.err[:300]!r}"
+        if result.timed_out or result.code != code:
+            return f"{result}, not exit code {code}"
         if not re.search(message, result.err):
             return f"stderr does not say {message!r}: {result.err[:400]!r}"
-        if sorted(p.name for p in Path(work).iterdir()) != sorted(f"{f}.tdsl" for f in files):
+        if sorted(p.name for p in Path(work).iterdir()) != sorted(f"{f}.tdsl" for f in [*files, "pipe"]):
             return f"files left: {sorted(p.name for p in Path(work).iterdir())}"
     return None
 
 
 def report(name, problems):
     for problem in problems:
+        os.mkfifo(f"{work}/pipe.tdsl")
         print(f"    {problem}")
     print(f"{'FAIL' if problems else 'PASS'} errors/{name}", flush=True)
     return bool(problems)

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -260,7 +261,32 @@ TEST_CASE("damaged and foreign files are refused") {
   write_file(path, npy(dictionary("<f8", "(1, 1, 1, 1, 1, 1, 1, 1, 1)"), ""));
   CHECK(contains(open_error(path), "9 dimensions"));
   std::filesystem::create_directory(dir / "d");
-  CHECK(contains(open_error(dir / "d"), "not a regular file"));
+  CHECK(contains(open_error(dir / "d"), "not a regular file, but a directory"));
+  REQUIRE(::mkfifo((dir / "pipe.npy").c_str(), 0600) == 0);
+  CHECK(contains(open_error(dir / "pipe.npy"), "not a regular file, but a pipe (FIFO)"));
+}
+
+TEST_CASE("a file that changes after its header was read is refused, one that is replaced is read") {
+  const Directory dir;
+  const std::string path = dir / "a.npy";
+  const auto file_of = [](double x) { return npy(dictionary("<f8", "(2,)"), bytes_of<double>({x, x})); };
+  const auto first_of = [](const NpyReader& reader) {
+    std::vector<double> all(2);
+    reader.read_box<double>(Extents{0}, Extents{2}, all.data(), Extents{1});
+    return all[0];
+  };
+  write_file(path, file_of(1));
+  const NpyReader first(path);
+  write_file(dir / "b.npy", file_of(2));
+  std::filesystem::rename(dir / "b.npy", path);
+  CHECK(first_of(first) == 1);
+  const NpyReader second(path);
+  CHECK(second.identity() != first.identity());
+  std::filesystem::last_write_time(path, std::filesystem::last_write_time(path) + std::chrono::seconds(1));
+  CHECK(contains(error_of([&] { (void)first_of(second); }), "'" + path + "' was changed after its header had been read"));
+  const NpyReader third(path);
+  write_file(path, file_of(3) + "more");
+  CHECK(contains(error_of([&] { (void)first_of(third); }), "and has " + std::to_string(file_of(3).size() + 4)));
 }
 
 TEST_CASE("the bytes written do not depend on the boxes") {

@@ -1,11 +1,11 @@
 #include "tools/tdslc/front.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -13,6 +13,7 @@
 #include "codegen/toolchain.h"
 #include "ir/check.h"
 #include "passes/pipeline.h"
+#include "runtime/io/file_kind.h"
 
 namespace tdsl::tools {
 
@@ -39,10 +40,19 @@ frontend::DiagnosticId known_id(const std::string& text) {
   return *id;
 }
 
+/// Standard input, or another stream the shell has opened for us (as in `tdslc check <(generator)`).
+bool is_open_stream(const std::string& path) {
+  return path == "/dev/stdin" || path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/");
+}
+
 }  // namespace
 
 std::string read_program(const std::string& path) {
-  if (std::filesystem::is_directory(path)) throw UsageError(fmt::format("cannot read {}: it is a directory", path));
+  struct stat status {};
+  const bool found = ::stat(path.c_str(), &status) == 0;
+  // Opening a pipe waits for somebody who writes to it, unless it is open already.
+  if (found && !S_ISREG(status.st_mode) && (S_ISDIR(status.st_mode) || !is_open_stream(path)))
+    throw UsageError(fmt::format("cannot read {}: it is {}, not a regular file", path, rt::file_kind_name(status.st_mode)));
   std::ifstream in(path, std::ios::binary);
   if (!in) throw UsageError(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
   std::stringstream text;
