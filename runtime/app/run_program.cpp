@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -59,6 +60,13 @@ int default_threads(const World& world, const Environment& environment) {
 
 /// Everything from options to exit code, on a rank that is up.
 class ProgramRun {
+/// The processes this one can see, as the system names them; empty if it does not say.
+std::string process_namespace() {
+  std::array<char, 64> name;
+  const ssize_t length = ::readlink("/proc/self/ns/pid", name.data(), name.size());
+  return {name.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0))};
+}
+
  public:
   ProgramRun(World& world, const Environment& environment, const ProgramInfo& info, const std::function<void(Session&)>& program, double start_seconds)
       : world_(world), environment_(environment), info_(info), program_(program) {
@@ -86,6 +94,7 @@ class ProgramRun {
   [[nodiscard]] Session::Impl::Setup setup();
   [[nodiscard]] plan::Machine machine();
   void report_cores(int threads);
+  [[nodiscard]] Unfinished unfinished_outputs();
   int run();
   void compare_counts(const Session::Impl& impl);
   void execute(Session& session, Session::Impl& impl);
@@ -129,7 +138,17 @@ Session::Impl::Setup ProgramRun::setup() {
     unlink_temporaries();
     print_error(error);
   };
-  return {world_, store_, info_, options_, *inputs_, std::move(plan), std::move(engine)};
+  return {world_, store_, info_, options_, *inputs_, std::move(plan), std::move(engine), unfinished_outputs()};
+}
+
+/// A file without a name is reached through rank 0's descriptors, which are seen on its machine only.
+Unfinished ProgramRun::unfinished_outputs() {
+  if (world_.size() == 1) return Unfinished::kUnnamed;
+  if (options_.outputs.empty() || world_.topology().node_count > 1) return Unfinished::kNamed;
+  const std::string mine = process_namespace();
+  const auto all = world_.access().all_gather(std::as_bytes(std::span(mine)));
+  const bool alike = !mine.empty() && std::ranges::all_of(all, [&](const std::vector<std::byte>& other) { return other == all.front(); });
+  return alike ? Unfinished::kUnnamed : Unfinished::kNamed;
 }
 
 /// Every rank plans with rank 0's constants.

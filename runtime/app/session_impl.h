@@ -34,6 +34,7 @@ struct Session::Impl {
     SessionInputs& inputs;
     plan::PlanInputs plan_inputs;
     EngineOptions engine_options;
+    Unfinished unfinished = Unfinished::kNamed;
   };
   explicit Impl(Setup s) : setup(std::move(s)), planner(setup.plan_inputs), engine(setup.world, setup.store, planner.lookup(), setup.engine_options) {}
 

@@ -148,7 +148,7 @@ void Session::Impl::store(std::string_view name, const detail::TensorState& valu
   std::shared_ptr<NpyWriter> writer;
   if (setup.world.rank() == 0) {
     try {
-      writer = std::make_shared<NpyWriter>(NpyWriter::create(path, value.type, shape));
+      writer = std::make_shared<NpyWriter>(NpyWriter::create(path, value.type, shape, setup.unfinished));
     } catch (const RunError& error) {
       throw RunError(at(line), error.what(), error.code());
     }

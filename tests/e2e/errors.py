@@ -4,6 +4,7 @@ left behind, on one rank and on three. One line per mistake: PASS errors/NAME or
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -44,9 +45,9 @@ def outside(subscript, tensor, value, extent):
 MISTAKES = [
     Mistake("missing_file", "product", "--A {nowhere} --B {B}", 1, r"nowhere\.npy.*(No such file|does not exist|not found)"),
     Mistake("file_is_folder", "product", "--A {folder} --B {B}", 1, r"folder\.npy"),
-    Mistake("not_npy", "product", "--A {text} --B {B}", 1, r"text\.npy.*npy"),
     Mistake("file_is_pipe", "product", "--A {pipe} --B {B}", 1, r"pipe\.npy' is not a regular file, but a pipe"),
     Mistake("file_is_device", "product", "--A /dev/zero --B {B}", 1, r"/dev/zero' is not a regular file, but a device"),
+    Mistake("not_npy", "product", "--A {text} --B {B}", 1, r"text\.npy.*npy"),
     Mistake("empty_file", "product", "--A {nothing} --B {B}", 1, r"nothing\.npy"),
     Mistake("truncated", "product", "--A {truncated} --B {B}", 1, r"truncated\.npy"),
     Mistake("too_long", "product", "--A {longer} --B {B}", 1, r"longer\.npy"),
@@ -127,8 +128,8 @@ def make_inputs(folder):
     (folder / "truncated.npy").write_bytes(whole[:-9])
     (folder / "longer.npy").write_bytes(whole + b"x")
     (folder / "folder.npy").mkdir()
-
     os.mkfifo(folder / "pipe.npy")
+
 
 def complaint(mistake, ranks, result, folder, old):
     """What is wrong with how the program ended, or None."""
@@ -186,20 +187,31 @@ def eval_differs(mistake, inputs, options):
     return None
 
 
+def mount_small_disk(image, folder):
+    """1 MiB, on ext4 if possible: it keeps what a reservation that fails has taken. Memory gives it back."""
+    commands = [["truncate", "-s", "1M", image], ["mkfs.ext4", "-q", "-O", "^has_journal", image], ["mount", "-o", "loop", image, folder]]
+    if shutil.which("mkfs.ext4") and all(subprocess.run(c, capture_output=True).returncode == 0 for c in commands):
+        (folder / "lost+found").rmdir()
+    elif subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder], capture_output=True).returncode != 0:
+        raise PermissionError("cannot mount a small file system")
+
+
 def disk_full(ranks, executable, inputs, limit):
-    """A small file system of its own; None if it cannot be had."""
+    """A small file system of its own, large enough for the output, but not for what is there already as well. The message
+    says what is left: nothing has been taken of it."""
     with tempfile.TemporaryDirectory(prefix="tdsl-full-") as work:
-        folder = Path(work)
-        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", work], capture_output=True)
-        if mounted.returncode != 0:
-            raise PermissionError("cannot mount a small file system")
+        folder = Path(work) / "disk"
+        folder.mkdir()
+        mount_small_disk(Path(work) / "image", folder)
         try:
+            old = {"older": bytes(400_000)}
+            (folder / "older").write_bytes(old["older"])
             arguments = ["--A", inputs / "narrow.npy", "--B", inputs / "wide.npy", "--C", folder / "C.npy"]
             result = launch.run([*launch.mpi_command(ranks), executable, *arguments], limit)
-            mistake = Mistake("disk_full", "product", "", 1, r"C\.npy.*(disk|space)", outputs=("C",))
-            return complaint(mistake, ranks, result, folder, {})
+            mistake = Mistake("disk_full", "product", "", 1, r"C\.npy': it needs 781\.\d KiB, the disk has [1-9]\d+\.\d KiB left", outputs=("C",))
+            return complaint(mistake, ranks, result, folder, old)
         finally:
-            subprocess.run(["umount", work], check=True)
+            subprocess.run(["umount", folder], check=True)
 
 
 COMMAND_MISTAKES = [
@@ -207,6 +219,9 @@ COMMAND_MISTAKES = [
     ("tdslc_unknown_command", "chekc x.tdsl", 2, r"chekc"),
     ("tdslc_unknown_option", "check {good} --dump-afer x", 2, r"dump-afer"),
     ("tdslc_missing_file", "check {work}/nowhere.tdsl", 2, r"nowhere\.tdsl"),
+    ("tdslc_program_is_pipe", "check {work}/pipe.tdsl", 2, r"pipe\.tdsl: it is a pipe \(FIFO\), not a regular file"),
+    ("tdslc_program_is_device", "check /dev/zero", 2, r"/dev/zero: it is a device, not a regular file"),
+    ("tdslc_import_is_pipe", "check {imports}", 1, r"imports\.tdsl:1:\d+: error: cannot read '.*pipe\.tdsl': it is not a regular file"),
     ("tdslc_program_error", "check {bad}", 1, r"bad\.tdsl:3:\d+: error: .*\[undefined-name\]"),
     ("tdslc_build_program_error", "build {bad} -o {work}/bad", 1, r"bad\.tdsl:3:\d+: error: .*\[undefined-name\]"),
     ("tdslc_not_supported", "check {sparse}", 1, r"sparse\.tdsl:1:\d+: .*not supported"),
@@ -219,13 +234,11 @@ def run_command_mistake(arguments, code, message, tdslc, limit, env=None):
     with tempfile.TemporaryDirectory(prefix="tdsl-errors-") as work:
         files = {"good": "let a = 1;\noutput a;\n", "bad": "param p: i64 = 1;\nlet q = p;\nlet a = q + nosuchname;\noutput a;\n",
                  "sparse": "input A: f64[n, sparse m];\noutput s = sum(A);\n", "imports": "import \"pipe.tdsl\";\noutput a = 1;\n"}
-    ("tdslc_program_is_pipe", "check {work}/pipe.tdsl", 2, r"pipe\.tdsl: it is a pipe \(FIFO\), not a regular file"),
-    ("tdslc_program_is_device", "check /dev/zero", 2, r"/dev/zero: it is a device, not a regular file"),
-    ("tdslc_import_is_pipe", "check {imports}", 1, r"imports\.tdsl:1:\d+: error: cannot read '.*pipe\.tdsl': it is not a regular file"),
         names = {"work": work}
         for file, text in files.items():
             names[file] = f"{work}/{file}.tdsl"
             Path(names[file]).write_text(text)
+        os.mkfifo(f"{work}/pipe.tdsl")
         result = launch.run([tdslc, *arguments.format_map(names).split()], limit, cwd=work, env=env)
         if result.timed_out or result.code != code:
             return f"{result}, not exit code {code}"
@@ -238,7 +251,6 @@ def run_command_mistake(arguments, code, message, tdslc, limit, env=None):
 
 def report(name, problems):
     for problem in problems:
-        os.mkfifo(f"{work}/pipe.tdsl")
         print(f"    {problem}")
     print(f"{'FAIL' if problems else 'PASS'} errors/{name}", flush=True)
     return bool(problems)

@@ -1,11 +1,12 @@
 #include <doctest/doctest.h>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
-#include <cstdint>
 #include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -42,6 +43,12 @@ class Directory {
  private:
   std::filesystem::path path_;
 };
+
+bool has_unnamed_files(const std::string& directory) {
+  const int fd = ::open(directory.c_str(), O_RDWR | O_TMPFILE, 0600);
+  if (fd >= 0) ::close(fd);
+  return fd >= 0;
+}
 
 std::string content_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -294,8 +301,9 @@ TEST_CASE("the bytes written do not depend on the boxes") {
   const Extents shape{5, 7};
   std::vector<std::int32_t> values(35);
   std::iota(values.begin(), values.end(), -9);
+  Unfinished unfinished = Unfinished::kUnnamed;
   const auto write = [&](const std::string& name, const std::vector<std::array<std::int64_t, 4>>& boxes) {
-    NpyWriter first = NpyWriter::create(dir / name, ElementType::kI32, shape);
+    NpyWriter first = NpyWriter::create(dir / name, ElementType::kI32, shape, unfinished);
     NpyWriter second = NpyWriter::open(first.token());
     CHECK(second.shape() == shape);
     CHECK(second.type() == ElementType::kI32);
@@ -313,6 +321,7 @@ TEST_CASE("the bytes written do not depend on the boxes") {
   const std::string whole = write("a.npy", {{0, 5, 0, 7}});
   CHECK(whole == npy_header_bytes(ElementType::kI32, shape) + bytes_of(values));
   CHECK(write("b.npy", {{0, 2, 0, 3}, {2, 5, 0, 3}, {0, 5, 3, 7}}) == whole);
+  unfinished = Unfinished::kNamed;
   CHECK(write("a.npy", {{0, 5, 0, 1}, {0, 5, 1, 7}, {5, 5, 0, 7}}) == whole);  // replaces the first
   CHECK(dir.file_count() == 2);
 }
@@ -339,14 +348,16 @@ TEST_CASE("scalars, empty arrays and rank 8") {
 TEST_CASE("a file not committed leaves nothing, and an older one stays") {
   const Directory dir;
   write_file(dir / "a.npy", "old");
-  {
-    const NpyWriter writer = NpyWriter::create(dir / "a.npy", ElementType::kF64, Extents{100});
-    CHECK(dir.file_count() == 2);
+  for (const Unfinished unfinished : {Unfinished::kUnnamed, Unfinished::kNamed}) {
+    {
+      const NpyWriter writer = NpyWriter::create(dir / "a.npy", ElementType::kF64, Extents{100}, unfinished);
+      CHECK(dir.file_count() == (unfinished == Unfinished::kUnnamed && has_unnamed_files(dir / "") ? 1 : 2));
+      CHECK(content_of(dir / "a.npy") == "old");
+    }
+    CHECK(dir.file_count() == 1);
     CHECK(content_of(dir / "a.npy") == "old");
   }
-  CHECK(dir.file_count() == 1);
-  CHECK(content_of(dir / "a.npy") == "old");
-  NpyWriter writer = NpyWriter::create(dir / "a.npy", ElementType::kF64, Extents{100});
+  NpyWriter writer = NpyWriter::create(dir / "a.npy", ElementType::kF64, Extents{100}, Unfinished::kNamed);
   unlink_temporaries();  // what a signal handler does
   CHECK(dir.file_count() == 1);
   writer.discard();
