@@ -103,7 +103,7 @@ class SummaryReads {
   int first_input_ = 0;
 };
 
-/// Text of rank 0 on standard output, at once.
+/// Text of rank 0 on standard output, at once. Throws RunError.
 void write_text(const std::string& text);
 
 }  // namespace tdsl::rt

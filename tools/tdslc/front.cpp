@@ -14,6 +14,7 @@
 #include "ir/check.h"
 #include "passes/pipeline.h"
 #include "runtime/io/file_kind.h"
+#include "tools/tdslc/streams.h"
 
 namespace tdsl::tools {
 
@@ -106,7 +107,7 @@ void print_diagnostics(Front& front) {
   const std::vector<frontend::Diagnostic>& all = front.sink.diagnostics();
   for (std::size_t k = front.shown; k < all.size(); ++k) fresh.add(all[k]);
   front.shown = all.size();
-  fmt::print(stderr, "{}", frontend::render_all(fresh, front.sources, {frontend::wants_colour(2)}));
+  print_error(frontend::render_all(fresh, front.sources, {frontend::wants_colour(2)}));
 }
 
 std::string emitted(const CommandLine& line, const Front& front, const codegen::FamilyProgram& families, bool line_directives) {
