@@ -16,12 +16,14 @@
 #include "runtime/app/cores.h"
 #include "runtime/app/count_check.h"
 #include "runtime/app/environment.h"
+#include "runtime/app/life_sign.h"
 #include "runtime/app/machine_file.h"
 #include "runtime/app/number_format.h"
 #include "runtime/app/run_program_signals.h"
 #include "runtime/app/session_impl.h"
 #include "runtime/app/session_inputs.h"
 #include "runtime/app/statistics.h"
+#include "runtime/io/file_bytes.h"
 #include "runtime/io/temporaries.h"
 #include "runtime/kernels/blas_call.h"
 
@@ -58,8 +60,6 @@ int default_threads(const World& world, const Environment& environment) {
   return threads;
 }
 
-/// Everything from options to exit code, on a rank that is up.
-class ProgramRun {
 /// The processes this one can see, as the system names them; empty if it does not say.
 std::string process_namespace() {
   std::array<char, 64> name;
@@ -67,6 +67,8 @@ std::string process_namespace() {
   return {name.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0))};
 }
 
+/// Everything from options to exit code, on a rank that is up.
+class ProgramRun {
  public:
   ProgramRun(World& world, const Environment& environment, const ProgramInfo& info, const std::function<void(Session&)>& program, double start_seconds)
       : world_(world), environment_(environment), info_(info), program_(program) {
@@ -92,9 +94,9 @@ std::string process_namespace() {
 
  private:
   [[nodiscard]] Session::Impl::Setup setup();
+  [[nodiscard]] Unfinished unfinished_outputs();
   [[nodiscard]] plan::Machine machine();
   void report_cores(int threads);
-  [[nodiscard]] Unfinished unfinished_outputs();
   int run();
   void compare_counts(const Session::Impl& impl);
   void execute(Session& session, Session::Impl& impl);
@@ -286,7 +288,7 @@ void ProgramRun::write_file(const std::string& path, const std::string& text) {
 
 /// From here on the program speaks for itself.
 void announce_start(const Environment& environment) {
-  if (environment.started_file) std::ofstream(*environment.started_file) << '\n';
+  if (environment.session_folder) std::ofstream(*environment.session_folder + "/started") << '\n';
 }
 
 }  // namespace
@@ -295,11 +297,15 @@ int run_program(int argc, char** argv, const ProgramInfo& info, const std::funct
   StopWatch watch;
   const Environment environment = read_environment();
   blas::prepare();
+  open_standard_streams();
+  handle_interrupts();
+  if (environment.launched) end_with_launcher();
   try {
+    std::optional<LifeSign> sign;  // until MPI has ended
     World world(environment);
+    if (environment.session_folder) sign.emplace(*environment.session_folder, world.rank());
     if (world.rank() == 0) announce_start(environment);
-    handle_interrupts(world.rank());
-    if (environment.silent_interrupt) silence_interrupts();
+    if (world.rank() == 0 && !environment.silent_interrupt) announce_interrupts();
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     return ProgramRun(world, environment, info, program, watch.lap())(arguments);
   } catch (const RunError& error) {

@@ -11,6 +11,7 @@
 #include <iostream>
 #include <sstream>
 
+#include "codegen/interrupts.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/front.h"
 
@@ -37,6 +38,7 @@ void replace_file(const std::string& path, const std::string& text) {
   std::free(resolved);
   struct stat old {};
   if (::stat(target.c_str(), &old) != 0) cannot("write", path);
+  const codegen::InterruptHold hold;
   std::string temporary = target + ".XXXXXX";
   const int descriptor = ::mkstemp(temporary.data());
   if (descriptor < 0) cannot("write", path);

@@ -10,10 +10,12 @@
 #include <vector>
 
 #include "codegen/compile.h"
+#include "codegen/interrupts.h"
 #include "codegen/toolchain.h"
 #include "ir/check.h"
 #include "runtime/check.h"
 #include "runtime/io/file_bytes.h"
+#include "runtime/io/temporaries.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/front.h"
 #include "tools/tdslc/streams.h"
@@ -79,6 +81,7 @@ int run_command(const std::vector<std::string>& arguments) {
 
 int main(int argc, char** argv) {
   tdsl::rt::open_standard_streams();
+  tdsl::codegen::handle_interrupts(tdsl::rt::unlink_temporaries);
   const int code = run_command({argv + 1, argv + argc});
   if (tdsl::tools::flush_output()) return code;
   print_error(fmt::format("tdslc: cannot write to standard output: {}\n", std::strerror(errno)));
