@@ -20,10 +20,7 @@ struct CompileRequest {
   bool use_cache = true;
 };
 
-/// Where finished executables are kept: $XDG_CACHE_HOME/tdsl or ~/.cache/tdsl; empty if neither is there.
-[[nodiscard]] std::string cache_directory();
-
-/// An executable for the source, compiled and linked now or found in the cache. The key is a hash of the source, the
+/// An executable for the source, compiled and linked now or found unchanged in the cache (`cache.h`). The key is a hash of the source, the
 /// toolchain, the compiler and the runtime's libraries. Safe against others building the same program at the same time.
 /// Throws CompilerFailure.
 struct CompiledProgram {
@@ -32,7 +29,7 @@ struct CompiledProgram {
 };
 [[nodiscard]] CompiledProgram compile_program(const Toolchain& toolchain, const CompileRequest& request);
 
-/// Copies an executable to `target` by way of a temporary file and a rename. Throws std::runtime_error.
+/// Copies an executable to `target` by way of an OutputFile. Throws OutputError.
 void install_executable(const std::string& path, const std::string& target);
 
 }  // namespace tdsl::codegen

@@ -130,7 +130,7 @@ std::string emit(const FamilyProgram& program, const EmitOptions& options) {
   const EmittedProgram body = emit_program(program, options);
   const std::string file = program.files.empty() ? program.name + ".tdsl" : base_name(program.files.front());
   Writer w;
-  w.line("// {}: compiled from {} by {}.", program.name, file, options.version);
+  w.line("{}", line_comment(fmt::format("{}: compiled from {} by {}.", program.name, file, options.version)));
   w.blank();
   // The first, so that g++ can take it precompiled.
   w.line("#include \"runtime/emitted.h\"");

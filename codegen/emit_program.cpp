@@ -84,8 +84,7 @@ class ProgramEmitter {
     std::string text = options_.source_line ? options_.source_line(range.file, range.line) : "";
     const std::size_t first = text.find_first_not_of(" \t");
     text = first == std::string::npos ? "" : text.substr(first);
-    while (!text.empty() && (text.back() == ' ' || text.back() == '\r' || text.back() == '\\')) text.pop_back();
-    return fmt::format("// {}:{}:{}{}", file, range.line, text.empty() ? "" : " ", text);
+    return line_comment(fmt::format("{}:{}:{}{}", file, range.line, text.empty() ? "" : " ", text));
   }
 
   void steps(const Steps& list) {

@@ -24,6 +24,8 @@ constexpr const char* kReserved[] = {
     // macros and functions of the standard headers
     "errno", "assert", "stdin", "stdout", "stderr", "INFINITY", "NAN", "EOF", "NULL", "unix", "linux", "I"};
 
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
+
 }  // namespace
 
 NameTable::NameTable() {
@@ -52,12 +54,13 @@ std::string string_literal(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     switch (c) {
+      case '?': result += result.ends_with('?') ? "\\?" : "?"; break;  // no trigraphs
       case '"': result += "\\\""; break;
       case '\\': result += "\\\\"; break;
       case '\n': result += "\\n"; break;
       case '\t': result += "\\t"; break;
       default:
-        if (static_cast<unsigned char>(c) < 0x20) {
+        if (is_control(c)) {
           result += fmt::format("\\{:03o}", static_cast<unsigned>(c));
         } else {
           result += c;
@@ -65,6 +68,13 @@ std::string string_literal(std::string_view text) {
     }
   }
   return result + '"';
+}
+
+std::string line_comment(std::string_view text) {
+  std::string result = "// ";
+  for (const char c : text) result += is_control(c) ? ' ' : c;
+  while (result.ends_with(' ') || result.ends_with('\\') || result.ends_with("?\?/")) result.pop_back();
+  return result;
 }
 
 }  // namespace tdsl::codegen

@@ -20,8 +20,13 @@ class NameTable {
   std::set<std::string> taken_;
 };
 
-/// A C++ string literal with this value.
+// Text of the user's (paths, names, strings, lines of the source) reaches emitted code through these two only.
+
+/// A C++ string literal with this value, on one line.
 [[nodiscard]] std::string string_literal(std::string_view text);
+/// `// text`, on one line whatever the text is: control characters become blanks, and no backslash (or `??/`, its trigraph)
+/// is last, because that would make the next line of code a part of the comment.
+[[nodiscard]] std::string line_comment(std::string_view text);
 
 /// A place of the program as an argument of the runtime: the line; of an imported file, with the file's number.
 [[nodiscard]] std::string place_text(const ir::SourceRange& place);

@@ -6,7 +6,6 @@
 #include "codegen/host_evaluator.h"
 #include "ir/check.h"
 #include "runtime/check.h"
-#include "runtime/plan/last_uses.h"
 #include "runtime/plan/op_builder.h"
 
 namespace tdsl::codegen {
@@ -15,18 +14,15 @@ namespace {
 
 using ir::match;
 
-/// Recorded operations are planned at the latest when so many are waiting (as the session does).
-constexpr std::size_t kSegmentLimit = 256;
-
-class PlanWalk {
+class Walk {
  public:
-  PlanWalk(const FamilyProgram& program, const PlanWalkRequest& request, const PlanWalkEvents& events)
-      : program_(program), request_(request), events_(events), host_(program), planner_(request.inputs) {}
+  Walk(const FamilyProgram& program, const WalkRequest& request, record::Recorder& recorder)
+      : program_(program), request_(request), recorder_(recorder), host_(program) {}
 
-  PlanWalkResult run() {
+  void run() {
     steps(program_.steps);
-    flush();
-    return {planner_.hash(), planner_.largest_step(), planner_.needed_memory()};
+    tensors_.clear();
+    recorder_.flush();
   }
 
  private:
@@ -40,19 +36,19 @@ class PlanWalk {
     match(
         s.op, [&](const HostStep& h) { assign(h.target, host_.evaluate(h.value, s.range)); },
         [&](const DimensionStep& d) { dimension(d); }, [&](const ParamStep& p) { param(p); },
-        [&](const InputStep& i) { whole_tensor(plan::OpClass::kLoad, i.target, i.name, i.site); },
+        [&](const InputStep& i) { tensors_[i.target] = recorder_.load(i.name, element_type(i.target), shape(i.target), tile(i.target), at(i.site)); },
         [&](const RandomStep& r) {
-          whole_tensor(plan::OpClass::kSource, r.target, program_.info(r.target).name, r.site);
+          tensors_[r.target] = recorder_.source(name_of(program_, r.target), element_type(r.target), shape(r.target), tile(r.target), at(r.site));
         },
-        [&](const OperationStep& o) { record(o.target, instantiate(*o.op, line_, number_, tensor_)); },
+        [&](const OperationStep& o) { operation(o); },
         [&](const LoopStep& l) { loop(l); },
         [&](const ControlReadStep& c) { control_read(c); }, [&](const CopyStep& c) { copy(c); },
         [&](const GathersStep& g) {
-          if (request_.inputs.ranks > 1 && number(g.bytes) > plan::kGatheredBytes) events_.note(s.range, plan::gathered_text(g.routine, g.operand, number(g.bytes)));
+          if (request_.ranks > 1 && number(g.bytes) > plan::kGatheredBytes) request_.note(s.range, plan::gathered_text(g.routine, g.operand, number(g.bytes)));
         },
-        [&](const DistributesStep& d) { assign(d.target, plan::distributes(request_.factorise, request_.inputs.deciding_ranks(), number(d.bytes))); },
+        [&](const DistributesStep& d) { assign(d.target, plan::distributes(request_.factorise, request_.deciding_ranks, number(d.bytes))); },
         [&](const IndirectQrStep& q) {
-          const bool tried = plan::indirect_qr(request_.factorise, request_.inputs.deciding_ranks(), number(q.rows), number(q.columns), number(q.blocks));
+          const bool tried = plan::indirect_qr(request_.factorise, request_.deciding_ranks, number(q.rows), number(q.columns), number(q.blocks));
           assign(q.target, tried);
         },
         [](const DeclareStep&) {}, [](const SubscriptStep&) {}, [&](const ForStep& f) { for_loop(f); },
@@ -69,7 +65,7 @@ class PlanWalk {
           if (!program_.is_host(a.condition)) collect("assert", {a.condition}, a.site);
         },
         [&](const CheckStep& c) { check(c); }, [&](const OutputStep& o) { output(o); },
-        [&](const ReleaseStep& r) { drop(r.value); });
+        [&](const ReleaseStep& r) { tensors_.erase(r.value); });
   }
 
   [[noreturn]] void fail(const std::string& message) const {
@@ -103,89 +99,52 @@ class PlanWalk {
     return *value;
   }
 
-  plan::TensorId tensor(ValueId v) const {
+  [[nodiscard]] const record::TensorHandle& tensor(ValueId v) const {
     const auto found = tensors_.find(v);
     TDSL_CHECK(found != tensors_.end(), "an operand has been recorded");
     return found->second;
   }
 
-  void record(ValueId target, plan::Op op) {
-    const ir::Scalar scalar = program_.type(target).scalar;
-    const plan::TensorId id = planner_.new_tensor();
-    op.outputs = {{id, {ir::size_of(scalar), ir::name_of(scalar).data()}, op.shape, op.name, op.tile}};
-    tensors_[target] = id;
-    ++names_[id];
-    pending_.push_back(std::move(op));
-    if (pending_.size() >= kSegmentLimit) flush();
+  [[nodiscard]] record::ElementType element_type(ValueId v) const { return *rt::element_type_named(ir::name_of(program_.type(v).scalar)); }
+  [[nodiscard]] std::vector<plan::Index> numbers(const std::vector<Extent>& extents) const {
+    std::vector<plan::Index> list;
+    for (const Extent& e : extents) list.push_back(number(e));
+    return list;
+  }
+  [[nodiscard]] std::vector<plan::Index> shape(ValueId v) const { return numbers(program_.type(v).shape); }
+  [[nodiscard]] std::vector<plan::Index> tile(ValueId v) const { return numbers(program_.info(v).tile); }
+  [[nodiscard]] record::Place at(int site) const { return {site, line_}; }
+
+  void operation(const OperationStep& o) {
+    plan::Op op = instantiate(*o.op, line_, [this](const Extent& e) { return number(e); }, [this](ValueId v) { return tensor(v).id(); });
+    tensors_[o.target] = recorder_.record(std::move(op), element_type(o.target));
   }
 
   void loop(const LoopStep& l) {
-    plan::OpBuilder builder(plan::OpClass::kLoop, l.name, l.site, line_);
-    for (const AccessTemplate& a : l.reads) builder.read(tensor(a.tensor), std::vector<plan::DimAccess>(a.dims.size(), plan::whole()), a.text);
-    if (l.ordered) builder.on_rank(0);
-    builder.flops(static_cast<double>(host_.evaluate(l.flops).value_or(0)));
-    plan::Op& op = builder.op();
-    for (const LoopStep::Result& r : l.results) {
-      const ir::Type& type = program_.type(r.target);
-      std::vector<plan::Index> shape;
-      for (const Extent& e : type.shape) shape.push_back(number(e));
-      const plan::TensorId id = planner_.new_tensor();
-      op.outputs.push_back({id, {ir::size_of(type.scalar), ir::name_of(type.scalar).data()}, std::move(shape), name_of(program_, r.target)});
-      op.continues.push_back(r.continues);
-      tensors_[r.target] = id;
-      ++names_[id];
-    }
-    pending_.push_back(std::move(op));
-    if (pending_.size() >= kSegmentLimit) flush();
-  }
-
-  void whole_tensor(plan::OpClass op_class, ValueId target, const std::string& name, int site) {
-    plan::OpBuilder op(op_class, name, site, line_);
-    const std::vector<Extent>& shape = program_.type(target).shape;
-    for (std::size_t d = 0; d < shape.size(); ++d) op.out("i" + std::to_string(d), number(shape[d]));
-    std::vector<plan::Index> tile;
-    for (const Extent& e : program_.info(target).tile) tile.push_back(number(e));
-    op.flops(0).tile(std::move(tile));
-    record(target, op.op());
+    plan::OpBuilder op(plan::OpClass::kLoop, l.name, l.site, line_);
+    for (const AccessTemplate& a : l.reads) op.read(tensor(a.tensor).id(), std::vector<plan::DimAccess>(a.dims.size(), plan::whole()), a.text);
+    if (l.ordered) op.on_rank(0);
+    op.flops(static_cast<double>(host_.evaluate(l.flops).value_or(0)));
+    std::vector<record::LoopOutput> outputs;
+    for (const LoopStep::Result& r : l.results) outputs.push_back({name_of(program_, r.target), element_type(r.target), shape(r.target), r.continues});
+    std::vector<record::TensorHandle> results = recorder_.loop(std::move(op.op()), std::move(outputs));
+    for (std::size_t k = 0; k < results.size(); ++k) tensors_[l.results[k].target] = std::move(results[k]);
   }
 
   void control_read(const ControlReadStep& c) {
-    plan::OpBuilder op(plan::OpClass::kControl, program_.info(c.tensor).name, c.site, line_);
-    op.read(tensor(c.tensor), {}, program_.info(c.tensor).name).replicated().flops(0);
-    const plan::TensorId id = planner_.new_tensor();
-    const ir::Scalar scalar = program_.type(c.tensor).scalar;
-    op.op().outputs = {{id, {ir::size_of(scalar), ir::name_of(scalar).data()}, {}, "control"}};
-    pending_.push_back(op.op());
-    flush();
-    drop_tensor(id);
+    static_cast<void>(recorder_.control(tensor(c.tensor), at(c.site)));
     host_.set_unknown(c.target);
   }
 
   void collect(const std::string& name, const std::vector<ValueId>& values, int site) {
-    plan::OpBuilder op(plan::OpClass::kCollect, name, site, line_);
-    op.write({}, {}).on_rank(0).flops(0);
-    for (const ValueId v : values) {
-      // A summary shows the first and last three of every long dimension: at most 6 per dimension.
-      std::vector<plan::DimAccess> dims;
-      for (const Extent& e : program_.type(v).shape) dims.push_back(plan::fixed(0, std::min<std::int64_t>(number(e), 6)));
-      op.read(tensor(v), std::move(dims));
-    }
-    pending_.push_back(op.op());
-    flush();
+    std::vector<const record::TensorState*> tensors;
+    for (const ValueId v : values) tensors.push_back(&tensor(v).state());
+    recorder_.collect(name, tensors, at(site));
   }
 
   void output(const OutputStep& o) {
     if (!request_.files.contains(o.name)) return collect(o.name, {o.value}, o.site);
-    plan::OpBuilder op(plan::OpClass::kStore, o.name, o.site, line_);
-    std::vector<plan::DimAccess> dims;
-    const std::vector<Extent>& shape = program_.type(o.value).shape;
-    for (std::size_t d = 0; d < shape.size(); ++d) {
-      op.out("i" + std::to_string(d), number(shape[d]));
-      dims.push_back(plan::at(static_cast<int>(d)));
-    }
-    op.read(tensor(o.value), std::move(dims), o.name).flops(0);
-    pending_.push_back(op.op());
-    flush();
+    recorder_.store(o.name, tensor(o.value), at(o.site));
   }
 
   void check(const CheckStep& c) {
@@ -204,46 +163,9 @@ class PlanWalk {
 
   void copy(const CopyStep& c) {
     if (program_.is_host(c.target)) return assign(c.target, host_.get(c.source));
-    const plan::TensorId id = tensor(c.source);
-    ++names_[id];
-    drop(c.target);
-    if (c.move) drop(c.source);
-    tensors_[c.target] = id;
-  }
-
-  /// One name less for the tensor that `v` names, if it names one.
-  void drop(ValueId v) {
-    const auto found = tensors_.find(v);
-    if (found == tensors_.end()) return;
-    const plan::TensorId id = found->second;
-    tensors_.erase(found);
-    if (--names_[id] == 0) drop_tensor(id);
-  }
-  void drop_tensor(plan::TensorId id) { dropped_.push_back(id); }
-
-  void flush() {
-    const auto planned = planner_.plan(std::exchange(pending_, {}), dropped_);
-    std::vector<plan::TensorId> ended;
-    for (const auto& op : planned) {
-      for (const plan::TensorDesc& o : op->op.outputs) {
-        const bool partial = op->part == 0 && !names_.contains(o.id) && op->op.op_class != plan::OpClass::kControl;
-        if (partial) ended.push_back(o.id);
-      }
-    }
-    ended.insert(ended.end(), dropped_.begin(), dropped_.end());
-    dropped_.clear();
-    const plan::LastUses uses = plan::last_uses(planned, ended);
-    for (const plan::TensorId id : uses.unused) end(id);
-    for (std::size_t k = 0; k < planned.size(); ++k) {
-      events_.planned(*planned[k], planner_, uses.after[k]);
-      for (const plan::TensorId id : uses.after[k]) end(id);
-    }
-  }
-
-  void end(plan::TensorId id) {
-    if (planner_.forget(id)) return;
-    events_.dropped(id);
-    planner_.erase(id);
+    record::TensorHandle source = tensor(c.source);
+    if (c.move) tensors_.erase(c.source);
+    tensors_[c.target] = std::move(source);
   }
 
   void for_loop(const ForStep& f) {
@@ -255,12 +177,12 @@ class PlanWalk {
     for (std::int64_t i = std::get<std::int64_t>(*begin); f.step > 0 ? i < std::get<std::int64_t>(*end) : i > std::get<std::int64_t>(*end);
          i += f.step) {
       if (done++ == request_.loop_limit) {
-        events_.note(range, fmt::format("only the first {} iterations of this loop are shown", request_.loop_limit));
+        request_.note(range, fmt::format("only the first {} iterations of this loop are shown", request_.loop_limit));
         return;
       }
       host_.set(f.index, i);
       steps(f.body);
-      flush();
+      recorder_.flush();
     }
   }
 
@@ -271,40 +193,32 @@ class PlanWalk {
       const auto condition = host_.get(w.condition_value);
       if (condition && !std::get<bool>(*condition)) return;
       if (!condition && done == 1) {
-        events_.note(range, "how often this loop runs depends on data: one iteration is shown");
+        request_.note(range, "how often this loop runs depends on data: one iteration is shown");
         return;
       }
       steps(w.body);
-      flush();
+      recorder_.flush();
     }
-    events_.note(range, fmt::format("only the first {} iterations of this loop are shown", request_.loop_limit));
+    request_.note(range, fmt::format("only the first {} iterations of this loop are shown", request_.loop_limit));
   }
 
   void branch(const IfStep& i, SourceRange range) {
     const auto condition = host_.get(i.condition);
-    if (!condition) events_.note(range, "which branch is taken depends on data: the first is shown");
+    if (!condition) request_.note(range, "which branch is taken depends on data: the first is shown");
     steps(!condition || std::get<bool>(*condition) ? i.then_steps : i.else_steps);
   }
 
   const FamilyProgram& program_;
-  const PlanWalkRequest& request_;
-  const PlanWalkEvents& events_;
+  const WalkRequest& request_;
+  record::Recorder& recorder_;
   HostEvaluator host_;
-  plan::Planner planner_;
-  std::map<ValueId, plan::TensorId> tensors_;
-  std::map<plan::TensorId, int> names_;
-  std::vector<plan::Op> pending_;
-  std::vector<plan::TensorId> dropped_;
+  std::map<ValueId, record::TensorHandle> tensors_;
   int line_ = 0;
   SourceRange place_;
-  const std::function<std::int64_t(const Extent&)> number_ = [this](const Extent& e) { return number(e); };
-  const std::function<plan::TensorId(ValueId)> tensor_ = [this](ValueId v) { return tensor(v); };
 };
 
 }  // namespace
 
-PlanWalkResult walk_plan(const FamilyProgram& program, const PlanWalkRequest& request, const PlanWalkEvents& events) {
-  return PlanWalk(program, request, events).run();
-}
+void walk_program(const FamilyProgram& program, const WalkRequest& request, record::Recorder& recorder) { Walk(program, request, recorder).run(); }
 
 }  // namespace tdsl::codegen

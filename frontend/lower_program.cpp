@@ -3,6 +3,7 @@
 #include <sstream>
 #include <utility>
 
+#include "frontend/file_names.h"
 #include "frontend/lower_lowerer.h"
 #include "frontend/parse.h"
 #include "frontend/sema_walk.h"
@@ -124,6 +125,8 @@ std::optional<std::string> text_of_file(const std::string& path) {
 }  // namespace
 
 void Lowerer::import_module(const ast::Import& import, const SourceRange& range) {
+  if (const auto objection = objection_to_name(import.path))
+    fail(DiagnosticId::kImportFailed, import.path_range, "cannot import: " + *objection);
   std::string path;
   if (import.is_file) {
     const std::string& importer = sources_.name(range.file);

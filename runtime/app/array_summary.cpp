@@ -14,8 +14,6 @@ namespace tdsl::rt {
 
 namespace {
 
-constexpr std::int64_t kThreshold = 1000;
-constexpr std::int64_t kEdgeItems = 3;
 constexpr std::size_t kLineWidth = 75;
 constexpr int kPrecision = 8;
 
@@ -160,7 +158,7 @@ class Layout {
       line += word;
     };
     for (std::size_t i = 0; i < indices_[axis].size(); ++i) {
-      if (i == static_cast<std::size_t>(kEdgeItems) && summarised(axis)) {
+      if (i == static_cast<std::size_t>(record::kSummaryEdge) && summarised(axis)) {
         add("...");
         line += ' ';
       }
@@ -174,7 +172,7 @@ class Layout {
     std::string text;
     const std::string separator(shape_.size() - axis - 1, '\n');
     for (std::size_t i = 0; i < indices_[axis].size(); ++i) {
-      if (i == static_cast<std::size_t>(kEdgeItems) && summarised(axis)) {
+      if (i == static_cast<std::size_t>(record::kSummaryEdge) && summarised(axis)) {
         text += indent + "..." + separator;
       }
       text += indent + nested(axis + 1, indent + " ", width - 1);
@@ -191,27 +189,6 @@ class Layout {
 };
 
 }  // namespace
-
-std::vector<std::vector<std::int64_t>> summary_indices(std::span<const std::int64_t> shape) {
-  std::vector<std::vector<std::int64_t>> indices(shape.size());
-  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) {
-    return indices;
-  }
-  std::int64_t count = 1;
-  for (const std::int64_t extent : shape) {
-    count = extent > kThreshold / count ? kThreshold + 1 : count * extent;
-  }
-  for (std::size_t d = 0; d < shape.size(); ++d) {
-    const bool cut = count > kThreshold && shape[d] > 2 * kEdgeItems;
-    for (std::int64_t i = 0; i < (cut ? kEdgeItems : shape[d]); ++i) {
-      indices[d].push_back(i);
-    }
-    for (std::int64_t i = shape[d] - kEdgeItems; cut && i < shape[d]; ++i) {
-      indices[d].push_back(i);
-    }
-  }
-  return indices;
-}
 
 template <Element T>
 std::string format_summary(std::string_view name, std::span<const std::int64_t> shape, std::span<const T> elements) {

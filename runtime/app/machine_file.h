@@ -1,7 +1,7 @@
 #pragma once
 
 #include "runtime/app/environment.h"
-#include "runtime/plan/machine.h"
+#include "runtime/plan/cost/machine.h"
 
 namespace tdsl::rt {
 

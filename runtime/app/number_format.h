@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/record/summary.h"
 #include "runtime/types.h"
 
 /// Text of scalars and arrays as `print` and a fileless `output` show them.
@@ -26,9 +27,7 @@ namespace tdsl::rt {
 /// `f64[4, 5]`, or `f64` for a scalar.
 [[nodiscard]] std::string format_type(ElementType type, std::span<const std::int64_t> shape);
 
-/// Which indices of each dimension a summary shows: all when the array has at most 1000 elements or the dimension at
-/// most 6, else the first and last three. The elements to collect are the product of these lists.
-[[nodiscard]] std::vector<std::vector<std::int64_t>> summary_indices(std::span<const std::int64_t> shape);
+using record::summary_indices;
 
 /// Two or more lines without a final newline: `NAME: f64[4, 5]` and the array as NumPy prints it (bools as true and
 /// false). `elements` holds the product of summary_indices(shape) in C order. A scalar is one line, `NAME: f64 = 0.5`.

@@ -40,6 +40,10 @@ int ProgramInfo::line_of_output(const std::string& name) const {
   return 0;
 }
 
+SourceLine ProgramInfo::at(int place) const {
+  return files_.empty() ? SourceLine{declaration_.source_file, line_in(place)} : place_in(files_, place);
+}
+
 void ProgramInfo::dimension(const char* name) { declaration_.dimensions.emplace_back(name); }
 
 }  // namespace tdsl::rt

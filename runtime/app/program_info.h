@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/check.h"
 #include "runtime/types.h"
 
 /// What a program declares: its command line depends on nothing else.
@@ -67,6 +68,8 @@ class ProgramInfo {
   /// The line that says what the output is; 0 if there is no such output.
   [[nodiscard]] int line_of_output(const std::string& name) const;
   [[nodiscard]] const std::vector<const char*>& files() const { return files_; }
+  /// What the place that recorded operations name means.
+  [[nodiscard]] SourceLine at(int place) const;
 
  private:
   ProgramDeclaration declaration_;

@@ -93,14 +93,14 @@ class ProgramRun {
   }
 
  private:
-  [[nodiscard]] Session::Impl::Setup setup();
+  [[nodiscard]] RunSetup setup();
   [[nodiscard]] Unfinished unfinished_outputs();
   [[nodiscard]] plan::Machine machine();
   void report_cores(int threads);
   int run();
-  void compare_counts(const Session::Impl& impl);
-  void execute(Session& session, Session::Impl& impl);
-  void write_statistics(Session::Impl& impl);
+  void compare_counts(const EngineSink& sink);
+  void execute(Execution& execution);
+  void write_statistics(const EngineSink& sink);
   void write_file(const std::string& path, const std::string& text);
 
   World& world_;
@@ -115,7 +115,7 @@ class ProgramRun {
   plan::Index start_rss_ = peak_rss();
 };
 
-Session::Impl::Setup ProgramRun::setup() {
+RunSetup ProgramRun::setup() {
   // The plan depends on the thread count, so all ranks take rank 0's.
   std::string threads = std::to_string(options_.threads.value_or(default_threads(world_, environment_)));
   world_.access().broadcast(threads, 0);
@@ -187,31 +187,29 @@ void ProgramRun::report_cores(int threads) {
 }
 
 int ProgramRun::run() {
-  std::unique_ptr<Session::Impl> owned;
+  std::unique_ptr<Execution> owned;
   try {
-    owned = std::make_unique<Session::Impl>(setup());
+    owned = std::make_unique<Execution>(setup());
   } catch (const RunError& error) {  // the same on every rank
     silence_interrupts();
     if (world_.rank() == 0) print_error(error);
     return error.exit_code();
   }
-  Session::Impl& impl = *owned;
-  report_cores(impl.setup.plan_inputs.threads);
-  if (kChecksCounts || options_.stats_file || options_.plan_file) impl.predictions.enable(world_.rank());
-  if (options_.stats_file || options_.plan_file) {
-    if (options_.reproducible) impl.otherwise.emplace(impl.setup.plan_inputs, world_.rank());
-  }
-  Session session(impl);
+  Execution& execution = *owned;
+  EngineSink& sink = execution.sink;
+  report_cores(execution.setup.plan_inputs.threads);
+  const bool written = options_.stats_file || options_.plan_file;
+  if (kChecksCounts || written) sink.enable_predictions(written && options_.reproducible);
   bool reported = true;
   try {
-    impl.engine.run([&] { execute(session, impl); });
+    sink.engine().run([&] { execute(execution); });
     reported = false;
-    phases_.plan = impl.planning_seconds;
+    phases_.plan = sink.planning_seconds();
     phases_.compute = watch_.lap() - phases_.plan;
-    impl.commit_outputs();
+    sink.commit_outputs();
     phases_.write = watch_.lap();
-    if (kChecksCounts && !options_.dry_run) compare_counts(impl);
-    write_statistics(impl);
+    if (kChecksCounts && !options_.dry_run) compare_counts(sink);
+    write_statistics(sink);
     return 0;
   } catch (const RunError& error) {
     silence_interrupts();
@@ -224,50 +222,51 @@ int ProgramRun::run() {
 }
 
 /// Every rank by itself.
-void ProgramRun::compare_counts(const Session::Impl& impl) {
+void ProgramRun::compare_counts(const EngineSink& sink) {
   try {
-    check_counts(impl.predictions, impl.engine.statistics(), [&](int line) { return impl.at(line); });
+    check_counts(sink.predictions(), sink.engine().statistics(), [&](int line) { return info_.at(line); });
   } catch (const RunError& error) {
     if (world_.rank() != 0) print_error(error);
     throw;
   }
 }
 
-void ProgramRun::execute(Session& session, Session::Impl& impl) {
+void ProgramRun::execute(Execution& execution) {
+  Session session(execution.impl);
   bool complete = true;
   try {
     program_(session);
-    impl.finish();
+    execution.finish();
   } catch (const DryRunOver&) {
     complete = false;
   } catch (const ProgramError&) {
     // What the program printed before comes first. Every rank fails here, so all of them can complete it.
-    impl.complete();
+    execution.complete();
     throw;
   }
   if (!options_.dry_run || options_.quiet || world_.rank() != 0) return;
+  const plan::Index needed = execution.sink.planner().needed_memory().bytes;
   write_text("dry run" + std::string(complete ? "" : ", up to the first decision that depends on data") + ": a rank needs " +
-             format_bytes(impl.planner.needed_memory().bytes) + " for blocks at least (--memory " +
-             std::to_string(impl.planner.needed_memory().bytes) + ")\n");
+             format_bytes(needed) + " for blocks at least (--memory " + std::to_string(needed) + ")\n");
 }
 
-void ProgramRun::write_statistics(Session::Impl& impl) {
+void ProgramRun::write_statistics(const EngineSink& sink) {
   if (!options_.stats_file && !options_.plan_file) return;
   RankStatistics mine;
-  mine.sites = impl.engine.statistics();
-  mine.predictions = impl.predictions;
+  mine.sites = sink.engine().statistics();
+  mine.predictions = sink.predictions();
   mine.traffic = world_.total_traffic();
   phases_.total = phases_.start + phases_.read + phases_.plan + phases_.compute + phases_.write;
   mine.phases = phases_;
   mine.peak_block_bytes = store_.peak_bytes();
   mine.start_rss_bytes = start_rss_;
   mine.peak_rss_bytes = peak_rss();
-  mine.blocks_at_exit = impl.engine.live_blocks();
-  mine.silence = impl.engine.silence();
-  mine.packed_bytes = impl.engine.packed_bytes();
-  if (impl.otherwise) mine.otherwise = impl.otherwise->cost();
-  const plan::PlanInputs& inputs = impl.planner.inputs();
-  const RunDescription run{info_.declaration().name, impl.planner.hash(), inputs.ranks_per_node, inputs.threads, inputs.machine};
+  mine.blocks_at_exit = sink.engine().live_blocks();
+  mine.silence = sink.engine().silence();
+  mine.packed_bytes = sink.engine().packed_bytes();
+  mine.baseline = sink.baseline_cost();
+  const plan::PlanInputs& inputs = sink.planner().inputs();
+  const RunDescription run{info_.declaration().name, sink.planner().hash(), inputs.ranks_per_node, inputs.threads, inputs.machine};
   if (options_.stats_file) write_file(*options_.stats_file, statistics_json(world_, run, mine));
   mine.measured = false;
   if (options_.plan_file) write_file(*options_.plan_file, statistics_json(world_, run, mine));

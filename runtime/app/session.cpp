@@ -13,18 +13,6 @@ namespace tdsl::rt {
 
 namespace {
 
-/// Recorded operations are planned at the latest when so many are waiting.
-constexpr std::size_t kSegmentLimit = 256;
-
-/// An operation without operands that computes every element of its output.
-plan::Op whole_tensor_op(plan::OpClass op_class, std::string_view name, const std::vector<Index>& shape, int site, int line,
-                         std::vector<Index> tile) {
-  plan::OpBuilder op(op_class, name, site, line);
-  for (std::size_t d = 0; d < shape.size(); ++d) op.out("i" + std::to_string(d), shape[d]);
-  op.flops(0).tile(std::move(tile));
-  return op.op();
-}
-
 std::vector<Index> row_major_strides(const std::vector<Index>& shape) {
   std::vector<Index> strides(shape.size(), 1);
   for (std::size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
@@ -118,58 +106,23 @@ void Session::check(int line, bool condition, std::string_view message) {
   if (!condition) impl_->stop(line, std::string(message));
 }
 
-void Session::Impl::stop(int line, const std::string& message) { throw ProgramError(at(line), message); }
-
-TensorHandle Session::Impl::enter(Session& session, plan::Op op, ElementType type, Kernel kernel) {
-  auto state = std::make_unique<detail::TensorState>();
-  state->type = type;
-  state->desc = {planner.new_tensor(), {static_cast<Index>(element_size(type)), element_name(type).data()}, op.shape, op.name};
-  state->desc.tile = op.tile;
-  op.outputs = {state->desc};
-  op.record = next_record++;
-  record_of.emplace(state->desc.id, op.record);
-  kernels.emplace(op.record, std::move(kernel));
-  pending.push_back(std::move(op));
-  if (pending.size() >= kSegmentLimit) flush();
-  state->session = &session;
-  return TensorHandle(state.release());
-}
-
-void Session::Impl::enter_loop(Session& session, plan::Op op, std::initializer_list<LoopResult> results, Kernel kernel) {
-  op.record = next_record++;
-  for (const LoopResult& result : results) {
-    auto state = std::make_unique<detail::TensorState>();
-    state->type = result.type;
-    state->desc = {planner.new_tensor(), {static_cast<Index>(element_size(result.type)), element_name(result.type).data()}, result.shape,
-                   std::string(result.name)};
-    state->session = &session;
-    op.outputs.push_back(state->desc);
-    op.continues.push_back(result.continues);
-    record_of.emplace(state->desc.id, op.record);
-    *result.tensor = TensorHandle(state.release());
-  }
-  kernels.emplace(op.record, std::move(kernel));
-  pending.push_back(std::move(op));
-  if (pending.size() >= kSegmentLimit) flush();
-}
-
-void Session::Impl::enter_effect(plan::Op op, Kernel kernel) {
-  op.record = next_record++;
-  kernels.emplace(op.record, std::move(kernel));
-  pending.push_back(std::move(op));
-}
-
 TensorHandle Session::record(plan::OpBuilder& op, ElementType type, Kernel kernel) {
-  return impl_->enter(*this, std::move(op.op()), type, std::move(kernel));
+  impl_->keep(std::move(kernel));
+  return impl_->recorder.record(std::move(op.op()), type);
 }
 
 void Session::loop(plan::OpBuilder& op, std::initializer_list<LoopResult> results, Kernel kernel) {
-  impl_->enter_loop(*this, std::move(op.op()), results, std::move(kernel));
+  impl_->keep(std::move(kernel));
+  std::vector<record::LoopOutput> outputs;
+  for (const LoopResult& result : results) outputs.push_back({std::string(result.name), result.type, result.shape, result.continues});
+  std::vector<TensorHandle> tensors = impl_->recorder.loop(std::move(op.op()), std::move(outputs));
+  auto tensor = tensors.begin();
+  for (const LoopResult& result : results) *result.tensor = std::move(*tensor++);
 }
 
 TensorHandle Session::record_contraction(plan::OpBuilder& op, ElementType type) {
-  // The planner may run the operation in another form (partial results): submit() binds the kernel to that form.
-  return impl_->enter(*this, std::move(op.op()), type, nullptr);
+  // The planner may run the operation in another form (partial results): the sink binds the kernel to that form.
+  return record(op, type, nullptr);
 }
 
 TensorHandle Session::record_input(std::string_view text, ElementType type, std::initializer_list<Index> extents, int site, int line,
@@ -178,10 +131,10 @@ TensorHandle Session::record_input(std::string_view text, ElementType type, std:
   const std::vector<Index> shape(extents);
   SessionInputs& inputs = impl_->setup.inputs;
   inputs.require_shape(name, shape, impl_->at(line));
-  Kernel kernel = [&inputs, name, type](const TaskArgs& args) {
+  impl_->keep([&inputs, name, type](const TaskArgs& args) {
     visit_element_type(type, [&](auto tag) { read_block<typename decltype(tag)::type>(inputs.reader(name), args); });
-  };
-  return impl_->enter(*this, whole_tensor_op(plan::OpClass::kLoad, name, shape, site, line, std::vector<Index>(tile)), type, std::move(kernel));
+  });
+  return impl_->recorder.load(name, type, shape, std::vector<Index>(tile), {site, line});
 }
 
 TensorHandle Session::record_random(RandomKind kind, std::string_view name, ElementType type, std::initializer_list<Index> extents,
@@ -189,53 +142,39 @@ TensorHandle Session::record_random(RandomKind kind, std::string_view name, Elem
                                     std::initializer_list<Index> tile) {
   const std::vector<Index> shape(extents);
   const RandomStream stream = random_stream(options().seed, call_site, std::vector<Index>(iterations));
-  Kernel kernel = [kind, type, stream, strides = row_major_strides(shape)](const TaskArgs& args) {
+  impl_->keep([kind, type, stream, strides = row_major_strides(shape)](const TaskArgs& args) {
     if (type == ElementType::kF32) {
       fill_random<float>(kind, stream, strides, args);
     } else {
       fill_random<double>(kind, stream, strides, args);
     }
-  };
-  return impl_->enter(*this, whole_tensor_op(plan::OpClass::kSource, name, shape, site, line, std::vector<Index>(tile)), type, std::move(kernel));
+  });
+  return impl_->recorder.source(name, type, shape, std::vector<Index>(tile), {site, line});
 }
 
-void Session::read_bytes(const TensorHandle& handle, int site, int line, std::byte* to) {
-  const detail::TensorState& scalar = handle.state();
-  TDSL_CHECK(scalar.desc.shape.empty(), "control is steered by scalars");
-  if (impl_->setup.options.dry_run) throw DryRunOver{};
-  plan::OpBuilder op(plan::OpClass::kControl, scalar.desc.name, site, line);
-  op.read(scalar.desc.id, {}, scalar.desc.name).replicated().flops(0);
-  const std::size_t bytes = element_size(scalar.type);
-  const TensorHandle copy = impl_->enter(*this, op.op(), scalar.type, [bytes](const TaskArgs& args) {
-    std::memcpy(args.outputs[0].data, args.inputs[0].data, bytes);
-  });
-  impl_->flush();
-  impl_->engine.wait(copy.id());
-  std::memcpy(to, impl_->engine.block_data(copy.id(), 0), bytes);
+void Session::read_bytes(const TensorHandle& scalar, int site, int line, std::byte* to) {
+  EngineSink* const sink = impl_->sink;
+  if (sink != nullptr && sink->dry_run()) throw DryRunOver{};
+  const ElementType type = scalar.state().type;
+  const std::size_t bytes = element_size(type);
+  impl_->keep([bytes](const TaskArgs& args) { std::memcpy(args.outputs[0].data, args.inputs[0].data, bytes); });
+  const TensorHandle copy = impl_->recorder.control(scalar, {site, line});
+  if (impl_->control.read(type, {to, bytes})) return;
+  TDSL_CHECK(sink != nullptr, "only a run waits for values");
+  sink->engine().wait(copy.id());
+  std::memcpy(to, sink->engine().block_data(copy.id(), 0), bytes);
 }
 
 void Session::for_loop(Index begin, Index end, Index step, const std::function<void(Index)>& body) {
-  for (Index i = begin; step > 0 ? i < end : i > end; i += step) {
-    body(i);
-    impl_->flush();
-  }
+  impl_->control.for_loop(record::Known::kStart, begin, end, step, body);
 }
 
 void Session::while_loop(const std::function<bool()>& condition, const std::function<void(Index)>& body) {
-  for (Index iteration = 0; condition(); ++iteration) {
-    body(iteration);
-    impl_->flush();
-  }
+  impl_->control.while_loop(record::Known::kStart, condition, body);
 }
 
 void Session::if_else(bool condition, const std::function<void()>& then_branch, const std::function<void()>& else_branch) {
-  if (condition) {
-    then_branch();
-  } else if (else_branch) {
-    else_branch();
-  }
+  impl_->control.if_else(record::Known::kStart, 0, condition, then_branch, else_branch);
 }
-
-void Session::drop(const detail::TensorState& tensor) noexcept { impl_->dropped.push_back(tensor.desc.id); }
 
 }  // namespace tdsl::rt

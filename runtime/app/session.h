@@ -34,7 +34,7 @@ class PrintItem {
   PrintItem(const TensorHandle& tensor) : kind_(Kind::kTensor) { value_.tensor = &tensor.state(); }
 
   /// The tensor, or null.
-  [[nodiscard]] const detail::TensorState* tensor() const { return kind_ == Kind::kTensor ? value_.tensor : nullptr; }
+  [[nodiscard]] const record::TensorState* tensor() const { return kind_ == Kind::kTensor ? value_.tensor : nullptr; }
   /// Of text and scalars.
   [[nodiscard]] std::string text() const;
 
@@ -47,7 +47,7 @@ class PrintItem {
     std::int64_t i64;
     float f32;
     double f64;
-    const detail::TensorState* tensor;
+    const record::TensorState* tensor;
   } value_;
 };
 
@@ -148,8 +148,7 @@ class Session {
   [[nodiscard]] const AppOptions& options() const;
 
  private:
-  friend class TensorHandle;
-  [[nodiscard]] TensorHandle record(plan::OpBuilder& op, ElementType type, Kernel kernel);
+    [[nodiscard]] TensorHandle record(plan::OpBuilder& op, ElementType type, Kernel kernel);
   [[nodiscard]] TensorHandle record_contraction(plan::OpBuilder& op, ElementType type);
   [[nodiscard]] TensorHandle record_input(std::string_view name, ElementType type, std::initializer_list<Index> shape, int site, int line,
                                           std::initializer_list<Index> tile);
@@ -157,7 +156,6 @@ class Session {
                                            std::uint64_t call_site, std::initializer_list<Index> iterations, int site, int line,
                                            std::initializer_list<Index> tile);
   void read_bytes(const TensorHandle& scalar, int site, int line, std::byte* to);
-  void drop(const detail::TensorState& tensor) noexcept;
 
   Impl* impl_;
 };

@@ -10,7 +10,7 @@
 #include "runtime/check.h"
 #include "runtime/engine/mpi_world.h"
 #include "runtime/io/npy.h"
-#include "runtime/plan/index.h"
+#include "runtime/plan/space/index.h"
 
 namespace tdsl::rt {
 

@@ -9,7 +9,7 @@
 
 #include "runtime/app/json_writer.h"
 #include "runtime/check.h"
-#include "runtime/plan/sent_bytes.h"
+#include "runtime/plan/cost/sent_bytes.h"
 
 namespace tdsl::rt {
 
@@ -28,7 +28,7 @@ struct RankNumbers {
   double predicted_peak_block_bytes = 0;
   double packed_bytes = 0;
   double longest_silence = 0;
-  plan::Range otherwise_bytes, otherwise_tasks, otherwise_seconds;
+  plan::Range baseline_bytes, baseline_tasks, baseline_seconds;
   Phases phases;
 };
 
@@ -185,7 +185,7 @@ void write_rank(JsonWriter& json, const Rank& rank, std::size_t number, const Ru
 
 /// What the switch changed: predictions with and without it, and what was copied to give every rank the same strides.
 void write_reproducible(JsonWriter& json, const std::vector<Rank>& ranks, bool measured) {
-  plan::Range bytes, tasks, seconds, bytes_otherwise, tasks_otherwise, seconds_otherwise;
+  plan::Range bytes, tasks, seconds, bytes_baseline, tasks_baseline, seconds_baseline;
   double packed = 0;
   for (const Rank& rank : ranks) {
     plan::Range rank_seconds;
@@ -195,9 +195,9 @@ void write_reproducible(JsonWriter& json, const std::vector<Rank>& ranks, bool m
       rank_seconds += n.predicted_seconds;
     }
     raise_to(seconds, rank_seconds);
-    bytes_otherwise += rank.numbers.otherwise_bytes;
-    tasks_otherwise += rank.numbers.otherwise_tasks;
-    raise_to(seconds_otherwise, rank.numbers.otherwise_seconds);
+    bytes_baseline += rank.numbers.baseline_bytes;
+    tasks_baseline += rank.numbers.baseline_tasks;
+    raise_to(seconds_baseline, rank.numbers.baseline_seconds);
     packed += rank.numbers.packed_bytes;
   }
   json.key("reproducible").begin_object();
@@ -210,7 +210,7 @@ void write_reproducible(JsonWriter& json, const std::vector<Rank>& ranks, bool m
     json.end_object();
   };
   figures("predicted", bytes, tasks, seconds);
-  figures("predicted_without", bytes_otherwise, tasks_otherwise, seconds_otherwise);
+  figures("predicted_without", bytes_baseline, tasks_baseline, seconds_baseline);
   json.end_object();
 }
 
@@ -272,10 +272,10 @@ std::string statistics_json(World& world, const RunDescription& run, const RankS
   numbers.phases = mine.phases;
   numbers.longest_silence = mine.silence.longest;
   numbers.packed_bytes = static_cast<double>(mine.packed_bytes);
-  if (mine.otherwise) {
-    numbers.otherwise_bytes = mine.otherwise->bytes_received;
-    numbers.otherwise_tasks = mine.otherwise->tasks;
-    numbers.otherwise_seconds = mine.otherwise->seconds;
+  if (mine.baseline) {
+    numbers.baseline_bytes = mine.baseline->bytes_received;
+    numbers.baseline_tasks = mine.baseline->tasks;
+    numbers.baseline_seconds = mine.baseline->seconds;
   }
   const std::vector<std::vector<std::byte>> gathered = world.access().all_gather(encode(numbers, site_numbers(mine)));
   if (world.rank() != 0) return {};
@@ -289,7 +289,7 @@ std::string statistics_json(World& world, const RunDescription& run, const RankS
   json.field("latency", run.machine.latency).field("bandwidth", run.machine.bandwidth).field("flop_rate", run.machine.flop_rate);
   json.field("stream_rate", run.machine.stream_rate).field("task_overhead", run.machine.task_overhead).end_object();
   if (mine.measured) write_phases(json, ranks);
-  if (mine.otherwise) write_reproducible(json, ranks, mine.measured);
+  if (mine.baseline) write_reproducible(json, ranks, mine.measured);
   write_statements(json, ranks, mine);
   json.key("per_rank").begin_array();
   for (std::size_t r = 0; r < ranks.size(); ++r) write_rank(json, ranks[r], r, run, mine.measured);

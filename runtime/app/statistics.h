@@ -9,8 +9,8 @@
 #include "runtime/engine/engine.h"
 #include "runtime/engine/mpi_world.h"
 #include "runtime/engine/store.h"
-#include "runtime/plan/cost_model.h"
-#include "runtime/plan/last_uses.h"
+#include "runtime/plan/cost/cost_model.h"
+#include "runtime/plan/cost/last_uses.h"
 #include "runtime/plan/planner.h"
 
 namespace tdsl::rt {
@@ -68,7 +68,7 @@ struct RankStatistics {
   plan::Index blocks_at_exit = 0;
   Silence silence;                       ///< while it computed
   plan::Index packed_bytes = 0;          ///< copied because of --reproducible
-  std::optional<plan::Cost> otherwise;   ///< predicted without --reproducible; only with it
+  std::optional<plan::Cost> baseline;   ///< predicted without --reproducible; only with it
   bool measured = true;  ///< false: predictions only (--plan)
 };
 

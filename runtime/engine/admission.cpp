@@ -4,7 +4,7 @@
 
 #include "runtime/engine/engine_state.h"
 #include "runtime/engine/wire.h"
-#include "runtime/plan/last_uses.h"
+#include "runtime/plan/cost/last_uses.h"
 
 namespace tdsl::rt {
 

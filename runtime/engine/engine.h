@@ -11,7 +11,7 @@
 #include "runtime/engine/store.h"
 #include "runtime/kernels/task.h"
 #include "runtime/plan/op_plan.h"
-#include "runtime/plan/steps.h"
+#include "runtime/plan/steps/steps.h"
 
 // The engine executes planned operations on one rank. See docs/architecture.md ("The engine") for the protocol:
 // whole-step admission in order, requests as the only credit, answers from block memory, blocks freed when dead.

@@ -22,7 +22,7 @@
 #include "runtime/engine/operation.h"
 #include "runtime/engine/outbox.h"
 #include "runtime/engine/tensor_table.h"
-#include "runtime/plan/tree.h"
+#include "runtime/plan/steps/tree.h"
 
 // The engine's insides, shared by its source files only: admission.cpp, answers.cpp, progress.cpp, tasks.cpp, workers.cpp,
 // failure.cpp, engine.cpp. One lock protects all of it; kernels, copies and MPI run outside the lock.

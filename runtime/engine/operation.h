@@ -9,7 +9,7 @@
 #include "runtime/engine/tensor_table.h"
 #include "runtime/kernels/task.h"
 #include "runtime/plan/op_plan.h"
-#include "runtime/plan/steps.h"
+#include "runtime/plan/steps/steps.h"
 
 // What the engine keeps of operations under way: the operation and its cursor, its admitted tasks, the pieces fetched for
 // them. Nothing here is larger than the admitted steps.

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <span>
 
-#include "runtime/plan/index.h"
+#include "runtime/plan/space/index.h"
 
 namespace tdsl::rt {
 

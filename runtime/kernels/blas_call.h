@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/plan/index.h"
+#include "runtime/plan/space/index.h"
 
 /// The BLAS calls the runtime uses, single-threaded and thread-safe, through BLIS or the CBLAS chosen at configure time; keeps
 /// their headers out of other files. All matrices have any row and column strides, in elements. beta is 0 (C is not read) or 1.

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "runtime/kernels/progress.h"
-#include "runtime/plan/index.h"
+#include "runtime/plan/space/index.h"
 
 // Reductions with two free labels, C(i, j) = combine over k of f(x(i, k), y(j, k)), for any scalar function: (min, +), distances, integer
 // products, any(a && b), … Sums of float products have BLIS instead.

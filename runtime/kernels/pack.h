@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/plan/index.h"
+#include "runtime/plan/space/index.h"
 
 /// Copies operands of a matrix product into panels, the order in which a micro-kernel reads them: of a slab of k columns, `width`
 /// rows side by side for the first of the k, then for the second, and so on. Rows that are missing in the last panel are zeros.

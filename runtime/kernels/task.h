@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "runtime/plan/index.h"
+#include "runtime/plan/space/index.h"
 
 namespace tdsl::rt {
 

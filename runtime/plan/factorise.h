@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "runtime/plan/index.h"
+#include "runtime/plan/space/index.h"
 
 namespace tdsl::plan {
 

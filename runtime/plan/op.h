@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/plan/index.h"
+#include "runtime/plan/space/index.h"
 
 // A task family with all extents known: what one recorded operation reads and writes, as functions of the coordinates of
 // its tasks. It holds no kernel and no data: the executable pairs it with a kernel, `tdslc explain` does not.

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/plan/distribution.h"
 #include "runtime/plan/op.h"
+#include "runtime/plan/space/distribution.h"
 
 namespace tdsl::plan {
 

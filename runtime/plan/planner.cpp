@@ -6,10 +6,11 @@
 #include <utility>
 
 #include "runtime/check.h"
-#include "runtime/plan/candidates.h"
-#include "runtime/plan/cost_model.h"
+#include "runtime/plan/cost/cost_model.h"
 #include "runtime/plan/signature.h"
-#include "runtime/plan/step_fit.h"
+#include "runtime/plan/space/candidates.h"
+#include "runtime/plan/steps/step_fit.h"
+#include "runtime/plan/value/imposed.h"
 
 namespace tdsl::plan {
 
@@ -47,11 +48,21 @@ struct Planner::Choice {
   std::vector<std::pair<std::size_t, Distribution>> leaves;  ///< by position in reads; reads.size() is the base
 };
 
-Planner::Planner(PlanInputs inputs, TensorId first_tensor) : inputs_(std::move(inputs)), next_tensor_(first_tensor) {
+Planner::Planner(PlanInputs inputs) : inputs_(std::move(inputs)) {
   const Index per_node = inputs_.ranks_per_node;
   if (per_node < 1 || per_node >= inputs_.ranks || inputs_.ranks % per_node != 0) inputs_.ranks_per_node = 1;
   if (inputs_.memory == 0) return;
   for (Index rank = 0; rank < inputs_.ranks; rank += std::max<Index>(1, inputs_.ranks / 64)) resident_.emplace_back(rank);
+}
+
+Planner::Planner(Planner&&) noexcept = default;
+Planner& Planner::operator=(Planner&&) noexcept = default;
+Planner::~Planner() = default;
+
+void Planner::impose(std::unique_ptr<Imposed> plan) {
+  TDSL_CHECK(plan->mesh().ranks() == inputs_.ranks, "a plan is for as many ranks");
+  imposed_ = std::move(plan);
+  memo_.clear();
 }
 
 void Planner::erase(TensorId tensor) {
@@ -87,14 +98,36 @@ const Op* Planner::waiting_source(TensorId id) const {
   return nullptr;
 }
 
-bool Planner::forget(TensorId id) {
+std::optional<Op> Planner::forget_source(TensorId id) {
   const auto found = std::find_if(waiting_.begin(), waiting_.end(), [&](const Op& op) { return op.outputs.front().id == id; });
-  if (found == waiting_.end()) return false;
+  if (found == waiting_.end()) return std::nullopt;
+  Op source = std::move(*found);
   waiting_.erase(found);
-  return true;
+  return source;
 }
 
-std::vector<std::shared_ptr<const PlannedOp>> Planner::plan(std::vector<Op> segment, const std::vector<TensorId>& dropped) {
+PlannedSegment Planner::plan(Segment segment) {
+  PlannedSegment result;
+  result.ops = plan_ops(std::move(segment.ops), segment.dropped);
+  std::vector<TensorId> ended = std::move(segment.dropped);
+  for (const auto& op : result.ops) {
+    for (const TensorDesc& output : op->op.outputs) {
+      if (is_part(output.id)) ended.push_back(output.id);
+    }
+  }
+  LastUses uses = last_uses(result.ops, ended);
+  result.last_names = std::move(uses.after);
+  for (const TensorId id : uses.unused) {
+    if (std::optional<Op> source = forget_source(id)) {
+      result.unused.push_back(std::move(*source));
+    } else {
+      result.ended.push_back(id);
+    }
+  }
+  return result;
+}
+
+Planner::Planned Planner::plan_ops(std::vector<Op> segment, const std::vector<TensorId>& dropped) {
   std::vector<Dead> dead(segment.size());
   if (!resident_.empty()) {
     std::unordered_map<TensorId, std::size_t> last;
@@ -198,7 +231,12 @@ double Planner::seconds_to_combine(const Op& op, const Op& partial, double secon
   const double share = std::min(ranks, std::max(1.0, out_bytes / 8192));
   seconds += all_bytes / share * (1 / inputs_.machine.bandwidth + 2 / inputs_.machine.stream_rate) + inputs_.machine.latency;
   // Partial results are held beside operands and result, as the window is.
-  const double allowed = inputs_.window > 0 ? static_cast<double>(inputs_.window) : received_share(3 * out_bytes / ranks);
+  double owned = out_bytes;
+  for (const Access& access : op.reads) {
+    const PlacedTensor* operand = placed(access.tensor);
+    owned += static_cast<double>((operand != nullptr ? operand->desc : described(access.tensor)).bytes());
+  }
+  const double allowed = inputs_.window > 0 ? static_cast<double>(inputs_.window) : received_share(owned / ranks);
   return all_bytes / ranks > allowed ? seconds * 1e3 : seconds;
 }
 
@@ -226,10 +264,29 @@ Planner::Price Planner::price(Candidate& c, const Op& op, bool frees_base, bool 
   return price;
 }
 
+Operands Planner::operands() const {
+  Operands known{[this](TensorId id) { return placed(id); }, [this](TensorId id) -> const TensorDesc& { return described(id); }, {}, nullptr};
+  if (imposed_ == nullptr) return known;
+  known.wanted = [this](TensorId id) { return imposed_->layout_for(*waiting_source(id)); };
+  known.mesh = &imposed_->mesh();
+  return known;
+}
+
+/// The operation as the plan says, if it says something that can be done.
+std::optional<Candidate> Planner::decided(const Op& op, bool may_split, bool frees_base) {
+  if (imposed_ == nullptr) return std::nullopt;
+  const Layout* layout = imposed_->layout_for(op);
+  if (layout == nullptr) return std::nullopt;
+  std::optional<Candidate> c = realise(op, *layout, inputs_, operands());
+  if (!c || (c->partial && !may_split)) return std::nullopt;
+  c->plan.packed = c->plan.packed || (inputs_.reproducible && !op.outputs.empty());
+  (void)price(*c, op, frees_base, true);
+  return c;
+}
+
 /// The cheapest candidate; of equal ones the first. What exceeds the memory limit least comes before what is fast.
 Candidate Planner::cheapest(const Op& op, bool may_split, bool frees_base) const {
-  std::vector<Candidate> candidates = candidates_for(op, inputs_, {[this](TensorId id) { return placed(id); },
-                                                                   [this](TensorId id) -> const TensorDesc& { return described(id); }});
+  std::vector<Candidate> candidates = candidates_for(op, inputs_, operands());
   std::optional<Price> least;
   std::size_t best = 0;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
@@ -250,12 +307,14 @@ Candidate Planner::cheapest(const Op& op, bool may_split, bool frees_base) const
 std::shared_ptr<const Planner::Choice> Planner::choose(const Op& op, bool may_split, const Dead& dead) {
   const bool frees_base = std::find(dead.begin(), dead.end(), op.base) != dead.end();
   std::string key = signature(op) + (may_split ? "s" : "n") + (frees_base ? "f" : "");
+  if (imposed_ != nullptr) append_number(key, op.site);
   for (const ResidentBytes& resident : resident_) append_number(key, static_cast<Index>(resident.live()));
   const auto known = memo_.find(key);
   if (known != memo_.end()) return known->second;
 
   auto choice = std::make_shared<Choice>();
-  choice->candidate = cheapest(op, may_split, frees_base);
+  std::optional<Candidate> planned = decided(op, may_split, frees_base);
+  choice->candidate = planned ? std::move(*planned) : cheapest(op, may_split, frees_base);
   Candidate& c = choice->candidate;
   for (const auto& [id, where] : c.leaves) {
     std::size_t position = op.reads.size();
@@ -290,7 +349,7 @@ void Planner::plan_op(Op op, const Dead& dead, Planned& out) {
   partial.line = op.line;
   partial.site = op.site;
   partial.record = op.record;
-  partial.outputs.front().id = new_tensor();
+  partial.outputs.front().id = next_part_++;
   partial.outputs.front().name = "parts of " + op.outputs.front().name;
   Op combination = combination_of(op, partial);
   // What nobody needs after the sum is needed no more by its combination.

@@ -2,17 +2,21 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "runtime/plan/last_uses.h"
-#include "runtime/plan/machine.h"
+#include "runtime/plan/cost/last_uses.h"
+#include "runtime/plan/cost/machine.h"
 #include "runtime/plan/op_plan.h"
+#include "runtime/plan/segment.h"
 
 namespace tdsl::plan {
 
+class Imposed;
 struct Candidate;
+struct Operands;
 
 /// All a plan depends on beside the program and its extents.
 struct PlanInputs {
@@ -23,6 +27,8 @@ struct PlanInputs {
   Index memory = 0;            ///< --memory: limit per rank of all blocks in bytes; 0: none
   Index window = 0;            ///< --window in bytes; 0: what the budget leaves
   bool reproducible = false;   ///< tiles, panels and partial results depend on extents only
+  double share_cap = 1.2;      ///< without --memory a rank may own so many times its share of what lives together,
+  Index least_slack = Index{64} << 20;  ///< or its share and so many bytes
   Machine machine;
 
   /// The number of ranks by which a routine chooses between forms that are different sums.
@@ -42,19 +48,19 @@ struct MemoryNeed {
 /// they are placed where the plan wants them.
 class Planner {
  public:
-  /// New tensors are numbered from `first_tensor` on.
-  explicit Planner(PlanInputs inputs, TensorId first_tensor = 0);
+  explicit Planner(PlanInputs inputs);
+  Planner(Planner&&) noexcept;
+  Planner& operator=(Planner&&) noexcept;
+  ~Planner();
 
+  /// From now on sites are placed as the plan says; those it does not decide, and operations that cannot carry what it says, by themselves.
+  void impose(std::unique_ptr<Imposed> plan);
+  /// Operations at decided sites that could not be placed as decided.
+  [[nodiscard]] Index unplanned() const { return unplanned_; }
   [[nodiscard]] const PlanInputs& inputs() const { return inputs_; }
-  /// A number for a new tensor.
-  TensorId new_tensor() { return next_tensor_++; }
-  /// Plans the operations of a segment in order. Returned operations are in a legal order and include sources of earlier
-  /// segments that are now used; sources nobody uses yet are kept back.
-  /// `dropped`: tensors whose last name is gone by the end of the segment; needed under a memory limit.
-  std::vector<std::shared_ptr<const PlannedOp>> plan(std::vector<Op> segment, const std::vector<TensorId>& dropped = {});
-  /// Tells the planner that the program has dropped its last name for the tensor: a source still kept back is forgotten.
-  /// Returns true if it was never planned (nothing to free).
-  bool forget(TensorId tensor);
+  /// Plans the operations of a segment in order, and says where the names of tensors end, those of partial results included.
+  /// Sources nobody uses yet are kept back; one that loses its last name before is forgotten.
+  PlannedSegment plan(Segment segment);
   /// Drops what is known of a tensor whose blocks are gone.
   void erase(TensorId tensor);
   [[nodiscard]] const PlacedTensor& tensor(TensorId id) const;
@@ -73,6 +79,8 @@ class Planner {
 
   using Dead = std::vector<TensorId>;  ///< tensors that an operation is the last to need
 
+  [[nodiscard]] Planned plan_ops(std::vector<Op> ops, const std::vector<TensorId>& dropped);
+  [[nodiscard]] std::optional<Op> forget_source(TensorId tensor);
   void plan_op(Op op, const Dead& dead, Planned& out);
   [[nodiscard]] std::shared_ptr<const Choice> choose(const Op& op, bool may_split, const Dead& dead);
   void emit(Op op, const OpPlan& plan, int part, const Dead& dead, Planned& out);
@@ -82,6 +90,8 @@ class Planner {
     double excess = 0;   ///< bytes above the memory limit
     double seconds = 0;  ///< predicted
   };
+  [[nodiscard]] Operands operands() const;
+  [[nodiscard]] std::optional<Candidate> decided(const Op& op, bool may_split, bool frees_base);
   [[nodiscard]] Candidate cheapest(const Op& op, bool may_split, bool frees_base) const;
   [[nodiscard]] Price price(Candidate& candidate, const Op& op, bool frees_base, bool alone) const;
   [[nodiscard]] double seconds_to_combine(const Op& op, const Op& partial, double seconds) const;
@@ -94,13 +104,15 @@ class Planner {
   [[nodiscard]] std::string signature(const Op& op) const;
 
   PlanInputs inputs_;
-  TensorId next_tensor_ = 0;
+  TensorId next_part_ = kFirstPart;
   std::unordered_map<TensorId, PlacedTensor> tensors_;
   std::vector<Op> waiting_;  ///< sources not used yet, in recording order
   std::uint64_t hash_ = 1469598103934665603ULL;
   Index largest_step_ = 0;
   std::vector<ResidentBytes> resident_;  ///< of every rank, or of a spread of many; only under a memory limit
   MemoryNeed needed_;
+  std::unique_ptr<Imposed> imposed_;
+  Index unplanned_ = 0;
   /// Decisions by everything they depend on, so that the next iteration of a loop builds nothing new.
   std::unordered_map<std::string, std::shared_ptr<const Choice>> memo_;
 };

@@ -15,6 +15,7 @@ sys.dont_write_bytecode = True
 
 import numpy as np
 
+import hostile
 import launch
 
 HERE = Path(__file__).resolve().parent
@@ -219,33 +220,54 @@ COMMAND_MISTAKES = [
     ("tdslc_unknown_command", "chekc x.tdsl", 2, r"chekc"),
     ("tdslc_unknown_option", "check {good} --dump-afer x", 2, r"dump-afer"),
     ("tdslc_missing_file", "check {work}/nowhere.tdsl", 2, r"nowhere\.tdsl"),
-    ("tdslc_program_is_pipe", "check {work}/pipe.tdsl", 2, r"pipe\.tdsl: it is a pipe \(FIFO\), not a regular file"),
+    ("tdslc_program_is_pipe", "check pipe", 2, r"pipe: it is a pipe \(FIFO\), not a regular file"),
     ("tdslc_program_is_device", "check /dev/zero", 2, r"/dev/zero: it is a device, not a regular file"),
-    ("tdslc_import_is_pipe", "check {imports}", 1, r"imports\.tdsl:1:\d+: error: cannot read '.*pipe\.tdsl': it is not a regular file"),
+    ("tdslc_import_is_pipe", "check {piped}", 1, r"piped\.tdsl:1:\d+: error: cannot read '.*pipe': it is not a regular file"),
     ("tdslc_program_error", "check {bad}", 1, r"bad\.tdsl:3:\d+: error: .*\[undefined-name\]"),
     ("tdslc_build_program_error", "build {bad} -o {work}/bad", 1, r"bad\.tdsl:3:\d+: error: .*\[undefined-name\]"),
     ("tdslc_not_supported", "check {sparse}", 1, r"sparse\.tdsl:1:\d+: .*not supported"),
     ("tdslc_launcher_fails", "run {good} --ranks 2", 1, r"could not start 2 ranks \(exit code 1\)",
      {"OMPI_MCA_orte_tmpdir_base": "/proc/nowhere"}),
+    ("tdslc_line_break_in_name", "emit {line_break}", 2, r"line\\nbreak\.tdsl' has control characters in its name"),
+    ("tdslc_build_onto_program", "build {bare}", 2, r"cannot write bare: it is the program itself"),
+    ("tdslc_build_onto_hard_link", "build {good} -o hard_link", 2, r"cannot write hard_link: it is the program itself"),
+    ("tdslc_build_onto_symbolic_link", "build {good} -o symbolic_link", 2, r"cannot write symbolic_link: it is the program itself"),
+    ("tdslc_build_onto_import", "build {importing} -o {imported}", 2, r"imported\.tdsl: it is a file that the program imports"),
+    ("tdslc_build_onto_pipe", "build {good} -o pipe", 2, r"cannot write pipe: it is not a regular file"),
+    ("tdslc_build_into_nowhere", "build {good} -o nowhere/good", 2, r"cannot write nowhere/good: No such file"),
+    ("tdslc_emit_onto_program", "emit {good} -o {good}", 2, r"good\.tdsl: it is the program itself"),
+    ("tdslc_explain_onto_program", "explain {good} -o hard_link", 2, r"cannot write hard_link: it is the program itself"),
+    ("tdslc_statistics_onto_program", "run {good} -- --stats={good}", 2, r"good\.tdsl: it is the program itself"),
 ]
+
+
+COMMAND_FILES = {
+    "good.tdsl": "let a = 1;\noutput a;\n", "bad.tdsl": "param p: i64 = 1;\nlet q = p;\nlet a = q + nosuchname;\noutput a;\n",
+    "sparse.tdsl": "input A: f64[n, sparse m];\noutput s = sum(A);\n", "bare": "let a = 1;\noutput a;\n",
+    "importing.tdsl": 'import "imported.tdsl";\noutput a = f(1);\n', "imported.tdsl": "fn f(x) = x + 1;\n",
+    "piped.tdsl": 'import "pipe";\noutput a = 1;\n', "line\nbreak.tdsl": "let a = 1;\noutput a;\n",
+}
 
 
 def run_command_mistake(arguments, code, message, tdslc, limit, env=None):
     with tempfile.TemporaryDirectory(prefix="tdsl-errors-") as work:
-        files = {"good": "let a = 1;\noutput a;\n", "bad": "param p: i64 = 1;\nlet q = p;\nlet a = q + nosuchname;\noutput a;\n",
-                 "sparse": "input A: f64[n, sparse m];\noutput s = sum(A);\n", "imports": "import \"pipe.tdsl\";\noutput a = 1;\n"}
-        names = {"work": work}
-        for file, text in files.items():
-            names[file] = f"{work}/{file}.tdsl"
-            Path(names[file]).write_text(text)
-        os.mkfifo(f"{work}/pipe.tdsl")
-        result = launch.run([tdslc, *arguments.format_map(names).split()], limit, cwd=work, env=env)
+        for file, text in COMMAND_FILES.items():
+            (Path(work) / file).write_text(text)
+        os.link(Path(work) / "good.tdsl", Path(work) / "hard_link")
+        os.symlink(Path(work) / "good.tdsl", Path(work) / "symbolic_link")
+        os.mkfifo(Path(work) / "pipe")
+        before = sorted(Path(work).iterdir())
+        names = {"work": work} | {file.removesuffix(".tdsl").replace("\n", "_"): f"{work}/{file}" for file in COMMAND_FILES}
+        result = launch.run([tdslc, *(a.format_map(names) for a in arguments.split())], limit, cwd=work, env=env)
         if result.timed_out or result.code != code:
             return f"{result}, not exit code {code}"
         if not re.search(message, result.err):
             return f"stderr does not say {message!r}: {result.err[:400]!r}"
-        if sorted(p.name for p in Path(work).iterdir()) != sorted(f"{f}.tdsl" for f in [*files, "pipe"]):
+        if sorted(Path(work).iterdir()) != before:
             return f"files left: {sorted(p.name for p in Path(work).iterdir())}"
+        changed = [file for file, text in COMMAND_FILES.items() if (Path(work) / file).read_text() != text]
+        if changed or not (Path(work) / "pipe").is_fifo():
+            return f"files changed: {changed or 'pipe'}"
     return None
 
 
@@ -300,6 +322,12 @@ def main():
             if options.filter in f"errors/{name}":
                 problem = run_command_mistake(arguments, code, message, options.tdslc, options.limit, *env)
                 failed += report(name, [problem] if problem else [])
+        for check in hostile.CHECKS:
+            if options.filter in f"errors/{check.__name__}":
+                folder = Path(work) / check.__name__
+                folder.mkdir()
+                problem = check(options.tdslc, folder, options.limit)
+                failed += report(check.__name__, [problem] if problem else [])
     return 1 if failed else 0
 
 

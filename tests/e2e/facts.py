@@ -172,6 +172,35 @@ class Facts:
             if counted.get(line, 0) != received:
                 raise Failed(f"ranks={ranks} {tiles}: line {line} received {counted.get(line)} bytes, explain said {received}")
 
+    # `explain` plans what the run plans, decision by decision, summaries and prints included: every sample has the plan of its run.
+    def test_explain_has_the_plan_of_the_run(self):
+        paths = sorted((ROOT / "samples").glob("*.tdsl"))[::5 if self.quick else 1]
+        with ThreadPoolExecutor(2) as pool:
+            for message in pool.map(self.compare_plans, paths):
+                if message:
+                    raise Failed(message)
+
+    def compare_plans(self, path):
+        session = self.session(path.relative_to(ROOT))
+        program, folder = session.program, session.folder
+        variant = program.variants[0]
+        for name, value in program.make_inputs(variant).items():
+            np.save(folder / f"{name}.npy", value)
+        # `explain` shows one iteration of a loop that the data ends: the run gets one, too.
+        given = [*variant.args, *(["--max_steps", "1"] if "max_steps" in program.params else [])]
+        given += [w for i in program.inputs for w in (f"--{i.name}", folder / f"{i.name}.npy")]
+        files = [w for o in program.outputs for w in (f"--{o}", folder / f"{o}.npy")]
+        for ranks, more in ((1, []), (2, files), (3, ["--reproducible"]), (4, ["--tile", "7"]), (4, [])):
+            arguments = [*given, *more, "--threads", "1"]
+            self.run(session.executable, ranks, [*arguments, "--quiet", "--stats", folder / "plan.json"])
+            planned = int(json.loads((folder / "plan.json").read_text())["plan_hash"])
+            shown = launch.run([self.tdslc, "explain", path, *session.build_options, "--json", "-n", ranks, "--", *arguments], self.options.limit)
+            if shown.code != 0:
+                return f"tdslc explain {program.name}: {shown}"
+            if int(json.loads(shown.out)["plan_hash"], 16) != planned:
+                return f"{program.name} ranks={ranks} {more}: `explain` has another plan than the run"
+        return None
+
     # A random tensor is the same for every tile size and number of ranks, to the bit.
     def test_random_is_the_same_everywhere(self):
         session = self.session("tests/e2e/cases/random_tensors.tdsl")

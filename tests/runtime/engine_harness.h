@@ -8,9 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/app/count_check.h"
 #include "runtime/app/environment.h"
 #include "runtime/app/session_impl.h"
 #include "runtime/emitted.h"
+#include "tests/runtime/random_plan.h"
 
 // Programs recorded as emitted code records them, run on all ranks of the test, with their tensors brought to every rank.
 
@@ -27,9 +29,10 @@ struct RunSettings {
   Index window = 0;
   std::uint64_t delay_seed = 0;
   Index small_box = rt::EngineOptions{}.small_box;
+  std::uint64_t plan_seed = 0;  ///< not 0: every operation has a random layout
   rt::World* world = nullptr;  ///< of a simulation; null: the launcher's
   /// Of a Setup that is complete: for what the fields above do not reach.
-  std::function<void(rt::Session::Impl::Setup&)> adjust = [](rt::Session::Impl::Setup&) {};
+  std::function<void(rt::RunSetup&)> adjust = [](rt::RunSetup&) {};
 };
 
 /// What a finished run leaves behind.
@@ -43,12 +46,12 @@ struct RunResult {
 
 class TestSession : public rt::Session {
  public:
-  explicit TestSession(Impl& inside) : Session(inside), inside_(inside) {}
+  explicit TestSession(rt::Execution& inside) : Session(inside.impl), inside_(inside) {}
 
   /// Fills `values` with all elements of the tensor (C order) on every rank once the run is over.
   template <rt::Element T>
   void collect(const Tensor<T>& tensor, std::shared_ptr<std::vector<T>> values, int site = 900) {
-    const rt::detail::TensorState& state = tensor.state();
+    const record::TensorState& state = tensor.state();
     values->assign(static_cast<std::size_t>(state.desc.elements()), T{});
     plan::OpBuilder op(plan::OpClass::kControl, "collect", site, 0);
     op.write({}, {}).replicated();
@@ -60,11 +63,11 @@ class TestSession : public rt::Session {
     });
     kept_.push_back(done);
   }
-  Impl& inside() { return inside_; }
+  rt::Execution& inside() { return inside_; }
   void let_go() { kept_.clear(); }
 
  private:
-  Impl& inside_;
+  rt::Execution& inside_;
   std::vector<rt::TensorHandle> kept_;
 };
 
@@ -75,7 +78,7 @@ struct Machinery {
   rt::ProgramInfo info;
   rt::AppOptions options;
   std::unique_ptr<rt::SessionInputs> inputs;
-  std::unique_ptr<rt::Session::Impl> impl;
+  std::unique_ptr<rt::Execution> execution;
   std::unique_ptr<TestSession> session;
 };
 
@@ -104,23 +107,29 @@ inline RunResult run(const RunSettings& settings, const std::function<void(TestS
   engine.oversubscribed = settings.world == nullptr;
   engine.delay_seed = settings.delay_seed;
   engine.small_box = settings.small_box;
-  rt::Session::Impl::Setup setup{world, m->store, m->info, m->options, *m->inputs, plan, engine};
+  rt::RunSetup setup{world, m->store, m->info, m->options, *m->inputs, plan, engine};
   settings.adjust(setup);
-  m->impl = std::make_unique<rt::Session::Impl>(setup);
-  m->session = std::make_unique<TestSession>(*m->impl);
+  m->execution = std::make_unique<rt::Execution>(setup);
+  m->session = std::make_unique<TestSession>(*m->execution);
+  rt::EngineSink& sink = m->execution->sink;
+  if (settings.plan_seed != 0) {
+    sink.impose(std::make_unique<RandomPlan>(settings.plan_seed, sink.planner().inputs()));
+    sink.enable_predictions(false);
+  }
   try {
-    m->impl->engine.run([&] {
+    sink.engine().run([&] {
       program(*m->session);
       m->session->let_go();
-      m->impl->finish();
+      m->execution->finish();
     });
   } catch (...) {
     failed_runs().push_back(std::move(m));
     throw;
   }
-  const RunResult result{m->impl->engine.statistics(), m->store.peak_bytes(), m->impl->engine.silence(), m->impl->planner.largest_step(),
-                         m->impl->planner.needed_memory().bytes};
-  CHECK(m->impl->engine.live_blocks() == 0);
+  if (settings.plan_seed != 0) rt::check_counts(sink.predictions(), sink.engine().statistics(), [](int line) { return rt::SourceLine{"test.tdsl", line}; });
+  const RunResult result{sink.engine().statistics(), m->store.peak_bytes(), sink.engine().silence(), sink.planner().largest_step(),
+                         sink.planner().needed_memory().bytes};
+  CHECK(sink.engine().live_blocks() == 0);
   CHECK(m->store.live_buffers() == 0);
   world.access().barrier();
   return result;

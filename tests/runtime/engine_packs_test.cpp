@@ -1,4 +1,4 @@
-#include "runtime/plan/tree.h"
+#include "runtime/plan/steps/tree.h"
 #include "tests/runtime/engine_harness.h"
 
 // Small boxes of a batch share a message.
@@ -17,8 +17,8 @@ rt::SiteStatistics take_all(Index n, Index tile) {
     plan::OpBuilder use(plan::OpClass::kMap, "U", 30, 30);
     use.out("i", n).out("j", n).read(x.id(), {plan::at(0), plan::at(1)});
     Tensor<bool> used = session.compute<bool>(use, [](const TaskArgs& a) { rt::fill<bool>(a.outputs[0], true); });
-    session.inside().flush();
-    session.inside().engine.finish();
+    session.inside().recorder.flush();
+    session.inside().sink.engine().finish();
     session.collect(x, found, kAgain);
   });
   Index wrong = 0;

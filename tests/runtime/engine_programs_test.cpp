@@ -215,7 +215,7 @@ TEST_CASE("engine: a failing kernel ends the run on every rank with its message"
   int reports = 0;
   std::string seen;
   RunSettings settings{2, {}};
-  settings.adjust = [&](rt::Session::Impl::Setup& setup) {
+  settings.adjust = [&](rt::RunSetup& setup) {
     rank = setup.world.rank();
     failing = setup.world.size() - 1;
     setup.engine_options.report = [&](const rt::RunError&) { ++reports; };

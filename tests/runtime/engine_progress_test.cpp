@@ -89,8 +89,8 @@ TEST_CASE("progress: a rank talks while it computes a large block") {
     op.out("i", 2 * n).out("j", 2 * n).reduce("k", n).read(a.id(), {plan::at(0), plan::at(2)}).read(a.id(), {plan::at(1), plan::at(2)});
     op.combine(plan::Combine::kSum).flops(2);
     const Tensor<double> c = session.contraction<double>(op);
-    session.inside().flush();
-    session.inside().engine.wait_all();
+    session.inside().recorder.flush();
+    session.inside().sink.engine().wait_all();
   });
   bool computed = false;
   for (const rt::SiteStatistics& site : result.sites) computed = computed || (site.site == 2 && site.kernels > 0);

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <numeric>
 
-#include "runtime/plan/tree.h"
+#include "runtime/plan/steps/tree.h"
 #include "tests/runtime/engine_random.h"
 #include "tests/runtime/simulated_world.h"
 
@@ -61,7 +61,7 @@ Simulated simulate_in_least_window(const Cluster& cluster, std::uint32_t seed, s
 Simulated simulate_in_least_memory(const Cluster& cluster, std::uint32_t seed, std::uint64_t schedule, RunSettings settings) {
   Index memory = 1;
   while (true) {
-    settings.adjust = [memory](rt::Session::Impl::Setup& setup) {
+    settings.adjust = [memory](rt::RunSetup& setup) {
       setup.plan_inputs.memory = memory;
       setup.engine_options.memory_bytes = memory;
     };
@@ -106,6 +106,8 @@ TEST_CASE("engine: random programs in simulation") {
       const Simulated tight = simulate_in_least_memory(cluster, seed, seed + 2, settings);
       CHECK(tight.wrong == 0);
       CHECK(tight.peak_bytes <= tight.needed_memory);
+      settings.plan_seed = seed;
+      CHECK(simulate(cluster, seed, seed + 3, settings).wrong == 0);
     } catch (const std::exception& error) {
       FAIL_CHECK(std::string(error.what()));
     }
@@ -132,10 +134,10 @@ Sent sent(const Cluster& cluster, const RunSettings& settings, const std::functi
     RunSettings mine = settings;
     mine.world = &world;
     run(mine, [&](TestSession& session) {
-      session.inside().predictions.enable(world.rank());
+      session.inside().sink.enable_predictions(false);
       program(session);
-      session.inside().flush();
-      for (const auto& [site, prediction] : session.inside().predictions.sites()) {
+      session.inside().recorder.flush();
+      for (const auto& [site, prediction] : session.inside().sink.predictions().sites()) {
         result.predicted[static_cast<std::size_t>(world.rank())] += prediction.bytes_sent;
         result.predicted_to_enter[static_cast<std::size_t>(world.rank())] += prediction.bytes_from_other_nodes;
       }
@@ -273,7 +275,7 @@ TEST_CASE("engine: the ranks of a node share a product as a square does") {
   constexpr Index n = 160;
   RunSettings settings;
   // Bytes alone choose the grid.
-  settings.adjust = [](rt::Session::Impl::Setup& setup) { setup.plan_inputs.machine.latency = setup.plan_inputs.machine.task_overhead = 0; };
+  settings.adjust = [](rt::RunSetup& setup) { setup.plan_inputs.machine.latency = setup.plan_inputs.machine.task_overhead = 0; };
   const Sent all = sent({16, 4}, settings, [](TestSession& session) {
     const auto source = [&](const char* name) { return matrix<double>(session, name, n, n, [](Index i, Index j) { return static_cast<double>(i - j); }); };
     product(session, source("A"), source("B"), {n, n, n});

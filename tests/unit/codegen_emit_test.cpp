@@ -9,6 +9,7 @@
 #include "codegen/process.h"
 #include "tests/unit/codegen_programs.h"
 
+using namespace std::string_literals;
 using namespace tdsl::codegen;
 using namespace tdsl::codegen::testing;
 
@@ -113,6 +114,26 @@ TEST_CASE("codegen emit: names of the source become C++ names") {
   CHECK(names.claim("2x") == "v2x");
   CHECK(names.claim("") == "v");
   CHECK(string_literal("a\"b\\\n") == R"("a\"b\\\n")");
+}
+
+TEST_CASE("codegen emit: text of users stays inside its literal or its line of comment") {
+  CHECK(string_literal("a?\?/\" + b\r\x7F\0"s) == R"("a?\?/\" + b\015\177\000")");
+  CHECK(line_comment("C:\\tmp") == R"(// C:\tmp)");
+  for (const std::string ending : {" ", "\t", "\v", "\f", "\r", "\\", "\\\t", "\\ \v\f", "\\\\", "?\?/", "?\?/ ", "\\?\?/\\\t"}) {
+    const std::string comment = line_comment("text" + ending);
+    CHECK_MESSAGE((comment == "// text" || comment == "// text?" "?" || comment == R"(// text\?)" "?"), comment);
+  }
+  CHECK(line_comment("a\nb\rc\0d"s) == "// a b c d");
+
+  FamilyProgram program = families("output \"y\" %4 @0:3:1-3:2\n");
+  const std::string name = "x\n#error\r#error\n.tdsl";
+  program.name = name;
+  program.files = {name};
+  EmitOptions options;
+  options.line_directives = true;
+  options.source_line = [](std::uint32_t, std::uint32_t) { return std::string("output y; // \\\t\r#error\f\\\f"); };
+  options.output_name = name;
+  CHECK(compiler_says(emit(program, options)) == "");
 }
 
 TEST_CASE("codegen emit: what is emitted compiles without a warning") {

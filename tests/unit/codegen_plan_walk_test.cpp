@@ -4,6 +4,7 @@
 
 #include "codegen/toolchain.h"
 #include "runtime/check.h"
+#include "runtime/record/planning_sink.h"
 #include "tests/unit/codegen_programs.h"
 
 using namespace tdsl::codegen;
@@ -17,21 +18,39 @@ struct Walk {
   int dropped = 0;
 };
 
-Walk walk(const FamilyProgram& program, const PlanWalkRequest& request) {
-  Walk w;
-  PlanWalkEvents events;
-  events.planned = [&](const tdsl::plan::PlannedOp& op, const tdsl::plan::Planner&, const auto&) { w.kinds.emplace_back(name_of(op.op.op_class)); };
-  events.dropped = [&](tdsl::plan::TensorId) { ++w.dropped; };
-  events.note = [&](SourceRange, const std::string& text) { w.notes.push_back(text); };
-  static_cast<void>(walk_plan(program, request, events));
-  return w;
-}
+/// Plans what is recorded on two ranks.
+class Kinds : public tdsl::record::PlanningSink {
+ public:
+  explicit Kinds(Walk& walk) : PlanningSink(two_ranks()), walk_(walk) {}
 
-PlanWalkRequest sized() {
-  PlanWalkRequest request;
-  request.inputs.ranks = 2;
+ private:
+  static tdsl::plan::PlanInputs two_ranks() {
+    tdsl::plan::PlanInputs inputs;
+    inputs.ranks = 2;
+    return inputs;
+  }
+  void planned(const tdsl::plan::PlannedSegment& segment) override {
+    for (const auto& op : segment.ops) walk_.kinds.emplace_back(name_of(op->op.op_class));
+    for (const auto& list : segment.last_names) walk_.dropped += static_cast<int>(list.size());
+    walk_.dropped += static_cast<int>(segment.ended.size());
+  }
+  Walk& walk_;
+};
+
+WalkRequest sized() {
+  WalkRequest request;
+  request.ranks = request.deciding_ranks = 2;
   request.dimensions = {{"n", 40}, {"m", 30}};
   return request;
+}
+
+Walk walk(const FamilyProgram& program, WalkRequest request = sized()) {
+  Walk w;
+  request.note = [&](SourceRange, const std::string& text) { w.notes.push_back(text); };
+  Kinds kinds(w);
+  tdsl::record::Recorder recorder(kinds);
+  walk_program(program, request, recorder);
+  return w;
 }
 
 }  // namespace
@@ -39,7 +58,7 @@ PlanWalkRequest sized() {
 TEST_CASE("codegen plan walk: plans what the program records and drops all of it") {
   const FamilyProgram p = families(
       "%5:f64[%0, %0] \"C\" = compute [i in 0..%0, j in 0..%0] sum[k in 0..%1] (mul(%2[i, k], %3[k, j]))\noutput \"C\" %5\n");
-  const Walk w = walk(p, sized());
+  const Walk w = walk(p);
   CHECK(std::count(w.kinds.begin(), w.kinds.end(), "load") == 2);
   CHECK(std::count(w.kinds.begin(), w.kinds.end(), "contraction") == 1);
   CHECK(std::count(w.kinds.begin(), w.kinds.end(), "collect") == 1);
@@ -51,14 +70,14 @@ TEST_CASE("codegen plan walk: loops over host values run as often as they will, 
       "%5:i64 \"zero\" = compute [] (0)\n"
       "%6:f64[%0] \"y\" = for %5..%1 by 1 with (%4) do (%7:i64 \"i\", %8:f64[%0] \"y\") {\n"
       "  %9:f64[%0] \"y\" = compute [i in 0..%0] (mul(%8[i], 2.0))\n  yield %9\n}\noutput \"y\" %6\n");
-  const Walk w = walk(host, sized());
+  const Walk w = walk(host);
   CHECK(std::count(w.kinds.begin(), w.kinds.end(), "map") == 30);
   CHECK(w.notes.empty());
 }
 
 TEST_CASE("codegen plan walk: an extent that nobody gave is an error that names it") {
   const FamilyProgram p = families("%5:f64[%0] \"y\" = compute [i in 0..%0] (%4[i])\noutput \"y\" %5\n");
-  PlanWalkRequest request = sized();
+  WalkRequest request = sized();
   request.dimensions.erase("n");
   CHECK_THROWS_WITH_AS(static_cast<void>(walk(p, request)), "p.tdsl:1: the extent of n is not known: give a file, or --set n=N", tdsl::rt::RunError);
 }

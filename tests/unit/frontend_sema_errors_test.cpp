@@ -55,6 +55,9 @@ TEST_CASE("names") {
   CHECK(reported("let a = 1;\noutput a;\noutput a;") == Lines{"3:8: duplicate-output"});
   CHECK(reported("import \"test.tdsl\";\nlet a = 1;\noutput a;") == Lines{"1:8: import-failed"});
   CHECK(message("import \"./test.tdsl\";").find("the program itself cannot be imported") != std::string::npos);
+  CHECK(message("import \"a\\nb.tdsl\";").find("'a\\nb.tdsl' has control characters in its name") != std::string::npos);
+  CHECK(message("import \"a\x1B[2Jb\xC2\x85.tdsl\";").find("'a\\x1b[2Jb\\x85.tdsl' has control characters in its name") != std::string::npos);
+  CHECK(message("import \"\u00E9\u00C2.tdsl\";").find("cannot read") != std::string::npos);
   CHECK(reported("fn f(x) = x;\nfn f(x, y) = x + y;\nprint(f(1), f(1, 2));") == Lines{"2:4: redeclaration"});
   CHECK(reported("import std.nothing;") == Lines{"1:8: import-failed"});
   CHECK(reported("import std.nothing;\nprint(helper(limit));") == Lines{"1:8: import-failed"});

@@ -3,7 +3,7 @@
 #include <set>
 #include <tuple>
 
-#include "runtime/plan/cost_model.h"
+#include "runtime/plan/cost/cost_model.h"
 #include "tests/unit/plan_counting.h"
 #include "tests/unit/plan_operations.h"
 

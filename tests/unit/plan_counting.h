@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/plan/cost_model.h"
+#include "runtime/plan/cost/cost_model.h"
 #include "runtime/plan/op_builder.h"
 #include "runtime/plan/planner.h"
-#include "runtime/plan/steps.h"
+#include "runtime/plan/steps/steps.h"
 
 namespace tdsl::tests {
 
@@ -91,7 +91,7 @@ class Recorder {
   /// The recorded result of the operation; its shape is the operation's.
   plan::TensorId finish(plan::OpBuilder& builder, const std::string& name, plan::ElementKind element = {}) {
     plan::Op& op = builder.op();
-    const plan::TensorId id = planner.new_tensor();
+    const plan::TensorId id = next_++;
     op.outputs.push_back({id, element, op.shape, name});
     segment.push_back(op);
     return id;
@@ -106,12 +106,13 @@ class Recorder {
     builder.read(b, b_transposed ? std::vector{at(1), at(2)} : std::vector{at(2), at(1)});
     return finish(builder, "C", element);
   }
-  std::vector<std::shared_ptr<const plan::PlannedOp>> run() { return planner.plan(std::exchange(segment, {})); }
+  std::vector<std::shared_ptr<const plan::PlannedOp>> run() { return planner.plan({std::exchange(segment, {}), {}}).ops; }
 
   plan::Planner planner;
   std::vector<plan::Op> segment;
 
  private:
+  plan::TensorId next_ = 0;
   int site_ = 0;
 };
 

@@ -3,7 +3,7 @@
 #include <map>
 #include <set>
 
-#include "runtime/plan/distribution.h"
+#include "runtime/plan/space/distribution.h"
 #include "tests/unit/plan_random.h"
 
 using namespace tdsl::plan;

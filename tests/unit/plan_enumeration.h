@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/plan/steps.h"
+#include "runtime/plan/steps/steps.h"
 #include "tests/unit/plan_operations.h"
 
 // Brute force over one planned operation: everything the enumerator says is found again element by element.

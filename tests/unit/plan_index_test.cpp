@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "runtime/plan/index.h"
+#include "runtime/plan/space/index.h"
 #include "tests/unit/plan_random.h"
 
 using namespace tdsl::plan;

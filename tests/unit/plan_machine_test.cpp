@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "runtime/plan/machine.h"
+#include "runtime/plan/cost/machine.h"
 
 using tdsl::plan::Machine;
 using tdsl::plan::machine_text;

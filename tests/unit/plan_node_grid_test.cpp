@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/plan/node_grid.h"
+#include "runtime/plan/space/node_grid.h"
 #include "tests/unit/plan_counting.h"
 #include "tests/unit/plan_random.h"
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/plan/distribution.h"
+#include "runtime/plan/space/distribution.h"
 
 // Random inputs for the tests of runtime/plan. Every case has its own generator, seeded with the run's seed and the
 // case's number, so that one failing case can be repeated alone.

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "runtime/plan/op_builder.h"
-#include "runtime/plan/steps.h"
+#include "runtime/plan/steps/steps.h"
 #include "tests/unit/plan_enumeration.h"
 
 using namespace tdsl::plan;

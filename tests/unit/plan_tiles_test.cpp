@@ -1,4 +1,4 @@
-#include "runtime/plan/tiles.h"
+#include "runtime/plan/space/tiles.h"
 
 #include <doctest/doctest.h>
 

@@ -6,8 +6,8 @@
 #include <map>
 #include <set>
 
-#include "runtime/plan/sent_bytes.h"
-#include "runtime/plan/tree.h"
+#include "runtime/plan/cost/sent_bytes.h"
+#include "runtime/plan/steps/tree.h"
 #include "tests/unit/plan_counting.h"
 #include "tests/unit/plan_enumeration.h"
 

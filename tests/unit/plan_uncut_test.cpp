@@ -10,6 +10,7 @@ namespace {
 /// Plans `op` after its operand, a random source of that shape that an element-wise operation has placed first.
 struct Case {
   Planner planner;
+  TensorId next = 0;
   TensorId operand = -1;
 
   Case(Index ranks, std::vector<Index> tile, const std::vector<Index>& shape, bool placed) : planner(inputs(ranks, std::move(tile))) {
@@ -35,9 +36,11 @@ struct Case {
   }
 
   TensorId record(Op op) {
-    const TensorId id = planner.new_tensor();
+    const TensorId id = next++;
     op.outputs = {{id, {8, "f64"}, op.shape, op.name}};
-    planner.plan({std::move(op)});
+    Segment segment;
+    segment.ops.push_back(std::move(op));
+    planner.plan(std::move(segment));
     return id;
   }
 };

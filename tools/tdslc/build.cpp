@@ -1,14 +1,31 @@
-#include <fmt/format.h>
-
 #include "tools/tdslc/build_program.h"
 #include "tools/tdslc/commands.h"
+#include "tools/tdslc/declaration.h"
 #include "tools/tdslc/front.h"
 
 namespace tdsl::tools {
 
+namespace {
+
+std::string executable_name(const CommandLine& line) { return line.output.empty() ? program_name(line.program) : line.output; }
+
+/// The files to be written: the executable, or what `run` makes it write besides .npy files.
+std::vector<std::string> outputs(const CommandLine& line, const ir::Program& program) {
+  if (line.command == Command::kBuild) return {executable_name(line)};
+  try {
+    const rt::AppOptions options = rt::parse_options(declaration_of(program), line.program_arguments);
+    return {options.stats_file.value_or(""), options.plan_file.value_or("")};
+  } catch (const rt::RunError&) {
+    return {};  // the executable says what is wrong
+  }
+}
+
+}  // namespace
+
 codegen::CompiledProgram build_program(const CommandLine& line, const codegen::Toolchain& toolchain) {
   Front front;
   compile_front(line, {}, front);
+  keep_sources(front, outputs(line, front.graph));
   const codegen::FamilyProgram families = lower(front);
   codegen::CompileRequest request;
   request.source = emitted(line, front, families, true);
@@ -22,11 +39,7 @@ int build(const CommandLine& line) {
   if (!line.program_arguments.empty()) throw UsageError("build takes no program options: give them to the executable");
   const codegen::Toolchain toolchain = codegen::read_toolchain(codegen::find_prefix());
   const codegen::CompiledProgram program = build_program(line, toolchain);
-  try {
-    codegen::install_executable(program.path, line.output.empty() ? program_name(line.program) : line.output);
-  } catch (const std::runtime_error& error) {
-    throw UsageError(error.what());
-  }
+  codegen::install_executable(program.path, executable_name(line));
   return 0;
 }
 

@@ -2,14 +2,14 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <filesystem>
 #include <functional>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "codegen/cache.h"
 #include "codegen/compile.h"
+#include "codegen/output_file.h"
 #include "codegen/process.h"
 #include "runtime/kernels/blas_call.h"
 #include "runtime/kernels/contraction.h"
@@ -86,6 +86,18 @@ Item tool(const std::string& what, const std::string& program) {
   return {what, r.exit_code == 0, r.exit_code == 0 ? program + ": " + r.output.substr(0, r.output.find('\n')) : program + " does not run"};
 }
 
+Item build_cache() {
+  const std::string what = "build cache";
+  const std::string cache = codegen::cache_directory();
+  if (cache.empty()) return {what, false, "neither XDG_CACHE_HOME nor HOME is set"};
+  try {
+    const bool made = codegen::make_private_folder(cache);
+    return {what, made, made ? cache : "cannot make " + cache};
+  } catch (const codegen::CompilerFailure& e) {
+    return {what, false, e.what()};
+  }
+}
+
 std::vector<Item> installation() {
   std::vector<Item> items;
   const std::string prefix = codegen::find_prefix();
@@ -103,8 +115,7 @@ std::vector<Item> installation() {
   } catch (const codegen::ToolchainError& e) {
     items.push_back({"toolchain", false, e.what()});
   }
-  const std::string cache = codegen::cache_directory();
-  items.push_back({"build cache", !cache.empty(), cache.empty() ? "neither XDG_CACHE_HOME nor HOME is set" : cache});
+  items.push_back(build_cache());
   return items;
 }
 
@@ -129,11 +140,9 @@ int doctor(const CommandLine& line) {
     found.push_back({{"what", i.what}, {"good", i.good}, {"detail", i.detail}});
     if (!line.json) fmt::print("{:<4} {:<14} {}\n", i.good ? "ok" : "BAD", i.what, i.detail);
   }
-  const std::string cache = codegen::cache_directory();
-  std::error_code error;
-  if (!cache.empty()) std::filesystem::create_directories(cache, error);
-  const std::string file = cache + "/machine.conf";
-  if (!cache.empty()) std::ofstream(file) << plan::machine_text(m);
+  const std::string file = codegen::cache_directory() + "/machine.conf";
+  const bool kept = items.back().good;
+  if (kept) codegen::write_text(file, plan::machine_text(m));
   if (line.json) {
     fmt::print("{}\n", nlohmann::ordered_json{{"good", good}, {"installation", found}, {"cores", std::thread::hardware_concurrency()}, {"machine", constants}}.dump(2));
     return good ? 0 : 1;
@@ -142,7 +151,7 @@ int doctor(const CommandLine& line) {
   fmt::print("     matrix product {:.1f} GFLOP/s per thread\n", m.flop_rate * 1e-9);
   fmt::print("     memory stream  {:.1f} GB/s per thread\n", m.stream_rate * 1e-9);
   fmt::print("     between ranks  not measured: latency {:.1f} us and bandwidth {:.1f} GB/s are assumed\n", m.latency * 1e6, m.bandwidth * 1e-9);
-  if (!cache.empty()) fmt::print("     constants      {} (programs started from now on plan with them)\n", file);
+  if (kept) fmt::print("     constants      {} (programs started from now on plan with them)\n", file);
   return good ? 0 : 1;
 }
 

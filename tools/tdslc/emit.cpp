@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
-#include <fstream>
-
+#include "codegen/output_file.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/front.h"
 
@@ -11,15 +10,13 @@ int emit(const CommandLine& line) {
   if (!line.project.empty()) throw UsageError("--project is not supported yet");
   Front front;
   compile_front(line, {}, front);
+  keep_sources(front, {line.output});
   const std::string text = emitted(line, front, lower(front), line.line_directives);
   if (line.output.empty()) {
     fmt::print("{}", text);
     return 0;
   }
-  std::ofstream out(line.output, std::ios::binary);
-  out << text;
-  out.close();
-  if (!out) throw UsageError("cannot write " + line.output);
+  codegen::write_text(line.output, text);
   return 0;
 }
 

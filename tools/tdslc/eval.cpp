@@ -118,6 +118,12 @@ void deliver(const std::string& name, const ir::Array& array, const rt::AppOptio
 /// As executables name the program's files.
 std::string base_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
+void make_bounds_folder(const std::string& path) {
+  std::error_code error;
+  if (!path.empty()) std::filesystem::create_directories(path, error);
+  if (error) throw UsageError(fmt::format("cannot make the folder {}: {}", path, error.message()));
+}
+
 rt::AppOptions program_options(const CommandLine& line, const ir::Program& program) {
   std::vector<std::string> arguments;
   for (const std::string& s : line.set) arguments.insert(arguments.end(), {"--set", s});
@@ -154,7 +160,7 @@ int eval(const CommandLine& line) {
     return 1;
   }
   if (!flush_output()) return 1;  // as with executables, there is no file then
-  if (!line.bounds.empty()) std::filesystem::create_directories(line.bounds);
+  make_bounds_folder(line.bounds);
   for (const std::string& name : result.output_order) deliver(name, result.outputs.at(name), options, line.bounds);
   return 0;
 }

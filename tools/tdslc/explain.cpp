@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "codegen/output_file.h"
 #include "runtime/app/machine_file.h"
 #include "runtime/io/npy.h"
 #include "tools/tdslc/commands.h"
@@ -74,18 +74,21 @@ std::string assume_missing(const codegen::FamilyProgram& families, const rt::App
 
 ReportRequest request_of(const CommandLine& line, const codegen::FamilyProgram& families, const rt::AppOptions& options) {
   ReportRequest request;
-  codegen::PlanWalkRequest& walk = request.walk;
-  walk.inputs.ranks = line.ranks.value_or(1);
-  walk.inputs.machine = rt::load_machine(rt::read_environment());
-  walk.inputs.ranks_per_node = line.ranks_per_node.value_or(walk.inputs.ranks);
-  if (walk.inputs.ranks % walk.inputs.ranks_per_node != 0) {
-    throw UsageError(fmt::format("--per-node {}: {} ranks do not fill nodes of so many", walk.inputs.ranks_per_node, walk.inputs.ranks));
+  plan::PlanInputs& inputs = request.inputs;
+  inputs.ranks = line.ranks.value_or(1);
+  inputs.machine = rt::load_machine(rt::read_environment());
+  inputs.ranks_per_node = line.ranks_per_node.value_or(inputs.ranks);
+  if (inputs.ranks % inputs.ranks_per_node != 0) {
+    throw UsageError(fmt::format("--per-node {}: {} ranks do not fill nodes of so many", inputs.ranks_per_node, inputs.ranks));
   }
-  walk.inputs.threads = options.threads.value_or(1);
-  walk.inputs.tile = options.tile;
-  walk.inputs.memory = options.memory_bytes.value_or(0);
-  walk.inputs.window = options.window_bytes.value_or(0);
-  walk.inputs.reproducible = options.reproducible;
+  inputs.threads = options.threads.value_or(1);
+  inputs.tile = options.tile;
+  inputs.memory = options.memory_bytes.value_or(0);
+  inputs.window = options.window_bytes.value_or(0);
+  inputs.reproducible = options.reproducible;
+  codegen::WalkRequest& walk = request.walk;
+  walk.ranks = inputs.ranks;
+  walk.deciding_ranks = inputs.deciding_ranks();
   walk.factorise = options.factorise;
   for (const auto& [name, value] : options.params) walk.params[name] = literal_of(value);
   walk.dimensions = options.dimensions;
@@ -94,12 +97,12 @@ ReportRequest request_of(const CommandLine& line, const codegen::FamilyProgram& 
   for (const auto& [name, file] : options.outputs) walk.files.insert(name);
   request.enumerate = line.rank.has_value();
   if (line.rank) {
-    if (*line.rank < 0 || *line.rank >= walk.inputs.ranks) {
-      throw UsageError(fmt::format("--rank {}: ranks are 0 to {} with -n {}", *line.rank, walk.inputs.ranks - 1, walk.inputs.ranks));
+    if (*line.rank < 0 || *line.rank >= inputs.ranks) {
+      throw UsageError(fmt::format("--rank {}: ranks are 0 to {} with -n {}", *line.rank, inputs.ranks - 1, inputs.ranks));
     }
     request.ranks = {*line.rank};
   } else {
-    const std::int64_t shown = walk.inputs.ranks <= kFewRanks ? walk.inputs.ranks : 1;
+    const std::int64_t shown = inputs.ranks <= kFewRanks ? inputs.ranks : 1;
     for (std::int64_t r = 0; r < shown; ++r) request.ranks.push_back(r);
   }
   return request;
@@ -132,9 +135,9 @@ std::string text_of(const PlanReport& report, const CommandLine& line, const Fro
     text += fmt::format("memory: '{}' (line {}) needs the most on a rank, {}{}\n", report.memory.name, rt::line_in(report.memory.line),
                         human_bytes(static_cast<double>(report.memory.bytes)), report.fits ? "" : ": --memory is too small");
   }
-  if (report.otherwise) {
+  if (report.baseline) {
     text += fmt::format("reproducible: {} received by all ranks instead of {}, {:.3g} s predicted instead of {:.3g}\n", human_bytes(report.bytes_received),
-                        human_bytes(report.otherwise->first), report.seconds, report.otherwise->second);
+                        human_bytes(report.baseline->first), report.seconds, report.baseline->second);
   }
   for (const auto& [range, note] : report.notes) {
     text += fmt::format("{}note: {}\n", range.known() ? front.sources.place(range) + ": " : "", note);
@@ -164,9 +167,9 @@ std::string json_of(const PlanReport& report, const Front& front) {
                             {"ranks", report.ranks}, {"threads", report.threads}, {"largest_step_bytes", report.largest_step},
                             {"statements", statements}, {"per_rank", ranks}, {"notes", notes}};
   if (report.memory.bytes > 0) all["memory"] = {{"needed_bytes", report.memory.bytes}, {"fits", report.fits}};
-  if (report.otherwise) {
+  if (report.baseline) {
     all["reproducible"] = {{"predicted", {{"bytes_received", report.bytes_received}, {"seconds", report.seconds}}},
-                           {"predicted_without", {{"bytes_received", report.otherwise->first}, {"seconds", report.otherwise->second}}}};
+                           {"predicted_without", {{"bytes_received", report.baseline->first}, {"seconds", report.baseline->second}}}};
   }
   return all.dump(2) + "\n";
 }
@@ -185,6 +188,7 @@ std::string remarks_of(const Front& front) {
 int explain(const CommandLine& line) {
   Front front;
   compile_front(line, {}, front);
+  keep_sources(front, {line.output});
   const codegen::FamilyProgram families = lower(front);
   const rt::AppOptions options = options_of(line, front.graph);
   const ReportRequest request = request_of(line, families, options);
@@ -195,10 +199,7 @@ int explain(const CommandLine& line) {
     fmt::print("{}", text);
     return 0;
   }
-  std::ofstream out(line.output);
-  out << text;
-  out.close();
-  if (!out) throw UsageError("cannot write " + line.output);
+  codegen::write_text(line.output, text);
   return 0;
 }
 

@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "codegen/emit.h"
 #include "codegen/toolchain.h"
+#include "frontend/file_names.h"
 #include "ir/check.h"
 #include "passes/pipeline.h"
 #include "runtime/io/file_kind.h"
@@ -49,6 +51,7 @@ bool is_open_stream(const std::string& path) {
 }  // namespace
 
 std::string read_program(const std::string& path) {
+  if (const auto objection = frontend::objection_to_name(path)) throw UsageError("cannot read the program: " + *objection);
   struct stat status {};
   const bool found = ::stat(path.c_str(), &status) == 0;
   // Opening a pipe waits for somebody who writes to it, unless it is open already.
@@ -72,6 +75,9 @@ void compile_front(const CommandLine& line, const FrontOptions& options, Front& 
   const std::uint32_t file = front.sources.add(line.program, read_program(line.program));
   frontend::CompileOptions compile;
   compile.program_name = program_name(line.program);
+  if (compile.program_name.find_first_not_of('.') == std::string::npos) {
+    throw UsageError(fmt::format("{}: the program has no name; rename the file", line.program));
+  }
   compile.library_directory = codegen::find_prefix() + "/share/tdsl/stdlib";
   compile.declared = options.declared;
   std::optional<ir::Program> graph = frontend::compile(front.sources, file, front.sink, compile);
@@ -119,6 +125,17 @@ std::string emitted(const CommandLine& line, const Front& front, const codegen::
   options.line_directives = line_directives;
   options.output_name = program_name(line.program) + ".cpp";
   return codegen::emit(families, options);
+}
+
+void keep_sources(const Front& front, const std::vector<std::string>& outputs) {
+  for (const std::string& output : outputs) {
+    for (std::uint32_t file = 0; file < front.sources.file_count() && !output.empty(); ++file) {
+      const std::string& source = front.sources.name(file);
+      std::error_code ignored;
+      if (!std::filesystem::equivalent(output, source, ignored)) continue;
+      throw UsageError(fmt::format("cannot write {}: it is {}; choose another name", output, file == 0 ? "the program itself" : "a file that the program imports"));
+    }
+  }
 }
 
 std::string human_count(double count) {

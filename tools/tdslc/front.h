@@ -4,6 +4,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "codegen/families.h"
 #include "frontend/diagnostics.h"
@@ -56,6 +57,10 @@ void print_diagnostics(Front& front);
 [[nodiscard]] std::string program_name(const std::string& path);
 /// The emitted C++.
 [[nodiscard]] std::string emitted(const CommandLine& line, const Front& front, const codegen::FamilyProgram& families, bool line_directives);
+
+/// Throws UsageError if one of these files, which are to be written, is the program or a file it imports, by whatever name.
+/// Empty paths stand for no file.
+void keep_sources(const Front& front, const std::vector<std::string>& outputs);
 
 /// "1.5 MB" style number for people: 3 digits, unit of 1000.
 [[nodiscard]] std::string human_bytes(double bytes);

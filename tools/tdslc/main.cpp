@@ -11,6 +11,7 @@
 
 #include "codegen/compile.h"
 #include "codegen/interrupts.h"
+#include "codegen/output_file.h"
 #include "codegen/toolchain.h"
 #include "ir/check.h"
 #include "runtime/check.h"
@@ -54,6 +55,9 @@ int run_command(const std::vector<std::string>& arguments) {
   } catch (const tdsl::tools::ProgramErrors&) {
     return 1;
   } catch (const tdsl::tools::UsageError& error) {
+    print_error(fmt::format("tdslc: {}\n", error.what()));
+    return 2;
+  } catch (const tdsl::codegen::OutputError& error) {
     print_error(fmt::format("tdslc: {}\n", error.what()));
     return 2;
   } catch (const tdsl::rt::RunError& error) {

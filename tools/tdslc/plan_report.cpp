@@ -4,57 +4,69 @@
 
 #include <algorithm>
 
-#include "runtime/plan/last_uses.h"
-#include "runtime/plan/steps.h"
+#include "runtime/plan/steps/steps.h"
+#include "runtime/record/planning_sink.h"
 
 namespace tdsl::tools {
 
 namespace {
 
-class Reporter {
+/// Adds up what is planned.
+class Reporter : public record::PlanningSink {
  public:
-  Reporter(const codegen::FamilyProgram& program, const ReportRequest& request) : program_(program), request_(request) {
-    report_.ranks = request.walk.inputs.ranks;
-    report_.threads = request.walk.inputs.threads;
+  explicit Reporter(const ReportRequest& request) : PlanningSink(request.inputs), request_(request) {
+    report_.ranks = request.inputs.ranks;
+    report_.threads = request.inputs.threads;
     for (const std::int64_t r : request.ranks) {
       report_.per_rank.push_back({});
       report_.per_rank.back().rank = r;
       resident_.emplace_back(r);
     }
+    if (request.inputs.reproducible) compare_with_baseline();
   }
 
-  PlanReport run() {
-    codegen::PlanWalkEvents events;
-    events.planned = [this](const plan::PlannedOp& op, const plan::Planner& planner, const std::vector<plan::TensorId>& dead) {
-      planned(op, planner, dead);
-    };
-    events.dropped = [this](plan::TensorId id) {
-      for (plan::ResidentBytes& resident : resident_) resident.free(id);
-    };
-    events.note = [this](codegen::SourceRange range, const std::string& text) { note(range, text); };
-    const codegen::PlanWalkResult result = codegen::walk_plan(program_, request_.walk, events);
-    report_.plan_hash = result.plan_hash;
-    report_.largest_step = result.largest_step;
-    report_.memory = result.memory;
-    report_.fits = result.memory.bytes <= request_.walk.inputs.memory;
-    return std::move(report_);
+  void segment(plan::Segment segment) override {
+    if (baseline_) baseline_->segment(segment);
+    PlanningSink::segment(std::move(segment));
   }
 
- private:
   void note(codegen::SourceRange range, const std::string& text) {
     const auto entry = std::pair(range, text);
     const bool known = std::ranges::any_of(report_.notes, [&](const auto& n) { return n.first == range && n.second == text; });
     if (!known) report_.notes.push_back(entry);
   }
 
-  void planned(const plan::PlannedOp& op, const plan::Planner& planner, const std::vector<plan::TensorId>& dead) {
-    const plan::TensorLookup lookup = planner.lookup();
-    add_row(op, lookup);
-    for (std::size_t k = 0; k < report_.per_rank.size(); ++k) add_rank(k, op, lookup, dead);
+  PlanReport finish() {
+    report_.plan_hash = planner().hash();
+    report_.largest_step = planner().largest_step();
+    report_.memory = planner().needed_memory();
+    report_.fits = report_.memory.bytes <= request_.inputs.memory;
+    return std::move(report_);
+  }
+
+ private:
+  void compare_with_baseline() {
+    report_.baseline.emplace();
+    baseline_.emplace(request_.inputs, [this](const plan::PlannedOp& op, const plan::TensorLookup& lookup, const plan::PlanInputs& inputs) {
+      const plan::CostSummary s = plan::summarise(op.op, op.plan, lookup, inputs.machine, inputs.threads);
+      report_.baseline->first += s.mean_bytes * static_cast<double>(report_.ranks);
+      report_.baseline->second += s.max_seconds;
+    });
+  }
+
+  void planned(const plan::PlannedSegment& segment) override {
+    const plan::TensorLookup lookup = planner().lookup();
+    for (plan::ResidentBytes& resident : resident_) {
+      for (const plan::TensorId id : segment.ended) resident.free(id);
+    }
+    for (std::size_t n = 0; n < segment.ops.size(); ++n) {
+      add_row(*segment.ops[n], lookup);
+      for (std::size_t k = 0; k < report_.per_rank.size(); ++k) add_rank(k, *segment.ops[n], lookup, segment.last_names[n]);
+    }
   }
 
   void add_row(const plan::PlannedOp& op, const plan::TensorLookup& lookup) {
-    const plan::PlanInputs& inputs = request_.walk.inputs;
+    const plan::PlanInputs& inputs = request_.inputs;
     const std::string text = describe(op);
     auto row = std::ranges::find_if(report_.rows, [&](const PlanRow& r) {
       return r.site == op.op.site && r.part == op.part && r.plan == text && r.kind == plan::name_of(op.op.op_class);
@@ -97,7 +109,7 @@ class Reporter {
   }
 
   void add_rank(std::size_t k, const plan::PlannedOp& op, const plan::TensorLookup& lookup, const std::vector<plan::TensorId>& dead) {
-    const plan::PlanInputs& inputs = request_.walk.inputs;
+    const plan::PlanInputs& inputs = request_.inputs;
     RankReport& r = report_.per_rank[k];
     const plan::Cost cost = plan::cost_of(op.op, op.plan, lookup, r.rank, inputs.machine, inputs.threads);
     r.predicted_bytes += cost.bytes_received.hi;
@@ -125,24 +137,21 @@ class Reporter {
     }
   }
 
-  const codegen::FamilyProgram& program_;
   const ReportRequest& request_;
   PlanReport report_;
   std::vector<plan::ResidentBytes> resident_;
+  std::optional<record::BaselineSink> baseline_;
 };
 
 }  // namespace
 
 PlanReport make_report(const codegen::FamilyProgram& program, const ReportRequest& request) {
-  PlanReport report = Reporter(program, request).run();
-  if (request.walk.inputs.reproducible) {
-    ReportRequest without = request;
-    without.walk.inputs.reproducible = false;
-    without.ranks.clear();
-    const PlanReport other = Reporter(program, without).run();
-    report.otherwise = {other.bytes_received, other.seconds};
-  }
-  return report;
+  Reporter reporter(request);
+  record::Recorder recorder(reporter);
+  codegen::WalkRequest walk = request.walk;
+  walk.note = [&reporter](codegen::SourceRange range, const std::string& text) { reporter.note(range, text); };
+  codegen::walk_program(program, walk, recorder);
+  return reporter.finish();
 }
 
 }  // namespace tdsl::tools

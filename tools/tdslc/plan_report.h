@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "codegen/plan_walk.h"
-#include "runtime/plan/cost_model.h"
+#include "runtime/plan/cost/cost_model.h"
+#include "runtime/plan/planner.h"
 
 namespace tdsl::tools {
 
@@ -47,13 +48,14 @@ struct PlanReport {
   std::vector<PlanRow> rows;
   double bytes_received = 0;         ///< of all ranks
   double seconds = 0;
-  std::optional<std::pair<double, double>> otherwise;  ///< the two without --reproducible
+  std::optional<std::pair<double, double>> baseline;  ///< the two without --reproducible
   std::vector<RankReport> per_rank;  ///< the ranks asked for
   std::vector<std::pair<codegen::SourceRange, std::string>> notes;
 };
 
 struct ReportRequest {
-  codegen::PlanWalkRequest walk;
+  plan::PlanInputs inputs;
+  codegen::WalkRequest walk;
   std::vector<std::int64_t> ranks;   ///< whose totals are wanted
   bool enumerate = false;            ///< list their tasks and boxes one by one
   std::string assumption;            ///< what was taken for granted, for the notes

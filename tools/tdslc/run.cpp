@@ -110,7 +110,8 @@ int launch(const std::vector<std::string>& command, const std::string& trial, st
   std::vector<char*> argv;
   for (std::string& s : command) argv.push_back(s.data());
   argv.push_back(nullptr);
-  ::execvp(argv[0], argv.data());
+  // Not execvp, which gives to a shell what is no executable: an empty file would then count as success.
+  ::execv(argv[0], argv.data());
   throw codegen::ToolchainError(fmt::format("cannot start {}: {}", command.front(), std::strerror(errno)));
 }
 

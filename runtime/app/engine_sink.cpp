@@ -1,0 +1,171 @@
+#include "runtime/app/engine_sink.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/app/number_format.h"
+#include "runtime/kernels/combine.h"
+#include "runtime/kernels/contraction.h"
+
+namespace tdsl::rt {
+
+EngineSink::EngineSink(const RunSetup& setup)
+    : PlanningSink(setup.plan_inputs), setup_(setup), engine_(setup.world, setup.store, planner().lookup(), setup.engine_options) {}
+
+void EngineSink::enable_predictions(bool baseline) {
+  const int rank = setup_.world.rank();
+  predictions_.enable(rank);
+  if (!baseline) return;
+  baseline_cost_.emplace();
+  baseline_.emplace(setup_.plan_inputs, [this, rank](const plan::PlannedOp& op, const plan::TensorLookup& lookup, const plan::PlanInputs& inputs) {
+    const plan::Cost cost = plan::cost_of(op.op, op.plan, lookup, rank, inputs.machine, inputs.threads);
+    baseline_cost_->bytes_received += cost.bytes_received;
+    baseline_cost_->tasks += cost.tasks;
+    baseline_cost_->seconds += cost.seconds;
+  });
+}
+
+void EngineSink::segment(plan::Segment segment) {
+  if (baseline_) baseline_->segment(segment);
+  PlanningSink::segment(std::move(segment));
+}
+
+void EngineSink::planned(const plan::PlannedSegment& segment) {
+  check_window();
+  check_memory();
+  const plan::TensorLookup lookup = planner().lookup();
+  for (const plan::TensorId id : segment.ended) predictions_.free(id);
+  for (std::size_t k = 0; k < segment.ops.size(); ++k) predictions_.add(*segment.ops[k], lookup, setup_.plan_inputs, segment.last_names[k]);
+  for (const plan::Op& source : segment.unused) kernels_.erase(source.record);
+  if (dry_run()) return;
+  for (const plan::TensorId id : segment.ended) engine_.release(id);
+  for (std::size_t k = 0; k < segment.ops.size(); ++k) submit(segment.ops[k], segment.last_names[k]);
+  for (const std::vector<plan::TensorId>& list : segment.last_names) {
+    for (const plan::TensorId id : list) parts_.erase(id);
+  }
+}
+
+namespace {
+
+/// An emitted kernel knows the recorded output's dimensions only: for partial results, whose tiles have one element in
+/// each part dimension, those dimensions are left out of what it sees.
+Kernel without_parts(const plan::Op& op, Kernel kernel) {
+  int parts = 0;
+  for (const plan::OutSubscript& subscript : op.out) parts += subscript.label == plan::kPartLabel ? 1 : 0;
+  if (parts == 0) return kernel;
+  return [parts, kernel = std::move(kernel)](const TaskArgs& args) {
+    const auto drop = [parts](Box& box) {
+      box.rank -= parts;
+      std::copy(box.dim.begin() + parts, box.dim.end(), box.dim.begin());
+    };
+    std::vector<Operand> outputs(args.outputs.begin(), args.outputs.end());
+    for (Operand& output : outputs) {
+      drop(output.box);
+      std::copy(output.stride.begin() + parts, output.stride.end(), output.stride.begin());
+    }
+    TaskArgs inner = args;
+    inner.outputs = outputs;
+    drop(inner.out_box);
+    kernel(inner);
+  };
+}
+
+}  // namespace
+
+void EngineSink::submit(const std::shared_ptr<const plan::PlannedOp>& planned, const std::vector<plan::TensorId>& last_names) {
+  const plan::Op& op = planned->op;
+  // The kernel keeps the planned operation alive.
+  const std::shared_ptr<const plan::Op> description(planned, &op);
+  const auto type = [&op] { return *element_type_named(op.outputs.front().element.name); };
+  if (planned->part == 1) {
+    engine_.submit(planned, combine_kernel(description, parts_.at(op.reads.front().tensor), type()), last_names);
+    return;
+  }
+  const auto recorded = kernels_.find(op.record);
+  TDSL_CHECK(recorded != kernels_.end(), "a planned operation was recorded: " + op.name);
+  Kernel kernel = std::move(recorded->second);
+  kernels_.erase(recorded);
+  if (!op.outputs.empty() && plan::is_part(op.outputs.front().id)) parts_.emplace(op.outputs.front().id, op.combine);
+  if (op.op_class == plan::OpClass::kContraction) {
+    kernel = contraction_kernel(description, type());
+  } else {
+    kernel = without_parts(op, std::move(kernel));
+  }
+  engine_.submit(planned, std::move(kernel), last_names);
+}
+
+void EngineSink::check_window() const {
+  const plan::Index window = setup_.plan_inputs.window;
+  const plan::Index largest = planner().largest_step();
+  if (window == 0 || largest <= window) return;
+  throw RunError("--window " + std::to_string(window) + " is too small: the largest step of this program needs " + std::to_string(largest) +
+                     " bytes (" + format_bytes(largest) + "); the smallest legal value is --window " + std::to_string(largest),
+                 ExitCode::kUsage);
+}
+
+void EngineSink::check_memory() const {
+  const plan::Index memory = setup_.options.memory_bytes.value_or(0);
+  const plan::MemoryNeed& need = planner().needed_memory();
+  if (memory == 0 || need.bytes <= memory) return;
+  throw RunError(setup_.info.at(need.line),
+                 "--memory " + std::to_string(memory) + " is too small: '" + need.name + "' needs " + std::to_string(need.bytes) + " bytes (" +
+                     format_bytes(need.bytes) + ") on a rank: " + format_bytes(need.bytes - need.step) + " of operands, results and what lives beside them, " +
+                     format_bytes(need.step) + " received or copied at once; give at least --memory " + std::to_string(need.bytes),
+                 ExitCode::kUsage);
+}
+
+std::shared_ptr<NpyWriter> EngineSink::open_file(const std::string& path, const record::TensorState& value, int line) {
+  std::shared_ptr<NpyWriter> writer;
+  if (setup_.world.rank() == 0) {
+    try {
+      writer = std::make_shared<NpyWriter>(NpyWriter::create(path, value.type, value.desc.shape, setup_.unfinished));
+    } catch (const RunError& error) {
+      throw RunError(setup_.info.at(line), error.what(), error.code());
+    }
+  }
+  if (dry_run()) return nullptr;  // the writer removes the file
+  const std::string token = engine_.share(writer ? writer->token() : std::string());
+  if (!writer) writer = std::make_shared<NpyWriter>(NpyWriter::open(token));
+  files_.push_back(writer);
+  return writer;
+}
+
+void EngineSink::commit_outputs() {
+  if (files_.empty()) return;
+  std::string error;
+  const auto attempt = [&error](const auto& action) {
+    if (!error.empty()) return;
+    try {
+      action();
+    } catch (const RunError& e) {
+      error = e.what();
+    }
+  };
+  const auto agree = [&] {
+    for (const std::vector<std::byte>& text : setup_.world.access().all_gather(std::as_bytes(std::span(error)))) {
+      if (!text.empty()) throw RunError(std::string(reinterpret_cast<const char*>(text.data()), text.size()));
+    }
+  };
+  for (const auto& file : files_) attempt([&] { file->sync(); });
+  agree();
+  for (const auto& file : files_) {
+    if (setup_.world.rank() == 0) attempt([&] { file->commit(); });
+  }
+  agree();
+  for (const auto& file : files_) {
+    if (setup_.world.rank() != 0) file->release();
+  }
+}
+
+void EngineSink::complete() {
+  if (!dry_run()) engine_.finish();
+}
+
+void EngineSink::finish() {
+  complete();
+  if (dry_run()) return;
+  TDSL_CHECK(engine_.live_blocks() == 0, std::to_string(engine_.live_blocks()) + " blocks are left at the end");
+  TDSL_CHECK(setup_.store.live_buffers() == 0, std::to_string(setup_.store.live_buffers()) + " buffers are left at the end");
+}
+
+}  // namespace tdsl::rt

@@ -1,0 +1,325 @@
+#include "runtime/plan/cost/cost_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+
+#include "runtime/plan/cost/rank_view.h"
+
+// Note [Counting in closed form]
+// What a rank needs of an operand is, in every dimension, a list of element intervals (one per owned tile of the label
+// that indexes it), and what it owns is a list likewise. Needed and owned sets are products over dimensions, so volumes
+// are products of measures and what is received is |needed| - |needed and owned|.
+
+namespace tdsl::plan {
+
+namespace {
+
+using namespace counting;
+
+struct Need {
+  std::vector<Intervals> lists;  ///< per dimension, one per tile combination
+  Range received;                ///< elements
+  Range pieces;
+  double read = 0;               ///< elements read once per super-block, wherever they lie
+  double per_panel = 0;          ///< upper bound of remote elements one panel of one super-block holds
+  bool exact = true;
+};
+
+/// Super-blocks that fetch the access again: those along output dimensions whose label it does not mention.
+Index repeats(const RankView& v, const Access& access) {
+  Index n = 1;
+  for (int d = 0; d < v.op.out_rank(); ++d) {
+    bool mentioned = false;
+    const int l = v.op.out[idx(d)].label;
+    for (const DimAccess& dim : access.dims) {
+      for (const Affine::Term& term : dim.terms) mentioned = mentioned || (!dim.whole && term.label == l);
+    }
+    for (const ReduceLabel& r : v.op.reduce) {
+      for (const DimAccess& dim : access.dims) {
+        for (const Affine::Term& term : dim.terms) mentioned = mentioned || (!dim.whole && r.part_dim == d && term.label == r.label);
+      }
+    }
+    if (!mentioned) n *= v.chunks[idx(d)];
+  }
+  return n;
+}
+
+/// Blocks of the operand's dimension that the intervals are cut into.
+Index cut_count(const Intervals& list, const Tiling& tiling) {
+  Index n = 0;
+  for (const Interval& i : list) n += tiling.tiles_meeting(i).size();
+  return n;
+}
+
+/// Panels of a reduce label, as a rank goes through them.
+Index panel_count(const Op& op, const OpPlan& plan, std::size_t k) {
+  const Index count = std::max<Index>(plan.reduce[k].tiles(), 1);
+  if (op.reduce[k].part_dim < 0) return count;
+  const Index parts = std::max<Index>(op.shape[idx(op.reduce[k].part_dim)], 1);
+  return std::max<Index>((count + parts - 1) / parts, 1);
+}
+
+bool only(const DimAccess& dim, int label) {
+  return !dim.whole && dim.divisor == 1 && dim.offset.size() == 1 && dim.terms.size() == 1 && dim.terms[0].label == label;
+}
+
+/// Whether boxes stay for later panels: they go with their panel only if every reduce label with several panels is alone
+/// in some subscript, the same one in all accesses to the tensor.
+bool kept_over_panels(const RankView& v, const Access& access) {
+  for (std::size_t k = 0; k < v.op.reduce.size(); ++k) {
+    if (panel_count(v.op, v.plan, k) <= 1) continue;
+    bool distinguished = false;
+    for (std::size_t d = 0; d < access.dims.size(); ++d) {
+      bool alike = only(access.dims[d], v.op.reduce[k].label);
+      for (const Access& other : v.op.reads) alike = alike && (other.tensor != access.tensor || other.dims[d] == access.dims[d]);
+      distinguished = distinguished || alike;
+    }
+    if (!distinguished) return true;
+  }
+  return false;
+}
+
+/// Upper bound of the elements of one operand dimension that are held at once.
+double longest_need(const RankView& v, const DimAccess& dim, bool kept) {
+  double least = 9e18;
+  if (dim.whole || dim.divisor != 1 || dim.terms.size() != 1) return least;
+  const Affine::Term& term = dim.terms[0];
+  const auto box = [&](Index longest) { return static_cast<double>(std::abs(term.coefficient) * (longest - 1) + dim.offset.size()); };
+  for (std::size_t k = 0; k < v.op.reduce.size(); ++k) {
+    if (kept || term.label != v.op.reduce[k].label) continue;
+    const int part_dim = v.op.reduce[k].part_dim;
+    const auto parts = part_dim < 0 ? 1.0 : static_cast<double>(v.owned_out[idx(part_dim)].size());
+    least = std::min(least, parts * box(v.plan.reduce[k].longest()));
+  }
+  for (int o = 0; o < v.op.out_rank(); ++o) {
+    const Index edge = v.plan.super_block.empty() ? 0 : v.plan.super_block[idx(o)];
+    if (edge > 0 && term.label == v.op.out[idx(o)].label) least = std::min(least, static_cast<double>(edge) * box(v.plan.space.tiling(o).longest()));
+  }
+  return least;
+}
+
+Need need_of(const RankView& v, const Access& access, const PlacedTensor& tensor, Index rank) {
+  Need need;
+  const Distribution& where = tensor.distribution;
+  const bool replicated = where.kind() == Distribution::Kind::kReplicated;
+  std::vector<int> label_uses(v.op.labels.size(), 0);
+  double union_all = 1, union_own = 1, sum_all = 1, sum_own = 1, pieces_all = 1, pieces_own = 1, panel = 1;
+  need.exact = v.exact && where.kind() != Distribution::Kind::kTable;
+  bool disjoint = true;
+  const bool kept = kept_over_panels(v, access);
+  if (where.rank() == 0 && where.kind() == Distribution::Kind::kGrid && rank != where.home() % where.ranks()) union_own = sum_own = pieces_own = 0;
+  for (int d = 0; d < where.rank(); ++d) {
+    const DimAccess& dim = access.dims[idx(d)];
+    Intervals list = touched(v, dim, tensor.desc.shape[idx(d)]);
+    for (const Affine::Term& term : dim.terms) {
+      if (++label_uses[idx(term.label)] > 1) need.exact = false;
+    }
+    const Intervals own = merged([&] {
+      Intervals o = owned_intervals(where, rank, d);
+      tidy(o);
+      return o;
+    }());
+    const Intervals together = merged(list);
+    union_all *= static_cast<double>(total(together));
+    union_own *= static_cast<double>(measure_inside(together, own));
+    sum_all *= static_cast<double>(total(list));
+    sum_own *= static_cast<double>(measure_inside(list, own));
+    const Intervals owned_parts = [&] {
+      Intervals parts;
+      for (const Interval& i : list) {
+        for (const Interval& o : own) {
+          if (!intersect(i, o).empty()) parts.push_back(intersect(i, o));
+        }
+      }
+      return parts;
+    }();
+    pieces_all *= static_cast<double>(cut_count(list, where.tiling(d)));
+    pieces_own *= static_cast<double>(cut_count(owned_parts, where.tiling(d)));
+    disjoint = disjoint && equal_or_disjoint(list, {});
+    // Tiles of different super-blocks may need the very same interval: i + a for (i, a) = (2, 1) and (3, 0).
+    if (v.super_blocks > 1 && (dim.terms.size() > 1 || dim.divisor > 1)) disjoint = false;
+    panel *= std::min(static_cast<double>(total(list)), longest_need(v, dim, kept));
+    need.lists.push_back(std::move(list));
+  }
+  const auto again = static_cast<double>(repeats(v, access));
+  need.read = again * union_all;
+  if (replicated) return need;
+  if (where.kind() == Distribution::Kind::kTable) union_own = sum_own = pieces_own = 0;
+  need.received = {again * (union_all - union_own), again * (sum_all - sum_own)};
+  need.pieces = {again * (pieces_all - pieces_own), again * (pieces_all - pieces_own)};
+  for (int d = 0; d < v.op.out_rank(); ++d) need.exact = need.exact && (v.chunks[idx(d)] == 1 || v.busy[idx(d)]);
+  if (!disjoint) {
+    // Overlapping boxes: super-blocks fetch the overlap again, and equal parts of different boxes are one piece.
+    const auto blocks = static_cast<double>(v.super_blocks);
+    need.received.hi = blocks * (sum_all - sum_own);
+    need.pieces = {0, blocks * pieces_all};
+  }
+  need.per_panel = std::min(panel, sum_all - sum_own);
+  if (!need.exact) need.received.lo = 0, need.pieces.lo = 0;
+  return need;
+}
+
+/// What two accesses to one tensor fetch once instead of twice.
+double shared_elements(const Need& a, const Need& b, const PlacedTensor& tensor, Index rank, bool& exact) {
+  double all = 1, own = 1;
+  for (std::size_t d = 0; d < a.lists.size(); ++d) {
+    exact = exact && equal_or_disjoint(a.lists[d], b.lists[d]);
+    const Intervals both = common(merged(a.lists[d]), merged(b.lists[d]));
+    Intervals mine = owned_intervals(tensor.distribution, rank, static_cast<int>(d));
+    tidy(mine);
+    all *= static_cast<double>(total(both));
+    own *= static_cast<double>(measure_inside(both, merged(mine)));
+  }
+  return all - own;
+}
+
+/// Adds what is received; returns the bytes of operands read once per super-block, wherever they lie.
+double add_reads(Cost& cost, const RankView& v, const TensorLookup& tensors, Index rank) {
+  double read = 0;
+  std::map<TensorId, std::vector<Need>> by_tensor;
+  for (const Access& access : v.op.reads) {
+    // The same subscripts again ask for the same pieces.
+    const auto first = std::find_if(v.op.reads.begin(), v.op.reads.end(),
+                                    [&](const Access& a) { return a.tensor == access.tensor && a.dims == access.dims; });
+    if (&*first != &access) continue;
+    by_tensor[access.tensor].push_back(need_of(v, access, tensors(access.tensor), rank));
+  }
+  for (const auto& [id, needs] : by_tensor) {
+    const PlacedTensor& tensor = tensors(id);
+    const auto bytes = static_cast<double>(tensor.desc.element.bytes);
+    Range received, pieces;
+    double panel = 0;
+    for (const Need& need : needs) {
+      received += need.received;
+      pieces += need.pieces;
+      panel += need.per_panel;
+      read += need.read * bytes;
+    }
+    if (needs.size() == 2 && received.hi > 0) {
+      bool exact = v.super_blocks == 1 && v.exact;
+      const double once = shared_elements(needs[0], needs[1], tensor, rank, exact);
+      if (exact) {
+        received = {std::max(0.0, received.lo - once), received.hi - once};
+      } else if (once > 0) {
+        // Shared within a super-block only, or in pieces cut differently: each access alone is the least that is certain.
+        received.lo = std::max(needs[0].received.lo, needs[1].received.lo);
+      }
+      if (once > 0) pieces.lo = 0;
+    } else if (needs.size() > 2) {
+      received.lo = 0;
+      for (const Need& need : needs) received.lo = std::max(received.lo, need.received.lo);
+      pieces.lo = 0;
+    }
+    cost.received_elements += received;
+    cost.boxes += pieces;
+    cost.bytes_received += {received.lo * bytes, received.hi * bytes};
+    cost.step_bytes += {0, panel * bytes};
+  }
+  return read;
+}
+
+}  // namespace
+
+Cost cost_of(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank, const Machine& machine, int threads) {
+  Cost cost;
+  const RankView v = view_of(op, plan, rank);
+  double owned = 1, tiles = 1, hit = 1;
+  for (int d = 0; d < op.out_rank(); ++d) {
+    owned *= static_cast<double>(total(v.owned_out[idx(d)]));
+    tiles *= static_cast<double>(v.owned_out[idx(d)].size());
+    hit *= static_cast<double>(v.hit[idx(d)]);
+  }
+  if (op.out_rank() == 0 && plan.space.kind() == Distribution::Kind::kGrid && rank != plan.space.home() % plan.space.ranks()) {
+    owned = tiles = hit = 0;
+  }
+  double panels = 1;
+  for (std::size_t k = 0; k < op.reduce.size(); ++k) panels *= static_cast<double>(panel_count(op, plan, k));
+  for (const TensorDesc& output : op.outputs) {
+    const double each = owned * static_cast<double>(op.op_class == OpClass::kLoop ? output.bytes() : output.element.bytes);
+    cost.output_bytes += {each, each};
+  }
+  cost.tasks = {hit * panels + tiles - hit, hit * panels + tiles - hit};
+  // Off a diagonal a tile is one task; an owner table gives some ranks fewer tiles.
+  if (!v.exact) cost.tasks.lo = plan.space.kind() == Distribution::Kind::kTable ? 0 : tiles;
+  double read_once = 0;
+  if (v.works) {
+    double points = 1;
+    for (std::size_t l = 0; l < v.label.size(); ++l) {
+      points *= static_cast<double>(op.labels[l].from_data ? static_cast<Index>(v.label[l].size()) : total(v.label[l]));
+    }
+    // Every tile along a dimension that may be written anywhere runs over all points.
+    for (int d = 0; d < op.out_rank(); ++d) points *= op.out[idx(d)].label == kAnyLabel ? static_cast<double>(v.hit[idx(d)]) : 1.0;
+    cost.flops = {points * op.flops_per_point, points * op.flops_per_point};
+    if (!v.exact) cost.flops.lo = 0;
+    read_once = add_reads(cost, v, tensors, rank);
+  }
+  const bool blas = op.op_class == OpClass::kContraction;
+  // Every point of an emitted loop reads its operands. BLAS streams them once and then reads them from cache: a matrix-vector product is a stream.
+  double touched_bytes = cost.output_bytes.hi;
+  if (blas) {
+    touched_bytes += read_once;
+  } else {
+    touched_bytes += 8.0 * static_cast<double>(op.reads.size()) * cost.flops.hi / std::max(1.0, op.flops_per_point);
+  }
+  const double compute = std::max(cost.flops.hi / (machine.flop_rate * (blas ? 1.0 : 0.2)), touched_bytes / machine.stream_rate) / threads;
+  const double network = cost.bytes_received.hi / machine.bandwidth + cost.boxes.hi * machine.latency;
+  cost.seconds = {std::max(compute, network), compute + network + cost.tasks.hi * machine.task_overhead / threads};
+  return cost;
+}
+
+Range messages_of(const Cost& cost) {
+  constexpr double kMessageBytes = 1 << 30;
+  return {cost.boxes.lo > 0 ? 1.0 : 0.0, cost.boxes.hi + 2 * std::floor(cost.bytes_received.hi / kMessageBytes)};
+}
+
+double assembled_bytes(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank) {
+  const RankView v = view_of(op, plan, rank);
+  double bytes = 0;
+  for (const Access& access : op.reads) {
+    if (op.is_continued(static_cast<std::size_t>(&access - op.reads.data()))) continue;  // copied into the output
+    const PlacedTensor& tensor = tensors(access.tensor);
+    auto box = static_cast<double>(tensor.desc.element.bytes);
+    bool copied = false;
+    for (int d = 0; d < tensor.distribution.rank(); ++d) {
+      const Tiling& tiling = tensor.distribution.tiling(d);
+      Index longest = 0;
+      for (const Interval& i : touched(v, access.dims[idx(d)], tensor.desc.shape[idx(d)])) {
+        const Interval tiles = tiling.tiles_meeting(i);
+        longest = std::max(longest, i.size());
+        copied = copied || tiles.size() > 1 || (plan.packed && !tiles.empty() && i != tiling.tile(tiles.lo));
+      }
+      box *= static_cast<double>(longest);
+    }
+    if (copied) bytes += box;
+  }
+  return v.works ? bytes : 0;
+}
+
+std::vector<Index> rank_sample(Index ranks) {
+  std::vector<Index> sample;
+  const Index stride = std::max<Index>(1, ranks / 64);
+  for (Index rank = 0; rank < ranks; rank += (rank + stride < ranks || rank == ranks - 1) ? stride : ranks - 1 - rank) sample.push_back(rank);
+  return sample;
+}
+
+CostSummary summarise(const Op& op, const OpPlan& plan, const TensorLookup& tensors, const Machine& machine, int threads) {
+  CostSummary sum;
+  double count = 0;
+  for (const Index rank : rank_sample(plan.space.ranks())) {
+    const Cost c = cost_of(op, plan, tensors, rank, machine, threads);
+    sum.max_bytes = std::max(sum.max_bytes, c.bytes_received.hi);
+    sum.max_flops = std::max(sum.max_flops, c.flops.hi);
+    sum.max_step = std::max(sum.max_step, c.step_bytes.hi);
+    sum.max_seconds = std::max(sum.max_seconds, c.seconds.hi);
+    sum.mean_bytes += c.bytes_received.hi;
+    sum.mean_flops += c.flops.hi;
+    count += 1;
+  }
+  sum.mean_bytes /= count;
+  sum.mean_flops /= count;
+  return sum;
+}
+
+}  // namespace tdsl::plan

@@ -1,0 +1,69 @@
+#include "runtime/plan/cost/last_uses.h"
+
+#include <algorithm>
+
+namespace tdsl::plan {
+
+LastUses last_uses(const std::vector<std::shared_ptr<const PlannedOp>>& segment, const std::vector<TensorId>& dropped) {
+  std::unordered_map<TensorId, std::size_t> last;
+  for (std::size_t k = 0; k < segment.size(); ++k) {
+    const Op& op = segment[k]->op;
+    for (const TensorDesc& output : op.outputs) last[output.id] = k;
+    for (const Access& access : op.reads) last[access.tensor] = k;
+    if (op.base >= 0) last[op.base] = k;
+  }
+  LastUses uses;
+  uses.after.resize(segment.size());
+  for (const TensorId id : dropped) {
+    const auto found = last.find(id);
+    if (found != last.end()) {
+      uses.after[found->second].push_back(id);
+    } else {
+      uses.unused.push_back(id);
+    }
+  }
+  return uses;
+}
+
+bool reads_where_it_writes(const Op& op, const Access& access) {
+  if (access.dims.size() != op.out.size()) return false;
+  for (std::size_t d = 0; d < op.out.size(); ++d) {
+    const OutSubscript& out = op.out[d];
+    const DimAccess& in = access.dims[d];
+    if (in.whole || in.divisor != 1 || in.offset != Interval{out.constant, out.constant + 1}) return false;
+    const bool same = out.label >= 0 ? in.terms == std::vector<Affine::Term>{{out.label, out.coefficient}}
+                                     : in.terms.empty() && out.label == kNoLabel;
+    if (!same) return false;
+  }
+  return true;
+}
+
+bool updates_in_place(const Op& op, const OpPlan& plan) {
+  Index panels = 1;
+  for (const Tiling& reduced : plan.reduce) panels *= std::max<Index>(reduced.tiles(), 1);
+  return op.base >= 0 && std::all_of(op.reads.begin(), op.reads.end(), [&](const Access& access) {
+    return access.tensor != op.base || (panels == 1 && reads_where_it_writes(op, access));
+  });
+}
+
+double ResidentBytes::run(const PlannedOp& op, double step_bytes, const std::vector<TensorId>& dead) {
+  if (updates_in_place(op.op, op.plan) && std::find(dead.begin(), dead.end(), op.op.base) != dead.end()) free(op.op.base);
+  for (const TensorDesc& output : op.op.outputs) {
+    const auto bytes = static_cast<double>(distribution_of(op.op, op.plan, output).owned_elements(rank_) * output.element.bytes);
+    owned_[output.id] = bytes;
+    live_ += bytes;
+  }
+  const double held = live_ + step_bytes;
+  peak_ = std::max(peak_, held);
+  for (const TensorId id : dead) free(id);
+  return held;
+}
+
+void ResidentBytes::free(TensorId id) {
+  const auto found = owned_.find(id);
+  if (found == owned_.end()) return;
+  live_ -= found->second;
+  owned_.erase(found);
+}
+
+}  // namespace tdsl::plan

@@ -1,0 +1,72 @@
+#include "runtime/plan/cost/machine.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+namespace tdsl::plan {
+
+namespace {
+
+constexpr std::array<std::pair<std::string_view, double Machine::*>, 5> kConstants{{{"latency", &Machine::latency},
+                                                                                   {"bandwidth", &Machine::bandwidth},
+                                                                                   {"flop_rate", &Machine::flop_rate},
+                                                                                   {"stream_rate", &Machine::stream_rate},
+                                                                                   {"task_overhead", &Machine::task_overhead}}};
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+void read_line(Machine& machine, std::string_view line) {
+  line = trimmed(line.substr(0, line.find('#')));
+  if (line.empty()) return;
+  const std::size_t equals = line.find('=');
+  if (equals == std::string_view::npos) throw std::runtime_error("not of the form 'name = value'");
+  const std::string_view name = trimmed(line.substr(0, equals));
+  const std::string_view text = trimmed(line.substr(equals + 1));
+  for (const auto& [known, member] : kConstants) {
+    if (known != name) continue;
+    double value = 0;
+    const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (result.ec != std::errc() || result.ptr != text.data() + text.size() || !std::isfinite(value) || value <= 0) {
+      throw std::runtime_error("'" + std::string(text) + "' is not a positive number");
+    }
+    machine.*member = value;
+    return;
+  }
+  throw std::runtime_error("no constant is called '" + std::string(name) + "'");
+}
+
+}  // namespace
+
+std::string machine_text(const Machine& machine) {
+  std::string text = "# Constants of this machine for choosing plans: seconds, bytes and floating-point operations per second.\n";
+  for (const auto& [name, member] : kConstants) {
+    std::array<char, 32> digits{};
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), machine.*member).ptr;
+    text += std::string(name) + " = " + std::string(digits.data(), end) + "\n";
+  }
+  return text;
+}
+
+Machine parse_machine(std::string_view text) {
+  Machine machine;
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    try {
+      read_line(machine, text.substr(0, end));
+    } catch (const std::runtime_error& error) {
+      throw std::runtime_error("line " + std::to_string(number) + ": " + error.what());
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return machine;
+}
+
+}  // namespace tdsl::plan

@@ -1,0 +1,211 @@
+#include "runtime/plan/cost/rank_view.h"
+
+#include <algorithm>
+
+namespace tdsl::plan::counting {
+
+Index total(const Intervals& list) {
+  Index n = 0;
+  for (const Interval& i : list) n += i.size();
+  return n;
+}
+
+void tidy(Intervals& list) {
+  std::erase_if(list, [](const Interval& i) { return i.empty(); });
+  std::sort(list.begin(), list.end(), [](const Interval& a, const Interval& b) { return a.lo != b.lo ? a.lo < b.lo : a.hi < b.hi; });
+  list.erase(std::unique(list.begin(), list.end()), list.end());
+}
+
+Intervals merged(const Intervals& list) {
+  Intervals result;
+  for (const Interval& i : list) {
+    if (!result.empty() && i.lo <= result.back().hi) {
+      result.back().hi = std::max(result.back().hi, i.hi);
+    } else {
+      result.push_back(i);
+    }
+  }
+  return result;
+}
+
+Index measure_inside(const Intervals& list, const Intervals& inside) {
+  Index n = 0;
+  for (const Interval& i : list) {
+    auto first = std::lower_bound(inside.begin(), inside.end(), i.lo, [](const Interval& a, Index x) { return a.hi <= x; });
+    for (; first != inside.end() && first->lo < i.hi; ++first) n += intersect(*first, i).size();
+  }
+  return n;
+}
+
+Intervals common(const Intervals& a, const Intervals& b) {
+  Intervals result;
+  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    const Interval x = intersect(a[i], b[j]);
+    if (!x.empty()) result.push_back(x);
+    (a[i].hi < b[j].hi) ? ++i : ++j;
+  }
+  return result;
+}
+
+bool equal_or_disjoint(const Intervals& a, const Intervals& b) {
+  Intervals both = a;
+  both.insert(both.end(), b.begin(), b.end());
+  tidy(both);
+  for (std::size_t i = 1; i < both.size(); ++i) {
+    if (both[i].lo < both[i - 1].hi) return false;
+  }
+  return true;
+}
+
+Intervals owned_intervals(const Distribution& x, Index rank, int d) {
+  const Tiling& tiling = x.tiling(d);
+  const Index tiles = tiling.tiles();
+  Intervals list;
+  const auto add = [&](Index from, Index to) {
+    for (Index t = std::max<Index>(from, 0); t < std::min(to, tiles); ++t) list.push_back(tiling.tile(t));
+  };
+  const Index p = x.ranks();
+  switch (x.kind()) {
+    case Distribution::Kind::kReplicated:
+    case Distribution::Kind::kTable:
+      add(0, tiles);
+      return list;
+    case Distribution::Kind::kColumnMap: {
+      const Index columns = x.columns().columns;
+      const Index low = p / columns;
+      const Index tall = p % columns;
+      const bool in_tall = rank < tall * (low + 1);
+      const Index height = in_tall ? low + 1 : low;
+      const Index row = in_tall ? rank % (low + 1) : (rank - tall * (low + 1)) % low;
+      const Index first = rank - row;
+      if (d == x.columns().column_dim) {
+        add(first * tiles / p, (first + height) * tiles / p);
+      } else if (d == x.columns().row_dim) {
+        add(row * tiles / height, (row + 1) * tiles / height);
+      } else {
+        add(0, tiles);
+      }
+      return list;
+    }
+    case Distribution::Kind::kGrid:
+      break;
+  }
+  const Index offset = ((rank - x.home()) % p + p) % p;
+  Index reachable = 0;
+  for (const GridDim& dim : x.grid_dims()) {
+    for (const GridAxis& axis : dim.axes) reachable += offset / axis.stride % axis.size * axis.stride;
+  }
+  if (reachable != offset) return list;
+  const GridDim& dim = x.grid_dims()[idx(d)];
+  Index size = 1;
+  for (const GridAxis& axis : dim.axes) size *= axis.size;
+  for (Index start = 0, number = 0; start < tiles; start += dim.q, ++number) {
+    const Index g = (number + dim.shift) % size;
+    bool mine = true;
+    for (const GridAxis& axis : dim.axes) mine = mine && g / axis.div % axis.size == offset / axis.stride % axis.size;
+    if (mine) add(start, start + dim.q);
+  }
+  return list;
+}
+
+Interval preimage(const OutSubscript& s, Interval elements) {
+  // Labels l with coefficient * l + constant in the interval, by rounding inwards.
+  const auto down = [](Index a, Index b) { return a >= 0 ? a / b : -((-a + b - 1) / b); };
+  const Index lo = elements.lo - s.constant;
+  const Index hi = elements.hi - 1 - s.constant;
+  const Index c = s.coefficient;
+  if (c > 0) return {-down(-lo, c), down(hi, c) + 1};
+  return {-down(hi, -c), down(-lo, -c) + 1};
+}
+
+RankView view_of(const Op& op, const OpPlan& plan, Index rank) {
+  RankView v{op, plan, {}, std::vector<Intervals>(op.labels.size()), {}, {}, true, true, 1, {}};
+  std::vector<bool> bound(op.labels.size(), false);
+  for (int d = 0; d < op.out_rank(); ++d) {
+    v.owned_out.push_back(owned_intervals(plan.space, rank, d));
+    const Intervals& owned = v.owned_out.back();
+    const OutSubscript& s = op.out[idx(d)];
+    const Index edge = plan.super_block.empty() ? 0 : plan.super_block[idx(d)];
+    const auto tiles = static_cast<Index>(owned.size());
+    v.chunks.push_back(edge > 0 && tiles > 0 ? (tiles + edge - 1) / edge : 1);
+    v.super_blocks *= v.chunks.back();
+    Index hit = 0;
+    if (s.label == kPartLabel || s.label == kAnyLabel) {
+      hit = tiles;
+    } else if (s.label == kNoLabel) {
+      for (const Interval& i : owned) hit += s.constant >= i.lo && s.constant < i.hi ? 1 : 0;
+    } else {
+      Intervals values;
+      for (const Interval& i : owned) {
+        const Interval x = intersect(preimage(s, i), op.labels[idx(s.label)].range);
+        if (x.empty()) continue;
+        ++hit;
+        values.push_back(x);
+      }
+      tidy(values);
+      Intervals& label = v.label[idx(s.label)];
+      label = bound[idx(s.label)] ? common(merged(label), merged(values)) : values;
+      if (bound[idx(s.label)]) v.exact = false;
+      bound[idx(s.label)] = true;
+    }
+    v.hit.push_back(hit);
+    v.busy.push_back(hit == tiles);
+    v.works = v.works && hit > 0;
+  }
+  if (plan.space.kind() == Distribution::Kind::kTable) v.exact = false;
+  if (op.out_rank() == 0 && plan.space.kind() == Distribution::Kind::kGrid) v.works = rank == plan.space.home() % plan.space.ranks();
+  for (std::size_t k = 0; k < op.reduce.size(); ++k) {
+    const int l = op.reduce[k].label;
+    const Interval range = op.labels[idx(l)].range;
+    Intervals tiles;
+    const Index count = plan.reduce[k].tiles();
+    const auto add = [&](Index t) {
+      const Interval i = plan.reduce[k].tile(t);
+      tiles.push_back({range.lo + i.lo, range.lo + i.hi});
+    };
+    if (op.reduce[k].part_dim < 0) {
+      for (Index t = 0; t < count; ++t) add(t);
+    } else {
+      const Index parts = op.shape[idx(op.reduce[k].part_dim)];
+      const Index each = std::max<Index>((count + parts - 1) / std::max<Index>(parts, 1), 1);
+      for (const Interval& part : v.owned_out[idx(op.reduce[k].part_dim)]) {
+        for (Index t = part.lo * each; t < std::min(part.hi * each, count); ++t) add(t);
+        if (part.lo * each >= count) v.busy[idx(op.reduce[k].part_dim)] = false;
+      }
+    }
+    tidy(tiles);
+    v.label[idx(l)] = std::move(tiles);
+    bound[idx(l)] = true;
+  }
+  for (std::size_t l = 0; l < op.labels.size(); ++l) {
+    if (!bound[l]) v.label[l] = {op.labels[l].range};
+    tidy(v.label[l]);
+    v.works = v.works && !v.label[l].empty();
+  }
+  return v;
+}
+
+Intervals touched(const RankView& v, const DimAccess& dim, Index extent) {
+  const Interval inside{0, extent};
+  if (dim.whole || dim.divisor < 1) return {inside};
+  Intervals list{dim.offset};
+  for (const Affine::Term& term : dim.terms) {
+    Intervals next;
+    for (const Interval& base : list) {
+      for (const Interval& x : v.label[idx(term.label)]) {
+        const Index a = term.coefficient * x.lo;
+        const Index b = term.coefficient * (x.hi - 1);
+        next.push_back({base.lo + std::min(a, b), base.hi + std::max(a, b)});
+      }
+    }
+    list = std::move(next);
+  }
+  for (Interval& i : list) {
+    if (!i.empty() && dim.divisor > 1) i = {i.lo / dim.divisor, (i.hi - 1) / dim.divisor + 1};
+    i = intersect(i, inside);
+  }
+  tidy(list);
+  return list;
+}
+
+}  // namespace tdsl::plan::counting

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <vector>
+
+#include "runtime/plan/op_plan.h"
+
+// What one rank needs and owns, as lists of element intervals per dimension, found from the parameters of distributions: what the
+// closed forms (cost_model, sent_bytes) are made of. Nothing here calls the enumerator or Distribution's owner map.
+
+namespace tdsl::plan::counting {
+
+using Intervals = std::vector<Interval>;
+
+[[nodiscard]] Index total(const Intervals& list);
+/// Sorted, without equal or empty entries.
+void tidy(Intervals& list);
+/// The union of a tidy list, as disjoint intervals.
+[[nodiscard]] Intervals merged(const Intervals& list);
+/// Elements of the intervals of `list`, each counted by itself, inside the disjoint sorted `inside`.
+[[nodiscard]] Index measure_inside(const Intervals& list, const Intervals& inside);
+/// Elements both of two disjoint sorted lists hold.
+[[nodiscard]] Intervals common(const Intervals& a, const Intervals& b);
+/// No two different intervals of the two lists overlap.
+[[nodiscard]] bool equal_or_disjoint(const Intervals& a, const Intervals& b);
+/// Element intervals of the tiles of dimension d that a rank owns, from the parameters of the distribution alone.
+[[nodiscard]] Intervals owned_intervals(const Distribution& x, Index rank, int d);
+
+/// Labels whose elements along an output dimension lie in the interval.
+[[nodiscard]] Interval preimage(const OutSubscript& s, Interval elements);
+
+/// Everything about one operation on one rank that the counts are made of.
+struct RankView {
+  const Op& op;
+  const OpPlan& plan;
+  std::vector<Intervals> owned_out;  ///< per output dimension
+  std::vector<Intervals> label;      ///< per label: one interval per tile (of output or reduction)
+  std::vector<Index> hit;            ///< per output dimension: owned tiles that are written
+  std::vector<bool> busy;            ///< per output dimension: every owned tile computes something
+  bool exact = true;
+  bool works = true;
+  Index super_blocks = 1;            ///< product over dimensions
+  std::vector<Index> chunks;         ///< super-blocks per output dimension
+};
+
+[[nodiscard]] RankView view_of(const Op& op, const OpPlan& plan, Index rank);
+
+/// Intervals of one dimension of an operand that the rank's tasks touch.
+[[nodiscard]] Intervals touched(const RankView& v, const DimAccess& dim, Index extent);
+
+}  // namespace tdsl::plan::counting

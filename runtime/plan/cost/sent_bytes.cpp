@@ -1,0 +1,246 @@
+#include "runtime/plan/cost/sent_bytes.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "runtime/plan/cost/rank_view.h"
+
+// Note [Counting what is sent]
+// Along one dimension of an operand, every piece (a touched interval inside one tile) has a set of ranks that want it and a set
+// of ranks that own its tile. Few such pairs of sets differ: pieces with equal ones are a class with a length. Boxes are
+// products of pieces, so their classes are products of classes: who wants the box and who owns it are intersections.
+
+namespace tdsl::plan {
+
+namespace {
+
+using namespace counting;
+
+/// A set of ranks.
+class Ranks {
+ public:
+  explicit Ranks(Index p) : words_(static_cast<std::size_t>((p + 63) / 64), 0) {}
+  void add(Index rank) { words_[static_cast<std::size_t>(rank / 64)] |= std::uint64_t{1} << (rank % 64); }
+  [[nodiscard]] bool has(Index rank) const { return (words_[static_cast<std::size_t>(rank / 64)] >> (rank % 64) & 1) != 0; }
+  [[nodiscard]] Index count() const {
+    Index n = 0;
+    for (const std::uint64_t word : words_) n += std::popcount(word);
+    return n;
+  }
+  [[nodiscard]] Ranks both(const Ranks& other) const {
+    Ranks result = *this;
+    for (std::size_t w = 0; w < words_.size(); ++w) result.words_[w] &= other.words_[w];
+    return result;
+  }
+  [[nodiscard]] Index least() const {
+    for (std::size_t w = 0; w < words_.size(); ++w) {
+      if (words_[w] != 0) return static_cast<Index>(w) * 64 + std::countr_zero(words_[w]);
+    }
+    return -1;
+  }
+  friend auto operator<=>(const Ranks&, const Ranks&) = default;
+
+ private:
+  std::vector<std::uint64_t> words_;
+};
+
+/// Pieces of a dimension that the same ranks want and own.
+using Classes = std::map<std::pair<Ranks, Ranks>, double>;
+
+/// Copies that a rank sends in a tree that `count` ranks hang in beside its root: of them `before` come between the root and this
+/// rank, going up from the root and round.
+Index copies(Index count, bool is_root, Index before) {
+  constexpr Index kDirect = 4;
+  if (count < kDirect) return is_root ? count : 0;
+  const Index position = is_root ? 0 : before + 1;
+  Index sent = 0;
+  for (Index bit = 1; position + bit <= count && (position & bit) == 0; bit *= 2) ++sent;
+  return sent;
+}
+
+/// Of boxes; of elements or bytes.
+struct Carried {
+  double sent = 0;
+  double from_other_nodes = 0;
+};
+
+class Carrier {
+ public:
+  Carrier(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank)
+      : op_(op), tensors_(tensors), me_(rank), p_(plan.space.ranks()), per_node_(plan.ranks_per_node > 1 ? plan.ranks_per_node : p_) {
+    for (Index r = 0; r < p_; ++r) views_.push_back(view_of(op, plan, r));
+  }
+
+  /// Nothing where boxes are no products, or meet in different steps.
+  [[nodiscard]] std::optional<Carried> bytes() const {
+    for (const RankView& v : views_) {
+      if (!v.exact || v.super_blocks > 1) return std::nullopt;
+    }
+    Carried sum;
+    for (auto access = op_.reads.begin(); access != op_.reads.end(); ++access) {
+      bool again = false;
+      for (auto other = op_.reads.begin(); other != access; ++other) {
+        if (other->tensor != access->tensor) continue;
+        if (other->dims != access->dims) return std::nullopt;
+        again = true;
+      }
+      if (again) continue;
+      if (!add_bytes(*access, sum)) return std::nullopt;
+    }
+    return sum;
+  }
+
+ private:
+  [[nodiscard]] bool is_reduced(int label) const {
+    return std::any_of(op_.reduce.begin(), op_.reduce.end(), [label](const ReduceLabel& r) { return r.label == label; });
+  }
+  /// Every label in one dimension at most, and those summed over alone in theirs: then a piece is wanted in one panel only.
+  [[nodiscard]] bool simple(const Access& access) const {
+    std::vector<int> uses(op_.labels.size(), 0);
+    for (const DimAccess& dim : access.dims) {
+      if (dim.whole || dim.divisor < 1) continue;
+      for (const Affine::Term& term : dim.terms) {
+        if (++uses[idx(term.label)] > 1) return false;
+        if (is_reduced(term.label) && (dim.terms.size() > 1 || dim.divisor != 1 || dim.offset.size() != 1)) return false;
+      }
+    }
+    return true;
+  }
+
+  /// False when they cannot be told.
+  [[nodiscard]] bool add_bytes(const Access& access, Carried& sum) const {
+    const PlacedTensor& tensor = tensors_(access.tensor);
+    const Distribution& where = tensor.distribution;
+    if (where.kind() == Distribution::Kind::kReplicated) return true;
+    if (where.kind() == Distribution::Kind::kTable || !simple(access)) return false;
+    std::vector<Classes> dims;
+    for (int d = 0; d < where.rank(); ++d) {
+      std::optional<Classes> classes = classes_of(access.dims[idx(d)], where, d, tensor.desc.shape[idx(d)]);
+      if (!classes) return false;
+      dims.push_back(std::move(*classes));
+    }
+    Ranks wanting(p_), owning(p_);
+    for (Index r = 0; r < p_; ++r) {
+      if (views_[idx(static_cast<int>(r))].works) wanting.add(r);
+      if (where.rank() > 0 || r == where.home() % p_) owning.add(r);
+    }
+    Carried elements;
+    if (!add_boxes(dims, 0, wanting, owning, 1, elements)) return false;
+    const auto bytes = static_cast<double>(tensor.desc.element.bytes);
+    sum.sent += elements.sent * bytes;
+    sum.from_other_nodes += elements.from_other_nodes * bytes;
+    return true;
+  }
+
+  [[nodiscard]] std::optional<Classes> classes_of(const DimAccess& dim, const Distribution& where, int d, Index extent) const {
+    const Tiling& tiling = where.tiling(d);
+    std::map<std::pair<Index, Index>, Ranks> wanting;
+    std::vector<Ranks> owning(static_cast<std::size_t>(tiling.tiles()), Ranks(p_));
+    for (Index r = 0; r < p_; ++r) {
+      const Intervals list = touched(views_[idx(static_cast<int>(r))], dim, extent);
+      if (!equal_or_disjoint(list, {})) return std::nullopt;
+      for (const Interval& i : list) {
+        const Interval tiles = tiling.tiles_meeting(i);
+        for (Index t = tiles.lo; t < tiles.hi; ++t) {
+          const Interval piece = intersect(i, tiling.tile(t));
+          if (!piece.empty()) wanting.try_emplace({piece.lo, piece.hi}, p_).first->second.add(r);
+        }
+      }
+      for (const Interval& i : owned_intervals(where, r, d)) {
+        if (!i.empty()) owning[idx(static_cast<int>(tiling.tile_of(i.lo)))].add(r);
+      }
+    }
+    Classes classes;
+    for (const auto& [piece, ranks] : wanting) {
+      classes[{ranks, owning[idx(static_cast<int>(tiling.tile_of(piece.first)))]}] += static_cast<double>(piece.second - piece.first);
+    }
+    return classes;
+  }
+
+  /// False when a box has not exactly one owner.
+  [[nodiscard]] bool add_boxes(const std::vector<Classes>& dims, std::size_t d, const Ranks& wanting, const Ranks& owning, double volume,
+                               Carried& elements) const {
+    const Index wanted = wanting.count();
+    if (wanted == 0) return true;
+    if (d < dims.size()) {
+      for (const auto& [sets, length] : dims[d]) {
+        if (!add_boxes(dims, d + 1, wanting.both(sets.first), owning.both(sets.second), volume * length, elements)) return false;
+      }
+      return true;
+    }
+    if (owning.count() != 1) return false;
+    const Index owner = owning.least();
+    if (owner != me_ && !wanting.has(me_)) return true;
+    const Place place = place_of_me(wanting, owner);
+    elements.sent += volume * static_cast<double>(place.sent);
+    elements.from_other_nodes += place.enters ? volume : 0;
+    return true;
+  }
+
+  /// What this rank does with a box that it owns or wants.
+  struct Place {
+    Index sent = 0;       ///< copies
+    bool enters = false;  ///< its own copy comes from another node
+  };
+  [[nodiscard]] Place place_of_me(const Ranks& wanting, Index owner) const {
+    Ranks first_of_node(p_);  // of nodes that are not the owner's: they have the box from outside
+    Index root = owner;       // of the tree in this node
+    for (Index node = 0; node * per_node_ < p_; ++node) {
+      if (node == owner / per_node_) continue;
+      for (Index k = 0; k < per_node_; ++k) {
+        const Index rank = node * per_node_ + (owner + k) % per_node_;
+        if (!wanting.has(rank)) continue;
+        first_of_node.add(rank);
+        if (node == me_ / per_node_) root = rank;
+        break;
+      }
+    }
+    const Index node_begin = me_ / per_node_ * per_node_;
+    Place place{sent_in_tree(wanting, {node_begin, node_begin + per_node_}, root), root == me_ && owner != me_};
+    if (root == me_) place.sent += sent_in_tree(first_of_node, {0, p_}, owner);
+    return place;
+  }
+  /// Copies that this rank sends to those of `members` that are in `round` and not the root: it is one of them or the root itself.
+  [[nodiscard]] Index sent_in_tree(const Ranks& members, Interval round, Index root) const {
+    Index count = 0;
+    Index before = 0;
+    for (Index step = 1; step < round.size(); ++step) {
+      const Index rank = round.lo + (root - round.lo + step) % round.size();
+      if (rank == me_) before = count;
+      count += members.has(rank) ? 1 : 0;
+    }
+    return copies(count, root == me_, before);
+  }
+
+  const Op& op_;
+  const TensorLookup& tensors_;
+  Index me_;
+  Index p_;
+  Index per_node_;  ///< all ranks if there are no nodes
+  std::vector<RankView> views_;
+};
+
+}  // namespace
+
+Range sent_bytes(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank, const Machine& machine) {
+  const Index p = plan.space.ranks();
+  if (p == 1 || op.reads.empty()) return {};
+  if (const std::optional<Carried> bytes = Carrier(op, plan, tensors, rank).bytes()) return {bytes->sent, bytes->sent};
+  // No more than what all others receive.
+  double most = 0;
+  for (Index r = 0; r < p; ++r) most += r == rank ? 0 : cost_of(op, plan, tensors, r, machine, 1).bytes_received.hi;
+  return {0, most};
+}
+
+Range bytes_from_other_nodes(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank, const Machine& machine) {
+  if (plan.ranks_per_node <= 1 || op.reads.empty()) return {};
+  if (const std::optional<Carried> bytes = Carrier(op, plan, tensors, rank).bytes()) return {bytes->from_other_nodes, bytes->from_other_nodes};
+  return {0, cost_of(op, plan, tensors, rank, machine, 1).bytes_received.hi};
+}
+
+}  // namespace tdsl::plan

@@ -1,0 +1,152 @@
+#include "runtime/plan/cost/shares.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "runtime/plan/cost/rank_view.h"
+
+namespace tdsl::plan::counting {
+
+namespace {
+
+/// The interval of every label for one rank; false if the rank computes nothing.
+bool label_intervals(const Op& op, const Boxes& work, std::size_t rank, std::vector<Interval>& labels) {
+  if (!work.has[rank]) return false;
+  labels.clear();
+  for (const LabelDesc& label : op.labels) labels.push_back(label.range);
+  for (std::size_t d = 0; d < op.shape.size(); ++d) {
+    const OutSubscript& s = op.out[d];
+    const Interval mine = work.of(rank, d);
+    if (mine.empty()) return false;
+    if (s.label < 0) continue;
+    Interval& label = labels[idx(s.label)];
+    label = intersect(label, preimage(s, mine));
+    if (label.empty()) return false;
+  }
+  for (std::size_t k = 0; k < op.reduce.size(); ++k) {
+    const Interval part = work.of(rank, op.shape.size() + k);
+    Interval& label = labels[idx(op.reduce[k].label)];
+    label = {label.lo + part.lo, label.lo + part.hi};
+    if (label.empty()) return false;
+  }
+  return true;
+}
+
+Interval touched(const DimAccess& dim, const std::vector<Interval>& labels, Index extent) {
+  const Interval inside{0, extent};
+  if (dim.whole || dim.divisor < 1) return inside;
+  Interval hull = dim.offset;
+  for (const Affine::Term& term : dim.terms) {
+    const Interval x = labels[idx(term.label)];
+    const Index a = term.coefficient * x.lo;
+    const Index b = term.coefficient * (x.hi - 1);
+    hull = {hull.lo + std::min(a, b), hull.hi + std::max(a, b)};
+  }
+  if (!hull.empty() && dim.divisor > 1) hull = {hull.lo / dim.divisor, (hull.hi - 1) / dim.divisor + 1};
+  return intersect(hull, inside);
+}
+
+Boxes nothing(std::size_t ranks, std::size_t dims) {
+  Boxes boxes;
+  boxes.dims = dims;
+  boxes.at.resize(ranks * dims);
+  boxes.has.assign(ranks, 0);
+  return boxes;
+}
+
+Boxes column_shares(const CutSpace& space, const ColumnMap& map, const Mesh& mesh, const std::vector<Index>& ranks) {
+  const Index p = mesh.ranks();
+  const Index low = p / map.columns;
+  std::vector<Tiling> tilings;
+  for (std::size_t d = 0; d < space.extents.size(); ++d) {
+    const Index tiles = d == idx(map.row_dim) ? low * (low + 1) : d == idx(map.column_dim) ? p : 1;
+    tilings.push_back(space.tilings[d] ? *space.tilings[d] : Tiling::near_equal(space.extents[d], tiles));
+  }
+  const Distribution where = Distribution::column_map(p, std::move(tilings), map);
+  Boxes boxes = nothing(ranks.size(), space.extents.size());
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    boxes.has[r] = 1;
+    for (std::size_t d = 0; d < boxes.dims; ++d) {
+      const Intervals mine = merged(owned_intervals(where, ranks[r], static_cast<int>(d)));
+      boxes.at[r * boxes.dims + d] = mine.empty() ? Interval{} : Interval{mine.front().lo, mine.back().hi};
+    }
+  }
+  return boxes;
+}
+
+}  // namespace
+
+Interval share(const std::optional<Tiling>& tiling, Index extent, Index coordinates, Index c) {
+  if (coordinates == 1) return {0, extent};
+  if (!tiling) return {c * extent / coordinates, (c + 1) * extent / coordinates};
+  const Index tiles = tiling->tiles();
+  const Index q = std::max<Index>(1, ceil_div(tiles, coordinates));
+  if (c * q >= tiles) return {};
+  return {tiling->tile(c * q).lo, tiling->tile(std::min((c + 1) * q, tiles) - 1).hi};
+}
+
+Boxes shares_of(const CutSpace& space, const Layout& layout, const Mesh& mesh, const std::vector<Index>& ranks) {
+  if (layout.columns) return column_shares(space, *layout.columns, mesh, ranks);
+  Boxes boxes = nothing(ranks.size(), space.extents.size());
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    if (!takes_part(mesh, layout, ranks[r])) continue;
+    boxes.has[r] = 1;
+    for (std::size_t d = 0; d < boxes.dims; ++d) {
+      boxes.at[r * boxes.dims + d] =
+          share(space.tilings[d], space.extents[d], coordinates(mesh, layout.cut[d]), coordinate(mesh, layout.cut[d], ranks[r]));
+    }
+  }
+  return boxes;
+}
+
+Boxes needs_of(const Op& op, const Access& access, const std::vector<Index>& shape, const Boxes& work) {
+  Boxes boxes = nothing(work.ranks(), shape.size());
+  std::vector<Interval> labels;
+  for (std::size_t r = 0; r < work.ranks(); ++r) {
+    if (!label_intervals(op, work, r, labels)) continue;
+    boxes.has[r] = 1;
+    for (std::size_t d = 0; d < shape.size(); ++d) boxes.at[r * boxes.dims + d] = touched(access.dims[d], labels, shape[d]);
+  }
+  return boxes;
+}
+
+double points_of(const Op& op, const Boxes& work, std::size_t rank) {
+  std::vector<Interval> labels;
+  if (!label_intervals(op, work, rank, labels)) return 0;
+  double points = 1;
+  for (std::size_t l = 0; l < labels.size(); ++l) points *= op.labels[l].from_data ? 1.0 : static_cast<double>(labels[l].size());
+  return points;
+}
+
+double touched_elements(const Op& op, const Access& access, const Boxes& work, std::size_t rank) {
+  std::vector<Interval> labels;
+  if (!label_intervals(op, work, rank, labels)) return 0;
+  double elements = 1;
+  for (const DimAccess& dim : access.dims) elements *= static_cast<double>(touched(dim, labels, std::numeric_limits<Index>::max()).size());
+  return elements;
+}
+
+double volume(const Boxes& boxes, std::size_t rank) {
+  if (!boxes.has[rank]) return 0;
+  double v = 1;
+  for (std::size_t d = 0; d < boxes.dims; ++d) v *= static_cast<double>(boxes.of(rank, d).size());
+  return v;
+}
+
+double common_volume(const Boxes& a, const Boxes& b, std::size_t rank) {
+  if (!a.has[rank] || !b.has[rank]) return 0;
+  double v = 1;
+  for (std::size_t d = 0; d < a.dims; ++d) v *= static_cast<double>(intersect(a.of(rank, d), b.of(rank, d)).size());
+  return v;
+}
+
+double common_volume(const Boxes& a, const Boxes& b, const Boxes& c, std::size_t rank) {
+  if (!a.has[rank] || !b.has[rank] || !c.has[rank]) return 0;
+  double v = 1;
+  for (std::size_t d = 0; d < a.dims; ++d) {
+    v *= static_cast<double>(intersect(intersect(a.of(rank, d), b.of(rank, d)), c.of(rank, d)).size());
+  }
+  return v;
+}
+
+}  // namespace tdsl::plan::counting

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "runtime/plan/op.h"
+#include "runtime/plan/space/layout.h"
+
+// Boxes that ranks have under a layout, before anything is cut into tiles. Numbers of tiles are multiples of the coordinates they are shared
+// by, so these are the real boxes; bytes found from them equal those of the planned operation (plan_overlap tests).
+
+namespace tdsl::plan::counting {
+
+/// A box per rank of a sample. A tensor of rank 0 is one point; a rank without a part has `has[r]` false.
+struct Boxes {
+  std::size_t dims = 0;
+  std::vector<Interval> at;  ///< rank-major
+  std::vector<char> has;
+  [[nodiscard]] std::size_t ranks() const { return has.size(); }
+  [[nodiscard]] const Interval& of(std::size_t rank, std::size_t d) const { return at[rank * dims + d]; }
+};
+
+/// What is cut: extents, and per dimension the tiles that are given (`--tile`, annotations, `--reproducible`), if any.
+struct CutSpace {
+  std::vector<Index> extents;
+  std::vector<std::optional<Tiling>> tilings;
+};
+
+/// The elements of coordinate c of `coordinates` near-equal shares; whole tiles if the tiling is given.
+[[nodiscard]] Interval share(const std::optional<Tiling>& tiling, Index extent, Index coordinates, Index c);
+
+/// What the ranks have of a space under a layout.
+[[nodiscard]] Boxes shares_of(const CutSpace& space, const Layout& layout, const Mesh& mesh, const std::vector<Index>& ranks);
+
+/// What the ranks need of an operand when they have `work` of the operation's task space (output dimensions, then reduce labels).
+[[nodiscard]] Boxes needs_of(const Op& op, const Access& access, const std::vector<Index>& shape, const Boxes& work);
+
+/// Points of the operation's label space in the rank's part of the task space.
+[[nodiscard]] double points_of(const Op& op, const Boxes& work, std::size_t rank);
+
+/// Elements of an operand that the rank's points touch, overhangs included.
+[[nodiscard]] double touched_elements(const Op& op, const Access& access, const Boxes& work, std::size_t rank);
+
+[[nodiscard]] double volume(const Boxes& boxes, std::size_t rank);
+/// Elements of both boxes of a rank.
+[[nodiscard]] double common_volume(const Boxes& a, const Boxes& b, std::size_t rank);
+/// Elements of all three.
+[[nodiscard]] double common_volume(const Boxes& a, const Boxes& b, const Boxes& c, std::size_t rank);
+
+}  // namespace tdsl::plan::counting

@@ -1,0 +1,139 @@
+#include "runtime/plan/cost/transfers.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tdsl::plan {
+
+using counting::Boxes;
+
+namespace {
+
+/// Floating-point operations per second of emitted loops, of BLAS's rate.
+constexpr double kLoopRate = 0.2;
+
+/// Elements of one or two boxes together, on a rank.
+double united(const std::vector<Boxes>& needs, std::size_t r) {
+  double elements = 0;
+  for (const Boxes& need : needs) elements += counting::volume(need, r);
+  if (needs.size() == 2) elements -= counting::common_volume(needs[0], needs[1], r);
+  return elements;
+}
+
+/// The same, inside what the rank owns.
+double united_own(const std::vector<Boxes>& needs, const Boxes& own, std::size_t r) {
+  double elements = 0;
+  for (const Boxes& need : needs) elements += counting::common_volume(need, own, r);
+  if (needs.size() == 2) elements -= counting::common_volume(needs[0], needs[1], own, r);
+  return elements;
+}
+
+/// How many owners' boxes a rank's box meets, its own left out.
+double other_owners(const OwnedBoxes& own, const Boxes& need, std::size_t r) {
+  if (!need.has[r]) return 0;
+  double owners = 1;
+  for (std::size_t d = 0; d < need.dims; ++d) {
+    const Index shares = own.layout.columns ? own.layout.columns->columns : coordinates(own.mesh, own.layout.cut[d]);
+    if (shares > 1) owners *= static_cast<double>(Tiling::near_equal(own.tensor.shape[d], shares).tiles_meeting(need.of(r, d)).size());
+  }
+  return counting::common_volume(need, own.boxes, r) > 0 ? owners - 1 : owners;
+}
+
+/// Of what a rank owns of a result, elements of the part it has made itself.
+double ready_elements(const Boxes& own, const Boxes& work, std::size_t r) {
+  if (!work.has[r]) return 0;
+  double elements = 1;
+  for (std::size_t d = 0; d < own.dims; ++d) elements *= static_cast<double>(intersect(own.of(r, d), work.of(r, d)).size());
+  return elements;
+}
+
+double network_seconds(double bytes, double messages, const Machine& machine) { return bytes / machine.bandwidth + messages * machine.latency; }
+
+}  // namespace
+
+bool same_boxes(const std::vector<Boxes>& a, const std::vector<Boxes>& b) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    if (a[k].has != b[k].has || a[k].at != b[k].at) return false;
+  }
+  return true;
+}
+
+double seconds_to_compute(const Op& op, const Boxes& work, const PlanInputs& inputs) {
+  const Machine& machine = inputs.machine;
+  const bool blas = op.op_class == OpClass::kContraction;
+  double worst = 0;
+  for (std::size_t r = 0; r < work.ranks(); ++r) {
+    if (!work.has[r]) continue;
+    const double points = counting::points_of(op, work, r);
+    double bytes = 0;
+    for (const TensorDesc& output : op.outputs) {
+      double elements = 1;
+      for (std::size_t d = 0; d < op.shape.size(); ++d) elements *= static_cast<double>(work.of(r, d).size());
+      bytes += elements * static_cast<double>(output.element.bytes);
+    }
+    // BLAS streams its operands once and then reads them from cache; every point of an emitted loop reads them.
+    if (blas) {
+      for (const Access& access : op.reads) bytes += counting::touched_elements(op, access, work, r) * static_cast<double>(op.outputs.front().element.bytes);
+    } else {
+      bytes += 8.0 * static_cast<double>(op.reads.size()) * points;
+    }
+    const double flops = points * op.flops_per_point;
+    worst = std::max(worst, std::max(flops / (machine.flop_rate * (blas ? 1.0 : kLoopRate)), bytes / machine.stream_rate));
+  }
+  return worst / inputs.threads + machine.task_overhead;
+}
+
+double seconds_to_receive(const OwnedBoxes& own, const std::vector<Boxes>& needs, const PlanInputs& inputs) {
+  double most = 0;
+  std::size_t busiest = 0;
+  for (std::size_t r = 0; r < own.boxes.ranks(); ++r) {
+    const double elements = united(needs, r) - united_own(needs, own.boxes, r);
+    if (elements > most) most = elements, busiest = r;
+  }
+  if (most == 0) return 0;
+  double owners = 0;
+  for (const Boxes& need : needs) owners += other_owners(own, need, busiest);
+  return network_seconds(most * static_cast<double>(own.tensor.element.bytes), owners, inputs.machine);
+}
+
+double seconds_to_meet(const Op& op, const OwnedBoxes& own, const Boxes& work, const Layout& made, Index parts, const PlanInputs& inputs) {
+  const auto element = static_cast<double>(op.outputs.front().element.bytes);
+  const auto count = static_cast<double>(parts);
+  double worst = 0, most = 0;
+  std::size_t busiest = 0;
+  for (std::size_t r = 0; r < own.boxes.ranks(); ++r) {
+    if (!own.boxes.has[r]) continue;
+    const double mine = counting::volume(own.boxes, r);
+    const double received = mine * count - ready_elements(own.boxes, work, r);
+    if (received > most) most = received, busiest = r;
+    worst = std::max(worst, received * element / inputs.machine.bandwidth + (count + 1) * mine * element / (inputs.machine.stream_rate * inputs.threads));
+  }
+  if (most == 0) return worst + inputs.machine.task_overhead;
+  double boxes = count;
+  for (std::size_t d = 0; d < own.boxes.dims; ++d) {
+    const Index shares = coordinates(own.mesh, made.cut[d]);
+    if (shares > 1) boxes *= static_cast<double>(Tiling::near_equal(op.shape[d], shares).tiles_meeting(own.boxes.of(busiest, d)).size());
+  }
+  if (ready_elements(own.boxes, work, busiest) > 0) boxes -= 1;
+  return worst + boxes * inputs.machine.latency + inputs.machine.task_overhead;
+}
+
+std::vector<double> partial_bytes(const Op& op, const std::vector<Layout>& works, const std::vector<Boxes>& boxes) {
+  std::vector<double> bytes;
+  for (std::size_t w = 0; w < works.size(); ++w) {
+    bool split = false;
+    for (std::size_t k = op.shape.size(); k < works[w].cut.size(); ++k) split = split || !works[w].cut[k].empty();
+    double worst = 0;
+    for (std::size_t r = 0; split && r < boxes[w].ranks(); ++r) {
+      if (!boxes[w].has[r]) continue;
+      double elements = 1;
+      for (std::size_t d = 0; d < op.shape.size(); ++d) elements *= static_cast<double>(boxes[w].of(r, d).size());
+      worst = std::max(worst, elements);
+    }
+    bytes.push_back(worst * static_cast<double>(op.outputs.front().element.bytes));
+  }
+  return bytes;
+}
+
+}  // namespace tdsl::plan

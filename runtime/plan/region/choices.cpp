@@ -1,0 +1,252 @@
+#include "runtime/plan/region/choices.h"
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_map>
+
+#include "runtime/plan/space/candidates.h"
+#include "runtime/plan/space/placement.h"
+
+namespace tdsl::plan {
+
+namespace {
+
+/// Groups of sites whose results lie alike, by union and find.
+class Groups {
+ public:
+  explicit Groups(std::size_t n) : parent_(n) { std::iota(parent_.begin(), parent_.end(), std::size_t{0}); }
+  std::size_t find(std::size_t k) {
+    while (parent_[k] != k) k = parent_[k] = parent_[parent_[k]];
+    return k;
+  }
+  void join(std::size_t a, std::size_t b) { parent_[std::max(find(a), find(b))] = std::min(find(a), find(b)); }
+
+ private:
+  std::vector<std::size_t> parent_;
+};
+
+double points_of_results(const Op& op) {
+  double elements = 0;
+  for (const TensorDesc& output : op.outputs) elements += static_cast<double>(output.elements());
+  return elements;
+}
+
+Index result_elements(const Op& op) { return static_cast<Index>(std::min(points_of_results(op), 9e18)); }
+
+bool is_source(const Op& op) { return op.op_class == OpClass::kSource || op.op_class == OpClass::kLoad; }
+
+/// The result may be on every rank.
+bool small_result(const Op& op) { return op.op_class != OpClass::kLoad && result_elements(op) <= kRedundantElements; }
+
+/// The work may be done on every rank, or on one.
+bool small_work(const Op& op) {
+  const double points = points_of(op);
+  return small_result(op) && points <= kRedundantPoints && points * op.flops_per_point <= kRedundantFlops;
+}
+
+/// The most shares of every slot of the task space.
+std::vector<Index> most_shares(const Op& op, const PlanInputs& inputs, bool splits) {
+  const counting::CutSpace space = task_space(op, inputs);
+  std::vector<Index> most;
+  const auto shares = [&](std::size_t slot) { return space.tilings[slot] ? space.tilings[slot]->tiles() : space.extents[slot]; };
+  for (std::size_t d = 0; d < op.shape.size(); ++d) {
+    const bool divisible = (op.out[d].label >= 0 || op.out[d].label == kAnyLabel) && !op.is_uncut(d);
+    most.push_back(divisible ? std::max<Index>(shares(d), 1) : 1);
+  }
+  for (std::size_t k = 0; splits && k < op.reduce.size(); ++k) most.push_back(std::max<Index>(shares(op.shape.size() + k), 1));
+  return most;
+}
+
+/// Layouts of the ranks' column maps, for rank counts without a good grid.
+void add_column_maps(std::vector<Layout>& layouts, const Op& op, const PlanInputs& inputs, std::size_t slots) {
+  const Index p = inputs.ranks;
+  if (p < 4 || inputs.reproducible || op.shape.size() != 2 || !inputs.tile.empty() || !op.tile.empty()) return;
+  if (op.out[0].label < 0 || op.out[1].label < 0 || op.is_uncut(0) || op.is_uncut(1) || op.shape[0] < p || op.shape[1] < p) return;
+  for (Index columns = 2; columns * columns <= 2 * p; ++columns) {
+    if (p % columns == 0) continue;
+    for (const ColumnMap& map : {ColumnMap{columns, 0, 1}, ColumnMap{columns, 1, 0}}) {
+      layouts.push_back({std::vector<Axes>(slots), false, 0, map});
+    }
+  }
+}
+
+void add_whole(std::vector<Layout>& layouts, std::size_t slots, bool repeated, Index home) {
+  const Layout layout{std::vector<Axes>(slots), repeated, home, std::nullopt};
+  if (std::find(layouts.begin(), layouts.end(), layout) == layouts.end()) layouts.push_back(layout);
+}
+
+/// Where the recorder wants an operation.
+Layout fixed_layout(const Op& op) {
+  return {std::vector<Axes>(op.shape.size()), op.replicated, std::max<Index>(op.home, 0), std::nullopt};
+}
+
+class ChoiceBuilder {
+ public:
+  ChoiceBuilder(const Region& region, const PlanInputs& inputs, const Mesh& mesh, const ChoiceLimits& limits)
+      : region_(region), inputs_(inputs), mesh_(mesh), limits_(limits) {}
+
+  Choices build() {
+    collect_sites();
+    Groups groups(choices_.sites.size());
+    join_bases(groups);
+    std::unordered_map<std::size_t, int> place_of;
+    for (std::size_t s = 0; s < choices_.sites.size(); ++s) {
+      SiteChoices& site = choices_.sites[s];
+      const auto [known, fresh] = place_of.try_emplace(groups.find(s), static_cast<int>(choices_.places.size()));
+      site.place = known->second;
+      std::vector<Layout> layouts = places_of(site);
+      if (fresh) {
+        choices_.places.push_back({});
+        for (Layout& layout : layouts) choices_.places.back().places.push_back({std::move(layout), std::nullopt});
+      } else {
+        restrict_place(choices_.places[idx(site.place)], layouts);
+      }
+      if (site.splits) site.works = works_of(site);
+    }
+    if (limits_.copies) add_copies();
+    return std::move(choices_);
+  }
+
+ private:
+  void collect_sites() {
+    std::unordered_map<int, std::size_t> number;
+    for (std::size_t k = 0; k < region_.ops.size(); ++k) {
+      const Op& op = region_.ops[k].op;
+      if (op.outputs.empty()) continue;
+      const auto [known, fresh] = number.try_emplace(op.site, choices_.sites.size());
+      if (fresh) choices_.sites.push_back({op.site, k, {}, false, false, {}, -1});
+      SiteChoices& site = choices_.sites[known->second];
+      site.ops.push_back(k);
+      if (points_of(op) > points_of(region_.ops[site.op].op)) site.op = k;
+      site_of_[op.outputs.front().id] = known->second;
+      for (const TensorDesc& output : op.outputs) site_of_[output.id] = known->second;
+    }
+    for (SiteChoices& site : choices_.sites) {
+      const Op& op = region_.ops[site.op].op;
+      site.fixed = op.home >= 0 || op.replicated;
+      site.splits = !site.fixed && op.combine != Combine::kNone && op.base < 0 && op.outputs.size() == 1 && !op.reduce.empty() &&
+                    op.most_split_labels() > 0;
+    }
+  }
+
+  void join_bases(Groups& groups) {
+    for (const RegionOp& recorded : region_.ops) {
+      if (recorded.op.base < 0 || recorded.op.outputs.empty()) continue;
+      const auto base = site_of_.find(recorded.op.base);
+      if (base == site_of_.end()) continue;
+      groups.join(base->second, site_of_.at(recorded.op.outputs.front().id));
+    }
+  }
+
+  std::vector<Layout> places_of(const SiteChoices& site) const {
+    const Op& op = region_.ops[site.op].op;
+    const std::size_t slots = op.shape.size();
+    if (site.fixed) return {fixed_layout(op)};
+    std::vector<Layout> layouts = spread_layouts(mesh_, most_shares(op, inputs_, false));
+    if (!layouts.front().whole()) add_column_maps(layouts, op, inputs_, slots);
+    const bool one_task = op.op_class == OpClass::kLoop || op.is_one_task();
+    if (site.splits ? small_result(op) : small_work(op) || (is_source(op) && small_result(op))) {
+      add_whole(layouts, slots, true, 0);
+      add_whole(layouts, slots, false, 0);
+    }
+    if (one_task && inputs_.ranks > 1) add_whole(layouts, slots, false, home_of(op, inputs_.ranks));
+    return layouts;
+  }
+
+  /// Sites that share a place have the layouts that all of them can have.
+  void restrict_place(PlaceChoices& place, const std::vector<Layout>& other) const {
+    std::vector<Place> both;
+    for (const Place& p : place.places) {
+      if (std::find(other.begin(), other.end(), p.layout) != other.end()) both.push_back(p);
+    }
+    if (both.empty()) both.push_back({{std::vector<Axes>(place.places.front().layout.cut.size()), false, 0, std::nullopt}, std::nullopt});
+    place.places = std::move(both);
+  }
+
+  /// A tensor that is read several times, by one operation that is run again or by several, may have a copy for its readers.
+  void add_copies() {
+    std::vector<double> reads(choices_.places.size(), 0);
+    std::vector<bool> whole(choices_.places.size(), false);  // bases and loops are read where they lie
+    for (const RegionOp& recorded : region_.ops) {
+      const bool effect = recorded.op.op_class == OpClass::kStore || recorded.op.op_class == OpClass::kCollect;
+      std::vector<std::size_t> seen;
+      for (const Access& access : recorded.op.reads) {
+        const auto from = site_of_.find(access.tensor);
+        if (effect || from == site_of_.end() || std::find(seen.begin(), seen.end(), from->second) != seen.end()) continue;
+        seen.push_back(from->second);
+        const SiteChoices& site = choices_.sites[from->second];
+        reads[idx(site.place)] += recorded.weight / region_.ops[site.op].weight;
+        if (recorded.op.op_class == OpClass::kLoop) whole[idx(site.place)] = true;
+      }
+      if (const auto base = site_of_.find(recorded.op.base); base != site_of_.end()) whole[idx(choices_.sites[base->second].place)] = true;
+    }
+    for (const SiteChoices& site : choices_.sites) {
+      const Op& op = region_.ops[site.op].op;
+      if (reads[idx(site.place)] < 1.5 || whole[idx(site.place)] || site.fixed || op.shape.empty() || op.outputs.size() != 1) continue;
+      add_copies_of(idx(site.place), op);
+      whole[idx(site.place)] = true;  // once, where several sites share a place
+    }
+  }
+
+  void add_copies_of(std::size_t number, const Op& op) {
+    std::vector<Place>& places = choices_.places[number].places;
+    const std::vector<Layout> copies = copy_layouts(mesh_, most_shares(op, inputs_, false));
+    for (const int v : limits_.copied[number]) {
+      const Layout layout = places[idx(v)].layout;
+      if (layout.whole() || layout.columns || places.size() + copies.size() > limits_.most_places) continue;
+      for (const Layout& copy : copies) places.push_back({layout, copy});
+    }
+  }
+
+  std::vector<Layout> works_of(const SiteChoices& site) const {
+    const Op& op = region_.ops[site.op].op;
+    const std::size_t slots = op.shape.size() + op.reduce.size();
+    std::vector<Layout> layouts = spread_layouts(mesh_, most_shares(op, inputs_, true));
+    std::erase_if(layouts, [&](const Layout& layout) {
+      int split = 0;
+      for (std::size_t k = op.shape.size(); k < slots; ++k) split += layout.cut[k].empty() ? 0 : 1;
+      return split > op.most_split_labels();
+    });
+    add_column_maps(layouts, op, inputs_, slots);
+    if (small_work(op) || layouts.empty()) {
+      add_whole(layouts, slots, true, 0);
+      add_whole(layouts, slots, false, 0);
+    }
+    return layouts;
+  }
+
+  const Region& region_;
+  const PlanInputs& inputs_;
+  const Mesh& mesh_;
+  const ChoiceLimits& limits_;
+  Choices choices_;
+  std::unordered_map<TensorId, std::size_t> site_of_;
+};
+
+}  // namespace
+
+counting::CutSpace task_space(const Op& op, const PlanInputs& inputs) {
+  counting::CutSpace space;
+  for (std::size_t d = 0; d < op.shape.size(); ++d) {
+    space.extents.push_back(op.shape[d]);
+    if (d < op.tile.size()) {
+      space.tilings.emplace_back(Tiling::fixed(op.shape[d], op.tile[d]));
+    } else if (!inputs.tile.empty()) {
+      space.tilings.emplace_back(Tiling::fixed(op.shape[d], inputs.tile[std::min(d, inputs.tile.size() - 1)]));
+    } else {
+      space.tilings.emplace_back();
+    }
+  }
+  for (const ReduceLabel& r : op.reduce) {
+    const Index extent = op.labels[idx(r.label)].range.size();
+    space.extents.push_back(extent);
+    space.tilings.push_back(inputs.tile.empty() ? std::nullopt : std::optional(Tiling::fixed(extent, inputs.tile.front())));
+  }
+  return space;
+}
+
+Choices choices_of(const Region& region, const PlanInputs& inputs, const Mesh& mesh, const ChoiceLimits& limits) {
+  return ChoiceBuilder(region, inputs, mesh, limits).build();
+}
+
+}  // namespace tdsl::plan

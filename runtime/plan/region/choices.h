@@ -1,0 +1,58 @@
+#pragma once
+
+#include <vector>
+
+#include "runtime/plan/cost/shares.h"
+#include "runtime/plan/planner.h"
+#include "runtime/plan/region/region.h"
+
+// What can be chosen for the operations of a region. Decisions belong to sites: all operations recorded at one place share them, and an
+// operation with a base lies where its base does.
+
+namespace tdsl::plan {
+
+/// Redundant work is for small things only: an operation of at most so many points (and floating-point operations) with a result of at most so many
+/// elements may run on every rank.
+inline constexpr double kRedundantPoints = 1 << 22;
+inline constexpr double kRedundantFlops = 1 << 27;
+inline constexpr Index kRedundantElements = 1 << 16;
+
+/// The choices of one site.
+struct SiteChoices {
+  int site = 0;
+  std::size_t op = 0;          ///< its largest operation, in the region
+  std::vector<std::size_t> ops;  ///< all of them
+  bool fixed = false;          ///< the recorder says where it runs
+  bool splits = false;         ///< reduce labels may be cut: `works` are layouts of its own, else it works where its result lies
+  std::vector<Layout> works;   ///< of the task space
+  int place = -1;              ///< the number in Choices::places
+};
+
+/// Where a result lies, and a copy of it that is kept for its readers, if any.
+struct Place {
+  Layout layout;
+  std::optional<Layout> copy;
+};
+
+/// Places for the results of one site, or of several that share one.
+struct PlaceChoices {
+  std::vector<Place> places;
+};
+
+struct ChoiceLimits {
+  bool copies = false;  ///< tensors that are read more than once may have a kept copy,
+  std::vector<std::vector<int>> copied;  ///< where they lie so: per entry of Choices::places, the numbers of places
+  std::size_t most_places = 512;         ///< copies that would give more of them are left out
+};
+
+struct Choices {
+  std::vector<SiteChoices> sites;  ///< by the order of the region
+  std::vector<PlaceChoices> places;
+};
+
+/// The tiles that are given along the slots of an operation's task space: by `--tile`, annotations or `--reproducible`.
+[[nodiscard]] counting::CutSpace task_space(const Op& op, const PlanInputs& inputs);
+
+[[nodiscard]] Choices choices_of(const Region& region, const PlanInputs& inputs, const Mesh& mesh, const ChoiceLimits& limits);
+
+}  // namespace tdsl::plan

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <memory>
+
+#include "runtime/plan/planner.h"
+#include "runtime/plan/region/region.h"
+#include "runtime/plan/value/plan_value.h"
+
+namespace tdsl::plan {
+
+/// What a region costs under a plan, found from the planned operations themselves.
+struct PlanPrice {
+  double seconds = 0;         ///< sum over operations of weight times the busiest rank's seconds
+  double bytes_received = 0;  ///< of the rank that receives most in all
+  double mean_received = 0;
+  double tasks = 0;           ///< of the rank with most
+};
+
+/// Plans every operation of the region, as the plan says (null: each by itself), and adds up what the cost model says of it.
+[[nodiscard]] PlanPrice price_of(const Region& region, const PlanInputs& inputs, const std::shared_ptr<const PlanValue>& plan);
+
+}  // namespace tdsl::plan

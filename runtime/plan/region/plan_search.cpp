@@ -1,0 +1,166 @@
+#include "runtime/plan/region/plan_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace tdsl::plan {
+
+namespace {
+
+/// The largest sum of live tensors at any operation, divided by the ranks: what a rank must hold at least.
+double share_of(const Region& region, Index ranks) {
+  std::map<TensorId, double> bytes;
+  for (const RegionOp& recorded : region.ops) {
+    for (const TensorDesc& output : recorded.op.outputs) bytes[output.id] = static_cast<double>(output.bytes());
+  }
+  std::map<TensorId, double> live;
+  double sum = 0, most = 0;
+  const auto enter = [&](TensorId id) {
+    const auto known = bytes.find(id);
+    if (known != bytes.end() && live.emplace(id, known->second).second) sum += known->second;
+  };
+  int run = 0;
+  for (const RegionOp& recorded : region.ops) {
+    if (recorded.run != run) {
+      live.clear();
+      sum = 0;
+      run = recorded.run;
+    }
+    const bool source = recorded.op.op_class == OpClass::kSource || recorded.op.op_class == OpClass::kLoad;
+    if (!source) {
+      for (const Access& access : recorded.op.reads) enter(access.tensor);
+      for (const TensorDesc& output : recorded.op.outputs) enter(output.id);
+      most = std::max(most, sum);
+    }
+    for (const TensorId id : recorded.last_uses) {
+      const auto found = live.find(id);
+      if (found == live.end()) continue;
+      sum -= found->second;
+      live.erase(found);
+    }
+  }
+  return most / static_cast<double>(ranks);
+}
+
+}  // namespace
+
+namespace {
+
+constexpr std::size_t kMeshes = 4;
+
+/// A few of many meshes: the most even ones, and one that splits into two near-equal sides if they do not.
+std::vector<Mesh> few_meshes(Index ranks, Index ranks_per_node) {
+  std::vector<Mesh> meshes = meshes_of(ranks, ranks_per_node);
+  if (meshes.size() <= kMeshes) return meshes;
+  const auto unevenness = [](const Mesh& mesh) {
+    double sum = 0;
+    for (const MeshAxis& axis : mesh.axes) sum += std::log(static_cast<double>(axis.size)) * std::log(static_cast<double>(axis.size));
+    return sum;
+  };
+  // How far the best two sides are from equal, as a ratio.
+  const auto two_sides = [&](const Mesh& mesh) {
+    double best = static_cast<double>(ranks);
+    for (const MeshAxis& axis : mesh.axes) {
+      const double one = static_cast<double>(axis.size), other = static_cast<double>(ranks) / one;
+      best = std::min(best, std::max(one / other, other / one));
+    }
+    return best;
+  };
+  std::stable_sort(meshes.begin(), meshes.end(), [&](const Mesh& a, const Mesh& b) { return unevenness(a) < unevenness(b); });
+  const auto square = std::min_element(meshes.begin(), meshes.end(), [&](const Mesh& a, const Mesh& b) { return two_sides(a) < two_sides(b); });
+  if (square - meshes.begin() >= static_cast<std::ptrdiff_t>(kMeshes)) std::iter_swap(square, meshes.begin() + static_cast<std::ptrdiff_t>(kMeshes - 1));
+  meshes.resize(kMeshes);
+  return meshes;
+}
+
+/// Layouts of a tensor that are tried with copies.
+constexpr std::size_t kCopiedLayouts = 4;
+
+/// The cheapest values of a variable while all others stay.
+std::vector<int> cheapest_beside(const Network& network, int variable, const Assignment& x) {
+  std::vector<double> cost = network.own(variable);
+  for (const int e : network.edges_of(variable)) {
+    const Network::View view = network.view(e, variable);
+    for (std::size_t s = 0; s < cost.size(); ++s) cost[s] += view.at(static_cast<int>(s), x[idx(view.other)]);
+  }
+  std::vector<int> values;
+  for (std::size_t s = 0; s < cost.size(); ++s) {
+    if (cost[s] < kForbidden) values.push_back(static_cast<int>(s));
+  }
+  std::stable_sort(values.begin(), values.end(), [&](int a, int b) { return cost[idx(a)] < cost[idx(b)]; });
+  values.resize(std::min(values.size(), kCopiedLayouts));
+  return values;
+}
+
+/// The search of one mesh.
+class MeshSearch {
+ public:
+  MeshSearch(const Region& region, const PlanInputs& inputs, Mesh mesh, double cap, double share)
+      : region_(region), inputs_(inputs), mesh_(std::move(mesh)), cap_(cap), share_(share) {}
+
+  /// Once for every kind of choices; those of the first are among those of the next, and numbered alike.
+  void try_choices(const ChoiceLimits& choices) {
+    const RegionNetwork network(region_, inputs_, mesh_, choices);
+    MemoryLimits limits = network.memory();
+    limits.cap = cap_;
+    limits.share = std::max(share_, 1.0);
+    // Copies are numbered behind what there is without them.
+    const FittingSolution found = solve_within(network.network(), limits, start_, network.arcs());
+    if (found.solution.cost == kForbidden) return;
+    const bool better = found.fits != best_.fits ? found.fits : found.fits ? found.solution.cost < best_.seconds * (1 - 1e-12) : found.excess < excess_;
+    if (!start_.empty() && !better) return;
+    best_ = {network.plan_of(found.solution.values), found.solution.cost, found.solution.exact, found.fits, 0, cap_};
+    for (const MemoryLimits::Point& point : limits.points) best_.peak_bytes = std::max(best_.peak_bytes, bytes_at(point, found.solution.values));
+    excess_ = found.excess;
+    start_ = found.solution.values;
+    copied_.clear();
+    for (std::size_t k = 0; k < network.choices().places.size(); ++k) copied_.push_back(cheapest_beside(network.network(), static_cast<int>(k), start_));
+  }
+  /// Copies of tensors that lie as they do now, or as would cost little more.
+  void try_copies() {
+    ChoiceLimits choices;
+    choices.copies = true;
+    choices.copied = copied_;
+    if (!start_.empty()) try_choices(choices);
+  }
+  /// What fits before what does not, then what is fast.
+  [[nodiscard]] bool better_than(const MeshSearch& other) const {
+    if (start_.empty() || other.start_.empty()) return !start_.empty() && other.start_.empty();
+    if (best_.fits != other.best_.fits) return best_.fits;
+    return best_.fits ? best_.seconds < other.best_.seconds : excess_ < other.excess_;
+  }
+  [[nodiscard]] FoundPlan found() const { return best_; }
+
+ private:
+  const Region& region_;
+  const PlanInputs& inputs_;
+  Mesh mesh_;
+  double cap_;
+  double share_;
+  FoundPlan best_;
+  double excess_ = 0;
+  Assignment start_;
+  std::vector<std::vector<int>> copied_;
+};
+
+}  // namespace
+
+FoundPlan search(const Region& region, const PlanInputs& inputs, const SearchOptions& options) {
+  const double share = share_of(region, inputs.ranks);
+  const double slack = static_cast<double>(inputs.least_slack);
+  const double cap = inputs.memory > 0 ? static_cast<double>(inputs.memory) : std::max(inputs.share_cap * share, share + slack);
+  // Copies are searched for on the best mesh alone.
+  std::vector<MeshSearch> searches;
+  for (const Mesh& mesh : few_meshes(inputs.ranks, inputs.ranks_per_node)) {
+    searches.emplace_back(region, inputs, mesh, cap, share);
+    searches.back().try_choices({});
+  }
+  MeshSearch& best = *std::min_element(searches.begin(), searches.end(), [](const MeshSearch& a, const MeshSearch& b) { return a.better_than(b); });
+  if (options.copies) best.try_copies();
+  return best.found();
+}
+
+}  // namespace tdsl::plan

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "runtime/plan/region/region_network.h"
+
+namespace tdsl::plan {
+
+/// A plan for a whole region, with what was found out on the way.
+struct FoundPlan {
+  PlanValue plan;
+  double seconds = 0;      ///< predicted, by the model of region_network.h
+  bool exact = false;      ///< shown to be the cheapest
+  bool fits = true;        ///< within the memory limit
+  double peak_bytes = 0;   ///< owned and partial bytes of the busiest rank where they are most
+  double limit_bytes = 0;
+};
+
+struct SearchOptions {
+  bool copies = true;  ///< kept copies are among the choices
+};
+
+/// The cheapest plan for the region within memory, over all meshes. A function of its arguments alone: work is bounded by counting.
+[[nodiscard]] FoundPlan search(const Region& region, const PlanInputs& inputs, const SearchOptions& options);
+
+}  // namespace tdsl::plan

@@ -1,0 +1,279 @@
+#include "runtime/plan/region/region_network.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <utility>
+
+#include "runtime/plan/cost/transfers.h"
+
+namespace tdsl::plan {
+
+using counting::Boxes;
+
+std::vector<Index> mesh_sample(const Mesh& mesh) {
+  const Index p = mesh.ranks();
+  std::vector<Index> ranks;
+  if (p <= 32) {
+    for (Index rank = 0; rank < p; ++rank) ranks.push_back(rank);
+    return ranks;
+  }
+  ranks.push_back(0);
+  for (const MeshAxis& axis : mesh.axes) {
+    std::vector<Index> more;
+    for (const Index rank : ranks) {
+      for (const Index at : {Index{0}, axis.size / 2, axis.size - 1}) more.push_back(rank + at * axis.stride);
+    }
+    std::sort(more.begin(), more.end());
+    more.erase(std::unique(more.begin(), more.end()), more.end());
+    ranks = std::move(more);
+  }
+  return ranks;
+}
+
+RegionNetwork::RegionNetwork(const Region& region, const PlanInputs& inputs, Mesh mesh, const ChoiceLimits& limits)
+    : region_(region), inputs_(inputs), mesh_(std::move(mesh)), ranks_(mesh_sample(mesh_)), choices_(choices_of(region, inputs, mesh_, limits)) {
+  for (std::size_t s = 0; s < choices_.sites.size(); ++s) site_number_[choices_.sites[s].site] = s;
+  for (const RegionOp& recorded : region_.ops) {
+    for (const TensorDesc& output : recorded.op.outputs) producer_[output.id] = {site_number_.at(recorded.op.site), &output};
+  }
+  add_variables();
+  for (std::size_t k = 0; k < region_.ops.size(); ++k) add_operation(k);
+  add_memory();
+}
+
+std::vector<Layout> RegionNetwork::works(std::size_t site) const {
+  const SiteChoices& s = choices_.sites[site];
+  if (s.splits) return s.works;
+  std::vector<Layout> layouts;
+  for (const Place& place : choices_.places[idx(s.place)].places) layouts.push_back(place.layout);
+  return layouts;
+}
+
+void RegionNetwork::add_variables() {
+  for (const PlaceChoices& place : choices_.places) network_.add_variable(static_cast<int>(place.places.size()));
+  for (std::size_t s = 0; s < choices_.sites.size(); ++s) {
+    const SiteChoices& site = choices_.sites[s];
+    if (!site.splits) {
+      work_variable_.push_back(site.place);
+      continue;
+    }
+    work_variable_.push_back(network_.add_variable(static_cast<int>(site.works.size())));
+    arcs_.push_back({work_variable_.back(), site.place});
+  }
+}
+
+std::vector<Boxes> RegionNetwork::work_boxes(const Op& op, const std::vector<Layout>& layouts) const {
+  const counting::CutSpace space = task_space(op, inputs_);
+  std::vector<Boxes> boxes;
+  for (Layout layout : layouts) {
+    layout.cut.resize(space.extents.size());  // where a reduction is not split, layouts are those of its result
+    boxes.push_back(counting::shares_of(space, layout, mesh_, ranks_));
+  }
+  return boxes;
+}
+
+RegionNetwork::PlacedBoxes RegionNetwork::place_boxes(const Op& op, const TensorDesc& tensor, const std::vector<Place>& places) const {
+  counting::CutSpace space = task_space(op, inputs_);
+  const bool whole = op.op_class == OpClass::kLoop;  // outputs of shapes of their own, each one block
+  space.extents = tensor.shape;
+  space.tilings.resize(tensor.shape.size());
+  if (whole) std::fill(space.tilings.begin(), space.tilings.end(), std::nullopt);
+  PlacedBoxes placed;
+  const auto number_of = [&](const Layout& layout) {
+    std::size_t n = 0;
+    while (n < placed.layouts.size() && !(*placed.layouts[n] == layout)) ++n;
+    if (n == placed.layouts.size()) {
+      Layout fitting = layout;
+      fitting.cut.resize(tensor.shape.size());
+      placed.layouts.push_back(&layout);
+      placed.boxes.push_back(counting::shares_of(space, fitting, mesh_, ranks_));
+    }
+    return n;
+  };
+  for (const Place& place : places) placed.own.push_back(number_of(place.layout));
+  for (const Place& place : places) placed.copy.push_back(place.copy ? number_of(*place.copy) : SIZE_MAX);
+  return placed;
+}
+
+void RegionNetwork::add_operation(std::size_t k) {
+  const RegionOp& recorded = region_.ops[k];
+  const Op& op = recorded.op;
+  // Effects take tensors from where they lie.
+  if (op.op_class == OpClass::kStore || op.op_class == OpClass::kCollect || op.outputs.empty()) return;
+  const std::size_t site = site_number_.at(op.site);
+  const std::vector<Boxes> work = work_boxes(op, works(site));
+  std::vector<double> seconds(work.size());
+  for (std::size_t w = 0; w < work.size(); ++w) seconds[w] = recorded.weight * seconds_to_compute(op, work[w], inputs_);
+  network_.add(work_variable_[site], seconds);
+  add_reads(op, site, recorded.weight, work);
+  if (choices_.sites[site].splits) add_results(op, site, recorded.weight, work);
+  add_copies(op, site, recorded.weight);
+}
+
+void RegionNetwork::add_copies(const Op& op, std::size_t site, double weight) {
+  const std::vector<Place>& places = choices_.places[idx(choices_.sites[site].place)].places;
+  if (std::none_of(places.begin(), places.end(), [](const Place& place) { return place.copy.has_value(); })) return;
+  const TensorDesc& tensor = op.outputs.front();
+  const PlacedBoxes boxes = place_boxes(op, tensor, places);
+  std::vector<double> seconds(places.size(), 0);
+  for (std::size_t v = 0; v < places.size(); ++v) {
+    if (!boxes.has_copy(v)) continue;
+    const OwnedBoxes own{boxes.boxes[boxes.own[v]], places[v].layout, mesh_, tensor};
+    seconds[v] = weight * (seconds_to_receive(own, {boxes.boxes[boxes.copy[v]]}, inputs_) + inputs_.machine.task_overhead);
+  }
+  network_.add(choices_.sites[site].place, seconds);
+}
+
+void RegionNetwork::add_reads(const Op& op, std::size_t site, double weight, const std::vector<Boxes>& work) {
+  std::map<TensorId, std::vector<const Access*>> accesses;
+  for (const Access& access : op.reads) {
+    std::vector<const Access*>& list = accesses[access.tensor];
+    const bool again = std::any_of(list.begin(), list.end(), [&](const Access* a) { return a->dims == access.dims; });
+    if (!again) list.push_back(&access);
+  }
+  const int reader = work_variable_[site];
+  for (const auto& [id, list] : accesses) {
+    const auto found = producer_.find(id);
+    if (found == producer_.end()) continue;
+    const SiteChoices& from = choices_.sites[found->second.site];
+    const TensorDesc& tensor = *found->second.desc;
+    const std::vector<Place>& places = choices_.places[idx(from.place)].places;
+    const PlacedBoxes boxes = place_boxes(region_.ops[from.op].op, tensor, places);
+    // Many ways to work need the same of an operand: each need is priced once.
+    std::vector<std::vector<Boxes>> needs;
+    std::vector<std::size_t> need_of;
+    for (const Boxes& mine : work) {
+      std::vector<Boxes> need;
+      for (const Access* access : list) need.push_back(counting::needs_of(op, *access, tensor.shape, mine));
+      std::size_t n = 0;
+      while (n < needs.size() && !same_boxes(needs[n], need)) ++n;
+      if (n == needs.size()) needs.push_back(std::move(need));
+      need_of.push_back(n);
+    }
+    std::vector<double> seconds;  // per layout and need
+    for (std::size_t l = 0; l < boxes.boxes.size(); ++l) {
+      const OwnedBoxes own{boxes.boxes[l], *boxes.layouts[l], mesh_, tensor};
+      for (const std::vector<Boxes>& need : needs) seconds.push_back(weight * seconds_to_receive(own, need, inputs_));
+    }
+    std::vector<double> table(places.size() * work.size());
+    for (std::size_t v = 0; v < places.size(); ++v) {
+      const double* from_own = &seconds[boxes.own[v] * needs.size()];
+      const double* from_copy = boxes.has_copy(v) ? &seconds[boxes.copy[v] * needs.size()] : from_own;
+      for (std::size_t w = 0; w < work.size(); ++w) table[v * work.size() + w] = std::min(from_own[need_of[w]], from_copy[need_of[w]]);
+    }
+    if (from.place != reader) {
+      network_.add(from.place, reader, std::move(table));
+      arcs_.push_back({from.place, reader});
+      continue;
+    }
+    std::vector<double> own(places.size());
+    for (std::size_t v = 0; v < places.size(); ++v) own[v] = table[v * work.size() + v];
+    network_.add(reader, own);
+  }
+}
+
+void RegionNetwork::add_results(const Op& op, std::size_t site, double weight, const std::vector<Boxes>& work) {
+  const SiteChoices& s = choices_.sites[site];
+  const std::vector<Place>& places = choices_.places[idx(s.place)].places;
+  const PlacedBoxes boxes = place_boxes(op, op.outputs.front(), places);
+  std::vector<double> table(work.size() * places.size(), kForbidden);
+  for (std::size_t w = 0; w < work.size(); ++w) {
+    const Layout& layout = s.works[w];
+    const auto reduced = layout.cut.begin() + static_cast<std::ptrdiff_t>(op.shape.size());
+    Index parts = 1;
+    for (auto axes = reduced; axes != layout.cut.end(); ++axes) parts *= coordinates(mesh_, *axes);
+    Layout made = layout;
+    made.cut.resize(op.shape.size());
+    std::vector<double> seconds(boxes.boxes.size(), -1);  // found where it is wanted
+    for (std::size_t v = 0; v < places.size(); ++v) {
+      double& cost = table[w * places.size() + v];
+      if (parts == 1) {
+        if (places[v].layout == made) cost = 0;
+        continue;
+      }
+      double& known = seconds[boxes.own[v]];
+      if (known < 0) {
+        known = weight * seconds_to_meet(op, {boxes.boxes[boxes.own[v]], places[v].layout, mesh_, op.outputs.front()}, work[w], made, parts, inputs_);
+      }
+      cost = known;
+    }
+  }
+  network_.add(work_variable_[site], s.place, std::move(table));
+}
+
+void RegionNetwork::add_memory() {
+  std::map<TensorId, std::pair<int, std::vector<double>>> live;
+  const auto most = [](const Boxes& boxes) {
+    double worst = 0;
+    for (std::size_t r = 0; r < boxes.ranks(); ++r) worst = std::max(worst, counting::volume(boxes, r));
+    return worst;
+  };
+  const auto enter = [&](TensorId id) {
+    const auto found = producer_.find(id);
+    if (found == producer_.end() || live.contains(id)) return;
+    const SiteChoices& from = choices_.sites[found->second.site];
+    const TensorDesc& tensor = *found->second.desc;
+    const PlacedBoxes boxes = place_boxes(region_.ops[from.op].op, tensor, choices_.places[idx(from.place)].places);
+    std::vector<double> bytes;
+    for (std::size_t v = 0; v < boxes.own.size(); ++v) {
+      const double copied = boxes.has_copy(v) ? most(boxes.boxes[boxes.copy[v]]) : 0;
+      bytes.push_back((most(boxes.boxes[boxes.own[v]]) + copied) * static_cast<double>(tensor.element.bytes));
+    }
+    live[id] = {from.place, std::move(bytes)};
+  };
+  int run = 0;
+  for (std::size_t k = 0; k < region_.ops.size(); ++k) {
+    const RegionOp& recorded = region_.ops[k];
+    const Op& op = recorded.op;
+    if (recorded.run != run) {
+      live.clear();
+      run = recorded.run;
+    }
+    const bool source = op.op_class == OpClass::kSource || op.op_class == OpClass::kLoad;
+    if (!source) {  // a source lies nowhere before its first use
+      for (const Access& access : op.reads) enter(access.tensor);
+      if (op.base >= 0) enter(op.base);
+      for (const TensorDesc& output : op.outputs) enter(output.id);
+      MemoryLimits::Point point;
+      point.name = static_cast<int>(k);
+      for (const auto& [id, held] : live) {
+        if (op.base == id && std::find(recorded.last_uses.begin(), recorded.last_uses.end(), id) != recorded.last_uses.end()) continue;  // overwritten
+        point.terms.push_back({held.first, held.second});
+      }
+      if (!op.outputs.empty()) {
+        const std::size_t site = site_number_.at(op.site);
+        if (choices_.sites[site].splits) {
+          std::vector<double> bytes = partial_bytes(op, choices_.sites[site].works, work_boxes(op, works(site)));
+          point.terms.push_back({work_variable_[site], std::move(bytes)});
+        }
+      }
+      memory_.points.push_back(std::move(point));
+    }
+    for (const TensorId id : recorded.last_uses) live.erase(id);
+  }
+}
+
+PlanValue RegionNetwork::plan_of(const Assignment& x) const {
+  PlanValue plan;
+  plan.region = region_.hash;
+  plan.ranks = inputs_.ranks;
+  plan.mesh = mesh_;
+  for (std::size_t s = 0; s < choices_.sites.size(); ++s) {
+    const SiteChoices& site = choices_.sites[s];
+    if (site.fixed) continue;
+    const Op& op = region_.ops[site.op].op;
+    Layout work = works(s)[idx(x[idx(work_variable_[s])])];
+    const Place& place = choices_.places[idx(site.place)].places[idx(x[idx(site.place)])];
+    work.cut.resize(op.shape.size() + op.reduce.size());
+    Decision decision{name_of(op.op_class), op.name, text_of(work, slot_names(op)), {}, {}};
+    bool split = false;
+    for (std::size_t k = op.shape.size(); k < work.cut.size(); ++k) split = split || !work.cut[k].empty();
+    if (split) decision.result = text_of(place.layout, result_names(op));
+    if (place.copy) decision.copy = text_of(*place.copy, result_names(op));
+    plan.at.emplace(site.site, std::move(decision));
+  }
+  return plan;
+}
+
+}  // namespace tdsl::plan

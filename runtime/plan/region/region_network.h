@@ -1,0 +1,80 @@
+#pragma once
+
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/plan/region/choices.h"
+#include "runtime/plan/search/limits.h"
+#include "runtime/plan/search/linearise.h"
+#include "runtime/plan/value/plan_value.h"
+
+// A region as a network of costs. Variables are the layouts of results ("places") and, where a reduction may be split, of the work that makes
+// them. Costs are predicted seconds of the busiest rank, times the operation's weight:
+//
+//     work               computing
+//     place -- work      what a reader receives of an operand; two accesses to one tensor as their union
+//     place              making a kept copy, from which readers take what they lack there
+//     work -- place      partial results: what the owner of a box pulls from all parts but its own
+//
+// Received elements are |needed| - |needed and owned|, found from boxes per rank (cost/shares.h).
+
+namespace tdsl::plan {
+
+class RegionNetwork {
+ public:
+  RegionNetwork(const Region& region, const PlanInputs& inputs, Mesh mesh, const ChoiceLimits& limits = {});
+
+  [[nodiscard]] const Network& network() const { return network_; }
+  [[nodiscard]] const std::vector<Arc>& arcs() const { return arcs_; }
+  /// What is held at every operation: results alive then, and partial results of its own. The cap is left 0.
+  [[nodiscard]] const MemoryLimits& memory() const { return memory_; }
+  [[nodiscard]] const Choices& choices() const { return choices_; }
+  [[nodiscard]] const Mesh& mesh() const { return mesh_; }
+  /// The variable of a site's results, and of its work (the same where a reduction is not split).
+  [[nodiscard]] int place_variable(const SiteChoices& site) const { return site.place; }
+  [[nodiscard]] int work_variable(std::size_t site) const { return work_variable_[site]; }
+  /// The assignment as a plan.
+  [[nodiscard]] PlanValue plan_of(const Assignment& x) const;
+
+ private:
+  struct Producer {
+    std::size_t site = 0;
+    const TensorDesc* desc = nullptr;
+  };
+  /// Layouts of the site's work, by value of its work variable.
+  [[nodiscard]] std::vector<Layout> works(std::size_t site) const;
+  void add_variables();
+  void add_operation(std::size_t k);
+  void add_reads(const Op& op, std::size_t site, double weight, const std::vector<counting::Boxes>& work);
+  void add_results(const Op& op, std::size_t site, double weight, const std::vector<counting::Boxes>& work);
+  void add_memory();
+  [[nodiscard]] std::vector<counting::Boxes> work_boxes(const Op& op, const std::vector<Layout>& layouts) const;
+  /// What ranks have of a tensor, an output of the operation: boxes of every layout that is among its places, once each.
+  struct PlacedBoxes {
+    std::vector<const Layout*> layouts;
+    std::vector<counting::Boxes> boxes;
+    std::vector<std::size_t> own;   ///< per place, a number in `boxes`
+    std::vector<std::size_t> copy;  ///< the same; the number of boxes: none
+    [[nodiscard]] bool has_copy(std::size_t place) const { return copy[place] < boxes.size(); }
+  };
+  [[nodiscard]] PlacedBoxes place_boxes(const Op& op, const TensorDesc& tensor, const std::vector<Place>& places) const;
+  void add_copies(const Op& op, std::size_t site, double weight);
+
+  const Region& region_;
+  const PlanInputs& inputs_;
+  Mesh mesh_;
+  std::vector<Index> ranks_;  ///< those that stand for all
+  Choices choices_;
+  std::vector<int> work_variable_;  ///< per site
+  Network network_;
+  std::vector<Arc> arcs_;
+  MemoryLimits memory_;
+  std::unordered_map<TensorId, Producer> producer_;
+  std::unordered_map<int, std::size_t> site_number_;
+};
+
+/// Ranks that stand for all: every rank of few, else those at both ends and in the middle of every axis.
+[[nodiscard]] std::vector<Index> mesh_sample(const Mesh& mesh);
+
+}  // namespace tdsl::plan

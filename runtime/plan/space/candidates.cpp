@@ -1,0 +1,219 @@
+#include "runtime/plan/space/candidates.h"
+
+#include <algorithm>
+#include <set>
+
+#include "runtime/plan/space/placement.h"
+#include "runtime/plan/space/placement_parts.h"
+#include "runtime/plan/space/tiles.h"
+
+namespace tdsl::plan {
+
+namespace {
+
+/// All ways to write p as an ordered product over `slots` with at most three factors above 1, each within its limit.
+void factorise(Index p, const std::vector<Index>& limits, std::size_t slot, int left, std::vector<Index>& now,
+               const std::function<void(const std::vector<Index>&)>& f) {
+  if (slot == limits.size()) {
+    if (p == 1) f(now);
+    return;
+  }
+  for (Index factor = 1; factor <= p && factor <= std::max<Index>(limits[slot], 1); ++factor) {
+    if (p % factor != 0 || (factor > 1 && left == 0)) continue;
+    now.push_back(factor);
+    factorise(p / factor, limits, slot + 1, factor > 1 ? left - 1 : left, now, f);
+    now.pop_back();
+  }
+}
+
+void add_grids(std::vector<Candidate>& list, const PlacementBuilder& builder, const Op& op, const PlanInputs& inputs) {
+  std::vector<Index> limits;
+  const std::optional<Cuts>& cuts = builder.cuts();
+  for (int d = 0; d < op.out_rank(); ++d) {
+    const Index edge = !op.tile.empty() ? op.tile[idx(std::min(d, static_cast<int>(op.tile.size()) - 1))]
+                       : !inputs.tile.empty() ? inputs.tile[std::min(idx(d), inputs.tile.size() - 1)] : 1;
+    const bool divisible = (op.out[idx(d)].label >= 0 || op.out[idx(d)].label == kAnyLabel) && !op.is_uncut(idx(d));
+    const Index tiles = cuts ? cuts->out[idx(d)].tiles() : ceil_div(op.shape[idx(d)], edge);
+    limits.push_back(divisible ? tiles : 1);
+  }
+  for (std::size_t k = 0; cuts && k < op.reduce.size(); ++k) limits.push_back(cuts->reduce[k].parts());
+  for (const ReduceLabel& r : op.reduce) {
+    if (cuts) break;
+    const Index extent = op.labels[idx(r.label)].range.size();
+    limits.push_back(op.combine == Combine::kNone || op.base >= 0 ? 1 : ceil_div(extent, inputs.tile.empty() ? 1 : inputs.tile.front()));
+  }
+  const std::size_t before = list.size();
+  // As many ranks as can share the work; fewer only where the extents are too small.
+  for (Index p = inputs.ranks; p >= 1 && list.size() == before; --p) {
+    std::vector<Index> now;
+    factorise(p, limits, 0, 3, now, [&](const std::vector<Index>& factors) {
+      const auto middle = factors.begin() + op.out_rank();
+      const std::vector<Index> reduced(middle, factors.end());
+      if (parts::split_labels(reduced) > op.most_split_labels()) return;
+      list.push_back(builder.grid({factors.begin(), middle}, reduced));
+    });
+  }
+}
+
+/// A loop runs where an operand is whole already, or at a place of its own. Scalars alone are computed by every rank.
+void add_loop_places(std::vector<Candidate>& list, const PlacementBuilder& builder, const Op& op, const PlanInputs& inputs,
+                     const Operands& operands) {
+  const auto is_scalar = [](const Access& access) { return access.dims.empty(); };
+  if (std::all_of(op.reads.begin(), op.reads.end(), is_scalar)) {
+    list.push_back(builder.same_as(Distribution::replicated(inputs.ranks, {}), "scalars, on every rank"));
+    return;
+  }
+  std::set<Index> places;
+  for (const Access& access : op.reads) {
+    const PlacedTensor* placed = operands.placed(access.tensor);
+    if (placed == nullptr || is_scalar(access)) continue;
+    const Distribution& where = placed->distribution;
+    if (where.kind() != Distribution::Kind::kGrid || where.tile_count() != 1) continue;
+    const Index owner = where.owner(where.coord(0), 0);
+    if (places.insert(owner).second) list.push_back(builder.single(owner, "where an operand lies"));
+  }
+  list.push_back(builder.single(inputs.ranks == 1 ? 0 : home_of(op, inputs.ranks), "a loop is one task"));
+}
+
+void add_column_maps(std::vector<Candidate>& list, const PlacementBuilder& builder, const Op& op, const PlanInputs& inputs) {
+  const Index p = inputs.ranks;
+  if (builder.cuts()) return;  // its balance needs numbers of tiles that suit the ranks
+  if (p < 4 || op.out_rank() != 2 || op.base >= 0 || op.out[0].label < 0 || op.out[1].label < 0) return;
+  if (op.is_uncut(0) || op.is_uncut(1)) return;
+  for (Index columns = 2; columns * columns <= 2 * p; ++columns) {
+    if (p / columns < 1 || (p % columns == 0)) continue;  // even heights are grids
+    if (op.shape[0] < p || op.shape[1] < p || !op.tile.empty() || !inputs.tile.empty()) continue;
+    list.push_back(builder.column_map(0, 1, columns));
+    list.push_back(builder.column_map(1, 0, columns));
+  }
+}
+
+}  // namespace
+
+Index home_of(const Op& op, Index ranks) {
+  std::uint64_t h = 1469598103934665603ULL;
+  const auto mix = [&](std::uint64_t x) { h = (h ^ x) * 1099511628211ULL; };
+  mix(static_cast<std::uint64_t>(op.op_class));
+  for (const LabelDesc& label : op.labels) mix(static_cast<std::uint64_t>(label.range.size()));
+  for (const Access& access : op.reads) {
+    for (const DimAccess& dim : access.dims) {
+      for (const Affine::Term& term : dim.terms) mix(static_cast<std::uint64_t>(term.label * 131 + term.coefficient));
+      mix(static_cast<std::uint64_t>(dim.offset.lo * 31 + dim.offset.hi));
+    }
+    mix(access.dims.size());
+  }
+  mix(h >> 29);
+  return static_cast<Index>(h % static_cast<std::uint64_t>(std::max<Index>(ranks, 1)));
+}
+
+Op combination_of(const Op& recorded, const Op& partial) {
+  Op op;
+  op.op_class = OpClass::kCombine;
+  op.name = recorded.name;
+  op.line = recorded.line;
+  op.site = recorded.site;
+  op.shape = recorded.shape;
+  op.outputs = recorded.outputs;
+  op.combine = Combine::kNone;
+  op.flops_per_point = 1;
+  op.tile = recorded.tile;
+  const int parts = partial.out_rank() - recorded.out_rank();
+  for (int d = 0; d < recorded.out_rank(); ++d) {
+    const int label = recorded.out[idx(d)].label;
+    op.out.push_back({d, 1, 0});
+    op.labels.push_back({label >= 0 ? recorded.labels[idx(label)].name : std::to_string(d), {0, recorded.shape[idx(d)]}});
+  }
+  Access access;
+  access.tensor = partial.outputs.front().id;
+  access.text = partial.outputs.front().name;
+  for (int k = 0; k < parts; ++k) {
+    const int label = static_cast<int>(op.labels.size());
+    op.labels.push_back({"part" + std::to_string(k), {0, partial.shape[idx(k)]}});
+    op.reduce.push_back({label, -1});
+    access.dims.push_back({{{label, 1}}, {0, 1}, false});
+  }
+  for (int d = 0; d < recorded.out_rank(); ++d) access.dims.push_back({{{d, 1}}, {0, 1}, false});
+  op.reads.push_back(std::move(access));
+  return op;
+}
+
+std::optional<Candidate> realise(const Op& op, const Layout& work, const PlanInputs& inputs, const Operands& operands) {
+  const bool effect = op.op_class == OpClass::kStore || op.op_class == OpClass::kCollect || op.op_class == OpClass::kControl;
+  if (effect || op.home >= 0 || op.replicated || (op.base >= 0 && operands.placed(op.base) != nullptr)) return std::nullopt;
+  for (const Index extent : op.shape) {
+    if (extent == 0) return std::nullopt;
+  }
+  return PlacementBuilder(op, inputs, operands).realise(work, *operands.mesh);
+}
+
+std::vector<Candidate> candidates_for(const Op& op, const PlanInputs& inputs, const Operands& operands) {
+  std::vector<Candidate> list;
+  const PlacementBuilder builder(op, inputs, operands);
+  const auto replicated = [&] {
+    const std::vector<Index> once(op.shape.size(), 1);
+    return Distribution::replicated(inputs.ranks, builder.out_tilings(once, 1, 1));
+  };
+  if (op.home >= 0) {
+    list.push_back(builder.single(op.home, "on rank " + std::to_string(op.home)));
+    return list;
+  }
+  if (op.replicated) {
+    list.push_back(builder.same_as(replicated(), "on every rank"));
+    return list;
+  }
+  if (op.op_class == OpClass::kStore && operands.placed(op.reads.front().tensor) != nullptr) {
+    const Distribution& where = operands.placed(op.reads.front().tensor)->distribution;
+    const bool everywhere = where.kind() == Distribution::Kind::kReplicated;
+    list.push_back(builder.same_as(everywhere ? Distribution::single(inputs.ranks, where.tilings(), 0) : where, "where it lies"));
+    return list;
+  }
+  if (op.base >= 0 && operands.placed(op.base) != nullptr) {
+    const Distribution& where = operands.placed(op.base)->distribution;
+    list.push_back(builder.same_as(where, "in place"));
+    return list;
+  }
+  if (op.op_class == OpClass::kLoop) {
+    add_loop_places(list, builder, op, inputs, operands);
+    return list;
+  }
+  bool scalar = op.shape.empty() && op.reduce.empty();
+  for (const Access& access : op.reads) scalar = scalar && access.dims.empty();
+  if (scalar && op.op_class != OpClass::kStore) {
+    list.push_back(builder.same_as(replicated(), "scalar, on every rank"));
+    return list;
+  }
+  Index elements = 1;
+  for (Index e : op.shape) elements *= e;
+  if (inputs.ranks == 1 || elements == 0) {
+    list.push_back(builder.single(0, "one rank"));
+    return list;
+  }
+  for (const Access& access : op.reads) {
+    const PlacedTensor* placed = operands.placed(access.tensor);
+    if (placed == nullptr || access.dims.empty()) continue;
+    std::optional<Candidate> c = builder.inherit(access, *placed);
+    if (c) list.push_back(std::move(*c));
+  }
+  // A small result of large operands is no reason to bring them to one rank.
+  const auto small = [&](const Access& access) {
+    const PlacedTensor* placed = operands.placed(access.tensor);
+    return (placed != nullptr ? placed->desc : operands.describe(access.tensor)).elements() <= kSmallOperand;
+  };
+  const bool tiny = inputs.tile.empty() && op.tile.empty() && elements <= 8192 && points_of(op) <= 1 << 16 &&
+                    std::all_of(op.reads.begin(), op.reads.end(), small);
+  if (tiny) {
+    list.push_back(builder.single(home_of(op, inputs.ranks), "tiny"));
+    return list;
+  }
+  if (op.is_one_task()) {
+    list.push_back(builder.single(home_of(op, inputs.ranks), "one task"));
+    return list;
+  }
+  if (op.shape.empty() && op.combine == Combine::kNone) list.push_back(builder.single(home_of(op, inputs.ranks), "one result"));
+  add_grids(list, builder, op, inputs);
+  add_column_maps(list, builder, op, inputs);
+  if (list.empty()) list.push_back(builder.single(home_of(op, inputs.ranks), "too small to share"));
+  return list;
+}
+
+}  // namespace tdsl::plan

@@ -1,0 +1,125 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/plan/space/index.h"
+
+// Placement is a function, not a table. A Distribution cuts the dimensions of a tensor (equally: of the space of an
+// operation's output tiles) into tiles and says, by arithmetic, which rank owns each tile.
+//
+//   Grid        a processor grid over some dimensions: tile t of dimension d has grid coordinate ((t div q) + s) mod G;
+//               the rank is `home` plus the coordinates' strides. 2 x 3 ranks over (i, j), q = 1:
+//                     j tiles  0 1 2 0 1
+//                  i tile 0    0 1 2 0 1
+//                  i tile 1    3 4 5 3 4
+//   ColumnMap   two dimensions, p ranks in C columns of floor(p/C) or ceil(p/C) ranks, each column as wide as its share
+//               (in tiles): rows are cut anew in every column.
+//   Replicated  every rank owns every tile.
+//   Table       declared: an owner per tile, for irregular parts (shared, immutable).
+
+namespace tdsl::plan {
+
+/// A grid axis: `size` processes. The dimension's grid coordinate g (0 <= g < product of its axes' sizes) has axis
+/// coordinate (g div `div`) mod `size`, which contributes `stride` times itself to the rank.
+struct GridAxis {
+  Index size = 1;
+  Index div = 1;
+  Index stride = 1;
+  friend bool operator==(const GridAxis&, const GridAxis&) = default;
+};
+
+/// How tiles of one dimension map to the dimension's grid coordinate.
+struct GridDim {
+  std::vector<GridAxis> axes;  ///< none: the dimension is not split
+  Index q = 1;                 ///< consecutive tiles per coordinate before it advances
+  Index shift = 0;
+  [[nodiscard]] Index size() const;  ///< product of the axes' sizes
+  friend bool operator==(const GridDim&, const GridDim&) = default;
+};
+
+/// The column map of p ranks over dimensions `row_dim` and `column_dim` of the tile space.
+struct ColumnMap {
+  Index columns = 1;
+  int row_dim = 0;
+  int column_dim = 1;
+  friend bool operator==(const ColumnMap&, const ColumnMap&) = default;
+};
+
+/// A half-open box of tile numbers.
+struct TileBox {
+  int rank = 0;
+  std::array<Interval, kMaxRank> dim{};
+  Interval& operator[](int d) { return dim[static_cast<std::size_t>(d)]; }
+  const Interval& operator[](int d) const { return dim[static_cast<std::size_t>(d)]; }
+};
+
+class Distribution {
+ public:
+  enum class Kind : std::uint8_t { kGrid, kColumnMap, kReplicated, kTable };
+
+  Distribution() = default;
+  [[nodiscard]] static Distribution grid(Index ranks, std::vector<Tiling> tilings, std::vector<GridDim> dims, Index home = 0);
+  /// Everything on one rank.
+  [[nodiscard]] static Distribution single(Index ranks, std::vector<Tiling> tilings, Index home);
+  [[nodiscard]] static Distribution column_map(Index ranks, std::vector<Tiling> tilings, ColumnMap map);
+  [[nodiscard]] static Distribution replicated(Index ranks, std::vector<Tiling> tilings);
+  /// owners: row-major over tiles.
+  [[nodiscard]] static Distribution table(Index ranks, std::vector<Tiling> tilings, std::shared_ptr<const std::vector<std::int32_t>> owners);
+
+  [[nodiscard]] Kind kind() const { return kind_; }
+  [[nodiscard]] Index ranks() const { return ranks_; }
+  [[nodiscard]] int rank() const { return static_cast<int>(tilings_.size()); }
+  [[nodiscard]] const Tiling& tiling(int d) const { return tilings_[static_cast<std::size_t>(d)]; }
+  [[nodiscard]] const std::vector<Tiling>& tilings() const { return tilings_; }
+  [[nodiscard]] const std::vector<GridDim>& grid_dims() const { return grid_; }
+  [[nodiscard]] const ColumnMap& columns() const { return columns_; }
+  [[nodiscard]] Index home() const { return home_; }
+  [[nodiscard]] Index tile_count() const;
+
+  /// The rank that owns the tile; for kReplicated `me`.
+  [[nodiscard]] Index owner(const Coord& tile, Index me = 0) const;
+  [[nodiscard]] bool owns(Index rank, const Coord& tile) const { return owner(tile, rank) == rank; }
+  /// Every rank that owns at least one tile of the box, once each, in increasing order of discovery (deterministic).
+  void for_each_owner(const TileBox& box, const std::function<void(Index)>& f) const;
+  /// Tiles of dimension d that `rank` owns when the owned set is a product of per-dimension lists (all kinds but
+  /// kTable), in increasing order. The owned tiles of the rank are the product of these lists.
+  [[nodiscard]] std::vector<Index> owned_along(Index rank, int d) const;
+  /// Calls f for each owned tile in row-major order of tile coordinates.
+  void for_each_owned(Index rank, const std::function<void(const Coord&)>& f) const;
+  [[nodiscard]] Index owned_tiles(Index rank) const;
+  [[nodiscard]] Index owned_elements(Index rank) const;
+
+  [[nodiscard]] Index linear(const Coord& tile) const;  ///< row-major tile number
+  [[nodiscard]] Coord coord(Index linear) const;
+  [[nodiscard]] Box box(const Coord& tile) const;  ///< the tile's elements
+  [[nodiscard]] TileBox all_tiles() const;
+
+  /// One line for people: `grid i:2 x j:3 of 4x6 tiles`, with the given dimension names.
+  [[nodiscard]] std::string describe(const std::vector<std::string>& names) const;
+  friend bool operator==(const Distribution&, const Distribution&) = default;
+
+  // Column map arithmetic, also used by the cost model's tests: ranks in column c, first rank of column c, tile range.
+  [[nodiscard]] Index column_height(Index c) const;
+  [[nodiscard]] Index column_first_rank(Index c) const;
+  [[nodiscard]] Interval column_tiles(Index c) const;
+  [[nodiscard]] Interval row_tiles(Index c, Index r) const;
+
+ private:
+  [[nodiscard]] Index column_of_rank(Index rank) const;
+  [[nodiscard]] Index column_of_tile(Index t) const;
+  [[nodiscard]] Index grid_coordinate(int d, Index tile) const;
+
+  Kind kind_ = Kind::kGrid;
+  Index ranks_ = 1;
+  Index home_ = 0;
+  std::vector<Tiling> tilings_;
+  std::vector<GridDim> grid_;
+  ColumnMap columns_;
+  std::shared_ptr<const std::vector<std::int32_t>> table_;
+};
+
+}  // namespace tdsl::plan

@@ -1,0 +1,55 @@
+#include "runtime/plan/space/index.h"
+
+namespace tdsl::plan {
+
+namespace {
+// Products of an extent and a tile count exceed 64 bits only for absurd inputs, but they must not overflow silently.
+__extension__ using Wide = __int128;
+
+Index scaled(Index t, Index n, Index tiles) { return static_cast<Index>(Wide{t} * n / tiles); }
+}  // namespace
+
+Tiling Tiling::near_equal(Index extent, Index tiles, Index unit) {
+  Tiling t;
+  t.extent_ = extent;
+  t.unit_ = unit;
+  t.tiles_ = extent == 0 ? 0 : std::clamp<Index>(tiles, 1, t.units());
+  return t;
+}
+
+Tiling Tiling::fixed(Index extent, Index edge) {
+  Tiling t;
+  t.extent_ = extent;
+  t.edge_ = std::max<Index>(edge, 1);
+  t.tiles_ = extent / t.edge_ + (extent % t.edge_ != 0 ? 1 : 0);
+  return t;
+}
+
+Interval Tiling::tile(Index t) const {
+  if (edge_ > 0) return {t * edge_, std::min(extent_, (t + 1) * edge_)};
+  return {scaled(t, units(), tiles_) * unit_, std::min(extent_, scaled(t + 1, units(), tiles_) * unit_)};
+}
+
+Index Tiling::tile_of(Index x) const {
+  if (edge_ > 0) return x / edge_;
+  // In units: the least t with (t+1) n / T > x (floor division), i.e. (t+1) n >= (x+1) T.
+  const Wide needed = Wide{x / unit_ + 1} * tiles_;
+  return static_cast<Index>((needed + units() - 1) / units()) - 1;
+}
+
+Interval Tiling::tiles_meeting(Interval elements) const {
+  const Interval inside = intersect(elements, {0, extent_});
+  if (inside.empty()) return {0, 0};
+  return {tile_of(inside.lo), tile_of(inside.hi - 1) + 1};
+}
+
+Index Tiling::longest() const {
+  if (tiles_ == 0) return 0;
+  if (edge_ > 0) return std::min(edge_, extent_);
+  // The last tile has as many units as any, and the short one.
+  const Index most = ceil_div(units(), tiles_);
+  const Index with_most = units() % tiles_ == 0 ? tiles_ : units() % tiles_;
+  return with_most > 1 ? most * unit_ : std::max(tile(tiles_ - 1).size(), (most - 1) * unit_);
+}
+
+}  // namespace tdsl::plan

@@ -1,0 +1,174 @@
+#include "runtime/plan/space/layout.h"
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+
+namespace tdsl::plan {
+
+bool Layout::whole() const {
+  return !columns && std::all_of(cut.begin(), cut.end(), [](const Axes& axes) { return axes.empty(); });
+}
+
+Index coordinates(const Mesh& mesh, const Axes& axes) {
+  Index n = 1;
+  for (const std::int8_t axis : axes) n *= mesh.axes[static_cast<std::size_t>(axis)].size;
+  return n;
+}
+
+Index coordinate(const Mesh& mesh, const Axes& axes, Index rank) {
+  Index at = 0;
+  for (const std::int8_t axis : axes) {
+    const auto a = static_cast<std::size_t>(axis);
+    at = at * mesh.axes[a].size + mesh.coordinate(rank, a);
+  }
+  return at;
+}
+
+bool takes_part(const Mesh& mesh, const Layout& layout, Index rank) {
+  if (layout.repeated || layout.columns) return true;
+  if (layout.whole()) return rank == layout.home;
+  for (std::size_t a = 0; a < mesh.axes.size(); ++a) {
+    const bool used = std::any_of(layout.cut.begin(), layout.cut.end(), [a](const Axes& axes) {
+      return std::find(axes.begin(), axes.end(), static_cast<std::int8_t>(a)) != axes.end();
+    });
+    if (!used && mesh.coordinate(rank, a) != 0) return false;
+  }
+  return true;
+}
+
+GridDim grid_dim(const Mesh& mesh, const Axes& axes) {
+  GridDim dim;
+  Index div = coordinates(mesh, axes);
+  for (const std::int8_t axis : axes) {
+    const MeshAxis& a = mesh.axes[static_cast<std::size_t>(axis)];
+    div /= a.size;
+    dim.axes.push_back({a.size, div, a.stride});
+  }
+  return dim;
+}
+
+std::vector<Layout> spread_layouts(const Mesh& mesh, const std::vector<Index>& most) {
+  std::vector<Layout> found;
+  Index ranks_used = 0;
+  std::vector<Axes> cut(most.size());
+  // Every axis goes to a place within a dimension's list, or nowhere: lists of all orders, each once.
+  const std::function<void(std::size_t, Index)> give = [&](std::size_t axis, Index used) {
+    if (axis == mesh.axes.size()) {
+      if (used < ranks_used) return;
+      if (used > ranks_used) found.clear();
+      ranks_used = used;
+      found.push_back({cut, false, 0, std::nullopt});
+      return;
+    }
+    const Index size = mesh.axes[axis].size;
+    for (std::size_t d = 0; d < cut.size(); ++d) {
+      if (coordinates(mesh, cut[d]) * size > most[d]) continue;
+      for (std::size_t at = 0; at <= cut[d].size(); ++at) {
+        cut[d].insert(cut[d].begin() + static_cast<std::ptrdiff_t>(at), static_cast<std::int8_t>(axis));
+        give(axis + 1, used * size);
+        cut[d].erase(cut[d].begin() + static_cast<std::ptrdiff_t>(at));
+      }
+    }
+    give(axis + 1, used);
+  };
+  give(0, 1);
+  return found;
+}
+
+std::vector<Layout> copy_layouts(const Mesh& mesh, const std::vector<Index>& most) {
+  std::vector<Layout> found;
+  std::vector<Axes> cut(most.size());
+  const std::function<void(std::size_t, std::size_t)> give = [&](std::size_t axis, std::size_t given) {
+    if (axis == mesh.axes.size()) {
+      if (given < mesh.axes.size()) found.push_back({cut, true, 0, std::nullopt});
+      return;
+    }
+    give(axis + 1, given);
+    for (std::size_t d = 0; d < cut.size(); ++d) {
+      if (coordinates(mesh, cut[d]) * mesh.axes[axis].size > most[d]) continue;
+      cut[d].push_back(static_cast<std::int8_t>(axis));
+      give(axis + 1, given + 1);
+      cut[d].pop_back();
+    }
+  };
+  give(0, 0);
+  return found;
+}
+
+std::string text_of(const Layout& layout, const std::vector<std::string>& names) {
+  if (layout.columns) {
+    const auto name = [&](int d) { return names[static_cast<std::size_t>(d)]; };
+    return "columns " + std::to_string(layout.columns->columns) + " (" + name(layout.columns->row_dim) + ", " + name(layout.columns->column_dim) + ")";
+  }
+  if (layout.whole()) return layout.repeated ? "everywhere" : "home " + std::to_string(layout.home);
+  std::string text;
+  for (std::size_t d = 0; d < layout.cut.size(); ++d) {
+    if (layout.cut[d].empty()) continue;
+    text += (text.empty() ? "" : " ") + names[d] + ':';
+    for (const std::int8_t axis : layout.cut[d]) text += static_cast<char>('a' + axis);
+  }
+  return text;
+}
+
+namespace {
+
+std::optional<Index> number_in(std::string_view text) {
+  Index value = 0;
+  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (result.ec != std::errc() || result.ptr != text.data() + text.size() || value < 0) return std::nullopt;
+  return value;
+}
+
+std::optional<int> dimension_called(std::string_view name, const std::vector<std::string>& names) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<int>(found - names.begin());
+}
+
+std::optional<Layout> parse_columns(std::string_view text, Layout layout, const std::vector<std::string>& names) {
+  const std::size_t open = text.find(" ("), comma = text.find(", "), close = text.find(')');
+  if (open == std::string_view::npos || comma == std::string_view::npos || close != text.size() - 1 || comma < open) return std::nullopt;
+  const auto columns = number_in(text.substr(0, open));
+  const auto row = dimension_called(text.substr(open + 2, comma - open - 2), names);
+  const auto column = dimension_called(text.substr(comma + 2, close - comma - 2), names);
+  if (!columns || *columns < 1 || !row || !column || *row == *column) return std::nullopt;
+  layout.columns = ColumnMap{*columns, *row, *column};
+  return layout;
+}
+
+}  // namespace
+
+std::optional<Layout> parse_layout(std::string_view text, const std::vector<std::string>& names, std::size_t mesh_axes) {
+  Layout layout;
+  layout.cut.resize(names.size());
+  if (text == "everywhere") {
+    layout.repeated = true;
+    return layout;
+  }
+  if (text.starts_with("home ")) {
+    const auto home = number_in(text.substr(5));
+    if (!home) return std::nullopt;
+    layout.home = *home;
+    return layout;
+  }
+  if (text.starts_with("columns ")) return parse_columns(text.substr(8), std::move(layout), names);
+  std::vector<bool> used(mesh_axes, false);
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(word.size() + 1, text.size()));
+    const std::size_t colon = word.rfind(':');
+    if (colon == std::string_view::npos || colon + 1 == word.size()) return std::nullopt;
+    const auto d = dimension_called(word.substr(0, colon), names);
+    if (!d || !layout.cut[static_cast<std::size_t>(*d)].empty()) return std::nullopt;
+    for (const char c : word.substr(colon + 1)) {
+      const auto axis = static_cast<std::size_t>(c - 'a');
+      if (c < 'a' || axis >= mesh_axes || used[axis]) return std::nullopt;
+      used[axis] = true;
+      layout.cut[static_cast<std::size_t>(*d)].push_back(static_cast<std::int8_t>(axis));
+    }
+  }
+  return layout;
+}
+
+}  // namespace tdsl::plan

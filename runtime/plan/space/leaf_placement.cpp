@@ -1,0 +1,208 @@
+#include "runtime/plan/space/placement.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "runtime/plan/space/placement_parts.h"
+#include "runtime/plan/space/tiles.h"
+
+namespace tdsl::plan {
+
+using parts::contiguous;
+using parts::plain_dim;
+using parts::reduced_dim;
+
+namespace {
+
+/// Coordinates of a whole grid.
+Index dims_size(const std::vector<GridDim>& dims) {
+  Index size = 1;
+  for (const GridDim& dim : dims) size *= dim.size();
+  return size;
+}
+
+}  // namespace
+
+void PlacementBuilder::place_leaves(Candidate& c) const {
+  for (const Access& access : c.op.reads) {
+    if (operands_.placed(access.tensor) != nullptr || c.leaves.contains(access.tensor)) continue;
+    const TensorDesc& tensor = operands_.describe(access.tensor);
+    const Layout* wanted = operands_.wanted ? operands_.wanted(access.tensor) : nullptr;
+    Distribution where = leaf(c, access, tensor);
+    if (wanted != nullptr) where = as_wanted(*wanted, where, tensor);
+    c.leaves.emplace(access.tensor, annotated(std::move(where), tensor));
+  }
+  if (c.op.base >= 0 && operands_.placed(c.op.base) == nullptr) c.leaves.insert_or_assign(c.op.base, c.plan.space);
+}
+
+Distribution PlacementBuilder::annotated(Distribution wanted, const TensorDesc& tensor) const {
+  if (tensor.tile.empty()) return wanted;
+  std::vector<Tiling> tilings;
+  for (std::size_t d = 0; d < tensor.shape.size(); ++d) tilings.push_back(Tiling::fixed(tensor.shape[d], tensor.tile[d]));
+  switch (wanted.kind()) {
+    case Distribution::Kind::kReplicated: return Distribution::replicated(inputs_.ranks, std::move(tilings));
+    case Distribution::Kind::kColumnMap: return Distribution::column_map(inputs_.ranks, std::move(tilings), wanted.columns());
+    case Distribution::Kind::kTable: return wanted;
+    case Distribution::Kind::kGrid: break;
+  }
+  std::vector<GridDim> dims = wanted.grid_dims();
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    if (!dims[d].axes.empty()) dims[d].q = contiguous(tilings[d], dims[d].size());
+  }
+  return Distribution::grid(inputs_.ranks, std::move(tilings), std::move(dims), wanted.home());
+}
+
+Distribution PlacementBuilder::leaf(const Candidate& c, const Access& access, const TensorDesc& tensor) const {
+  const int rank = static_cast<int>(tensor.shape.size());
+  const Distribution& space = c.plan.space;
+  const bool everywhere = space.kind() == Distribution::Kind::kReplicated;
+  if (everywhere && !cuts_) return Distribution::replicated(inputs_.ranks, tilings_for(tensor, {}));
+  std::vector<std::optional<Tiling>> tiling(idx(rank));
+  std::vector<GridDim> dims(idx(rank));
+  std::vector<bool> used(space.kind() == Distribution::Kind::kGrid ? static_cast<std::size_t>(space.rank()) : 0, false);
+  int row = -1, column = -1;
+  for (int o = 0; o < space.rank(); ++o) {
+    const OutSubscript& s = c.op.out[idx(o)];
+    if (s.label < 0) continue;
+    const int d = plain_dim(c.op, access, s.label, tensor);
+    if (d < 0 || tensor.shape[idx(d)] != c.op.shape[idx(o)] || tiling[idx(d)]) continue;
+    tiling[idx(d)] = space.tiling(o);
+    if (space.kind() == Distribution::Kind::kGrid) {
+      dims[idx(d)] = space.grid_dims()[idx(o)];
+      used[idx(o)] = true;
+    } else if (space.kind() == Distribution::Kind::kColumnMap) {
+      if (o == space.columns().row_dim) row = d;
+      if (o == space.columns().column_dim) column = d;
+    }
+  }
+  for (std::size_t k = 0; k < c.op.reduce.size(); ++k) {
+    const int d = reduced_dim(c.op, access, c.op.reduce[k].label, tensor);
+    if (d < 0 || tiling[idx(d)]) continue;
+    tiling[idx(d)] = c.plan.reduce[k];
+    const int part = c.op.reduce[k].part_dim;
+    if (part >= 0 && space.kind() == Distribution::Kind::kGrid) {
+      dims[idx(d)] = space.grid_dims()[idx(part)];
+      used[idx(part)] = true;
+      if (!dims[idx(d)].axes.empty()) dims[idx(d)].q *= ceil_div(std::max<Index>(c.plan.reduce[k].tiles(), 1), c.op.shape[idx(part)]);
+    }
+  }
+  if (everywhere) return Distribution::replicated(inputs_.ranks, tilings_for(tensor, tiling));
+  if (space.kind() == Distribution::Kind::kColumnMap) return column_leaf(tensor, space.columns().columns, tiling, row, column);
+  spread_unused(tensor, space, used, tiling, dims);
+  if (!tensor.shape.empty() && tensor.elements() > kSmallOperand && dims_size(dims) == 1 && inputs_.ranks > 1) return spread_rows(tensor, tiling);
+  return Distribution::grid(inputs_.ranks, tilings_for(tensor, tiling), std::move(dims), space.home());
+}
+
+Distribution PlacementBuilder::as_wanted(const Layout& wanted, const Distribution& leaf, const TensorDesc& tensor) const {
+  const Mesh& mesh = *operands_.mesh;
+  if (wanted.columns) {
+    const std::vector<std::optional<Tiling>> tiling(tensor.shape.size());
+    return column_leaf(tensor, wanted.columns->columns, tiling, wanted.columns->row_dim, wanted.columns->column_dim);
+  }
+  const bool spread = leaf.kind() == Distribution::Kind::kGrid && dims_size(leaf.grid_dims()) > 1;
+  std::vector<Tiling> tilings = spread ? leaf.tilings() : tilings_for(tensor, {});
+  if (wanted.whole()) {
+    return wanted.repeated ? Distribution::replicated(inputs_.ranks, std::move(tilings)) : Distribution::single(inputs_.ranks, std::move(tilings), wanted.home);
+  }
+  std::vector<GridDim> dims;
+  for (std::size_t d = 0; d < tilings.size(); ++d) {
+    GridDim dim = grid_dim(mesh, wanted.cut[d]);
+    const Index shares = dim.size();
+    const Index tiles = tilings[d].tiles();
+    if (shares > 1 && tiles % shares != 0 && inputs_.tile.empty() && !cuts_) {
+      tilings[d] = Tiling::near_equal(tensor.shape[d], std::lcm(tiles, shares) <= 8 * std::max(tiles, shares) ? std::lcm(tiles, shares) : ceil_div(tiles, shares) * shares);
+    }
+    if (shares > 1) dim.q = contiguous(tilings[d], shares);
+    dims.push_back(std::move(dim));
+  }
+  return Distribution::grid(inputs_.ranks, std::move(tilings), std::move(dims), 0);
+}
+
+Distribution PlacementBuilder::spread_rows(const TensorDesc& tensor, const std::vector<std::optional<Tiling>>& known) const {
+  std::vector<Tiling> tilings = cuts_ ? tilings_for(tensor, known) : tilings_for(tensor, {});
+  const auto length = [&](std::size_t d) { return cuts_ ? tilings[d].tiles() : tensor.shape[d]; };
+  std::size_t longest = 0;
+  for (std::size_t d = 1; d < tensor.shape.size(); ++d) {
+    if (length(d) > length(longest)) longest = d;
+  }
+  std::vector<GridDim> dims(tensor.shape.size());
+  if (inputs_.tile.empty() && !cuts_) {
+    tilings[longest] = Tiling::near_equal(tensor.shape[longest], ceil_div(tilings[longest].tiles(), inputs_.ranks) * inputs_.ranks);
+  }
+  dims[longest].axes.push_back({inputs_.ranks, 1, 1});
+  dims[longest].q = contiguous(tilings[longest], inputs_.ranks);
+  return Distribution::grid(inputs_.ranks, std::move(tilings), std::move(dims), 0);
+}
+
+Distribution PlacementBuilder::column_leaf(const TensorDesc& tensor, Index columns, const std::vector<std::optional<Tiling>>& tiling, int row, int column) const {
+  const int rank = static_cast<int>(tensor.shape.size());
+  if (rank < 2) {
+    // A vector: cut among all ranks in order.
+    std::vector<GridDim> dims(idx(rank));
+    std::vector<Tiling> tilings = tilings_for(tensor, {});
+    if (rank == 1 && inputs_.ranks > 1) {
+      if (inputs_.tile.empty()) tilings[0] = Tiling::near_equal(tensor.shape[0], inputs_.ranks);
+      dims[0].axes.push_back({inputs_.ranks, 1, 1});
+      dims[0].q = contiguous(tilings[0], inputs_.ranks);
+    }
+    return Distribution::grid(inputs_.ranks, std::move(tilings), std::move(dims), 0);
+  }
+  for (int d = 0; d < rank && (row < 0 || column < 0); ++d) {
+    if (d == row || d == column) continue;
+    (row < 0 ? row : column) = d;
+  }
+  // The map's balance needs tiles in multiples of its heights and of p.
+  std::vector<std::optional<Tiling>> fitted = tiling;
+  const Index low = inputs_.ranks / columns;
+  const Index heights = inputs_.ranks % columns == 0 ? low : low * (low + 1);
+  const auto fit = [&](int d, Index multiple) {
+    std::optional<Tiling>& t = fitted[idx(d)];
+    if (inputs_.tile.empty() && (!t || t->tiles() % multiple != 0)) {
+      const Index base = t ? t->tiles() : 1;
+      const Index tiles = std::lcm(base, multiple) <= 8 * std::max(base, multiple) ? std::lcm(base, multiple) : ceil_div(base, multiple) * multiple;
+      t = Tiling::near_equal(tensor.shape[idx(d)], tiles);
+    }
+  };
+  fit(row, heights);
+  fit(column, inputs_.ranks);
+  return Distribution::column_map(inputs_.ranks, tilings_for(tensor, fitted), {columns, row, column});
+}
+
+void PlacementBuilder::spread_unused(const TensorDesc& tensor, const Distribution& space, const std::vector<bool>& used,
+                     std::vector<std::optional<Tiling>>& tiling, std::vector<GridDim>& dims) const {
+  const bool tiny = inputs_.tile.empty() && tensor.elements() * tensor.element.bytes < 64 * 1024;
+  for (int o = 0; o < space.rank() && !tiny; ++o) {
+    const GridDim& lacking = space.grid_dims()[idx(o)];
+    if (used[idx(o)] || lacking.axes.empty() || tensor.shape.empty()) continue;
+    // The longest dimension relative to how often it is already cut.
+    std::size_t best = 0;
+    for (std::size_t d = 1; d < dims.size(); ++d) {
+      if (tensor.shape[d] / dims[d].size() > tensor.shape[best] / dims[best].size()) best = d;
+    }
+    GridDim& dim = dims[best];
+    const Index inner = lacking.size();
+    for (GridAxis& axis : dim.axes) axis.div *= inner;
+    dim.axes.insert(dim.axes.end(), lacking.axes.begin(), lacking.axes.end());
+    const Index total = dim.size();
+    Tiling base = tiling[best] ? *tiling[best] : tilings_for(tensor, {})[best];
+    if (inputs_.tile.empty() && !cuts_ && base.tiles() % total != 0) {
+      base = Tiling::near_equal(tensor.shape[best], std::lcm(base.tiles(), total) <= 8 * std::max(base.tiles(), total)
+                                                       ? std::lcm(base.tiles(), total)
+                                                       : ceil_div(base.tiles(), total) * total);
+    }
+    tiling[best] = base;
+    dim.q = contiguous(base, total);
+  }
+}
+
+std::vector<Tiling> PlacementBuilder::tilings_for(const TensorDesc& tensor, const std::vector<std::optional<Tiling>>& known) const {
+  std::vector<Tiling> chosen =
+      cuts_ ? canonical_tiles(tensor.shape, {}, inputs_.tile)
+            : choose_tiles({tensor.shape, std::vector<Index>(tensor.shape.size(), 1), false, inputs_.threads, inputs_.ranks}, {}, inputs_);
+  for (std::size_t d = 0; d < known.size(); ++d) {
+    if (known[d]) chosen[d] = *known[d];
+  }
+  return chosen;
+}
+
+}  // namespace tdsl::plan

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/plan/space/candidates.h"
+#include "runtime/plan/space/canonical.h"
+
+// Builds single candidates: one kind of placement each, with tiles, panels, parts and the layout of operands that have
+// no place yet.
+
+namespace tdsl::plan {
+
+/// A reduce label's cut: its tiles, and when partial results are made, tiles per part and the parts' grid.
+struct ReduceChoice {
+  Tiling tiling;
+  Index per_part = 0;  ///< 0: not split into parts
+  GridDim grid;
+};
+
+/// A placement before it becomes a plan.
+struct Draft {
+  std::vector<Tiling> tilings;  ///< of the recorded output
+  std::vector<GridDim> dims;
+  std::vector<ReduceChoice> reduce;
+  bool column_map = false;
+  ColumnMap columns;
+  Index home = 0;
+};
+
+class PlacementBuilder {
+ public:
+  PlacementBuilder(const Op& op, const PlanInputs& inputs, const Operands& operands) : op_(op), inputs_(inputs), operands_(operands) {
+    if (inputs.reproducible) cuts_ = canonical_cuts(op, inputs.tile, operands);
+  }
+  /// The only cuts there are under `--reproducible`.
+  [[nodiscard]] const std::optional<Cuts>& cuts() const { return cuts_; }
+
+  /// Partial results per rank worth having so that all threads have work.
+  [[nodiscard]] Index parts_wanted(Index output_tiles, Index ranks_used) const;
+  /// Tiles of a reduce label: those of an operand already placed, else chosen.
+  [[nodiscard]] Tiling panels(std::size_t k, Index multiple) const;
+  /// Two output dimensions that subscript the same dimension of one operand (X X') get the same cuts: with nested or
+  /// overlapping boxes elements would travel to a rank twice.
+  void share_cuts(Draft& draft) const;
+  [[nodiscard]] Candidate build(Draft draft, std::string why) const;
+  /// The canonical cut of a reduce label, its parts over `grid` (of parts).
+  [[nodiscard]] ReduceChoice canonical(std::size_t k, GridDim grid) const;
+  /// How a placed operand's ranks along one dimension go over to another tiling of the same extent.
+  [[nodiscard]] static GridDim carried(GridDim dim, const Tiling& from, const Tiling& to);
+  [[nodiscard]] std::vector<ReduceChoice> unsplit(Index output_tiles, Index ranks_used, Index multiple) const;
+  /// Everything on one rank.
+  [[nodiscard]] Candidate single(Index home, std::string why) const;
+  /// A grid with these numbers of ranks along output dimensions and reduce labels.
+  [[nodiscard]] Candidate grid(const std::vector<Index>& out_factor, const std::vector<Index>& reduce_factor) const;
+  /// A layout of the task space over the mesh, if extents and given tiles carry it.
+  [[nodiscard]] std::optional<Candidate> realise(const Layout& work, const Mesh& mesh) const;
+  /// The column map over two output dimensions.
+  [[nodiscard]] Candidate column_map(int row_dim, int column_dim, Index columns) const;
+  /// The placement of one of the operands, carried over to the output (and to parts of reduce labels).
+  [[nodiscard]] std::optional<Candidate> inherit(const Access& access, const PlacedTensor& operand) const;
+  /// Exactly the placement of a tensor of the same shape.
+  [[nodiscard]] Candidate same_as(const Distribution& d, std::string why) const;
+  /// Tilings of the output whose dimension d is spread over `multiple[d]` coordinates: an uncut dimension has one tile.
+  [[nodiscard]] std::vector<Tiling> out_tilings(const std::vector<Index>& multiple, int threads, Index spread) const;
+  [[nodiscard]] static Index tile_count(const std::vector<Tiling>& tilings);
+  /// How many ranks of a node lie along each axis of a grid: the reduce labels' axes, then the output dimensions'. All 1 if the grid
+  /// does not fill several nodes.
+  [[nodiscard]] std::vector<Index> ranks_in_node(const std::vector<Index>& factors) const;
+  [[nodiscard]] std::string name_of_dim(std::size_t d) const;
+
+ private:
+  /// Cuts reduce labels and makes a candidate: `draft` has tiles and axes of the output; `shares` and `dims` (whose q is left open) are those of reduce labels.
+  [[nodiscard]] Candidate spread(Draft draft, const std::vector<Index>& out_shares, const std::vector<GridDim>& reduce_dims, std::string why) const;
+  /// Takes over the tiles of the largest operand that lies along the output's axes as the output does.
+  void adopt_tiles(Draft& draft) const;
+  void place_leaves(Candidate& c) const;
+  /// The layout wanted for a source, with tiles as the candidate would have them.
+  [[nodiscard]] Distribution as_wanted(const Layout& wanted, const Distribution& leaf, const TensorDesc& tensor) const;
+  /// Where an operand without a place would best lie for this candidate: as the labels that index it, axes it lacks
+  /// spread over its longest dimension that is free.
+  /// The wanted layout with the tiles that the tensor's annotation asks for.
+  [[nodiscard]] Distribution annotated(Distribution wanted, const TensorDesc& tensor) const;
+  [[nodiscard]] Distribution leaf(const Candidate& c, const Access& access, const TensorDesc& tensor) const;
+  /// A large source whose first use is on one rank: along its longest dimension (with canonical cuts, the one with the most
+  /// tiles) over all ranks.
+  [[nodiscard]] Distribution spread_rows(const TensorDesc& tensor, const std::vector<std::optional<Tiling>>& known) const;
+  [[nodiscard]] Distribution column_leaf(const TensorDesc& tensor, Index columns, const std::vector<std::optional<Tiling>>& tiling, int row, int column) const;
+  void spread_unused(const TensorDesc& tensor, const Distribution& space, const std::vector<bool>& used,
+                     std::vector<std::optional<Tiling>>& tiling, std::vector<GridDim>& dims) const;
+  [[nodiscard]] std::vector<Tiling> tilings_for(const TensorDesc& tensor, const std::vector<std::optional<Tiling>>& known) const;
+
+  const Op& op_;
+  const PlanInputs& inputs_;
+  const Operands& operands_;
+  std::optional<Cuts> cuts_;
+};
+
+/// Points of the operation's label space.
+[[nodiscard]] double points_of(const Op& op);
+
+}  // namespace tdsl::plan

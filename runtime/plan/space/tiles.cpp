@@ -1,0 +1,97 @@
+#include "runtime/plan/space/tiles.h"
+
+#include <numeric>
+
+namespace tdsl::plan {
+
+namespace {
+
+// Note [Tiles for threads]
+// Threads take whole tasks, so a rank is busy to the end only with several tasks for each thread: at least four tiles, in a
+// number that the threads share evenly if it can be had by small factors. Panels multiply the tasks but run in order.
+
+/// Into how many pieces to cut next, so that `tiles` become a multiple of `threads`.
+Index next_cut(Index tiles, Index threads) {
+  const Index rest = threads / std::gcd(threads, tiles);
+  for (Index factor = 2; factor <= 7; ++factor) {
+    if (rest % factor == 0) return factor;
+  }
+  return 2;
+}
+
+constexpr Index kLargeTileUnits = 4;  ///< a tile that is no shorter than so many units is cut at whole ones
+
+/// Tiles per coordinate and dimension: cut the longest share until tiles are small enough and there are enough of them.
+std::vector<Index> cuts(const TileRequest& request) {
+  std::vector<Index> cut(request.shape.size(), 1);
+  const auto edge = [&](std::size_t d) { return ceil_div(request.shape[d], request.multiple[d] * cut[d]); };
+  const auto elements = [&] {
+    Index n = 1;
+    for (std::size_t d = 0; d < cut.size(); ++d) n *= std::max<Index>(edge(d), 1);
+    return n;
+  };
+  const auto tiles_per_rank = [&] {
+    Index n = 1;
+    for (std::size_t d = 0; d < cut.size(); ++d) n *= request.multiple[d] * cut[d];
+    return n / std::max<Index>(request.spread, 1);
+  };
+  const auto longest_edge = [&] {
+    Index longest = 0;
+    for (std::size_t d = 0; d < cut.size(); ++d) longest = std::max(longest, edge(d));
+    return longest;
+  };
+  if (request.contraction) {
+    for (std::size_t d = 0; d < cut.size(); ++d) cut[d] = std::max<Index>(1, ceil_div(edge(d), kContractionEdge));
+  }
+  while (!cut.empty()) {
+    const bool too_large = elements() > kMapTileElements && !request.contraction;
+    const bool too_few = tiles_per_rank() < 4 * request.threads && request.threads > 1;
+    const Index now = elements();
+    const Index edges = longest_edge();
+    const bool worth = now >= 4 * kSmallTileElements || (edges >= 2 * kThinTile && now >= kSmallTilePoints / request.depth);
+    if (!too_large && !(too_few && worth)) break;
+    // Prefer leading dimensions: rows of the last one stay long.
+    std::size_t longest = 0;
+    for (std::size_t d = 1; d < cut.size(); ++d) {
+      const Index bias = d + 1 == cut.size() && cut.size() > 1 && !request.contraction ? 64 : 1;
+      if (edge(d) > edge(longest) * bias) longest = d;
+    }
+    if (edge(longest) <= 1) break;
+    cut[longest] *= too_large ? 2 : next_cut(tiles_per_rank(), request.threads);
+  }
+  return cut;
+}
+
+}  // namespace
+
+std::vector<Tiling> choose_tiles(const TileRequest& request, const std::vector<Index>& edges, const PlanInputs& inputs) {
+  std::vector<Tiling> tilings;
+  const std::vector<Index> cut = cuts(request);
+  for (std::size_t d = 0; d < request.shape.size(); ++d) {
+    const Index extent = request.shape[d];
+    if (d < edges.size()) {
+      tilings.push_back(Tiling::fixed(extent, edges[d]));
+    } else if (!inputs.tile.empty()) {
+      tilings.push_back(Tiling::fixed(extent, inputs.tile[std::min(d, inputs.tile.size() - 1)]));
+    } else {
+      const Index tiles = request.multiple[d] * cut[d];
+      const bool large = extent >= kLargeTileUnits * request.unit * tiles && tiles > 1;
+      tilings.push_back(Tiling::near_equal(extent, tiles, large ? request.unit : 1));
+    }
+  }
+  return tilings;
+}
+
+Index tile_unit(const PlanInputs& inputs, Index element_bytes) {
+  if (inputs.ranks > 1 || inputs.reproducible) return 1;
+  // 32 x 12 and 6 x 16 in f32, 16 x 14 in f64.
+  return element_bytes == 4 ? 96 : element_bytes == 8 ? 112 : 1;
+}
+
+Tiling choose_panels(Index extent, Index multiple, bool contraction, const std::vector<Index>& tile) {
+  if (!tile.empty()) return Tiling::fixed(extent, tile.front());
+  const Index edge = contraction ? kContractionEdge : kMapTileElements;
+  return Tiling::near_equal(extent, multiple * std::max<Index>(1, ceil_div(extent, multiple * edge)));
+}
+
+}  // namespace tdsl::plan

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <vector>
+
+#include "runtime/plan/op.h"
+#include "runtime/plan/planner.h"
+
+namespace tdsl::plan {
+
+/// How many tiles each dimension is cut into, given how many coordinates it is spread over: each coordinate's share is a
+/// whole number of tiles. `multiple[d]` (>= 1) must divide the result where the extent allows it.
+struct TileRequest {
+  std::vector<Index> shape;
+  std::vector<Index> multiple;
+  bool contraction = false;
+  int threads = 1;
+  Index spread = 1;            ///< ranks that share the tiles
+  Index unit = 1;              ///< a large tile's edges are whole numbers of it
+  Index depth = 1;             ///< points reduced for an element that only its own task can reduce: much work makes a small tile worth one
+};
+
+/// The tilings of a tensor (or of a task space's output): an annotation wins, then --tile, then the request. `edges` is
+/// the annotation (may be empty).
+[[nodiscard]] std::vector<Tiling> choose_tiles(const TileRequest& request, const std::vector<Index>& edges, const PlanInputs& inputs);
+
+/// The tiling of a reduce label of `extent`: --tile's first edge, else about kPanelEdge elements, a multiple of
+/// `multiple`.
+[[nodiscard]] Tiling choose_panels(Index extent, Index multiple, bool contraction, const std::vector<Index>& tile);
+
+/// The lcm of the edges of the micro-tile of a product's kernels: a tile that is not made of whole ones computes zeros at its
+/// ends. Shares of several ranks are as equal as can be instead, and reproducible tiles depend on the shape alone.
+[[nodiscard]] Index tile_unit(const PlanInputs& inputs, Index element_bytes);
+
+inline constexpr Index kContractionEdge = 1024;   ///< longest edge of a product's tiles
+inline constexpr Index kMapTileElements = 1 << 20;
+inline constexpr Index kSmallOperand = 1 << 16;         ///< elements: operations on so little may go to one rank
+inline constexpr double kGatherWhole = 1 << 20;        ///< operands of a gather below these bytes are fetched whole
+inline constexpr Index kSmallTileElements = 1 << 14;  ///< smaller tiles are not worth a task
+inline constexpr Index kSmallTilePoints = 1 << 22;     ///< … unless so many points are computed for it
+inline constexpr Index kPanelPoints = 1 << 20;         ///< a panel with fewer points is not cut for the sake of overlap
+inline constexpr Index kThinTile = 64;                 ///< … and its longest edge is no shorter
+
+}  // namespace tdsl::plan

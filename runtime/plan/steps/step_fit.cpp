@@ -1,0 +1,115 @@
+#include "runtime/plan/steps/step_fit.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "runtime/plan/cost/cost_model.h"
+
+namespace tdsl::plan {
+
+// Note [Window]
+// The remote boxes of one step must fit half the window (so that the next step's can arrive meanwhile), or, with the operands that are
+// copied together, the whole window when the user has set it. First the panels get thinner: no byte is fetched twice. Then output tiles are taken in
+// super-blocks, which fetches some boxes again; the cost model counts that.
+
+namespace {
+
+constexpr double kMiB = 1024.0 * 1024.0;
+
+/// One operation whose steps shrink.
+class StepFit {
+ public:
+  StepFit(const Op& op, OpPlan& plan, const TensorLookup& tensors, double limit, const PlanInputs& inputs)
+      : op_(op), plan_(plan), tensors_(tensors), limit_(limit), inputs_(inputs), largest_(largest_step()) {}
+
+  void thinner_panels() {
+    for (bool changed = true; changed && largest_ > limit_;) {
+      changed = false;
+      for (std::size_t k = 0; k < op_.reduce.size() && largest_ > limit_; ++k) changed = halve_panels(k) || changed;
+    }
+  }
+
+  void super_blocks() {
+    if (plan_.space.kind() == Distribution::Kind::kTable || op_.shape.empty()) return;
+    const std::vector<Index> most = most_tiles();
+    const auto current = [&](std::size_t d) { return plan_.super_block[d] > 0 ? plan_.super_block[d] : most[d]; };
+    while (largest_ > limit_) {
+      std::size_t widest = 0;
+      for (std::size_t d = 1; d < most.size(); ++d) {
+        if (current(d) > current(widest)) widest = d;
+      }
+      if (current(widest) <= 1) break;
+      plan_.super_block[widest] = (current(widest) + 1) / 2;
+      largest_ = largest_step();
+    }
+  }
+
+ private:
+  /// Copied operands count where the user says what a step may hold; --memory adds them itself.
+  [[nodiscard]] double largest_step() const {
+    if (inputs_.window > 0) return plan::largest_step(op_, plan_, tensors_, inputs_);
+    return summarise(op_, plan_, tensors_, inputs_.machine, inputs_.threads).max_step;
+  }
+
+  /// Twice as many panels along reduction `k`, if that helps.
+  bool halve_panels(std::size_t k) {
+    const Tiling old = plan_.reduce[k];
+    if (op_.reduce[k].part_dim >= 0 || old.longest() <= 1) return false;
+    plan_.reduce[k] = Tiling::near_equal(old.extent(), std::min(old.extent(), 2 * old.tiles()));
+    const double thinner = largest_step();
+    if (thinner >= largest_) {
+      plan_.reduce[k] = old;
+      return false;
+    }
+    largest_ = thinner;
+    return true;
+  }
+
+  /// The most tiles that a rank (of many: one of a spread) owns along each dimension.
+  [[nodiscard]] std::vector<Index> most_tiles() const {
+    std::vector<Index> most(op_.shape.size(), 1);
+    for (int d = 0; d < op_.out_rank(); ++d) {
+      Index& tiles = most[static_cast<std::size_t>(d)];
+      for (Index rank = 0; rank < inputs_.ranks; rank += std::max<Index>(1, inputs_.ranks / 64)) {
+        tiles = std::max(tiles, static_cast<Index>(plan_.space.owned_along(rank, d).size()));
+      }
+    }
+    return most;
+  }
+
+  const Op& op_;
+  OpPlan& plan_;
+  const TensorLookup& tensors_;
+  double limit_;
+  const PlanInputs& inputs_;
+  double largest_;
+};
+
+}  // namespace
+
+double received_share(double owned) { return std::max(64 * kMiB, 0.2 * owned); }
+
+double largest_step(const Op& op, const OpPlan& plan, const TensorLookup& tensors, const PlanInputs& inputs) {
+  double copies = 0;
+  for (const Index rank : rank_sample(inputs.ranks)) copies = std::max(copies, assembled_bytes(op, plan, tensors, rank));
+  return summarise(op, plan, tensors, inputs.machine, inputs.threads).max_step + inputs.threads * copies;
+}
+
+double step_limit(const Op& op, const TensorLookup& tensors, const PlanInputs& inputs) {
+  if (inputs.window > 0) return static_cast<double>(inputs.window);
+  double owned = 0;
+  for (const Access& access : op.reads) {
+    const PlacedTensor& t = tensors(access.tensor);
+    owned += static_cast<double>(t.desc.elements() * t.desc.element.bytes) / static_cast<double>(inputs.ranks);
+  }
+  return received_share(owned) / 2;
+}
+
+void fit_steps(const Op& op, OpPlan& plan, const TensorLookup& tensors, double limit, const PlanInputs& inputs) {
+  StepFit fit(op, plan, tensors, limit, inputs);
+  // Thinner panels are other sums.
+  if (!inputs.reproducible) fit.thinner_panels();
+  fit.super_blocks();
+}
+
+}  // namespace tdsl::plan

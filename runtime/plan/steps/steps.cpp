@@ -1,0 +1,358 @@
+#include "runtime/plan/steps/steps.h"
+
+#include <algorithm>
+
+#include "runtime/plan/space/placement_parts.h"
+#include "runtime/plan/steps/task_arithmetic.h"
+#include "runtime/plan/steps/tree.h"
+
+namespace tdsl::plan {
+
+using arithmetic::chunk_count;
+using arithmetic::scale;
+using arithmetic::solve;
+using parts::mentions;
+
+
+const char* name_of(OpClass c) {
+  switch (c) {
+    case OpClass::kMap: return "map";
+    case OpClass::kReduce: return "reduce";
+    case OpClass::kContraction: return "contraction";
+    case OpClass::kSource: return "source";
+    case OpClass::kLoad: return "load";
+    case OpClass::kStore: return "store";
+    case OpClass::kCollect: return "collect";
+    case OpClass::kControl: return "control";
+    case OpClass::kCombine: return "combine";
+    case OpClass::kLoop: return "loop";
+  }
+  return "?";
+}
+
+Distribution distribution_of(const Op& op, const OpPlan& plan, const TensorDesc& output) {
+  if (op.op_class != OpClass::kLoop || output.shape.empty()) return plan.space;
+  std::vector<Tiling> once;
+  for (Index extent : output.shape) once.push_back(Tiling::near_equal(extent, 1));
+  const Index ranks = plan.space.ranks();
+  if (plan.space.kind() == Distribution::Kind::kReplicated) return Distribution::replicated(ranks, std::move(once));
+  return Distribution::single(ranks, std::move(once), plan.space.home());
+}
+
+std::size_t PieceHash::operator()(const Piece& p) const noexcept {
+  std::uint64_t h = static_cast<std::uint64_t>(p.tensor) * 0x9E3779B97F4A7C15ULL + static_cast<std::uint64_t>(p.block);
+  const auto mix = [&](Index x) {
+    h ^= static_cast<std::uint64_t>(x) + 0x9E3779B97F4A7C15ULL + (h << 6) + (h >> 2);
+    h *= 0xff51afd7ed558ccdULL;
+  };
+  for (int d = 0; d < p.box.rank; ++d) {
+    mix(p.box[d].lo);
+    mix(p.box[d].hi);
+  }
+  return static_cast<std::size_t>(h ^ (h >> 32));
+}
+
+TaskSpace::TaskSpace(const Op& op, const OpPlan& plan, const TensorLookup& tensors) : op_(op), plan_(plan), tensors_(tensors) {
+  for (std::size_t k = 0; k < op.reduce.size(); ++k) panels_ *= panels_of(k);
+}
+
+Index TaskSpace::panels_of(std::size_t reduce) const {
+  const Index tiles = std::max<Index>(plan_.reduce[reduce].tiles(), 1);
+  const int part_dim = op_.reduce[reduce].part_dim;
+  return part_dim < 0 ? tiles : std::max<Index>(ceil_div(tiles, op_.shape[idx(part_dim)]), 1);
+}
+
+Interval TaskSpace::reduce_interval(std::size_t reduce, Index tile) const {
+  const Interval range = op_.labels[idx(op_.reduce[reduce].label)].range;
+  // The last part of a label may have fewer tiles than the others.
+  if (range.empty() || tile >= plan_.reduce[reduce].tiles()) return {range.lo, range.lo};
+  const Interval inside = plan_.reduce[reduce].tile(tile);
+  return {range.lo + inside.lo, range.lo + inside.hi};
+}
+
+Coord TaskSpace::panel(const Coord& tile, Index number) const {
+  Coord p;
+  p.rank = static_cast<int>(op_.reduce.size());
+  for (int k = p.rank - 1; k >= 0; --k) {
+    const Index count = panels_of(idx(k));
+    p[k] = number % count;
+    number /= count;
+    const int part_dim = op_.reduce[idx(k)].part_dim;
+    if (part_dim >= 0) p[k] += count * tile[part_dim];
+  }
+  return p;
+}
+
+// Note [Own panels first]
+// In a product on a 2 x 2 grid rank (1, 1) owns the second half of what it sums over. If everybody began at the first panel it
+// would wait for both operands' panels at once and only then be quick. So every rank begins where most is its own, and what the
+// others own arrives meanwhile. The order of a tile's panels, and with it every bit, is still a function of the plan. Not where a
+// box may go down a tree: relays need one order of steps on all ranks. A panel is a small part of what is received then, and the
+// wait for the first is short.
+Index TaskSpace::first_panel(Index rank) const {
+  if (op_.op_class != OpClass::kContraction || plan_.packed || panels_ == 1 || op_.reduce.size() != 1 || op_.reduce[0].part_dim >= 0) return 0;
+  if (plan_.space.kind() != Distribution::Kind::kGrid) return 0;
+  const int label = op_.reduce[0].label;
+  const Index least_tree = plan::least_tree(plan_.ranks_per_node);
+  std::vector<Index> remote(static_cast<std::size_t>(panels_), 0);  // elements, along the dimension of the label
+  for (const Access& access : op_.reads) {
+    Index sharing = 1;
+    for (int d = 0; d < op_.out_rank(); ++d) {
+      const int out = op_.out[idx(d)].label;
+      const bool mentioned = std::any_of(access.dims.begin(), access.dims.end(), [out](const DimAccess& dim) { return mentions(dim, out); });
+      if (!mentioned) sharing *= plan_.space.grid_dims()[idx(d)].size();
+    }
+    if (sharing >= least_tree) return 0;
+    // In A @ A a box has takers through both accesses.
+    const auto is_same = [&](const Access& other) { return other.tensor == access.tensor; };
+    if (std::count_if(op_.reads.begin(), op_.reads.end(), is_same) > 1 && plan_.space.ranks() > least_tree) return 0;
+    const Distribution& where = tensors_(access.tensor).distribution;
+    for (int d = 0; d < where.rank(); ++d) {
+      const DimAccess& dim = access.dims[idx(d)];
+      if (dim.whole || dim.divisor != 1 || !mentions(dim, label) || where.kind() != Distribution::Kind::kGrid) continue;
+      for (Index panel = 0; panel < panels_; ++panel) remote[static_cast<std::size_t>(panel)] += reduce_interval(0, panel).size();
+      for (const Index tile : where.owned_along(rank, d)) {
+        const Interval mine = where.tiling(d).tile(tile);
+        const Index from = op_.labels[idx(label)].range.lo;
+        const Interval panels = plan_.reduce[0].tiles_meeting({mine.lo - from, mine.hi - from});
+        for (Index panel = panels.lo; panel < panels.hi; ++panel) {
+          remote[static_cast<std::size_t>(panel)] -= intersect(mine, reduce_interval(0, panel)).size();
+        }
+      }
+    }
+  }
+  return std::min_element(remote.begin(), remote.end()) - remote.begin();
+}
+
+Interval TaskSpace::label_interval_of(int dim, Interval elements) const {
+  const OutSubscript& s = op_.out[idx(dim)];
+  return solve(s.coefficient, {elements.lo - s.constant, elements.hi - s.constant});
+}
+
+std::vector<Interval> TaskSpace::label_intervals(const Coord& tile, const Coord& panel) const {
+  std::vector<Interval> labels;
+  labels.reserve(op_.labels.size());
+  for (const LabelDesc& label : op_.labels) labels.push_back(label.range);
+  for (int d = 0; d < op_.out_rank(); ++d) {
+    const int l = op_.out[idx(d)].label;
+    if (l >= 0) labels[idx(l)] = intersect(labels[idx(l)], label_interval_of(d, plan_.space.tiling(d).tile(tile[d])));
+  }
+  for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
+    Interval& label = labels[idx(op_.reduce[k].label)];
+    label = intersect(label, reduce_interval(k, panel[static_cast<int>(k)]));
+  }
+  return labels;
+}
+
+bool TaskSpace::hit(const Coord& tile) const {
+  for (int d = 0; d < op_.out_rank(); ++d) {
+    const OutSubscript& s = op_.out[idx(d)];
+    const Interval elements = plan_.space.tiling(d).tile(tile[d]);
+    if (s.label == kNoLabel && (s.constant < elements.lo || s.constant >= elements.hi)) return false;
+    if (s.label < 0) continue;
+    // A label written in several dimensions (a diagonal) must suit all of them.
+    Interval values = intersect(op_.labels[idx(s.label)].range, label_interval_of(d, elements));
+    for (int other = 0; other < d; ++other) {
+      if (op_.out[idx(other)].label != s.label) continue;
+      values = intersect(values, label_interval_of(other, plan_.space.tiling(other).tile(tile[other])));
+    }
+    if (values.empty()) return false;
+  }
+  return true;
+}
+
+Index TaskSpace::points(const std::vector<Interval>& labels) const {
+  Index n = 1;
+  for (std::size_t l = 0; l < labels.size(); ++l) n *= op_.labels[l].from_data ? std::min<Index>(labels[l].size(), 1) : labels[l].size();
+  return n;
+}
+
+Box TaskSpace::access_box(const Access& access, const std::vector<Interval>& labels) const {
+  const std::vector<Index>& shape = tensors_(access.tensor).desc.shape;
+  Box whole;
+  whole.rank = static_cast<int>(shape.size());
+  for (int d = 0; d < whole.rank; ++d) whole[d] = {0, shape[idx(d)]};
+  return touched_box(access, labels, whole);
+}
+
+Box touched_box(const Access& access, const std::vector<Interval>& labels, const Box& within) {
+  Box box;
+  box.rank = static_cast<int>(access.dims.size());
+  for (int d = 0; d < box.rank; ++d) {
+    const DimAccess& dim = access.dims[idx(d)];
+    if (dim.whole || dim.divisor < 1) {
+      box[d] = within[d];
+      continue;
+    }
+    Interval hull = dim.offset;
+    for (const Affine::Term& term : dim.terms) {
+      const Interval part = scale(term.coefficient, labels[idx(term.label)]);
+      if (part.empty()) {
+        hull = {0, 0};
+        break;
+      }
+      hull = {hull.lo + part.lo, hull.hi + part.hi - 1};
+    }
+    box[d] = intersect(arithmetic::divided(hull, dim.divisor), within[d]);
+    if (box[d].empty()) box[d] = {0, 0};
+  }
+  return box;
+}
+
+void TaskSpace::for_each_piece(TensorId id, const Box& box, const std::function<void(const Coord&, const Piece&)>& f) const {
+  if (box.empty()) return;
+  const Distribution& tensor = tensors_(id).distribution;
+  TileBox tiles;
+  tiles.rank = box.rank;
+  Coord block;
+  block.rank = box.rank;
+  for (int d = 0; d < box.rank; ++d) {
+    tiles[d] = tensor.tiling(d).tiles_meeting(box[d]);
+    block[d] = tiles[d].lo;
+  }
+  while (true) {
+    f(block, Piece{id, tensor.linear(block), intersect(box, tensor.box(block))});
+    int d = box.rank - 1;
+    for (; d >= 0; --d) {
+      if (++block[d] < tiles[d].hi) break;
+      block[d] = tiles[d].lo;
+    }
+    if (d < 0) return;
+  }
+}
+
+Index TaskSpace::output_bytes(const Coord& tile) const {
+  Index bytes = 0;
+  for (const TensorDesc& output : op_.outputs) {
+    bytes += op_.op_class == OpClass::kLoop ? output.bytes() : out_box(tile).volume() * output.element.bytes;
+  }
+  return bytes;
+}
+
+bool TaskSpace::kept_across_panels(const Access& access) const {
+  // Panels of a reduce label need different boxes only if some dimension is subscripted by that label alone, and alike in
+  // all accesses to the tensor: X[k, i] * X[k, j] yes, A[k] * A[k + 1] no.
+  for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
+    if (panels_of(k) <= 1) continue;
+    bool distinguished = false;
+    for (std::size_t d = 0; d < access.dims.size() && !distinguished; ++d) {
+      const DimAccess& dim = access.dims[d];
+      distinguished = !dim.whole && dim.divisor == 1 && dim.offset.size() == 1 && dim.terms.size() == 1 &&
+                      dim.terms[0].label == op_.reduce[k].label && dim.terms[0].coefficient != 0;
+      for (const Access& other : op_.reads) {
+        distinguished = distinguished && (other.tensor != access.tensor || other.dims[d] == dim);
+      }
+    }
+    if (!distinguished) return true;
+  }
+  return false;
+}
+
+// --- super-blocks ---------------------------------------------------------------------------------------------------
+
+
+Index TaskSpace::super_blocks(Index rank) const {
+  Index count = 1;
+  // A table's tiles have no order along a dimension: they are never cut.
+  if (plan_.super_block.empty() || plan_.space.kind() == Distribution::Kind::kTable) return count;
+  for (int d = 0; d < op_.out_rank(); ++d) {
+    const Index edge = plan_.super_block[idx(d)];
+    if (edge > 0) count *= chunk_count(static_cast<Index>(plan_.space.owned_along(rank, d).size()), edge);
+  }
+  return count;
+}
+
+std::vector<Index> TaskSpace::super_block(Index rank, Index number) const {
+  std::vector<Index> tiles;
+  const Distribution& space = plan_.space;
+  const bool whole = plan_.super_block.empty() || space.kind() == Distribution::Kind::kTable || op_.out_rank() == 0;
+  if (whole) {
+    space.for_each_owned(rank, [&](const Coord& c) { tiles.push_back(space.linear(c)); });
+    return tiles;
+  }
+  std::vector<std::vector<Index>> along;
+  for (int d = 0; d < op_.out_rank(); ++d) along.push_back(space.owned_along(rank, d));
+  for (int d = op_.out_rank() - 1; d >= 0; --d) {
+    const Index edge = plan_.super_block[idx(d)];
+    if (edge <= 0) continue;
+    std::vector<Index>& list = along[idx(d)];
+    const Index count = chunk_count(static_cast<Index>(list.size()), edge);
+    const Index chunk = number % count;
+    number /= count;
+    const auto begin = std::min<std::size_t>(list.size(), static_cast<std::size_t>(chunk * edge));
+    const auto end = std::min<std::size_t>(list.size(), static_cast<std::size_t>((chunk + 1) * edge));
+    list = std::vector<Index>(list.begin() + static_cast<std::ptrdiff_t>(begin), list.begin() + static_cast<std::ptrdiff_t>(end));
+  }
+  tiles.push_back(0);
+  for (int d = 0; d < op_.out_rank(); ++d) {
+    std::vector<Index> next;
+    next.reserve(tiles.size() * along[idx(d)].size());
+    for (Index t : tiles) {
+      for (Index x : along[idx(d)]) next.push_back(t * space.tiling(d).tiles() + x);
+    }
+    tiles = std::move(next);
+  }
+  return tiles;
+}
+
+// --- steps ----------------------------------------------------------------------------------------------------------
+
+StepCursor::StepCursor(const TaskSpace& space, const TensorLookup& tensors, Index rank)
+    : space_(space), tensors_(tensors), rank_(rank), super_blocks_(space.super_blocks(rank)) {
+  tiles_ = space_.super_block(rank_, 0);
+  first_panel_ = space_.first_panel(rank_);
+}
+
+bool StepCursor::next(Step& step) {
+  step = Step{};
+  while (tiles_.empty() || panel_ == space_.panels()) {
+    if (++super_block_ >= super_blocks_) return false;
+    panel_ = 0;
+    fetched_.clear();
+    tiles_ = space_.super_block(rank_, super_block_);
+  }
+  step.super_block = super_block_;
+  step.panel = (panel_ + first_panel_) % space_.panels();
+  step.ends_super_block = panel_ + 1 == space_.panels();
+  const Op& op = space_.op();
+  std::vector<bool> keep;
+  for (const Access& access : op.reads) keep.push_back(space_.kept_across_panels(access));
+  for (Index number : tiles_) {
+    Task task;
+    task.tile = space_.plan().space.coord(number);
+    task.hit = space_.hit(task.tile);
+    if (!task.hit && panel_ > 0) continue;
+    task.panel = space_.panel(task.tile, step.panel);
+    task.first = panel_ == 0;
+    task.last = !task.hit || step.ends_super_block;
+    if (task.first) step.output_bytes += space_.output_bytes(task.tile);
+    if (task.hit) {
+      const std::vector<Interval> labels = space_.label_intervals(task.tile, task.panel);
+      Index assembled = 0;
+      for (std::size_t a = 0; a < op.reads.size() && space_.points(labels) > 0; ++a) {
+        const Access& access = op.reads[a];
+        const PlacedTensor& tensor = tensors_(access.tensor);
+        const Box box = space_.access_box(access, labels);
+        Index pieces = 0;
+        bool part_of_own = false;
+        space_.for_each_piece(access.tensor, box, [&](const Coord& block, const Piece& piece) {
+          const Index owner = tensor.distribution.owner(block, rank_);
+          ++pieces;
+          part_of_own = part_of_own || (owner == rank_ && !(piece.box == tensor.distribution.box(block)));
+          if (owner == rank_ || !fetched_.insert(piece).second) return;
+          bool kept = false;
+          for (std::size_t b = 0; b < op.reads.size(); ++b) kept = kept || (op.reads[b].tensor == access.tensor && keep[b]);
+          step.fetch.push_back({piece, owner, kept});
+          step.fetch_bytes += piece.box.volume() * tensor.desc.element.bytes;
+        });
+        if (!op.is_continued(a) && (pieces > 1 || (part_of_own && space_.plan().packed))) assembled += box.volume() * tensor.desc.element.bytes;
+      }
+      step.assembled_bytes = std::max(step.assembled_bytes, assembled);
+    }
+    step.tasks.push_back(task);
+  }
+  ++panel_;
+  return true;
+}
+
+}  // namespace tdsl::plan

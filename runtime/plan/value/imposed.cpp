@@ -1,0 +1,28 @@
+#include "runtime/plan/value/imposed.h"
+
+#include "runtime/plan/op.h"
+
+namespace tdsl::plan {
+
+const Layout* ImposedPlan::layout_for(const Op& op) {
+  const bool combination = op.op_class == OpClass::kCombine;
+  const auto [known, fresh] = resolved_.try_emplace({op.site, combination});
+  std::optional<Layout>& layout = known->second;
+  if (fresh) {
+    const auto decided = plan_->at.find(op.site);
+    if (decided != plan_->at.end()) {
+      const Decision& decision = decided->second;
+      const std::size_t axes = plan_->mesh.axes.size();
+      if (combination) {
+        layout = parse_layout(decision.result.empty() ? decision.work : decision.result, result_names(op), axes);
+      } else {
+        layout = parse_layout(decision.work, slot_names(op), axes);
+      }
+    }
+  }
+  if (!layout) return nullptr;
+  layout->cut.resize(op.shape.size() + op.reduce.size());  // a combination's parts are not cut
+  return &*layout;
+}
+
+}  // namespace tdsl::plan

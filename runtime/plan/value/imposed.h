@@ -1,0 +1,35 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "runtime/plan/value/plan_value.h"
+
+namespace tdsl::plan {
+
+/// What the planner asks before it chooses by itself: layouts for operations, equal on all ranks.
+class Imposed {
+ public:
+  virtual ~Imposed() = default;
+  [[nodiscard]] virtual const Mesh& mesh() const = 0;
+  /// The layout of the operation's task space: output dimensions, then reduce labels (of a combination of partial results: where the result
+  /// lies). Null if nothing was decided for its site, or nothing that can be read for its dimensions.
+  [[nodiscard]] virtual const Layout* layout_for(const Op& op) = 0;
+};
+
+/// A plan's layouts, resolved against operations as they are recorded.
+class ImposedPlan : public Imposed {
+ public:
+  explicit ImposedPlan(std::shared_ptr<const PlanValue> plan) : plan_(std::move(plan)) {}
+
+  [[nodiscard]] const Mesh& mesh() const override { return plan_->mesh; }
+  [[nodiscard]] const Layout* layout_for(const Op& op) override;
+
+ private:
+  std::shared_ptr<const PlanValue> plan_;
+  std::map<std::pair<int, bool>, std::optional<Layout>> resolved_;  ///< by site, and whether of a combination
+};
+
+}  // namespace tdsl::plan

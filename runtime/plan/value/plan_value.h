@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/plan/space/layout.h"
+
+namespace tdsl::plan {
+
+struct Op;
+
+/// What was decided for a site: layouts as text (layout.h), in the names of slot_names, so that they hold for every operation recorded there.
+struct Decision {
+  std::string kind;    ///< name_of(OpClass)
+  std::string name;    ///< the statement's target, for people
+  std::string work;    ///< of the task space: output dimensions and reduce labels
+  std::string result;  ///< of the output, where `work` cuts reduce labels: where partial results meet
+  std::string copy;    ///< of a copy of the result that is kept for its readers; empty: none
+  friend bool operator==(const Decision&, const Decision&) = default;
+};
+
+/// A plan as a value: printed, parsed and imposed. Sites without a decision are planned by themselves, when they are recorded.
+struct PlanValue {
+  std::string program;
+  std::uint64_t region = 0;  ///< hash of the region it was made for
+  Index ranks = 1;
+  Mesh mesh;
+  std::string schedule;
+  std::map<int, Decision> at;
+  friend bool operator==(const PlanValue&, const PlanValue&) = default;
+};
+
+/// Distinct names of an operation's output dimensions, then of its reduce labels.
+[[nodiscard]] std::vector<std::string> slot_names(const Op& op);
+/// Of its output dimensions alone.
+[[nodiscard]] std::vector<std::string> result_names(const Op& op);
+
+/// One line for the plan and one per site; reading it back gives an equal value.
+[[nodiscard]] std::string print(const PlanValue& plan);
+/// Throws std::runtime_error with the line's number.
+[[nodiscard]] PlanValue parse_plan(std::string_view text);
+
+}  // namespace tdsl::plan

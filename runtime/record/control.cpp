@@ -1,0 +1,29 @@
+#include "runtime/record/control.h"
+
+namespace tdsl::record {
+
+void RunControl::for_loop(Known, Index begin, Index end, Index step, const Body& body) {
+  for (Index i = begin; step > 0 ? i < end : i > end; i += step) {
+    body(i);
+    recorder_.flush();
+  }
+}
+
+void RunControl::while_loop(Known, const Condition& condition, const Body& body) {
+  for (Index iteration = 0; condition(); ++iteration) {
+    body(iteration);
+    recorder_.flush();
+  }
+}
+
+void RunControl::if_else(Known, int, bool condition, const Branch& then_branch, const Branch& else_branch) {
+  if (condition) {
+    then_branch();
+  } else if (else_branch) {
+    else_branch();
+  }
+}
+
+bool RunControl::read(ElementType, std::span<std::byte>) { return false; }
+
+}  // namespace tdsl::record

@@ -1,0 +1,102 @@
+#include "runtime/record/recorder.h"
+
+#include <memory>
+#include <utility>
+
+#include "runtime/check.h"
+#include "runtime/plan/op_builder.h"
+#include "runtime/record/summary.h"
+
+namespace tdsl::record {
+
+plan::TensorDesc Recorder::new_tensor(ElementType type, std::vector<Index> shape, std::string name) {
+  return {next_tensor_++, {static_cast<Index>(element_size(type)), element_name(type).data()}, std::move(shape), std::move(name)};
+}
+
+TensorHandle Recorder::handle(plan::TensorDesc desc, ElementType type) {
+  return TensorHandle(std::make_unique<TensorState>(TensorState{this, std::move(desc), type}).release());
+}
+
+void Recorder::add(plan::Op op) {
+  op.record = next_record_++;
+  segment_.ops.push_back(std::move(op));
+}
+
+TensorHandle Recorder::whole_tensor(plan::OpClass op_class, std::string_view name, ElementType type, const std::vector<Index>& shape,
+                                    std::vector<Index> tile, Place place) {
+  plan::OpBuilder op(op_class, name, place.site, place.line);
+  for (std::size_t d = 0; d < shape.size(); ++d) op.out("i" + std::to_string(d), shape[d]);
+  op.flops(0).tile(std::move(tile));
+  return record(std::move(op.op()), type);
+}
+
+TensorHandle Recorder::load(std::string_view name, ElementType type, std::vector<Index> shape, std::vector<Index> tile, Place place) {
+  return whole_tensor(plan::OpClass::kLoad, name, type, shape, std::move(tile), place);
+}
+
+TensorHandle Recorder::source(std::string_view name, ElementType type, std::vector<Index> shape, std::vector<Index> tile, Place place) {
+  return whole_tensor(plan::OpClass::kSource, name, type, shape, std::move(tile), place);
+}
+
+TensorHandle Recorder::record(plan::Op op, ElementType type) {
+  plan::TensorDesc desc = new_tensor(type, op.shape, op.name);
+  desc.tile = op.tile;
+  op.outputs = {desc};
+  add(std::move(op));
+  TensorHandle result = handle(std::move(desc), type);
+  if (segment_.ops.size() >= kSegmentLimit) flush();
+  return result;
+}
+
+std::vector<TensorHandle> Recorder::loop(plan::Op op, std::vector<LoopOutput> outputs) {
+  std::vector<TensorHandle> results;
+  for (LoopOutput& output : outputs) {
+    plan::TensorDesc desc = new_tensor(output.type, std::move(output.shape), std::move(output.name));
+    op.outputs.push_back(desc);
+    op.continues.push_back(output.continues);
+    results.push_back(handle(std::move(desc), output.type));
+  }
+  add(std::move(op));
+  if (segment_.ops.size() >= kSegmentLimit) flush();
+  return results;
+}
+
+TensorHandle Recorder::control(const TensorHandle& scalar, Place place) {
+  const plan::TensorDesc& desc = scalar.state().desc;
+  TDSL_CHECK(desc.shape.empty(), "control is steered by scalars");
+  plan::OpBuilder op(plan::OpClass::kControl, desc.name, place.site, place.line);
+  op.read(desc.id, {}, desc.name).replicated().flops(0);
+  TensorHandle copy = record(std::move(op.op()), scalar.state().type);
+  flush();
+  return copy;
+}
+
+void Recorder::collect(std::string_view name, std::span<const TensorState* const> tensors, Place place) {
+  plan::OpBuilder op(plan::OpClass::kCollect, name, place.site, place.line);
+  op.write({}, {}).on_rank(0).flops(0);
+  for (const TensorState* tensor : tensors) {
+    for (std::vector<plan::DimAccess>& dims : SummaryCorners(tensor->desc.shape).accesses()) op.read(tensor->desc.id, std::move(dims));
+  }
+  add(std::move(op.op()));
+  flush();
+}
+
+void Recorder::store(std::string_view name, const TensorHandle& tensor, Place place) {
+  const plan::TensorDesc& desc = tensor.state().desc;
+  plan::OpBuilder op(plan::OpClass::kStore, name, place.site, place.line);
+  std::vector<plan::DimAccess> dims;
+  for (std::size_t d = 0; d < desc.shape.size(); ++d) {
+    op.out("i" + std::to_string(d), desc.shape[d]);
+    dims.push_back(plan::at(static_cast<int>(d)));
+  }
+  op.read(desc.id, std::move(dims), name).flops(0);
+  add(std::move(op.op()));
+  flush();
+}
+
+void Recorder::flush() {
+  if (segment_.ops.empty() && segment_.dropped.empty()) return;
+  sink_.segment(std::exchange(segment_, {}));
+}
+
+}  // namespace tdsl::record

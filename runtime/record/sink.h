@@ -1,0 +1,14 @@
+#pragma once
+
+#include "runtime/plan/segment.h"
+
+namespace tdsl::record {
+
+/// Takes what is recorded, segment by segment, in program order.
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  virtual void segment(plan::Segment segment) = 0;
+};
+
+}  // namespace tdsl::record

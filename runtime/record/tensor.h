@@ -1,0 +1,44 @@
+#pragma once
+
+#include "runtime/plan/op.h"
+#include "runtime/types.h"
+
+namespace tdsl::record {
+
+using plan::Index;
+using rt::ElementType;
+class Recorder;
+
+/// One recorded tensor and how many handles name it.
+struct TensorState {
+  Recorder* recorder = nullptr;
+  plan::TensorDesc desc;
+  ElementType type = ElementType::kF64;
+  int handles = 0;
+};
+
+/// A name for a recorded tensor. Copies name the same tensor; its life ends with the last handle and the last recorded use.
+/// (Not inline, and without shared_ptr: emitted code that names tensors shall compile quickly. Only the thread that records
+/// touches handles.)
+class TensorHandle {
+ public:
+  TensorHandle() = default;
+  /// Takes part in the state's count.
+  explicit TensorHandle(TensorState* state);
+  TensorHandle(const TensorHandle& other);
+  TensorHandle(TensorHandle&& other) noexcept;
+  TensorHandle& operator=(const TensorHandle& other);
+  TensorHandle& operator=(TensorHandle&& other) noexcept;
+  ~TensorHandle();
+
+  [[nodiscard]] plan::TensorId id() const;
+  [[nodiscard]] Index extent(int d) const;
+  [[nodiscard]] const TensorState& state() const { return *state_; }
+  /// Drops this name.
+  void release() noexcept;
+
+ private:
+  TensorState* state_ = nullptr;
+};
+
+}  // namespace tdsl::record
