@@ -19,7 +19,7 @@ class InternalError : public std::logic_error {
 }
 
 /// Exit codes of an executable (language page, section 10).
-enum class ExitCode : int { kGood = 0, kRunTime = 1, kUsage = 2, kCheckpointed = 75, kInterrupted = 130 };
+enum class ExitCode : int { kGood = 0, kRunTime = 1, kUsage = 2, kCheckpointed = 75 };
 
 /// A line of a `.tdsl` file. Line 0 means "no place".
 struct SourceLine {

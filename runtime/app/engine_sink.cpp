@@ -123,7 +123,7 @@ std::shared_ptr<NpyWriter> EngineSink::open_file(const std::string& path, const 
   std::shared_ptr<NpyWriter> writer;
   if (setup_.world.rank() == 0) {
     try {
-      writer = std::make_shared<NpyWriter>(NpyWriter::create(path, value.type, value.desc.shape));
+      writer = std::make_shared<NpyWriter>(NpyWriter::create(path, value.type, value.desc.shape, setup_.unfinished));
     } catch (const RunError& error) {
       throw RunError(setup_.info.at(line), error.what(), error.code());
     }

@@ -26,6 +26,7 @@ struct RunSetup {
   SessionInputs& inputs;
   plan::PlanInputs plan_inputs;
   EngineOptions engine_options;
+  Unfinished unfinished = Unfinished::kNamed;
 };
 
 /// Where recorded operations run: planned, predicted, given their kernels, and submitted to the engine.

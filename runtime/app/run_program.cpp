@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -15,12 +16,14 @@
 #include "runtime/app/cores.h"
 #include "runtime/app/count_check.h"
 #include "runtime/app/environment.h"
+#include "runtime/app/life_sign.h"
 #include "runtime/app/machine_file.h"
 #include "runtime/app/number_format.h"
 #include "runtime/app/run_program_signals.h"
 #include "runtime/app/session_impl.h"
 #include "runtime/app/session_inputs.h"
 #include "runtime/app/statistics.h"
+#include "runtime/io/file_bytes.h"
 #include "runtime/io/temporaries.h"
 #include "runtime/kernels/blas_call.h"
 
@@ -57,6 +60,13 @@ int default_threads(const World& world, const Environment& environment) {
   return threads;
 }
 
+/// The processes this one can see, as the system names them; empty if it does not say.
+std::string process_namespace() {
+  std::array<char, 64> name;
+  const ssize_t length = ::readlink("/proc/self/ns/pid", name.data(), name.size());
+  return {name.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0))};
+}
+
 /// Everything from options to exit code, on a rank that is up.
 class ProgramRun {
  public:
@@ -84,6 +94,7 @@ class ProgramRun {
 
  private:
   [[nodiscard]] RunSetup setup();
+  [[nodiscard]] Unfinished unfinished_outputs();
   [[nodiscard]] plan::Machine machine();
   void report_cores(int threads);
   int run();
@@ -129,7 +140,17 @@ RunSetup ProgramRun::setup() {
     unlink_temporaries();
     print_error(error);
   };
-  return {world_, store_, info_, options_, *inputs_, std::move(plan), std::move(engine)};
+  return {world_, store_, info_, options_, *inputs_, std::move(plan), std::move(engine), unfinished_outputs()};
+}
+
+/// A file without a name is reached through rank 0's descriptors, which are seen on its machine only.
+Unfinished ProgramRun::unfinished_outputs() {
+  if (world_.size() == 1) return Unfinished::kUnnamed;
+  if (options_.outputs.empty() || world_.topology().node_count > 1) return Unfinished::kNamed;
+  const std::string mine = process_namespace();
+  const auto all = world_.access().all_gather(std::as_bytes(std::span(mine)));
+  const bool alike = !mine.empty() && std::ranges::all_of(all, [&](const std::vector<std::byte>& other) { return other == all.front(); });
+  return alike ? Unfinished::kUnnamed : Unfinished::kNamed;
 }
 
 /// Every rank plans with rank 0's constants.
@@ -266,7 +287,7 @@ void ProgramRun::write_file(const std::string& path, const std::string& text) {
 
 /// From here on the program speaks for itself.
 void announce_start(const Environment& environment) {
-  if (environment.started_file) std::ofstream(*environment.started_file) << '\n';
+  if (environment.session_folder) std::ofstream(*environment.session_folder + "/started") << '\n';
 }
 
 }  // namespace
@@ -275,11 +296,15 @@ int run_program(int argc, char** argv, const ProgramInfo& info, const std::funct
   StopWatch watch;
   const Environment environment = read_environment();
   blas::prepare();
+  open_standard_streams();
+  handle_interrupts();
+  if (environment.launched) end_with_launcher();
   try {
+    std::optional<LifeSign> sign;  // until MPI has ended
     World world(environment);
+    if (environment.session_folder) sign.emplace(*environment.session_folder, world.rank());
     if (world.rank() == 0) announce_start(environment);
-    handle_interrupts(world.rank());
-    if (environment.silent_interrupt) silence_interrupts();
+    if (world.rank() == 0 && !environment.silent_interrupt) announce_interrupts();
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     return ProgramRun(world, environment, info, program, watch.lap())(arguments);
   } catch (const RunError& error) {

@@ -55,7 +55,7 @@ struct Execution {
   }
 };
 
-/// Text of rank 0 on standard output, at once.
+/// Text of rank 0 on standard output, at once. Throws RunError.
 void write_text(const std::string& text);
 
 }  // namespace tdsl::rt

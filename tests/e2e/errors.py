@@ -4,6 +4,7 @@ left behind, on one rank and on three. One line per mistake: PASS errors/NAME or
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -45,6 +46,8 @@ def outside(subscript, tensor, value, extent):
 MISTAKES = [
     Mistake("missing_file", "product", "--A {nowhere} --B {B}", 1, r"nowhere\.npy.*(No such file|does not exist|not found)"),
     Mistake("file_is_folder", "product", "--A {folder} --B {B}", 1, r"folder\.npy"),
+    Mistake("file_is_pipe", "product", "--A {pipe} --B {B}", 1, r"pipe\.npy' is not a regular file, but a pipe"),
+    Mistake("file_is_device", "product", "--A /dev/zero --B {B}", 1, r"/dev/zero' is not a regular file, but a device"),
     Mistake("not_npy", "product", "--A {text} --B {B}", 1, r"text\.npy.*npy"),
     Mistake("empty_file", "product", "--A {nothing} --B {B}", 1, r"nothing\.npy"),
     Mistake("truncated", "product", "--A {truncated} --B {B}", 1, r"truncated\.npy"),
@@ -126,6 +129,7 @@ def make_inputs(folder):
     (folder / "truncated.npy").write_bytes(whole[:-9])
     (folder / "longer.npy").write_bytes(whole + b"x")
     (folder / "folder.npy").mkdir()
+    os.mkfifo(folder / "pipe.npy")
 
 
 def complaint(mistake, ranks, result, folder, old):
@@ -184,20 +188,31 @@ def eval_differs(mistake, inputs, options):
     return None
 
 
+def mount_small_disk(image, folder):
+    """1 MiB, on ext4 if possible: it keeps what a reservation that fails has taken. Memory gives it back."""
+    commands = [["truncate", "-s", "1M", image], ["mkfs.ext4", "-q", "-O", "^has_journal", image], ["mount", "-o", "loop", image, folder]]
+    if shutil.which("mkfs.ext4") and all(subprocess.run(c, capture_output=True).returncode == 0 for c in commands):
+        (folder / "lost+found").rmdir()
+    elif subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder], capture_output=True).returncode != 0:
+        raise PermissionError("cannot mount a small file system")
+
+
 def disk_full(ranks, executable, inputs, limit):
-    """A small file system of its own; None if it cannot be had."""
+    """A small file system of its own, large enough for the output, but not for what is there already as well. The message
+    says what is left: nothing has been taken of it."""
     with tempfile.TemporaryDirectory(prefix="tdsl-full-") as work:
-        folder = Path(work)
-        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", work], capture_output=True)
-        if mounted.returncode != 0:
-            raise PermissionError("cannot mount a small file system")
+        folder = Path(work) / "disk"
+        folder.mkdir()
+        mount_small_disk(Path(work) / "image", folder)
         try:
+            old = {"older": bytes(400_000)}
+            (folder / "older").write_bytes(old["older"])
             arguments = ["--A", inputs / "narrow.npy", "--B", inputs / "wide.npy", "--C", folder / "C.npy"]
             result = launch.run([*launch.mpi_command(ranks), executable, *arguments], limit)
-            mistake = Mistake("disk_full", "product", "", 1, r"C\.npy.*(disk|space)", outputs=("C",))
-            return complaint(mistake, ranks, result, folder, {})
+            mistake = Mistake("disk_full", "product", "", 1, r"C\.npy': it needs 781\.\d KiB, the disk has [1-9]\d+\.\d KiB left", outputs=("C",))
+            return complaint(mistake, ranks, result, folder, old)
         finally:
-            subprocess.run(["umount", work], check=True)
+            subprocess.run(["umount", folder], check=True)
 
 
 COMMAND_MISTAKES = [
@@ -205,6 +220,9 @@ COMMAND_MISTAKES = [
     ("tdslc_unknown_command", "chekc x.tdsl", 2, r"chekc"),
     ("tdslc_unknown_option", "check {good} --dump-afer x", 2, r"dump-afer"),
     ("tdslc_missing_file", "check {work}/nowhere.tdsl", 2, r"nowhere\.tdsl"),
+    ("tdslc_program_is_pipe", "check pipe", 2, r"pipe: it is a pipe \(FIFO\), not a regular file"),
+    ("tdslc_program_is_device", "check /dev/zero", 2, r"/dev/zero: it is a device, not a regular file"),
+    ("tdslc_import_is_pipe", "check {piped}", 1, r"piped\.tdsl:1:\d+: error: cannot read '.*pipe': it is not a regular file"),
     ("tdslc_program_error", "check {bad}", 1, r"bad\.tdsl:3:\d+: error: .*\[undefined-name\]"),
     ("tdslc_build_program_error", "build {bad} -o {work}/bad", 1, r"bad\.tdsl:3:\d+: error: .*\[undefined-name\]"),
     ("tdslc_not_supported", "check {sparse}", 1, r"sparse\.tdsl:1:\d+: .*not supported"),
@@ -227,7 +245,7 @@ COMMAND_FILES = {
     "good.tdsl": "let a = 1;\noutput a;\n", "bad.tdsl": "param p: i64 = 1;\nlet q = p;\nlet a = q + nosuchname;\noutput a;\n",
     "sparse.tdsl": "input A: f64[n, sparse m];\noutput s = sum(A);\n", "bare": "let a = 1;\noutput a;\n",
     "importing.tdsl": 'import "imported.tdsl";\noutput a = f(1);\n', "imported.tdsl": "fn f(x) = x + 1;\n",
-    "line\nbreak.tdsl": "let a = 1;\noutput a;\n",
+    "piped.tdsl": 'import "pipe";\noutput a = 1;\n', "line\nbreak.tdsl": "let a = 1;\noutput a;\n",
 }
 
 
@@ -241,8 +259,8 @@ def run_command_mistake(arguments, code, message, tdslc, limit, env=None):
         before = sorted(Path(work).iterdir())
         names = {"work": work} | {file.removesuffix(".tdsl").replace("\n", "_"): f"{work}/{file}" for file in COMMAND_FILES}
         result = launch.run([tdslc, *(a.format_map(names) for a in arguments.split())], limit, cwd=work, env=env)
-        if result.code != code:
-            return f"exit code {result.code}, not {code}: {result.err[:300]!r}"
+        if result.timed_out or result.code != code:
+            return f"{result}, not exit code {code}"
         if not re.search(message, result.err):
             return f"stderr does not say {message!r}: {result.err[:400]!r}"
         if sorted(Path(work).iterdir()) != before:

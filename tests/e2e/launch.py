@@ -56,9 +56,10 @@ def session_folder(command):
         yield {"OMPI_MCA_orte_tmpdir_base": folder}
 
 
-def run(command, limit, cwd=None, env=None, interrupt_after=None):
-    """Runs a command in a process group of its own. interrupt_after: seconds until the group gets what Ctrl-C sends."""
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, session_folder(command) as own:
+def run(command, limit, cwd=None, env=None, interrupt_after=None, out_to=None):
+    """Runs a command in a process group of its own. interrupt_after: seconds until the group gets what Ctrl-C sends. out_to: where
+    standard output goes, which is not looked at then."""
+    with open(out_to, "w+b", buffering=0) if out_to else tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, session_folder(command) as own:
         child = subprocess.Popen([str(c) for c in command], stdout=out, stderr=err, stdin=subprocess.DEVNULL, cwd=cwd,
                                  env={**os.environ, **sanitizer_options(command), **own, **(env or {})}, start_new_session=True)
         timed_out = False
@@ -75,7 +76,7 @@ def run(command, limit, cwd=None, env=None, interrupt_after=None):
             end(child)
         out.seek(0)
         err.seek(0)
-        return Result(child.returncode, out.read().decode(errors="replace"), err.read().decode(errors="replace"), timed_out)
+        return Result(child.returncode, "" if out_to else out.read().decode(errors="replace"), err.read().decode(errors="replace"), timed_out)
 
 
 def end(child):

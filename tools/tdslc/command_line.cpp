@@ -7,6 +7,7 @@
 #include <map>
 
 #include "frontend/diagnostics.h"
+#include "tools/tdslc/streams.h"
 
 namespace tdsl::tools {
 
@@ -169,8 +170,8 @@ std::string unknown_message(const CLI::App& app, const CLI::App* command, const 
 }
 
 [[noreturn]] void usage_error(const std::string& message, const std::string& command) {
-  fmt::print(stderr, "tdslc: {}\nusage: {}\n", message, kForm);
-  if (!command.empty()) fmt::print(stderr, "`tdslc {} --help` shows its options\n", command);
+  print_error(fmt::format("tdslc: {}\nusage: {}\n", message, kForm));
+  if (!command.empty()) print_error(fmt::format("`tdslc {} --help` shows its options\n", command));
   throw Stop{2};
 }
 
@@ -194,7 +195,7 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
     add_options_of(*sub, c.command, line);
   }
   if (own.empty()) {
-    fmt::print(stderr, "{}", app.help());
+    print_error(app.help());
     throw Stop{2};
   }
   const auto chosen = [&]() -> const CLI::App* {
