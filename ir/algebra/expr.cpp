@@ -7,6 +7,7 @@
 
 #include "ir/algebra/infer.h"
 #include "ir/algebra/text.h"
+#include "ir/check.h"
 
 namespace tdsl::ir::algebra {
 
@@ -16,23 +17,25 @@ bool is_bcast(const Expr& e) {
 }
 
 Expr Pool::make(Op op, std::vector<Expr> operands) {
-  std::vector<const RelationType*> types;
-  for (const Expr& e : operands)
-    types.push_back(&e->type);
-  Inferred inferred = infer(op, types);
+  const std::size_t needed = std::holds_alternative<Input>(op) ? 0 : std::holds_alternative<Join>(op) ? 2 : 1;
+  TDSL_CHECK(operands.size() == needed, "an operator has as many operands as it takes");
+  // bcast does not say on how many axes; its operand does.
   const OpText text = op_text(op, operands);
   std::string name = text.word + " " + text.parameters;
   for (const Expr& e : operands)
     name += fmt::format(" %{}", e->id);
-  // bcast does not say on how many axes; its operand does.
-  const auto [place, first] = known_.try_emplace(std::move(name));
-  if (first) {
-    Node node{static_cast<int>(nodes_.size()), std::move(op), std::move(operands), std::move(inferred.type),
-              std::move(inferred.problems)};
-    node.sound = node.problems.empty() && std::ranges::all_of(node.operands, [](const Expr& e) { return e->sound; });
-    place->second = Expr(&nodes_.emplace_back(std::move(node)));
-  }
-  return place->second;
+  if (const auto known = known_.find(name); known != known_.end())
+    return known->second;
+  std::vector<const RelationType*> types;
+  for (const Expr& e : operands)
+    types.push_back(&e->type);
+  Inferred inferred = infer(op, types);
+  Node node{static_cast<int>(nodes_.size()), std::move(op), std::move(operands), std::move(inferred.type),
+            std::move(inferred.problems)};
+  node.sound = node.problems.empty() && std::ranges::all_of(node.operands, [](const Expr& e) { return e->sound; });
+  const Expr made(&nodes_.emplace_back(std::move(node)));
+  known_.emplace(std::move(name), made);
+  return made;
 }
 
 Expr Pool::join(Expr left, Expr right, Dims left_dims, Dims right_dims, Kernel by, Kernels then) {

@@ -219,6 +219,7 @@ Inferred infer_op(const Concat& concat, const RelationType& operand) {
   }
   if (operand.pieces)
     result.problems.emplace_back("partial results are concatenated");
+  type.pieces.reset();
   return result;
 }
 
@@ -362,16 +363,10 @@ Inferred infer_op(const Join& join, const RelationType& left, const RelationType
 }  // namespace
 
 Inferred infer(const Op& op, std::span<const RelationType* const> operands) {
-  const auto one = [&](const auto& o) {
-    require(operands.size() == 1, "one operand is needed");
-    return infer_op(o, *operands[0]);
-  };
+  const auto one = [&](const auto& o) { return infer_op(o, *operands[0]); };
   return match(
       op, [&](const Input& o) { return infer_op(o); },
-      [&](const Join& o) {
-        require(operands.size() == 2, "two operands are needed");
-        return infer_op(o, *operands[0], *operands[1]);
-      },
+      [&](const Join& o) { return infer_op(o, *operands[0], *operands[1]); },
       [&](const Aggregate& o) { return one(o); }, [&](const Map& o) { return one(o); },
       [&](const Filter& o) { return one(o); }, [&](const Tile& o) { return one(o); },
       [&](const Concat& o) { return one(o); }, [&](const FlatMap& o) { return one(o); },

@@ -27,6 +27,18 @@ Index most_pieces(const RelationType& operand, const Dims& keep) {
   return already * most;
 }
 
+namespace {
+
+/// Whether two cuts give tuples the same coordinate along an axis of both.
+bool same_along(const Cut& a, const Cut& b, int axis) {
+  const auto prefix = [&](const Cut& cut) {
+    return std::vector<int>(cut.axes.begin(), std::ranges::find(cut.axes, axis));
+  };
+  return a.dims == b.dims && prefix(a) == prefix(b);
+}
+
+}  // namespace
+
 Layout joined_layout(const Join& join, const RelationType& left, const RelationType& right,
                      std::vector<std::string>& problems) {
   const Dims right_at = right_positions(join, left.keys.arity(), right.keys.arity());
@@ -38,32 +50,29 @@ Layout joined_layout(const Join& join, const RelationType& left, const RelationT
   std::vector<Cut> cuts;
   std::vector<int> loose;
   bool meet = true;
-  const auto add = [&](const Layout& from, int axis) {
-    if (const Cut* cut = from.cut_of(axis); cut == nullptr) {
-      loose.push_back(axis);
-    } else if (cut->axes.front() == axis) {
-      cuts.push_back(*cut);
-    }
-  };
   for (int axis = 0; axis < stays.axes(); ++axis) {
-    if (stays.is_copied(axis) && moved.is_copied(axis))
-      continue;
-    if (stays.is_copied(axis) || moved.is_copied(axis)) {
-      add(stays.is_copied(axis) ? moved : stays, axis);
+    if (stays.is_loose(axis) || moved.is_loose(axis)) {
+      loose.push_back(axis);
+      meet = meet && (stays.is_copied(axis) || moved.is_copied(axis));
       continue;
     }
     const Cut* a = stays.cut_of(axis);
     const Cut* b = moved.cut_of(axis);
-    meet = meet && a != nullptr && b != nullptr && *a == *b;
-    if (meet)
-      add(stays, axis);
+    meet = meet && (a == nullptr || b == nullptr || same_along(*a, *b, axis));
+    // Of two cuts that agree so far, the one by more axes is both.
+    const Cut* finer = a == nullptr || (b != nullptr && b->axes.size() > a->axes.size()) ? b : a;
+    if (finer != nullptr && finer->axes.front() == axis)
+      cuts.push_back(*finer);
+    // One operand's cut goes on with this axis, the other's with another one: no cut says where both are.
+    const bool covered = std::ranges::any_of(cuts, [&](const Cut& c) { return position_of(c.axes, axis).has_value(); });
+    if (finer != nullptr && !covered)
+      loose.push_back(axis);
   }
-  if (!meet) {
-    problems.push_back(fmt::format("joined blocks may lie on different sites: left {}, right {}",
-                                   layout_text(*left.layout), layout_text(*right.layout)));
-    return Layout::loose(stays.axes());
-  }
-  return {stays.axes(), std::move(cuts), std::move(loose)};
+  if (meet)
+    return {stays.axes(), std::move(cuts), std::move(loose)};
+  problems.push_back(fmt::format("joined blocks may lie on different sites: left {}, right {}", layout_text(*left.layout),
+                                 layout_text(*right.layout)));
+  return Layout::loose(stays.axes());
 }
 
 }  // namespace tdsl::ir::algebra

@@ -280,7 +280,7 @@ bool zero_is_identity(const Kernel& kernel) {
 }
 
 bool keeps_zero(const Kernel& kernel) {
-  return properties_of(kernel).keeps_zero && (kernel.kind != Kind::kShift || kernel.number == 0);
+  return properties_of(kernel).keeps_zero || (kernel.kind == Kind::kShift && kernel.number == 0);
 }
 
 bool keeps_zero(const Kernels& kernels) {

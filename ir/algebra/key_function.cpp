@@ -191,6 +191,8 @@ std::string KeyPrinter::text(const KeyFunction& f) const {
 }
 
 std::string KeyPrinter::text(const Predicate& p) const {
+  if (p.always())
+    return "true";
   std::vector<std::string> all;
   for (const Comparison& c : p.comparisons())
     all.push_back(fmt::format("{} {} {}", text(c.left), relation_text(c.relation), text(c.right)));

@@ -14,8 +14,9 @@ struct Mesh {
   [[nodiscard]] Index sites() const { return volume(sizes); }
 };
 
-/// The coordinates along `axes` (most significant first) are a function of the key's values at `dims`. The function is the
-/// same for all relations and depends on the values and their order only.
+/// The coordinates along `axes` are a function of the key's values at `dims`, the same for all relations; it depends on the
+/// values and their order only. An axis more refines a cut: the coordinates along the axes before it stay as they are, so
+/// that the order of axes matters.
 struct Cut {
   std::vector<int> axes;
   Dims dims;

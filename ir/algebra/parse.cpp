@@ -67,6 +67,8 @@ class KeyParser {
 
   Predicate predicate() {
     std::vector<Comparison> all;
+    if (cursor_.accept("true"))
+      return Predicate();
     do {
       all.push_back(comparison());
     } while (cursor_.accept("and"));

@@ -15,6 +15,18 @@ bool is_plan(const Expr& e, const Expr& original) {
          (e->type.holes_are_zero || !original->type.holes_are_zero);
 }
 
+/// R2-1 everywhere at once. It never costs more, and without it shuffles could pile up for ever.
+Expr settled(Pool& pool, const Expr& e) {
+  return pool.rebuild(e, [&](const Node& node, std::vector<Expr> operands) {
+    const auto* at = std::get_if<Redistribute>(&node.op);
+    if (at != nullptr && as<Redistribute>(operands[0]) != nullptr)
+      operands[0] = operands[0]->operands[0];
+    if (at != nullptr && *operands[0]->type.layout == at->to)
+      return operands[0];
+    return operands == node.operands ? Expr(&node) : pool.make(node.op, std::move(operands));
+  });
+}
+
 /// What rules make of nodes, found once for all the plans that have them in common.
 class Replacements {
  public:
@@ -53,7 +65,7 @@ Reachable reachable(Pool& pool, const Expr& e, std::size_t limit, std::span<cons
     const std::vector<Expr> roots{plan};
     for (const Expr& node : nodes_of(roots)) {
       for (const auto& [replacement, rule] : replacements.of(node)) {
-        const Expr other = pool.replace(plan, node, replacement);
+        const Expr other = settled(pool, pool.replace(plan, node, replacement));
         if (!is_plan(other, e) || !seen.insert(other->id).second)
           continue;
         if (found.plans.size() >= limit) {

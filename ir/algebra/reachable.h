@@ -21,7 +21,8 @@ struct Reachable {
 };
 
 /// The plans equal to `e`, a verified expression on sites, that rules applied anywhere in it give. All are verified: a plan
-/// in which some operator relied on a layout that a rule has changed is none.
+/// in which some operator relied on a layout that a rule has changed is none. R2-1 is applied at once to whatever another
+/// rule gives; it is no step of its own there.
 [[nodiscard]] Reachable reachable(Pool& pool, const Expr& e, std::size_t limit = 20000);
 [[nodiscard]] Reachable reachable(Pool& pool, const Expr& e, std::size_t limit, std::span<const Rule* const> with);
 

@@ -60,10 +60,9 @@ class Places {
   [[nodiscard]] Index cut_coordinate(const Cut& cut, int axis, const Key& key) const {
     const Key values = values_at(key, cut.dims);
     std::uint64_t number = sites_.seed == 0 ? round_robin(values) : hash_of(values, sites_.seed);
-    number %= static_cast<std::uint64_t>(extent_of(cut.axes));
-    for (std::size_t k = cut.axes.size(); k-- > 0;) {
-      const auto size = static_cast<std::uint64_t>(size_of(cut.axes[k]));
-      if (cut.axes[k] == axis)
+    for (const int earlier : cut.axes) {
+      const auto size = static_cast<std::uint64_t>(size_of(earlier));
+      if (earlier == axis)
         return static_cast<Index>(number % size);
       number /= size;
     }
@@ -111,9 +110,6 @@ class Places {
 
  private:
   [[nodiscard]] Index size_of(int axis) const { return sites_.mesh.sizes[static_cast<std::size_t>(axis)]; }
-  [[nodiscard]] Index extent_of(const std::vector<int>& axes) const {
-    return std::accumulate(axes.begin(), axes.end(), Index{1}, [this](Index p, int axis) { return p * size_of(axis); });
-  }
 
   const Layout& layout_;
   const Sites& sites_;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <functional>
 #include <map>
 
 #include "ir/print.h"
@@ -60,18 +59,6 @@ OpText text_of(const FlatMap& f, std::span<const Expr> operands) {
   return {"flatmap", text + by_text(f.by)};
 }
 
-std::string numbered_line(const Expr& e, const std::function<int(const Expr&)>& number) {
-  const OpText op = op_text(e->op, e->operands);
-  const bool local = e->type.layout && as<Input>(e) == nullptr && as<Redistribute>(e) == nullptr;
-  std::vector<std::string> operands;
-  for (const Expr& operand : e->operands)
-    operands.push_back(fmt::format("%{}", number(operand)));
-  std::string text = (local ? "local " : "") + op.word;
-  if (!operands.empty())
-    text += fmt::format(" {}", fmt::join(operands, ", "));
-  return op.parameters.empty() ? text : text + " " + op.parameters;
-}
-
 }  // namespace
 
 OpText op_text(const Op& op, std::span<const Expr> operands) {
@@ -103,20 +90,33 @@ std::string type_text(const RelationType& type) {
   return text;
 }
 
-std::string line_text(const Expr& e) {
-  return numbered_line(e, [](const Expr& operand) { return operand->id; });
+std::map<int, int> numbers_of(std::span<const Expr> nodes) {
+  std::map<int, int> numbers;
+  for (const Expr& e : nodes)
+    numbers.emplace(e->id, static_cast<int>(numbers.size()));
+  return numbers;
+}
+
+std::string line_text(const Expr& e, const std::map<int, int>& numbers) {
+  const OpText op = op_text(e->op, e->operands);
+  const bool local = e->type.layout && as<Input>(e) == nullptr && as<Redistribute>(e) == nullptr;
+  std::vector<std::string> operands;
+  for (const Expr& operand : e->operands)
+    operands.push_back(fmt::format("%{}", numbers.at(operand->id)));
+  std::string text = (local ? "local " : "") + op.word;
+  if (!operands.empty())
+    text += fmt::format(" {}", fmt::join(operands, ", "));
+  return op.parameters.empty() ? text : text + " " + op.parameters;
 }
 
 std::string print(const Program& program) {
-  std::map<int, int> numbers;
+  const std::vector<Expr> nodes = nodes_of(program.roots());
+  const std::map<int, int> numbers = numbers_of(nodes);
   std::string text;
-  for (const Expr& e : nodes_of(program.roots())) {
-    const int number = static_cast<int>(numbers.size());
-    numbers.emplace(e->id, number);
-    const std::string line = numbered_line(e, [&](const Expr& operand) { return numbers.at(operand->id); });
+  for (const Expr& e : nodes) {
     const std::string what =
         as<Input>(e) != nullptr ? fmt::format("{} floats", e->type.floats()) : type_text(e->type);
-    text += fmt::format("%{} = {} ; {}\n", number, line, what);
+    text += fmt::format("%{} = {} ; {}\n", numbers.at(e->id), line_text(e, numbers), what);
   }
   for (const Program::Result& result : program.results)
     text += fmt::format("result {} %{}\n", quoted(result.name), numbers.at(result.value->id));

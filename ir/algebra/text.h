@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,7 +33,9 @@ struct OpText {
 [[nodiscard]] OpText op_text(const Op& op, std::span<const Expr> operands);
 /// `keys [4, 4] (4 of them) block [2, 2] part [0]`.
 [[nodiscard]] std::string type_text(const RelationType& type);
-/// The line of an expression without its number and type: `local join %0, %2 on [1], [0] by matmul`, operands by their ids.
-[[nodiscard]] std::string line_text(const Expr& e);
+/// The numbers that print gives to the nodes of a program, by their ids.
+[[nodiscard]] std::map<int, int> numbers_of(std::span<const Expr> nodes);
+/// The line of an expression without its number and type: `local join %0, %2 on [1], [0] by matmul`.
+[[nodiscard]] std::string line_text(const Expr& e, const std::map<int, int>& numbers);
 
 }  // namespace tdsl::ir::algebra

@@ -7,11 +7,13 @@
 namespace tdsl::ir::algebra {
 
 std::vector<std::string> verify(const Program& program) {
+  const std::vector<Expr> nodes = nodes_of(program.roots());
+  const std::map<int, int> numbers = numbers_of(nodes);
   std::vector<std::string> violations;
   const auto report = [&](const Expr& e, const std::string& problem) {
-    violations.push_back(fmt::format("{}: {}", line_text(e), problem));
+    violations.push_back(fmt::format("{}: {}", line_text(e, numbers), problem));
   };
-  for (const Expr& e : nodes_of(program.roots())) {
+  for (const Expr& e : nodes) {
     for (const std::string& problem : e->problems)
       report(e, problem);
   }
@@ -20,7 +22,7 @@ std::vector<std::string> verify(const Program& program) {
     if (!type.holes_are_zero)
       report(result.value, "the result has absent blocks of unknown value");
     if (type.pieces)
-      report(result.value, "the result is partial: its pieces are on different sites");
+      report(result.value, "the result is partial: its pieces are not aggregated");
   }
   return violations;
 }
