@@ -169,7 +169,8 @@ Block zero_block(const BlockType& type) {
 }
 
 Array array_of(Bounds bounds, std::vector<double> elements) {
-  TDSL_CHECK(static_cast<std::size_t>(volume(bounds)) == elements.size(), "an array has as many elements as its bounds say");
+  TDSL_CHECK(static_cast<std::size_t>(volume(bounds)) == elements.size(),
+             "an array has as many elements as its bounds say");
   return {std::move(bounds), std::move(elements)};
 }
 

@@ -22,7 +22,8 @@ using Block = std::vector<Array>;
 /// What kernels `call("name", ..)` compute.
 using Calls = std::map<std::string, std::function<Block(const Block&)>>;
 
-/// The kernel's result. The operands must have types it takes; throws AlgebraError for a call that `calls` does not know.
+/// The kernel's result. The operands must have types it takes; throws AlgebraError for a call that `calls` does not
+/// know.
 [[nodiscard]] Block apply(const Kernel& kernel, const Block& operands, const Calls& calls);
 [[nodiscard]] Block apply(const Kernels& kernels, Block operands, const Calls& calls);
 

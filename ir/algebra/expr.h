@@ -16,13 +16,13 @@
 #include "ir/algebra/relation.h"
 #include "ir/expr.h"
 
-// Form (b) of the IR: tensor relations and what is done to them (Yuan et al., Tensor Relational Algebra, sections 2 and 3;
-// flatMap as in TensorPlanner, section II).
+// Form (b) of the IR: tensor relations and what is done to them (Yuan et al., Tensor Relational Algebra, sections 2 and
+// 3; flatMap as in TensorPlanner, section II).
 //
-// Meaning. A relation is a set of tuples (key, block), each key once. Expressions are pure. There is one set of operators
-// for both algebras: over inputs without a layout they are those of the tensor relational algebra; over inputs with one
-// they are the local operators of the implementation algebra, each tuple of a result is where its operands' tuples are,
-// and only Redistribute moves tuples. What every operator computes is defined by evaluate.h.
+// Meaning. A relation is a set of tuples (key, block), each key once. Expressions are pure. There is one set of
+// operators for both algebras: over inputs without a layout they are those of the tensor relational algebra; over
+// inputs with one they are the local operators of the implementation algebra, each tuple of a result is where its
+// operands' tuples are, and only Redistribute moves tuples. What every operator computes is defined by evaluate.h.
 
 namespace tdsl::ir::algebra {
 
@@ -50,8 +50,9 @@ struct Input {
   BlockType block;
   std::optional<Layout> layout;
 };
-/// `join %0, %1 on [1], [0] by matmul then relu rekey [k0, k2]`: for every pair of tuples whose keys agree at the joined
-/// dimensions, `by` and `then` of their blocks, under the left key with what the right one adds, then `keys` of that.
+/// `join %0, %1 on [1], [0] by matmul then relu rekey [k0, k2]`: for every pair of tuples whose keys agree at the
+/// joined dimensions, `by` and `then` of their blocks, under the left key with what the right one adds, then `keys` of
+/// that.
 struct Join {
   Dims left;
   Dims right;
@@ -59,8 +60,8 @@ struct Join {
   Kernels then;
   KeyFunction keys;
 };
-/// `aggregate %2 keep [0, 2] by add then scale(2)` (reduceByKey): the blocks whose keys agree at `keep`, combined by `by`;
-/// `then` once of the result.
+/// `aggregate %2 keep [0, 2] by add then scale(2)` (reduceByKey): the blocks whose keys agree at `keep`, combined by
+/// `by`; `then` once of the result.
 struct Aggregate {
   Dims keep;
   Kernel by;
@@ -80,15 +81,15 @@ struct Tile {
   int dim = 0;
   Index size = 1;
 };
-/// `concat %3 key 1 dim 0`: the inverse; blocks that differ in key dimension `key` only, laid along block dimension `dim` in
-/// the order of their keys.
+/// `concat %3 key 1 dim 0`: the inverse; blocks that differ in key dimension `key` only, laid along block dimension
+/// `dim` in the order of their keys.
 struct Concat {
   int key = 0;
   int dim = 0;
 };
-/// `flatmap %3 count 2 where t <= k0 keys [k0, t] slice 1 size 4 by relu`: for t from 0 to count - 1, where `where` of key
-/// and t holds, a tuple with key `keys` and `by` of the block or, with a slice, of its piece number t. All operators on one
-/// relation but aggregation and concatenation are flatMaps (as_flat_map).
+/// `flatmap %3 count 2 where t <= k0 keys [k0, t] slice 1 size 4 by relu`: for t from 0 to count - 1, where `where` of
+/// key and t holds, a tuple with key `keys` and `by` of the block or, with a slice, of its piece number t. All
+/// operators on one relation but aggregation and concatenation are flatMaps (as_flat_map).
 struct FlatMap {
   struct Slice {
     int dim = 0;
@@ -122,8 +123,8 @@ template <class T>
 }
 [[nodiscard]] bool is_bcast(const Expr& e);
 
-/// Owns expressions and keeps one node of each. Makers throw AlgebraError for an expression that has no type; what can only
-/// be wrong about tuples and sites is noted in Node::problems (see verify.h).
+/// Owns expressions and keeps one node of each. Makers throw AlgebraError for an expression that has no type; what can
+/// only be wrong about tuples and sites is noted in Node::problems (see verify.h).
 class Pool {
  public:
   Pool() = default;
@@ -159,8 +160,8 @@ class Pool {
 /// All nodes below the roots, each once, operands first.
 [[nodiscard]] std::vector<Expr> nodes_of(std::span<const Expr> roots);
 
-/// A join's key before `keys`: the left key, and the right key's values at the dimensions that are not joined. Gives for
-/// every dimension of the right key its position there.
+/// A join's key before `keys`: the left key, and the right key's values at the dimensions that are not joined. Gives
+/// for every dimension of the right key its position there.
 [[nodiscard]] Dims right_positions(const Join& join, std::size_t left_arity, std::size_t right_arity);
 /// The positions of a key of the given arity that `dims` leaves out.
 [[nodiscard]] Dims without(std::size_t arity, const Dims& dims);

@@ -5,99 +5,11 @@
 #include <algorithm>
 #include <map>
 
-#include "ir/algebra/error.h"
+#include "ir/algebra/infer_support.h"
 
 namespace tdsl::ir::algebra {
 
 namespace {
-
-void require(bool condition, const std::string& message) {
-  if (!condition)
-    throw AlgebraError(message);
-}
-
-void require_dims(const Dims& dims, std::size_t arity, std::string_view what) {
-  for (const int dim : dims) {
-    require(dim >= 0 && static_cast<std::size_t>(dim) < arity,
-            fmt::format("{} {}: keys have {} dimensions", what, dims_text(dims), arity));
-    require(std::ranges::count(dims, dim) == 1, fmt::format("{} {} names a dimension twice", what, dims_text(dims)));
-  }
-}
-
-void require_keys(const KeyFunction& keys, std::size_t values) {
-  require(keys.last_dim() < static_cast<int>(values),
-          fmt::format("the new key mentions k{}: there are {} values", keys.last_dim(), values));
-}
-
-void require_predicate(const Predicate& where, std::size_t values) {
-  const Dims dims = where.dims();
-  require(dims.empty() || dims.back() < static_cast<int>(values),
-          fmt::format("the condition mentions k{}: there are {} values", dims.empty() ? 0 : dims.back(), values));
-}
-
-void require_layout(const Layout& layout, std::size_t arity) {
-  for (const Cut& cut : layout.cuts())
-    require_dims(cut.dims, arity, "part");
-}
-
-/// Keys of results, with a problem for the first that comes twice.
-class NewKeys {
- public:
-  explicit NewKeys(std::size_t arity) : arity_(arity) {}
-
-  void add(Key key, const Key& from, std::vector<std::string>& problems) {
-    require(std::ranges::none_of(key, [](Index k) { return k < 0; }),
-            fmt::format("key {} becomes {}, which is negative", key_text(from), key_text(key)));
-    const auto [place, first] = source_.try_emplace(std::move(key), from);
-    if (!first && !twice_) {
-      twice_ = true;
-      problems.push_back(fmt::format("keys are not unique: {} and {} both become {}", key_text(place->second),
-                                     key_text(from), key_text(place->first)));
-    }
-  }
-  [[nodiscard]] KeySet set() const {
-    std::vector<Key> keys;
-    keys.reserve(source_.size());
-    for (const auto& [key, from] : source_)
-      keys.push_back(key);
-    return KeySet::of(std::move(keys), arity_);
-  }
-
- private:
-  std::size_t arity_;
-  std::map<Key, Key> source_;
-  bool twice_ = false;
-};
-
-KeySet rekeyed(const KeySet& keys, const KeyFunction& f, std::vector<std::string>& problems) {
-  require_keys(f, keys.arity());
-  if (f.is_identity(keys.arity()))
-    return keys;
-  NewKeys result(f.values.size());
-  keys.for_each([&](const Key& key) { result.add(f(key), key, problems); });
-  return result.set();
-}
-
-/// What dimension d of a key becomes in the result of `f`.
-std::vector<std::optional<int>> passed(const KeyFunction& f, std::size_t arity) {
-  std::vector<std::optional<int>> after;
-  for (const int dim : all_dims(arity))
-    after.push_back(f.passes(dim));
-  return after;
-}
-
-/// The state of the result's holes, where `before` says whether the operand's are zero and `by` is applied to its blocks.
-/// Holes that only the new keys make are zero blocks.
-bool holes_stay_zero(const KeySet& result, const KeySet& operand, bool before, const Kernels& by) {
-  return result.full() || operand.full() || (before && keeps_zero(by));
-}
-
-void require_pieces(const RelationType& type, const Kernels& by, std::vector<std::string>& problems) {
-  if (type.pieces && !distributes(by, type.pieces->by)) {
-    problems.push_back(fmt::format("{} is applied to partial results: it does not distribute over {}", kernels_text(by),
-                                   kernel_text(type.pieces->by)));
-  }
-}
 
 Inferred infer_op(const Input& input) {
   RelationType type;
@@ -208,7 +120,8 @@ Inferred infer_op(const Concat& concat, const RelationType& operand) {
   for (const auto& [key, found] : groups) {
     keys.push_back(key);
     if (found < count && !operand.holes_are_zero && result.problems.empty())
-      result.problems.push_back(fmt::format("absent blocks of unknown value are concatenated for key {}", key_text(key)));
+      result.problems.push_back(
+          fmt::format("absent blocks of unknown value are concatenated for key {}", key_text(key)));
   }
   type.keys = KeySet::of(std::move(keys), keep.size());
   type.holes_are_zero = holes_stay_zero(type.keys, operand.keys, operand.holes_are_zero, {});
@@ -271,11 +184,11 @@ Inferred infer_op(const Aggregate& aggregate, const RelationType& operand) {
     Groups groups = groups_of(operand.keys, keep);
     type.keys = KeySet::of(std::move(groups.keys), keep.size());
     if (groups.lacking && !(operand.holes_are_zero && zero_is_identity(aggregate.by)))
-      result.problems.push_back(
-          fmt::format("absent blocks are left out of an aggregation by {}: {}", kernel_text(aggregate.by), *groups.lacking));
+      result.problems.push_back(fmt::format("absent blocks are left out of an aggregation by {}: {}",
+                                            kernel_text(aggregate.by), *groups.lacking));
   }
-  type.holes_are_zero = holes_stay_zero(type.keys, operand.keys, operand.holes_are_zero && keeps_zero(aggregate.by),
-                                        aggregate.then);
+  type.holes_are_zero =
+      holes_stay_zero(type.keys, operand.keys, operand.holes_are_zero && keeps_zero(aggregate.by), aggregate.then);
 
   if (!operand.layout)
     return result;
@@ -291,82 +204,13 @@ Inferred infer_op(const Aggregate& aggregate, const RelationType& operand) {
   return result;
 }
 
-/// The keys of joined tuples, before Join::keys.
-KeySet joined_keys(const Join& join, const KeySet& left, const KeySet& right) {
-  const Dims rest = without(right.arity(), join.right);
-  if (left.full() && right.full()) {
-    Key frontier = left.frontier();
-    for (std::size_t k = 0; k < join.left.size(); ++k) {
-      Index& extent = frontier[static_cast<std::size_t>(join.left[k])];
-      extent = std::min(extent, right.frontier()[static_cast<std::size_t>(join.right[k])]);
-    }
-    std::ranges::copy(values_at(right.frontier(), rest), std::back_inserter(frontier));
-    return KeySet::below(std::move(frontier));
-  }
-  std::map<Key, std::vector<Key>> partners;
-  right.for_each([&](const Key& key) { partners[values_at(key, join.right)].push_back(values_at(key, rest)); });
-  std::vector<Key> keys;
-  left.for_each([&](const Key& key) {
-    const auto found = partners.find(values_at(key, join.left));
-    if (found == partners.end())
-      return;
-    for (const Key& more : found->second) {
-      keys.push_back(key);
-      keys.back().insert(keys.back().end(), more.begin(), more.end());
-    }
-  });
-  return KeySet::of(std::move(keys), left.arity() + rest.size());
-}
-
-/// Whether the holes of joined keys are zero blocks.
-bool joined_holes_are_zero(const Join& join, const KeySet& keys, const RelationType& left, const RelationType& right) {
-  if (keys.full())
-    return true;
-  if (!left.holes_are_zero || !right.holes_are_zero || !keeps_zero(join.then))
-    return false;
-  if (zero_annihilates(join.by))
-    return true;
-  if (!keeps_zero(join.by))
-    return false;
-  // A block without a partner would meet a zero block, of which nothing is known here.
-  const Dims right_at = right_positions(join, left.keys.arity(), right.keys.arity());
-  bool zero = true;
-  for_each_below(keys.frontier(), [&](const Key& key) {
-    const Key left_key(key.begin(), key.begin() + static_cast<std::ptrdiff_t>(left.keys.arity()));
-    if (!keys.contains(key) && (left.keys.contains(left_key) || right.keys.contains(values_at(key, right_at))))
-      zero = false;
-  });
-  return zero;
-}
-
-Inferred infer_op(const Join& join, const RelationType& left, const RelationType& right) {
-  Inferred result;
-  RelationType& type = result.type;
-  require(join.left.size() == join.right.size(), "a join pairs as many dimensions on the left as on the right");
-  require_dims(join.left, left.keys.arity(), "left dimensions");
-  require_dims(join.right, right.keys.arity(), "right dimensions");
-  require(left.layout.has_value() == right.layout.has_value(), "a relation on sites is joined with one without");
-  BlockType both = left.block;
-  both.insert(both.end(), right.block.begin(), right.block.end());
-  type.block = result_of(join.then, result_of(join.by, both));
-  const KeySet keys = joined_keys(join, left.keys, right.keys);
-  type.keys = rekeyed(keys, join.keys, result.problems);
-  type.holes_are_zero = holes_stay_zero(type.keys, keys, joined_holes_are_zero(join, keys, left, right), {});
-  if (left.layout) {
-    if (left.pieces || right.pieces)
-      result.problems.emplace_back("partial results are joined");
-    type.layout = joined_layout(join, left, right, result.problems).renamed(passed(join.keys, keys.arity()));
-  }
-  return result;
-}
-
 }  // namespace
 
 Inferred infer(const Op& op, std::span<const RelationType* const> operands) {
   const auto one = [&](const auto& o) { return infer_op(o, *operands[0]); };
   return match(
       op, [&](const Input& o) { return infer_op(o); },
-      [&](const Join& o) { return infer_op(o, *operands[0], *operands[1]); },
+      [&](const Join& o) { return infer_join(o, *operands[0], *operands[1]); },
       [&](const Aggregate& o) { return one(o); }, [&](const Map& o) { return one(o); },
       [&](const Filter& o) { return one(o); }, [&](const Tile& o) { return one(o); },
       [&](const Concat& o) { return one(o); }, [&](const FlatMap& o) { return one(o); },

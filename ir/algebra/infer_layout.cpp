@@ -70,8 +70,8 @@ Layout joined_layout(const Join& join, const RelationType& left, const RelationT
   }
   if (meet)
     return {stays.axes(), std::move(cuts), std::move(loose)};
-  problems.push_back(fmt::format("joined blocks may lie on different sites: left {}, right {}", layout_text(*left.layout),
-                                 layout_text(*right.layout)));
+  problems.push_back(fmt::format("joined blocks may lie on different sites: left {}, right {}",
+                                 layout_text(*left.layout), layout_text(*right.layout)));
   return Layout::loose(stays.axes());
 }
 

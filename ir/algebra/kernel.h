@@ -22,11 +22,11 @@ using BlockType = std::vector<Bounds>;
 /// A function from the arrays of a block, or of the two blocks of a join one after the other, to the arrays of a block.
 ///   relu relugrad sigmoid neg scale(c) shift(c)   element by element; relugrad is 1 where the element is positive
 ///   transpose diag sum(d)                         of a matrix; its diagonal; the sum along block dimension d
-///   add sub mul min max                           element by element, extents of 1 stretched; of 2n arrays, array i with n + i
-///   matmul matmul_tn matmul_nt                    products of two matrices, of which one may be read transposed
-///   einsum("ij,jf->if")                           a product of any number of arrays, summed over the labels left out
-///   pair item(i)                                  all arrays as they are; one of them
-///   argmin minindex                               (values, positions) -> (least value, its position), ties to the least
+///   add sub mul min max                           element by element, extents of 1 stretched; of 2n arrays, array i
+///   with n + i matmul matmul_tn matmul_nt                    products of two matrices, of which one may be read
+///   transposed einsum("ij,jf->if")                           a product of any number of arrays, summed over the labels
+///   left out pair item(i)                                  all arrays as they are; one of them argmin minindex
+///   (values, positions) -> (least value, its position), ties to the least
 ///                                                 position; the lesser of two such pairs
 ///   call("name", [2, 3], [2])                     a function known by name and result only
 struct Kernel {

@@ -41,8 +41,7 @@ std::string plain_text(const Extent& e) {
 Comparison normalised(const Comparison& c) {
   const Extent difference = c.left - c.right;
   Comparison result{c.relation, part_of(difference, true), part_of(difference, false)};
-  const bool symmetric =
-      c.relation == Comparison::Relation::kEqual || c.relation == Comparison::Relation::kNotEqual;
+  const bool symmetric = c.relation == Comparison::Relation::kEqual || c.relation == Comparison::Relation::kNotEqual;
   // The side without key values stands on the right; else the text decides.
   const auto rank = [](const Extent& e) { return std::tuple(e.constant().has_value(), plain_text(e)); };
   if (symmetric && rank(result.right) < rank(result.left))

@@ -9,8 +9,8 @@
 #include "ir/extent.h"
 
 // Functions and conditions on keys are integer arithmetic over the key's values, written k0, k1, .. in the text form;
-// in a flatMap `t` counts the results of one tuple and is the value after the last key dimension. `/` truncates, `mod` is
-// the remainder.
+// in a flatMap `t` counts the results of one tuple and is the value after the last key dimension. `/` truncates, `mod`
+// is the remainder.
 
 namespace tdsl::ir::algebra {
 

@@ -26,8 +26,8 @@ using Dims = std::vector<int>;
 /// The key's values at `dims`, in their order.
 [[nodiscard]] Key values_at(const Key& key, const Dims& dims);
 
-/// A set of keys of one arity, in row-major order. Its frontier is the smallest vector that bounds every key from above;
-/// the set is *full* if it holds every key below the frontier, else it has holes. Copies share their storage.
+/// A set of keys of one arity, in row-major order. Its frontier is the smallest vector that bounds every key from
+/// above; the set is *full* if it holds every key below the frontier, else it has holes. Copies share their storage.
 class KeySet {
  public:
   KeySet() = default;  ///< the one key of arity 0

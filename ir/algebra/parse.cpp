@@ -1,12 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <limits>
 #include <map>
 
+#include "ir/algebra/parse_parts.h"
 #include "ir/algebra/text.h"
-#include "ir/text_cursor.h"
 
 namespace tdsl::ir::algebra {
 
@@ -35,107 +33,10 @@ std::string without_comments(std::string_view text) {
   return result;
 }
 
-/// Integers over key values; `t` is value number `arity`.
-class KeyParser {
+class Parser : private PartParser {
  public:
-  KeyParser(TextCursor& cursor, std::optional<std::size_t> arity) : cursor_(cursor), arity_(arity) {}
-
-  Extent sum() {
-    Extent e = cursor_.accept("-") ? Extent() - product() : product();
-    for (;;) {
-      if (cursor_.accept("+")) {
-        e = e + product();
-      } else if (cursor_.accept("-")) {
-        e = e - product();
-      } else {
-        return e;
-      }
-    }
-  }
-
-  KeyFunction function() {
-    KeyFunction f;
-    cursor_.expect("[");
-    if (cursor_.accept("]"))
-      return f;
-    do {
-      f.values.push_back(sum());
-    } while (cursor_.accept(","));
-    cursor_.expect("]");
-    return f;
-  }
-
-  Predicate predicate() {
-    std::vector<Comparison> all;
-    if (cursor_.accept("true"))
-      return Predicate();
-    do {
-      all.push_back(comparison());
-    } while (cursor_.accept("and"));
-    return Predicate(std::move(all));
-  }
-
- private:
-  Extent product() {
-    Extent e = factor();
-    for (;;) {
-      if (cursor_.accept("*")) {
-        e = e * factor();
-      } else if (cursor_.accept("/")) {
-        e = Extent::quotient(e, factor());
-      } else if (cursor_.accept("mod")) {
-        e = Extent::remainder(e, factor());
-      } else {
-        return e;
-      }
-    }
-  }
-
-  Extent factor() {
-    if (cursor_.accept("(")) {
-      Extent e = sum();
-      cursor_.expect(")");
-      return e;
-    }
-    if (!cursor_.at_word())
-      return static_cast<Index>(cursor_.natural());
-    const std::string word = cursor_.word();
-    if (word == "t" && arity_)
-      return key_value(static_cast<int>(*arity_));
-    int dim = -1;
-    const auto [end, error] = std::from_chars(word.data() + 1, word.data() + word.size(), dim);
-    if (word[0] != 'k' || error != std::errc() || end != word.data() + word.size() || dim < 0)
-      cursor_.fail(fmt::format("expected a key value k0, k1, .., not '{}'", word));
-    return key_value(dim);
-  }
-
-  Comparison comparison() {
-    using Relation = Comparison::Relation;
-    Extent left = sum();
-    const auto with = [&](Relation relation) { return Comparison{relation, left, sum()}; };
-    const auto swapped = [&](Relation relation) { return Comparison{relation, sum(), left}; };
-    if (cursor_.accept("=="))
-      return with(Relation::kEqual);
-    if (cursor_.accept("!="))
-      return with(Relation::kNotEqual);
-    if (cursor_.accept("<="))
-      return with(Relation::kAtMost);
-    if (cursor_.accept(">="))
-      return swapped(Relation::kAtMost);
-    if (cursor_.accept("<"))
-      return with(Relation::kLess);
-    if (cursor_.accept(">"))
-      return swapped(Relation::kLess);
-    cursor_.fail("expected a comparison");
-  }
-
-  TextCursor& cursor_;
-  std::optional<std::size_t> arity_;
-};
-
-class Parser {
- public:
-  Parser(Pool& pool, std::string_view text) : pool_(pool), text_(without_comments(text)), cursor_(text_) {}
+  /// `text` without comments; it must outlive the parser.
+  Parser(Pool& pool, std::string_view text) : PartParser(text), pool_(pool) {}
 
   Program run() {
     Program program;
@@ -164,108 +65,6 @@ class Parser {
     return found->second;
   }
 
-  Index integer() { return cursor_.integer(); }
-  int small() {
-    const Index value = cursor_.integer();
-    if (value < 0 || value > std::numeric_limits<int>::max())
-      cursor_.fail("expected a position");
-    return static_cast<int>(value);
-  }
-
-  std::vector<Index> list() {
-    std::vector<Index> values;
-    cursor_.expect("[");
-    if (cursor_.accept("]"))
-      return values;
-    do {
-      values.push_back(integer());
-    } while (cursor_.accept(","));
-    cursor_.expect("]");
-    return values;
-  }
-  std::vector<Index> extents() {
-    std::vector<Index> values = list();
-    for (const Index value : values) {
-      if (value < 0)
-        cursor_.fail("extents are not negative");
-    }
-    return values;
-  }
-  Dims dims() {
-    const std::vector<Index> values = list();
-    return {values.begin(), values.end()};
-  }
-
-  Kernel kernel() {
-    Kernel k;
-    k.kind = named_kind(cursor_, Kernel::Kind::kCall, "kernel");
-    using Kind = Kernel::Kind;
-    if (k.kind == Kind::kScale || k.kind == Kind::kShift) {
-      cursor_.expect("(");
-      const Literal number = cursor_.literal();
-      k.number = std::holds_alternative<double>(number) ? std::get<double>(number)
-                                                        : static_cast<double>(std::get<std::int64_t>(number));
-      cursor_.expect(")");
-    } else if (k.kind == Kind::kSum || k.kind == Kind::kItem) {
-      cursor_.expect("(");
-      k.position = small();
-      cursor_.expect(")");
-    } else if (k.kind == Kind::kEinsum || k.kind == Kind::kCall) {
-      cursor_.expect("(");
-      k.text = cursor_.string();
-      while (cursor_.accept(","))
-        k.result.push_back(extents());
-      cursor_.expect(")");
-    }
-    return k;
-  }
-  /// `relu then scale(2)` behind `word`, or nothing.
-  Kernels kernels(std::string_view word) {
-    Kernels all;
-    while (cursor_.accept(all.empty() ? word : "then"))
-      all.push_back(kernel());
-    return all;
-  }
-
-  std::vector<int> axes(int count) {
-    std::vector<int> axes;
-    for (const char c : cursor_.word()) {
-      if (c < 'a' || c >= 'a' + count)
-        cursor_.fail(fmt::format("the mesh has no axis {}", c));
-      axes.push_back(c - 'a');
-    }
-    return axes;
-  }
-
-  std::optional<Layout> layout() {
-    if (cursor_.accept("all"))
-      return Layout::all();
-    if (cursor_.accept("part"))
-      return Layout::part(dims());
-    if (cursor_.accept("loose"))
-      return Layout::loose();
-    if (!cursor_.accept("mesh"))
-      return std::nullopt;
-    const int count = static_cast<int>(cursor_.word().size());
-    std::vector<Cut> cuts;
-    while (cursor_.accept("part")) {
-      Cut cut;
-      cursor_.expect("[");
-      while (!cursor_.accept(":")) {
-        cut.dims.push_back(small());
-        cursor_.accept(",");
-      }
-      cut.axes = axes(count);
-      cursor_.expect("]");
-      cuts.push_back(std::move(cut));
-    }
-    return Layout(count, std::move(cuts), cursor_.accept("loose") ? axes(count) : std::vector<int>{});
-  }
-
-  Predicate where(std::optional<std::size_t> arity = {}) {
-    return cursor_.accept("where") ? KeyParser(cursor_, arity).predicate() : Predicate();
-  }
-
   Expr input() {
     Input input;
     input.name = cursor_.string();
@@ -292,8 +91,8 @@ class Parser {
     join.by = kernel();
     join.then = kernels("then");
     const std::size_t arity = left->type.keys.arity() + right->type.keys.arity();
-    join.keys = cursor_.accept("rekey") ? KeyParser(cursor_, {}).function()
-                                        : KeyFunction::identity(arity - std::min(arity, join.left.size()));
+    join.keys =
+        cursor_.accept("rekey") ? key_function() : KeyFunction::identity(arity - std::min(arity, join.left.size()));
     return pool_.make(std::move(join), {left, right});
   }
 
@@ -302,14 +101,14 @@ class Parser {
     const std::size_t arity = e->type.keys.arity();
     FlatMap f;
     cursor_.expect("count");
-    f.count = integer();
+    f.count = cursor_.integer();
     f.where = where(arity);
     cursor_.expect("keys");
-    f.keys = KeyParser(cursor_, arity).function();
+    f.keys = key_function(arity);
     if (cursor_.accept("slice")) {
       f.slice = FlatMap::Slice{small(), 1};
       cursor_.expect("size");
-      f.slice->size = integer();
+      f.slice->size = cursor_.integer();
     }
     f.by = kernels("by");
     return pool_.make(std::move(f), {e});
@@ -326,20 +125,19 @@ class Parser {
 
   Expr map() {
     const Expr e = operand();
-    KeyFunction keys = cursor_.accept("rekey") ? KeyParser(cursor_, {}).function()
-                                               : KeyFunction::identity(e->type.keys.arity());
+    KeyFunction keys = cursor_.accept("rekey") ? key_function() : KeyFunction::identity(e->type.keys.arity());
     return pool_.make(Map{std::move(keys), kernels("by")}, {e});
   }
 
   Expr rekey() {
     const Expr e = operand();
-    return pool_.rekey(e, KeyParser(cursor_, {}).function());
+    return pool_.rekey(e, key_function());
   }
 
   Expr filter() {
     const Expr e = operand();
     cursor_.expect("where");
-    return pool_.filter(e, KeyParser(cursor_, {}).predicate());
+    return pool_.filter(e, predicate());
   }
 
   Expr tile() {
@@ -347,7 +145,7 @@ class Parser {
     cursor_.expect("dim");
     const int dim = small();
     cursor_.expect("size");
-    return pool_.make(Tile{dim, integer()}, {e});
+    return pool_.make(Tile{dim, cursor_.integer()}, {e});
   }
 
   Expr concat() {
@@ -406,15 +204,14 @@ class Parser {
   }
 
   Pool& pool_;
-  std::string text_;
-  TextCursor cursor_;
   std::map<Index, Expr> values_;
 };
 
 }  // namespace
 
 Program parse(Pool& pool, std::string_view text) {
-  return Parser(pool, text).run();
+  const std::string plain = without_comments(text);
+  return Parser(pool, plain).run();
 }
 
 Expr parse_one(Pool& pool, std::string_view text) {

@@ -11,7 +11,7 @@ namespace tdsl::ir::algebra {
 /// A plan and how it was found.
 struct Found {
   Expr plan;
-  int from = -1;          ///< the position of the plan that `rule` turned into this one; -1: the given expression
+  int from = -1;  ///< the position of the plan that `rule` turned into this one; -1: the given expression
   std::string_view rule;
 };
 
@@ -20,9 +20,9 @@ struct Reachable {
   bool complete = true;      ///< the limit did not cut the search off
 };
 
-/// The plans equal to `e`, a verified expression on sites, that rules applied anywhere in it give. All are verified: a plan
-/// in which some operator relied on a layout that a rule has changed is none. R2-1 is applied at once to whatever another
-/// rule gives; it is no step of its own there.
+/// The plans equal to `e`, a verified expression on sites, that rules applied anywhere in it give. All are verified: a
+/// plan in which some operator relied on a layout that a rule has changed is none. R2-1 is applied at once to whatever
+/// another rule gives; it is no step of its own there.
 [[nodiscard]] Reachable reachable(Pool& pool, const Expr& e, std::size_t limit = 20000);
 [[nodiscard]] Reachable reachable(Pool& pool, const Expr& e, std::size_t limit, std::span<const Rule* const> with);
 

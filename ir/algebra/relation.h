@@ -16,15 +16,15 @@ struct Pieces {
   friend bool operator==(const Pieces& a, const Pieces& b) = default;
 };
 
-/// The type of a relation: which keys it holds, of what type its blocks are and, once sites are known, where tuples lie.
-/// A key below the frontier that is not there stands for a zero block as long as `holes_are_zero`; else its block is
-/// unknown (sigmoid of a zero block is no zero block) and no operator may rely on it.
+/// The type of a relation: which keys it holds, of what type its blocks are and, once sites are known, where tuples
+/// lie. A key below the frontier that is not there stands for a zero block as long as `holes_are_zero`; else its block
+/// is unknown (sigmoid of a zero block is no zero block) and no operator may rely on it.
 struct RelationType {
   KeySet keys;
   BlockType block;
-  bool holes_are_zero = true;     ///< always true if there are none
-  std::optional<Layout> layout;   ///< nothing: a relation of the tensor relational algebra, without sites
-  std::optional<Pieces> pieces;   ///< nothing: every key once (or once per copy)
+  bool holes_are_zero = true;    ///< always true if there are none
+  std::optional<Layout> layout;  ///< nothing: a relation of the tensor relational algebra, without sites
+  std::optional<Pieces> pieces;  ///< nothing: every key once (or once per copy)
 
   /// Floats of one copy; `most` pieces of every key count as so many tuples.
   [[nodiscard]] Index floats(Index most_pieces = 1) const { return keys.count() * most_pieces * floats_of(block); }

@@ -8,10 +8,10 @@
 
 namespace tdsl::ir::algebra {
 
-/// An equivalence of plans on sites: both sides hold the same keys and blocks, though perhaps on other sites. After Table 2
-/// of the tensor relational algebra paper, with R1-4, R1-7, R2-4, R2-5 and R2-7 corrected (README.md says how).
-/// In the texts R, L are relations, `at X` moves tuples to the sites that layout X says (shuf or bcast), D..P are layouts,
-/// f, g kernels, p conditions on keys.
+/// An equivalence of plans on sites: both sides hold the same keys and blocks, though perhaps on other sites. After
+/// Table 2 of the tensor relational algebra paper, with R1-4, R1-7, R2-4, R2-5 and R2-7 corrected (README.md says how).
+/// In the texts R, L are relations, `at X` moves tuples to the sites that layout X says (shuf or bcast), D..P are
+/// layouts, f, g kernels, p conditions on keys.
 struct Rule {
   std::string_view name;
   std::string_view pattern;
@@ -27,7 +27,8 @@ struct Rule {
 /// Throws AlgebraError for a name that no rule has.
 [[nodiscard]] const Rule& rule_named(std::string_view name);
 
-/// Whether `b` may stand where `a` does, but for the sites: same keys, blocks and, if partial, pieces of the same aggregation.
+/// Whether `b` may stand where `a` does, but for the sites: same keys, blocks and, if partial, pieces of the same
+/// aggregation.
 [[nodiscard]] bool same_contents(const RelationType& a, const RelationType& b);
 /// The sound results of a rule that hold what `e` holds.
 [[nodiscard]] std::vector<Expr> applied(const Rule& rule, Pool& pool, const Expr& e);

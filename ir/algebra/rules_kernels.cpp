@@ -101,7 +101,7 @@ void filter_before_join(Pool& pool, const Expr& e, Results& results) {
   KeyFunction right_names = KeyFunction::identity(e->type.keys.arity());
   for (std::size_t k = 0; k < join->left.size(); ++k)
     right_names.values[static_cast<std::size_t>(join->left[k])] = key_value(join->right[k]);
-  results.push_back(pool.make(*join, {pool.filter(left, filter->where), //
+  results.push_back(pool.make(*join, {pool.filter(left, filter->where),  //
                                       pool.filter(right, filter->where.before(right_names))}));
 }
 
@@ -141,7 +141,8 @@ constexpr std::array kKernelRules = {
          map_after_aggregation},
     Rule{"R1-4 distributive", "map(aggregate(R, by), f)", "aggregate(map(R, f), by)",
          "f leaves keys as they are and distributes over by", map_before_aggregation},
-    Rule{"R1-5", "filter(aggregate(R, keep), p)", "aggregate(filter(R, p of keep), keep)", "", filter_before_aggregation},
+    Rule{"R1-5", "filter(aggregate(R, keep), p)", "aggregate(filter(R, p of keep), keep)", "",
+         filter_before_aggregation},
     Rule{"R1-6", "filter(join(L, R), p)", "join(filter(L, p), filter(R, p))", "p depends on joined dimensions only",
          filter_before_join},
     Rule{"R1-7", "map(join(L, R, by), f)", "join(L, R, by then f)", "one result per tuple", map_after_join},

@@ -4,8 +4,8 @@
 #include "ir/algebra/infer.h"
 #include "ir/algebra/rules.h"
 
-// R2-1 to R2-7: where tuples move. A layout may change where no consumer relies on it, which only the consumers' own types
-// can tell (reachable.h rebuilds and checks them).
+// R2-1 to R2-7: where tuples move. A layout may change where no consumer relies on it, which only the consumers' own
+// types can tell (reachable.h rebuilds and checks them).
 
 namespace tdsl::ir::algebra {
 

@@ -87,8 +87,9 @@ class Places {
       }
       const Cut* cut = layout_.cut_of(axis);
       const std::uint64_t anywhere = hash_of(key, sites_.seed + name + static_cast<std::uint64_t>(axis));
-      const Index coordinate = cut != nullptr ? cut_coordinate(*cut, axis, key)
-                                              : static_cast<Index>(anywhere % static_cast<std::uint64_t>(size_of(axis)));
+      const Index coordinate = cut != nullptr
+                                   ? cut_coordinate(*cut, axis, key)
+                                   : static_cast<Index>(anywhere % static_cast<std::uint64_t>(size_of(axis)));
       for (Key& place : found)
         place[at] = coordinate;
     }
@@ -124,7 +125,8 @@ std::vector<Tuples> placed(const Tuples& tuples, const Places& places, const std
   return held;
 }
 
-std::vector<Tuples> redistributed(const Expr& e, const std::vector<Tuples>& from, const Sites& sites, Traffic& traffic) {
+std::vector<Tuples> redistributed(const Expr& e, const std::vector<Tuples>& from, const Sites& sites,
+                                  Traffic& traffic) {
   const RelationType& operand = e->operands[0]->type;
   const Places before(*operand.layout, sites);
   const Places after(*e->type.layout, sites);
@@ -144,8 +146,9 @@ std::vector<Tuples> redistributed(const Expr& e, const std::vector<Tuples>& from
   return to;
 }
 
-Index total(const std::vector<Traffic>& traffic, Index Traffic::* part) {
-  return std::accumulate(traffic.begin(), traffic.end(), Index{0}, [&](Index sum, const Traffic& t) { return sum + t.*part; });
+Index total(const std::vector<Traffic>& traffic, Index Traffic::*part) {
+  return std::accumulate(traffic.begin(), traffic.end(), Index{0},
+                         [&](Index sum, const Traffic& t) { return sum + t.*part; });
 }
 
 }  // namespace

@@ -10,8 +10,8 @@
 
 namespace tdsl::ir::algebra {
 
-/// Sites to run an expression on. Layouts say which values decide where a tuple is, not how: every `seed` is another such
-/// function (0: round robin), and other places for what is loose.
+/// Sites to run an expression on. Layouts say which values decide where a tuple is, not how: every `seed` is another
+/// such function (0: round robin), and other places for what is loose.
 struct Sites {
   Mesh mesh;
   std::uint64_t seed = 0;
@@ -32,8 +32,8 @@ struct SitesRun {
   [[nodiscard]] Index moved() const;
 };
 
-/// Runs the expressions, which must be verified, on simulated sites: operators see what their site holds. Checks after each
-/// one that tuples are where its layout says; throws rt::InternalError if not.
+/// Runs the expressions, which must be verified, on simulated sites: operators see what their site holds. Checks after
+/// each one that tuples are where its layout says; throws rt::InternalError if not.
 [[nodiscard]] SitesRun run_on_sites(std::span<const Expr> roots, const Data& data, const Sites& sites);
 
 /// The relation that sites hold together: every key once. Throws rt::InternalError if copies differ.

@@ -69,9 +69,15 @@ OpText op_text(const Op& op, std::span<const Expr> operands) {
                       fmt::format("keep {} by {}{}", dims_text(o.keep), kernel_text(o.by), then_text(o.then))};
       },
       [&](const Map& o) { return text_of(o, operands); },
-      [](const Filter& o) { return OpText{"filter", "where " + KeyPrinter(kNoCount).text(o.where)}; },
-      [](const Tile& o) { return OpText{"tile", fmt::format("dim {} size {}", o.dim, o.size)}; },
-      [](const Concat& o) { return OpText{"concat", fmt::format("key {} dim {}", o.key, o.dim)}; },
+      [](const Filter& o) {
+        return OpText{"filter", "where " + KeyPrinter(kNoCount).text(o.where)};
+      },
+      [](const Tile& o) {
+        return OpText{"tile", fmt::format("dim {} size {}", o.dim, o.size)};
+      },
+      [](const Concat& o) {
+        return OpText{"concat", fmt::format("key {} dim {}", o.key, o.dim)};
+      },
       [&](const FlatMap& o) { return text_of(o, operands); },
       [](const Redistribute& o) {
         return o.to.is_all() ? OpText{"bcast", ""} : OpText{"shuf", layout_text(o.to)};
@@ -114,8 +120,7 @@ std::string print(const Program& program) {
   const std::map<int, int> numbers = numbers_of(nodes);
   std::string text;
   for (const Expr& e : nodes) {
-    const std::string what =
-        as<Input>(e) != nullptr ? fmt::format("{} floats", e->type.floats()) : type_text(e->type);
+    const std::string what = as<Input>(e) != nullptr ? fmt::format("{} floats", e->type.floats()) : type_text(e->type);
     text += fmt::format("%{} = {} ; {}\n", numbers.at(e->id), line_text(e, numbers), what);
   }
   for (const Program::Result& result : program.results)

@@ -9,8 +9,8 @@
 
 namespace tdsl::ir::algebra {
 
-/// The text form: one operator a line, then the results; behind a `;` what the relation is. Operators on sites are called
-/// local.
+/// The text form: one operator a line, then the results; behind a `;` what the relation is. Operators on sites are
+/// called local.
 ///   %0 = input "A" keys [2, 2] block [4, 4] part [0] ; 64 floats
 ///   %1 = input "B" keys [2, 2] block [4, 4] part [0] ; 64 floats
 ///   %2 = bcast %1 ; keys [2, 2] block [4, 4] all

@@ -153,8 +153,8 @@ TEST_CASE("algebra kernels: values") {
   // Ties go to the least position.
   CHECK(apply(kernel(Kind::kArgmin), {array_of({3}, {2, 1, 1}), array_of({3}, {7, 8, 9})}, {}) ==
         Block{array_of({}, {1}), array_of({}, {8})});
-  CHECK(apply(kernel(Kind::kMinIndex), {array_of({}, {1}), array_of({}, {8}), array_of({}, {1}), array_of({}, {3})}, {}) ==
-        Block{array_of({}, {1}), array_of({}, {3})});
+  CHECK(apply(kernel(Kind::kMinIndex), {array_of({}, {1}), array_of({}, {8}), array_of({}, {1}), array_of({}, {3})},
+              {}) == Block{array_of({}, {1}), array_of({}, {3})});
   // Aggregations of several arrays at once.
   CHECK(apply(kernel(Kind::kAdd), {array_of({}, {1}), array_of({}, {2}), array_of({}, {3}), array_of({}, {4})}, {}) ==
         Block{array_of({}, {4}), array_of({}, {6})});

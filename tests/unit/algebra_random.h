@@ -158,8 +158,8 @@ class RandomAlgebra {
     l.resize(count);
     r.resize(count);
     algebra::Kernel by;
-    by.kind = pick<Kind>({Kind::kAdd, Kind::kSub, Kind::kMul, Kind::kMin, Kind::kMax, Kind::kMatmul, Kind::kMatmulTn,
-                          Kind::kMatmulNt});
+    by.kind = pick<Kind>(
+        {Kind::kAdd, Kind::kSub, Kind::kMul, Kind::kMin, Kind::kMax, Kind::kMatmul, Kind::kMatmulTn, Kind::kMatmulNt});
     algebra::Kernels then;
     if (number(0, 5) == 0)
       then.push_back(map_kernel());
@@ -194,7 +194,8 @@ class RandomAlgebra {
       default: {
         algebra::KeyFunction keys = algebra::KeyFunction::identity(arity + 1);
         std::ranges::shuffle(keys.values, random_);
-        return pool_.make(algebra::FlatMap{number(1, 2), predicate(arity + 1), std::move(keys), {}, map_kernels()}, {e});
+        return pool_.make(algebra::FlatMap{number(1, 2), predicate(arity + 1), std::move(keys), {}, map_kernels()},
+                          {e});
       }
     }
   }

@@ -42,12 +42,14 @@ TEST_CASE("algebra random: compiled and random plans give what expressions mean,
     const Expr e = random.expression(6);
     const Data data = random_inputs(e, seed);
     const Tuples meaning = evaluate(e, data);
-    CHECK(KeySet::of([&] {
-            std::vector<Key> keys;
-            for (const auto& [key, block] : meaning)
-              keys.push_back(key);
-            return keys;
-          }(), e->type.keys.arity()) == e->type.keys);
+    CHECK(KeySet::of(
+              [&] {
+                std::vector<Key> keys;
+                for (const auto& [key, block] : meaning)
+                  keys.push_back(key);
+                return keys;
+              }(),
+              e->type.keys.arity()) == e->type.keys);
     const auto check = [&](Expr plan, int axes) {
       if (!plan->sound)
         return;

@@ -51,11 +51,13 @@ void check_refused(Pool& pool, std::string_view rule, std::string_view x, std::s
 
 TEST_CASE("algebra rules: filters and maps merge and swap") {
   Pool pool;
-  check_result(pool, "R1-1", "part [0]", "all", "%2 = local filter %0 where k0 <= k1 %3 = local filter %2 where k1 < 2 result \"\" %3",
+  check_result(pool, "R1-1", "part [0]", "all",
+               "%2 = local filter %0 where k0 <= k1 %3 = local filter %2 where k1 < 2 result \"\" %3",
                "%2 = local filter %0 where k1 < 2 and k0 <= k1 result \"\" %2");
-  check_result(pool, "R1-2", "part [0]", "all",
-               "%2 = local map %0 rekey [k1, k0] by relu %3 = local map %2 rekey [3*k0 + k1] by scale(2) result \"\" %3",
-               "%2 = local map %0 rekey [3*k1 + k0] by relu then scale(2) result \"\" %2");
+  check_result(
+      pool, "R1-2", "part [0]", "all",
+      "%2 = local map %0 rekey [k1, k0] by relu %3 = local map %2 rekey [3*k0 + k1] by scale(2) result \"\" %3",
+      "%2 = local map %0 rekey [3*k1 + k0] by relu then scale(2) result \"\" %2");
   check_refused(pool, "R1-2", "part [0]", "all",
                 "%2 = local flatmap %0 count 2 keys [k0, k1, t] %3 = local map %2 by relu result \"\" %3");
   const std::string filter_first = "%2 = local filter %0 where k0 <= k1 %3 = local map %2 by relu result \"\" %3";
@@ -172,18 +174,23 @@ TEST_CASE("algebra rules: R2-4 drops a shuffle before an aggregation whose group
 TEST_CASE("algebra rules: R2-5 aggregates in two phases") {
   Pool pool;
   // Shuffled by dimension 0 of keep [1, 0], which is position 1 of the partial results' keys.
-  check_result(pool, "R2-5", "loose", "all", "%2 = shuf %0 part [0] %3 = local aggregate %2 keep [1, 0] by add then relu result \"\" %3",
+  check_result(pool, "R2-5", "loose", "all",
+               "%2 = shuf %0 part [0] %3 = local aggregate %2 keep [1, 0] by add then relu result \"\" %3",
                "%2 = local aggregate %0 keep [1, 0] by add %3 = shuf %2 part [1] "
                "%4 = local aggregate %3 keep [0, 1] by add then relu result \"\" %4");
-  check_result(pool, "R2-5", "part [0]", "all", "%2 = shuf %0 part [1] %3 = local aggregate %2 keep [1] by max result \"\" %3",
+  check_result(pool, "R2-5", "part [0]", "all",
+               "%2 = shuf %0 part [1] %3 = local aggregate %2 keep [1] by max result \"\" %3",
                "%2 = local aggregate %0 keep [1] by max %3 = shuf %2 part [0] "
                "%4 = local aggregate %3 keep [0] by max result \"\" %4");
   // Copies would be aggregated once each; and without a shuffle to the groups' sites nothing is brought together.
-  check_refused(pool, "R2-5", "all", "all", "%2 = shuf %0 part [1] %3 = local aggregate %2 keep [1] by add result \"\" %3");
-  check_refused(pool, "R2-5", "loose", "all", "%2 = shuf %0 part [0] %3 = local aggregate %2 keep [1] by add result \"\" %3");
+  check_refused(pool, "R2-5", "all", "all",
+                "%2 = shuf %0 part [1] %3 = local aggregate %2 keep [1] by add result \"\" %3");
+  check_refused(pool, "R2-5", "loose", "all",
+                "%2 = shuf %0 part [0] %3 = local aggregate %2 keep [1] by add result \"\" %3");
   // What is shuffled are partial results, as many as sites hold a member of the group.
-  const Expr two_phases = with_inputs(pool, "part [0]", "all", "%2 = local aggregate %0 keep [1] by add %3 = shuf %2 part [0] "
-                                                               "%4 = local aggregate %3 keep [0] by add result \"\" %4");
+  const Expr two_phases = with_inputs(pool, "part [0]", "all",
+                                      "%2 = local aggregate %0 keep [1] by add %3 = shuf %2 part [0] "
+                                      "%4 = local aggregate %3 keep [0] by add result \"\" %4");
   const Index result = 3 * 4;
   CHECK(paper_cost(two_phases, 2) == 2 * result);
   CHECK(paper_cost(two_phases, 3) == 3 * result);
@@ -192,31 +199,39 @@ TEST_CASE("algebra rules: R2-5 aggregates in two phases") {
 
 TEST_CASE("algebra rules: R2-6 joins by broadcasting either side or by shuffling both") {
   Pool pool;
-  const Expr first =
-      with_inputs(pool, "part [1]", "loose", "%2 = bcast %0 %3 = local join %2, %1 on [0, 1], [1, 0] by add result \"\" %3");
+  const Expr first = with_inputs(pool, "part [1]", "loose",
+                                 "%2 = bcast %0 %3 = local join %2, %1 on [0, 1], [1, 0] by add result \"\" %3");
   CHECK(checked(pool, "R2-6", first).size() == 4);
   const std::string from = "%2 = bcast %0 %3 = local join %2, %1 on [0, 1], [1, 0] by add result \"\" %3";
   check_result(pool, "R2-6", "part [1]", "loose", from,
                "%2 = bcast %1 %3 = local join %0, %2 on [0, 1], [1, 0] by add result \"\" %3");
   check_result(pool, "R2-6", "part [1]", "loose", from,
-               "%2 = shuf %0 part [0, 1] %3 = shuf %1 part [1, 0] %4 = local join %2, %3 on [0, 1], [1, 0] by add result \"\" %4");
-  check_result(pool, "R2-6", "part [1]", "loose", from,
-               "%2 = shuf %0 part [1] %3 = shuf %1 part [0] %4 = local join %2, %3 on [0, 1], [1, 0] by add result \"\" %4");
+               "%2 = shuf %0 part [0, 1] %3 = shuf %1 part [1, 0] %4 = local join %2, %3 on [0, 1], [1, 0] by add "
+               "result \"\" %4");
+  check_result(
+      pool, "R2-6", "part [1]", "loose", from,
+      "%2 = shuf %0 part [1] %3 = shuf %1 part [0] %4 = local join %2, %3 on [0, 1], [1, 0] by add result \"\" %4");
   // Back again.
-  check_result(pool, "R2-6", "part [1]", "loose",
-               "%2 = shuf %0 part [1] %3 = shuf %1 part [0] %4 = local join %2, %3 on [0, 1], [1, 0] by add result \"\" %4", from);
+  check_result(
+      pool, "R2-6", "part [1]", "loose",
+      "%2 = shuf %0 part [1] %3 = shuf %1 part [0] %4 = local join %2, %3 on [0, 1], [1, 0] by add result \"\" %4",
+      from);
 }
 
 TEST_CASE("algebra rules: R2-7 drops a shuffle after a join that has brought its tuples together") {
   Pool pool;
-  const std::string joined = "%2 = shuf %0 part [1] %3 = shuf %1 part [0] %4 = local join %2, %3 on [1], [0] by matmul ";
-  check_result(pool, "R2-7", "loose", "loose", joined + "%5 = shuf %4 part [0, 1] result \"\" %5", joined + "result \"\" %4");
+  const std::string joined =
+      "%2 = shuf %0 part [1] %3 = shuf %1 part [0] %4 = local join %2, %3 on [1], [0] by matmul ";
+  check_result(pool, "R2-7", "loose", "loose", joined + "%5 = shuf %4 part [0, 1] result \"\" %5",
+               joined + "result \"\" %4");
   // The paper's condition is the other way round: with shuffles by both joined dimensions, tuples of one value of
   // dimension 0 are on several sites.
   const std::string both =
-      "%2 = shuf %0 part [0, 1] %3 = shuf %1 part [0, 1] %4 = local join %2, %3 on [0, 1], [0, 1] by mul %5 = shuf %4 part [0] ";
+      "%2 = shuf %0 part [0, 1] %3 = shuf %1 part [0, 1] %4 = local join %2, %3 on [0, 1], [0, 1] by mul %5 = shuf %4 "
+      "part [0] ";
   check_refused(pool, "R2-7", "loose", "loose", both + "result \"\" %5");
-  const Expr needs_shuffle = with_inputs(pool, "loose", "loose", both + "%6 = local aggregate %5 keep [0] by add result \"\" %6");
+  const Expr needs_shuffle =
+      with_inputs(pool, "loose", "loose", both + "%6 = local aggregate %5 keep [0] by add result \"\" %6");
   CHECK(verify(needs_shuffle).empty());
   const Expr shuffle = needs_shuffle->operands[0];
   CHECK(verify(pool.replace(needs_shuffle, shuffle, shuffle->operands[0])).size() == 1);
@@ -245,10 +260,10 @@ TEST_CASE("algebra rules: every rule holds wherever it applies in random plans, 
     CAPTURE(seed);
     RandomAlgebra random(pool, seed);
     const Expr e = random.expression(5);
-    const Expr first = seed % 2 == 0 ? random.plan(e, seed % 4 == 0 ? 1 : 2)
-                                     : compile(pool, e, [&](const Input& input) {
-                                         return random.layout(input.frontier.size(), 1, true);
-                                       });
+    const Expr first =
+        seed % 2 == 0
+            ? random.plan(e, seed % 4 == 0 ? 1 : 2)
+            : compile(pool, e, [&](const Input& input) { return random.layout(input.frontier.size(), 1, true); });
     if (!first->sound || first->type.pieces)
       continue;
     const Data data = random_inputs(e, seed);

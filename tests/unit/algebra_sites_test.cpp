@@ -60,7 +60,8 @@ TEST_CASE("algebra sites: products in two and three dimensions of a mesh") {
       "%1 = input \"B\" keys [4, 4] block [2, 2] {}\n";
   Pool pool;
   // Two dimensions: A's rows and B's columns meet; operands are copied along the other axis. 4 sites.
-  const Expr planar = parse_one(pool, fmt::format(fmt::runtime(inputs), "mesh ab part [0:a] part [1:b]", "mesh ab part [0:a] part [1:b]") + R"(
+  const Expr planar = parse_one(
+      pool, fmt::format(fmt::runtime(inputs), "mesh ab part [0:a] part [1:b]", "mesh ab part [0:a] part [1:b]") + R"(
     %2 = shuf %0 mesh ab part [0:a]
     %3 = shuf %1 mesh ab part [1:b]
     %4 = local join %2, %3 on [1], [0] by matmul
@@ -74,7 +75,8 @@ TEST_CASE("algebra sites: products in two and three dimensions of a mesh") {
   CHECK(two.paper == 2 * 2 * 64);
   CHECK(two.moved == 2 * 64);
   // Three dimensions: the summed label over c leaves partial results, one per coordinate. 8 sites.
-  const Expr cube = parse_one(pool, fmt::format(fmt::runtime(inputs), "mesh abc part [0:a] part [1:c]", "mesh abc part [1:b] part [0:c]") + R"(
+  const Expr cube = parse_one(
+      pool, fmt::format(fmt::runtime(inputs), "mesh abc part [0:a] part [1:c]", "mesh abc part [1:b] part [0:c]") + R"(
     %2 = local join %0, %1 on [1], [0] by matmul
     %3 = local aggregate %2 keep [0, 2] by add
     %4 = shuf %3 mesh abc part [0:ac] part [1:b]
@@ -82,7 +84,8 @@ TEST_CASE("algebra sites: products in two and three dimensions of a mesh") {
     result "C" %5)");
   CHECK(verify(cube) == std::vector<std::string>{});
   const Expr partial = cube->operands[0]->operands[0];
-  CHECK(type_text(partial->type) == "keys [4, 4] block [2, 2] mesh abc part [0:a] part [1:b] loose c, in up to 4 pieces by add");
+  CHECK(type_text(partial->type) ==
+        "keys [4, 4] block [2, 2] mesh abc part [0:a] part [1:b] loose c, in up to 4 pieces by add");
   const PlanRun three = run_plan(cube, data, {Mesh{{2, 2, 2}}});
   CHECK(three.value == two.value);
   CHECK(three.paper == 2 * 64);

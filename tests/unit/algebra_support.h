@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/algebra/compile.h"
+#include "ir/algebra/cost.h"
 #include "ir/algebra/evaluate.h"
 #include "ir/algebra/sites.h"
 #include "ir/algebra/text.h"
@@ -34,8 +35,7 @@ inline algebra::Data random_inputs(std::span<const algebra::Expr> roots, std::ui
   for (const algebra::Expr& e : algebra::nodes_of(roots)) {
     if (const auto* input = algebra::as<algebra::Input>(e)) {
       algebra::Tuples tuples;
-      e->type.keys.for_each(
-          [&](const algebra::Key& key) { tuples.emplace(key, random_block(e->type.block, random)); });
+      e->type.keys.for_each([&](const algebra::Key& key) { tuples.emplace(key, random_block(e->type.block, random)); });
       data.inputs.emplace(input->name, std::move(tuples));
     }
   }
@@ -56,6 +56,30 @@ inline PlanRun run_plan(const algebra::Expr& e, const algebra::Data& data, const
   const std::vector<algebra::Expr> roots{e};
   const algebra::SitesRun run = algebra::run_on_sites(roots, data, sites);
   return {algebra::gathered(run.values.at(e->id)), run.paper(), run.moved()};
+}
+
+/// The papers' cost of a program, which must be well formed.
+inline algebra::Index program_cost(const std::string& text, algebra::Index sites) {
+  algebra::Pool pool;
+  const algebra::Program program = algebra::parse(pool, text);
+  CHECK(algebra::verify(program) == std::vector<std::string>{});
+  return algebra::paper_cost(program.roots(), algebra::Mesh{{sites}});
+}
+
+/// Runs a program on sites and compares each result with what it means without sites. Gives the floats counted.
+inline algebra::Index run_program(const std::string& text, algebra::Index sites) {
+  algebra::Pool pool;
+  const algebra::Program program = algebra::parse(pool, text);
+  const std::vector<algebra::Expr> roots = program.roots();
+  const algebra::Data data = random_inputs(roots, 7);
+  const algebra::SitesRun run = algebra::run_on_sites(roots, data, {algebra::Mesh{{sites}}});
+  for (const algebra::Program::Result& result : program.results) {
+    CAPTURE(result.name);
+    CHECK(algebra::gathered(run.values.at(result.value->id)) == algebra::evaluate(result.value, data));
+  }
+  CHECK(run.paper() == algebra::paper_cost(roots, algebra::Mesh{{sites}}));
+  CHECK(run.moved() <= run.paper());
+  return run.paper();
 }
 
 /// The matrix in blocks of rows x columns, keys (row, column).

@@ -19,9 +19,9 @@ Sentences logical(const std::string& text) {
 }
 /// The same on sites.
 Sentences on_sites(std::string_view a, std::string_view b, const std::string& text) {
-  return violations(fmt::format("%0 = input \"A\" keys [2, 3] block [2, 2] {} %1 = input \"B\" keys [2, 3] block [2, 2] {}\n",
-                                a, b) +
-                    text);
+  return violations(
+      fmt::format("%0 = input \"A\" keys [2, 3] block [2, 2] {} %1 = input \"B\" keys [2, 3] block [2, 2] {}\n", a, b) +
+      text);
 }
 
 std::string parse_error(const std::string& text) {
@@ -41,10 +41,12 @@ TEST_CASE("algebra verifier: keys are unique") {
         Sentences{"rekey %0 [k0]: keys are not unique: [0, 0] and [0, 1] both become [0]"});
   CHECK(logical("%2 = filter %0 where k1 == k0 %3 = rekey %2 [k0] result \"\" %3").empty());
   CHECK(logical("%2 = flatmap %0 count 2 keys [k0 + t, k1] result \"\" %2") ==
-        Sentences{"flatmap %0 count 2 keys [k0 + t, k1]: keys are not unique: [0, 0, 1] and [1, 0, 0] both become [1, 0]"});
+        Sentences{
+            "flatmap %0 count 2 keys [k0 + t, k1]: keys are not unique: [0, 0, 1] and [1, 0, 0] both become [1, 0]"});
   CHECK(logical("%2 = flatmap %0 count 2 keys [2*k0 + t, k1] result \"\" %2").empty());
   CHECK(logical("%2 = join %0, %1 on [1], [1] by add rekey [k0, k1] result \"\" %2") ==
-        Sentences{"join %0, %1 on [1], [1] by add rekey [k0, k1]: keys are not unique: [0, 0, 0] and [0, 0, 1] both become [0, 0]"});
+        Sentences{"join %0, %1 on [1], [1] by add rekey [k0, k1]: keys are not unique: [0, 0, 0] and [0, 0, 1] both "
+                  "become [0, 0]"});
 }
 
 TEST_CASE("algebra verifier: absent blocks are zero blocks wherever they are used") {
@@ -71,15 +73,20 @@ TEST_CASE("algebra verifier: absent blocks are zero blocks wherever they are use
   CHECK(logical(masked + "mul result \"\" %3").empty());
   CHECK(logical(masked + "add result \"\" %3").size() == 1);  // B where A is absent is lost
   CHECK(logical(masked + "mul then sigmoid result \"\" %3").size() == 1);
-  CHECK(logical(lower + "%3 = filter %1 where k1 <= k0 %4 = join %2, %3 on [0, 1], [0, 1] by add result \"\" %4").empty());
-  CHECK(violations("%0 = input \"A\" keys [2, 2] where k0 == k1 block [] %1 = map %0 by shift(2) result \"\" %1").size() == 1);
+  CHECK(logical(lower + "%3 = filter %1 where k1 <= k0 %4 = join %2, %3 on [0, 1], [0, 1] by add result \"\" %4")
+            .empty());
+  CHECK(violations("%0 = input \"A\" keys [2, 2] where k0 == k1 block [] %1 = map %0 by shift(2) result \"\" %1")
+            .size() == 1);
 }
 
 TEST_CASE("algebra verifier: joined blocks meet") {
-  const auto join = [](std::string_view on) { return fmt::format("%2 = local join %0, %1 on {} by add result \"\" %2", on); };
+  const auto join = [](std::string_view on) {
+    return fmt::format("%2 = local join %0, %1 on {} by add result \"\" %2", on);
+  };
   CHECK(on_sites("part [1]", "part [1]", join("[0, 1], [0, 1]")).empty());
   CHECK(on_sites("part [0]", "part [1]", join("[0, 1], [0, 1]")) ==
-        Sentences{"local join %0, %1 on [0, 1], [0, 1] by add: joined blocks may lie on different sites: left part [0], right part [1]"});
+        Sentences{"local join %0, %1 on [0, 1], [0, 1] by add: joined blocks may lie on different sites: left part "
+                  "[0], right part [1]"});
   CHECK(on_sites("part [0, 1]", "part [1, 0]", join("[0, 1], [0, 1]")).size() == 1);
   CHECK(on_sites("part [0, 1]", "part [0]", join("[0, 1], [0, 1]")).size() == 1);
   CHECK(on_sites("part [0]", "part [0]", join("[1], [1]")).size() == 1);
@@ -126,7 +133,8 @@ TEST_CASE("algebra text: what has no type or does not parse is refused at its pl
   CHECK(error("aggregate %0 keep [2] by add").ends_with("keep [2]: keys have 2 dimensions"));
   CHECK(error("aggregate %0 keep [1, 1] by add").ends_with("keep [1, 1] names a dimension twice"));
   CHECK(error("aggregate %0 keep [0] by sub").ends_with("sub cannot aggregate blocks [2, 4]"));
-  CHECK(error("join %0, %0 on [0, 1], [0] by add") == "2:39: a join pairs as many dimensions on the left as on the right");
+  CHECK(error("join %0, %0 on [0, 1], [0] by add") ==
+        "2:39: a join pairs as many dimensions on the left as on the right");
   CHECK(error("join %0, %0 on [0], [0] by matmul").ends_with("matmul of [2, 4] [2, 4]: label k has two extents"));
   CHECK(error("map %0 by diag").ends_with("diag of [2, 4]: a square matrix is needed"));
   CHECK(error("map %0 by sum(2)").ends_with("sum(2) of [2, 4]: there is no such dimension"));
@@ -140,6 +148,8 @@ TEST_CASE("algebra text: what has no type or does not parse is refused at its pl
   CHECK(error("bcast %0").ends_with("bcast and shuf take relations that lie on sites"));
   CHECK(error("local filter %0 where k0 == 0").ends_with("this filter is not local: its operands are on no sites"));
   CHECK(error("map %0 by blur").ends_with("no kernel is called 'blur'"));
+  CHECK(error("map %0 by scale(true)").ends_with("expected a number"));
+  CHECK(error("aggregate %0 keep [4294967296] by add").ends_with("expected a position"));
   CHECK(error("shift %0").ends_with("no operator is called 'shift'"));
   CHECK(error("map %7 by relu") == "2:12: %7 is not defined");
   CHECK(error("rekey %0 [i]").ends_with("expected a key value k0, k1, .., not 'i'"));
