@@ -5,8 +5,9 @@
 #include "algebra_support.h"
 #include "ir/algebra/reachable.h"
 
-using namespace tdsl::ir::algebra;
-using namespace tdsl::tests;
+namespace tdsl::tests::relations {
+
+using namespace ir::algebra;
 
 // diag(X + Y), section 4.2.1 of the tensor relational algebra paper.
 
@@ -105,3 +106,5 @@ TEST_CASE("algebra oracle: diag(X + Y), the cheapest plan is found, with the fil
     CHECK(run.paper == c.cost);
   }
 }
+
+}  // namespace tdsl::tests::relations

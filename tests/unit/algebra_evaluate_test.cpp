@@ -1,7 +1,8 @@
 #include "algebra_support.h"
 
-using namespace tdsl::ir::algebra;
-using namespace tdsl::tests;
+namespace tdsl::tests::relations {
+
+using namespace ir::algebra;
 
 // The examples of the tensor relational algebra paper, section 2.1.
 
@@ -168,3 +169,5 @@ TEST_CASE("algebra: data must fit their inputs") {
   CHECK_THROWS_WITH(static_cast<void>(evaluate(e, data_of("A", less))),
                     "the data of the input 'A' have other keys than its type");
 }
+
+}  // namespace tdsl::tests::relations

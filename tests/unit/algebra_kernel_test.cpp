@@ -1,7 +1,8 @@
 #include "algebra_support.h"
 
-using namespace tdsl::ir::algebra;
-using namespace tdsl::tests;
+namespace tdsl::tests::relations {
+
+using namespace ir::algebra;
 
 namespace {
 
@@ -165,3 +166,5 @@ TEST_CASE("algebra kernels: values") {
   const Calls calls{{"twice", [](const Block& x) { return apply(Kernel{Kind::kScale, 2, 0, "", {}}, x, {}); }}};
   CHECK(apply(call, a, calls) == Block{array_of({2, 2}, {2, -4, 6, 8})});
 }
+
+}  // namespace tdsl::tests::relations

@@ -4,8 +4,9 @@
 
 #include "algebra_support.h"
 
-using namespace tdsl::ir::algebra;
-using namespace tdsl::tests;
+namespace tdsl::tests::relations {
+
+using namespace ir::algebra;
 
 // Table 9 of the tensor relational algebra paper: a step of training a network of two layers.
 
@@ -131,3 +132,5 @@ TEST_CASE("algebra oracle: both plans of the network give the same weights") {
   for (std::size_t k = 0; k < 2; ++k)
     CHECK(evaluate(data_plan.results[k].value, data) == evaluate(model_plan.results[k].value, data));
 }
+
+}  // namespace tdsl::tests::relations

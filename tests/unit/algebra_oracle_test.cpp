@@ -5,11 +5,12 @@
 #include "algebra_support.h"
 #include "ir/algebra/reachable.h"
 
-using namespace tdsl::ir::algebra;
-using namespace tdsl::tests;
+namespace tdsl::tests::relations {
 
-// The predicted costs of the tensor relational algebra paper: Tables 4, 6 and 9, and diag(X + Y) of section 4.2.1. The
-// plans are also run, in small, and must give what the expressions mean.
+using namespace ir::algebra;
+
+// The predicted costs of the tensor relational algebra paper, Tables 4 and 6. The plans are also run, in small, and
+// must give what the expressions mean.
 
 namespace {
 
@@ -207,3 +208,5 @@ TEST_CASE("algebra oracle: the nearest neighbour is found, and its plans agree")
   CHECK(run_plan(nearest, data, {Mesh{{2}}}).value == Tuples{{{}, {array_of({}, {1}), array_of({}, {1})}}});
   CHECK(evaluate(parse_one(pool, vertical(3, 1, 1, true)), data) == Tuples{{{0}, {array_of({3}, {16, 1, 9})}}});
 }
+
+}  // namespace tdsl::tests::relations

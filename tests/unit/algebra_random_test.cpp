@@ -4,8 +4,9 @@
 #include "ir/algebra/cost.h"
 #include "ir/algebra/reachable.h"
 
-using namespace tdsl::ir::algebra;
-using namespace tdsl::tests;
+namespace tdsl::tests::relations {
+
+using namespace ir::algebra;
 
 namespace {
 
@@ -71,3 +72,5 @@ TEST_CASE("algebra random: compiled and random plans give what expressions mean,
     check(random.plan(e, 3), 3);
   }
 }
+
+}  // namespace tdsl::tests::relations

@@ -7,8 +7,9 @@
 #include "ir/algebra/cost.h"
 #include "ir/algebra/reachable.h"
 
-using namespace tdsl::ir::algebra;
-using namespace tdsl::tests;
+namespace tdsl::tests::relations {
+
+using namespace ir::algebra;
 
 namespace {
 
@@ -291,3 +292,5 @@ TEST_CASE("algebra rules: names") {
   CHECK(rules().size() == 17);
   CHECK_THROWS_WITH(static_cast<void>(rule_named("R3-1")), "no rule is called R3-1");
 }
+
+}  // namespace tdsl::tests::relations

@@ -4,8 +4,9 @@
 #include "ir/algebra/cost.h"
 #include "runtime/check.h"
 
-using namespace tdsl::ir::algebra;
-using namespace tdsl::tests;
+namespace tdsl::tests::relations {
+
+using namespace ir::algebra;
 
 namespace {
 
@@ -128,3 +129,5 @@ TEST_CASE("algebra sites: a wrong place, a missing copy and a tuple too many are
   copies[1].begin()->second[0].elements[0] += 1;
   CHECK_THROWS_AS(static_cast<void>(gathered(copies)), tdsl::rt::InternalError);
 }
+
+}  // namespace tdsl::tests::relations

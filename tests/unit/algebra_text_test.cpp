@@ -1,7 +1,8 @@
 #include "algebra_support.h"
 
-using namespace tdsl::ir::algebra;
-using namespace tdsl::tests;
+namespace tdsl::tests::relations {
+
+using namespace ir::algebra;
 
 namespace {
 
@@ -66,3 +67,5 @@ TEST_CASE("algebra text: a key function that is not linear keeps its meaning") {
   CHECK(e->type.keys.count() == 7);
   CHECK(parse_one(pool, print(e)) == e);
 }
+
+}  // namespace tdsl::tests::relations

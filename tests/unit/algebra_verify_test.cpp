@@ -2,8 +2,9 @@
 
 #include "algebra_support.h"
 
-using namespace tdsl::ir::algebra;
-using namespace tdsl::tests;
+namespace tdsl::tests::relations {
+
+using namespace ir::algebra;
 
 namespace {
 
@@ -166,3 +167,5 @@ TEST_CASE("algebra text: what has no type or does not parse is refused at its pl
   CHECK(parse_error(b + "input \"B\" keys [2] block [] mesh ab part [0:a] part [0:a]")
             .ends_with("a layout names an axis twice or one that the mesh does not have"));
 }
+
+}  // namespace tdsl::tests::relations
