@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_set>
 
 #include "ir/algebra/infer.h"
 #include "ir/algebra/text.h"
@@ -87,17 +88,28 @@ Expr Pool::replace(Expr root, Expr target, Expr replacement) {
 }
 
 std::vector<Expr> nodes_of(std::span<const Expr> roots) {
-  std::map<int, Expr> found;
-  std::vector<Expr> open(roots.begin(), roots.end());
-  while (!open.empty()) {
-    const Expr e = open.back();
-    open.pop_back();
-    if (found.emplace(e->id, e).second)
-      open.insert(open.end(), e->operands.begin(), e->operands.end());
-  }
   std::vector<Expr> nodes;
-  for (const auto& [id, e] : found)
-    nodes.push_back(e);
+  std::unordered_set<int> entered;
+  struct Step {
+    Expr e;
+    bool operands_are_done;
+  };
+  std::vector<Step> open;
+  const auto push = [&](const auto& all) {
+    for (auto e = all.rbegin(); e != all.rend(); ++e)
+      open.push_back({*e, false});
+  };
+  push(roots);
+  while (!open.empty()) {
+    const auto [e, operands_are_done] = open.back();
+    open.pop_back();
+    if (operands_are_done) {
+      nodes.push_back(e);
+    } else if (entered.insert(e->id).second) {
+      open.push_back({e, true});
+      push(e->operands);
+    }
+  }
   return nodes;
 }
 

@@ -157,7 +157,7 @@ class Pool {
   std::unordered_map<std::string, Expr> known_;
 };
 
-/// All nodes below the roots, each once, operands first.
+/// All nodes below the roots, each once, operands first, from left to right: an order that does not depend on the pool.
 [[nodiscard]] std::vector<Expr> nodes_of(std::span<const Expr> roots);
 
 /// A join's key before `keys`: the left key, and the right key's values at the dimensions that are not joined. Gives

@@ -11,12 +11,12 @@ const std::string kProgram = R"(%0 = input "A \"x\"" keys [2, 4] where k0 <= k1 
 %1 = local filter %0 where 2*k1 != k0 + 1 and k1 < 3 ; keys [2, 3] (4 of them) block [4, 4] part [0, 1]
 %2 = local map %1 by relu then scale(-0.5) then sum(1) ; keys [2, 3] (4 of them) block [4] part [0, 1]
 %3 = local rekey %1 [k1, 2*k0 + k1/2 + k1 mod 2] ; keys [3, 4] (4 of them) block [4, 4] loose
-%4 = local map %1 rekey [k1, k0] by transpose ; keys [3, 2] (4 of them) block [4, 4] part [1, 0]
-%5 = shuf %3 part [] ; keys [3, 4] (4 of them) block [4, 4] part []
-%6 = bcast %4 ; keys [3, 2] (4 of them) block [4, 4] all
-%7 = local join %5, %6 on [0], [0] by pair then item(1) rekey [k0, k2, k1] ; keys [3, 2, 4] (6 of them, the rest unknown) block [4, 4] part []
+%4 = shuf %3 part [] ; keys [3, 4] (4 of them) block [4, 4] part []
+%5 = local map %1 rekey [k1, k0] by transpose ; keys [3, 2] (4 of them) block [4, 4] part [1, 0]
+%6 = bcast %5 ; keys [3, 2] (4 of them) block [4, 4] all
+%7 = local join %4, %6 on [0], [0] by pair then item(1) rekey [k0, k2, k1] ; keys [3, 2, 4] (6 of them, the rest unknown) block [4, 4] part []
 %8 = local aggregate %7 keep [1] by add then call("norm of", [2], []) ; keys [2] block [2] [] part []
-%9 = local tile %5 dim 1 size 2 ; keys [3, 4, 2] (8 of them) block [4, 2] part []
+%9 = local tile %4 dim 1 size 2 ; keys [3, 4, 2] (8 of them) block [4, 2] part []
 %10 = local concat %9 key 2 dim 1 ; keys [3, 4] (4 of them) block [4, 4] part []
 %11 = local flatmap %10 count 2 where t <= k0 keys [k0, k1, t] slice 1 size 2 by neg ; keys [3, 4, 2] (7 of them) block [4, 2] part []
 result "A" %2

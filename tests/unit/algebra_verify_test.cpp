@@ -119,7 +119,7 @@ TEST_CASE("algebra verifier: partial results are aggregated before they are used
   CHECK(on_sites("part [1]", "all", "%3 = local aggregate %0 keep [0] by max" + whole) ==
         Sentences{"local aggregate %2 keep [0] by add: partial results of max are aggregated by add"});
   CHECK(on_sites("part [1]", "all", pieces + "%3 = local join %2, %1 on [0], [0] by add result \"\" %3") ==
-        Sentences{"local join %2, %1 on [0], [0] by add: partial results are joined"});
+        Sentences{"local join %1, %2 on [0], [0] by add: partial results are joined"});
   CHECK(on_sites("part [1]", "all", pieces + "%3 = local concat %2 key 0 dim 0 result \"\" %3") ==
         Sentences{"local concat %1 key 0 dim 0: blocks on different sites are concatenated",
                   "local concat %1 key 0 dim 0: partial results are concatenated"});
