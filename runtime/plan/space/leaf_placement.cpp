@@ -49,7 +49,7 @@ Distribution PlacementBuilder::annotated(Distribution wanted, const TensorDesc& 
   for (std::size_t d = 0; d < dims.size(); ++d) {
     if (!dims[d].axes.empty()) dims[d].q = contiguous(tilings[d], dims[d].size());
   }
-  return Distribution::grid(inputs_.ranks, std::move(tilings), std::move(dims), wanted.home());
+  return Distribution::grid(inputs_.ranks, std::move(tilings), std::move(dims), wanted.home(), wanted.repeat());
 }
 
 Distribution PlacementBuilder::leaf(const Candidate& c, const Access& access, const TensorDesc& tensor) const {
@@ -90,7 +90,7 @@ Distribution PlacementBuilder::leaf(const Candidate& c, const Access& access, co
   if (space.kind() == Distribution::Kind::kColumnMap) return column_leaf(tensor, space.columns().columns, tiling, row, column);
   spread_unused(tensor, space, used, tiling, dims);
   if (!tensor.shape.empty() && tensor.elements() > kSmallOperand && dims_size(dims) == 1 && inputs_.ranks > 1) return spread_rows(tensor, tiling);
-  return Distribution::grid(inputs_.ranks, tilings_for(tensor, tiling), std::move(dims), space.home());
+  return Distribution::grid(inputs_.ranks, tilings_for(tensor, tiling), std::move(dims), space.home(), space.repeat());
 }
 
 Distribution PlacementBuilder::as_wanted(const Layout& wanted, const Distribution& leaf, const TensorDesc& tensor) const {
@@ -115,7 +115,7 @@ Distribution PlacementBuilder::as_wanted(const Layout& wanted, const Distributio
     if (shares > 1) dim.q = contiguous(tilings[d], shares);
     dims.push_back(std::move(dim));
   }
-  return Distribution::grid(inputs_.ranks, std::move(tilings), std::move(dims), 0);
+  return Distribution::grid(inputs_.ranks, std::move(tilings), std::move(dims), 0, repeat_axes(mesh, wanted));
 }
 
 Distribution PlacementBuilder::spread_rows(const TensorDesc& tensor, const std::vector<std::optional<Tiling>>& known) const {

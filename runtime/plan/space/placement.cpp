@@ -144,7 +144,7 @@ Candidate PlacementBuilder::build(Draft draft, std::string why) const {
   if (draft.column_map) {
     c.plan.space = Distribution::column_map(inputs_.ranks, std::move(tilings), draft.columns);
   } else {
-    c.plan.space = Distribution::grid(inputs_.ranks, std::move(tilings), std::move(dims), draft.home);
+    c.plan.space = Distribution::grid(inputs_.ranks, std::move(tilings), std::move(dims), draft.home, std::move(draft.repeat));
   }
   for (const ReduceChoice& r : draft.reduce) c.plan.reduce.push_back(r.tiling);
   c.plan.super_block.assign(c.op.shape.size(), 0);
@@ -308,13 +308,11 @@ std::optional<Candidate> PlacementBuilder::realise(const Layout& work, const Mes
     return column_map(work.columns->row_dim, work.columns->column_dim, work.columns->columns);
   }
   if (work.whole() && work.repeated) {
-    Candidate c = same_as(Distribution::replicated(inputs_.ranks, out_tilings(std::vector<Index>(rank, 1), 1, 1)), why);
-    // The same on every rank, bit for bit: operands look alike wherever they come from.
-    c.plan.packed = std::any_of(op_.reads.begin(), op_.reads.end(), [](const Access& access) { return !access.dims.empty(); });
-    return c;
+    return same_as(Distribution::replicated(inputs_.ranks, out_tilings(std::vector<Index>(rank, 1), 1, 1)), why);
   }
   if (work.whole()) return single(work.home, why);
   Draft draft;
+  draft.repeat = repeat_axes(mesh, work);
   std::vector<Index> shares;
   Index used = 1;
   for (std::size_t d = 0; d < rank; ++d) shares.push_back(coordinates(mesh, work.cut[d])), used *= shares.back();
@@ -356,6 +354,7 @@ std::optional<Candidate> PlacementBuilder::inherit(const Access& access, const P
   const Distribution& from = operand.distribution;
   if (cuts_ && from.kind() != Distribution::Kind::kGrid) return std::nullopt;
   if (from.kind() != Distribution::Kind::kGrid && from.kind() != Distribution::Kind::kColumnMap) return std::nullopt;
+  if (from.copies() > 1) return std::nullopt;  // ranks of all copies but one would sit idle, or all repeat the work
   Draft draft;
   draft.home = from.home();
   draft.tilings = out_tilings(std::vector<Index>(op_.shape.size(), 1), inputs_.threads, 1);

@@ -27,6 +27,7 @@ struct Draft {
   bool column_map = false;
   ColumnMap columns;
   Index home = 0;
+  std::vector<GridAxis> repeat;
 };
 
 class PlacementBuilder {
