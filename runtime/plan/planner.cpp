@@ -330,7 +330,11 @@ std::optional<Candidate> Planner::decided(const Op& op, bool may_split, bool fre
   const Layout* layout = imposed_->layout_for(op);
   if (layout == nullptr) return std::nullopt;
   std::optional<Candidate> c = realise(op, *layout, inputs_, operands());
-  if (!c || (c->partial && !may_split)) return std::nullopt;
+  if (!c || (c->partial && !may_split)) {
+    const bool in_place = op.base >= 0 && placed(op.base) != nullptr;  // results lie where their bases do, as decided for these
+    if (!in_place) ++unplanned_;
+    return std::nullopt;
+  }
   c->plan.packed = c->plan.packed || (inputs_.reproducible && !op.outputs.empty());
   (void)price(*c, op, frees_base, true);
   return c;
