@@ -27,6 +27,7 @@ struct PlanInputs {
   Index memory = 0;            ///< --memory: limit per rank of all blocks in bytes; 0: none
   Index window = 0;            ///< --window in bytes; 0: what the budget leaves
   bool reproducible = false;   ///< tiles, panels and partial results depend on extents only
+  bool alike = true;           ///< all ranks have equal processors: redundant work gives equal bits
   double share_cap = 1.2;      ///< without --memory a rank may own so many times its share of what lives together,
   Index least_slack = Index{64} << 20;  ///< or its share and so many bytes
   Machine machine;
