@@ -23,6 +23,7 @@
 #include "runtime/app/statistics.h"
 #include "runtime/io/temporaries.h"
 #include "runtime/kernels/blas_call.h"
+#include "runtime/record/survey.h"
 
 namespace tdsl::rt {
 
@@ -88,6 +89,7 @@ class ProgramRun {
   void report_cores(int threads);
   int run();
   void compare_counts(const EngineSink& sink);
+  void survey(Execution& execution);
   void execute(Execution& execution);
   void write_statistics(const EngineSink& sink);
   void write_file(const std::string& path, const std::string& text);
@@ -98,6 +100,7 @@ class ProgramRun {
   const std::function<void(Session&)>& program_;
   AppOptions options_;
   std::optional<SessionInputs> inputs_;
+  std::optional<SurveyFacts> survey_;
   Store store_;
   StopWatch watch_;
   Phases phases_;
@@ -179,12 +182,13 @@ int ProgramRun::run() {
   report_cores(execution.setup.plan_inputs.threads);
   const bool written = options_.stats_file || options_.plan_file;
   if (kChecksCounts || written) sink.enable_predictions(written && options_.reproducible);
+  survey(execution);
   bool reported = true;
   try {
     sink.engine().run([&] { execute(execution); });
     reported = false;
-    phases_.plan = sink.planning_seconds();
-    phases_.compute = watch_.lap() - phases_.plan;
+    phases_.plan += sink.planning_seconds();
+    phases_.compute = watch_.lap() - sink.planning_seconds();
     sink.commit_outputs();
     phases_.write = watch_.lap();
     if (kChecksCounts && !options_.dry_run) compare_counts(sink);
@@ -208,6 +212,19 @@ void ProgramRun::compare_counts(const EngineSink& sink) {
     if (world_.rank() != 0) print_error(error);
     throw;
   }
+}
+
+/// Finds out what the program will record, on rank 0 of several.
+void ProgramRun::survey(Execution& execution) {
+  if (world_.size() == 1 || world_.rank() != 0) return;
+  const plan::Region region = record::survey([&](record::Recorder& recorder, record::Control& control) {
+    Session::Impl impl{execution.setup, recorder, control, nullptr};
+    Session session(impl);
+    program_(session);
+  });
+  survey_ = {region.hash, region.ops.size(), region.whole};
+  execution.sink.expect(region);
+  phases_.plan += watch_.lap();
 }
 
 void ProgramRun::execute(Execution& execution) {
@@ -245,7 +262,8 @@ void ProgramRun::write_statistics(const EngineSink& sink) {
   mine.packed_bytes = sink.engine().packed_bytes();
   mine.baseline = sink.baseline_cost();
   const plan::PlanInputs& inputs = sink.planner().inputs();
-  const RunDescription run{info_.declaration().name, sink.planner().hash(), inputs.ranks_per_node, inputs.threads, inputs.machine};
+  if (survey_) survey_->unsurveyed = sink.unsurveyed();
+  const RunDescription run{info_.declaration().name, sink.planner().hash(), survey_, inputs.ranks_per_node, inputs.threads, inputs.machine};
   if (options_.stats_file) write_file(*options_.stats_file, statistics_json(world_, run, mine));
   mine.measured = false;
   if (options_.plan_file) write_file(*options_.plan_file, statistics_json(world_, run, mine));

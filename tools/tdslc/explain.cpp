@@ -183,6 +183,12 @@ std::string remarks_of(const Front& front) {
   return text;
 }
 
+std::string answer_of(const CommandLine& line, const Front& front, const codegen::FamilyProgram& families, const ReportRequest& request) {
+  PlanReport report = make_report(families, request);
+  if (!request.assumption.empty()) report.notes.insert(report.notes.begin(), {ir::SourceRange{}, request.assumption});
+  return line.json ? json_of(report, front) : text_of(report, line, front) + remarks_of(front);
+}
+
 }  // namespace
 
 int explain(const CommandLine& line) {
@@ -191,9 +197,7 @@ int explain(const CommandLine& line) {
   const codegen::FamilyProgram families = lower(front);
   const rt::AppOptions options = options_of(line, front.graph);
   const ReportRequest request = request_of(line, families, options);
-  PlanReport report = make_report(families, request);
-  if (!request.assumption.empty()) report.notes.insert(report.notes.begin(), {ir::SourceRange{}, request.assumption});
-  const std::string text = line.json ? json_of(report, front) : text_of(report, line, front) + remarks_of(front);
+  const std::string text = line.stage == "region" ? plan::text_of(codegen::survey_of(families, request.walk)) : answer_of(line, front, families, request);
   if (line.output.empty()) {
     fmt::print("{}", text);
     return 0;

@@ -148,9 +148,7 @@ class Reporter : public record::PlanningSink {
 PlanReport make_report(const codegen::FamilyProgram& program, const ReportRequest& request) {
   Reporter reporter(request);
   record::Recorder recorder(reporter);
-  codegen::WalkRequest walk = request.walk;
-  walk.note = [&reporter](codegen::SourceRange range, const std::string& text) { reporter.note(range, text); };
-  codegen::walk_program(program, walk, recorder);
+  codegen::walk_as_shown(program, request.walk, recorder, [&reporter](codegen::SourceRange range, const std::string& text) { reporter.note(range, text); });
   return reporter.finish();
 }
 
