@@ -216,6 +216,21 @@ class Facts:
                 lines = itertools.zip_longest(result.out.splitlines(), wanted.splitlines())
                 raise Failed(f"{path.stem}: {result if result.code else next(f'{a} where {b} was' for a, b in lines if a != b)}")
 
+    # --memory below what is needed is answered by what needs most and the least that is enough, not by a plan that does not fit.
+    def test_explain_says_what_memory_is_enough(self):
+        for program, sizes in (("matmul", ["n=4000"]), ("two_layer_network", ["n=800", "m=1000"])):
+            arguments = ["-n", 4, *(w for size in sizes for w in ("--set", size))]
+            plan = self.explain(program, *arguments, "--memory", "1MiB")
+            memory = plan["memory"]
+            if memory["fits"] or plan["statements"] or not memory["line"] or not memory["name"]:
+                raise Failed(f"{program} in 1 MiB: {json.dumps(plan)[:300]}")
+            shown = launch.run([self.tdslc, "explain", ROOT / f"samples/{program}.tdsl", *arguments, "--memory", "1MiB"], self.options.limit)
+            if "does not fit --memory 1MiB" not in shown.out or f"--memory {memory['needed_bytes']}\n" not in shown.out:
+                raise Failed(f"{program} in 1 MiB: {shown.out[:300]}")
+            enough = self.explain(program, *arguments, "--memory", memory["needed_bytes"])
+            if not enough["memory"]["fits"] or not enough["statements"]:
+                raise Failed(f"{program}: {memory['needed_bytes']} bytes were said to be enough")
+
     # A random tensor is the same for every tile size and number of ranks, to the bit.
     def test_random_is_the_same_everywhere(self):
         session = self.session("tests/e2e/cases/random_tensors.tdsl")

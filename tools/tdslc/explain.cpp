@@ -110,7 +110,26 @@ ReportRequest request_of(const CommandLine& line, const codegen::FamilyProgram& 
 
 double ratio(double max, double mean) { return mean > 0 ? max / mean : 1; }
 
+std::string notes_of(const PlanReport& report, const Front& front) {
+  std::string text;
+  for (const auto& [range, note] : report.notes) {
+    text += fmt::format("{}note: {}\n", range.known() ? front.sources.place(range) + ": " : "", note);
+  }
+  return text;
+}
+
+/// The answer where no plan keeps to --memory.
+std::string misfit_of(const PlanReport& report, const CommandLine& line, const Front& front) {
+  const plan::MemoryNeed& need = report.memory;
+  std::string text = fmt::format("{} on {} ranks with {} threads each does not fit --memory {}\n", line.program, report.ranks, report.threads, line.memory);
+  text += fmt::format("'{}' (line {}) needs the most on a rank: {}, of them {} of operands, results and what lives beside them, and {} received or copied at once\n",
+                      need.name, rt::line_in(need.line), human_bytes(static_cast<double>(need.bytes)), human_bytes(static_cast<double>(need.bytes - need.step)),
+                      human_bytes(static_cast<double>(need.step)));
+  return text + fmt::format("the least that is enough on {} ranks is --memory {}\n", report.ranks, need.bytes) + notes_of(report, front);
+}
+
 std::string text_of(const PlanReport& report, const CommandLine& line, const Front& front) {
+  if (!report.fits) return misfit_of(report, line, front);
   const std::string per_node = line.ranks_per_node ? fmt::format(", {} a node,", *line.ranks_per_node) : "";
   std::string text = fmt::format("{} on {} ranks{} with {} threads each, plan {:016x}\n", line.program, report.ranks, per_node, report.threads,
                                  report.plan_hash);
@@ -132,17 +151,14 @@ std::string text_of(const PlanReport& report, const CommandLine& line, const Fro
   }
   text += fmt::format("largest step: {} (the smallest legal --window)\n", human_bytes(static_cast<double>(report.largest_step)));
   if (report.memory.bytes > 0) {
-    text += fmt::format("memory: '{}' (line {}) needs the most on a rank, {}{}\n", report.memory.name, rt::line_in(report.memory.line),
-                        human_bytes(static_cast<double>(report.memory.bytes)), report.fits ? "" : ": --memory is too small");
+    text += fmt::format("memory: '{}' (line {}) needs the most on a rank, {}\n", report.memory.name, rt::line_in(report.memory.line),
+                        human_bytes(static_cast<double>(report.memory.bytes)));
   }
   if (report.baseline) {
     text += fmt::format("reproducible: {} received by all ranks instead of {}, {:.3g} s predicted instead of {:.3g}\n", human_bytes(report.bytes_received),
                         human_bytes(report.baseline->first), report.seconds, report.baseline->second);
   }
-  for (const auto& [range, note] : report.notes) {
-    text += fmt::format("{}note: {}\n", range.known() ? front.sources.place(range) + ": " : "", note);
-  }
-  return text;
+  return text + notes_of(report, front);
 }
 
 std::string json_of(const PlanReport& report, const Front& front) {
@@ -166,7 +182,9 @@ std::string json_of(const PlanReport& report, const Front& front) {
   ordered_json all = {{"version", 1}, {"program", front.graph.name}, {"plan_hash", fmt::format("{:016x}", report.plan_hash)},
                             {"ranks", report.ranks}, {"threads", report.threads}, {"largest_step_bytes", report.largest_step},
                             {"statements", statements}, {"per_rank", ranks}, {"notes", notes}};
-  if (report.memory.bytes > 0) all["memory"] = {{"needed_bytes", report.memory.bytes}, {"fits", report.fits}};
+  if (report.memory.bytes > 0) {
+    all["memory"] = {{"needed_bytes", report.memory.bytes}, {"fits", report.fits}, {"line", rt::line_in(report.memory.line)}, {"name", report.memory.name}};
+  }
   if (report.baseline) {
     all["reproducible"] = {{"predicted", {{"bytes_received", report.bytes_received}, {"seconds", report.seconds}}},
                            {"predicted_without", {{"bytes_received", report.baseline->first}, {"seconds", report.baseline->second}}}};

@@ -44,7 +44,7 @@ struct PlanReport {
   std::uint64_t plan_hash = 0;
   std::int64_t largest_step = 0;
   plan::MemoryNeed memory;     ///< under --memory
-  bool fits = true;
+  bool fits = true;            ///< else `memory` is the least that is enough, and nothing else is known
   std::vector<PlanRow> rows;
   double bytes_received = 0;         ///< of all ranks
   double seconds = 0;
