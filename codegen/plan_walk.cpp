@@ -2,28 +2,35 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <cstring>
+#include <type_traits>
+
 #include "codegen/describe.h"
 #include "codegen/host_evaluator.h"
 #include "ir/check.h"
 #include "runtime/check.h"
 #include "runtime/plan/op_builder.h"
+#include "runtime/record/survey.h"
+#include "runtime/types.h"
 
 namespace tdsl::codegen {
 
-namespace {
-
 using ir::match;
 
-class Walk {
+class Walk::Body {
  public:
-  Walk(const FamilyProgram& program, const WalkRequest& request, record::Recorder& recorder)
+  Body(const FamilyProgram& program, const WalkRequest& request, record::Recorder& recorder)
       : program_(program), request_(request), recorder_(recorder), host_(program) {}
 
-  void run() {
+  void run(record::Control& control, const Note& note) {
+    control_ = &control;
+    note_ = &note;
     steps(program_.steps);
     tensors_.clear();
     recorder_.flush();
   }
+  [[nodiscard]] SourceRange place() const { return place_; }
 
  private:
   void steps(const Steps& list) {
@@ -44,7 +51,7 @@ class Walk {
         [&](const LoopStep& l) { loop(l); },
         [&](const ControlReadStep& c) { control_read(c); }, [&](const CopyStep& c) { copy(c); },
         [&](const GathersStep& g) {
-          if (request_.ranks > 1 && number(g.bytes) > plan::kGatheredBytes) request_.note(s.range, plan::gathered_text(g.routine, g.operand, number(g.bytes)));
+          if (request_.ranks > 1 && number(g.bytes) > plan::kGatheredBytes) (*note_)(s.range, plan::gathered_text(g.routine, g.operand, number(g.bytes)));
         },
         [&](const DistributesStep& d) { assign(d.target, plan::distributes(request_.factorise, request_.deciding_ranks, number(d.bytes))); },
         [&](const IndirectQrStep& q) {
@@ -52,7 +59,8 @@ class Walk {
           assign(q.target, tried);
         },
         [](const DeclareStep&) {}, [](const SubscriptStep&) {}, [&](const ForStep& f) { for_loop(f); },
-        [&](const WhileStep& w) { while_loop(w, s.range); }, [&](const IfStep& i) { branch(i, s.range); },
+        [&](const WhileStep& w) { while_loop(w); }, [&](const IfStep& i) { branch(i); },
+        [&](const FenceStep&) { control_->fence(line_); },
         [&](const PrintStep& p) {
           std::vector<ValueId> tensors;
           for (const auto& item : p.items) {
@@ -133,7 +141,21 @@ class Walk {
 
   void control_read(const ControlReadStep& c) {
     static_cast<void>(recorder_.control(tensor(c.tensor), at(c.site)));
-    host_.set_unknown(c.target);
+    const record::ElementType type = element_type(c.target);
+    std::array<std::byte, sizeof(double)> value{};
+    if (!control_->read(type, std::span(value).first(element_size(type)))) return host_.set_unknown(c.target);
+    host_.set(c.target, literal_of(type, value.data()));
+  }
+
+  static ir::Literal literal_of(record::ElementType type, const std::byte* bytes) {
+    return rt::visit_element_type(type, [&](auto tag) -> ir::Literal {
+      using T = typename decltype(tag)::type;
+      T value;
+      std::memcpy(&value, bytes, sizeof value);
+      if constexpr (std::is_same_v<T, bool>) return value;
+      if constexpr (std::is_floating_point_v<T>) return static_cast<double>(value);
+      if constexpr (std::is_integral_v<T>) return static_cast<std::int64_t>(value);
+    });
   }
 
   void collect(const std::string& name, const std::vector<ValueId>& values, int site) {
@@ -172,53 +194,108 @@ class Walk {
     const auto begin = host_.get(f.begin);
     const auto end = host_.get(f.end);
     if (!begin || !end) fail("the loop's range depends on computed data, so there is no plan before the program runs");
-    std::int64_t done = 0;
-    const SourceRange range = place_;
-    for (std::int64_t i = std::get<std::int64_t>(*begin); f.step > 0 ? i < std::get<std::int64_t>(*end) : i > std::get<std::int64_t>(*end);
-         i += f.step) {
-      if (done++ == request_.loop_limit) {
-        request_.note(range, fmt::format("only the first {} iterations of this loop are shown", request_.loop_limit));
-        return;
-      }
+    control_->for_loop(f.known, std::get<std::int64_t>(*begin), std::get<std::int64_t>(*end), f.step, [&](plan::Index i) {
       host_.set(f.index, i);
       steps(f.body);
-      recorder_.flush();
-    }
+    });
   }
 
-  void while_loop(const WhileStep& w, SourceRange range) {
-    for (std::int64_t done = 0; done < request_.loop_limit; ++done) {
-      host_.set(w.iteration, done);
+  void while_loop(const WhileStep& w) {
+    const auto condition = [&] {
       steps(w.condition);
-      const auto condition = host_.get(w.condition_value);
-      if (condition && !std::get<bool>(*condition)) return;
-      if (!condition && done == 1) {
-        request_.note(range, "how often this loop runs depends on data: one iteration is shown");
-        return;
-      }
+      const auto value = host_.get(w.condition_value);
+      return !value || std::get<bool>(*value);
+    };
+    control_->while_loop(w.known, condition, [&](plan::Index iteration) {
+      host_.set(w.iteration, iteration);
       steps(w.body);
-      recorder_.flush();
-    }
-    request_.note(range, fmt::format("only the first {} iterations of this loop are shown", request_.loop_limit));
+    });
   }
 
-  void branch(const IfStep& i, SourceRange range) {
+  void branch(const IfStep& i) {
     const auto condition = host_.get(i.condition);
-    if (!condition) request_.note(range, "which branch is taken depends on data: the first is shown");
-    steps(!condition || std::get<bool>(*condition) ? i.then_steps : i.else_steps);
+    control_->if_else(i.known, i.site, !condition || std::get<bool>(*condition), [&] { steps(i.then_steps); }, [&] { steps(i.else_steps); });
   }
 
   const FamilyProgram& program_;
   const WalkRequest& request_;
   record::Recorder& recorder_;
+  record::Control* control_ = nullptr;
+  const Note* note_ = nullptr;
   HostEvaluator host_;
   std::map<ValueId, record::TensorHandle> tensors_;
   int line_ = 0;
   SourceRange place_;
 };
 
+Walk::Walk(const FamilyProgram& program, const WalkRequest& request, record::Recorder& recorder)
+    : body_(std::make_unique<Body>(program, request, recorder)) {}
+Walk::~Walk() = default;
+
+void Walk::run(record::Control& control, const Note& note) { body_->run(control, note); }
+SourceRange Walk::place() const { return body_->place(); }
+
+namespace {
+
+/// Iterations of one loop that are followed.
+constexpr plan::Index kShownIterations = 1000;
+
+/// The program as it is written, as far as that can be known.
+class ShownControl : public record::Control {
+ public:
+  ShownControl(const Walk& walk, record::Recorder& recorder, const Note& note) : walk_(walk), recorder_(recorder), note_(note) {}
+
+  void for_loop(record::Loop, plan::Index begin, plan::Index end, plan::Index step, const Body& body) override {
+    const SourceRange place = walk_.place();
+    plan::Index done = 0;
+    for (plan::Index i = begin; step > 0 ? i < end : i > end; i += step) {
+      if (done++ == kShownIterations) return cut(place);
+      body(i);
+      recorder_.flush();
+    }
+  }
+
+  void while_loop(record::Loop loop, const Condition& condition, const Body& body) override {
+    const SourceRange place = walk_.place();
+    for (plan::Index done = 0; done < kShownIterations; ++done) {
+      const bool runs = condition();
+      if (loop.range == record::Known::kData && done == 1) return note_(place, "how often this loop runs depends on data: one iteration is shown");
+      if (!runs && loop.range != record::Known::kData) return;
+      body(done);
+      recorder_.flush();
+    }
+    cut(place);
+  }
+
+  void if_else(record::Known known, int, bool condition, const Branch& then_branch, const Branch& else_branch) override {
+    const bool open = known == record::Known::kData;
+    if (open) note_(walk_.place(), "which branch is taken depends on data: the first is shown");
+    open || condition ? then_branch() : else_branch();
+  }
+
+  void fence(int) override {}
+  bool read(record::ElementType, std::span<std::byte>) override { return false; }
+
+ private:
+  void cut(SourceRange place) const { note_(place, fmt::format("only the first {} iterations of this loop are shown", kShownIterations)); }
+
+  const Walk& walk_;
+  record::Recorder& recorder_;
+  const Note& note_;
+};
+
 }  // namespace
 
-void walk_program(const FamilyProgram& program, const WalkRequest& request, record::Recorder& recorder) { Walk(program, request, recorder).run(); }
+void walk_as_shown(const FamilyProgram& program, const WalkRequest& request, record::Recorder& recorder, const Note& note) {
+  Walk walk(program, request, recorder);
+  ShownControl control(walk, recorder, note);
+  walk.run(control, note);
+}
+
+plan::Region survey_of(const FamilyProgram& program, const WalkRequest& request) {
+  return record::survey([&](record::Recorder& recorder, record::Control& control) {
+    Walk(program, request, recorder).run(control, [](SourceRange, const std::string&) {});
+  });
+}
 
 }  // namespace tdsl::codegen

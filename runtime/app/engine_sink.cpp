@@ -26,7 +26,14 @@ void EngineSink::enable_predictions(bool baseline) {
   });
 }
 
+void EngineSink::expect(const plan::Region& region) {
+  for (const plan::RegionOp& op : region.ops) surveyed_.insert(op.op.site);
+}
+
 void EngineSink::segment(plan::Segment segment) {
+  if (!surveyed_.empty()) {
+    unsurveyed_ += std::count_if(segment.ops.begin(), segment.ops.end(), [this](const plan::Op& op) { return !surveyed_.contains(op.site); });
+  }
   if (baseline_) baseline_->segment(segment);
   PlanningSink::segment(std::move(segment));
 }

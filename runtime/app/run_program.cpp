@@ -26,6 +26,8 @@
 #include "runtime/io/file_bytes.h"
 #include "runtime/io/temporaries.h"
 #include "runtime/kernels/blas_call.h"
+#include "runtime/plan/region/schedules.h"
+#include "runtime/record/survey.h"
 
 namespace tdsl::rt {
 
@@ -99,6 +101,7 @@ class ProgramRun {
   void report_cores(int threads);
   int run();
   void compare_counts(const EngineSink& sink);
+  void survey(Execution& execution);
   void execute(Execution& execution);
   void write_statistics(const EngineSink& sink);
   void write_file(const std::string& path, const std::string& text);
@@ -109,6 +112,7 @@ class ProgramRun {
   const std::function<void(Session&)>& program_;
   AppOptions options_;
   std::optional<SessionInputs> inputs_;
+  std::optional<SurveyFacts> survey_;
   Store store_;
   StopWatch watch_;
   Phases phases_;
@@ -200,12 +204,13 @@ int ProgramRun::run() {
   report_cores(execution.setup.plan_inputs.threads);
   const bool written = options_.stats_file || options_.plan_file;
   if (kChecksCounts || written) sink.enable_predictions(written && options_.reproducible);
+  survey(execution);
   bool reported = true;
   try {
     sink.engine().run([&] { execute(execution); });
     reported = false;
-    phases_.plan = sink.planning_seconds();
-    phases_.compute = watch_.lap() - phases_.plan;
+    phases_.plan += sink.planning_seconds();
+    phases_.compute = watch_.lap() - sink.planning_seconds();
     sink.commit_outputs();
     phases_.write = watch_.lap();
     if (kChecksCounts && !options_.dry_run) compare_counts(sink);
@@ -229,6 +234,28 @@ void ProgramRun::compare_counts(const EngineSink& sink) {
     if (world_.rank() != 0) print_error(error);
     throw;
   }
+}
+
+/// Rank 0 of several finds out what the program will record, and how; all ranks plan as it says.
+void ProgramRun::survey(Execution& execution) {
+  if (world_.size() == 1) return;
+  std::string text;
+  if (world_.rank() == 0) {
+    const plan::Region region = record::survey([&](record::Recorder& recorder, record::Control& control) {
+      Session::Impl impl{execution.setup, recorder, control, nullptr};
+      Session session(impl);
+      program_(session);
+    });
+    survey_ = {region.hash, region.ops.size(), region.whole};
+    execution.sink.expect(region);
+    if (options_.schedule != plan::Schedule::kGreedy) {
+      const plan::ProgramPlans plans = plan::plan_program(region, execution.setup.plan_inputs, options_.schedule);
+      if (!plans.alternatives.empty() && plans.alternatives.front().plan != nullptr) text = plan::print(*plans.alternatives.front().plan);
+    }
+  }
+  world_.access().broadcast(text, 0);
+  if (!text.empty()) execution.sink.impose(std::make_unique<plan::ImposedPlan>(std::make_shared<const plan::PlanValue>(plan::parse_plan(text))));
+  phases_.plan += watch_.lap();
 }
 
 void ProgramRun::execute(Execution& execution) {
@@ -266,7 +293,8 @@ void ProgramRun::write_statistics(const EngineSink& sink) {
   mine.packed_bytes = sink.engine().packed_bytes();
   mine.baseline = sink.baseline_cost();
   const plan::PlanInputs& inputs = sink.planner().inputs();
-  const RunDescription run{info_.declaration().name, sink.planner().hash(), inputs.ranks_per_node, inputs.threads, inputs.machine};
+  if (survey_) survey_->unsurveyed = sink.unsurveyed();
+  const RunDescription run{info_.declaration().name, sink.planner().hash(), survey_, inputs.ranks_per_node, inputs.threads, inputs.machine};
   if (options_.stats_file) write_file(*options_.stats_file, statistics_json(world_, run, mine));
   mine.measured = false;
   if (options_.plan_file) write_file(*options_.plan_file, statistics_json(world_, run, mine));

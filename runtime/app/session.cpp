@@ -58,7 +58,7 @@ bool Session::indirect_qr(Index rows, Index columns, Index blocks) const {
 }
 
 void Session::gathers(int line, std::string_view routine, std::string_view operand, Index bytes) {
-  const bool many = impl_->setup.plan_inputs.ranks > 1 && bytes > plan::kGatheredBytes;
+  const bool many = !impl_->surveys() && impl_->setup.plan_inputs.ranks > 1 && bytes > plan::kGatheredBytes;
   if (!many || options().quiet || impl_->setup.world.rank() != 0 || !impl_->gathered.emplace(line, routine).second) return;
   const SourceLine place = impl_->at(line);
   std::fprintf(stderr, "%s:%d: warning: %s\n", std::string(place.file).c_str(), line, plan::gathered_text(std::string(routine), std::string(operand), bytes).c_str());
@@ -96,14 +96,14 @@ void Session::check_at_most(int line, Index left, Index right, std::string_view 
 }
 
 void Session::check_subscript(int line, Interval values, Index extent, std::string_view text) {
-  if (values.empty() || (values.lo >= 0 && values.hi <= extent)) return;
+  if (impl_->surveys() || values.empty() || (values.lo >= 0 && values.hi <= extent)) return;
   const Index bad = values.lo < 0 ? values.lo : values.hi - 1;
   impl_->stop(line, "subscript " + std::string(text) + " reaches " + std::to_string(bad) + ", but the dimension has " + std::to_string(extent) +
                         (extent == 1 ? " element" : " elements"));
 }
 
 void Session::check(int line, bool condition, std::string_view message) {
-  if (!condition) impl_->stop(line, std::string(message));
+  if (!condition && !impl_->surveys()) impl_->stop(line, std::string(message));
 }
 
 TensorHandle Session::record(plan::OpBuilder& op, ElementType type, Kernel kernel) {
@@ -165,16 +165,19 @@ void Session::read_bytes(const TensorHandle& scalar, int site, int line, std::by
   std::memcpy(to, sink->engine().block_data(copy.id(), 0), bytes);
 }
 
-void Session::for_loop(Index begin, Index end, Index step, const std::function<void(Index)>& body) {
-  impl_->control.for_loop(record::Known::kStart, begin, end, step, body);
+void Session::for_loop(record::Loop loop, Index begin, Index end, Index step, const std::function<void(Index)>& body) {
+  impl_->control.for_loop(loop, begin, end, step, body);
 }
 
-void Session::while_loop(const std::function<bool()>& condition, const std::function<void(Index)>& body) {
-  impl_->control.while_loop(record::Known::kStart, condition, body);
+void Session::while_loop(record::Loop loop, const std::function<bool()>& condition, const std::function<void(Index)>& body) {
+  impl_->control.while_loop(loop, condition, body);
 }
 
-void Session::if_else(bool condition, const std::function<void()>& then_branch, const std::function<void()>& else_branch) {
-  impl_->control.if_else(record::Known::kStart, 0, condition, then_branch, else_branch);
+void Session::if_else(record::Known known, int site, bool condition, const std::function<void()>& then_branch,
+                      const std::function<void()>& else_branch) {
+  impl_->control.if_else(known, site, condition, then_branch, else_branch);
 }
+
+void Session::fence(int line) { impl_->control.fence(line); }
 
 }  // namespace tdsl::rt

@@ -22,6 +22,8 @@ struct Session::Impl {
   record::Control& control;
   EngineSink* sink;  ///< null in a survey: nothing is run
 
+  /// Values may be guesses, which say nothing of the program's mistakes.
+  [[nodiscard]] bool surveys() const { return sink == nullptr; }
   /// Keeps the kernel of what is recorded next.
   void keep(Kernel kernel) const {
     if (sink != nullptr) sink->keep(recorder.next_record(), std::move(kernel));

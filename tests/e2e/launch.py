@@ -45,6 +45,17 @@ def is_launcher(command):
     return os.path.basename(str(command[0])) in ("mpiexec", "mpirun")
 
 
+def other_region(explain, ranks, arguments, region, limit):
+    """How the region that a run's survey found differs from the one that `tdslc explain` finds; None if it does not."""
+    result = run([*explain, "-n", ranks, "--stage=region", "--", *arguments], limit)
+    found = re.match(r"region ([0-9a-f]{16}): (\d+) operations", result.out)
+    if result.code != 0 or not found:
+        return f"tdslc explain --stage=region: {result}"
+    if int(found[1], 16) != int(region["hash"]):
+        return f"the survey found {region['operations']} operations, {region['hash']}, but explain {found[2]}, {int(found[1], 16)}"
+    return None
+
+
 @contextlib.contextmanager
 def session_folder(command):
     """Variables that give a launcher a session folder of its own. Launchers that begin and end at the same time make and
