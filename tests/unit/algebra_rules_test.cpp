@@ -284,7 +284,9 @@ TEST_CASE("algebra rules: every rule holds wherever it applies in random plans, 
         ++used[f.rule];
     }
   }
-  for (const auto& [rule, count] : used) {
+  for (const auto& [name, times] : used) {
+    const std::string_view rule = name;
+    const int count = times;
     CAPTURE(rule);
     // What a search makes is settled by R2-1 without a step of its own.
     CHECK((count >= 5 || rule == "R2-1"));
