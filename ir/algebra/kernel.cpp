@@ -61,7 +61,7 @@ constexpr std::array<Properties, 23> kProperties = {{
     {"item", Way::kRearrange, true, false, false, true},
     {"argmin", Way::kOther, false, false, false, true},
     {"minindex", Way::kOther, false, false, true, true},
-    {"call", Way::kOther, false, false, false, false},
+    {"call", Way::kOther, false, false, true, false},
 }};
 
 const Properties& properties_of(const Kernel& k) {

@@ -84,7 +84,7 @@ struct Labels {
 
 // Properties. "Zero" is a block whose elements are all 0.
 
-/// May aggregate: its result has the operands' type, and neither order nor grouping matters.
+/// May aggregate: its result has the operands' type, and neither order nor grouping matters. Calls are trusted.
 [[nodiscard]] bool aggregates(const Kernel& kernel);
 /// A zero operand leaves the other one as it is.
 [[nodiscard]] bool zero_is_identity(const Kernel& kernel);

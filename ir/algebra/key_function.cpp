@@ -124,8 +124,8 @@ KeyFunction compose(const KeyFunction& outer, const KeyFunction& inner) {
 Predicate::Predicate(std::vector<Comparison> all) {
   std::ranges::transform(all, std::back_inserter(all_), normalised);
   std::ranges::sort(all_, {}, comparison_text);
-  const auto doubles = std::ranges::unique(all_, {}, comparison_text);
-  all_.erase(doubles.begin(), doubles.end());
+  const auto same = [](const Comparison& a, const Comparison& b) { return comparison_text(a) == comparison_text(b); };
+  all_.erase(std::unique(all_.begin(), all_.end(), same), all_.end());
 }
 
 bool Predicate::operator()(const Key& key) const {

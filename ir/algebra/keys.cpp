@@ -69,7 +69,7 @@ KeySet KeySet::below(Key frontier) {
 
 KeySet KeySet::of(std::vector<Key> keys, std::size_t arity) {
   std::ranges::sort(keys);
-  keys.erase(std::ranges::unique(keys).begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
   KeySet set;
   set.frontier_.assign(arity, 0);
   for (const Key& key : keys) {

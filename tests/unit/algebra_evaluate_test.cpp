@@ -58,6 +58,27 @@ TEST_CASE("algebra: a matrix product is a join and an aggregation") {
                  data) == blocks_of(square, 2, 2));
 }
 
+TEST_CASE("algebra: frontiers, and sizes that count the keys that are there") {
+  Pool pool;
+  const std::string inputs = "%0 = input \"A\" keys [2, 5] block [2, 2] %1 = input \"B\" keys [3, 4] block [2, 2]\n";
+  const auto type = [&](const std::string& op) {
+    return parse_one(pool, inputs + "%2 = " + op + " result \"\" %2")->type;
+  };
+  // A joined dimension ends where the shorter operand does: the right one's position in `on`, not in the key.
+  CHECK(type("join %0, %1 on [1], [0] by matmul").keys.frontier() == Key{2, 3, 4});
+  CHECK(type("join %0, %1 on [1], [1] by matmul").keys.frontier() == Key{2, 4, 3});
+  CHECK(type("join %0, %1 on [0, 1], [1, 0] by add").keys.frontier() == Key{2, 3});
+  CHECK(type("aggregate %0 keep [1] by add").keys.frontier() == Key{5});
+  const RelationType diagonal = type("filter %0 where k0 == k1");
+  CHECK(diagonal.keys.frontier() == Key{2, 2});
+  CHECK(diagonal.keys.count() == 2);
+  CHECK(diagonal.floats() == 8);
+  CHECK(type("filter %0 where k0 + 5 <= k1").floats() == 0);
+  CHECK(type("rekey %1 [k0, 2*k1]").keys.frontier() == Key{3, 7});
+  CHECK(type("rekey %1 [4*k0 + k1]").keys.full());
+  CHECK(type("flatmap %0 count 3 where t <= k0 keys [t, k1, k0]").keys.frontier() == Key{2, 5, 2});
+}
+
 TEST_CASE("algebra: the diagonal by filter, rekey and map") {
   const Data data = data_of("A", blocks_of(kA, 2, 2));
   const auto diagonal = [](double a, double b) { return Block{array_of({2}, {a, b})}; };

@@ -167,4 +167,25 @@ TEST_CASE("algebra kernels: values") {
   CHECK(apply(call, a, calls) == Block{array_of({2, 2}, {2, -4, 6, 8})});
 }
 
+TEST_CASE("algebra kernels: a called kernel aggregates as well, in pieces too") {
+  Pool pool;
+  const Expr e = parse_one(pool, R"(%0 = input "A" keys [4, 3] block [2] part [0]
+                                    %1 = local aggregate %0 keep [1] by call("larger", [2])
+                                    %2 = shuf %1 part [0]
+                                    %3 = local aggregate %2 keep [0] by call("larger", [2])
+                                    result "" %3)");
+  CHECK(verify(e) == std::vector<std::string>{});
+  Data data = random_inputs(e, 3);
+  data.calls.emplace("larger", [](const Block& x) { return apply(Kernel{Kind::kMax, 0, 0, "", {}}, x, {}); });
+  const Expr max = parse_one(pool, R"(%0 = input "A" keys [4, 3] block [2]
+                                      %1 = aggregate %0 keep [1] by max
+                                      result "" %1)");
+  CHECK(run_plan(e, data, {Mesh{{3}}}).value == evaluate(max, data));
+  // Of absent blocks nothing is known.
+  CHECK(verify(parse_one(pool, R"(%0 = input "A" keys [4, 4] where k0 <= k1 block [2]
+                                  %1 = aggregate %0 keep [1] by call("larger", [2])
+                                  result "" %1)"))
+            .size() == 1);
+}
+
 }  // namespace tdsl::tests::relations
