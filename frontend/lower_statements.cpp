@@ -91,7 +91,8 @@ void Lowerer::check_option_name(const ast::Identifier& name) {
 
 void Lowerer::warn_of_shared_option(const ast::Identifier& output) {
   const SymbolRef symbol = scope_->find(output.name);
-  if (symbol->kind != Symbol::Kind::kInput && symbol->kind != Symbol::Kind::kParam)
+  // A dimension has no symbol.
+  if (!symbol || (symbol->kind != Symbol::Kind::kInput && symbol->kind != Symbol::Kind::kParam))
     return;
   warn(DiagnosticId::kOptionClash, output.range,
        "--" + output.name + " gives the " + (symbol->kind == Symbol::Kind::kInput ? "input" : "param") +

@@ -84,6 +84,7 @@ TEST_CASE("warnings") {
   CHECK(reported("param seed: i64 = 3;\nprint(seed);") == Lines{"1:7: option-clash"});
   CHECK(reported("input x: f64[n];\noutput x;") == Lines{"2:8: option-clash"});
   CHECK(reported("input x: f64[n];\noutput y = x;") == Lines{});
+  CHECK(reported("input x: f64[n];\noutput n;") == Lines{"1:7: unused-name"});
 }
 
 TEST_CASE("a returned value whose index variables come in another order says in which") {
