@@ -1,5 +1,7 @@
 #include "codegen/plan_walk.h"
 
+#include <stdexcept>
+
 #include <fmt/format.h>
 
 #include "codegen/describe.h"
@@ -8,6 +10,7 @@
 #include "runtime/check.h"
 #include "runtime/plan/last_uses.h"
 #include "runtime/plan/op_builder.h"
+#include "runtime/size.h"
 
 namespace tdsl::codegen {
 
@@ -98,9 +101,23 @@ class PlanWalk {
   }
 
   std::int64_t number(const Extent& e) const {
-    const auto value = host_.evaluate(e);
+    const auto value = computed([&] { return host_.evaluate(e); });
     if (!value) fail("a size or range depends on computed data, so there is no plan before the program runs");
     return *value;
+  }
+
+  /// What `f` computes of sizes; a division by 0 in it is the program's error.
+  template <class F>
+  auto computed(const F& f) const -> decltype(f()) {
+    try {
+      return f();
+    } catch (const std::domain_error& error) {
+      fail(error.what());
+    }
+  }
+
+  void require_size(const std::string& name, ir::Scalar scalar, const std::vector<plan::Index>& shape) const {
+    if (!rt::is_legal_size(shape, ir::size_of(scalar))) fail(rt::too_large_text(name, ir::name_of(scalar), shape));
   }
 
   plan::TensorId tensor(ValueId v) const {
@@ -111,6 +128,7 @@ class PlanWalk {
 
   void record(ValueId target, plan::Op op) {
     const ir::Scalar scalar = program_.type(target).scalar;
+    require_size(op.name, scalar, op.shape);
     const plan::TensorId id = planner_.new_tensor();
     op.outputs = {{id, {ir::size_of(scalar), ir::name_of(scalar).data()}, op.shape, op.name, op.tile}};
     tensors_[target] = id;
@@ -123,12 +141,13 @@ class PlanWalk {
     plan::OpBuilder builder(plan::OpClass::kLoop, l.name, l.site, line_);
     for (const AccessTemplate& a : l.reads) builder.read(tensor(a.tensor), std::vector<plan::DimAccess>(a.dims.size(), plan::whole()), a.text);
     if (l.ordered) builder.on_rank(0);
-    builder.flops(static_cast<double>(host_.evaluate(l.flops).value_or(0)));
+    builder.flops(static_cast<double>(computed([&] { return host_.evaluate(l.flops); }).value_or(0)));
     plan::Op& op = builder.op();
     for (const LoopStep::Result& r : l.results) {
       const ir::Type& type = program_.type(r.target);
       std::vector<plan::Index> shape;
       for (const Extent& e : type.shape) shape.push_back(number(e));
+      require_size(name_of(program_, r.target), type.scalar, shape);
       const plan::TensorId id = planner_.new_tensor();
       op.outputs.push_back({id, {ir::size_of(type.scalar), ir::name_of(type.scalar).data()}, std::move(shape), name_of(program_, r.target)});
       op.continues.push_back(r.continues);
@@ -189,8 +208,8 @@ class PlanWalk {
   }
 
   void check(const CheckStep& c) {
-    const auto left = host_.evaluate(c.check.left);
-    const auto right = host_.evaluate(c.check.right);
+    const auto left = computed([&] { return host_.evaluate_exactly(c.check.left); });
+    const auto right = computed([&] { return host_.evaluate_exactly(c.check.right); });
     if (!left || !right || (c.check.guard && !is_true(*c.check.guard))) return;
     const bool holds = c.check.relation == ir::Check::Relation::kEqual ? *left == *right : *left <= *right;
     if (!holds) fail(rt::with_sizes(c.check.message, *left, *right));
@@ -252,8 +271,8 @@ class PlanWalk {
     if (!begin || !end) fail("the loop's range depends on computed data, so there is no plan before the program runs");
     std::int64_t done = 0;
     const SourceRange range = place_;
-    for (std::int64_t i = std::get<std::int64_t>(*begin); f.step > 0 ? i < std::get<std::int64_t>(*end) : i > std::get<std::int64_t>(*end);
-         i += f.step) {
+    const std::int64_t past = std::get<std::int64_t>(*end);
+    for (std::int64_t i = std::get<std::int64_t>(*begin); f.step > 0 ? i < past : i > past; i = rt::advanced(i, f.step)) {
       if (done++ == request_.loop_limit) {
         events_.note(range, fmt::format("only the first {} iterations of this loop are shown", request_.loop_limit));
         return;

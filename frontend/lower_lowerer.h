@@ -140,8 +140,12 @@ class Lowerer {
   void agree(const Dim& a, const Dim& b, const ir::SourceRange& range, const std::string& where);
   /// Emits the check unless it was made before. Guards around it protect it if it is one of order.
   void check(ir::Check check, const ir::SourceRange& range);
-  /// `what` names the size in the message.
+  /// A size is neither negative nor, however computed, too large. `what` names it in messages.
+  void require_size(const ir::Extent& size, const std::string& what, const ir::SourceRange& range);
   void require_not_negative(const ir::Extent& size, const std::string& what, const ir::SourceRange& range);
+  void require_in_64_bits(const ir::Extent& size, const std::string& what, const ir::SourceRange& range);
+  /// By what is known when compiling, the type's elements are not too many. `name` may be empty.
+  void require_legal(const ir::Type& type, const std::string& name, const ir::SourceRange& range);
   /// Of the dimensions of a written type that are computed from other than dimensions.
   void require_sizes(const ast::TypeExpr& written, const ir::Type& type);
   Dim broadcast(const Dim& a, const Dim& b, const ir::SourceRange& range, const std::string& where);
@@ -231,6 +235,8 @@ class Lowerer {
   /// Ranges from bare uses for the labels that have none.
   void resolve_labels(const std::vector<std::int32_t>& labels);
   std::int64_t step_of(const ast::ExprPtr& step);
+  /// Whether the step is known when compiling and short enough to be added to any bound without a look.
+  [[nodiscard]] bool has_short_step(const ast::Expr& step);
   /// bind_range with a step that only the run knows.
   void bind_computed_range(const ast::Identifier& name, const ir::Expr& begin, const ir::Expr& end, const ir::Expr& step,
                            const ir::SourceRange& place, std::vector<std::int32_t>& labels);

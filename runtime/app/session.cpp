@@ -8,6 +8,7 @@
 #include "runtime/app/session_impl.h"
 #include "runtime/kernels/contraction.h"
 #include "runtime/kernels/philox.h"
+#include "runtime/size.h"
 
 namespace tdsl::rt {
 
@@ -99,12 +100,12 @@ template std::int64_t Session::param<std::int64_t>(std::string_view) const;
 template float Session::param<float>(std::string_view) const;
 template double Session::param<double>(std::string_view) const;
 
-void Session::check_equal(int line, Index left, Index right, std::string_view message) {
-  if (left != right) impl_->stop(line, with_sizes(message, left, right));
+void Session::check_equal(int line, Exact left, Exact right, std::string_view message) {
+  if (!(left == right)) impl_->stop(line, with_sizes(message, left, right));
 }
 
-void Session::check_at_most(int line, Index left, Index right, std::string_view message) {
-  if (left > right) impl_->stop(line, with_sizes(message, left, right));
+void Session::check_at_most(int line, Exact left, Exact right, std::string_view message) {
+  if (!(left <= right)) impl_->stop(line, with_sizes(message, left, right));
 }
 
 void Session::check_subscript(int line, Interval values, Index extent, std::string_view text) {
@@ -120,7 +121,12 @@ void Session::check(int line, bool condition, std::string_view message) {
 
 void Session::Impl::stop(int line, const std::string& message) { throw ProgramError(at(line), message); }
 
+void Session::Impl::require_size(std::string_view name, ElementType type, std::span<const Index> shape, int line) {
+  if (!is_legal_size(shape, static_cast<Index>(element_size(type)))) stop(line, too_large_text(name, element_name(type), shape));
+}
+
 TensorHandle Session::Impl::enter(Session& session, plan::Op op, ElementType type, Kernel kernel) {
+  require_size(op.name, type, op.shape, op.line);
   auto state = std::make_unique<detail::TensorState>();
   state->type = type;
   state->desc = {planner.new_tensor(), {static_cast<Index>(element_size(type)), element_name(type).data()}, op.shape, op.name};
@@ -138,6 +144,7 @@ TensorHandle Session::Impl::enter(Session& session, plan::Op op, ElementType typ
 void Session::Impl::enter_loop(Session& session, plan::Op op, std::initializer_list<LoopResult> results, Kernel kernel) {
   op.record = next_record++;
   for (const LoopResult& result : results) {
+    require_size(result.name, result.type, result.shape, op.line);
     auto state = std::make_unique<detail::TensorState>();
     state->type = result.type;
     state->desc = {planner.new_tensor(), {static_cast<Index>(element_size(result.type)), element_name(result.type).data()}, result.shape,
@@ -215,7 +222,7 @@ void Session::read_bytes(const TensorHandle& handle, int site, int line, std::by
 }
 
 void Session::for_loop(Index begin, Index end, Index step, const std::function<void(Index)>& body) {
-  for (Index i = begin; step > 0 ? i < end : i > end; i += step) {
+  for (Index i = begin; step > 0 ? i < end : i > end; i = advanced(i, step)) {
     body(i);
     impl_->flush();
   }

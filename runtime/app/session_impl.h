@@ -4,7 +4,9 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -51,6 +53,8 @@ struct Session::Impl {
   }
   /// Throws the program's error of that line; every rank must fail here.
   [[noreturn]] void stop(int line, const std::string& message);
+  /// Stops unless a tensor may be so large.
+  void require_size(std::string_view name, ElementType type, std::span<const Index> shape, int line);
   std::vector<plan::Op> pending;
   std::unordered_map<Index, Kernel> kernels;  ///< by Op::record, until submitted
   std::unordered_map<plan::TensorId, Index> record_of;  ///< recorded tensors the program can still name

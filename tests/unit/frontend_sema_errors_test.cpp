@@ -113,6 +113,11 @@ TEST_CASE("types and shapes") {
   CHECK(reported("param m: i64 = 1 / 0;\nprint(m);") == Lines{"1:16: not-constant"});
   CHECK(reported("param k: i64 = 1;\nlet y[i] = sum[j in 0..i by k](j) for i in 0..3;\nprint(y);") == Lines{"2:29: not-supported"});
   CHECK(reported("let x = ones(3);\nlet y[i] = sum(x[::i]) for i in 1..3;\nprint(y);") == Lines{"2:20: slice-in-index"});
+  CHECK(reported("let A = zeros(3037000500, 3037000500);\nprint(A);") == Lines{"1:5: too-large"});
+  CHECK(reported("print(random(4611686018427387904, 4611686018427387904));") == Lines{"1:7: too-large"});
+  CHECK(reported("input A: f64[n, 9007199254740992];\nprint(A);") == Lines{"1:10: too-large"});
+  CHECK(reported("let y[i, j]: i64[1000000000, 1000000000] = i + j;\nprint(y);") == Lines{"1:14: too-large"});
+  CHECK(reported("let y[i, j] = i + j for i in 0..1000000000, j in 0..10000000000;\nprint(y);") == Lines{"1:5: too-large"});
   CHECK(reported("print(einsum(\"ij,j\", zeros(2), zeros(2)));") == Lines{"1:22: bad-einsum"});
 }
 
