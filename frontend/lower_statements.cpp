@@ -20,6 +20,8 @@ void Lowerer::lower_block(const ast::Block& block) {
 }
 
 void Lowerer::lower_statement(const ast::Stmt& s) {
+  if (sink_.is_full())
+    return;
   const std::size_t guards = guards_.size();
   const std::size_t loops = loops_.size();
   const int branches = branches_;

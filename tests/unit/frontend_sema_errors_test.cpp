@@ -161,6 +161,14 @@ TEST_CASE("what is not there yet says so, and errors do not spread") {
   CHECK(reported("let a = b;\nlet c = d;\nprint(a + c);") == Lines{"1:9: undefined-name", "2:9: undefined-name"});
 }
 
+TEST_CASE("after a hundred errors no more are looked for") {
+  std::string text;
+  for (int k = 0; k < 300; ++k)
+    text += "let a" + std::to_string(k) + " = missing" + std::to_string(k) + "; ";
+  CHECK(reported(text).size() == 100);
+  CHECK(reported("if true { " + text + "}\n" + text).size() == 100);
+}
+
 TEST_CASE("a mistake in a function is one error however often it is called") {
   // The sizes differ, and so do the messages.
   const std::string body = "fn f(v: f64[n]) = sum(v * zeros(n + 1));\ninput x: f64[a];\ninput y: f64[b];\n";
