@@ -151,7 +151,7 @@ class ProgramEmitter {
         [&](const CheckStep& c) {
           body_.line("{}session.{}({}, {}, {}, {});", c.check.guard ? fmt::format("if ({}) ", name(*c.check.guard)) : "",
                      c.check.relation == ir::Check::Relation::kEqual ? "check_equal" : "check_at_most", line_of(s),
-                     expr_.text(c.check.left), expr_.text(c.check.right), string_literal(c.check.message));
+                     expr_.exact(c.check.left), expr_.exact(c.check.right), string_literal(c.check.message));
         },
         [&](const OutputStep& o) {
           body_.line("session.output({}, {}, {}, {});", string_literal(o.name), name(o.value), o.site, line_of(s));

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstring>
+#include <stdexcept>
 #include <type_traits>
 
 #include "codegen/describe.h"
@@ -12,6 +13,7 @@
 #include "runtime/check.h"
 #include "runtime/plan/op_builder.h"
 #include "runtime/record/survey.h"
+#include "runtime/size.h"
 #include "runtime/types.h"
 
 namespace tdsl::codegen {
@@ -43,8 +45,12 @@ class Walk::Body {
     match(
         s.op, [&](const HostStep& h) { assign(h.target, host_.evaluate(h.value, s.range)); },
         [&](const DimensionStep& d) { dimension(d); }, [&](const ParamStep& p) { param(p); },
-        [&](const InputStep& i) { tensors_[i.target] = recorder_.load(i.name, element_type(i.target), shape(i.target), tile(i.target), at(i.site)); },
+        [&](const InputStep& i) {
+          require_size(i.name, program_.type(i.target).scalar, shape(i.target));
+          tensors_[i.target] = recorder_.load(i.name, element_type(i.target), shape(i.target), tile(i.target), at(i.site));
+        },
         [&](const RandomStep& r) {
+          require_size(name_of(program_, r.target), program_.type(r.target).scalar, shape(r.target));
           tensors_[r.target] = recorder_.source(name_of(program_, r.target), element_type(r.target), shape(r.target), tile(r.target), at(r.site));
         },
         [&](const OperationStep& o) { operation(o); },
@@ -102,9 +108,23 @@ class Walk::Body {
   }
 
   std::int64_t number(const Extent& e) const {
-    const auto value = host_.evaluate(e);
+    const auto value = computed([&] { return host_.evaluate(e); });
     if (!value) fail("a size or range depends on computed data, so there is no plan before the program runs");
     return *value;
+  }
+
+  /// What `f` computes of sizes; a division by 0 in it is the program's error.
+  template <class F>
+  auto computed(const F& f) const -> decltype(f()) {
+    try {
+      return f();
+    } catch (const std::domain_error& error) {
+      fail(error.what());
+    }
+  }
+
+  void require_size(const std::string& name, ir::Scalar scalar, const std::vector<plan::Index>& shape) const {
+    if (!rt::is_legal_size(shape, ir::size_of(scalar))) fail(rt::too_large_text(name, ir::name_of(scalar), shape));
   }
 
   [[nodiscard]] const record::TensorHandle& tensor(ValueId v) const {
@@ -125,6 +145,7 @@ class Walk::Body {
 
   void operation(const OperationStep& o) {
     plan::Op op = instantiate(*o.op, line_, [this](const Extent& e) { return number(e); }, [this](ValueId v) { return tensor(v).id(); });
+    require_size(op.name, program_.type(o.target).scalar, op.shape);
     tensors_[o.target] = recorder_.record(std::move(op), element_type(o.target));
   }
 
@@ -132,9 +153,12 @@ class Walk::Body {
     plan::OpBuilder op(plan::OpClass::kLoop, l.name, l.site, line_);
     for (const AccessTemplate& a : l.reads) op.read(tensor(a.tensor).id(), std::vector<plan::DimAccess>(a.dims.size(), plan::whole()), a.text);
     if (l.ordered) op.on_rank(0);
-    op.flops(static_cast<double>(host_.evaluate(l.flops).value_or(0)));
+    op.flops(static_cast<double>(computed([&] { return host_.evaluate(l.flops); }).value_or(0)));
     std::vector<record::LoopOutput> outputs;
-    for (const LoopStep::Result& r : l.results) outputs.push_back({name_of(program_, r.target), element_type(r.target), shape(r.target), r.continues});
+    for (const LoopStep::Result& r : l.results) {
+      outputs.push_back({name_of(program_, r.target), element_type(r.target), shape(r.target), r.continues});
+      require_size(outputs.back().name, program_.type(r.target).scalar, outputs.back().shape);
+    }
     std::vector<record::TensorHandle> results = recorder_.loop(std::move(op.op()), std::move(outputs));
     for (std::size_t k = 0; k < results.size(); ++k) tensors_[l.results[k].target] = std::move(results[k]);
   }
@@ -170,8 +194,8 @@ class Walk::Body {
   }
 
   void check(const CheckStep& c) {
-    const auto left = host_.evaluate(c.check.left);
-    const auto right = host_.evaluate(c.check.right);
+    const auto left = computed([&] { return host_.evaluate_exactly(c.check.left); });
+    const auto right = computed([&] { return host_.evaluate_exactly(c.check.right); });
     if (!left || !right || (c.check.guard && !is_true(*c.check.guard))) return;
     const bool holds = c.check.relation == ir::Check::Relation::kEqual ? *left == *right : *left <= *right;
     if (!holds) fail(rt::with_sizes(c.check.message, *left, *right));
@@ -248,7 +272,7 @@ class ShownControl : public record::Control {
   void for_loop(record::Loop, plan::Index begin, plan::Index end, plan::Index step, const Body& body) override {
     const SourceRange place = walk_.place();
     plan::Index done = 0;
-    for (plan::Index i = begin; step > 0 ? i < end : i > end; i += step) {
+    for (plan::Index i = begin; step > 0 ? i < end : i > end; i = rt::advanced(i, step)) {
       if (done++ == kShownIterations) return cut(place);
       body(i);
       recorder_.flush();

@@ -244,6 +244,9 @@ class OptionParser {
     if (count < 1) {
       fail_usage(what + ": '" + text + "' is not a number of at least 1");
     }
+    if (count > kMostThreads) {
+      fail_usage(what + ": a rank has at most " + std::to_string(kMostThreads) + " threads, not " + std::to_string(count));
+    }
     return count;
   }
 

@@ -127,6 +127,8 @@ RunSetup ProgramRun::setup() {
   plan.ranks = world_.size();
   plan.ranks_per_node = world_.topology().ranks_per_node();
   plan.threads = std::stoi(threads);
+  if (plan.threads > kMostThreads)
+    throw RunError("OMP_NUM_THREADS: a rank has at most " + std::to_string(kMostThreads) + " threads, not " + threads, ExitCode::kUsage);
   plan.tile = options_.tile;
   plan.memory = options_.memory_bytes.value_or(options_.dry_run ? std::numeric_limits<plan::Index>::max() : 0);
   plan.window = options_.window_bytes.value_or(0);

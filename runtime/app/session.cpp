@@ -8,6 +8,7 @@
 #include "runtime/app/session_impl.h"
 #include "runtime/kernels/contraction.h"
 #include "runtime/kernels/philox.h"
+#include "runtime/size.h"
 
 namespace tdsl::rt {
 
@@ -87,12 +88,12 @@ template std::int64_t Session::param<std::int64_t>(std::string_view) const;
 template float Session::param<float>(std::string_view) const;
 template double Session::param<double>(std::string_view) const;
 
-void Session::check_equal(int line, Index left, Index right, std::string_view message) {
-  if (left != right) impl_->stop(line, with_sizes(message, left, right));
+void Session::check_equal(int line, Exact left, Exact right, std::string_view message) {
+  if (!(left == right)) impl_->stop(line, with_sizes(message, left, right));
 }
 
-void Session::check_at_most(int line, Index left, Index right, std::string_view message) {
-  if (left > right) impl_->stop(line, with_sizes(message, left, right));
+void Session::check_at_most(int line, Exact left, Exact right, std::string_view message) {
+  if (!(left <= right)) impl_->stop(line, with_sizes(message, left, right));
 }
 
 void Session::check_subscript(int line, Interval values, Index extent, std::string_view text) {
@@ -106,15 +107,23 @@ void Session::check(int line, bool condition, std::string_view message) {
   if (!condition && !impl_->surveys()) impl_->stop(line, std::string(message));
 }
 
+void Session::Impl::require_size(std::string_view name, ElementType type, std::span<const Index> shape, int line) const {
+  if (!is_legal_size(shape, static_cast<Index>(element_size(type)))) stop(line, too_large_text(name, element_name(type), shape));
+}
+
 TensorHandle Session::record(plan::OpBuilder& op, ElementType type, Kernel kernel) {
+  impl_->require_size(op.op().name, type, op.op().shape, op.op().line);
   impl_->keep(std::move(kernel));
   return impl_->recorder.record(std::move(op.op()), type);
 }
 
 void Session::loop(plan::OpBuilder& op, std::initializer_list<LoopResult> results, Kernel kernel) {
-  impl_->keep(std::move(kernel));
   std::vector<record::LoopOutput> outputs;
-  for (const LoopResult& result : results) outputs.push_back({std::string(result.name), result.type, result.shape, result.continues});
+  for (const LoopResult& result : results) {
+    impl_->require_size(result.name, result.type, result.shape, op.op().line);
+    outputs.push_back({std::string(result.name), result.type, result.shape, result.continues});
+  }
+  impl_->keep(std::move(kernel));
   std::vector<TensorHandle> tensors = impl_->recorder.loop(std::move(op.op()), std::move(outputs));
   auto tensor = tensors.begin();
   for (const LoopResult& result : results) *result.tensor = std::move(*tensor++);
@@ -131,6 +140,7 @@ TensorHandle Session::record_input(std::string_view text, ElementType type, std:
   const std::vector<Index> shape(extents);
   SessionInputs& inputs = impl_->setup.inputs;
   inputs.require_shape(name, shape, impl_->at(line));
+  impl_->require_size(name, type, shape, line);
   impl_->keep([&inputs, name, type](const TaskArgs& args) {
     visit_element_type(type, [&](auto tag) { read_block<typename decltype(tag)::type>(inputs.reader(name), args); });
   });
@@ -141,6 +151,7 @@ TensorHandle Session::record_random(RandomKind kind, std::string_view name, Elem
                                     std::uint64_t call_site, std::initializer_list<Index> iterations, int site, int line,
                                     std::initializer_list<Index> tile) {
   const std::vector<Index> shape(extents);
+  impl_->require_size(name, type, shape, line);
   const RandomStream stream = random_stream(options().seed, call_site, std::vector<Index>(iterations));
   impl_->keep([kind, type, stream, strides = row_major_strides(shape)](const TaskArgs& args) {
     if (type == ElementType::kF32) {

@@ -8,6 +8,7 @@
 
 #include "runtime/app/program_info.h"
 #include "runtime/app/tensor.h"
+#include "runtime/exact.h"
 #include "runtime/kernels/task.h"
 #include "runtime/plan/op_builder.h"
 #include "runtime/record/known.h"
@@ -83,9 +84,9 @@ class Session {
   [[nodiscard]] T param(std::string_view name) const;
   /// Sizes that must agree. Where they do not the run stops with the message, in which `{left}` and `{right}` stand for
   /// them.
-  void check_equal(int line, Index left, Index right, std::string_view message);
+  void check_equal(int line, Exact left, Exact right, std::string_view message);
   /// The same for `left <= right`.
-  void check_at_most(int line, Index left, Index right, std::string_view message);
+  void check_at_most(int line, Exact left, Exact right, std::string_view message);
   /// An affine subscript's values [lo, hi] against a dimension of `extent`, before data is computed.
   void check_subscript(int line, Interval values, Index extent, std::string_view text);
   /// Whether a routine with so many bytes of operands runs in its distributed form.

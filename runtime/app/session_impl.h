@@ -1,7 +1,9 @@
 #pragma once
 
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "runtime/app/engine_sink.h"
@@ -31,6 +33,9 @@ struct Session::Impl {
   [[nodiscard]] SourceLine at(int line) const { return setup.info.at(line); }
   /// Throws the program's error of that line; every rank must fail here.
   [[noreturn]] void stop(int line, const std::string& message) const { throw ProgramError(at(line), message); }
+
+  /// Stops unless a tensor may be so large.
+  void require_size(std::string_view name, ElementType type, std::span<const Index> shape, int line) const;
 
   std::set<std::pair<int, std::string>> gathered{};  ///< lines and routines that have been reported
 };

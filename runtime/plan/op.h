@@ -33,12 +33,13 @@ struct TensorDesc {
   std::vector<Index> shape;
   std::string name;  ///< the source's name or a description such as "A @ B"
   std::vector<Index> tile{};  ///< `tile (a, b)` annotation: edges per dimension; empty: none
+  /// Of a tensor that a program has; parts of a candidate may be more than 64 bits count, and are the largest number then.
   [[nodiscard]] Index elements() const {
     Index n = 1;
-    for (Index e : shape) n *= e;
+    for (Index e : shape) n = product(n, e);
     return n;
   }
-  [[nodiscard]] Index bytes() const { return elements() * element.bytes; }
+  [[nodiscard]] Index bytes() const { return product(elements(), element.bytes); }
 };
 
 /// sum of coefficient * label + constant.

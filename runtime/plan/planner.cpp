@@ -275,7 +275,7 @@ void Planner::fit_memory(Candidate& c, bool frees_base, const TensorLookup& tens
 double Planner::seconds_to_combine(const Op& op, const Op& partial, double seconds) const {
   const auto bytes_of = [](const Op& made) {
     double bytes = 0;
-    for (const TensorDesc& output : made.outputs) bytes += static_cast<double>(output.elements() * output.element.bytes);
+    for (const TensorDesc& output : made.outputs) bytes += static_cast<double>(output.bytes());
     return bytes;
   };
   const double out_bytes = bytes_of(op), all_bytes = bytes_of(partial);

@@ -1,9 +1,11 @@
 #include "runtime/record/control.h"
 
+#include "runtime/exact.h"
+
 namespace tdsl::record {
 
 void RunControl::for_loop(Loop, Index begin, Index end, Index step, const Body& body) {
-  for (Index i = begin; step > 0 ? i < end : i > end; i += step) {
+  for (Index i = begin; step > 0 ? i < end : i > end; i = rt::advanced(i, step)) {
     body(i);
     recorder_.flush();
   }

@@ -1,6 +1,7 @@
 #include "runtime/record/survey.h"
 
 #include <algorithm>
+#include <limits>
 #include <cstring>
 #include <exception>
 #include <utility>
@@ -34,10 +35,21 @@ void SurveyControl::weighted(double weight, const std::function<void()>& pass) {
   sink_.set_weight(outer);
 }
 
+namespace {
+
+/// How often a loop runs, whatever its bounds: differences of these may exceed 64 bits.
+Index trip_count(Index begin, Index end, Index step) {
+  __extension__ using Wide = __int128;
+  const Wide distance = step > 0 ? Wide{end} - begin : Wide{begin} - end;
+  const Wide stride = step > 0 ? Wide{step} : -Wide{step};
+  const Wide trips = distance <= 0 ? 0 : (distance - 1) / stride + 1;
+  return static_cast<Index>(std::min<Wide>(trips, std::numeric_limits<Index>::max()));
+}
+
+}  // namespace
+
 void SurveyControl::for_loop(Loop loop, Index begin, Index end, Index step, const Body& body) {
-  const Index distance = step > 0 ? end - begin : begin - end;
-  const Index stride = step > 0 ? step : -step;
-  const Index trips = distance <= 0 ? 0 : (distance - 1) / stride + 1;
+  const Index trips = trip_count(begin, end, step);
   if (!loop.records) {
     if (trips > kScalarIterations) throw SurveyOver{"a loop over scalars runs " + std::to_string(trips) + " times"};
     for (Index k = 0; k < trips; ++k) body(begin + k * step);

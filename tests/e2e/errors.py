@@ -64,6 +64,7 @@ MISTAKES = [
     Mistake("bad_number", "product", PRODUCT + "--scale two", 2, r"scale.*two|two.*scale"),
     Mistake("bad_tile", "product", PRODUCT + "--tile 0", 2, r"tile"),
     Mistake("bad_threads", "product", PRODUCT + "--threads 0", 2, r"threads"),
+    Mistake("many_threads", "product", PRODUCT + "--threads 100000", 2, r"--threads: a rank has at most 4096 threads, not 100000"),
     Mistake("given_twice", "product", PRODUCT + "--A {A}", 2, r"A is given twice"),
     Mistake("not_supported", "product", PRODUCT + "--checkpoint d", 2, r"checkpoint.*not supported"),
     Mistake("no_such_folder", "product", PRODUCT + "--C {nosuch}/C.npy", 1, r"nosuch", outputs=("D",)),
@@ -99,6 +100,13 @@ MISTAKES = [
               rf"^sizes\.tdsl:{line}: the size k( \+ 1)? is -\d; a size cannot be negative")
       for name, what, line in (("zeros", 1, 8), ("random", 2, 9), ("iota", 3, 10), ("full", 4, 11), ("eye", 5, 12),
                                ("reshape", 6, 13), ("declared", 7, 15))),
+    *(Mistake(f"too_large_{name}", "sizes", f"--x {{x}} --what {what} --k {k}", 1, rf"^sizes\.tdsl:{line}: {message}")
+      for name, what, k, line, message in (
+          ("square", 13, 3037000500, 23, r"Z is f64\[3037000500, 3037000500\], which is too large: a tensor has at most 2\^53 bytes"),
+          ("elements_wrap", 13, 1 << 62, 23, r"Z is f64\[4611686018427387904, 4611686018427387904\], which is too large"),
+          ("product", 14, 1 << 32, 24, r"the size k \* k is more than 9223372036854775807; a dimension has at most 2\^53 elements"),
+          ("step", 15, (1 << 63) - 1, 25, r"a slice's step is at most 2\^53: the step is 9223372036854775807"),
+          ("declared", 16, 1 << 32, 27, r"the size k \* k is more than 9223372036854775807"))),
     Mistake("slice_beyond", "sizes", "--x {x} --what 8 --k 9", 1,
             r"^sizes\.tdsl:18: slice 1:k ends at 9, beyond the last element: the length of x \(n\) is 7"),
     Mistake("slice_backwards", "sizes", "--x {x} --what 8 --k 0", 1, r"^sizes\.tdsl:18: slice 1:k starts at 1, but ends at 0"),
@@ -226,6 +234,10 @@ COMMAND_MISTAKES = [
     ("tdslc_program_error", "check {bad}", 1, r"bad\.tdsl:3:\d+: error: .*\[undefined-name\]"),
     ("tdslc_build_program_error", "build {bad} -o {work}/bad", 1, r"bad\.tdsl:3:\d+: error: .*\[undefined-name\]"),
     ("tdslc_not_supported", "check {sparse}", 1, r"sparse\.tdsl:1:\d+: .*not supported"),
+    ("tdslc_too_large", "check {large}", 1, r"large\.tdsl:2:9: error: 'random\(n, n\)' is f64\[3037000500, 3037000500\], which is too large.*\[too-large\]"),
+    ("tdslc_explain_too_large", "explain {square} --set n=4611686018427387904", 1,
+     r"square\.tdsl:1: A is f64\[4611686018427387904, 4611686018427387904\], which is too large"),
+    ("tdslc_explain_product", "explain {product} --set n=4294967296", 1, r"product\.tdsl:2: the size n \* n is more than"),
     ("tdslc_launcher_fails", "run {good} --ranks 2", 1, r"could not start 2 ranks \(exit code 1\)",
      {"OMPI_MCA_orte_tmpdir_base": "/proc/nowhere"}),
     ("tdslc_line_break_in_name", "emit {line_break}", 2, r"line\\nbreak\.tdsl' has control characters in its name"),
@@ -245,6 +257,8 @@ COMMAND_FILES = {
     "good.tdsl": "let a = 1;\noutput a;\n", "bad.tdsl": "param p: i64 = 1;\nlet q = p;\nlet a = q + nosuchname;\noutput a;\n",
     "sparse.tdsl": "input A: f64[n, sparse m];\noutput s = sum(A);\n", "bare": "let a = 1;\noutput a;\n",
     "importing.tdsl": 'import "imported.tdsl";\noutput a = f(1);\n', "imported.tdsl": "fn f(x) = x + 1;\n",
+    "large.tdsl": "let n = 3037000500;\nlet A = random(n, n);\noutput s = sum(A);\n", "square.tdsl": "input A: f64[n, n];\noutput s = sum(A);\n",
+    "product.tdsl": "param n: i64 = 9;\nlet A = random(n * n);\noutput s = sum(A);\n",
     "piped.tdsl": 'import "pipe";\noutput a = 1;\n', "line\nbreak.tdsl": "let a = 1;\noutput a;\n",
 }
 

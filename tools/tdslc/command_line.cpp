@@ -7,11 +7,15 @@
 #include <map>
 
 #include "frontend/diagnostics.h"
+#include "runtime/types.h"
 #include "tools/tdslc/streams.h"
 
 namespace tdsl::tools {
 
 namespace {
+
+/// `explain` takes time and memory in proportion to them.
+constexpr std::int64_t kMostRanks = std::int64_t{1} << 20;
 
 constexpr const char* kForm = "tdslc COMMAND PROG.tdsl [-n RANKS] [-o FILE] [OPTIONS] [-- PROGRAM-OPTIONS]";
 
@@ -102,7 +106,7 @@ void add_options_of(CLI::App& app, Command command, CommandLine& line) {
   const bool builds = command == Command::kRun || command == Command::kBuild;
   if (command != Command::kDoctor) add_compile_options(app, line);
   if (command == Command::kRun || command == Command::kExplain) {
-    app.add_option("-n,--ranks", line.ranks, "Number of MPI ranks")->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 31))->type_name("RANKS");
+    app.add_option("-n,--ranks", line.ranks, "Number of MPI ranks")->check(CLI::Range(std::int64_t{1}, kMostRanks))->type_name("RANKS");
   }
   if (command != Command::kDoctor && command != Command::kCheck && command != Command::kEval) {
     app.add_option("-o,--output", line.output, "Where the answer goes")->type_name("FILE");
@@ -124,11 +128,11 @@ void add_options_of(CLI::App& app, Command command, CommandLine& line) {
     app.add_option("--set", line.set, "Extent of a dimension or value of a param")->type_name("NAME=VALUE")->allow_extra_args(false);
   }
   if (command == Command::kExplain) {
-    app.add_option("--per-node", line.ranks_per_node, "Ranks on every node")->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 31))->type_name("R");
+    app.add_option("--per-node", line.ranks_per_node, "Ranks on every node")->check(CLI::Range(std::int64_t{1}, kMostRanks))->type_name("R");
     app.add_option("--rank", line.rank, "Also the tasks, messages and bytes of this rank")->type_name("R");
     app.add_option("--set", line.set, "Extent of a dimension or value of a param")->type_name("NAME=VALUE")->allow_extra_args(false);
     app.add_option("--tile", line.tile, "Edge of every tile, or one per dimension")->type_name("T[,T...]");
-    app.add_option("--threads", line.threads, "Threads per rank")->check(CLI::Range(1, 65536));
+    app.add_option("--threads", line.threads, "Threads per rank")->check(CLI::Range(1, rt::kMostThreads));
     app.add_option("--memory", line.memory, "Memory budget per rank")->type_name("SIZE");
     app.add_option("--window", line.window, "Limit on the footprint of admitted steps")->type_name("SIZE");
     app.add_option("--schedule", line.schedule, "auto: plan the whole program; greedy: every operation by itself")->type_name("NAME");

@@ -110,9 +110,9 @@ void add_pass_warnings(Front& front) {
 
 void print_diagnostics(Front& front) {
   frontend::DiagnosticSink fresh;
-  const std::vector<frontend::Diagnostic>& all = front.sink.diagnostics();
-  for (std::size_t k = front.shown; k < all.size(); ++k) fresh.add(all[k]);
-  front.shown = all.size();
+  if (front.shown == front.sink.diagnostics().size()) return;
+  fresh.add_all(front.sink, front.shown);
+  front.shown = front.sink.diagnostics().size();
   print_error(frontend::render_all(fresh, front.sources, {frontend::wants_colour(2)}));
 }
 

@@ -170,7 +170,7 @@ Distribution PlacementBuilder::column_leaf(const TensorDesc& tensor, Index colum
 
 void PlacementBuilder::spread_unused(const TensorDesc& tensor, const Distribution& space, const std::vector<bool>& used,
                      std::vector<std::optional<Tiling>>& tiling, std::vector<GridDim>& dims) const {
-  const bool tiny = inputs_.tile.empty() && tensor.elements() * tensor.element.bytes < 64 * 1024;
+  const bool tiny = inputs_.tile.empty() && tensor.bytes() < 64 * 1024;
   for (int o = 0; o < space.rank() && !tiny; ++o) {
     const GridDim& lacking = space.grid_dims()[idx(o)];
     if (used[idx(o)] || lacking.axes.empty() || tensor.shape.empty()) continue;
