@@ -261,19 +261,20 @@ SourceRange Walk::place() const { return body_->place(); }
 
 namespace {
 
-/// Iterations of one loop that are followed.
+/// Iterations of one loop that are followed; loops over scalars, whose values are needed later, are followed further.
 constexpr plan::Index kShownIterations = 1000;
+constexpr plan::Index limit_of(record::Loop loop) { return loop.records ? kShownIterations : record::kScalarIterations; }
 
 /// The program as it is written, as far as that can be known.
 class ShownControl : public record::Control {
  public:
   ShownControl(const Walk& walk, record::Recorder& recorder, const Note& note) : walk_(walk), recorder_(recorder), note_(note) {}
 
-  void for_loop(record::Loop, plan::Index begin, plan::Index end, plan::Index step, const Body& body) override {
+  void for_loop(record::Loop loop, plan::Index begin, plan::Index end, plan::Index step, const Body& body) override {
     const SourceRange place = walk_.place();
     plan::Index done = 0;
     for (plan::Index i = begin; step > 0 ? i < end : i > end; i = rt::advanced(i, step)) {
-      if (done++ == kShownIterations) return cut(place);
+      if (done++ == limit_of(loop)) return cut(place, limit_of(loop));
       body(i);
       recorder_.flush();
     }
@@ -281,14 +282,14 @@ class ShownControl : public record::Control {
 
   void while_loop(record::Loop loop, const Condition& condition, const Body& body) override {
     const SourceRange place = walk_.place();
-    for (plan::Index done = 0; done < kShownIterations; ++done) {
+    for (plan::Index done = 0; done < limit_of(loop); ++done) {
       const bool runs = condition();
       if (loop.range == record::Known::kData && done == 1) return note_(place, "how often this loop runs depends on data: one iteration is shown");
       if (!runs && loop.range != record::Known::kData) return;
       body(done);
       recorder_.flush();
     }
-    cut(place);
+    cut(place, limit_of(loop));
   }
 
   void if_else(record::Known known, int, bool condition, const Branch& then_branch, const Branch& else_branch) override {
@@ -301,7 +302,7 @@ class ShownControl : public record::Control {
   bool read(record::ElementType, std::span<std::byte>) override { return false; }
 
  private:
-  void cut(SourceRange place) const { note_(place, fmt::format("only the first {} iterations of this loop are shown", kShownIterations)); }
+  void cut(SourceRange place, plan::Index limit) const { note_(place, fmt::format("only the first {} iterations of this loop are shown", limit)); }
 
   const Walk& walk_;
   record::Recorder& recorder_;

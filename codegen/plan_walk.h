@@ -43,7 +43,7 @@ class Walk {
   std::unique_ptr<Body> body_;
 };
 
-/// The program as `explain` shows it: loops are followed for up to 1000 iterations; of what depends on data, one iteration of a
+/// The program as `explain` shows it: loops that record are followed for up to 1000 iterations; of what depends on data, one iteration of a
 /// loop and the first branch. A note says so.
 void walk_as_shown(const FamilyProgram& program, const WalkRequest& request, record::Recorder& recorder, const Note& note);
 /// What the executable finds when it surveys itself.

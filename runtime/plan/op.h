@@ -112,8 +112,8 @@ enum class OpClass : std::uint8_t {
   kCollect,      ///< brings boxes to one rank (print, assert, summaries); no output tensor
   kControl,      ///< replicates a scalar that steers control
   kCombine,      ///< adds partial results in order
-  kCopy,         ///< a copy of its operand that the planner keeps elsewhere
   kLoop,         ///< a loop of the program as one task: no labels, and outputs of any shapes, each one block where the task runs
+  kCopy,         ///< a copy of its operand that the planner keeps elsewhere
 };
 [[nodiscard]] const char* name_of(OpClass c);
 

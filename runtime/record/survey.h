@@ -1,7 +1,11 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <map>
+#include <span>
+#include <string>
+#include <unordered_map>
 
 #include "runtime/plan/region/region.h"
 #include "runtime/record/control.h"

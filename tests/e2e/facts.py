@@ -191,7 +191,7 @@ class Facts:
         given = [*variant.args, *(["--max_steps", "1"] if "max_steps" in program.params else [])]
         given += [w for i in program.inputs for w in (f"--{i.name}", folder / f"{i.name}.npy")]
         files = [w for o in program.outputs for w in (f"--{o}", folder / f"{o}.npy")]
-        for ranks, more in ((1, []), (2, files), (3, ["--reproducible"]), (4, ["--tile", "7"]), (4, [])):
+        for ranks, more in ((1, []), (2, files), (3, ["--reproducible"]), (4, ["--tile", "7"]), (4, ["--memory", "1GiB"])):
             arguments = [*given, *more, "--threads", "1"]
             self.run(session.executable, ranks, [*arguments, "--quiet", "--stats", folder / "plan.json"])
             statistics = json.loads((folder / "plan.json").read_text())

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "codegen/toolchain.h"
 #include "runtime/check.h"
 #include "runtime/record/planning_sink.h"
@@ -9,6 +11,7 @@
 
 using namespace tdsl::codegen;
 using namespace tdsl::codegen::testing;
+namespace plan = tdsl::plan;
 
 namespace {
 
@@ -72,6 +75,22 @@ TEST_CASE("codegen plan walk: loops over host values run as often as they will, 
   const Walked w = walk(host);
   CHECK(std::count(w.kinds.begin(), w.kinds.end(), "map") == 30);
   CHECK(w.notes.empty());
+}
+
+TEST_CASE("codegen plan walk: loops over scalars are followed beyond the iterations that are shown") {
+  WalkRequest request = sized();
+  request.dimensions["n"] = 3000;
+  const FamilyProgram p = families(
+      "%5:i64 \"zero\" = compute [] (0)\n"
+      "%6:i64 \"count\" = for %5..%0 by 1 with (%5) do (%7:i64 \"i\", %8:i64 \"count\") {\n"
+      "  %9:i64 \"count\" = compute [] (add(%8, 1))\n  yield %9\n}\n"
+      "%10:f64[%6] \"y\" = compute [i in 0..%6] (1.0)\noutput \"y\" %10\n");
+  CHECK(walk(p, request).notes.empty());
+  const plan::Region region = survey_of(p, request);
+  CHECK(region.whole);
+  const auto y = std::find_if(region.ops.begin(), region.ops.end(), [](const plan::RegionOp& op) { return op.op.op_class == plan::OpClass::kSource; });
+  REQUIRE(y != region.ops.end());
+  CHECK(y->op.shape == std::vector<plan::Index>{3000});
 }
 
 TEST_CASE("codegen plan walk: an extent that nobody gave is an error that names it") {
