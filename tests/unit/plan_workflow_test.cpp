@@ -27,6 +27,12 @@ PlanInputs tiled(std::vector<Index> tile) {
   return inputs;
 }
 
+std::vector<TaskNumber> blocks_of(const Workflow& workflow, TaskNumber apply) {
+  std::vector<TaskNumber> blocks;
+  for (const TaskInput& input : workflow.blocks_of(workflow.task(apply))) blocks.push_back(input.task);
+  return blocks;
+}
+
 std::map<TaskKind, int> counted(const Workflow& workflow) {
   std::map<TaskKind, int> count;
   for (const WorkflowTask& task : workflow.tasks) ++count[task.kind];
@@ -59,8 +65,8 @@ TEST_CASE("workflow: a product of 2 x 2 blocks") {
     CHECK_MESSAGE(text.find(line) != std::string::npos, text);
   }
   CHECK(workflow.ops[2].result == std::vector<TaskNumber>{24, 25, 26, 27});
-  CHECK(workflow.tasks[9].flops == 8);
-  CHECK(workflow.tasks[8].bytes == 64);
+  CHECK(workflow.task(9).flops == 8);
+  CHECK(workflow.task(8).bytes == 64);
   const std::string dot = print_dot(workflow, region);
   CHECK(dot.find("  t9 [label=\"apply C[0, 0] panel [0]\"];\n") != std::string::npos);
   CHECK(dot.find("  t8 -> t9;\n") != std::string::npos);
@@ -75,19 +81,19 @@ TEST_CASE("workflow: what is read is paired from the left, every block once") {
   const Workflow workflow = workflow_of(region, tiled({2}), {});
   const WorkflowOp& gram = workflow.ops[3];
   CHECK(gram.joins == 3);
-  const auto blocks_of = [&](Index block, Index panel) {
+  const auto blocks = [&](Index block, Index panel) {
     for (TaskNumber n = gram.first; n < gram.end; ++n) {
-      const WorkflowTask& task = workflow.tasks[static_cast<std::size_t>(n)];
-      if (task.kind == TaskKind::kApply && task.block == block && task.panel == panel) return workflow.blocks_of(task);
+      const WorkflowTask& task = workflow.task(n);
+      if (task.kind == TaskKind::kApply && task.block == block && task.panel == panel) return blocks_of(workflow, n);
     }
     return std::vector<TaskNumber>{};
   };
-  CHECK(blocks_of(1, 1) == std::vector<TaskNumber>{2, 6, 3, 4});  // X[1, 0], v[1], X[1, 1], w
-  CHECK(blocks_of(0, 1) == std::vector<TaskNumber>{2, 6, 4});     // on the diagonal X[1, 0] is read once
+  CHECK(blocks(1, 1) == std::vector<TaskNumber>{2, 6, 3, 4});  // X[1, 0], v[1], X[1, 1], w
+  CHECK(blocks(0, 1) == std::vector<TaskNumber>{2, 6, 4});     // on the diagonal X[1, 0] is read once
   // One task reads all blocks.
   const WorkflowOp& whole = workflow.ops[4];
   CHECK(whole.result.size() == 1);
-  CHECK(workflow.blocks_of(workflow.tasks[static_cast<std::size_t>(whole.result[0])]) == gram.result);
+  CHECK(blocks_of(workflow, whole.result[0]) == gram.result);
   CHECK(gram.level == 0);
   CHECK(whole.level == 1);
 }
@@ -103,11 +109,10 @@ TEST_CASE("workflow: neighbours, bases and strides") {
   record(std::move(OpBuilder(OpClass::kMap, "b", 2, 1).out("i", Interval{1, 8}).read(0, {near(0, -1, 2)})), {7});
   record(std::move(OpBuilder(OpClass::kMap, "c", 3, 1).label("i", {0, 2}).write({9}, {{0, 1, 0}}).base(0).read(1, {at(0)})), {9});
   const Workflow workflow = workflow_of(region, tiled({3}), {});
-  const auto blocks = [&](std::size_t op, std::size_t block) {
-    return workflow.blocks_of(workflow.tasks[static_cast<std::size_t>(workflow.ops[op].result[block])]);
-  };
+  const auto blocks = [&](std::size_t op, std::size_t block) { return blocks_of(workflow, workflow.ops[op].result[block]); };
   CHECK(blocks(1, 0) == std::vector<TaskNumber>{0, 1});  // b[0..3) reads a[0..5)
   CHECK(blocks(1, 1) == std::vector<TaskNumber>{1, 2});
+  CHECK(workflow.blocks_of(workflow.task(workflow.ops[1].result[1]))[1].bytes == 16);
   CHECK(blocks(1, 2) == std::vector<TaskNumber>{2});
   CHECK(blocks(2, 0) == std::vector<TaskNumber>{0, workflow.ops[1].result[0]});  // written: the base's block and b's
   CHECK(blocks(2, 1) == std::vector<TaskNumber>{1});                            // kept

@@ -1,13 +1,43 @@
 #include "runtime/plan/region/plan_price.h"
 
 #include <algorithm>
-#include <limits>
+#include <utility>
 #include <vector>
 
 #include "runtime/plan/cost/cost_model.h"
+#include "runtime/plan/cost/last_uses.h"
 #include "runtime/plan/value/imposed.h"
 
 namespace tdsl::plan {
+
+namespace {
+
+/// What ranks hold while the operations of a region run one after the other.
+class HeldBytes {
+ public:
+  explicit HeldBytes(std::vector<Index> ranks) : ranks_(std::move(ranks)) { begin_run(); }
+
+  /// Tensors of one survey run have nothing to do with those of another.
+  void begin_run() { held_ = {ranks_.begin(), ranks_.end()}; }
+  void add(const RegionOp& recorded, const std::vector<std::shared_ptr<const PlannedOp>>& planned) {
+    for (std::size_t k = 0; k < planned.size(); ++k) {
+      std::vector<TensorId> dead;
+      if (k + 1 == planned.size()) dead = recorded.last_uses;
+      for (const Access& access : planned[k]->op.reads) {
+        if (is_part(access.tensor)) dead.push_back(access.tensor);
+      }
+      for (ResidentBytes& rank : held_) peak_ = std::max(peak_, rank.run(*planned[k], 0, dead));
+    }
+  }
+  [[nodiscard]] double peak() const { return peak_; }
+
+ private:
+  std::vector<Index> ranks_;
+  std::vector<ResidentBytes> held_;
+  double peak_ = 0;
+};
+
+}  // namespace
 
 PlanPrice price_of(const Region& region, const PlanInputs& inputs, const std::shared_ptr<const PlanValue>& plan) {
   PlanInputs unlimited = inputs;
@@ -17,8 +47,13 @@ PlanPrice price_of(const Region& region, const PlanInputs& inputs, const std::sh
   const std::vector<Index> ranks = rank_sample(inputs.ranks);
   std::vector<double> received(ranks.size(), 0), tasks(ranks.size(), 0);
   PlanPrice price;
+  HeldBytes held(ranks);
+  int run = 0;
   for (const RegionOp& recorded : region.ops) {
+    if (recorded.run != run) held.begin_run();
+    run = recorded.run;
     const PlannedSegment planned = planner.plan({{recorded.op}, {}});
+    held.add(recorded, planned.ops);
     for (const auto& op : planned.ops) {
       const double weight = op->op.op_class == OpClass::kLoad || op->op.op_class == OpClass::kSource ? 1 : recorded.weight;
       double slowest = 0;
@@ -36,6 +71,7 @@ PlanPrice price_of(const Region& region, const PlanInputs& inputs, const std::sh
     price.mean_received += received[r] / static_cast<double>(ranks.size());
     price.tasks = std::max(price.tasks, tasks[r]);
   }
+  price.peak_bytes = held.peak();
   return price;
 }
 

@@ -16,15 +16,15 @@ bool names_ranks(const BlockMap& map, Index ranks) {
   return std::all_of(map.owners.begin(), map.owners.end(), [ranks](std::int32_t owner) { return owner < ranks; });
 }
 
-/// Per dimension: as ranks are dealt its blocks, each of `tiles / blocks` tiles.
-std::vector<GridDim> cyclic_dims(const BlockMap& map, const std::vector<Tiling>& tilings) {
-  std::vector<GridDim> dims(tilings.size());
+/// A dimension of a cyclic map of which every block is `q` tiles.
+GridDim cyclic_dim(const BlockMap& map, std::size_t slot, Index q) {
+  GridDim dim;
+  if (map.over[slot] == 1) return dim;
   Index stride = 1;
-  for (std::size_t d = tilings.size(); d-- > 0;) {
-    if (map.over[d] > 1) dims[d] = {{{map.over[d], 1, stride}}, tilings[d].tiles() / map.blocks[d], 0};
-    stride *= map.over[d];
-  }
-  return dims;
+  for (std::size_t s = slot + 1; s < map.over.size(); ++s) stride *= map.over[s];
+  dim.axes.push_back({map.over[slot], 1, stride});
+  dim.q = q;
+  return dim;
 }
 
 bool are_parts_of_blocks(const std::vector<Tiling>& tilings, const BlockMap& map) {
@@ -63,20 +63,22 @@ std::optional<std::vector<ReduceChoice>> PlacementBuilder::reduce_by(const Block
   int labels = 0;
   for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
     const Index blocks = map.blocks[rank + k];
+    const auto dealt_out = [&](Index parts) { return map.cyclic() && blocks > 1 ? cyclic_dim(map, rank + k, parts / blocks) : GridDim{}; };
     if (cuts_) {
-      choices.push_back(canonical(k, {}));
       if (cuts_->reduce[k].parts() % blocks != 0) return std::nullopt;
+      choices.push_back(canonical(k, dealt_out(cuts_->reduce[k].parts())));
       continue;
     }
     Tiling tiling = panels(k, blocks == 1 ? 1 : blocks * wanted);
-    if (blocks > 1 && tiling.tiles() % blocks != 0 && inputs_.tile.empty()) {  // an operand is cut otherwise
-      tiling = choose_panels(tiling.extent(), blocks * wanted, op_.op_class == OpClass::kContraction, {});
+    if (blocks > 1 && tiling.tiles() % blocks != 0) {  // an operand is cut otherwise
+      tiling = choose_panels(tiling.extent(), blocks * wanted, op_.op_class == OpClass::kContraction, inputs_.tile);
     }
     if (tiling.tiles() % blocks != 0) return std::nullopt;
     ReduceChoice choice{tiling, 0, {}};
     if (blocks > 1) {
       choice.per_part = tiling.tiles() / blocks;
       if (choice.per_part % wanted == 0) choice.per_part /= wanted;
+      choice.grid = dealt_out(tiling.tiles() / choice.per_part);
       wanted = 1;
       if (++labels > op_.most_split_labels()) return std::nullopt;
     }
@@ -102,8 +104,7 @@ std::optional<Candidate> PlacementBuilder::realise(const BlockMap& work) const {
   draft.map = &work;
   draft.dims.resize(rank);
   if (work.cyclic()) {
-    if (work.blocks.size() != rank) return std::nullopt;
-    draft.dims = cyclic_dims(work, draft.tilings);
+    for (std::size_t d = 0; d < rank; ++d) draft.dims[d] = cyclic_dim(work, d, draft.tilings[d].tiles() / blocks[d]);
     draft.home = work.first % inputs_.ranks;
   }
   return build(std::move(draft), "as planned");
@@ -113,15 +114,21 @@ std::optional<Distribution> PlacementBuilder::source_by(const BlockMap& map, con
   const std::size_t rank = tensor.shape.size();
   if (map.blocks.size() != rank || !names_ranks(map, inputs_.ranks)) return std::nullopt;
   std::vector<Tiling> tilings = leaf.tilings();
+  const std::vector<Tiling> own = tilings_for(tensor, {});
   for (std::size_t d = 0; d < rank; ++d) {
     if (!tensor.tile.empty()) tilings[d] = Tiling::fixed(tensor.shape[d], tensor.tile[d]);
     const Index tiles = tilings[d].tiles(), blocks = map.blocks[d];
-    if (tiles % blocks == 0 || !inputs_.tile.empty() || cuts_ || !tensor.tile.empty()) continue;
+    if (tiles % blocks == 0 || !tensor.tile.empty()) continue;
+    if (!inputs_.tile.empty() || cuts_) {  // the reader's tiles are not what the tensor's would be
+      tilings[d] = own[d];
+      continue;
+    }
     tilings[d] = Tiling::near_equal(tensor.shape[d], std::lcm(tiles, blocks) <= 8 * std::max(tiles, blocks) ? std::lcm(tiles, blocks) : ceil_div(tiles, blocks) * blocks);
   }
   if (!are_parts_of_blocks(tilings, map)) return std::nullopt;
   if (map.cyclic()) {
-    std::vector<GridDim> dims = cyclic_dims(map, tilings);
+    std::vector<GridDim> dims;
+    for (std::size_t d = 0; d < rank; ++d) dims.push_back(cyclic_dim(map, d, tilings[d].tiles() / map.blocks[d]));
     return Distribution::grid(inputs_.ranks, std::move(tilings), std::move(dims), map.first % inputs_.ranks);
   }
   if (tile_count(tilings) > kTableTiles) return std::nullopt;

@@ -99,7 +99,9 @@ class WorkflowBuilder {
       WorkflowTask task = new_task(TaskKind::kReduce, k, block, 0);
       task.bytes = static_cast<double>(space.output_bytes(plan.space.coord(block)));
       task.flops = static_cast<double>(plan.space.box(plan.space.coord(block)).volume()) * static_cast<double>(parts.size() - 1);
-      workflow_.ops[k].result.push_back(add(task, parts));
+      std::vector<TaskInput> inputs;
+      for (const TaskNumber part : parts) inputs.push_back({part, workflow_.task(part).bytes});
+      workflow_.ops[k].result.push_back(add(task, inputs));
     }
   }
 
@@ -107,7 +109,7 @@ class WorkflowBuilder {
     const Op& op = region_.ops[k].op;
     WorkflowTask apply = new_task(TaskKind::kApply, k, space.plan().space.linear(tile), panel);
     apply.bytes = static_cast<double>(space.output_bytes(tile));
-    std::vector<TaskNumber> blocks;
+    std::vector<TaskInput> blocks;
     if (op.base >= 0) add_blocks(op.base, space, space.out_box(tile), blocks);
     if (space.hit(tile)) {
       const std::vector<Interval> labels = space.label_intervals(tile, space.panel(tile, panel));
@@ -117,29 +119,32 @@ class WorkflowBuilder {
         if (points > 0 && blocks_.contains(access.tensor)) add_blocks(access.tensor, space, space.access_box(access, labels), blocks);
       }
     }
-    std::vector<TaskNumber> paired(blocks.begin(), blocks.begin() + (blocks.empty() ? 0 : 1));
+    std::vector<TaskInput> paired(blocks.begin(), blocks.begin() + (blocks.empty() ? 0 : 1));
     for (std::size_t b = 1; b < blocks.size(); ++b) {
       WorkflowTask pair = new_task(TaskKind::kPair, k, apply.block, panel);
       paired.push_back(blocks[b]);
-      for (const TaskNumber input : paired) pair.bytes += workflow_.tasks[static_cast<std::size_t>(input)].bytes;
-      paired = {add(pair, paired)};
+      for (const TaskInput& input : paired) pair.bytes += input.bytes;
+      paired = {{add(pair, paired), pair.bytes}};
     }
     workflow_.ops[k].joins = std::max(workflow_.ops[k].joins, static_cast<int>(blocks.size()) - 1);
     return add(apply, paired);
   }
 
-  /// The tasks that give the blocks of a box, those that are not listed yet.
-  void add_blocks(TensorId tensor, const TaskSpace& space, const Box& box, std::vector<TaskNumber>& list) const {
+  /// The tasks that give the blocks of a box; those that are listed are needed a second time.
+  void add_blocks(TensorId tensor, const TaskSpace& space, const Box& box, std::vector<TaskInput>& list) const {
     const auto found = blocks_.find(tensor);
     if (found == blocks_.end()) return;
     const std::vector<TaskNumber>& results = workflow_.ops[found->second.op].result;
     const bool one_task = region_.ops[found->second.op].op.op_class == OpClass::kLoop;
-    const auto add = [&](Index block) {
+    const Index element = found->second.tensor.desc.element.bytes;
+    const auto add = [&](Index block, Index elements) {
       const TaskNumber task = results[static_cast<std::size_t>(one_task ? 0 : block)];
-      if (std::find(list.begin(), list.end(), task) == list.end()) list.push_back(task);
+      const auto known = std::find_if(list.begin(), list.end(), [task](const TaskInput& input) { return input.task == task; });
+      TaskInput& input = known == list.end() ? list.emplace_back(TaskInput{task, 0}) : *known;
+      input.bytes = std::min(input.bytes + static_cast<double>(elements * element), workflow_.task(task).bytes);
     };
-    if (box.rank == 0) return add(0);
-    space.for_each_piece(tensor, box, [&](const Coord&, const Piece& piece) { add(piece.block); });
+    if (box.rank == 0) return add(0, 1);
+    space.for_each_piece(tensor, box, [&](const Coord&, const Piece& piece) { add(piece.block, piece.box.volume()); });
   }
 
   void set_level(std::size_t k) {
@@ -164,7 +169,7 @@ class WorkflowBuilder {
     return task;
   }
 
-  TaskNumber add(WorkflowTask task, const std::vector<TaskNumber>& inputs) {
+  TaskNumber add(WorkflowTask task, const std::vector<TaskInput>& inputs) {
     if (static_cast<Index>(workflow_.tasks.size()) >= most_) {
       throw std::runtime_error("the task workflow has more than " + std::to_string(most_) +
                                " tasks: larger tiles (--tile) give fewer, and only the schedules pattern and lshs need it");
@@ -195,12 +200,11 @@ const char* name_of(TaskKind kind) {
   return "?";
 }
 
-std::vector<TaskNumber> Workflow::blocks_of(const WorkflowTask& apply) const {
-  std::vector<TaskNumber> blocks;
+std::vector<TaskInput> Workflow::blocks_of(const WorkflowTask& apply) const {
+  std::vector<TaskInput> blocks;
   if (apply.inputs == 0) return blocks;
-  const auto task = [this](TaskNumber n) -> const WorkflowTask& { return tasks[static_cast<std::size_t>(n)]; };
-  TaskNumber left = inputs_of(apply).front();
-  for (; task(left).kind == TaskKind::kPair; left = inputs_of(task(left)).front()) blocks.push_back(inputs_of(task(left)).back());
+  TaskInput left = inputs_of(apply).front();
+  for (; task(left.task).kind == TaskKind::kPair; left = inputs_of(task(left.task)).front()) blocks.push_back(inputs_of(task(left.task)).back());
   blocks.push_back(left);
   std::reverse(blocks.begin(), blocks.end());
   return blocks;

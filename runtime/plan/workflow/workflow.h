@@ -39,8 +39,13 @@ struct WorkflowTask {
   std::int32_t process = kNobody;     ///< who does it, when it has been scheduled
   TaskNumber first_input = 0;         ///< in Workflow::inputs
   TaskNumber inputs = 0;
-  double bytes = 0;                   ///< of what it gives; of a Pair: of both
+  double bytes = 0;                   ///< of what it gives; of a Pair: of what its Apply needs of both
   double flops = 0;
+};
+
+struct TaskInput {
+  TaskNumber task = 0;
+  double bytes = 0;                   ///< what is needed of its result
 };
 
 /// The tasks of an operation.
@@ -55,14 +60,16 @@ struct WorkflowOp {
 
 struct Workflow {
   std::vector<WorkflowTask> tasks;    ///< inputs before what reads them
-  std::vector<TaskNumber> inputs;
+  std::vector<TaskInput> inputs;
   std::vector<WorkflowOp> ops;        ///< one per operation of the region; effects have no tasks
 
-  [[nodiscard]] std::span<const TaskNumber> inputs_of(const WorkflowTask& task) const {
+  [[nodiscard]] const WorkflowTask& task(TaskNumber number) const { return tasks[static_cast<std::size_t>(number)]; }
+  [[nodiscard]] WorkflowTask& task(TaskNumber number) { return tasks[static_cast<std::size_t>(number)]; }
+  [[nodiscard]] std::span<const TaskInput> inputs_of(const WorkflowTask& task) const {
     return {inputs.data() + task.first_input, static_cast<std::size_t>(task.inputs)};
   }
   /// The blocks that an Apply reads, without the Pairs between them, in the order in which they are paired.
-  [[nodiscard]] std::vector<TaskNumber> blocks_of(const WorkflowTask& apply) const;
+  [[nodiscard]] std::vector<TaskInput> blocks_of(const WorkflowTask& apply) const;
   /// Block coordinates of the result, and of the reduce labels.
   [[nodiscard]] std::vector<Index> block_coordinates(const WorkflowTask& task) const;
   [[nodiscard]] std::vector<Index> panel_coordinates(const WorkflowTask& task) const;

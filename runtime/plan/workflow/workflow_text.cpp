@@ -43,7 +43,8 @@ std::string print(const Workflow& workflow, const Region& region) {
   for (std::size_t n = 0; n < workflow.tasks.size(); ++n) {
     const WorkflowTask& task = workflow.tasks[n];
     text += std::to_string(n) + ' ' + name_of(task.kind) + ' ' + made_by(workflow, region, task);
-    for (const TaskNumber input : workflow.inputs_of(task)) text += (input == workflow.inputs_of(task).front() ? " of " : " ") + std::to_string(input);
+    const std::span<const TaskInput> inputs = workflow.inputs_of(task);
+    for (std::size_t k = 0; k < inputs.size(); ++k) text += (k == 0 ? " of " : " ") + std::to_string(inputs[k].task);
     if (task.process != kNobody) text += " on " + process_name(task.process);
     text += '\n';
   }
@@ -61,7 +62,7 @@ std::string print_dot(const Workflow& workflow, const Region& region) {
     text += "];\n";
   }
   for (std::size_t n = 0; n < workflow.tasks.size(); ++n) {
-    for (const TaskNumber input : workflow.inputs_of(workflow.tasks[n])) text += "  t" + std::to_string(input) + " -> t" + std::to_string(n) + ";\n";
+    for (const TaskInput& input : workflow.inputs_of(workflow.tasks[n])) text += "  t" + std::to_string(input.task) + " -> t" + std::to_string(n) + ";\n";
   }
   return text + "}\n";
 }
