@@ -347,10 +347,32 @@ std::vector<Index> rank_sample(Index ranks) {
   return sample;
 }
 
+std::vector<Index> rank_sample(const Distribution& space) {
+  const Index p = space.ranks();
+  std::vector<Index> sample = rank_sample(p);
+  const auto add = [&](Index rank) {
+    const auto at = std::lower_bound(sample.begin(), sample.end(), rank);
+    if (at == sample.end() || *at != rank) sample.insert(at, rank);
+  };
+  if (space.kind() == Distribution::Kind::kGrid) {
+    Index last = space.home();
+    for (const GridDim& dim : space.grid_dims()) {
+      for (const GridAxis& axis : dim.axes) last += (axis.size - 1) * axis.stride;
+    }
+    add(space.home() % p);
+    add(last % p);
+  } else if (space.kind() == Distribution::Kind::kTable) {
+    Index most = 0;
+    for (Index rank = 1; rank < p; ++rank) most = space.owned_tiles(rank) > space.owned_tiles(most) ? rank : most;
+    add(most);
+  }
+  return sample;
+}
+
 CostSummary summarise(const Op& op, const OpPlan& plan, const TensorLookup& tensors, const Machine& machine, int threads) {
   CostSummary sum;
   double count = 0;
-  for (const Index rank : rank_sample(plan.space.ranks())) {
+  for (const Index rank : rank_sample(plan.space)) {
     const Cost c = cost_of(op, plan, tensors, rank, machine, threads);
     sum.max_bytes = std::max(sum.max_bytes, c.bytes_received.hi);
     sum.max_flops = std::max(sum.max_flops, c.flops.hi);

@@ -50,7 +50,7 @@ PlanValue by_linearisation(const Region& region, const PlanInputs& inputs) {
 PlanValue by_pattern(const Region& region, const PlanInputs& inputs) {
   Workflow workflow = workflow_of(region, inputs, {{1}, inputs.ranks});
   schedule_pattern(region, inputs, workflow);
-  return plan_of(region, inputs, workflow, "pattern");
+  return plan_of(region, inputs, workflow, name_of(Schedule::kPattern));
 }
 
 /// The node grid is what a user of NumS gives: here all nodes in one dimension or in two near-equal ones, whichever is cheaper.
@@ -64,14 +64,17 @@ PlanValue by_lshs(const Region& region, const PlanInputs& inputs) {
   std::optional<PlanValue> best;
   double least = 0;
   for (const std::vector<Index>& grid : grids) {
-    Workflow workflow = workflow_of(region, inputs, {grid, inputs.ranks});
-    schedule_lshs(region, {grid, workers}, workflow);
-    PlanValue plan = plan_of(region, inputs, workflow, "lshs");
-    if (grids.size() == 1) return plan;
-    const double seconds = priced(region, inputs, plan).seconds;
-    if (best && seconds >= least) continue;
-    best = std::move(plan);
-    least = seconds;
+    try {
+      Workflow workflow = workflow_of(region, inputs, {grid, inputs.ranks});
+      schedule_lshs(region, {grid, workers}, workflow);
+      PlanValue plan = plan_of(region, inputs, workflow, name_of(Schedule::kLshs));
+      const double seconds = grids.size() == 1 ? 0 : priced(region, inputs, plan).seconds;
+      if (best && seconds >= least) continue;
+      best = std::move(plan);
+      least = seconds;
+    } catch (const std::runtime_error&) {  // too many tasks
+      if (&grid == &grids.back() && !best) throw;
+    }
   }
   return *best;
 }

@@ -123,7 +123,9 @@ std::optional<Distribution> PlacementBuilder::source_by(const BlockMap& map, con
       tilings[d] = own[d];
       continue;
     }
-    tilings[d] = Tiling::near_equal(tensor.shape[d], std::lcm(tiles, blocks) <= 8 * std::max(tiles, blocks) ? std::lcm(tiles, blocks) : ceil_div(tiles, blocks) * blocks);
+    // Whole tiles of the reader, unless that makes far more of them.
+    const Index both = std::lcm(tiles, blocks);
+    tilings[d] = Tiling::near_equal(tensor.shape[d], both <= 2 * std::max(tiles, blocks) ? both : ceil_div(tiles, blocks) * blocks);
   }
   if (!are_parts_of_blocks(tilings, map)) return std::nullopt;
   if (map.cyclic()) {

@@ -96,7 +96,7 @@ double received_share(double owned) { return std::max(64 * kMiB, 0.2 * owned); }
 
 double largest_step(const Op& op, const OpPlan& plan, const TensorLookup& tensors, const PlanInputs& inputs) {
   double copies = 0;
-  for (const Index rank : rank_sample(inputs.ranks)) copies = std::max(copies, assembled_bytes(op, plan, tensors, rank));
+  for (const Index rank : rank_sample(plan.space)) copies = std::max(copies, assembled_bytes(op, plan, tensors, rank));
   return summarise(op, plan, tensors, inputs.machine, inputs.threads).max_step + inputs.threads * copies;
 }
 

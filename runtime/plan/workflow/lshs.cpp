@@ -23,10 +23,10 @@ class Cluster {
   Cluster(const NodeGrid& grid, std::size_t objects) : workers_(grid.workers), holders_(objects), bytes_(objects, 0) {
     const auto p = static_cast<std::size_t>(grid.ranks());
     loads_ = {std::vector<double>(p, 0), std::vector<double>(p, 0), std::vector<double>(p, 0)};
+    has_.resize(p);
   }
 
   [[nodiscard]] const ClusterLoads& loads() const { return loads_; }
-  [[nodiscard]] const std::vector<std::int32_t>& holders(Object object) const { return holders_[object]; }
   [[nodiscard]] std::int32_t maker(Object object) const { return holders_[object].front(); }
   [[nodiscard]] Index node_of(std::int32_t rank) const { return rank / workers_; }
   Object new_object() {
@@ -42,12 +42,38 @@ class Cluster {
     for (std::int32_t r = rank == kEverybody ? 0 : rank; r < (rank == kEverybody ? all : rank + 1); ++r) raise(loads_.memory, most_memory_, r, bytes);
   }
 
-  /// The objective if the operands were brought to the rank and a result of so many bytes made there.
+  /// The ranks with one of the operands, ascending.
+  [[nodiscard]] std::vector<std::int32_t> ranks_with_one(const std::vector<Object>& operands) {
+    std::vector<std::int32_t> ranks;
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      for (const std::int32_t rank : holders_[operands[k]]) {
+        if (rank == kEverybody) continue;
+        has_[index(rank)].push_back(k);
+        ranks.push_back(rank);
+      }
+    }
+    std::sort(ranks.begin(), ranks.end());
+    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+    return ranks;
+  }
+  /// Forgets what that has found.
+  void forget(const std::vector<std::int32_t>& ranks) {
+    for (const std::int32_t rank : ranks) has_[index(rank)].clear();
+  }
+
+  /// The objective if the operands, of which the rank is known to have some, were brought to it and a result of so many bytes made there.
   [[nodiscard]] double after(const std::vector<Object>& operands, double bytes, std::int32_t rank) {
     double arriving = 0, received = 0, most_out = most_out_;
     sent_.clear();
-    for (const Object object : operands) {
-      if (is_at(object, rank)) continue;
+    const std::vector<std::size_t>& has = has_[index(rank)];  // ascending
+    auto mine = has.begin();
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      const Object object = operands[k];
+      if (mine != has.end() && *mine == k) {
+        ++mine;
+        continue;
+      }
+      if (maker(object) == kEverybody) continue;
       const double counted = bytes_[object] * (node_of(maker(object)) == node_of(rank) ? kWithinNode : 1);
       arriving += bytes_[object];
       received += counted;
@@ -85,6 +111,7 @@ class Cluster {
   ClusterLoads loads_;
   double most_memory_ = 0, most_in_ = 0, most_out_ = 0;
   std::vector<std::pair<std::int32_t, double>> sent_;
+  std::vector<std::vector<std::size_t>> has_;       ///< per rank, of the operands under way
 };
 
 class Lshs {
@@ -230,21 +257,15 @@ class Lshs {
   }
 
   [[nodiscard]] std::int32_t best_rank(const std::vector<Object>& operands, double bytes, Object result) {
-    std::vector<std::int32_t> candidates;
-    for (const Object object : operands) {
-      for (const std::int32_t rank : cluster_.holders(object)) {
-        if (rank >= 0) candidates.push_back(rank);
-      }
-    }
+    const std::vector<std::int32_t> candidates = cluster_.ranks_with_one(operands);
     if (candidates.empty()) return static_cast<std::int32_t>(static_cast<Index>(result) % grid_.ranks());  // nothing says where
-    std::sort(candidates.begin(), candidates.end());
-    candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
     std::int32_t best = candidates.front();
     double least = cluster_.after(operands, bytes, best);
     for (std::size_t k = 1; k < candidates.size(); ++k) {
       const double cost = cluster_.after(operands, bytes, candidates[k]);
       if (cost < least) best = candidates[k], least = cost;
     }
+    cluster_.forget(candidates);
     return best;
   }
 
