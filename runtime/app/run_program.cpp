@@ -251,8 +251,8 @@ void ProgramRun::survey(Execution& execution) {
     survey_ = {region.hash, region.ops.size(), region.whole};
     execution.sink.expect(region);
     if (options_.schedule != plan::Schedule::kGreedy) {
-      const plan::ProgramPlans plans = plan::plan_program(region, execution.setup.plan_inputs, options_.schedule);
-      if (!plans.alternatives.empty() && plans.alternatives.front().plan != nullptr) text = plan::print(*plans.alternatives.front().plan);
+      const plan::PlanValue plan = plan::plan_by(options_.schedule, region, execution.setup.plan_inputs, {});
+      if (!plan.at.empty()) text = plan::print(plan);
     }
   }
   world_.access().broadcast(text, 0);

@@ -134,10 +134,12 @@ std::string text_of(const PlanReport& report, const CommandLine& line, const Fro
   const std::string per_node = line.ranks_per_node ? fmt::format(", {} a node,", *line.ranks_per_node) : "";
   std::string text = fmt::format("{} on {} ranks{} with {} threads each, plan {:016x}\n", line.program, report.ranks, per_node, report.threads,
                                  report.plan_hash);
-  for (const plan::Alternative& a : report.alternatives) {
-    const bool chosen = &a == &report.alternatives.front();
-    text += fmt::format("{} plan: {} received by the busiest rank, {:.3g} s predicted{}{}\n", a.name, human_bytes(a.price.bytes_received), a.price.seconds,
-                        a.fits ? "" : ", does not fit memory", chosen ? " (chosen" + (a.plan != nullptr ? ": " + report.found : "") + ")" : "");
+  for (const plan::PricedPlan& p : report.alternatives.plans) {
+    const bool chosen = &p == &report.alternatives.plans[report.alternatives.chosen];
+    text += fmt::format("{:<10} ", plan::name_of(p.schedule));
+    text += p.refused.empty() ? fmt::format("{} received by the busiest rank, {:.3g} s predicted{}{}\n", human_bytes(p.price.bytes_received), p.price.seconds,
+                                            p.fits ? "" : ", does not fit memory", chosen ? " (chosen)" : "")
+                              : fmt::format("no plan: {}\n", p.refused);
   }
   text += fmt::format("{:>5}  {:<20} {:<12} {:>5} {:>21} {:>23} {:>10} {:>10}\n", "line", "statement", "kind", "times", "received max (/mean)",
                       "flops max (/mean)", "step", "seconds");
@@ -188,8 +190,10 @@ std::string json_of(const PlanReport& report, const Front& front) {
   ordered_json all = {{"version", 1}, {"program", front.graph.name}, {"plan_hash", fmt::format("{:016x}", report.plan_hash)},
                             {"ranks", report.ranks}, {"threads", report.threads}, {"largest_step_bytes", report.largest_step},
                             {"statements", statements}, {"per_rank", ranks}, {"notes", notes}};
-  for (const plan::Alternative& a : report.alternatives) {
-    all["alternatives"].push_back({{"schedule", a.name}, {"fits", a.fits}, {"predicted", {{"bytes_received_max", a.price.bytes_received}, {"seconds", a.price.seconds}}}});
+  for (const plan::PricedPlan& p : report.alternatives.plans) {
+    if (!p.refused.empty()) continue;
+    all["alternatives"].push_back({{"schedule", plan::name_of(p.schedule)}, {"fits", p.fits},
+                                   {"predicted", {{"bytes_received_max", p.price.bytes_received}, {"seconds", p.price.seconds}, {"peak_bytes", p.price.peak_bytes}}}});
   }
   if (report.memory.bytes > 0) {
     all["memory"] = {{"needed_bytes", report.memory.bytes}, {"fits", report.fits}, {"line", rt::line_in(report.memory.line)}, {"name", report.memory.name}};

@@ -41,12 +41,16 @@ class Reporter : public record::PlanningSink {
     if (!known) report_.notes.push_back(entry);
   }
 
-  /// From now on operations are planned as the first of the plans says.
-  void choose(plan::ProgramPlans plans) {
-    report_.alternatives = std::move(plans.alternatives);
-    report_.found = std::move(plans.note);
-    if (report_.alternatives.empty() || report_.alternatives.front().plan == nullptr) return;
-    impose(std::make_unique<plan::ImposedPlan>(report_.alternatives.front().plan));
+  /// From now on operations are planned as the schedule says.
+  void choose(plan::Schedule schedule, const plan::Region& region) {
+    plan::PlanValue plan;
+    if (schedule == plan::Schedule::kAuto) {
+      report_.alternatives = plan::compare_schedules(region, request_.inputs, {});
+      plan = report_.alternatives.plans[report_.alternatives.chosen].plan;
+    } else {
+      plan = plan::plan_by(schedule, region, request_.inputs, {});
+    }
+    if (!plan.at.empty()) impose(std::make_unique<plan::ImposedPlan>(std::make_shared<const plan::PlanValue>(std::move(plan))));
   }
 
   PlanReport finish() {
@@ -164,7 +168,7 @@ PlanReport report_of(const codegen::FamilyProgram& program, const ReportRequest&
   Reporter reporter(request);
   record::Recorder recorder(reporter);
   if (request.schedule != plan::Schedule::kGreedy && request.inputs.ranks > 1) {
-    reporter.choose(plan::plan_program(codegen::survey_of(program, request.walk), request.inputs, request.schedule));
+    reporter.choose(request.schedule, codegen::survey_of(program, request.walk));
   }
   codegen::walk_as_shown(program, request.walk, recorder, [&reporter](codegen::SourceRange range, const std::string& text) { reporter.note(range, text); });
   return reporter.finish();

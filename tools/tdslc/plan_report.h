@@ -50,8 +50,7 @@ struct PlanReport {
   double bytes_received = 0;         ///< of all ranks
   double seconds = 0;
   std::optional<std::pair<double, double>> baseline;  ///< the two without --reproducible
-  std::vector<plan::Alternative> alternatives;  ///< the plans of the whole program that were compared, the chosen one first
-  std::string found;                 ///< how the chosen one was found
+  plan::Alternatives alternatives;   ///< the plans of the whole program that were compared; empty: none were
   std::vector<RankReport> per_rank;  ///< the ranks asked for
   std::vector<std::pair<codegen::SourceRange, std::string>> notes;
 };

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -8,23 +7,32 @@
 #include "runtime/plan/region/plan_search.h"
 #include "runtime/plan/schedule.h"
 
+// Ways to plan a whole region, each as a plan that is priced by the planned operations.
+
 namespace tdsl::plan {
 
-/// One way to plan a program.
-struct Alternative {
-  std::string name;                       ///< of the schedule that found it
-  std::shared_ptr<const PlanValue> plan;  ///< null: no decisions
+/// A plan with what it costs.
+struct PricedPlan {
+  Schedule schedule = Schedule::kGreedy;
+  PlanValue plan;
   PlanPrice price;
-  bool fits = true;                       ///< within the memory limit, steps left out
+  bool fits = true;      ///< within memory_limit
+  std::string refused;   ///< why there is no plan; empty: there is one
 };
 
-/// Plans for a region, the chosen one first.
-struct ProgramPlans {
-  std::vector<Alternative> alternatives;
-  std::string note;  ///< of the chosen one: how it was found
+struct Alternatives {
+  std::vector<PricedPlan> plans;  ///< of every schedule but kAuto, in the order above
+  std::size_t chosen = 0;         ///< the cheapest that fits; if none does, the one that holds least
+  double limit_bytes = 0;
 };
 
-/// The plan of a region by the schedule. A function of its arguments alone.
-[[nodiscard]] ProgramPlans plan_program(const Region& region, const PlanInputs& inputs, Schedule schedule);
+struct ScheduleOptions {
+  SearchOptions search;
+};
+
+[[nodiscard]] Alternatives compare_schedules(const Region& region, const PlanInputs& inputs, const ScheduleOptions& options);
+
+/// Throws std::runtime_error if the schedule cannot plan the region: pattern and lshs, beyond kWorkflowTasks.
+[[nodiscard]] PlanValue plan_by(Schedule schedule, const Region& region, const PlanInputs& inputs, const ScheduleOptions& options);
 
 }  // namespace tdsl::plan

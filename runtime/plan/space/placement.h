@@ -28,6 +28,7 @@ struct Draft {
   ColumnMap columns;
   Index home = 0;
   std::vector<GridAxis> repeat;
+  const BlockMap* map = nullptr;  ///< owners of blocks, of which tiles are whole parts; instead of `dims`, if it is a table
 };
 
 class PlacementBuilder {
@@ -61,6 +62,8 @@ class PlacementBuilder {
   [[nodiscard]] Distribution lay_out(const TensorDesc& tensor, const Layout& layout, const Distribution& like) const {
     return annotated(as_wanted(layout, like, tensor), tensor);
   }
+  /// The same for blocks dealt out one by one.
+  [[nodiscard]] std::optional<Candidate> realise(const BlockMap& work) const;
   /// The column map over two output dimensions.
   [[nodiscard]] Candidate column_map(int row_dim, int column_dim, Index columns) const;
   /// The placement of one of the operands, carried over to the output (and to parts of reduce labels).
@@ -76,6 +79,12 @@ class PlacementBuilder {
   [[nodiscard]] std::string name_of_dim(std::size_t d) const;
 
  private:
+  /// The tiles of these tilings as the map has the blocks that they are parts of: `dims` says which dimension of the map is a tile's, or -1.
+  [[nodiscard]] Distribution by_table(const BlockMap& map, std::vector<Tiling> tilings, const std::vector<int>& dims) const;
+  /// Reduce labels cut as the map's blocks beyond the output's dimensions; nothing if they cannot be.
+  [[nodiscard]] std::optional<std::vector<ReduceChoice>> reduce_by(const BlockMap& map, Index output_tiles) const;
+  /// The layout wanted for a source by a map; nothing if given tiles are no parts of its blocks.
+  [[nodiscard]] std::optional<Distribution> source_by(const BlockMap& map, const Distribution& leaf, const TensorDesc& tensor) const;
   /// Cuts reduce labels and makes a candidate: `draft` has tiles and axes of the output; `shares` and `dims` (whose q is left open) are those of reduce labels.
   [[nodiscard]] Candidate spread(Draft draft, const std::vector<Index>& out_shares, const std::vector<GridDim>& reduce_dims, std::string why) const;
   /// Takes over the tiles of the largest operand that lies along the output's axes as the output does.

@@ -199,9 +199,23 @@ std::vector<Index> TaskSpace::chunks_along(Index rank, int dim) const {
   return chunk;
 }
 
+std::vector<Index> TaskSpace::chunks_of_list(Index rank, const Candidate& candidate) const {
+  const Index edge = plan_.super_block.front();
+  if (edge <= 0) return {0};
+  const Distribution& space = plan_.space;
+  std::set<Index> chunks;
+  space.for_each_owned(rank, [&](const Coord& tile) {
+    bool inside = true;
+    for (int d = 0; d < tile.rank; ++d) inside = inside && tile[d] >= candidate.tiles[d].lo && tile[d] < candidate.tiles[d].hi;
+    if (inside) chunks.insert(space.owners().position(space.linear(tile)) / edge);
+  });
+  return {chunks.begin(), chunks.end()};
+}
+
 std::vector<Index> TaskSpace::super_blocks_needing(Index rank, const Candidate& candidate) const {
   std::vector<Index> numbers{0};
-  if (plan_.super_block.empty() || plan_.space.kind() == Distribution::Kind::kTable) return numbers;
+  if (plan_.super_block.empty() || op_.out_rank() == 0) return numbers;
+  if (plan_.space.kind() == Distribution::Kind::kTable) return chunks_of_list(rank, candidate);
   for (int d = 0; d < op_.out_rank(); ++d) {
     const Index edge = plan_.super_block[idx(d)];
     if (edge <= 0) continue;
