@@ -25,7 +25,7 @@ using tdsl::tests::Recorder;
 
 namespace {
 
-const std::vector<Index> kRanks{2, 4, 6, 8, 12, 16};
+const std::vector<Index> kRankCounts{2, 4, 6, 8, 12, 16};
 
 /// Layouts of all kinds that three axes allow.
 std::vector<Layout> all_layouts(const Mesh& mesh, const std::vector<Index>& most) {
@@ -122,7 +122,7 @@ struct Realised {
 
 TEST_CASE("copies: layouts are read back as they were printed") {
   const std::vector<std::string> names{"i0", "repeated", "k"};
-  for (const Index ranks : kRanks) {
+  for (const Index ranks : kRankCounts) {
     for (const Mesh& mesh : meshes(ranks)) {
       for (const Layout& layout : all_layouts(mesh, {ranks, ranks, ranks})) {
         const std::string text = text_of(layout, names);
@@ -138,7 +138,7 @@ TEST_CASE("copies: layouts are read back as they were printed") {
 }
 
 TEST_CASE("copies: boxes of a realised layout are those of the layout, and every copy is whole") {
-  for (const Index ranks : kRanks) {
+  for (const Index ranks : kRankCounts) {
     for (const Mesh& mesh : meshes(ranks)) {
       const std::vector<Index> extents{ranks, 2 * ranks, 3 * ranks};
       for (const Layout& layout : all_layouts(mesh, extents)) {
@@ -196,7 +196,7 @@ TEST_CASE("copies: steps, requests and predictions of realised layouts agree wit
   Index copied = 0, exact = 0, fetched = 0;
   for (std::uint64_t n = 0; n < tdsl::tests::test_cases(8); ++n) {
     Random random(tdsl::tests::test_seed(), n);
-    const Index ranks = random.one_of(kRanks);
+    const Index ranks = random.one_of(kRankCounts);
     const std::optional<Realised> realised = Realised::make(random, ranks, random.chance(70) ? 12 : random.in(ranks, 16));
     if (!realised) continue;
     const Realised& r = *realised;
