@@ -1,6 +1,5 @@
 #include <doctest/doctest.h>
 
-#include <chrono>
 #include <cmath>
 #include <functional>
 
@@ -219,15 +218,4 @@ TEST_CASE("plan targets: whole programs") {
   expect("transformer", transformer(1024, 512, 8, 64, 2048), 8, 2, 9961472);
   expect("chain", chain(4000, 4000, 4000), 8, 1.2, 192e6);
   expect("chain", chain(4000, 4000, 4000), 8, 2, 144e6);
-}
-
-TEST_CASE("timing" * doctest::skip()) {
-  for (const Index p : {64, 4096}) {
-    for (const bool copies : {false, true}) {
-      const auto begin = std::chrono::steady_clock::now();
-      const FoundPlan f = search(transformer(1024 * 8, 512 * 8, 64, 64, 2048 * 8), bytes_only(p, 1.2), {copies});
-      MESSAGE("p " << p << " copies " << copies << " bytes " << f.seconds << " exact " << f.exact << " fits " << f.fits << " ms "
-                   << std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() * 1e3);
-    }
-  }
 }
