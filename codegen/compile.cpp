@@ -50,28 +50,8 @@ void write_file(const fs::path& path, const std::string& text) {
   if (!out) throw CompilerFailure("cannot write " + path.string() + ": " + std::strerror(errno));
 }
 
-/// A directory of our own under `parent`, removed with what is in it.
-class WorkDirectory {
- public:
-  explicit WorkDirectory(const fs::path& parent) {
-    std::string pattern = (parent / "build-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) throw CompilerFailure("cannot make a directory in " + parent.string() + ": " + std::strerror(errno));
-    path_ = pattern;
-  }
-  ~WorkDirectory() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  WorkDirectory(const WorkDirectory&) = delete;
-  WorkDirectory& operator=(const WorkDirectory&) = delete;
-  [[nodiscard]] const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
-
-void compile_and_link(const Toolchain& t, const CompileRequest& r, const fs::path& source, const fs::path& executable) {
-  ProcessRequest compile{{t.compiler}, {}, true};
+void compile_and_link(const Toolchain& t, const CompileRequest& r, WorkFolder& work, const fs::path& source, const fs::path& executable) {
+  ProcessRequest compile{.command = {t.compiler}, .capture = true, .folder = &work};
   const auto append = [&](const std::vector<std::string>& flags) {
     compile.command.insert(compile.command.end(), flags.begin(), flags.end());
   };
@@ -94,11 +74,12 @@ CompiledProgram compile_program(const Toolchain& toolchain, const CompileRequest
   const CacheEntry entry(cache, key_of(toolchain, request), request.name);
   if (request.use_cache && entry.intact()) return {entry.executable(), true};
 
-  const WorkDirectory work(cache);
-  const fs::path source = work.path() / (request.name + ".cpp");
-  const fs::path executable = work.path() / request.name;
+  WorkFolder work({cache + "/build-"});
+  if (work.path().empty()) throw CompilerFailure("cannot make a directory in " + cache);
+  const fs::path source = fs::path(work.path()) / (request.name + ".cpp");
+  const fs::path executable = fs::path(work.path()) / request.name;
   write_file(source, request.source);
-  compile_and_link(toolchain, request, source, executable);
+  compile_and_link(toolchain, request, work, source, executable);
   entry.put(source.string(), executable.string());
   return {entry.executable(), false};
 }

@@ -144,7 +144,7 @@ std::string emit(const FamilyProgram& program, const EmitOptions& options) {
   w.line("namespace plan = tdsl::plan;");
   w.line("namespace scalar = tdsl::rt::scalar;");
   for (const char* name : {"plan::at", "plan::Combine", "plan::fixed", "plan::near", "plan::OpBuilder", "plan::OpClass", "plan::whole",
-                           "rt::Index", "rt::Interval", "rt::Tensor"}) {
+                           "rt::Index", "rt::Interval", "rt::Known", "rt::kScalars", "rt::Tensor"}) {
     w.line("using {};", name);
   }
   w.blank();

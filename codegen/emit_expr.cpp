@@ -28,6 +28,12 @@ bool harmless_divisor(const Expr& e) {
   return value != nullptr && *value != 0 && *value != -1;
 }
 
+/// An integer's sign and digits. The smallest has no literal, and no sign before its name.
+std::pair<std::string, std::string> sign_and_magnitude(std::int64_t value) {
+  if (value == std::numeric_limits<std::int64_t>::min()) return {"", "std::numeric_limits<Index>::min()"};
+  return {value < 0 ? "-" : "", fmt::format("{}", value < 0 ? -value : value)};
+}
+
 std::string float_constant(Scalar s, double value) {
   const bool narrow = s == Scalar::kF32;
   const std::string_view type = cpp_type(s);
@@ -53,6 +59,11 @@ std::string cpp_constant(Scalar s, const ir::Literal& value) {
         return fmt::format("{}{{{}}}", cpp_type(s), i);
       },
       [&](double d) { return float_constant(s, d); });
+}
+
+std::string next_text(const std::string& i, std::int64_t step) {
+  if (step == 1 || step == -1) return (step > 0 ? "++" : "--") + i;
+  return fmt::format("{0} = rt::advanced({0}, {1})", i, step);
 }
 
 void ExprEmitter::set_arguments(std::string left, std::string right) {
@@ -181,33 +192,44 @@ std::string ExprEmitter::subscript(const Expr& e, int outer) {
 }
 
 std::string ExprEmitter::text(const Extent& e, int outer) {
-  if (const auto c = e.constant()) return parenthesised(fmt::format("{}", *c), *c < 0 && outer > 0);
-  std::string result;
+  if (const auto c = e.constant()) {
+    const auto [sign, magnitude] = sign_and_magnitude(*c);
+    return parenthesised(sign + magnitude, !sign.empty() && outer > 0);
+  }
   std::size_t terms = 0;
+  std::string result = polynomial(e, false, terms);
+  const bool product = terms == 1 && !result.starts_with('-');
+  const bool single = product && e.as_value().has_value();
+  return parenthesised(std::move(result), !single && outer > (product ? kProduct : kSum));
+}
+
+std::string ExprEmitter::exact(const Extent& e) {
+  if (e.constant() || e.as_value()) return text(e);
+  std::size_t terms = 0;
+  return polynomial(e, true, terms);
+}
+
+std::string ExprEmitter::atom(const Extent::Atom& atom) {
+  if (atom.kind == Extent::Atom::Kind::kValue) return host_(atom.value);
+  const bool quotient = atom.kind == Extent::Atom::Kind::kQuotient;
+  const auto divisor = atom.denominator.constant();
+  if (divisor && *divisor != 0) {
+    return fmt::format("({} {} {})", text(atom.numerator, kProduct), quotient ? "/" : "%", text(atom.denominator, kProduct + 1));
+  }
+  return fmt::format("scalar::{}<Index>({}, {}, {})", quotient ? "divide" : "remainder", text(atom.numerator), text(atom.denominator), faults({}));
+}
+
+std::string ExprEmitter::polynomial(const Extent& e, bool exact, std::size_t& terms) {
+  std::string result;
   const auto term = [&](const Extent::Monomial& monomial, std::int64_t coefficient) {
-    const bool negative = coefficient < 0;
-    const std::string magnitude = fmt::format("{}", negative ? -coefficient : coefficient);
-    std::string product = monomial.empty() || magnitude != "1" ? magnitude : "";
-    for (const Extent::AtomRef& atom : monomial) {
-      if (!product.empty()) product += " * ";
-      if (atom->kind == Extent::Atom::Kind::kValue) {
-        product += host_(atom->value);
-        continue;
-      }
-      const bool quotient = atom->kind == Extent::Atom::Kind::kQuotient;
-      const auto divisor = atom->denominator.constant();
-      if (divisor && *divisor != 0) {
-        product += fmt::format("({} {} {})", text(atom->numerator, kProduct), quotient ? "/" : "%", text(atom->denominator, kProduct + 1));
-      } else {
-        product += fmt::format("scalar::{}<Index>({}, {}, {})", quotient ? "divide" : "remainder", text(atom->numerator),
-                               text(atom->denominator), faults({}));
-      }
-    }
-    if (terms == 0) {
-      result = (negative ? "-" : "") + product;
-    } else {
-      result += (negative ? " - " : " + ") + product;
-    }
+    const auto [sign, magnitude] = sign_and_magnitude(coefficient);
+    std::vector<std::string> factors;
+    if (monomial.empty() || magnitude != "1") factors.push_back(magnitude);
+    for (const Extent::AtomRef& a : monomial) factors.push_back(atom(*a));
+    // The first factor makes a product exact; a sum is if one of its terms is.
+    if (exact && !monomial.empty()) factors.front() = "rt::Exact{" + factors.front() + "}";
+    const std::string product = fmt::format("{}", fmt::join(factors, " * "));
+    result += terms == 0 ? sign + product : sign.empty() ? " + " + product : " - " + product;
     ++terms;
   };
   // Positive terms first, the constant last: `n - 1` reads better than `-1 + n`.
@@ -219,9 +241,7 @@ std::string ExprEmitter::text(const Extent& e, int outer) {
   for (const auto& [monomial, coefficient] : e.terms()) {
     if (monomial.empty()) term(monomial, coefficient);
   }
-  const bool product = terms == 1 && !result.starts_with('-');
-  const bool single = product && e.as_value().has_value();
-  return parenthesised(std::move(result), !single && outer > (product ? kProduct : kSum));
+  return result;
 }
 
 }  // namespace tdsl::codegen

@@ -10,6 +10,9 @@
 
 namespace tdsl::codegen {
 
+/// How a loop over `i` with that step goes on: `++i`.
+[[nodiscard]] std::string next_text(const std::string& i, std::int64_t step);
+
 /// Prints scalar expressions as C++ with the language's meaning (runtime/kernels/scalar_math.h). Operators are written as
 /// operators where C++ means the same.
 class ExprEmitter {
@@ -31,6 +34,8 @@ class ExprEmitter {
   /// An i64 expression as a subscript: plain arithmetic, since subscripts are checked against dimensions.
   [[nodiscard]] std::string subscript(const Expr& e, int outer = 0);
   [[nodiscard]] std::string text(const Extent& e, int outer = 0);
+  /// The extent as an `rt::Exact`, or as an integer where nothing is added or multiplied.
+  [[nodiscard]] std::string exact(const Extent& e);
 
   /// What the operands `$0` and `$1` of a user monoid are called.
   void set_arguments(std::string left, std::string right);
@@ -56,6 +61,8 @@ class ExprEmitter {
   [[nodiscard]] std::string faulty_call(const ir::ExprNode& node, std::string_view function, const Expr& a, const Expr& b);
   [[nodiscard]] std::string faults(const ir::SourceRange& place);
   [[nodiscard]] std::string infix(const ir::Binary& b, int outer);
+  [[nodiscard]] std::string atom(const Extent::Atom& atom);
+  [[nodiscard]] std::string polynomial(const Extent& e, bool exact, std::size_t& terms);
   [[nodiscard]] std::string read(const ir::ExprNode& node, const ir::Read& r);
 
   std::vector<std::string> labels_;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <set>
 
@@ -178,7 +177,7 @@ class ProcedureEmitter {
       body_.line("const Index {} = {};", once, end);
       end = once;
     }
-    const std::string next = c.step == 1 ? "++" + i : c.step == -1 ? "--" + i : fmt::format("{} {} {}", i, c.step > 0 ? "+=" : "-=", std::abs(c.step));
+    const std::string next = next_text(i, c.step);
     body_.block(fmt::format("for ({}{} = {}; {} {} {}; {})", first ? "Index " : "", i, expr_.text(c.begin), i, c.step > 0 ? "<" : ">", end, next),
                 [&] { block(c.body); });
   }

@@ -141,7 +141,8 @@ class ProgramEmitter {
                      host ? "{}" : "");
         },
         [&](const SubscriptStep& c) { subscript(s, c); }, [&](const ForStep& f) { for_loop(f); },
-        [&](const WhileStep& w) { while_loop(w); }, [&](const IfStep& i) { branch(i); }, [&](const PrintStep& p) { print(s, p); },
+        [&](const WhileStep& w) { while_loop(w); }, [&](const IfStep& i) { branch(i); },
+        [&](const FenceStep&) { body_.line("session.fence({});", line_of(s)); }, [&](const PrintStep& p) { print(s, p); },
         [&](const AssertStep& a) {
           const bool host = program_.is_host(a.condition);
           body_.line("session.check({}, {}, {}{});", line_of(s), name(a.condition), string_literal(a.message),
@@ -150,7 +151,7 @@ class ProgramEmitter {
         [&](const CheckStep& c) {
           body_.line("{}session.{}({}, {}, {}, {});", c.check.guard ? fmt::format("if ({}) ", name(*c.check.guard)) : "",
                      c.check.relation == ir::Check::Relation::kEqual ? "check_equal" : "check_at_most", line_of(s),
-                     expr_.text(c.check.left), expr_.text(c.check.right), string_literal(c.check.message));
+                     expr_.exact(c.check.left), expr_.exact(c.check.right), string_literal(c.check.message));
         },
         [&](const OutputStep& o) {
           body_.line("session.output({}, {}, {}, {});", string_literal(o.name), name(o.value), o.site, line_of(s));
@@ -319,14 +320,23 @@ class ProgramEmitter {
   }
   std::string parameter(ValueId v) { return used(v) ? fmt::format("Index {}", name(v)) : "Index"; }
 
+  static std::string_view known_text(record::Known known) {
+    return known == record::Known::kStart ? "Known::kStart" : known == record::Known::kLoop ? "Known::kLoop" : "Known::kData";
+  }
+  /// What is said of a loop that does not follow from params and extents alone.
+  static std::string loop_mark(record::Loop loop) {
+    if (!loop.records) return "kScalars, ";
+    return loop.range == record::Known::kStart ? "" : fmt::format("{}, ", known_text(loop.range));
+  }
+
   void for_loop(const ForStep& f) {
-    body_.line("session.for_loop({}, {}, {}, [&]({}) {{", name(f.begin), name(f.end), f.step, parameter(f.index));
+    body_.line("session.for_loop({}{}, {}, {}, [&]({}) {{", loop_mark(f.known), name(f.begin), name(f.end), f.step, parameter(f.index));
     nested(f.body);
     body_.line("}});");
   }
 
   void while_loop(const WhileStep& w) {
-    body_.line("session.while_loop([&] {{");
+    body_.line("session.while_loop({}[&] {{", loop_mark(w.known));
     nested(w.condition);
     body_.line("  return {};", name(w.condition_value));
     body_.line("}}, [&]({}) {{", parameter(w.iteration));
@@ -335,7 +345,8 @@ class ProgramEmitter {
   }
 
   void branch(const IfStep& i) {
-    body_.line("session.if_else({}, [&] {{", name(i.condition));
+    const std::string mark = i.known == record::Known::kStart ? "" : fmt::format("{}, {}, ", known_text(i.known), i.site);
+    body_.line("session.if_else({}{}, [&] {{", mark, name(i.condition));
     nested(i.then_steps);
     body_.line("}}, [&] {{");
     nested(i.else_steps);

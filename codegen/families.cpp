@@ -5,6 +5,7 @@
 #include <set>
 
 #include "codegen/family_builder.h"
+#include "codegen/knowledge.h"
 #include "codegen/operation.h"
 #include "codegen/releases.h"
 #include "codegen/routine.h"
@@ -28,6 +29,7 @@ class Lowering {
     FamilyProgram result = std::move(builder_.program());
     drop_unused(result);
     add_releases(result);
+    mark_knowledge(result);
     return result;
   }
 
@@ -309,6 +311,7 @@ void for_each_use(const FamilyProgram& program, const Step& step, const std::fun
         nested(s.then_steps);
         nested(s.else_steps);
       },
+      [](const FenceStep&) {},
       [&](const PrintStep& s) {
         for (const auto& item : s.items) {
           if (const auto* v = std::get_if<ValueId>(&item)) f(*v);
@@ -346,6 +349,7 @@ std::vector<ValueId> targets_of(const Step& step) {
       [](const ForStep&) -> std::vector<ValueId> { return {}; },
       [](const WhileStep&) -> std::vector<ValueId> { return {}; },
       [](const IfStep&) -> std::vector<ValueId> { return {}; },
+      [](const FenceStep&) -> std::vector<ValueId> { return {}; },
       [](const PrintStep&) -> std::vector<ValueId> { return {}; },
       [](const AssertStep&) -> std::vector<ValueId> { return {}; },
       [](const CheckStep&) -> std::vector<ValueId> { return {}; },

@@ -14,6 +14,7 @@
 
 #include "ir/graph.h"
 #include "runtime/plan/op.h"
+#include "runtime/record/known.h"
 
 // Form (c) of the IR: task families with symbolic extents. A FamilyProgram is what the emitted program does, step by step:
 // host arithmetic that every rank repeats, and recorded operations on tensors. The emitter prints it as C++; `tdslc
@@ -230,6 +231,7 @@ struct SubscriptStep {
   std::string text;
 };
 struct ForStep {
+  record::Loop known = record::Known::kStart;
   ValueId index;
   ValueId begin;
   ValueId end;
@@ -238,6 +240,7 @@ struct ForStep {
   std::vector<ValueId> carried;
 };
 struct WhileStep {
+  record::Loop known = record::Known::kStart;
   Steps condition;
   ValueId condition_value;  ///< host
   ValueId iteration;
@@ -248,7 +251,11 @@ struct IfStep {
   ValueId condition;
   Steps then_steps;
   Steps else_steps;
+  record::Known known = record::Known::kStart;
+  int site = 0;  ///< of a branch that is not known at start
 };
+/// The next step that records has extents that come from computed data.
+struct FenceStep {};
 struct PrintStep {
   std::vector<std::variant<std::string, ValueId>> items;
   int site = 0;
@@ -272,7 +279,7 @@ struct ReleaseStep {
 };
 
 using StepOp = std::variant<HostStep, DimensionStep, ParamStep, InputStep, RandomStep, OperationStep, LoopStep, ControlReadStep, CopyStep,
-                            DistributesStep, IndirectQrStep, GathersStep, DeclareStep, SubscriptStep, ForStep, WhileStep, IfStep, PrintStep, AssertStep, CheckStep, OutputStep,
+                            DistributesStep, IndirectQrStep, GathersStep, DeclareStep, SubscriptStep, ForStep, WhileStep, IfStep, FenceStep, PrintStep, AssertStep, CheckStep, OutputStep,
                             ReleaseStep>;
 struct Step {
   SourceRange range;
@@ -304,7 +311,7 @@ struct FamilyProgram {
   std::vector<bool> host;             ///< parallel to values
   Declarations declarations;
   Steps steps;
-  int sites = 0;  ///< recording places are numbered 1 … sites
+  int sites = 0;  ///< recording places, and branches not known at start, are numbered 1 … sites
   std::vector<FamilyWarning> warnings;
 
   [[nodiscard]] const ir::ValueInfo& info(ValueId v) const { return values[static_cast<std::size_t>(v.id)]; }

@@ -49,11 +49,18 @@ std::optional<ir::Literal> HostEvaluator::evaluate(const Expr& e, SourceRange pl
   }
 }
 
+bool HostEvaluator::knows(const Extent& e) const {
+  return std::ranges::all_of(e.values(), [this](ValueId v) { return known_.contains(v); });
+}
+
 std::optional<std::int64_t> HostEvaluator::evaluate(const Extent& e) const {
-  for (const ValueId v : e.values()) {
-    if (!known_.contains(v)) return std::nullopt;
-  }
+  if (!knows(e)) return std::nullopt;
   return e.evaluate([this](ValueId v) { return known_.at(v).integers[0]; });
+}
+
+std::optional<rt::Exact> HostEvaluator::evaluate_exactly(const Extent& e) const {
+  if (!knows(e)) return std::nullopt;
+  return e.evaluate_exactly([this](ValueId v) { return known_.at(v).integers[0]; });
 }
 
 }  // namespace tdsl::codegen

@@ -18,9 +18,12 @@ class HostEvaluator {
   [[nodiscard]] std::optional<ir::Literal> get(ValueId v) const;
   /// The value of a host expression; nothing if something in it is unknown. Throws rt::RunError if it fails.
   [[nodiscard]] std::optional<ir::Literal> evaluate(const Expr& e, SourceRange place) const;
+  /// Throws std::domain_error for a division by 0.
   [[nodiscard]] std::optional<std::int64_t> evaluate(const Extent& e) const;
+  [[nodiscard]] std::optional<rt::Exact> evaluate_exactly(const Extent& e) const;
 
  private:
+  [[nodiscard]] bool knows(const Extent& e) const;
   ir::Program types_;  ///< values only: what expressions need
   std::map<ValueId, ir::Array> known_;
 };

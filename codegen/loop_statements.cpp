@@ -124,7 +124,7 @@ void LoopEmitter::begin(const ir::Node& n, const std::vector<ValueId>& arguments
 void LoopEmitter::for_loop(const ir::Node& n, const ir::For& f) {
   begin(n, f.body.arguments, f.inits);
   const std::string i = name(f.body.arguments[0]);
-  const std::string next = f.step == 1 ? "++" + i : f.step == -1 ? "--" + i : fmt::format("{} {} {}", i, f.step > 0 ? "+=" : "-=", std::abs(f.step));
+  const std::string next = next_text(i, f.step);
   const std::string begin = text(f.begin);
   const std::string end = text(f.end);
   body_.block(fmt::format("for (Index {0} = {1}; {0} {2} {3}; {4})", i, begin, f.step > 0 ? "<" : ">", end, next), [&] {
@@ -216,11 +216,11 @@ void LoopEmitter::random(const ir::Node& n, const ir::Random& r) {
 void LoopEmitter::check(const ir::Node& n, const ir::Check& c) {
   uses_file_ = true;
   ExprEmitter e = expressions();
-  const std::string left = e.text(c.left, 6);
-  const std::string right = e.text(c.right, 6);
-  const std::string relation = c.relation == ir::Check::Relation::kEqual ? "!=" : ">";
+  const std::string left = e.exact(c.left);
+  const std::string right = e.exact(c.right);
+  const std::string relation = c.relation == ir::Check::Relation::kEqual ? "==" : "<=";
   const std::string guard = c.guard ? text(*c.guard) + " && " : "";
-  body_.line("if ({}{} {} {}) rt::stop_sizes(place({}), {}, {}, {});", guard, left, relation, right, line(n.range),
+  body_.line("if ({}!({} {} {})) rt::stop_sizes(place({}), {}, {}, {});", guard, left, relation, right, line(n.range),
              string_literal(c.message), left, right);
 }
 

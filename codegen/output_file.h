@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "codegen/interrupts.h"
+
 namespace tdsl::codegen {
 
 /// A file cannot be written; the message names it and says why.
@@ -35,6 +37,7 @@ class OutputFile {
  private:
   [[noreturn]] void fail() const;
 
+  InterruptHold hold_;  // a signal waits until the temporary file is gone
   std::string path_;
   std::string temporary_;
   int descriptor_ = -1;

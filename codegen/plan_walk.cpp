@@ -2,28 +2,37 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <cstring>
+#include <stdexcept>
+#include <type_traits>
+
 #include "codegen/describe.h"
 #include "codegen/host_evaluator.h"
 #include "ir/check.h"
 #include "runtime/check.h"
 #include "runtime/plan/op_builder.h"
+#include "runtime/record/survey.h"
+#include "runtime/size.h"
+#include "runtime/types.h"
 
 namespace tdsl::codegen {
 
-namespace {
-
 using ir::match;
 
-class Walk {
+class Walk::Body {
  public:
-  Walk(const FamilyProgram& program, const WalkRequest& request, record::Recorder& recorder)
+  Body(const FamilyProgram& program, const WalkRequest& request, record::Recorder& recorder)
       : program_(program), request_(request), recorder_(recorder), host_(program) {}
 
-  void run() {
+  void run(record::Control& control, const Note& note) {
+    control_ = &control;
+    note_ = &note;
     steps(program_.steps);
     tensors_.clear();
     recorder_.flush();
   }
+  [[nodiscard]] SourceRange place() const { return place_; }
 
  private:
   void steps(const Steps& list) {
@@ -36,15 +45,19 @@ class Walk {
     match(
         s.op, [&](const HostStep& h) { assign(h.target, host_.evaluate(h.value, s.range)); },
         [&](const DimensionStep& d) { dimension(d); }, [&](const ParamStep& p) { param(p); },
-        [&](const InputStep& i) { tensors_[i.target] = recorder_.load(i.name, element_type(i.target), shape(i.target), tile(i.target), at(i.site)); },
+        [&](const InputStep& i) {
+          require_size(i.name, program_.type(i.target).scalar, shape(i.target));
+          tensors_[i.target] = recorder_.load(i.name, element_type(i.target), shape(i.target), tile(i.target), at(i.site));
+        },
         [&](const RandomStep& r) {
+          require_size(name_of(program_, r.target), program_.type(r.target).scalar, shape(r.target));
           tensors_[r.target] = recorder_.source(name_of(program_, r.target), element_type(r.target), shape(r.target), tile(r.target), at(r.site));
         },
         [&](const OperationStep& o) { operation(o); },
         [&](const LoopStep& l) { loop(l); },
         [&](const ControlReadStep& c) { control_read(c); }, [&](const CopyStep& c) { copy(c); },
         [&](const GathersStep& g) {
-          if (request_.ranks > 1 && number(g.bytes) > plan::kGatheredBytes) request_.note(s.range, plan::gathered_text(g.routine, g.operand, number(g.bytes)));
+          if (request_.ranks > 1 && number(g.bytes) > plan::kGatheredBytes) (*note_)(s.range, plan::gathered_text(g.routine, g.operand, number(g.bytes)));
         },
         [&](const DistributesStep& d) { assign(d.target, plan::distributes(request_.factorise, request_.deciding_ranks, number(d.bytes))); },
         [&](const IndirectQrStep& q) {
@@ -52,7 +65,8 @@ class Walk {
           assign(q.target, tried);
         },
         [](const DeclareStep&) {}, [](const SubscriptStep&) {}, [&](const ForStep& f) { for_loop(f); },
-        [&](const WhileStep& w) { while_loop(w, s.range); }, [&](const IfStep& i) { branch(i, s.range); },
+        [&](const WhileStep& w) { while_loop(w); }, [&](const IfStep& i) { branch(i); },
+        [&](const FenceStep&) { control_->fence(line_); },
         [&](const PrintStep& p) {
           std::vector<ValueId> tensors;
           for (const auto& item : p.items) {
@@ -94,9 +108,23 @@ class Walk {
   }
 
   std::int64_t number(const Extent& e) const {
-    const auto value = host_.evaluate(e);
+    const auto value = computed([&] { return host_.evaluate(e); });
     if (!value) fail("a size or range depends on computed data, so there is no plan before the program runs");
     return *value;
+  }
+
+  /// What `f` computes of sizes; a division by 0 in it is the program's error.
+  template <class F>
+  auto computed(const F& f) const -> decltype(f()) {
+    try {
+      return f();
+    } catch (const std::domain_error& error) {
+      fail(error.what());
+    }
+  }
+
+  void require_size(const std::string& name, ir::Scalar scalar, const std::vector<plan::Index>& shape) const {
+    if (!rt::is_legal_size(shape, ir::size_of(scalar))) fail(rt::too_large_text(name, ir::name_of(scalar), shape));
   }
 
   [[nodiscard]] const record::TensorHandle& tensor(ValueId v) const {
@@ -117,6 +145,7 @@ class Walk {
 
   void operation(const OperationStep& o) {
     plan::Op op = instantiate(*o.op, line_, [this](const Extent& e) { return number(e); }, [this](ValueId v) { return tensor(v).id(); });
+    require_size(op.name, program_.type(o.target).scalar, op.shape);
     tensors_[o.target] = recorder_.record(std::move(op), element_type(o.target));
   }
 
@@ -124,16 +153,33 @@ class Walk {
     plan::OpBuilder op(plan::OpClass::kLoop, l.name, l.site, line_);
     for (const AccessTemplate& a : l.reads) op.read(tensor(a.tensor).id(), std::vector<plan::DimAccess>(a.dims.size(), plan::whole()), a.text);
     if (l.ordered) op.on_rank(0);
-    op.flops(static_cast<double>(host_.evaluate(l.flops).value_or(0)));
+    op.flops(static_cast<double>(computed([&] { return host_.evaluate(l.flops); }).value_or(0)));
     std::vector<record::LoopOutput> outputs;
-    for (const LoopStep::Result& r : l.results) outputs.push_back({name_of(program_, r.target), element_type(r.target), shape(r.target), r.continues});
+    for (const LoopStep::Result& r : l.results) {
+      outputs.push_back({name_of(program_, r.target), element_type(r.target), shape(r.target), r.continues});
+      require_size(outputs.back().name, program_.type(r.target).scalar, outputs.back().shape);
+    }
     std::vector<record::TensorHandle> results = recorder_.loop(std::move(op.op()), std::move(outputs));
     for (std::size_t k = 0; k < results.size(); ++k) tensors_[l.results[k].target] = std::move(results[k]);
   }
 
   void control_read(const ControlReadStep& c) {
     static_cast<void>(recorder_.control(tensor(c.tensor), at(c.site)));
-    host_.set_unknown(c.target);
+    const record::ElementType type = element_type(c.target);
+    std::array<std::byte, sizeof(double)> value{};
+    if (!control_->read(type, std::span(value).first(element_size(type)))) return host_.set_unknown(c.target);
+    host_.set(c.target, literal_of(type, value.data()));
+  }
+
+  static ir::Literal literal_of(record::ElementType type, const std::byte* bytes) {
+    return rt::visit_element_type(type, [&](auto tag) -> ir::Literal {
+      using T = typename decltype(tag)::type;
+      T value;
+      std::memcpy(&value, bytes, sizeof value);
+      if constexpr (std::is_same_v<T, bool>) return value;
+      if constexpr (std::is_floating_point_v<T>) return static_cast<double>(value);
+      if constexpr (std::is_integral_v<T>) return static_cast<std::int64_t>(value);
+    });
   }
 
   void collect(const std::string& name, const std::vector<ValueId>& values, int site) {
@@ -148,8 +194,8 @@ class Walk {
   }
 
   void check(const CheckStep& c) {
-    const auto left = host_.evaluate(c.check.left);
-    const auto right = host_.evaluate(c.check.right);
+    const auto left = computed([&] { return host_.evaluate_exactly(c.check.left); });
+    const auto right = computed([&] { return host_.evaluate_exactly(c.check.right); });
     if (!left || !right || (c.check.guard && !is_true(*c.check.guard))) return;
     const bool holds = c.check.relation == ir::Check::Relation::kEqual ? *left == *right : *left <= *right;
     if (!holds) fail(rt::with_sizes(c.check.message, *left, *right));
@@ -172,53 +218,109 @@ class Walk {
     const auto begin = host_.get(f.begin);
     const auto end = host_.get(f.end);
     if (!begin || !end) fail("the loop's range depends on computed data, so there is no plan before the program runs");
-    std::int64_t done = 0;
-    const SourceRange range = place_;
-    for (std::int64_t i = std::get<std::int64_t>(*begin); f.step > 0 ? i < std::get<std::int64_t>(*end) : i > std::get<std::int64_t>(*end);
-         i += f.step) {
-      if (done++ == request_.loop_limit) {
-        request_.note(range, fmt::format("only the first {} iterations of this loop are shown", request_.loop_limit));
-        return;
-      }
+    control_->for_loop(f.known, std::get<std::int64_t>(*begin), std::get<std::int64_t>(*end), f.step, [&](plan::Index i) {
       host_.set(f.index, i);
       steps(f.body);
-      recorder_.flush();
-    }
+    });
   }
 
-  void while_loop(const WhileStep& w, SourceRange range) {
-    for (std::int64_t done = 0; done < request_.loop_limit; ++done) {
-      host_.set(w.iteration, done);
+  void while_loop(const WhileStep& w) {
+    const auto condition = [&] {
       steps(w.condition);
-      const auto condition = host_.get(w.condition_value);
-      if (condition && !std::get<bool>(*condition)) return;
-      if (!condition && done == 1) {
-        request_.note(range, "how often this loop runs depends on data: one iteration is shown");
-        return;
-      }
+      const auto value = host_.get(w.condition_value);
+      return !value || std::get<bool>(*value);
+    };
+    control_->while_loop(w.known, condition, [&](plan::Index iteration) {
+      host_.set(w.iteration, iteration);
       steps(w.body);
-      recorder_.flush();
-    }
-    request_.note(range, fmt::format("only the first {} iterations of this loop are shown", request_.loop_limit));
+    });
   }
 
-  void branch(const IfStep& i, SourceRange range) {
+  void branch(const IfStep& i) {
     const auto condition = host_.get(i.condition);
-    if (!condition) request_.note(range, "which branch is taken depends on data: the first is shown");
-    steps(!condition || std::get<bool>(*condition) ? i.then_steps : i.else_steps);
+    control_->if_else(i.known, i.site, !condition || std::get<bool>(*condition), [&] { steps(i.then_steps); }, [&] { steps(i.else_steps); });
   }
 
   const FamilyProgram& program_;
   const WalkRequest& request_;
   record::Recorder& recorder_;
+  record::Control* control_ = nullptr;
+  const Note* note_ = nullptr;
   HostEvaluator host_;
   std::map<ValueId, record::TensorHandle> tensors_;
   int line_ = 0;
   SourceRange place_;
 };
 
+Walk::Walk(const FamilyProgram& program, const WalkRequest& request, record::Recorder& recorder)
+    : body_(std::make_unique<Body>(program, request, recorder)) {}
+Walk::~Walk() = default;
+
+void Walk::run(record::Control& control, const Note& note) { body_->run(control, note); }
+SourceRange Walk::place() const { return body_->place(); }
+
+namespace {
+
+/// Iterations of one loop that are followed; loops over scalars, whose values are needed later, are followed further.
+constexpr plan::Index kShownIterations = 1000;
+constexpr plan::Index limit_of(record::Loop loop) { return loop.records ? kShownIterations : record::kScalarIterations; }
+
+/// The program as it is written, as far as that can be known.
+class ShownControl : public record::Control {
+ public:
+  ShownControl(const Walk& walk, record::Recorder& recorder, const Note& note) : walk_(walk), recorder_(recorder), note_(note) {}
+
+  void for_loop(record::Loop loop, plan::Index begin, plan::Index end, plan::Index step, const Body& body) override {
+    const SourceRange place = walk_.place();
+    plan::Index done = 0;
+    for (plan::Index i = begin; step > 0 ? i < end : i > end; i = rt::advanced(i, step)) {
+      if (done++ == limit_of(loop)) return cut(place, limit_of(loop));
+      body(i);
+      recorder_.flush();
+    }
+  }
+
+  void while_loop(record::Loop loop, const Condition& condition, const Body& body) override {
+    const SourceRange place = walk_.place();
+    for (plan::Index done = 0; done < limit_of(loop); ++done) {
+      const bool runs = condition();
+      if (loop.range == record::Known::kData && done == 1) return note_(place, "how often this loop runs depends on data: one iteration is shown");
+      if (!runs && loop.range != record::Known::kData) return;
+      body(done);
+      recorder_.flush();
+    }
+    cut(place, limit_of(loop));
+  }
+
+  void if_else(record::Known known, int, bool condition, const Branch& then_branch, const Branch& else_branch) override {
+    const bool open = known == record::Known::kData;
+    if (open) note_(walk_.place(), "which branch is taken depends on data: the first is shown");
+    open || condition ? then_branch() : else_branch();
+  }
+
+  void fence(int) override {}
+  bool read(record::ElementType, std::span<std::byte>) override { return false; }
+
+ private:
+  void cut(SourceRange place, plan::Index limit) const { note_(place, fmt::format("only the first {} iterations of this loop are shown", limit)); }
+
+  const Walk& walk_;
+  record::Recorder& recorder_;
+  const Note& note_;
+};
+
 }  // namespace
 
-void walk_program(const FamilyProgram& program, const WalkRequest& request, record::Recorder& recorder) { Walk(program, request, recorder).run(); }
+void walk_as_shown(const FamilyProgram& program, const WalkRequest& request, record::Recorder& recorder, const Note& note) {
+  Walk walk(program, request, recorder);
+  ShownControl control(walk, recorder, note);
+  walk.run(control, note);
+}
+
+plan::Region survey_of(const FamilyProgram& program, const WalkRequest& request) {
+  return record::survey([&](record::Recorder& recorder, record::Control& control) {
+    Walk(program, request, recorder).run(control, [](SourceRange, const std::string&) {});
+  });
+}
 
 }  // namespace tdsl::codegen

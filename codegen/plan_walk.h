@@ -3,16 +3,19 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "codegen/families.h"
 #include "runtime/plan/factorise.h"
-#include "runtime/record/recorder.h"
+#include "runtime/plan/region/region.h"
+#include "runtime/record/control.h"
 
 namespace tdsl::codegen {
 
+/// What the executable would be given.
 struct WalkRequest {
   plan::Index ranks = 1;
   plan::Index deciding_ranks = 1;  ///< plan::PlanInputs::deciding_ranks
@@ -20,15 +23,31 @@ struct WalkRequest {
   std::map<std::string, std::int64_t> dimensions;
   std::set<std::string> files;  ///< outputs that go to a file
   plan::Factorise factorise = plan::Factorise::kAuto;
-  std::int64_t loop_limit = 1000;  ///< iterations of one loop that are followed
-  /// Something is not followed as it would run (data-dependent control), or would be said by the run.
-  std::function<void(SourceRange, const std::string&)> note = [](SourceRange, const std::string&) {};
+};
+using Note = std::function<void(SourceRange, const std::string&)>;
+
+/// Records what the executable would, with numbers for sizes, and computes nothing.
+class Walk {
+ public:
+  Walk(const FamilyProgram& program, const WalkRequest& request, record::Recorder& recorder);
+  ~Walk();
+
+  /// Walks the program once. `note`: what the run would say of slow paths.
+  /// Throws rt::RunError for sizes that clash, and for sizes and loop bounds that depend on data where `control` gives no value.
+  void run(record::Control& control, const Note& note);
+  /// The step that is being walked.
+  [[nodiscard]] SourceRange place() const;
+
+ private:
+  class Body;
+  std::unique_ptr<Body> body_;
 };
 
-/// Records and drops what the executable would, with numbers for sizes, and computes nothing. Control that depends on data is
-/// followed once: one iteration of a `while`, the first branch of an `if`; a note says so.
-/// Throws rt::RunError for sizes that clash, and for sizes and loop bounds that depend on data.
-void walk_program(const FamilyProgram& program, const WalkRequest& request, record::Recorder& recorder);
+/// The program as `explain` shows it: loops that record are followed for up to 1000 iterations; of what depends on data, one iteration of a
+/// loop and the first branch. A note says so.
+void walk_as_shown(const FamilyProgram& program, const WalkRequest& request, record::Recorder& recorder, const Note& note);
+/// What the executable finds when it surveys itself.
+[[nodiscard]] plan::Region survey_of(const FamilyProgram& program, const WalkRequest& request);
 
 /// The operation with numbers for all extents; `tensor` numbers its operands.
 [[nodiscard]] plan::Op instantiate(const OpTemplate& op, int line, const std::function<std::int64_t(const Extent&)>& number,

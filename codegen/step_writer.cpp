@@ -217,7 +217,7 @@ void StepWriter::either(ValueId condition, const std::vector<ValueId>& results, 
   };
   Steps then_steps = side(form);
   Steps else_steps = side(other);
-  builder_.add(range_, IfStep{condition, std::move(then_steps), std::move(else_steps)});
+  builder_.add(range_, IfStep{.condition = condition, .then_steps = std::move(then_steps), .else_steps = std::move(else_steps)});
 }
 
 std::vector<ValueId> StepWriter::loop(const Extent& count, const std::vector<ValueId>& inits,

@@ -113,10 +113,20 @@ void DiagnosticSink::add(Diagnostic diagnostic) {
   if (duplicate) {
     return;
   }
-  if (diagnostic.severity == Severity::kError || diagnostic.severity == Severity::kUnsupported) {
-    ++error_count_;
+  const bool error = diagnostic.severity == Severity::kError || diagnostic.severity == Severity::kUnsupported;
+  if (error ? is_full() : warning_count_ >= kMostWarnings) {
+    dropped_warnings_ = dropped_warnings_ || !error;
+    return;
   }
+  ++(error ? error_count_ : warning_count_);
   diagnostics_.push_back(std::move(diagnostic));
+}
+
+void DiagnosticSink::add_all(const DiagnosticSink& other, std::size_t first) {
+  for (std::size_t k = first; k < other.diagnostics_.size(); ++k) {
+    add(other.diagnostics_[k]);
+  }
+  dropped_warnings_ = dropped_warnings_ || other.dropped_warnings_;
 }
 
 bool DiagnosticSink::add_note(DiagnosticId id, const SourceRange& range, const DiagnosticNote& note) {

@@ -75,9 +75,13 @@ class SourceManager {
   std::vector<File> files_;
 };
 
-/// Collects diagnostics. Exact duplicates (id, range, message) are dropped on arrival.
+/// Collects diagnostics. Exact duplicates (id, range, message) are dropped on arrival, and so are errors and warnings after
+/// the first hundred of each.
 class DiagnosticSink {
  public:
+  static constexpr std::size_t kMostErrors = 100;
+  static constexpr std::size_t kMostWarnings = 100;
+
   void add(Diagnostic diagnostic);
   void error(DiagnosticId id, const SourceRange& range, std::string message, std::vector<DiagnosticNote> notes = {});
   void warning(DiagnosticId id, const SourceRange& range, std::string message, std::vector<DiagnosticNote> notes = {});
@@ -85,6 +89,14 @@ class DiagnosticSink {
                    std::vector<DiagnosticNote> notes = {});
   /// Adds the note to the first diagnostic of that kind and place, if there is one, unless it has enough; returns whether there is.
   bool add_note(DiagnosticId id, const SourceRange& range, const DiagnosticNote& note);
+
+  /// Adds what the other has, from number `first` on.
+  void add_all(const DiagnosticSink& other, std::size_t first = 0);
+
+  /// Whether no further error is kept: looking for more is of no use.
+  [[nodiscard]] bool is_full() const { return error_count_ >= kMostErrors; }
+  /// Whether warnings have been dropped because there were too many.
+  [[nodiscard]] bool dropped_warnings() const { return dropped_warnings_; }
 
   /// Errors and unsupported constructs so far: the compilation must stop after the phase when this is not 0.
   [[nodiscard]] std::size_t error_count() const { return error_count_; }
@@ -98,6 +110,8 @@ class DiagnosticSink {
  private:
   std::vector<Diagnostic> diagnostics_;
   std::size_t error_count_ = 0;
+  std::size_t warning_count_ = 0;
+  bool dropped_warnings_ = false;
 };
 
 struct RenderOptions {
@@ -113,9 +127,11 @@ struct RenderOptions {
 ///       let G = X
 ///               ^~~
 ///     ridge.tdsl:1:1: note: …
+///
+/// Of a long line only what is near the range is shown, between `…`.
 [[nodiscard]] std::string render(const Diagnostic& diagnostic, const SourceManager& sources,
                                  const RenderOptions& options = {});
-/// All diagnostics, sorted.
+/// All diagnostics, sorted; a last line says where there may be more.
 [[nodiscard]] std::string render_all(const DiagnosticSink& sink, const SourceManager& sources,
                                      const RenderOptions& options = {});
 

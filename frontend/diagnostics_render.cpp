@@ -66,6 +66,40 @@ std::string padding(std::string_view line, std::uint32_t characters) {
   return result.append(characters, ' ');
 }
 
+/// The byte where character number `number` (from 0) of the line begins.
+std::size_t byte_of(std::string_view line, std::uint32_t number) {
+  std::size_t at = 0;
+  for (; at < line.size(); ++at) {
+    if (at > 0 && is_continuation(line[at])) continue;
+    if (number-- == 0) break;
+  }
+  return at;
+}
+
+/// A part of a line: the text, and how many characters of the line stand before it.
+struct Excerpt {
+  std::string text;
+  std::uint32_t before = 0;
+};
+
+/// The whole line, or of a long one what is near the characters [first, end).
+Excerpt excerpt(std::string_view line, std::uint32_t first, std::uint32_t end) {
+  constexpr std::uint32_t kLongLine = 400;
+  constexpr std::uint32_t kNear = 80;
+  const std::uint32_t length = utf8_length(line);
+  if (length <= kLongLine) return {std::string(line), 0};
+  const std::uint32_t from = first > kNear ? first - kNear : 0;
+  const std::uint32_t to = std::min({end, first + 2 * kNear, length}) + kNear;
+  const std::size_t begin = byte_of(line, from);
+  Excerpt result{std::string(line.substr(begin, byte_of(line, to) - begin)), from};
+  if (from > 0) {
+    result.text = "…" + result.text;
+    --result.before;  // the mark has the width of a character
+  }
+  if (to < length) result.text += "…";
+  return result;
+}
+
 /// The source line and the caret range; nothing for an unknown place.
 std::string render_source(const SourceRange& range, const SourceManager& sources, const RenderOptions& options) {
   if (!range.known() || range.file >= sources.file_count()) {
@@ -74,10 +108,13 @@ std::string render_source(const SourceRange& range, const SourceManager& sources
   const std::string_view line = sources.line(range.file, range.line);
   const std::uint32_t length = utf8_length(line);
   const std::uint32_t end = range.end_line > range.line ? length + 1 : std::min(range.end_column, length + 1);
-  const std::uint32_t width = end > range.column ? end - range.column : 1;
+  const std::uint32_t first = range.column - 1;
+  const Excerpt shown = excerpt(line, first, end - 1);
+  const std::uint32_t place = first - shown.before;
+  const std::uint32_t longest = std::max(utf8_length(shown.text), place + 1) - place;
+  const std::uint32_t width = std::min(end > range.column ? end - range.column : 1, longest);
   const std::string caret = "^" + std::string(width - 1, '~');
-  return "  " + std::string(line) + "\n  " + padding(line, range.column - 1) + painted(caret, kCaretColour, options) +
-         "\n";
+  return "  " + shown.text + "\n  " + padding(shown.text, place) + painted(caret, kCaretColour, options) + "\n";
 }
 
 std::string render_head(const SourceRange& range, Severity severity, const std::string& message,
@@ -128,6 +165,11 @@ std::string render_all(const DiagnosticSink& sink, const SourceManager& sources,
   for (const Diagnostic& diagnostic : sink.sorted()) {
     result += render(diagnostic, sources, options);
   }
+  const auto last = [&](const std::string& message) {
+    result += painted("note:", severity_colour(Severity::kNote), options) + " " + message + "\n";
+  };
+  if (sink.dropped_warnings()) last("only the first " + counted(DiagnosticSink::kMostWarnings, "warning") + " are shown");
+  if (sink.is_full()) last("stopped after " + counted(DiagnosticSink::kMostErrors, "error"));
   return result;
 }
 

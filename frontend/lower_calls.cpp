@@ -65,6 +65,12 @@ bool Lowerer::is_builtin(const std::string& name) {
          later_names().contains(name) || name == "pow" || name == "mod";
 }
 
+bool Lowerer::is_scalar_function(const ast::Call& call) {
+  const std::string& name = call.callee.name;
+  const bool extremum = (name == "min" || name == "max") && call.arguments.size() > 1;
+  return unary_functions().contains(name) || name == "pow" || name == "mod" || name == "where" || extremum;
+}
+
 const ast::Expr* Lowerer::named_argument(const ast::Call& call, const std::string& name) const {
   for (const ast::Argument& a : call.arguments) {
     if (a.name && a.name->name == name)

@@ -21,8 +21,7 @@ std::vector<Dim> Lowerer::extent_arguments(const ast::Call& call, std::size_t fi
     const std::string whole = source_text(range);
     shape.push_back({graph_.extent_of(size, text),
                      dimension_text(k - first, call.arguments.size() - first, whole.empty() ? call.callee.name : whole), a.range});
-    require_not_negative(shape.back().extent, text.empty() || shape.back().extent.constant() ? "this size" : "the size " + text,
-                         a.range);
+    require_size(shape.back().extent, text.empty() || shape.back().extent.constant() ? "this size" : "the size " + text, a.range);
   }
   if (shape.size() > 8)
     fail(DiagnosticId::kRankMismatch, range, "a tensor has at most 8 dimensions");
@@ -76,6 +75,7 @@ Tensor Lowerer::call_random(const ast::Call& call, const SourceRange& range) {
   ir::Type type{Scalar::kF64, {}, {}};
   for (const Dim& d : shape)
     type.shape.push_back(d.extent);
+  require_legal(type, source_text(range), range);
   ir::Random random;
   random.kind = call.callee.name == "randn" ? ir::Random::Kind::kNormal : ir::Random::Kind::kUniform;
   random.site = random_site(call);

@@ -83,7 +83,7 @@ Tensor Lowerer::lower_plain(const ast::Expr& e) {
       [&](const ast::Subscript& s) { return lower_subscript(s, range); },
       [&](const ast::Reduction& r) { return lower_reduction(r, range); });
   constexpr std::size_t kMaxOperations = 50'000;
-  if (larger_than(t.body, kMaxOperations)) {
+  if (operations_of(t.body, kMaxOperations + 1) > kMaxOperations) {
     fail(DiagnosticId::kNestingTooDeep, range,
          "this grows beyond " + std::to_string(kMaxOperations) +
              " operations when functions and their names are put in place; compute a part of it with 'let' outside");

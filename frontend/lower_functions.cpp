@@ -32,6 +32,11 @@ CallNumbers Lowerer::number_function(const ast::Function& f) const {
   return number_calls([&](const ExprVisitor& visit) { for_each_expr(f, visit); });
 }
 
+const ast::Function* Lowerer::function_named(const std::string& name) const {
+  const auto found = functions_.find(name);
+  return found == functions_.end() ? nullptr : found->second.function;
+}
+
 std::vector<Tensor> Lowerer::call_function(const ast::Call& call, const SourceRange& range) {
   const ast::Function& f = *functions_.at(call.callee.name).function;
   if (functions_.at(call.callee.name).broken) {
@@ -141,10 +146,7 @@ std::vector<Tensor> Lowerer::call_under(const Expr& condition, const ast::Functi
 std::vector<Tensor> Lowerer::inline_body(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
                                          const SourceRange& range, const std::vector<std::int32_t>& points) {
   const bool of_scalars = std::ranges::all_of(args, [](const Tensor& t) { return t.rank() == 0; });
-  const auto called = [this](const std::string& name) {
-    const auto found = functions_.find(name);
-    return found == functions_.end() ? nullptr : found->second.function;
-  };
+  const auto called = [this](const std::string& name) { return function_named(name); };
   // Without an argument that depends on the element, random numbers are still the element's own.
   const std::vector<std::int32_t> drawn_at =
       !points.empty() && of_scalars && draws(f, called) ? points : std::vector<std::int32_t>();
@@ -163,6 +165,29 @@ std::vector<Tensor> Lowerer::inline_body(const ast::Function& f, const std::vect
     if (of_scalars)
       return {call_at_points(f, args, call, range, drawn_at)};
   }
+  const bool grows = of_scalars && drawn_at.empty() && is_large_in_place(f, args);
+  if (grows && (per_element || !guards_.empty())) {
+    if (const auto shared = call_as_procedure(f, args, call, range))
+      return {*shared};
+  }
+  std::vector<Tensor> results = put_in_place(f, args, call, range, drawn_at, per_element);
+  if (grows && !per_element && guards_.empty() && results.size() == 1 && results[0].rank() == 0)
+    results = {tensor_of(materialise(results[0], "", range), source_text(range), range)};
+  return results;
+}
+
+bool Lowerer::is_large_in_place(const ast::Function& f, const std::vector<Tensor>& args) {
+  // Doubled again and again, an expression outgrows every compiler.
+  constexpr std::size_t kLarge = 500;
+  const Growth& growth = growth_.of(f);
+  double operations = growth.own;
+  for (std::size_t k = 0; k < args.size(); ++k)
+    operations += growth.uses[k] * static_cast<double>(operations_of(args[k].body, kLarge));
+  return operations > static_cast<double>(kLarge);
+}
+
+std::vector<Tensor> Lowerer::put_in_place(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call, const SourceRange& range,
+                                          const std::vector<std::int32_t>& drawn_at, bool per_element) {
   const auto number = frames_.back().numbers.find(&call);
   Frame frame;
   frame.function = &f;

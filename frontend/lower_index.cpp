@@ -41,6 +41,13 @@ std::optional<std::int64_t> Lowerer::known_integer(const Expr& e) const {
   return r == nullptr || !r->subscripts.empty() ? std::nullopt : graph_.extent_of_value(r->tensor).constant();
 }
 
+bool Lowerer::has_short_step(const ast::Expr& step) {
+  // Beyond, sums of bounds and steps might leave 64 bits.
+  constexpr std::int64_t kLongest = std::int64_t{1} << 31;
+  const auto value = known_integer(integer_scalar(step, "a step"));
+  return value && *value > -kLongest && *value < kLongest;
+}
+
 std::int64_t Lowerer::step_of(const ast::ExprPtr& step) {
   if (!step)
     return 1;
@@ -108,7 +115,7 @@ void Lowerer::bind_range(const ast::Identifier& name, const ast::ExprPtr& lower,
   Expr end = integer_scalar(*upper, "a range's end");
   if (step) {
     const Expr computed = integer_scalar(*step, "a step");
-    if (!known_integer(computed)) {
+    if (!has_short_step(*step)) {
       bind_computed_range(name, begin, end, computed, step->range, labels);
       return;
     }

@@ -249,6 +249,7 @@ ValueId Lowerer::lower_index_declaration(const ast::Target& target, const ast::A
   for (std::size_t d = 0; d < target.subscripts->size(); ++d) {
     s.result.shape.push_back(s.type ? s.type->shape[d] : left_extent(s, d, target));
   }
+  require_legal(s.result, target.name.name, target.range);
   return emit_index_statement(s, target.name.name, target.range);
 }
 

@@ -13,8 +13,10 @@
 #include "frontend/ast.h"
 #include "frontend/frontend.h"
 #include "frontend/lower_graph.h"
+#include "frontend/sema_growth.h"
 #include "frontend/sema_scope.h"
 #include "frontend/sema_types.h"
+#include "ir/procedure.h"
 
 namespace tdsl::frontend {
 
@@ -140,8 +142,12 @@ class Lowerer {
   void agree(const Dim& a, const Dim& b, const ir::SourceRange& range, const std::string& where);
   /// Emits the check unless it was made before. Guards around it protect it if it is one of order.
   void check(ir::Check check, const ir::SourceRange& range);
-  /// `what` names the size in the message.
+  /// A size is neither negative nor, however computed, too large. `what` names it in messages.
+  void require_size(const ir::Extent& size, const std::string& what, const ir::SourceRange& range);
   void require_not_negative(const ir::Extent& size, const std::string& what, const ir::SourceRange& range);
+  void require_in_64_bits(const ir::Extent& size, const std::string& what, const ir::SourceRange& range);
+  /// By what is known when compiling, the type's elements are not too many. `name` may be empty.
+  void require_legal(const ir::Type& type, const std::string& name, const ir::SourceRange& range);
   /// Of the dimensions of a written type that are computed from other than dimensions.
   void require_sizes(const ast::TypeExpr& written, const ir::Type& type);
   Dim broadcast(const Dim& a, const Dim& b, const ir::SourceRange& range, const std::string& where);
@@ -231,6 +237,8 @@ class Lowerer {
   /// Ranges from bare uses for the labels that have none.
   void resolve_labels(const std::vector<std::int32_t>& labels);
   std::int64_t step_of(const ast::ExprPtr& step);
+  /// Whether the step is known when compiling and short enough to be added to any bound without a look.
+  [[nodiscard]] bool has_short_step(const ast::Expr& step);
   /// bind_range with a step that only the run knows.
   void bind_computed_range(const ast::Identifier& name, const ir::Expr& begin, const ir::Expr& end, const ir::Expr& step,
                            const ir::SourceRange& place, std::vector<std::int32_t>& labels);
@@ -320,6 +328,7 @@ class Lowerer {
   ir::ValueId bound_value(const ast::Expr& e, const std::string& what);
 
   // --- Functions: lower_functions.cpp
+  [[nodiscard]] const ast::Function* function_named(const std::string& name) const;
   std::vector<Tensor> call_function(const ast::Call& call, const ir::SourceRange& range);
   Tensor call_scalar_function(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
                               const ir::SourceRange& range);
@@ -330,6 +339,12 @@ class Lowerer {
   std::vector<std::int32_t> point_labels() const;
   PointLoop body_at_a_point(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
                             const ir::SourceRange& range, const std::vector<std::int32_t>& drawn_at);
+  /// `loop` as the expression that applies `procedure`, made of its body.
+  ir::Expr applied(const PointLoop& loop, ir::Procedure procedure, const std::vector<ir::ValueId>& captured, const ast::Function& f,
+                   const ir::SourceRange& range);
+  /// The call of a function that is arithmetic, as one operation; none where it would evaluate what the body need not.
+  std::optional<Tensor> call_as_procedure(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
+                                          const ir::SourceRange& range);
   Tensor call_at_points(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
                         const ir::SourceRange& range, const std::vector<std::int32_t>& drawn_at);
   /// The body in a branch; where the condition does not hold, the results are 0.
@@ -338,6 +353,11 @@ class Lowerer {
   /// `points`: the index variables for whose values the call is made.
   std::vector<Tensor> inline_body(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
                                   const ir::SourceRange& range, const std::vector<std::int32_t>& points);
+  /// Whether the call becomes an expression that should not be used twice.
+  [[nodiscard]] bool is_large_in_place(const ast::Function& f, const std::vector<Tensor>& args);
+  /// `per_element`: locals that name something stay expressions.
+  std::vector<Tensor> put_in_place(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call, const ir::SourceRange& range,
+                                   const std::vector<std::int32_t>& drawn_at, bool per_element);
   void bind_parameter(const ast::FunctionParameter& parameter, const Tensor& arg, const ir::SourceRange& range);
   /// The call when the whole expression is one that gives several values.
   const ast::Call* tuple_call(const ast::ExprPtr& value) const;
@@ -361,6 +381,8 @@ class Lowerer {
   std::optional<Tensor> lower_scalar_function(const ast::Call& call, const ir::SourceRange& range);
   [[nodiscard]] static const std::map<std::string, Builtin>& builtins();
   [[nodiscard]] static bool is_builtin(const std::string& name);
+  /// Whether the call gives a scalar for scalars: `exp(x)`, `max(x, y)`.
+  [[nodiscard]] static bool is_scalar_function(const ast::Call& call);
   [[nodiscard]] std::string named_axis(const ast::Call& call) const;
   std::vector<Tensor> positional(const ast::Call& call, std::size_t least, std::size_t most,
                                  const ir::SourceRange& range, const std::set<std::string>& named = {});
@@ -448,6 +470,7 @@ class Lowerer {
   std::set<ir::ValueId> dimension_values_;
   std::map<std::string, FunctionEntry> functions_;
   std::set<std::string> called_;
+  GrowthFinder growth_{[this](const std::string& name) { return function_named(name); }};
   std::size_t inlined_calls_ = 0;
   std::map<std::string, const ast::Monoid*> monoids_;
   std::set<std::string> refused_;  ///< what may not be declared, `extern` and `storage`: uses are no further mistakes

@@ -111,6 +111,25 @@ bool draws(const ast::Function& f, const FunctionOfName& called) {
   return false;
 }
 
+bool is_arithmetic(const ast::Function& f, const FunctionOfName& called, const std::function<bool(const ast::Call&)>& is_operation) {
+  std::vector<const ast::Function*> reached = {&f};
+  bool only = true;
+  for (std::size_t k = 0; only && k < reached.size(); ++k) {
+    only = !runs_statements(*reached[k]);
+    for_each_expr(*reached[k], [&](const ast::Expr& e) {
+      const bool other = std::holds_alternative<ast::Subscript>(e.node) || std::holds_alternative<ast::Reduction>(e.node) ||
+                         std::holds_alternative<ast::Transpose>(e.node) || std::holds_alternative<ast::Tuple>(e.node) ||
+                         std::holds_alternative<ast::StringLiteral>(e.node);
+      const auto* call = std::get_if<ast::Call>(&e.node);
+      const ast::Function* function = call == nullptr ? nullptr : called(call->callee.name);
+      only = only && !other && (call == nullptr || function != nullptr || is_operation(*call));
+      if (function != nullptr && std::ranges::find(reached, function) == reached.end())
+        reached.push_back(function);
+    });
+  }
+  return only;
+}
+
 bool runs_statements(const ast::Function& f) {
   const auto* block = std::get_if<ast::Block>(&f.body);
   if (calls_any(f, {"grad"}) || draws_tensors(f) || slices_by_element(f))
@@ -197,6 +216,73 @@ PointLoop Lowerer::body_at_a_point(const ast::Function& f, const std::vector<Ten
   return made;
 }
 
+namespace {
+
+/// Whether nobody can tell if the expression is evaluated.
+bool is_harmless(const Expr& e) {
+  bool harmless = true;
+  ir::for_each_node(e, [&](const ir::ExprNode& n) {
+    const auto* r = std::get_if<ir::Read>(&n.op);
+    const auto* a = std::get_if<ir::Apply>(&n.op);
+    harmless = harmless && !ir::operation_may_fail(n) && (r == nullptr || r->subscripts.empty()) && (a == nullptr || !ir::may_stop(*a->procedure));
+  });
+  return harmless;
+}
+
+/// Whether evaluating the expression evaluates variable number `k`, whatever the values are.
+bool always_reads(const Expr& e, std::int32_t k) {
+  if (const auto* a = std::get_if<ir::Argument>(&e->op))
+    return a->position == k;
+  if (const auto* s = std::get_if<ir::Select>(&e->op))
+    return always_reads(s->condition, k) || (always_reads(s->when_true, k) && always_reads(s->when_false, k));
+  const auto* b = std::get_if<ir::Binary>(&e->op);
+  if (b != nullptr && (b->op == ir::BinaryOp::kAnd || b->op == ir::BinaryOp::kOr))
+    return always_reads(b->left, k);
+  return std::ranges::any_of(ir::children(*e), [&](const Expr& child) { return always_reads(child, k); });
+}
+
+bool always_reads(const ir::Procedure& p, std::int32_t k) {
+  return always_reads(p.result, k) || std::ranges::any_of(p.body, [&](const ir::Procedure::Statement& s) {
+    const auto* assign = std::get_if<ir::Procedure::Assign>(&s.op);
+    return assign != nullptr && always_reads(assign->value, k);
+  });
+}
+
+}  // namespace
+
+Expr Lowerer::applied(const PointLoop& loop, ir::Procedure procedure, const std::vector<ValueId>& captured, const ast::Function& f,
+                      const SourceRange& range) {
+  procedure.range = f.name.range;
+  procedure.text = ir::text_of(procedure);
+  std::vector<Expr> arguments;
+  for (const auto& [value, parameter] : loop.parameters)
+    arguments.push_back(parameter.body);
+  for (const ValueId v : captured)
+    arguments.push_back(ir::read(graph_.program().type(v).scalar, v, {}));
+  return ir::application(std::make_shared<const ir::Procedure>(std::move(procedure)), std::move(arguments), range);
+}
+
+std::optional<Tensor> Lowerer::call_as_procedure(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
+                                                 const SourceRange& range) {
+  const auto called = [this](const std::string& name) { return function_named(name); };
+  if (!is_arithmetic(f, called, [](const ast::Call& c) { return is_scalar_function(c); }))
+    return std::nullopt;
+  const PointLoop loop = body_at_a_point(f, args, call, range, {});
+  std::vector<ValueId> parameters;
+  for (const auto& [value, parameter] : loop.parameters)
+    parameters.push_back(value);
+  std::vector<ValueId> captured;
+  auto procedure = ir::procedure_of(graph_.program(), f.name.name, loop.body, parameters, loop.result, captured);
+  if (!procedure)
+    return std::nullopt;
+  // A procedure's operands are evaluated before it is.
+  for (std::size_t k = 0; k < loop.parameters.size(); ++k) {
+    if (!is_harmless(loop.parameters[k].second.body) && !always_reads(*procedure, static_cast<std::int32_t>(k)))
+      return std::nullopt;
+  }
+  return scalar_tensor(applied(loop, std::move(*procedure), captured, f, range));
+}
+
 Tensor Lowerer::call_at_points(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
                                const SourceRange& range, const std::vector<std::int32_t>& drawn_at) {
   PointLoop loop = body_at_a_point(f, args, call, range, drawn_at);
@@ -206,16 +292,9 @@ Tensor Lowerer::call_at_points(const ast::Function& f, const std::vector<Tensor>
     parameters.push_back(value);
   std::vector<ValueId> captured;
   if (auto procedure = ir::procedure_of(program, f.name.name, loop.body, parameters, loop.result, captured)) {
-    procedure->range = f.name.range;
-    procedure->text = ir::text_of(*procedure);
-    std::vector<Expr> arguments;
-    for (const auto& [value, parameter] : loop.parameters)
-      arguments.push_back(parameter.body);
-    for (const ValueId v : captured)
-      arguments.push_back(ir::read(program.type(v).scalar, v, {}));
     ComputeSpec spec;
     const bool in_monoid = std::ranges::any_of(args, depends_on_operands);
-    spec.body = ir::application(std::make_shared<const ir::Procedure>(std::move(*procedure)), std::move(arguments), range);
+    spec.body = applied(loop, std::move(*procedure), captured, f, range);
     if (in_monoid)
       return scalar_tensor(spec.body);
     spec.type.scalar = spec.body->type;

@@ -22,6 +22,9 @@ using FunctionOfName = std::function<const ast::Function*(const std::string&)>;
 [[nodiscard]] bool differentiates(const ast::Function& f);
 /// Whether the function, or one that it calls, draws random numbers.
 [[nodiscard]] bool draws(const ast::Function& f, const FunctionOfName& called);
+/// Whether the body, with those of the functions it calls, is one expression over scalars: nothing is reduced, read or
+/// drawn. `is_operation` tells built-in functions of scalars.
+[[nodiscard]] bool is_arithmetic(const ast::Function& f, const FunctionOfName& called, const std::function<bool(const ast::Call&)>& is_operation);
 /// Whether the body does more than name scalars: it cannot become one expression.
 [[nodiscard]] bool runs_statements(const ast::Function& f);
 

@@ -59,7 +59,7 @@ Lowerer::LoopRange Lowerer::range_of(const ast::IndexRange& r) {
   LoopRange loop;
   loop.begin = bound_value(*r.lower, "a loop's begin");
   loop.end = bound_value(*r.upper, "a loop's end");
-  if (r.step && !known_integer(integer_scalar(*r.step, "a step"))) {
+  if (r.step && !has_short_step(*r.step)) {
     loop.computed_step = bound_value(*r.step, "a step");
   } else {
     loop.step = step_of(r.step);
@@ -71,13 +71,17 @@ ValueId Lowerer::iterations_of(const LoopRange& loop, const SourceRange& range) 
   const Expr begin = ir::read(Scalar::kI64, loop.begin, {});
   const Expr end = ir::read(Scalar::kI64, loop.end, {});
   const Expr step = ir::read(Scalar::kI64, loop.computed_step, {});
-  const ValueId length = materialise(scalar_tensor(ir::unary(ir::UnaryOp::kAbs, step)), "", range);
-  check({ir::Check::Relation::kAtMost, 1, Extent::of(length), "a step cannot be 0", {}}, range);
+  const Expr none = ir::binary(ir::BinaryOp::kEq, step, ir::constant_i64(0));
+  const ValueId moves = materialise(scalar_tensor(ir::select(none, ir::constant_i64(0), ir::constant_i64(1))), "", range);
+  check({ir::Check::Relation::kAtMost, 1, Extent::of(moves), "a step cannot be 0", {}}, range);
   // Behind a condition that does not hold the check is not made.
-  const Expr by = ir::binary(ir::BinaryOp::kMax, ir::read(Scalar::kI64, length, {}), ir::constant_i64(1));
+  const Expr by = ir::select(none, ir::constant_i64(1), step);
   const Expr up = ir::binary(ir::BinaryOp::kLt, ir::constant_i64(0), step);
-  const Expr way = ir::select(up, sub(end, begin), sub(begin, end));
-  const Expr count = ir::binary(ir::BinaryOp::kDiv, add(way, sub(by, ir::constant_i64(1))), by, range);
+  const Expr some = ir::select(up, ir::binary(ir::BinaryOp::kLt, begin, end), ir::binary(ir::BinaryOp::kLt, end, begin));
+  // The step is never added to a bound: it may be as long as 64 bits allow.
+  const Expr last = ir::select(up, sub(end, ir::constant_i64(1)), add(end, ir::constant_i64(1)));
+  const Expr further = ir::binary(ir::BinaryOp::kDiv, sub(last, begin), by, range);
+  const Expr count = ir::select(some, add(further, ir::constant_i64(1)), ir::constant_i64(0));
   return materialise(scalar_tensor(count), "", range);
 }
 

@@ -2,6 +2,7 @@
 
 #include "frontend/lower_lowerer.h"
 #include "frontend/sema_walk.h"
+#include "runtime/size.h"
 
 namespace tdsl::frontend {
 
@@ -59,6 +60,32 @@ void Lowerer::check(ir::Check check, const SourceRange& range) {
   if (!check.guard)
     checked_.insert({graph_.region_depth(), key.first, key.second});
   graph_.emit_effect(std::move(check), range);
+}
+
+void Lowerer::require_size(const Extent& size, const std::string& what, const SourceRange& range) {
+  require_not_negative(size, what, range);
+  require_in_64_bits(size, what, range);
+}
+
+void Lowerer::require_in_64_bits(const Extent& size, const std::string& what, const SourceRange& range) {
+  if (size.constant() || size.as_value())
+    return;  // compared with the limit as part of the shape
+  // Dimensions are sizes of inputs, and so are far from the end of 64 bits; products of them are not.
+  constexpr std::int64_t kFewTimes = 64;
+  const bool fits = size.terms().size() < 8 && std::ranges::all_of(size.terms(), [this](const auto& term) {
+    return term.first.empty() || (term.first.size() == 1 && term.second > -kFewTimes && term.second < kFewTimes &&
+                                  term.first[0]->kind == Extent::Atom::Kind::kValue && dimension_values_.contains(term.first[0]->value));
+  });
+  if (!fits)
+    check({ir::Check::Relation::kAtMost, size, rt::kMostTensorBytes, what + " is {left}; a dimension has at most 2^53 elements", {}}, range);
+}
+
+void Lowerer::require_legal(const ir::Type& type, const std::string& name, const SourceRange& range) {
+  std::vector<std::int64_t> known;
+  for (const Extent& e : type.shape)
+    known.push_back(e.constant().value_or(1));
+  if (!rt::is_legal_size(known, ir::size_of(type.scalar)))
+    fail(DiagnosticId::kTooLarge, range, (name.empty() ? "this" : "'" + name + "'") + " is " + type_text(type) + ", which is too large: a tensor has at most 2^53 bytes");
 }
 
 void Lowerer::require_not_negative(const Extent& size, const std::string& what, const SourceRange& range) {
@@ -164,13 +191,14 @@ ir::Type Lowerer::lower_type(const ast::TypeExpr& type, const BindDimension& bin
   }
   if (is_sparse)
     unsupported(type.range, "sparse storage is");
+  require_legal(result, "", type.range);
   return result;
 }
 
 void Lowerer::require_sizes(const ast::TypeExpr& written, const ir::Type& type) {
   for (std::size_t d = 0; d < written.dimensions.size(); ++d) {
     const SourceRange& range = written.dimensions[d].range;
-    require_not_negative(type.shape[d], "the size " + source_text(range), range);
+    require_size(type.shape[d], "the size " + source_text(range), range);
   }
 }
 

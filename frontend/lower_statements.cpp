@@ -20,6 +20,8 @@ void Lowerer::lower_block(const ast::Block& block) {
 }
 
 void Lowerer::lower_statement(const ast::Stmt& s) {
+  if (sink_.is_full())
+    return;
   const std::size_t guards = guards_.size();
   const std::size_t loops = loops_.size();
   const int branches = branches_;
@@ -91,7 +93,8 @@ void Lowerer::check_option_name(const ast::Identifier& name) {
 
 void Lowerer::warn_of_shared_option(const ast::Identifier& output) {
   const SymbolRef symbol = scope_->find(output.name);
-  if (symbol->kind != Symbol::Kind::kInput && symbol->kind != Symbol::Kind::kParam)
+  // A dimension has no symbol.
+  if (!symbol || (symbol->kind != Symbol::Kind::kInput && symbol->kind != Symbol::Kind::kParam))
     return;
   warn(DiagnosticId::kOptionClash, output.range,
        "--" + output.name + " gives the " + (symbol->kind == Symbol::Kind::kInput ? "input" : "param") +

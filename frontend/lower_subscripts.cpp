@@ -2,6 +2,7 @@
 
 #include "frontend/lower_lowerer.h"
 #include "frontend/sema_walk.h"
+#include "runtime/size.h"
 
 namespace tdsl::frontend {
 
@@ -163,12 +164,13 @@ Extent Lowerer::slice_step(const ast::Expr& e) {
   if (const auto known = known_integer(written)) {
     if (*known <= 0)
       fail(DiagnosticId::kOutOfBounds, e.range, message);
-    return *known;
+    return std::min(*known, rt::kMostTensorBytes);
   }
   if (!labels_of(written).empty())
     fail(DiagnosticId::kSliceInIndex, e.range, "a slice's step cannot depend on an index variable; subscript the dimension with an index");
   const Extent step = graph_.extent_of(written, "step");
   check({ir::Check::Relation::kAtMost, 1, step, message + ": the step is {right}", {}}, e.range);
+  check({ir::Check::Relation::kAtMost, step, rt::kMostTensorBytes, "a slice's step is at most 2^53: the step is {left}", {}}, e.range);
   // Behind a condition that does not hold the slice still has a size.
   return guards_.empty() ? step : graph_.extent_of(ir::binary(BinaryOp::kMax, written, ir::constant_i64(1)), "step");
 }

@@ -145,6 +145,7 @@ ValueId Lowerer::materialise(const Tensor& t, const std::string& name, const Sou
     spec.type.shape.push_back(graph_.label(id).end);
   spec.name = name;
   spec.range = range;
+  require_legal(spec.type, name, range);
   for (const std::int32_t id : labels_of(spec.body)) {
     const bool own = std::ranges::find(spec.out, id) != spec.out.end();
     if (!own)

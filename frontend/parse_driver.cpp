@@ -140,9 +140,7 @@ std::optional<ast::Module> parse_file(const SourceManager& sources, std::uint32_
       continue;
     }
     driver.builder().finish_module();
-    for (const Diagnostic& diagnostic : run_sink.diagnostics()) {
-      sink.add(diagnostic);
-    }
+    sink.add_all(run_sink);
     report_missing(tokenized, sink);
     if (sink.error_count() != errors_before) {
       return std::nullopt;

@@ -49,18 +49,17 @@ Expr element(const Tensor& t, const std::vector<Expr>& subscripts) {
   return substitute(t.body, map);
 }
 
-bool larger_than(const Expr& e, std::size_t limit) {
+std::size_t operations_of(const Expr& e, std::size_t most) {
   std::vector<Expr> open = {e};
   std::size_t count = 0;
-  while (!open.empty()) {
+  while (!open.empty() && count < most) {
     const Expr next = open.back();
     open.pop_back();
-    if (++count > limit)
-      return true;
+    ++count;
     for (const Expr& child : ir::children(*next))
       open.push_back(child);
   }
-  return false;
+  return count;
 }
 
 std::vector<std::int32_t> labels_of(const Expr& e) {

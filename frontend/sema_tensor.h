@@ -50,9 +50,8 @@ using LabelMap = std::map<std::int32_t, ir::Expr>;
 [[nodiscard]] ir::Expr substitute(const ir::Expr& e, const LabelMap& labels);
 /// The element at `subscripts`, one per dimension.
 [[nodiscard]] ir::Expr element(const Tensor& t, const std::vector<ir::Expr>& subscripts);
-/// Whether the expression has more than `limit` operations, counting shared ones as often as they are used; looks at no
-/// more than that many.
-[[nodiscard]] bool larger_than(const ir::Expr& e, std::size_t limit);
+/// How many operations the expression has, counting shared ones as often as they are used; `most` if they are more.
+[[nodiscard]] std::size_t operations_of(const ir::Expr& e, std::size_t most);
 /// The labels `e` mentions, in order of first mention.
 [[nodiscard]] std::vector<std::int32_t> labels_of(const ir::Expr& e);
 /// The value when `t` is exactly all of a stored tensor (or a scalar value), subscripts in order.

@@ -185,8 +185,7 @@ class Interpreter {
     while (f.step > 0 ? i < end : i > end) {
       carried.insert(carried.begin(), whole_scalar(Scalar::kI64, i));
       carried = region(f.body, std::move(carried));
-      if (__builtin_add_overflow(i, f.step, &i))
-        break;
+      i = rt::advanced(i, f.step);
     }
     define(n, std::move(carried), open);
   }
@@ -211,8 +210,8 @@ class Interpreter {
   void check(const Node& n, const Check& c) {
     if (c.guard && environment_.control(*c.guard) == 0)
       return;
-    const std::int64_t left = environment_.extent(c.left, n.range);
-    const std::int64_t right = environment_.extent(c.right, n.range);
+    const rt::Exact left = environment_.exact(c.left, n.range);
+    const rt::Exact right = environment_.exact(c.right, n.range);
     if (c.relation == Check::Relation::kEqual ? left == right : left <= right)
       return;
     stop(n.range, rt::with_sizes(c.message, left, right));

@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
-#include <limits>
 #include <stdexcept>
 
 #include "ir/check.h"
+#include "runtime/size.h"
 
 namespace tdsl::ir::eval {
 
@@ -46,9 +46,16 @@ std::int64_t Environment::extent(const Extent& e, const SourceRange& place) {
   }
 }
 
+rt::Exact Environment::exact(const Extent& e, const SourceRange& place) {
+  try {
+    return e.evaluate_exactly([this](ValueId v) { return control(v); });
+  } catch (const std::domain_error& error) {
+    stop(place, error.what());
+  }
+}
+
 std::vector<std::int64_t> Environment::shape(ValueId v, const SourceRange& place, bool of_ranges) {
   std::vector<std::int64_t> extents;
-  std::int64_t elements = 1;
   for (const Extent& e : program_.type(v).shape) {
     extents.push_back(extent(e, place));
     // A range that ends before it begins is empty; a declared size below 0 is a mistake.
@@ -57,11 +64,9 @@ std::vector<std::int64_t> Environment::shape(ValueId v, const SourceRange& place
       stop(place, fmt::format("dimension {} of {} has the negative extent {}", extents.size() - 1,
                               program_.info(v).name.empty() ? "the result" : program_.info(v).name, extents.back()));
     }
-    if (__builtin_mul_overflow(elements, extents.back(), &elements) ||
-        elements > std::numeric_limits<std::int64_t>::max() / 16) {
-      stop(place, "the tensor is too large");
-    }
   }
+  const Scalar type = program_.type(v).scalar;
+  if (!rt::is_legal_size(extents, size_of(type))) stop(place, rt::too_large_text(program_.info(v).name, name_of(type), extents));
   return extents;
 }
 

@@ -5,6 +5,7 @@
 
 #include "ir/check.h"
 #include "ir/failure_text.h"
+#include "runtime/exact.h"
 
 namespace tdsl::ir::eval {
 
@@ -85,8 +86,7 @@ void CompiledProcedure::run(Steps& steps) {
           while (c.step > 0 ? i < end : i > end) {
             slots_[c.variable].whole = {i, 0};
             run(c.body);
-            if (__builtin_add_overflow(i, c.step, &i))
-              break;
+            i = rt::advanced(i, c.step);
           }
         },
         [&](Repeat& r) {

@@ -229,23 +229,38 @@ std::vector<ValueId> Extent::values() const {
   return {found.begin(), found.end()};
 }
 
+namespace {
+
+std::int64_t atom_value(const Atom& atom, const std::function<std::int64_t(ValueId)>& value) {
+  if (atom.kind == Atom::Kind::kValue)
+    return value(atom.value);
+  const std::int64_t numerator = atom.numerator.evaluate(value);
+  const std::int64_t denominator = atom.denominator.evaluate(value);
+  if (denominator == 0)
+    throw std::domain_error("integer division by zero");
+  return atom.kind == Atom::Kind::kQuotient ? quotient_of(numerator, denominator) : remainder_of(numerator, denominator);
+}
+
+}  // namespace
+
 std::int64_t Extent::evaluate(const std::function<std::int64_t(ValueId)>& value) const {
-  const auto atom_value = [&](const Atom& atom) {
-    if (atom.kind == Atom::Kind::kValue)
-      return value(atom.value);
-    const std::int64_t numerator = atom.numerator.evaluate(value);
-    const std::int64_t denominator = atom.denominator.evaluate(value);
-    if (denominator == 0)
-      throw std::domain_error("integer division by zero");
-    return atom.kind == Atom::Kind::kQuotient ? quotient_of(numerator, denominator)
-                                              : remainder_of(numerator, denominator);
-  };
   std::int64_t sum = 0;
   for (const auto& [monomial, coefficient] : terms_) {
     std::int64_t product = coefficient;
     for (const AtomRef& atom : monomial)
-      product = wrap_mul(product, atom_value(*atom));
+      product = wrap_mul(product, atom_value(*atom, value));
     sum = wrap_add(sum, product);
+  }
+  return sum;
+}
+
+rt::Exact Extent::evaluate_exactly(const std::function<std::int64_t(ValueId)>& value) const {
+  rt::Exact sum = 0;
+  for (const auto& [monomial, coefficient] : terms_) {
+    rt::Exact product = coefficient;
+    for (const AtomRef& atom : monomial)
+      product = product * atom_value(*atom, value);
+    sum = sum + product;
   }
   return sum;
 }

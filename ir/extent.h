@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ir/value.h"
+#include "runtime/exact.h"
 
 namespace tdsl::ir {
 
@@ -46,7 +47,10 @@ class Extent {
   [[nodiscard]] std::optional<ValueId> as_value() const;
   /// All values the extent mentions, without repetition, in increasing order.
   [[nodiscard]] std::vector<ValueId> values() const;
+  /// Wraps like the i64 arithmetic it stands for.
   [[nodiscard]] std::int64_t evaluate(const std::function<std::int64_t(ValueId)>& value) const;
+  /// The same without wrapping, except inside quotients and remainders.
+  [[nodiscard]] rt::Exact evaluate_exactly(const std::function<std::int64_t(ValueId)>& value) const;
   /// Replaces values by extents (identity for those `f` returns nullopt for).
   [[nodiscard]] Extent substitute(const std::function<std::optional<Extent>(ValueId)>& f) const;
   /// Human and text form, e.g. `2*n + 1`; `name` prints a value.

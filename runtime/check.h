@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/exact.h"
+
 namespace tdsl::rt {
 
 /// A mistake in the runtime itself, never the user's.
@@ -19,7 +21,7 @@ class InternalError : public std::logic_error {
 }
 
 /// Exit codes of an executable (language page, section 10).
-enum class ExitCode : int { kGood = 0, kRunTime = 1, kUsage = 2, kCheckpointed = 75, kInterrupted = 130 };
+enum class ExitCode : int { kGood = 0, kRunTime = 1, kUsage = 2, kCheckpointed = 75 };
 
 /// A line of a `.tdsl` file. Line 0 means "no place".
 struct SourceLine {
@@ -66,11 +68,11 @@ class ProgramError : public RunError {
 };
 
 /// A message about two sizes with their values in the places `{left}` and `{right}`.
-[[nodiscard]] inline std::string with_sizes(std::string_view message, std::int64_t left, std::int64_t right) {
+[[nodiscard]] inline std::string with_sizes(std::string_view message, Exact left, Exact right) {
   std::string text(message);
-  const auto put = [&text](std::string_view place, std::int64_t value) {
+  const auto put = [&text](std::string_view place, Exact value) {
     const std::size_t at = text.find(place);
-    if (at != std::string::npos) text.replace(at, place.size(), std::to_string(value));
+    if (at != std::string::npos) text.replace(at, place.size(), value.text());
   };
   put("{left}", left);
   put("{right}", right);

@@ -13,6 +13,9 @@ namespace tdsl::rt {
 /// Tensors have at most this many dimensions.
 inline constexpr int kMaxRank = 8;
 
+/// Threads of a rank, at most: more than a node has cores, fewer than a thread team can be made of.
+inline constexpr int kMostThreads = 4096;
+
 /// Element type of a tensor or scalar. `kBool` is stored as one byte holding 0 or 1 (C++ `bool`). The values are
 /// stable: they are written into messages and checkpoints.
 enum class ElementType : std::uint8_t { kBool = 0, kI32 = 1, kI64 = 2, kF32 = 3, kF64 = 4 };

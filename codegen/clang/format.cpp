@@ -3,23 +3,78 @@
 #include <clang/Format/Format.h>
 #include <clang/Tooling/Core/Replacement.h>
 
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
 namespace tdsl::codegen {
 
-std::string formatted(const std::string& source) {
+namespace {
+
+constexpr std::size_t kColumns = 120;
+/// clang-format takes time and memory far beyond a statement's length: we wrap longer lines ourselves.
+constexpr std::size_t kLongestLine = 2000;
+
+/// The line cut at blanks, not inside of strings, into lines of about kColumns, the further ones 4 deeper.
+std::string wrapped(std::string_view line) {
+  const std::string margin(std::min(line.find_first_not_of(' '), kColumns / 2) + 4, ' ');
+  std::string result;
+  std::size_t columns = 0;
+  bool in_string = false;
+  for (std::size_t k = 0; k < line.size(); ++k) {
+    const char c = line[k];
+    if (c == '"' && (k == 0 || line[k - 1] != '\\' || !in_string)) in_string = !in_string;
+    if (c == ' ' && !in_string && columns > kColumns - margin.size()) {
+      result += "\n" + margin;
+      columns = margin.size();
+      continue;
+    }
+    result += c;
+    ++columns;
+  }
+  return result;
+}
+
+clang::format::FormatStyle project_style() {
   clang::format::FormatStyle style = clang::format::getGoogleStyle(clang::format::FormatStyle::LK_Cpp);
-  style.ColumnLimit = 120;
+  style.ColumnLimit = kColumns;
   style.AllowShortIfStatementsOnASingleLine = clang::format::FormatStyle::SIS_WithoutElse;
   style.AllowShortLoopsOnASingleLine = false;
   style.AllowShortFunctionsOnASingleLine = clang::format::FormatStyle::SFS_Inline;
   style.ReflowComments = false;
   style.SortIncludes = clang::format::FormatStyle::SI_Never;
   style.Standard = clang::format::FormatStyle::LS_Cpp20;
-  const clang::tooling::Range all(0, static_cast<unsigned>(source.size()));
-  const clang::tooling::Replacements edits = clang::format::reformat(style, source, {all}, "program.cpp");
-  llvm::Expected<std::string> result = clang::tooling::applyAllReplacements(source, edits);
+  return style;
+}
+
+}  // namespace
+
+std::string formatted(const std::string& source) {
+  std::string text;
+  std::vector<clang::tooling::Range> short_lines;
+  std::size_t begin = 0;  // of the short lines since the last long one
+  const auto end_range = [&] {
+    // What a range only touches is formatted, too: it ends before the line end in front of a long line, and begins behind one.
+    if (text.size() > begin + 2) short_lines.emplace_back(static_cast<unsigned>(begin + 1), static_cast<unsigned>(text.size() - begin - 2));
+  };
+  for (std::size_t at = 0; at < source.size();) {
+    const std::size_t end = std::min(source.find('\n', at), source.size() - 1) + 1;
+    const std::string_view line = std::string_view(source).substr(at, end - at);
+    at = end;
+    if (line.size() <= kLongestLine) {
+      text += line;
+      continue;
+    }
+    end_range();
+    text += wrapped(line);
+    begin = text.size();
+  }
+  end_range();
+  const clang::tooling::Replacements edits = clang::format::reformat(project_style(), text, short_lines, "program.cpp");
+  llvm::Expected<std::string> result = clang::tooling::applyAllReplacements(text, edits);
   if (!result) {
     llvm::consumeError(result.takeError());
-    return source;
+    return text;
   }
   return *result;
 }

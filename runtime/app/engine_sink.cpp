@@ -6,6 +6,7 @@
 #include "runtime/app/number_format.h"
 #include "runtime/kernels/combine.h"
 #include "runtime/kernels/contraction.h"
+#include "runtime/kernels/copy.h"
 
 namespace tdsl::rt {
 
@@ -25,7 +26,14 @@ void EngineSink::enable_predictions(bool baseline) {
   });
 }
 
+void EngineSink::expect(const plan::Region& region) {
+  for (const plan::RegionOp& op : region.ops) surveyed_.insert(op.op.site);
+}
+
 void EngineSink::segment(plan::Segment segment) {
+  if (!surveyed_.empty()) {
+    unsurveyed_ += std::count_if(segment.ops.begin(), segment.ops.end(), [this](const plan::Op& op) { return !surveyed_.contains(op.site); });
+  }
   if (baseline_) baseline_->segment(segment);
   PlanningSink::segment(std::move(segment));
 }
@@ -81,6 +89,10 @@ void EngineSink::submit(const std::shared_ptr<const plan::PlannedOp>& planned, c
     engine_.submit(planned, combine_kernel(description, parts_.at(op.reads.front().tensor), type()), last_names);
     return;
   }
+  if (planned->part == 2) {
+    engine_.submit(planned, copy_kernel(op.outputs.front().element.bytes), last_names);
+    return;
+  }
   const auto recorded = kernels_.find(op.record);
   TDSL_CHECK(recorded != kernels_.end(), "a planned operation was recorded: " + op.name);
   Kernel kernel = std::move(recorded->second);
@@ -118,7 +130,7 @@ std::shared_ptr<NpyWriter> EngineSink::open_file(const std::string& path, const 
   std::shared_ptr<NpyWriter> writer;
   if (setup_.world.rank() == 0) {
     try {
-      writer = std::make_shared<NpyWriter>(NpyWriter::create(path, value.type, value.desc.shape));
+      writer = std::make_shared<NpyWriter>(NpyWriter::create(path, value.type, value.desc.shape, setup_.unfinished));
     } catch (const RunError& error) {
       throw RunError(setup_.info.at(line), error.what(), error.code());
     }

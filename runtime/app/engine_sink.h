@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "runtime/app/options.h"
@@ -12,6 +13,7 @@
 #include "runtime/app/statistics.h"
 #include "runtime/engine/engine.h"
 #include "runtime/io/npy.h"
+#include "runtime/plan/region/region.h"
 #include "runtime/record/planning_sink.h"
 #include "runtime/record/tensor.h"
 
@@ -26,6 +28,7 @@ struct RunSetup {
   SessionInputs& inputs;
   plan::PlanInputs plan_inputs;
   EngineOptions engine_options;
+  Unfinished unfinished = Unfinished::kNamed;
 };
 
 /// Where recorded operations run: planned, predicted, given their kernels, and submitted to the engine.
@@ -36,6 +39,11 @@ class EngineSink : public record::PlanningSink {
   void segment(plan::Segment segment) override;
   /// The kernel of the operation that is recorded next, under that number.
   void keep(plan::Index record, Kernel kernel) { kernels_.emplace(record, std::move(kernel)); }
+
+  /// What is recorded from now on is compared with what a survey found.
+  void expect(const plan::Region& region);
+  /// Recorded operations that no survey has seen, of a rank that expects some.
+  [[nodiscard]] plan::Index unsurveyed() const { return unsurveyed_; }
 
   /// Predictions of this rank are made; with `baseline` also those without --reproducible.
   void enable_predictions(bool baseline);
@@ -69,6 +77,8 @@ class EngineSink : public record::PlanningSink {
   std::unordered_map<plan::Index, Kernel> kernels_;  ///< by Op::record, until submitted
   std::unordered_map<plan::TensorId, plan::Combine> parts_;  ///< partial results and how they combine
   std::vector<std::shared_ptr<NpyWriter>> files_;
+  std::unordered_set<int> surveyed_;  ///< sites
+  plan::Index unsurveyed_ = 0;
   Predictions predictions_;
   std::optional<record::BaselineSink> baseline_;
   std::optional<plan::Cost> baseline_cost_;

@@ -50,7 +50,7 @@ Environment read_environment(const VariableLookup& lookup) {
   }
   const auto silent = lookup("TDSL_SILENT_INTERRUPT");
   e.silent_interrupt = silent && !silent->empty() && *silent != "0";
-  e.started_file = lookup("TDSL_STARTED");
+  e.session_folder = lookup("TDSL_SESSION");
   e.ranks_per_node = leading_number(lookup("TDSL_RANKS_PER_NODE"));
   e.delay_seed = static_cast<std::uint64_t>(leading_number(lookup("TDSL_DELAYS")).value_or(0));
   return e;

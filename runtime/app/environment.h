@@ -19,7 +19,7 @@ struct Environment {
   std::optional<int> slurm_cpus_per_task;     ///< SLURM_CPUS_PER_TASK
   std::optional<std::string> slurm_job;       ///< SLURM_JOB_ID
   bool silent_interrupt = false;              ///< TDSL_SILENT_INTERRUPT=1: whoever started the ranks reports Ctrl-C
-  std::optional<std::string> started_file;    ///< TDSL_STARTED=FILE: made once MPI is up, for whoever started the ranks
+  std::optional<std::string> session_folder;  ///< TDSL_SESSION=DIR: where whoever started the ranks looks for their signs
   std::optional<std::string> machine_file;    ///< TDSL_MACHINE=FILE: constants for choosing plans; empty: the built-in ones
   std::string measured_machine_file;          ///< where `tdslc doctor` leaves them: in $XDG_CACHE_HOME/tdsl or ~/.cache/tdsl
   std::optional<int> ranks_per_node;          ///< TDSL_RANKS_PER_NODE=R: tests; as if the ranks filled nodes of R one after the other

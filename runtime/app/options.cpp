@@ -19,7 +19,7 @@ constexpr BuiltinOption kBuiltins[] = {
     {"stats", OptionValue::kFile, "write predicted and measured statistics as JSON", true},
     {"memory", OptionValue::kBytes, "limit per rank of all blocks: owned, received and copied", true},
     {"window", OptionValue::kBytes, "limit per rank of what admitted steps hold", true},
-    {"schedule", OptionValue::kName, "choose the planner's candidate by name", false},
+    {"schedule", OptionValue::kName, "auto or greedy: plan the whole program, or every operation by itself (default)", true},
     {"factorise", OptionValue::kName, "auto, local, distributed or indirect: how cholesky, lu, solve, qr and cumsum run", true},
     {"reproducible", OptionValue::kFlag, "the same bits for every number of ranks and threads", true},
     {"checkpoint", OptionValue::kDirectory, "save the state of the run there", false},
@@ -185,6 +185,10 @@ class OptionParser {
           result_.factorise = parse_factorise(take_value(name));
           break;
         }
+        if (name == "schedule") {
+          result_.schedule = parse_schedule(take_value(name));
+          break;
+        }
         set_text(name, take_value(name));
         break;
     }
@@ -205,7 +209,7 @@ class OptionParser {
   void set_text(const std::string& name, const std::string& text) {
     const std::map<std::string, std::optional<std::string> AppOptions::*> texts{
         {"plan", &AppOptions::plan_file},    {"stats", &AppOptions::stats_file},
-        {"schedule", &AppOptions::schedule}, {"checkpoint", &AppOptions::checkpoint_directory},
+        {"checkpoint", &AppOptions::checkpoint_directory},
         {"trace", &AppOptions::trace_file},  {"resume", &AppOptions::resume_directory}};
     if (text.empty()) {
       fail_usage("--" + name + " needs a value");
@@ -224,6 +228,12 @@ class OptionParser {
     return found->second;
   }
 
+  static plan::Schedule parse_schedule(const std::string& text) {
+    const std::optional<plan::Schedule> schedule = plan::schedule_named(text);
+    if (!schedule) fail_usage("--schedule: '" + text + "' is none of " + plan::schedule_names());
+    return *schedule;
+  }
+
   static std::uint64_t parse_seed(const std::string& text) {
     const auto seed = std::get<std::int64_t>(parse_scalar(ElementType::kI64, text, "--seed"));
     return static_cast<std::uint64_t>(seed);
@@ -233,6 +243,9 @@ class OptionParser {
     const auto count = std::get<std::int32_t>(parse_scalar(ElementType::kI32, text, what));
     if (count < 1) {
       fail_usage(what + ": '" + text + "' is not a number of at least 1");
+    }
+    if (count > kMostThreads) {
+      fail_usage(what + ": a rank has at most " + std::to_string(kMostThreads) + " threads, not " + std::to_string(count));
     }
     return count;
   }

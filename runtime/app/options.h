@@ -12,6 +12,7 @@
 #include "runtime/app/program_info.h"
 #include "runtime/check.h"
 #include "runtime/plan/factorise.h"
+#include "runtime/plan/schedule.h"
 #include "runtime/types.h"
 
 /// The command line of an emitted executable: pure functions from declarations and arguments to a typed result.
@@ -43,7 +44,7 @@ struct AppOptions {
   std::optional<std::string> stats_file;
   std::optional<std::int64_t> memory_bytes;  ///< per rank
   std::optional<std::int64_t> window_bytes;  ///< per rank
-  std::optional<std::string> schedule;
+  plan::Schedule schedule = plan::Schedule::kGreedy;
   plan::Factorise factorise = plan::Factorise::kAuto;
   bool reproducible = false;
   std::optional<std::string> checkpoint_directory;

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -15,14 +16,18 @@
 #include "runtime/app/cores.h"
 #include "runtime/app/count_check.h"
 #include "runtime/app/environment.h"
+#include "runtime/app/life_sign.h"
 #include "runtime/app/machine_file.h"
 #include "runtime/app/number_format.h"
 #include "runtime/app/run_program_signals.h"
 #include "runtime/app/session_impl.h"
 #include "runtime/app/session_inputs.h"
 #include "runtime/app/statistics.h"
+#include "runtime/io/file_bytes.h"
 #include "runtime/io/temporaries.h"
 #include "runtime/kernels/blas_call.h"
+#include "runtime/plan/region/schedules.h"
+#include "runtime/record/survey.h"
 
 namespace tdsl::rt {
 
@@ -57,6 +62,13 @@ int default_threads(const World& world, const Environment& environment) {
   return threads;
 }
 
+/// The processes this one can see, as the system names them; empty if it does not say.
+std::string process_namespace() {
+  std::array<char, 64> name;
+  const ssize_t length = ::readlink("/proc/self/ns/pid", name.data(), name.size());
+  return {name.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0))};
+}
+
 /// Everything from options to exit code, on a rank that is up.
 class ProgramRun {
  public:
@@ -84,10 +96,12 @@ class ProgramRun {
 
  private:
   [[nodiscard]] RunSetup setup();
+  [[nodiscard]] Unfinished unfinished_outputs();
   [[nodiscard]] plan::Machine machine();
   void report_cores(int threads);
   int run();
   void compare_counts(const EngineSink& sink);
+  void survey(Execution& execution);
   void execute(Execution& execution);
   void write_statistics(const EngineSink& sink);
   void write_file(const std::string& path, const std::string& text);
@@ -98,6 +112,7 @@ class ProgramRun {
   const std::function<void(Session&)>& program_;
   AppOptions options_;
   std::optional<SessionInputs> inputs_;
+  std::optional<SurveyFacts> survey_;
   Store store_;
   StopWatch watch_;
   Phases phases_;
@@ -112,6 +127,8 @@ RunSetup ProgramRun::setup() {
   plan.ranks = world_.size();
   plan.ranks_per_node = world_.topology().ranks_per_node();
   plan.threads = std::stoi(threads);
+  if (plan.threads > kMostThreads)
+    throw RunError("OMP_NUM_THREADS: a rank has at most " + std::to_string(kMostThreads) + " threads, not " + threads, ExitCode::kUsage);
   plan.tile = options_.tile;
   plan.memory = options_.memory_bytes.value_or(options_.dry_run ? std::numeric_limits<plan::Index>::max() : 0);
   plan.window = options_.window_bytes.value_or(0);
@@ -129,7 +146,17 @@ RunSetup ProgramRun::setup() {
     unlink_temporaries();
     print_error(error);
   };
-  return {world_, store_, info_, options_, *inputs_, std::move(plan), std::move(engine)};
+  return {world_, store_, info_, options_, *inputs_, std::move(plan), std::move(engine), unfinished_outputs()};
+}
+
+/// A file without a name is reached through rank 0's descriptors, which are seen on its machine only.
+Unfinished ProgramRun::unfinished_outputs() {
+  if (world_.size() == 1) return Unfinished::kUnnamed;
+  if (options_.outputs.empty() || world_.topology().node_count > 1) return Unfinished::kNamed;
+  const std::string mine = process_namespace();
+  const auto all = world_.access().all_gather(std::as_bytes(std::span(mine)));
+  const bool alike = !mine.empty() && std::ranges::all_of(all, [&](const std::vector<std::byte>& other) { return other == all.front(); });
+  return alike ? Unfinished::kUnnamed : Unfinished::kNamed;
 }
 
 /// Every rank plans with rank 0's constants.
@@ -179,12 +206,13 @@ int ProgramRun::run() {
   report_cores(execution.setup.plan_inputs.threads);
   const bool written = options_.stats_file || options_.plan_file;
   if (kChecksCounts || written) sink.enable_predictions(written && options_.reproducible);
+  survey(execution);
   bool reported = true;
   try {
     sink.engine().run([&] { execute(execution); });
     reported = false;
-    phases_.plan = sink.planning_seconds();
-    phases_.compute = watch_.lap() - phases_.plan;
+    phases_.plan += sink.planning_seconds();
+    phases_.compute = watch_.lap() - sink.planning_seconds();
     sink.commit_outputs();
     phases_.write = watch_.lap();
     if (kChecksCounts && !options_.dry_run) compare_counts(sink);
@@ -208,6 +236,28 @@ void ProgramRun::compare_counts(const EngineSink& sink) {
     if (world_.rank() != 0) print_error(error);
     throw;
   }
+}
+
+/// Rank 0 of several finds out what the program will record, and how; all ranks plan as it says.
+void ProgramRun::survey(Execution& execution) {
+  if (world_.size() == 1) return;
+  std::string text;
+  if (world_.rank() == 0) {
+    const plan::Region region = record::survey([&](record::Recorder& recorder, record::Control& control) {
+      Session::Impl impl{execution.setup, recorder, control, nullptr};
+      Session session(impl);
+      program_(session);
+    });
+    survey_ = {region.hash, region.ops.size(), region.whole};
+    execution.sink.expect(region);
+    if (options_.schedule != plan::Schedule::kGreedy) {
+      const plan::ProgramPlans plans = plan::plan_program(region, execution.setup.plan_inputs, options_.schedule);
+      if (!plans.alternatives.empty() && plans.alternatives.front().plan != nullptr) text = plan::print(*plans.alternatives.front().plan);
+    }
+  }
+  world_.access().broadcast(text, 0);
+  if (!text.empty()) execution.sink.impose(std::make_unique<plan::ImposedPlan>(std::make_shared<const plan::PlanValue>(plan::parse_plan(text))));
+  phases_.plan += watch_.lap();
 }
 
 void ProgramRun::execute(Execution& execution) {
@@ -245,7 +295,8 @@ void ProgramRun::write_statistics(const EngineSink& sink) {
   mine.packed_bytes = sink.engine().packed_bytes();
   mine.baseline = sink.baseline_cost();
   const plan::PlanInputs& inputs = sink.planner().inputs();
-  const RunDescription run{info_.declaration().name, sink.planner().hash(), inputs.ranks_per_node, inputs.threads, inputs.machine};
+  if (survey_) survey_->unsurveyed = sink.unsurveyed();
+  const RunDescription run{info_.declaration().name, sink.planner().hash(), survey_, inputs.ranks_per_node, inputs.threads, inputs.machine};
   if (options_.stats_file) write_file(*options_.stats_file, statistics_json(world_, run, mine));
   mine.measured = false;
   if (options_.plan_file) write_file(*options_.plan_file, statistics_json(world_, run, mine));
@@ -266,7 +317,7 @@ void ProgramRun::write_file(const std::string& path, const std::string& text) {
 
 /// From here on the program speaks for itself.
 void announce_start(const Environment& environment) {
-  if (environment.started_file) std::ofstream(*environment.started_file) << '\n';
+  if (environment.session_folder) std::ofstream(*environment.session_folder + "/started") << '\n';
 }
 
 }  // namespace
@@ -275,11 +326,15 @@ int run_program(int argc, char** argv, const ProgramInfo& info, const std::funct
   StopWatch watch;
   const Environment environment = read_environment();
   blas::prepare();
+  open_standard_streams();
+  handle_interrupts();
+  if (environment.launched) end_with_launcher();
   try {
+    std::optional<LifeSign> sign;  // until MPI has ended
     World world(environment);
+    if (environment.session_folder) sign.emplace(*environment.session_folder, world.rank());
     if (world.rank() == 0) announce_start(environment);
-    handle_interrupts(world.rank());
-    if (environment.silent_interrupt) silence_interrupts();
+    if (world.rank() == 0 && !environment.silent_interrupt) announce_interrupts();
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     return ProgramRun(world, environment, info, program, watch.lap())(arguments);
   } catch (const RunError& error) {

@@ -1,38 +1,70 @@
 #include "runtime/app/run_program_signals.h"
 
 #include <csignal>
+#include <sys/prctl.h>
 #include <unistd.h>
 
-#include "runtime/check.h"
+#include "runtime/app/life_sign.h"
 #include "runtime/io/temporaries.h"
 
 namespace tdsl::rt {
 
 namespace {
 
+constexpr int kEndings[] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGALRM, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU};
+
 volatile std::sig_atomic_t speaks = 0;
+volatile std::sig_atomic_t parent = 0;
 
 // Only async-signal-safe calls in here.
-void end_process(int) {
+void end_process(int signal) {
+  mark_life_sign(signal);
   unlink_temporaries();
-  if (speaks != 0) {
+  if (speaks != 0 && signal != SIGPIPE) {
     constexpr char kMessage[] = "interrupted; no output file was written\n";
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kMessage, sizeof kMessage - 1);
   }
-  ::_exit(static_cast<int>(ExitCode::kInterrupted));
+  ::_exit(128 + signal);
+}
+
+/// Also sent when only the launcher's thread that started this process has ended.
+void end_orphan(int) {
+  if (::getppid() == parent) return;
+  unlink_temporaries();
+  ::_exit(128 + SIGTERM);
+}
+
+void set_handler(int signal, void (*handler)(int), int flags = 0) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = flags;
+  ::sigemptyset(&action.sa_mask);
+  ::sigaction(signal, &action, nullptr);
+}
+
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
 }  // namespace
 
-void handle_interrupts(int rank) {
-  speaks = rank == 0 ? 1 : 0;
-  struct sigaction action {};
-  action.sa_handler = end_process;
-  ::sigemptyset(&action.sa_mask);
-  ::sigaction(SIGINT, &action, nullptr);
-  ::sigaction(SIGTERM, &action, nullptr);
+void handle_interrupts() {
+  for (const int signal : kEndings) {
+    if ((signal == SIGHUP || signal == SIGPIPE) && is_ignored(signal)) continue;
+    set_handler(signal, end_process);
+  }
+  set_handler(SIGXFSZ, SIG_IGN);
 }
 
+void end_with_launcher() {
+  parent = ::getppid();
+  const int orphaned = SIGRTMIN + 3;
+  set_handler(orphaned, end_orphan, SA_RESTART);
+  ::prctl(PR_SET_PDEATHSIG, orphaned);
+}
+
+void announce_interrupts() { speaks = 1; }
 void silence_interrupts() { speaks = 0; }
 
 }  // namespace tdsl::rt

@@ -2,9 +2,14 @@
 
 namespace tdsl::rt {
 
-/// From now on Ctrl-C and a launcher's request to end (SIGTERM, mpirun's answer to Ctrl-C) remove temporary files and end
-/// the process with exit code 130; rank 0 prints one message.
-void handle_interrupts(int rank);
+/// From now on what ends a process from outside (HUP, INT, QUIT, PIPE, ALRM, TERM, USR1, USR2, XCPU) first removes its
+/// temporary files; the exit code is 128 + the signal's number. HUP and PIPE stay ignored where they are (nohup). A file that
+/// grows beyond the user's limit fails with a message.
+void handle_interrupts();
+/// The process also ends when its parent does. A launcher that is killed cannot end its ranks.
+void end_with_launcher();
+/// This process prints the message about an interrupt.
+void announce_interrupts();
 /// A failure has been reported: what ends the process from now on is its consequence and says nothing.
 void silence_interrupts();
 

@@ -8,6 +8,7 @@
 #include "runtime/app/session_impl.h"
 #include "runtime/kernels/contraction.h"
 #include "runtime/kernels/philox.h"
+#include "runtime/size.h"
 
 namespace tdsl::rt {
 
@@ -58,7 +59,7 @@ bool Session::indirect_qr(Index rows, Index columns, Index blocks) const {
 }
 
 void Session::gathers(int line, std::string_view routine, std::string_view operand, Index bytes) {
-  const bool many = impl_->setup.plan_inputs.ranks > 1 && bytes > plan::kGatheredBytes;
+  const bool many = !impl_->surveys() && impl_->setup.plan_inputs.ranks > 1 && bytes > plan::kGatheredBytes;
   if (!many || options().quiet || impl_->setup.world.rank() != 0 || !impl_->gathered.emplace(line, routine).second) return;
   const SourceLine place = impl_->at(line);
   std::fprintf(stderr, "%s:%d: warning: %s\n", std::string(place.file).c_str(), line, plan::gathered_text(std::string(routine), std::string(operand), bytes).c_str());
@@ -87,34 +88,42 @@ template std::int64_t Session::param<std::int64_t>(std::string_view) const;
 template float Session::param<float>(std::string_view) const;
 template double Session::param<double>(std::string_view) const;
 
-void Session::check_equal(int line, Index left, Index right, std::string_view message) {
-  if (left != right) impl_->stop(line, with_sizes(message, left, right));
+void Session::check_equal(int line, Exact left, Exact right, std::string_view message) {
+  if (!(left == right)) impl_->stop(line, with_sizes(message, left, right));
 }
 
-void Session::check_at_most(int line, Index left, Index right, std::string_view message) {
-  if (left > right) impl_->stop(line, with_sizes(message, left, right));
+void Session::check_at_most(int line, Exact left, Exact right, std::string_view message) {
+  if (!(left <= right)) impl_->stop(line, with_sizes(message, left, right));
 }
 
 void Session::check_subscript(int line, Interval values, Index extent, std::string_view text) {
-  if (values.empty() || (values.lo >= 0 && values.hi <= extent)) return;
+  if (impl_->surveys() || values.empty() || (values.lo >= 0 && values.hi <= extent)) return;
   const Index bad = values.lo < 0 ? values.lo : values.hi - 1;
   impl_->stop(line, "subscript " + std::string(text) + " reaches " + std::to_string(bad) + ", but the dimension has " + std::to_string(extent) +
                         (extent == 1 ? " element" : " elements"));
 }
 
 void Session::check(int line, bool condition, std::string_view message) {
-  if (!condition) impl_->stop(line, std::string(message));
+  if (!condition && !impl_->surveys()) impl_->stop(line, std::string(message));
+}
+
+void Session::Impl::require_size(std::string_view name, ElementType type, std::span<const Index> shape, int line) const {
+  if (!is_legal_size(shape, static_cast<Index>(element_size(type)))) stop(line, too_large_text(name, element_name(type), shape));
 }
 
 TensorHandle Session::record(plan::OpBuilder& op, ElementType type, Kernel kernel) {
+  impl_->require_size(op.op().name, type, op.op().shape, op.op().line);
   impl_->keep(std::move(kernel));
   return impl_->recorder.record(std::move(op.op()), type);
 }
 
 void Session::loop(plan::OpBuilder& op, std::initializer_list<LoopResult> results, Kernel kernel) {
-  impl_->keep(std::move(kernel));
   std::vector<record::LoopOutput> outputs;
-  for (const LoopResult& result : results) outputs.push_back({std::string(result.name), result.type, result.shape, result.continues});
+  for (const LoopResult& result : results) {
+    impl_->require_size(result.name, result.type, result.shape, op.op().line);
+    outputs.push_back({std::string(result.name), result.type, result.shape, result.continues});
+  }
+  impl_->keep(std::move(kernel));
   std::vector<TensorHandle> tensors = impl_->recorder.loop(std::move(op.op()), std::move(outputs));
   auto tensor = tensors.begin();
   for (const LoopResult& result : results) *result.tensor = std::move(*tensor++);
@@ -131,6 +140,7 @@ TensorHandle Session::record_input(std::string_view text, ElementType type, std:
   const std::vector<Index> shape(extents);
   SessionInputs& inputs = impl_->setup.inputs;
   inputs.require_shape(name, shape, impl_->at(line));
+  impl_->require_size(name, type, shape, line);
   impl_->keep([&inputs, name, type](const TaskArgs& args) {
     visit_element_type(type, [&](auto tag) { read_block<typename decltype(tag)::type>(inputs.reader(name), args); });
   });
@@ -141,6 +151,7 @@ TensorHandle Session::record_random(RandomKind kind, std::string_view name, Elem
                                     std::uint64_t call_site, std::initializer_list<Index> iterations, int site, int line,
                                     std::initializer_list<Index> tile) {
   const std::vector<Index> shape(extents);
+  impl_->require_size(name, type, shape, line);
   const RandomStream stream = random_stream(options().seed, call_site, std::vector<Index>(iterations));
   impl_->keep([kind, type, stream, strides = row_major_strides(shape)](const TaskArgs& args) {
     if (type == ElementType::kF32) {
@@ -165,16 +176,19 @@ void Session::read_bytes(const TensorHandle& scalar, int site, int line, std::by
   std::memcpy(to, sink->engine().block_data(copy.id(), 0), bytes);
 }
 
-void Session::for_loop(Index begin, Index end, Index step, const std::function<void(Index)>& body) {
-  impl_->control.for_loop(record::Known::kStart, begin, end, step, body);
+void Session::for_loop(record::Loop loop, Index begin, Index end, Index step, const std::function<void(Index)>& body) {
+  impl_->control.for_loop(loop, begin, end, step, body);
 }
 
-void Session::while_loop(const std::function<bool()>& condition, const std::function<void(Index)>& body) {
-  impl_->control.while_loop(record::Known::kStart, condition, body);
+void Session::while_loop(record::Loop loop, const std::function<bool()>& condition, const std::function<void(Index)>& body) {
+  impl_->control.while_loop(loop, condition, body);
 }
 
-void Session::if_else(bool condition, const std::function<void()>& then_branch, const std::function<void()>& else_branch) {
-  impl_->control.if_else(record::Known::kStart, 0, condition, then_branch, else_branch);
+void Session::if_else(record::Known known, int site, bool condition, const std::function<void()>& then_branch,
+                      const std::function<void()>& else_branch) {
+  impl_->control.if_else(known, site, condition, then_branch, else_branch);
 }
+
+void Session::fence(int line) { impl_->control.fence(line); }
 
 }  // namespace tdsl::rt

@@ -8,8 +8,10 @@
 
 #include "runtime/app/program_info.h"
 #include "runtime/app/tensor.h"
+#include "runtime/exact.h"
 #include "runtime/kernels/task.h"
 #include "runtime/plan/op_builder.h"
+#include "runtime/record/known.h"
 #include "runtime/types.h"
 
 // What emitted programs call. An emitted program records operations on whole tensors; the session plans them segment by
@@ -18,6 +20,8 @@
 namespace tdsl::rt {
 
 struct AppOptions;
+using record::Known;
+using record::kScalars;
 
 enum class RandomKind : std::uint8_t { kUniform, kNormal };
 
@@ -80,9 +84,9 @@ class Session {
   [[nodiscard]] T param(std::string_view name) const;
   /// Sizes that must agree. Where they do not the run stops with the message, in which `{left}` and `{right}` stand for
   /// them.
-  void check_equal(int line, Index left, Index right, std::string_view message);
+  void check_equal(int line, Exact left, Exact right, std::string_view message);
   /// The same for `left <= right`.
-  void check_at_most(int line, Index left, Index right, std::string_view message);
+  void check_at_most(int line, Exact left, Exact right, std::string_view message);
   /// An affine subscript's values [lo, hi] against a dimension of `extent`, before data is computed.
   void check_subscript(int line, Interval values, Index extent, std::string_view text);
   /// Whether a routine with so many bytes of operands runs in its distributed form.
@@ -139,11 +143,18 @@ class Session {
     read_bytes(scalar, site, line, reinterpret_cast<std::byte*>(&value));
     return value;
   }
-  /// Half-open; `step` not 0; `body(i, iteration)`.
-  void for_loop(Index begin, Index end, Index step, const std::function<void(Index)>& body);
+  /// Half-open; `step` not 0; `body(i)`. Loops and branches without a mark follow from params and extents alone.
+  void for_loop(Index begin, Index end, Index step, const std::function<void(Index)>& body) { for_loop(record::Known::kStart, begin, end, step, body); }
+  void for_loop(record::Loop loop, Index begin, Index end, Index step, const std::function<void(Index)>& body);
   /// `body(iteration number)` while `condition()`.
-  void while_loop(const std::function<bool()>& condition, const std::function<void(Index)>& body);
-  void if_else(bool condition, const std::function<void()>& then_branch, const std::function<void()>& else_branch);
+  void while_loop(const std::function<bool()>& condition, const std::function<void(Index)>& body) { while_loop(record::Known::kStart, condition, body); }
+  void while_loop(record::Loop loop, const std::function<bool()>& condition, const std::function<void(Index)>& body);
+  void if_else(bool condition, const std::function<void()>& then_branch, const std::function<void()>& else_branch) {
+    if_else(record::Known::kStart, 0, condition, then_branch, else_branch);
+  }
+  void if_else(record::Known known, int site, bool condition, const std::function<void()>& then_branch, const std::function<void()>& else_branch);
+  /// The next operation has extents that come from computed data.
+  void fence(int line);
 
   [[nodiscard]] const AppOptions& options() const;
 

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "runtime/app/engine_sink.h"
@@ -22,6 +24,8 @@ struct Session::Impl {
   record::Control& control;
   EngineSink* sink;  ///< null in a survey: nothing is run
 
+  /// Values may be guesses, which say nothing of the program's mistakes.
+  [[nodiscard]] bool surveys() const { return sink == nullptr; }
   /// Keeps the kernel of what is recorded next.
   void keep(Kernel kernel) const {
     if (sink != nullptr) sink->keep(recorder.next_record(), std::move(kernel));
@@ -29,6 +33,9 @@ struct Session::Impl {
   [[nodiscard]] SourceLine at(int line) const { return setup.info.at(line); }
   /// Throws the program's error of that line; every rank must fail here.
   [[noreturn]] void stop(int line, const std::string& message) const { throw ProgramError(at(line), message); }
+
+  /// Stops unless a tensor may be so large.
+  void require_size(std::string_view name, ElementType type, std::span<const Index> shape, int line) const;
 
   std::set<std::pair<int, std::string>> gathered{};  ///< lines and routines that have been reported
 };
@@ -55,7 +62,7 @@ struct Execution {
   }
 };
 
-/// Text of rank 0 on standard output, at once.
+/// Text of rank 0 on standard output, at once. Throws RunError.
 void write_text(const std::string& text);
 
 }  // namespace tdsl::rt

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <span>
+#include <sstream>
 #include <utility>
 
 #include "runtime/app/number_format.h"
@@ -20,29 +22,6 @@ std::string shape_text(const std::vector<Index>& shape) {
   return text + "]";
 }
 
-/// What rank 0 found, as text for the others: an error, or the shapes in declaration order.
-std::string encode_shapes(const std::vector<std::vector<Index>>& shapes) {
-  std::string text;
-  for (const std::vector<Index>& shape : shapes) {
-    text += std::to_string(shape.size());
-    for (const Index extent : shape) text += ' ' + std::to_string(extent);
-    text += '\n';
-  }
-  return text;
-}
-
-std::vector<Index> decode_shape(std::string& text) {
-  const auto take = [&text] {
-    std::size_t used = 0;
-    const Index value = std::stoll(text, &used);
-    text.erase(0, used + 1);
-    return value;
-  };
-  std::vector<Index> shape(static_cast<std::size_t>(take()));
-  for (Index& extent : shape) extent = take();
-  return shape;
-}
-
 }  // namespace
 
 SessionInputs::SessionInputs(World& world, const ProgramInfo& info, const AppOptions& options) {
@@ -57,9 +36,7 @@ SessionInputs::SessionInputs(World& world, const ProgramInfo& info, const AppOpt
     try {
       look_at_headers(info, options);
       look_at_targets(info, options);
-      std::vector<std::vector<Index>> shapes;
-      for (const InputDeclaration& input : info.inputs()) shapes.push_back(files_.at(input.name).shape);
-      verdict += encode_shapes(shapes);
+      verdict += encode_files(info);
     } catch (const RunError& error) {
       verdict = std::string(error.what());
       verdict = "error " + std::to_string(error.exit_code()) + "\n" + verdict;
@@ -69,8 +46,55 @@ SessionInputs::SessionInputs(World& world, const ProgramInfo& info, const AppOpt
   const std::string head = verdict.substr(0, verdict.find('\n'));
   verdict.erase(0, head.size() + 1);
   if (head != "good") throw RunError(verdict, static_cast<ExitCode>(std::stoi(head.substr(6))));
-  for (const InputDeclaration& input : info.inputs()) files_.at(input.name).shape = decode_shape(verdict);
+  decode_files(info, verdict);
   bind_dimensions(info, options);
+  std::string error;
+  try {
+    if (world.rank() != 0) open_again(world, info);
+  } catch (const RunError& failure) {
+    error = failure.what();
+  }
+  if (world.size() == 1 || files_.empty()) return;
+  for (const std::vector<std::byte>& text : world.access().all_gather(std::as_bytes(std::span(error)))) {
+    if (!text.empty()) throw RunError(std::string(reinterpret_cast<const char*>(text.data()), text.size()));
+  }
+}
+
+/// What rank 0 found, as text for the others: identities and shapes in declaration order.
+std::string SessionInputs::encode_files(const ProgramInfo& info) const {
+  std::ostringstream text;
+  for (const InputDeclaration& input : info.inputs()) {
+    const File& file = files_.at(input.name);
+    text << file.identity.device << ' ' << file.identity.inode << ' ' << file.identity.bytes << ' ' << file.identity.modified;
+    text << ' ' << file.shape.size();
+    for (const Index extent : file.shape) text << ' ' << extent;
+    text << '\n';
+  }
+  return text.str();
+}
+
+void SessionInputs::decode_files(const ProgramInfo& info, const std::string& text) {
+  std::istringstream numbers(text);
+  for (const InputDeclaration& input : info.inputs()) {
+    File& file = files_.at(input.name);
+    std::size_t rank = 0;
+    numbers >> file.identity.device >> file.identity.inode >> file.identity.bytes >> file.identity.modified >> rank;
+    file.shape.resize(rank);
+    for (Index& extent : file.shape) numbers >> extent;
+  }
+  TDSL_CHECK(!numbers.fail(), "a text made by encode_files");
+}
+
+/// On a rank of the same node the file must be rank 0's; nodes may have copies of their own, of the same shape.
+void SessionInputs::open_again(const World& world, const ProgramInfo& info) {
+  const bool same_node = world.topology().node == world.topology().node_of_rank[0];
+  for (const InputDeclaration& input : info.inputs()) {
+    File& file = files_.at(input.name);
+    file.reader.emplace(open_input(input.name, file.path, input.type));
+    if (same_node ? file.reader->identity() == file.identity : file.reader->shape() == file.shape) continue;
+    throw RunError("input " + input.name + ": '" + file.path + "' is another file on rank " + std::to_string(world.rank()) +
+                   " than on rank 0" + (same_node ? "; somebody has just replaced it or written to it" : ""));
+  }
 }
 
 void SessionInputs::look_at_headers(const ProgramInfo& info, const AppOptions& options) {
@@ -78,7 +102,9 @@ void SessionInputs::look_at_headers(const ProgramInfo& info, const AppOptions& o
     File& file = files_.at(input.name);
     const SourceLine place{info.declaration().source_file, input.line};
     try {
-      file.shape = open_input(input.name, file.path, input.type).shape();
+      file.reader.emplace(open_input(input.name, file.path, input.type));
+      file.shape = file.reader->shape();
+      file.identity = file.reader->identity();
     } catch (const RunError& error) {
       throw RunError(place, error.what(), error.code());
     }
@@ -141,13 +167,6 @@ void SessionInputs::require_shape(const std::string& input, const std::vector<In
   if (file.shape == shape) return;
   throw ProgramError(place, "input " + input + " should have shape " + shape_text(shape) + ", but the array in '" + file.path +
                                 "' has shape " + shape_text(file.shape));
-}
-
-const NpyReader& SessionInputs::reader(const std::string& input) {
-  const std::scoped_lock lock(mutex_);
-  File& file = files_.at(input);
-  if (file.reader == nullptr) file.reader = std::make_unique<NpyReader>(file.path);
-  return *file.reader;
 }
 
 }  // namespace tdsl::rt

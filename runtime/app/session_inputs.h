@@ -1,8 +1,7 @@
 #pragma once
 
 #include <map>
-#include <memory>
-#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +17,7 @@ namespace tdsl::rt {
 using plan::Index;
 
 /// The input files of a run and the dimensions they bind. Rank 0 alone looks at the headers first, so that a mistake gives
-/// one message; every rank opens a file when it reads its first block.
+/// one message; then every rank opens the same files and keeps them open, so that what is read is what was checked.
 class SessionInputs {
  public:
   /// Reads and checks all headers: types, ranks, dimensions bound twice, `--set`; and that the directories of output files
@@ -30,23 +29,26 @@ class SessionInputs {
   [[nodiscard]] Index dimension(std::string_view name) const;
   /// Compares the file's extents with what the program computed for them.
   void require_shape(const std::string& input, const std::vector<Index>& shape, SourceLine place) const;
-  /// The open file. Thread-safe.
-  [[nodiscard]] const NpyReader& reader(const std::string& input);
+  /// The open file.
+  [[nodiscard]] const NpyReader& reader(const std::string& input) const { return *files_.at(input).reader; }
   [[nodiscard]] std::string path(const std::string& input) const { return files_.at(input).path; }
 
  private:
   struct File {
     std::string path;
     std::vector<Index> shape;
-    std::unique_ptr<NpyReader> reader;
+    FileIdentity identity;  ///< of rank 0's
+    std::optional<NpyReader> reader;
   };
+  [[nodiscard]] std::string encode_files(const ProgramInfo& info) const;
+  void decode_files(const ProgramInfo& info, const std::string& text);
   void look_at_headers(const ProgramInfo& info, const AppOptions& options);
   static void look_at_targets(const ProgramInfo& info, const AppOptions& options);
+  void open_again(const World& world, const ProgramInfo& info);
   void bind_dimensions(const ProgramInfo& info, const AppOptions& options);
 
   std::map<std::string, File> files_;
   std::map<std::string, Index, std::less<>> dimensions_;
-  std::mutex mutex_;
 };
 
 }  // namespace tdsl::rt

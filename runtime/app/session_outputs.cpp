@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -90,8 +92,8 @@ void write_tile(const NpyWriter& writer, const TaskArgs& args) {
 }  // namespace
 
 void write_text(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return;
+  throw RunError(std::string("cannot write to standard output: ") + std::strerror(errno));
 }
 
 namespace {

@@ -284,6 +284,10 @@ std::string statistics_json(World& world, const RunDescription& run, const RankS
 
   JsonWriter json;
   json.begin_object().field("version", 1).field("program", run.program).field("plan_hash", std::to_string(run.plan_hash));
+  if (run.survey) {
+    json.key("region").begin_object().field("hash", std::to_string(run.survey->hash)).field("operations", run.survey->operations);
+    json.field("whole", run.survey->whole).field("unsurveyed", run.survey->unsurveyed).end_object();
+  }
   json.field("ranks", world.size()).field("ranks_per_node", run.ranks_per_node).field("threads", run.threads);
   json.key("constants").begin_object();
   json.field("latency", run.machine.latency).field("bandwidth", run.machine.bandwidth).field("flop_rate", run.machine.flop_rate);

@@ -72,10 +72,19 @@ struct RankStatistics {
   bool measured = true;  ///< false: predictions only (--plan)
 };
 
+/// What a survey found before the run.
+struct SurveyFacts {
+  std::uint64_t hash = 0;        ///< of the region
+  std::size_t operations = 0;
+  bool whole = false;
+  plan::Index unsurveyed = 0;    ///< operations recorded later at sites that it had not found
+};
+
 /// Of the whole run, equal on all ranks.
 struct RunDescription {
   std::string program;
   std::uint64_t plan_hash = 0;
+  std::optional<SurveyFacts> survey;  ///< on rank 0 of several
   plan::Index ranks_per_node = 1;  ///< 1: the plan knows no nodes
   int threads = 1;
   plan::Machine machine;

@@ -124,7 +124,7 @@ void Engine::State::prepare(TaskRun& task, Call& call) {
   const Block* const replaced = replaced_block(task);
   if (replaced != nullptr && task.task.hit && may_take_over(task, *replaced)) call.taken = replaced;
   if (task.task.hit || task.operation->op().base < 0 || !task.task.first) {
-    const bool cut = task.operation->op().divisible && task.task.hit && call.taken == nullptr && !task.operation->planned->plan.packed;
+    const bool cut = task.operation->op().divisible && task.task.hit && call.taken == nullptr && !task.operation->planned->plan.packs();
     const Labels inner = cut ? interior(task) : task.labels;
     for (Labels& labels : inner == task.labels ? std::vector<Labels>{task.labels} : interior_and_strips(task.labels, inner)) {
       call.runs.push_back({std::move(labels), {}});
@@ -183,7 +183,7 @@ Operand Engine::State::find_operand(const TaskRun& task, std::size_t k, const Bo
 
 /// Strides and alignment may decide how a kernel sums. A part of a block has the block's; received, it has its own.
 bool Engine::State::must_pack(const TaskRun& task, const Input& input) const {
-  if (!task.operation->planned->plan.packed || input.parts.size() != 1) return false;
+  if (!task.operation->planned->plan.packs() || input.parts.size() != 1) return false;
   const InputPart& part = input.parts[0];
   return part.local != nullptr && input.tensor->box_of(part.number) != input.box;
 }

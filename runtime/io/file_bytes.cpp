@@ -1,5 +1,6 @@
 #include "runtime/io/file_bytes.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -49,6 +50,16 @@ void write_at(int fd, std::span<const std::byte> bytes, std::int64_t offset, con
     }
     bytes = bytes.subspan(static_cast<std::size_t>(n));
     offset += n;
+  }
+}
+
+void open_standard_streams() {
+  int fd = 0;
+  while (fd >= 0 && fd <= 2) {
+    fd = ::open("/dev/null", O_RDONLY);
+  }
+  if (fd > 2) {
+    ::close(fd);
   }
 }
 

@@ -17,6 +17,10 @@ void read_at(int fd, std::span<std::byte> bytes, std::int64_t offset, const std:
 /// Writes all of `bytes` at `offset`.
 void write_at(int fd, std::span<const std::byte> bytes, std::int64_t offset, const std::string& path);
 
+/// Makes the descriptors 0, 1 and 2 exist: a file opened later must not be taken for a standard stream that the parent closed.
+/// Writing to one that was closed stays an error.
+void open_standard_streams();
+
 /// Directory part of a path, "." when there is none.
 [[nodiscard]] std::string directory_of(const std::string& path);
 /// The last component of a path.

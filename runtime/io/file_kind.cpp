@@ -1,5 +1,7 @@
 #include "runtime/io/file_kind.h"
 
+#include <sys/stat.h>
+
 #include <array>
 #include <string_view>
 
@@ -31,6 +33,22 @@ void require_writable_kind(const std::string& path) {
   require_readable_kind(path);
   if (!has_extension(path, ".npy")) {
     throw RunError("'" + path + "': the extension says how a file is written, and this one names no format; use .npy");
+  }
+}
+
+std::string file_kind_name(mode_t mode) {
+  switch (mode & S_IFMT) {
+    case S_IFDIR:
+      return "a directory";
+    case S_IFIFO:
+      return "a pipe (FIFO)";
+    case S_IFCHR:
+    case S_IFBLK:
+      return "a device";
+    case S_IFSOCK:
+      return "a socket";
+    default:
+      return "a regular file";
   }
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 
 namespace tdsl::rt {
@@ -8,5 +10,8 @@ namespace tdsl::rt {
 /// a format that is not supported yet, or, for a file to be written, to none.
 void require_readable_kind(const std::string& path);
 void require_writable_kind(const std::string& path);
+
+/// What a file of this mode is, for messages: "a directory", "a pipe (FIFO)", "a device", "a socket"; else "a regular file".
+[[nodiscard]] std::string file_kind_name(mode_t mode);
 
 }  // namespace tdsl::rt

@@ -34,10 +34,21 @@ struct NpyHeader {
 /// to a multiple of 64 bytes. The file continues with the elements.
 [[nodiscard]] std::string npy_header_bytes(ElementType type, std::span<const std::int64_t> shape);
 
-/// One open `.npy` file. Immutable after construction, so any number of threads may read at once.
+/// Tells an open file from another one, and from itself after somebody has written to it.
+struct FileIdentity {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  std::int64_t bytes = 0;
+  std::int64_t modified = 0;  ///< nanoseconds since 1970
+
+  friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
+};
+
+/// One open `.npy` file. Immutable after construction, so any number of threads may read at once. What is read is the file
+/// that was opened, also after another one has taken its name.
 class NpyReader {
  public:
-  /// Opens the file, reads its header and checks that the file has exactly the size it announces.
+  /// Opens the file, which must be a regular one, reads its header and checks that it has exactly the size it announces.
   explicit NpyReader(std::string path);
   ~NpyReader();
   NpyReader(NpyReader&& other) noexcept;
@@ -47,6 +58,8 @@ class NpyReader {
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const NpyHeader& header() const { return header_; }
+  /// As it was when the header was read.
+  [[nodiscard]] const FileIdentity& identity() const { return identity_; }
   /// Extents; empty for a scalar.
   [[nodiscard]] const std::vector<std::int64_t>& shape() const { return header_.shape; }
   /// The smallest type of the language that holds every value of the file (u64 has only f64).
@@ -61,21 +74,32 @@ class NpyReader {
 
   /// Reads the half-open box [lo, hi) of the file into `dst`: element lo + x goes to `dst[sum(x[d] * strides[d])]`.
   /// `strides` are in elements and may be in any order. Neighbouring rows are fetched with one pread of up to 4 MiB.
-  /// Requires widens_to(element_type_of<T>) and 0 <= lo <= hi <= shape. Thread-safe.
+  /// Requires widens_to(element_type_of<T>) and 0 <= lo <= hi <= shape. Thread-safe. A file that was written to after its
+  /// header was read is an error: its elements may belong to different arrays.
   template <Element T>
   void read_box(std::span<const std::int64_t> lo, std::span<const std::int64_t> hi, T* dst,
                 std::span<const std::int64_t> strides) const;
 
  private:
+  void require_unchanged() const;
+
   std::string path_;
   int fd_ = -1;
   NpyHeader header_;
+  FileIdentity identity_;
 };
 
 /// The file of the program's input `name`, checked to widen to its type. What is wrong with it names the input.
 [[nodiscard]] NpyReader open_input(const std::string& name, const std::string& path, ElementType type);
 
-/// One `.npy` file being written by all ranks. It lives under a temporary name in the target's directory until rank 0
+/// How the file of an output that is not finished can be reached.
+enum class Unfinished {
+  kUnnamed,  ///< it has no name: whatever ends the processes that have it open, it is gone with them. They must be able to
+             ///< see each other's descriptors (one machine, one PID namespace)
+  kNamed     ///< by a temporary name beside the target; left behind when every process is killed at once
+};
+
+/// One `.npy` file being written by all ranks. It has no name, or a temporary one in the target's directory, until rank 0
 /// commits it, so a failed run leaves an existing target untouched and no partial file. Bytes are the same for every
 /// number of ranks. The order of calls:
 ///
@@ -85,10 +109,12 @@ class NpyReader {
 ///     rank 0: w.commit()                                  others: w.release()
 class NpyWriter {
  public:
-  /// Creates the temporary file, writes the header and reserves the space. An unwritable directory, a target that is
-  /// not a regular file and a full disk are found here, before anything is computed. `--dry-run` creates and discards.
-  [[nodiscard]] static NpyWriter create(const std::string& path, ElementType type, std::span<const std::int64_t> shape);
-  /// Opens the temporary file another process created. Throws if it is not visible from here (no shared file system).
+  /// Creates the file, reserves the space and writes the header. An unwritable directory, a target that is not a regular
+  /// file and a full disk are found here, before anything is computed. `--dry-run` creates and discards. A file system
+  /// without unnamed files gets a named one.
+  [[nodiscard]] static NpyWriter create(const std::string& path, ElementType type, std::span<const std::int64_t> shape,
+                                        Unfinished unfinished = Unfinished::kUnnamed);
+  /// Opens the file another process created. Throws if it is not visible from here (no shared file system).
   [[nodiscard]] static NpyWriter open(std::string_view token);
   ~NpyWriter();  ///< the creator discards unless committed
   NpyWriter(NpyWriter&& other) noexcept;
@@ -111,15 +137,20 @@ class NpyWriter {
   void sync() const;
   /// Gives the file its final name. Only the creator; all ranks must have synced.
   void commit();
-  /// Closes and unlinks the temporary file (any rank; a file already gone is no error). Never throws.
+  /// Closes and, if it has a name, unlinks the file (any rank; a file already gone is no error). Never throws.
   void discard() noexcept;
   /// Closes without unlinking: what the other ranks do once the creator has committed.
   void release() noexcept;
 
  private:
   NpyWriter() = default;
+  void create_unnamed();
+  void create_named(const std::string& path);
+  void give_temporary_name();
+
   std::string path_;       // final name
-  std::string temporary_;  // current name
+  std::string temporary_;  // current name; of an unnamed file the creator's descriptor, /proc/PID/fd/N
+  bool named_ = false;
   ElementType type_ = ElementType::kF64;
   std::vector<std::int64_t> shape_;
   std::int64_t data_offset_ = 0;

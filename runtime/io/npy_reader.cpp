@@ -191,11 +191,27 @@ class RowFetcher {
   std::unique_ptr<std::byte[]> buffer_;
 };
 
+FileIdentity identity_of(const struct stat& status) {
+  return {status.st_dev, status.st_ino, status.st_size, std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec};
+}
+
+/// Elements are read at any place, by every rank: only regular files can do that.
+void require_regular(mode_t mode, const std::string& path) {
+  if (!S_ISREG(mode)) {
+    throw RunError("'" + path + "' is not a regular file, but " + file_kind_name(mode));
+  }
+}
+
 }  // namespace
 
 NpyReader::NpyReader(std::string path) : path_(std::move(path)) {
   require_readable_kind(path_);
-  fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat named {};
+  if (::stat(path_.c_str(), &named) == 0) {
+    require_regular(named.st_mode, path_);
+  }
+  // What has become a FIFO in between is opened without waiting for a writer.
+  fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd_ < 0) {
     fail_file(path_, "cannot open", errno);
   }
@@ -204,9 +220,8 @@ NpyReader::NpyReader(std::string path) : path_(std::move(path)) {
     if (::fstat(fd_, &status) != 0) {
       fail_file(path_, "cannot examine", errno);
     }
-    if (!S_ISREG(status.st_mode)) {
-      throw RunError("'" + path_ + "' is not a regular file");
-    }
+    require_regular(status.st_mode, path_);
+    identity_ = identity_of(status);
     header_ = read_header(fd_, path_, status.st_size);
     const std::int64_t expected = header_.element_count() * header_.bytes;
     const std::int64_t found = status.st_size - header_.data_offset;
@@ -227,12 +242,13 @@ NpyReader::~NpyReader() {
 }
 
 NpyReader::NpyReader(NpyReader&& other) noexcept
-    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)), header_(std::move(other.header_)) {}
+    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)), header_(std::move(other.header_)), identity_(other.identity_) {}
 
 NpyReader& NpyReader::operator=(NpyReader&& other) noexcept {
   std::swap(path_, other.path_);
   std::swap(fd_, other.fd_);
   std::swap(header_, other.header_);
+  std::swap(identity_, other.identity_);
   return *this;
 }
 
@@ -302,6 +318,21 @@ void NpyReader::read_box(std::span<const std::int64_t> lo, std::span<const std::
     rows.for_each([&](const FileRow& row) { fetcher.add(row); });
     fetcher.flush();
   });
+  require_unchanged();
+}
+
+void NpyReader::require_unchanged() const {
+  struct stat status {};
+  if (::fstat(fd_, &status) != 0) {
+    fail_file(path_, "cannot examine", errno);
+  }
+  const FileIdentity now = identity_of(status);
+  if (now == identity_) {
+    return;
+  }
+  throw RunError("'" + path_ + "' was changed after its header had been read: " +
+                 (now.bytes == identity_.bytes ? "somebody has written to it"
+                                               : "it had " + std::to_string(identity_.bytes) + " bytes and has " + std::to_string(now.bytes)));
 }
 
 #define TDSL_INSTANTIATE(T)                                                                              \

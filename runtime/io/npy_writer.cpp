@@ -65,7 +65,8 @@ mode_t check_target(const std::string& target) {
 [[noreturn]] void fail_reservation(const std::string& path, int fd, std::int64_t bytes, int error) {
   std::string message = "cannot write '" + path + "': it needs " + format_bytes(bytes);
   struct statvfs disk {};
-  if ((error == ENOSPC || error == EDQUOT) && ::fstatvfs(fd, &disk) == 0) {
+  // What a failed reservation has taken already is free again when the file is closed.
+  if ((error == ENOSPC || error == EDQUOT) && ::ftruncate(fd, 0) == 0 && ::fstatvfs(fd, &disk) == 0) {
     const auto free = static_cast<std::int64_t>(disk.f_bavail) * static_cast<std::int64_t>(disk.f_frsize);
     throw RunError(message + (error == EDQUOT ? ", more than your quota leaves"
                                               : ", the disk has " + format_bytes(free) + " left"));
@@ -73,23 +74,35 @@ mode_t check_target(const std::string& target) {
   throw RunError(message + ": " + std::strerror(error));
 }
 
-/// Reserves the file's whole size. Where the file system cannot reserve, compares with the free space.
+/// Whether the file system says that it has no room for so many bytes. Some say nothing about their size.
+bool too_small(int fd, std::int64_t bytes) {
+  struct statvfs disk {};
+  return ::fstatvfs(fd, &disk) == 0 && disk.f_frsize != 0 && disk.f_blocks != 0 &&
+         disk.f_bavail < static_cast<std::uint64_t>(bytes) / disk.f_frsize;
+}
+
+/// Reserves the file's whole size. A reservation that fails may first take all that is left, and with it the room of others:
+/// what cannot fit is refused before.
 void reserve(int fd, std::int64_t bytes, const std::string& path) {
+  if (too_small(fd, bytes)) {
+    fail_reservation(path, fd, bytes, ENOSPC);
+  }
   int error = 0;
   do {
     error = ::fallocate(fd, 0, 0, bytes) == 0 ? 0 : errno;
   } while (error == EINTR);
   if (error == EOPNOTSUPP || error == ENOSYS) {
-    struct statvfs disk {};
     error = ::ftruncate(fd, bytes) == 0 ? 0 : errno;
-    if (error == 0 && ::fstatvfs(fd, &disk) == 0 && disk.f_frsize != 0 &&
-        disk.f_bavail < static_cast<std::uint64_t>(bytes) / disk.f_frsize) {
-      error = ENOSPC;
-    }
   }
   if (error != 0) {
     fail_reservation(path, fd, bytes, error);
   }
+}
+
+/// Tells a file from all others of this machine: `DEVICE:INODE`.
+std::string file_number(int fd) {
+  struct stat status {};
+  return ::fstat(fd, &status) != 0 ? "" : std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino);
 }
 
 /// Packs neighbouring rows and writes each group with one call.
@@ -160,7 +173,7 @@ class RowWriter {
 
 }  // namespace
 
-NpyWriter NpyWriter::create(const std::string& path, ElementType type, std::span<const std::int64_t> shape) {
+NpyWriter NpyWriter::create(const std::string& path, ElementType type, std::span<const std::int64_t> shape, Unfinished unfinished) {
   if (path.empty() || path.back() == '/') {
     throw RunError("cannot write '" + path + "': it names no file");
   }
@@ -176,14 +189,11 @@ NpyWriter NpyWriter::create(const std::string& path, ElementType type, std::span
   for (const std::int64_t extent : shape) {
     TDSL_CHECK(extent >= 0 && !__builtin_mul_overflow(bytes, extent, &bytes), "an output has a size");
   }
-  w.temporary_ = temporary_name(w.path_);
-  // Registered before it exists, so that no signal finds it unregistered.
-  w.slot_ = register_temporary(w.temporary_);
-  w.fd_ = ::open(w.temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (unfinished == Unfinished::kUnnamed) {
+    w.create_unnamed();
+  }
   if (w.fd_ < 0) {
-    const int error = errno;
-    w.discard();
-    fail_file(path, "cannot write", error);
+    w.create_named(path);
   }
   w.creator_ = true;  // from here on the destructor unlinks
   if (mode != 0 && ::fchmod(w.fd_, mode) != 0) {
@@ -194,12 +204,52 @@ NpyWriter NpyWriter::create(const std::string& path, ElementType type, std::span
   return w;
 }
 
+/// Leaves fd_ negative where the file system has no such files, or where /proc does not show them.
+void NpyWriter::create_unnamed() {
+  fd_ = ::open(directory_of(path_).c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0666);
+  if (fd_ < 0) {
+    return;
+  }
+  temporary_ = "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(fd_);
+  const int again = ::open(temporary_.c_str(), O_WRONLY | O_CLOEXEC);
+  if (again < 0 || file_number(again) != file_number(fd_)) {
+    ::close(std::exchange(fd_, -1));
+  }
+  if (again >= 0) {
+    ::close(again);
+  }
+}
+
+void NpyWriter::create_named(const std::string& path) {
+  named_ = true;
+  temporary_ = temporary_name(path_);
+  // Registered before it exists, so that no signal finds it unregistered.
+  slot_ = register_temporary(temporary_);
+  fd_ = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fd_ < 0) {
+    const int error = errno;
+    release();
+    fail_file(path, "cannot write", error);
+  }
+}
+
+/// The name from which `rename` replaces the target in one step.
+void NpyWriter::give_temporary_name() {
+  const std::string descriptor = std::exchange(temporary_, temporary_name(path_));
+  slot_ = register_temporary(temporary_);
+  named_ = true;
+  if (::linkat(AT_FDCWD, descriptor.c_str(), AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW) != 0) {
+    fail_file(path_, "cannot give the finished file its name", errno);
+  }
+}
+
 std::string NpyWriter::token() const {
   // Parts end in a zero byte, the one character a file name cannot hold.
   std::string token;
   const auto put = [&token](std::string_view part) { token.append(part).push_back('\0'); };
   put(path_);
   put(temporary_);
+  put(named_ ? "" : file_number(fd_));
   put(element_name(type_));
   put(std::to_string(data_offset_));
   for (const std::int64_t extent : shape_) {
@@ -219,6 +269,8 @@ NpyWriter NpyWriter::open(std::string_view token) {
   NpyWriter w;
   w.path_ = take();
   w.temporary_ = take();
+  const std::string number = take();
+  w.named_ = number.empty();
   const auto type = element_type_named(take());
   TDSL_CHECK(type.has_value(), "a token made by NpyWriter::token");
   w.type_ = *type;
@@ -226,10 +278,12 @@ NpyWriter NpyWriter::open(std::string_view token) {
   while (!token.empty()) {
     w.shape_.push_back(std::stoll(take()));
   }
-  w.slot_ = register_temporary(w.temporary_);
+  if (w.named_) {
+    w.slot_ = register_temporary(w.temporary_);
+  }
   w.fd_ = ::open(w.temporary_.c_str(), O_WRONLY | O_CLOEXEC);
-  if (w.fd_ < 0) {
-    const int error = errno;
+  if (w.fd_ < 0 || (!w.named_ && file_number(w.fd_) != number)) {
+    const int error = w.fd_ < 0 ? errno : ESTALE;
     w.release();
     fail_file(w.path_, "cannot write from every rank (do all nodes see its directory?)", error);
   }
@@ -239,6 +293,7 @@ NpyWriter NpyWriter::open(std::string_view token) {
 NpyWriter::NpyWriter(NpyWriter&& other) noexcept
     : path_(std::move(other.path_)),
       temporary_(std::move(other.temporary_)),
+      named_(other.named_),
       type_(other.type_),
       shape_(std::move(other.shape_)),
       data_offset_(other.data_offset_),
@@ -274,6 +329,9 @@ void NpyWriter::sync() const {
 void NpyWriter::commit() {
   TDSL_CHECK(fd_ >= 0 && creator_, "only the creator commits, once");
   sync();
+  if (!named_) {
+    give_temporary_name();
+  }
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
     fail_file(path_, "cannot give the finished file its name", errno);
   }
@@ -288,7 +346,7 @@ void NpyWriter::commit() {
 }
 
 void NpyWriter::discard() noexcept {
-  if (fd_ >= 0) {
+  if (fd_ >= 0 && named_) {
     ::unlink(temporary_.c_str());
   }
   creator_ = false;

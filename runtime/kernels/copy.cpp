@@ -61,4 +61,8 @@ void copy_box(const Operand& from, const Operand& to, const Box& box, Index elem
   }
 }
 
+Kernel copy_kernel(Index element_bytes) {
+  return [element_bytes](const TaskArgs& args) { copy_box(args.inputs[0], args.outputs[0], args.out_box, element_bytes); };
+}
+
 }  // namespace tdsl::rt

@@ -15,4 +15,7 @@ namespace tdsl::rt {
 /// Copies the elements of `box`, which lies inside both operands, from one to the other. They do not overlap.
 void copy_box(const Operand& from, const Operand& to, const Box& box, Index element_bytes);
 
+/// The kernel that copies its operand's box to its output.
+[[nodiscard]] Kernel copy_kernel(Index element_bytes);
+
 }  // namespace tdsl::rt

@@ -6,7 +6,7 @@ namespace tdsl::rt {
 
 void stop(SourceLine place, const char* message) { throw ProgramError(place, message); }
 
-void stop_sizes(SourceLine place, const char* message, std::int64_t left, std::int64_t right) {
+void stop_sizes(SourceLine place, const char* message, Exact left, Exact right) {
   throw ProgramError(place, with_sizes(message, left, right));
 }
 

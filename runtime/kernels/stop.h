@@ -12,7 +12,7 @@ namespace tdsl::rt {
 [[noreturn]] void stop(SourceLine place, const char* message);
 
 /// The same with the sizes in the places of `{left}` and `{right}`.
-[[noreturn]] void stop_sizes(SourceLine place, const char* message, std::int64_t left, std::int64_t right);
+[[noreturn]] void stop_sizes(SourceLine place, const char* message, Exact left, Exact right);
 
 /// `subscript` is `value`, outside of a dimension of `extent`.
 [[noreturn]] void stop_subscript(SourceLine place, std::int64_t value, std::int64_t extent, const char* subscript);

@@ -33,12 +33,13 @@ struct TensorDesc {
   std::vector<Index> shape;
   std::string name;  ///< the source's name or a description such as "A @ B"
   std::vector<Index> tile{};  ///< `tile (a, b)` annotation: edges per dimension; empty: none
+  /// Of a tensor that a program has; parts of a candidate may be more than 64 bits count, and are the largest number then.
   [[nodiscard]] Index elements() const {
     Index n = 1;
-    for (Index e : shape) n *= e;
+    for (Index e : shape) n = product(n, e);
     return n;
   }
-  [[nodiscard]] Index bytes() const { return elements() * element.bytes; }
+  [[nodiscard]] Index bytes() const { return product(elements(), element.bytes); }
 };
 
 /// sum of coefficient * label + constant.
@@ -112,6 +113,7 @@ enum class OpClass : std::uint8_t {
   kControl,      ///< replicates a scalar that steers control
   kCombine,      ///< adds partial results in order
   kLoop,         ///< a loop of the program as one task: no labels, and outputs of any shapes, each one block where the task runs
+  kCopy,         ///< a copy of its operand that the planner keeps elsewhere
 };
 [[nodiscard]] const char* name_of(OpClass c);
 

@@ -12,7 +12,7 @@ namespace tdsl::plan {
 /// Everything the planner decides about one operation. A function of the operation, the operands' distributions and
 /// PlanInputs alone, hence equal on all ranks.
 struct OpPlan {
-  /// Of the output tiles; the outputs' distribution. owner(task) = space.owner(output tile).
+  /// Of the output tiles; the outputs' distribution. A task runs on every rank that owns its output tile.
   Distribution space;
   /// Per reduce label: its tiles (of the label's range, from its begin). For a label with part_dim, of P parts, part c has
   /// tiles [c m, (c+1) m), m = ceil(T / P); the last parts may have fewer.
@@ -23,6 +23,8 @@ struct OpPlan {
   std::vector<Index> super_block;
   /// An operand that is a part of a local block is copied, as if it had been received (`--reproducible`).
   bool packed = false;
+  /// Whether operands are to look alike wherever they lie: also where several ranks do the same work, whose results must not differ in a bit.
+  [[nodiscard]] bool packs() const { return packed || space.copies() > 1; }
   /// Boxes that several ranks of another node fetch in one step enter it once (tree.h). 1: as if every rank were near every other.
   Index ranks_per_node = 1;
   std::string why;  ///< one line for explain
@@ -42,7 +44,7 @@ using TensorLookup = std::function<const PlacedTensor&(TensorId)>;
 struct PlannedOp {
   Op op;
   OpPlan plan;
-  int part = 0;  ///< 0: the operation or its partial results; 1: the combination
+  int part = 0;  ///< 0: the operation or its partial results; 1: the combination; 2: a kept copy of the result
 };
 
 }  // namespace tdsl::plan

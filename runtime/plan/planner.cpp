@@ -30,6 +30,13 @@ Index recorded_elements(const Op& partial) {
   return n;
 }
 
+/// The tensor as one tile.
+std::vector<Tiling> whole_tiles(const TensorDesc& tensor) {
+  std::vector<Tiling> tilings;
+  for (const Index extent : tensor.shape) tilings.push_back(Tiling::near_equal(extent, 1));
+  return tilings;
+}
+
 /// The most received bytes an operation holds on a rank: of a tensor that is read at two places, as in A @ A, what one panel has
 /// received stays for later ones.
 double received_at_once(const Op& op, const Cost& cost) {
@@ -110,9 +117,16 @@ PlannedSegment Planner::plan(Segment segment) {
   PlannedSegment result;
   result.ops = plan_ops(std::move(segment.ops), segment.dropped);
   std::vector<TensorId> ended = std::move(segment.dropped);
+  // A copy ends with its original's last name, or with its own last use after that.
+  for (std::size_t k = 0, names = ended.size(); k < names; ++k) {
+    const auto copy = copies_.find(ended[k]);
+    if (copy == copies_.end()) continue;
+    ended.push_back(copy->second.id);
+    copies_.erase(copy);
+  }
   for (const auto& op : result.ops) {
     for (const TensorDesc& output : op->op.outputs) {
-      if (is_part(output.id)) ended.push_back(output.id);
+      if (is_part(output.id) && op->part == 0) ended.push_back(output.id);
     }
   }
   LastUses uses = last_uses(result.ops, ended);
@@ -188,7 +202,45 @@ void Planner::place_source(TensorId tensor, const Distribution& where, Planned& 
   plan.space = where;
   plan.super_block.assign(source.shape.size(), 0);
   plan.why = "where its first use wants it";
+  const Op made = source;
   emit(std::move(source), plan, 0, {}, out);
+  keep_copy(made, out);
+}
+
+/// Makes the copy that the plan keeps of a tensor which has just been placed.
+void Planner::keep_copy(const Op& made, Planned& out) {
+  const KeptCopy* kept = imposed_ == nullptr || made.outputs.size() != 1 ? nullptr : imposed_->copy_of(made);
+  if (kept == nullptr) return;
+  const TensorDesc& original = made.outputs.front();
+  if (original.elements() == 0) return;
+  Op copy = copy_of(made, original);
+  OpPlan plan;
+  plan.space = lay_out(copy, copy.outputs.front(), kept->layout, tensor(original.id).distribution, inputs_, operands());
+  plan.super_block.assign(copy.shape.size(), 0);
+  plan.why = "kept copy of " + original.name;
+  fit_steps(copy, plan, lookup(), step_limit(copy, lookup(), inputs_), inputs_);
+  copy.outputs.front().id = next_part_++;
+  copies_.insert_or_assign(original.id, Copy{copy.outputs.front().id, kept->readers});
+  emit(std::move(copy), plan, 2, {}, out);
+}
+
+/// Lets the operation read kept copies. A source that waits is placed, and copied, for its first reader.
+void Planner::use_copies(Op& op, Planned& out) {
+  if (imposed_ == nullptr) return;
+  for (Access& access : op.reads) {
+    if (const Op* source = waiting_source(access.tensor)) {
+      const KeptCopy* kept = imposed_->copy_of(*source);
+      const Layout* layout = imposed_->layout_for(*source);
+      const bool reads = kept != nullptr && std::find(kept->readers.begin(), kept->readers.end(), op.site) != kept->readers.end();
+      if (!reads || layout == nullptr) continue;
+      const TensorDesc& tensor = source->outputs.front();
+      place_source(access.tensor, lay_out(*source, tensor, *layout, Distribution::single(inputs_.ranks, whole_tiles(tensor), 0), inputs_, operands()), out);
+    }
+    const auto copy = copies_.find(access.tensor);
+    if (copy == copies_.end()) continue;
+    const std::vector<int>& readers = copy->second.readers;
+    if (std::find(readers.begin(), readers.end(), op.site) != readers.end()) access.tensor = copy->second.id;
+  }
 }
 
 std::string Planner::signature(const Op& op) const {
@@ -223,7 +275,7 @@ void Planner::fit_memory(Candidate& c, bool frees_base, const TensorLookup& tens
 double Planner::seconds_to_combine(const Op& op, const Op& partial, double seconds) const {
   const auto bytes_of = [](const Op& made) {
     double bytes = 0;
-    for (const TensorDesc& output : made.outputs) bytes += static_cast<double>(output.elements() * output.element.bytes);
+    for (const TensorDesc& output : made.outputs) bytes += static_cast<double>(output.bytes());
     return bytes;
   };
   const double out_bytes = bytes_of(op), all_bytes = bytes_of(partial);
@@ -278,7 +330,11 @@ std::optional<Candidate> Planner::decided(const Op& op, bool may_split, bool fre
   const Layout* layout = imposed_->layout_for(op);
   if (layout == nullptr) return std::nullopt;
   std::optional<Candidate> c = realise(op, *layout, inputs_, operands());
-  if (!c || (c->partial && !may_split)) return std::nullopt;
+  if (!c || (c->partial && !may_split)) {
+    const bool in_place = op.base >= 0 && placed(op.base) != nullptr;  // results lie where their bases do, as decided for these
+    if (!in_place) ++unplanned_;
+    return std::nullopt;
+  }
   c->plan.packed = c->plan.packed || (inputs_.reproducible && !op.outputs.empty());
   (void)price(*c, op, frees_base, true);
   return c;
@@ -331,7 +387,12 @@ std::shared_ptr<const Planner::Choice> Planner::choose(const Op& op, bool may_sp
   return choice;
 }
 
-void Planner::plan_op(Op op, const Dead& dead, Planned& out) {
+void Planner::plan_op(Op op, const Dead& named_dead, Planned& out) {
+  use_copies(op, out);
+  Dead dead = named_dead;  // with the copies of what is dead
+  for (const TensorId id : named_dead) {
+    if (const auto copy = copies_.find(id); copy != copies_.end()) dead.push_back(copy->second.id);
+  }
   // Partial results have one output and start from nothing.
   if (op.outputs.size() != 1 || op.base >= 0) op.combine = Combine::kNone;
   const std::shared_ptr<const Choice> choice = choose(op, true, dead);
@@ -339,7 +400,9 @@ void Planner::plan_op(Op op, const Dead& dead, Planned& out) {
     place_source(position < op.reads.size() ? op.reads[position].tensor : op.base, where, out);
   }
   if (!choice->candidate.partial) {
+    const Op made = op;
     emit(std::move(op), choice->candidate.plan, 0, dead, out);
+    keep_copy(made, out);
     return;
   }
   // The chosen operation, on this occurrence's operands.
@@ -359,6 +422,7 @@ void Planner::plan_op(Op op, const Dead& dead, Planned& out) {
   emit(std::move(partial), choice->candidate.plan, 0, operands, out);
   const std::shared_ptr<const Choice> rest = choose(combination, false, rest_dead);
   emit(std::move(combination), rest->candidate.plan, 1, rest_dead, out);
+  keep_copy(op, out);
 }
 
 }  // namespace tdsl::plan

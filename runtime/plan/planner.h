@@ -27,6 +27,7 @@ struct PlanInputs {
   Index memory = 0;            ///< --memory: limit per rank of all blocks in bytes; 0: none
   Index window = 0;            ///< --window in bytes; 0: what the budget leaves
   bool reproducible = false;   ///< tiles, panels and partial results depend on extents only
+  bool alike = true;           ///< all ranks have equal processors: redundant work gives equal bits
   double share_cap = 1.2;      ///< without --memory a rank may own so many times its share of what lives together,
   Index least_slack = Index{64} << 20;  ///< or its share and so many bytes
   Machine machine;
@@ -85,6 +86,8 @@ class Planner {
   [[nodiscard]] std::shared_ptr<const Choice> choose(const Op& op, bool may_split, const Dead& dead);
   void emit(Op op, const OpPlan& plan, int part, const Dead& dead, Planned& out);
   void place_source(TensorId tensor, const Distribution& where, Planned& out);
+  void keep_copy(const Op& made, Planned& out);
+  void use_copies(Op& op, Planned& out);
   /// What choosing compares.
   struct Price {
     double excess = 0;   ///< bytes above the memory limit
@@ -113,6 +116,11 @@ class Planner {
   MemoryNeed needed_;
   std::unique_ptr<Imposed> imposed_;
   Index unplanned_ = 0;
+  struct Copy {
+    TensorId id = -1;
+    std::vector<int> readers;
+  };
+  std::unordered_map<TensorId, Copy> copies_;  ///< kept, by their originals
   /// Decisions by everything they depend on, so that the next iteration of a loop builds nothing new.
   std::unordered_map<std::string, std::shared_ptr<const Choice>> memo_;
 };

@@ -98,6 +98,11 @@ std::string signature_of(const Distribution& distribution) {
       append_number(text, axis.stride);
     }
   }
+  for (const GridAxis& axis : distribution.repeat()) {
+    text += '*';
+    append_number(text, axis.size);
+    append_number(text, axis.stride);
+  }
   if (distribution.kind() == Distribution::Kind::kTable) {
     append_number(text, static_cast<Index>(distribution.owners().hash()));
   }

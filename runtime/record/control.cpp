@@ -1,15 +1,17 @@
 #include "runtime/record/control.h"
 
+#include "runtime/exact.h"
+
 namespace tdsl::record {
 
-void RunControl::for_loop(Known, Index begin, Index end, Index step, const Body& body) {
-  for (Index i = begin; step > 0 ? i < end : i > end; i += step) {
+void RunControl::for_loop(Loop, Index begin, Index end, Index step, const Body& body) {
+  for (Index i = begin; step > 0 ? i < end : i > end; i = rt::advanced(i, step)) {
     body(i);
     recorder_.flush();
   }
 }
 
-void RunControl::while_loop(Known, const Condition& condition, const Body& body) {
+void RunControl::while_loop(Loop, const Condition& condition, const Body& body) {
   for (Index iteration = 0; condition(); ++iteration) {
     body(iteration);
     recorder_.flush();

@@ -1,18 +1,13 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <span>
 
+#include "runtime/record/known.h"
 #include "runtime/record/recorder.h"
 
 namespace tdsl::record {
-
-/// What is known of a condition or of a loop's range before the program runs.
-enum class Known : std::uint8_t {
-  kStart,  ///< it follows from params, extents and the machine alone
-  kLoop,   ///< it changes with the iterations of a loop around it
-  kData,   ///< it comes from computed data
-};
 
 /// How the program goes on where it could go several ways. Executables and `tdslc explain` leave their loops and branches to it.
 class Control {
@@ -24,12 +19,12 @@ class Control {
   virtual ~Control() = default;
 
   /// Half-open; `step` is not 0; `body(i)`.
-  virtual void for_loop(Known range, Index begin, Index end, Index step, const Body& body) = 0;
+  virtual void for_loop(Loop loop, Index begin, Index end, Index step, const Body& body) = 0;
   /// `body(iteration number)` while `condition()`.
-  virtual void while_loop(Known condition_known, const Condition& condition, const Body& body) = 0;
-  /// `else_branch` may be empty. `site`: of the branch, where it is not known at start.
+  virtual void while_loop(Loop loop, const Condition& condition, const Body& body) = 0;
+  /// `else_branch` may be empty. `site`: of a branch that is not known at start; else 0.
   virtual void if_else(Known known, int site, bool condition, const Branch& then_branch, const Branch& else_branch) = 0;
-  /// From here on extents come from computed data.
+  /// The next operation has extents that come from computed data.
   virtual void fence(int line) = 0;
   /// Gives the value of a scalar that has just been recorded as a control read; false: it has to be waited for.
   virtual bool read(ElementType type, std::span<std::byte> value) = 0;
@@ -40,8 +35,8 @@ class RunControl : public Control {
  public:
   explicit RunControl(Recorder& recorder) : recorder_(recorder) {}
 
-  void for_loop(Known range, Index begin, Index end, Index step, const Body& body) override;
-  void while_loop(Known condition_known, const Condition& condition, const Body& body) override;
+  void for_loop(Loop loop, Index begin, Index end, Index step, const Body& body) override;
+  void while_loop(Loop loop, const Condition& condition, const Body& body) override;
   void if_else(Known known, int site, bool condition, const Branch& then_branch, const Branch& else_branch) override;
   void fence(int line) override { static_cast<void>(line); }
   bool read(ElementType type, std::span<std::byte> value) override;

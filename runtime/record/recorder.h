@@ -57,6 +57,8 @@ class Recorder {
 
   /// Hands on what was recorded and which names are gone.
   void flush();
+  /// Names that have gone since the last segment did not go: an error is unwinding the program.
+  void forget_drops() { segment_.dropped.clear(); }
   /// The tensor's last handle is gone.
   void drop(plan::TensorId tensor) noexcept { segment_.dropped.push_back(tensor); }
 

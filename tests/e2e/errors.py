@@ -4,6 +4,7 @@ left behind, on one rank and on three. One line per mistake: PASS errors/NAME or
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -45,6 +46,8 @@ def outside(subscript, tensor, value, extent):
 MISTAKES = [
     Mistake("missing_file", "product", "--A {nowhere} --B {B}", 1, r"nowhere\.npy.*(No such file|does not exist|not found)"),
     Mistake("file_is_folder", "product", "--A {folder} --B {B}", 1, r"folder\.npy"),
+    Mistake("file_is_pipe", "product", "--A {pipe} --B {B}", 1, r"pipe\.npy' is not a regular file, but a pipe"),
+    Mistake("file_is_device", "product", "--A /dev/zero --B {B}", 1, r"/dev/zero' is not a regular file, but a device"),
     Mistake("not_npy", "product", "--A {text} --B {B}", 1, r"text\.npy.*npy"),
     Mistake("empty_file", "product", "--A {nothing} --B {B}", 1, r"nothing\.npy"),
     Mistake("truncated", "product", "--A {truncated} --B {B}", 1, r"truncated\.npy"),
@@ -61,6 +64,7 @@ MISTAKES = [
     Mistake("bad_number", "product", PRODUCT + "--scale two", 2, r"scale.*two|two.*scale"),
     Mistake("bad_tile", "product", PRODUCT + "--tile 0", 2, r"tile"),
     Mistake("bad_threads", "product", PRODUCT + "--threads 0", 2, r"threads"),
+    Mistake("many_threads", "product", PRODUCT + "--threads 100000", 2, r"--threads: a rank has at most 4096 threads, not 100000"),
     Mistake("given_twice", "product", PRODUCT + "--A {A}", 2, r"A is given twice"),
     Mistake("not_supported", "product", PRODUCT + "--checkpoint d", 2, r"checkpoint.*not supported"),
     Mistake("no_such_folder", "product", PRODUCT + "--C {nosuch}/C.npy", 1, r"nosuch", outputs=("D",)),
@@ -96,6 +100,13 @@ MISTAKES = [
               rf"^sizes\.tdsl:{line}: the size k( \+ 1)? is -\d; a size cannot be negative")
       for name, what, line in (("zeros", 1, 8), ("random", 2, 9), ("iota", 3, 10), ("full", 4, 11), ("eye", 5, 12),
                                ("reshape", 6, 13), ("declared", 7, 15))),
+    *(Mistake(f"too_large_{name}", "sizes", f"--x {{x}} --what {what} --k {k}", 1, rf"^sizes\.tdsl:{line}: {message}")
+      for name, what, k, line, message in (
+          ("square", 13, 3037000500, 23, r"Z is f64\[3037000500, 3037000500\], which is too large: a tensor has at most 2\^53 bytes"),
+          ("elements_wrap", 13, 1 << 62, 23, r"Z is f64\[4611686018427387904, 4611686018427387904\], which is too large"),
+          ("product", 14, 1 << 32, 24, r"the size k \* k is more than 9223372036854775807; a dimension has at most 2\^53 elements"),
+          ("step", 15, (1 << 63) - 1, 25, r"a slice's step is at most 2\^53: the step is 9223372036854775807"),
+          ("declared", 16, 1 << 32, 27, r"the size k \* k is more than 9223372036854775807"))),
     Mistake("slice_beyond", "sizes", "--x {x} --what 8 --k 9", 1,
             r"^sizes\.tdsl:18: slice 1:k ends at 9, beyond the last element: the length of x \(n\) is 7"),
     Mistake("slice_backwards", "sizes", "--x {x} --what 8 --k 0", 1, r"^sizes\.tdsl:18: slice 1:k starts at 1, but ends at 0"),
@@ -126,6 +137,7 @@ def make_inputs(folder):
     (folder / "truncated.npy").write_bytes(whole[:-9])
     (folder / "longer.npy").write_bytes(whole + b"x")
     (folder / "folder.npy").mkdir()
+    os.mkfifo(folder / "pipe.npy")
 
 
 def complaint(mistake, ranks, result, folder, old):
@@ -184,20 +196,31 @@ def eval_differs(mistake, inputs, options):
     return None
 
 
+def mount_small_disk(image, folder):
+    """1 MiB, on ext4 if possible: it keeps what a reservation that fails has taken. Memory gives it back."""
+    commands = [["truncate", "-s", "1M", image], ["mkfs.ext4", "-q", "-O", "^has_journal", image], ["mount", "-o", "loop", image, folder]]
+    if shutil.which("mkfs.ext4") and all(subprocess.run(c, capture_output=True).returncode == 0 for c in commands):
+        (folder / "lost+found").rmdir()
+    elif subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder], capture_output=True).returncode != 0:
+        raise PermissionError("cannot mount a small file system")
+
+
 def disk_full(ranks, executable, inputs, limit):
-    """A small file system of its own; None if it cannot be had."""
+    """A small file system of its own, large enough for the output, but not for what is there already as well. The message
+    says what is left: nothing has been taken of it."""
     with tempfile.TemporaryDirectory(prefix="tdsl-full-") as work:
-        folder = Path(work)
-        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", work], capture_output=True)
-        if mounted.returncode != 0:
-            raise PermissionError("cannot mount a small file system")
+        folder = Path(work) / "disk"
+        folder.mkdir()
+        mount_small_disk(Path(work) / "image", folder)
         try:
+            old = {"older": bytes(400_000)}
+            (folder / "older").write_bytes(old["older"])
             arguments = ["--A", inputs / "narrow.npy", "--B", inputs / "wide.npy", "--C", folder / "C.npy"]
             result = launch.run([*launch.mpi_command(ranks), executable, *arguments], limit)
-            mistake = Mistake("disk_full", "product", "", 1, r"C\.npy.*(disk|space)", outputs=("C",))
-            return complaint(mistake, ranks, result, folder, {})
+            mistake = Mistake("disk_full", "product", "", 1, r"C\.npy': it needs 781\.\d KiB, the disk has [1-9]\d+\.\d KiB left", outputs=("C",))
+            return complaint(mistake, ranks, result, folder, old)
         finally:
-            subprocess.run(["umount", work], check=True)
+            subprocess.run(["umount", folder], check=True)
 
 
 COMMAND_MISTAKES = [
@@ -205,9 +228,16 @@ COMMAND_MISTAKES = [
     ("tdslc_unknown_command", "chekc x.tdsl", 2, r"chekc"),
     ("tdslc_unknown_option", "check {good} --dump-afer x", 2, r"dump-afer"),
     ("tdslc_missing_file", "check {work}/nowhere.tdsl", 2, r"nowhere\.tdsl"),
+    ("tdslc_program_is_pipe", "check pipe", 2, r"pipe: it is a pipe \(FIFO\), not a regular file"),
+    ("tdslc_program_is_device", "check /dev/zero", 2, r"/dev/zero: it is a device, not a regular file"),
+    ("tdslc_import_is_pipe", "check {piped}", 1, r"piped\.tdsl:1:\d+: error: cannot read '.*pipe': it is not a regular file"),
     ("tdslc_program_error", "check {bad}", 1, r"bad\.tdsl:3:\d+: error: .*\[undefined-name\]"),
     ("tdslc_build_program_error", "build {bad} -o {work}/bad", 1, r"bad\.tdsl:3:\d+: error: .*\[undefined-name\]"),
     ("tdslc_not_supported", "check {sparse}", 1, r"sparse\.tdsl:1:\d+: .*not supported"),
+    ("tdslc_too_large", "check {large}", 1, r"large\.tdsl:2:9: error: 'random\(n, n\)' is f64\[3037000500, 3037000500\], which is too large.*\[too-large\]"),
+    ("tdslc_explain_too_large", "explain {square} --set n=4611686018427387904", 1,
+     r"square\.tdsl:1: A is f64\[4611686018427387904, 4611686018427387904\], which is too large"),
+    ("tdslc_explain_product", "explain {product} --set n=4294967296", 1, r"product\.tdsl:2: the size n \* n is more than"),
     ("tdslc_launcher_fails", "run {good} --ranks 2", 1, r"could not start 2 ranks \(exit code 1\)",
      {"OMPI_MCA_orte_tmpdir_base": "/proc/nowhere"}),
     ("tdslc_line_break_in_name", "emit {line_break}", 2, r"line\\nbreak\.tdsl' has control characters in its name"),
@@ -227,7 +257,9 @@ COMMAND_FILES = {
     "good.tdsl": "let a = 1;\noutput a;\n", "bad.tdsl": "param p: i64 = 1;\nlet q = p;\nlet a = q + nosuchname;\noutput a;\n",
     "sparse.tdsl": "input A: f64[n, sparse m];\noutput s = sum(A);\n", "bare": "let a = 1;\noutput a;\n",
     "importing.tdsl": 'import "imported.tdsl";\noutput a = f(1);\n', "imported.tdsl": "fn f(x) = x + 1;\n",
-    "line\nbreak.tdsl": "let a = 1;\noutput a;\n",
+    "large.tdsl": "let n = 3037000500;\nlet A = random(n, n);\noutput s = sum(A);\n", "square.tdsl": "input A: f64[n, n];\noutput s = sum(A);\n",
+    "product.tdsl": "param n: i64 = 9;\nlet A = random(n * n);\noutput s = sum(A);\n",
+    "piped.tdsl": 'import "pipe";\noutput a = 1;\n', "line\nbreak.tdsl": "let a = 1;\noutput a;\n",
 }
 
 
@@ -241,8 +273,8 @@ def run_command_mistake(arguments, code, message, tdslc, limit, env=None):
         before = sorted(Path(work).iterdir())
         names = {"work": work} | {file.removesuffix(".tdsl").replace("\n", "_"): f"{work}/{file}" for file in COMMAND_FILES}
         result = launch.run([tdslc, *(a.format_map(names) for a in arguments.split())], limit, cwd=work, env=env)
-        if result.code != code:
-            return f"exit code {result.code}, not {code}: {result.err[:300]!r}"
+        if result.timed_out or result.code != code:
+            return f"{result}, not exit code {code}"
         if not re.search(message, result.err):
             return f"stderr does not say {message!r}: {result.err[:400]!r}"
         if sorted(Path(work).iterdir()) != before:

@@ -173,6 +173,7 @@ class Facts:
                 raise Failed(f"ranks={ranks} {tiles}: line {line} received {counted.get(line)} bytes, explain said {received}")
 
     # `explain` plans what the run plans, decision by decision, summaries and prints included: every sample has the plan of its run.
+    # A survey finds the same region in both, and all operations that are recorded later.
     def test_explain_has_the_plan_of_the_run(self):
         paths = sorted((ROOT / "samples").glob("*.tdsl"))[::5 if self.quick else 1]
         with ThreadPoolExecutor(2) as pool:
@@ -190,16 +191,45 @@ class Facts:
         given = [*variant.args, *(["--max_steps", "1"] if "max_steps" in program.params else [])]
         given += [w for i in program.inputs for w in (f"--{i.name}", folder / f"{i.name}.npy")]
         files = [w for o in program.outputs for w in (f"--{o}", folder / f"{o}.npy")]
-        for ranks, more in ((1, []), (2, files), (3, ["--reproducible"]), (4, ["--tile", "7"]), (4, [])):
+        for ranks, more in ((1, []), (2, files), (3, ["--reproducible"]), (4, ["--tile", "7"]), (4, ["--memory", "1GiB"])):
             arguments = [*given, *more, "--threads", "1"]
             self.run(session.executable, ranks, [*arguments, "--quiet", "--stats", folder / "plan.json"])
-            planned = int(json.loads((folder / "plan.json").read_text())["plan_hash"])
+            statistics = json.loads((folder / "plan.json").read_text())
             shown = launch.run([self.tdslc, "explain", path, *session.build_options, "--json", "-n", ranks, "--", *arguments], self.options.limit)
             if shown.code != 0:
                 return f"tdslc explain {program.name}: {shown}"
-            if int(json.loads(shown.out)["plan_hash"], 16) != planned:
+            if int(json.loads(shown.out)["plan_hash"], 16) != int(statistics["plan_hash"]):
                 return f"{program.name} ranks={ranks} {more}: `explain` has another plan than the run"
+            if ranks > 1:
+                region = statistics["region"]
+                message = launch.other_region([self.tdslc, "explain", path, *session.build_options], ranks, arguments, region, self.options.limit)
+                if message or not region["whole"] or region["unsurveyed"]:
+                    return f"{program.name} ranks={ranks} {more}: {message or region}"
         return None
+
+    # What a survey records of samples: loops by two iterations, branches on data both ways. A file's first line makes the others.
+    def test_regions_of_samples(self):
+        for path in sorted((ROOT / "tests/e2e/regions").glob("*.txt")):
+            command, _, wanted = path.read_text().partition("\n")
+            result = launch.run([self.tdslc, *command.split()[2:]], self.options.limit, cwd=ROOT)
+            if result.code != 0 or result.out != wanted:
+                lines = itertools.zip_longest(result.out.splitlines(), wanted.splitlines())
+                raise Failed(f"{path.stem}: {result if result.code else next(f'{a} where {b} was' for a, b in lines if a != b)}")
+
+    # --memory below what is needed is answered by what needs most and the least that is enough, not by a plan that does not fit.
+    def test_explain_says_what_memory_is_enough(self):
+        for program, sizes in (("matmul", ["n=4000"]), ("two_layer_network", ["n=800", "m=1000"])):
+            arguments = ["-n", 4, *(w for size in sizes for w in ("--set", size))]
+            plan = self.explain(program, *arguments, "--memory", "1MiB")
+            memory = plan["memory"]
+            if memory["fits"] or plan["statements"] or not memory["line"] or not memory["name"]:
+                raise Failed(f"{program} in 1 MiB: {json.dumps(plan)[:300]}")
+            shown = launch.run([self.tdslc, "explain", ROOT / f"samples/{program}.tdsl", *arguments, "--memory", "1MiB"], self.options.limit)
+            if "does not fit --memory 1MiB" not in shown.out or f"--memory {memory['needed_bytes']}\n" not in shown.out:
+                raise Failed(f"{program} in 1 MiB: {shown.out[:300]}")
+            enough = self.explain(program, *arguments, "--memory", memory["needed_bytes"])
+            if not enough["memory"]["fits"] or not enough["statements"]:
+                raise Failed(f"{program}: {memory['needed_bytes']} bytes were said to be enough")
 
     # A random tensor is the same for every tile size and number of ranks, to the bit.
     def test_random_is_the_same_everywhere(self):

@@ -45,6 +45,17 @@ def is_launcher(command):
     return os.path.basename(str(command[0])) in ("mpiexec", "mpirun")
 
 
+def other_region(explain, ranks, arguments, region, limit):
+    """How the region that a run's survey found differs from the one that `tdslc explain` finds; None if it does not."""
+    result = run([*explain, "-n", ranks, "--stage=region", "--", *arguments], limit)
+    found = re.match(r"region ([0-9a-f]{16}): (\d+) operations", result.out)
+    if result.code != 0 or not found:
+        return f"tdslc explain --stage=region: {result}"
+    if int(found[1], 16) != int(region["hash"]):
+        return f"the survey found {region['operations']} operations, {region['hash']}, but explain {found[2]}, {int(found[1], 16)}"
+    return None
+
+
 @contextlib.contextmanager
 def session_folder(command):
     """Variables that give a launcher a session folder of its own. Launchers that begin and end at the same time make and
@@ -56,9 +67,10 @@ def session_folder(command):
         yield {"OMPI_MCA_orte_tmpdir_base": folder}
 
 
-def run(command, limit, cwd=None, env=None, interrupt_after=None):
-    """Runs a command in a process group of its own. interrupt_after: seconds until the group gets what Ctrl-C sends."""
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, session_folder(command) as own:
+def run(command, limit, cwd=None, env=None, interrupt_after=None, out_to=None):
+    """Runs a command in a process group of its own. interrupt_after: seconds until the group gets what Ctrl-C sends. out_to: where
+    standard output goes, which is not looked at then."""
+    with open(out_to, "w+b", buffering=0) if out_to else tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, session_folder(command) as own:
         child = subprocess.Popen([str(c) for c in command], stdout=out, stderr=err, stdin=subprocess.DEVNULL, cwd=cwd,
                                  env={**os.environ, **sanitizer_options(command), **own, **(env or {})}, start_new_session=True)
         timed_out = False
@@ -75,7 +87,7 @@ def run(command, limit, cwd=None, env=None, interrupt_after=None):
             end(child)
         out.seek(0)
         err.seek(0)
-        return Result(child.returncode, out.read().decode(errors="replace"), err.read().decode(errors="replace"), timed_out)
+        return Result(child.returncode, "" if out_to else out.read().decode(errors="replace"), err.read().decode(errors="replace"), timed_out)
 
 
 def end(child):

@@ -189,6 +189,9 @@ class Case:
         ranks = statistics["per_rank"]
         if any(r["blocks_at_exit"] for r in ranks):
             raise Failed(f"blocks at exit: {[r['blocks_at_exit'] for r in ranks]}")
+        region = statistics.get("region", {"whole": False})  # one rank surveys nothing
+        if region["whole"] and region["unsurveyed"]:
+            raise Failed(f"{region['unsurveyed']} recorded operations were not surveyed")
         for row in statistics["statements"]:
             low, high = interval(row["predicted"]["messages"])
             if not low <= row["measured"]["messages"] <= high:

@@ -35,7 +35,7 @@ class Point(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """kind: front, eval, build, run, hang, difference, statistics, or `unsupported`."""
+    """kind: front, eval, build, run, hang, difference, statistics, survey, or `unsupported`."""
     program: object
     kind: str
     text: str
@@ -186,6 +186,8 @@ class Batch:
             raise Stuck("run", f"exit code {result.code}: {tail(result.err + result.out)}", point)
         self.compare(folder, printed_values(result.out), point)
         self.check_statistics(json.loads(statistics.read_text()), point)
+        if point.ranks > 1:
+            self.check_survey(json.loads(statistics.read_text())["region"], point, command[command.index("--threads"):])
         return None
 
     def build_and_evaluate(self):
@@ -239,6 +241,14 @@ class Batch:
         elif np.isinf(bound).any():
             return None
         return f"printed {got}, not {want}"
+
+    def check_survey(self, region, point, options):
+        """The survey at start found what `explain` finds, and all sites of the run if it saw the whole program."""
+        options = [*self.arguments(), *self.output_arguments(self.folder / "run"), *options]
+        explain = [self.tools.tdslc, "explain", self.path, *self.tools.extra]
+        message = launch.other_region(explain, point.ranks, options, region, self.limit)
+        if message or region["whole"] and region["unsurveyed"]:
+            raise Stuck("survey", message or f"{region['unsurveyed']} operations were not surveyed", point)
 
     def check_statistics(self, statistics, point):
         """Nothing is left in memory, what is sent is received, and the counts lie within the predictions."""

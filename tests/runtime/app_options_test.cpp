@@ -125,6 +125,7 @@ TEST_CASE("usage errors") {
   CHECK(usage_error({"--quiet", "--quiet"}) == "--quiet is given twice");
   CHECK(usage_error({"--quiet=1"}) == "--quiet takes no value");
   CHECK(usage_error({"--threads", "0"}) == "--threads: '0' is not a number of at least 1");
+  CHECK(usage_error({"--threads", "100000"}) == "--threads: a rank has at most 4096 threads, not 100000");
   CHECK(usage_error({"--set", "q=3"}) == "--set: ridge has no param, input, output or dimension 'q'");
   CHECK(usage_error({"--set", "lambada=3"}) ==
         "--set: ridge has no param, input, output or dimension 'lambada'; did you mean 'lambda'?");

@@ -82,7 +82,7 @@ TEST_CASE("engine: random programs in simulation") {
   std::uint32_t first = 1;
   std::uint32_t last = 100;
   if (const char* range = std::getenv("TDSL_TEST_SIMULATIONS")) std::sscanf(range, "%u:%u", &first, &last);
-  const int rank_counts[] = {2, 3, 4, 5, 7, 9, 12, 16};
+  const int rank_counts[] = {2, 3, 4, 5, 6, 7, 8, 9, 12, 16};
   const std::vector<std::vector<Index>> tiles{{}, {1}, {3}, {4, 7}, {100}};
   for (std::uint32_t seed = first; seed <= last; ++seed) {
     CAPTURE(seed);
@@ -107,7 +107,12 @@ TEST_CASE("engine: random programs in simulation") {
       CHECK(tight.wrong == 0);
       CHECK(tight.peak_bytes <= tight.needed_memory);
       settings.plan_seed = seed;
-      CHECK(simulate(cluster, seed, seed + 3, settings).wrong == 0);
+      const Simulated planned = simulate(cluster, seed, seed + 3, settings);
+      CHECK(planned.wrong == 0);
+      CHECK(simulate_in_least_window(cluster, seed, seed + 4, settings, planned.largest_step).wrong == 0);
+      const Simulated tightly_planned = simulate_in_least_memory(cluster, seed, seed + 5, settings);
+      CHECK(tightly_planned.wrong == 0);
+      CHECK(tightly_planned.peak_bytes <= tightly_planned.needed_memory);
     } catch (const std::exception& error) {
       FAIL_CHECK(std::string(error.what()));
     }

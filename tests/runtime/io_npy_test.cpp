@@ -1,9 +1,11 @@
 #include <doctest/doctest.h>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -41,6 +43,12 @@ class Directory {
  private:
   std::filesystem::path path_;
 };
+
+bool has_unnamed_files(const std::string& directory) {
+  const int fd = ::open(directory.c_str(), O_RDWR | O_TMPFILE, 0600);
+  if (fd >= 0) ::close(fd);
+  return fd >= 0;
+}
 
 std::string content_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -260,7 +268,32 @@ TEST_CASE("damaged and foreign files are refused") {
   write_file(path, npy(dictionary("<f8", "(1, 1, 1, 1, 1, 1, 1, 1, 1)"), ""));
   CHECK(contains(open_error(path), "9 dimensions"));
   std::filesystem::create_directory(dir / "d");
-  CHECK(contains(open_error(dir / "d"), "not a regular file"));
+  CHECK(contains(open_error(dir / "d"), "not a regular file, but a directory"));
+  REQUIRE(::mkfifo((dir / "pipe.npy").c_str(), 0600) == 0);
+  CHECK(contains(open_error(dir / "pipe.npy"), "not a regular file, but a pipe (FIFO)"));
+}
+
+TEST_CASE("a file that changes after its header was read is refused, one that is replaced is read") {
+  const Directory dir;
+  const std::string path = dir / "a.npy";
+  const auto file_of = [](double x) { return npy(dictionary("<f8", "(2,)"), bytes_of<double>({x, x})); };
+  const auto first_of = [](const NpyReader& reader) {
+    std::vector<double> all(2);
+    reader.read_box<double>(Extents{0}, Extents{2}, all.data(), Extents{1});
+    return all[0];
+  };
+  write_file(path, file_of(1));
+  const NpyReader first(path);
+  write_file(dir / "b.npy", file_of(2));
+  std::filesystem::rename(dir / "b.npy", path);
+  CHECK(first_of(first) == 1);
+  const NpyReader second(path);
+  CHECK(second.identity() != first.identity());
+  std::filesystem::last_write_time(path, std::filesystem::last_write_time(path) + std::chrono::seconds(1));
+  CHECK(contains(error_of([&] { (void)first_of(second); }), "'" + path + "' was changed after its header had been read"));
+  const NpyReader third(path);
+  write_file(path, file_of(3) + "more");
+  CHECK(contains(error_of([&] { (void)first_of(third); }), "and has " + std::to_string(file_of(3).size() + 4)));
 }
 
 TEST_CASE("the bytes written do not depend on the boxes") {
@@ -268,8 +301,9 @@ TEST_CASE("the bytes written do not depend on the boxes") {
   const Extents shape{5, 7};
   std::vector<std::int32_t> values(35);
   std::iota(values.begin(), values.end(), -9);
+  Unfinished unfinished = Unfinished::kUnnamed;
   const auto write = [&](const std::string& name, const std::vector<std::array<std::int64_t, 4>>& boxes) {
-    NpyWriter first = NpyWriter::create(dir / name, ElementType::kI32, shape);
+    NpyWriter first = NpyWriter::create(dir / name, ElementType::kI32, shape, unfinished);
     NpyWriter second = NpyWriter::open(first.token());
     CHECK(second.shape() == shape);
     CHECK(second.type() == ElementType::kI32);
@@ -287,6 +321,7 @@ TEST_CASE("the bytes written do not depend on the boxes") {
   const std::string whole = write("a.npy", {{0, 5, 0, 7}});
   CHECK(whole == npy_header_bytes(ElementType::kI32, shape) + bytes_of(values));
   CHECK(write("b.npy", {{0, 2, 0, 3}, {2, 5, 0, 3}, {0, 5, 3, 7}}) == whole);
+  unfinished = Unfinished::kNamed;
   CHECK(write("a.npy", {{0, 5, 0, 1}, {0, 5, 1, 7}, {5, 5, 0, 7}}) == whole);  // replaces the first
   CHECK(dir.file_count() == 2);
 }
@@ -313,14 +348,16 @@ TEST_CASE("scalars, empty arrays and rank 8") {
 TEST_CASE("a file not committed leaves nothing, and an older one stays") {
   const Directory dir;
   write_file(dir / "a.npy", "old");
-  {
-    const NpyWriter writer = NpyWriter::create(dir / "a.npy", ElementType::kF64, Extents{100});
-    CHECK(dir.file_count() == 2);
+  for (const Unfinished unfinished : {Unfinished::kUnnamed, Unfinished::kNamed}) {
+    {
+      const NpyWriter writer = NpyWriter::create(dir / "a.npy", ElementType::kF64, Extents{100}, unfinished);
+      CHECK(dir.file_count() == (unfinished == Unfinished::kUnnamed && has_unnamed_files(dir / "") ? 1 : 2));
+      CHECK(content_of(dir / "a.npy") == "old");
+    }
+    CHECK(dir.file_count() == 1);
     CHECK(content_of(dir / "a.npy") == "old");
   }
-  CHECK(dir.file_count() == 1);
-  CHECK(content_of(dir / "a.npy") == "old");
-  NpyWriter writer = NpyWriter::create(dir / "a.npy", ElementType::kF64, Extents{100});
+  NpyWriter writer = NpyWriter::create(dir / "a.npy", ElementType::kF64, Extents{100}, Unfinished::kNamed);
   unlink_temporaries();  // what a signal handler does
   CHECK(dir.file_count() == 1);
   writer.discard();

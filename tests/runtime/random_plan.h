@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,8 +13,9 @@
 
 namespace tdsl::tests {
 
-/// A layout for every operation, made up from a seed and the operation's numbers: equal on all ranks, good for nothing. Seeds that are
-/// multiples of three deal out blocks one by one, mostly by tables.
+/// A layout for nearly every operation, made up from a seed and the operation's numbers: equal on all ranks, good for nothing. A quarter of
+/// them is on one rank or on all, three eighths are copies along some axes (if the mesh has several); an eighth is left to the planner. Seeds
+/// that are multiples of three deal out blocks one by one instead, mostly by tables.
 class RandomPlan : public plan::Imposed {
  public:
   RandomPlan(std::uint64_t seed, const plan::PlanInputs& inputs) : seed_(seed) {
@@ -26,23 +28,43 @@ class RandomPlan : public plan::Imposed {
     const std::string key = std::to_string(op.site) + ' ' + plan::signature_of(op, nothing);
     const auto [known, fresh] = layouts_.try_emplace(key);
     if (fresh) known->second = draw(op, key);
+    return known->second ? &*known->second : nullptr;
+  }
+
+  /// Every third tensor has a copy, for half of those that read it.
+  [[nodiscard]] const plan::KeptCopy* copy_of(const plan::Op& op) override {
+    if (op.shape.empty() || op.outputs.size() != 1 || (seed_ / 3 + static_cast<std::uint64_t>(op.site + op.shape.front())) % 3 != 0) return nullptr;
+    const auto [known, fresh] = copies_.try_emplace(op.shape);
+    if (fresh) {
+      const std::vector<plan::Layout> layouts = plan::copy_layouts(mesh_, op.shape);
+      known->second.layout = layouts[seed_ / 7 % layouts.size()];
+      for (int site = 0; site < 1000; ++site) {
+        if ((seed_ + static_cast<std::uint64_t>(site)) % 2 == 0) known->second.readers.push_back(site);
+      }
+    }
     return &known->second;
   }
 
  private:
-  [[nodiscard]] plan::Layout draw(const plan::Op& op, const std::string& key) const {
+  [[nodiscard]] std::optional<plan::Layout> draw(const plan::Op& op, const std::string& key) const {
     std::uint64_t h = seed_ * 0x9e3779b97f4a7c15ULL;
     for (const char c : key) h = (h ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
     h ^= h >> 29;
     const std::size_t slots = op.shape.size() + op.reduce.size();
-    if (h % 8 < 2) return {std::vector<plan::Axes>(slots), h % 8 == 0, static_cast<plan::Index>(h / 8 % static_cast<std::uint64_t>(mesh_.ranks())), std::nullopt};
+    if (h % 8 == 7) return std::nullopt;
+    if (h % 8 < 2) {
+      const auto home = static_cast<plan::Index>(h / 8 % static_cast<std::uint64_t>(mesh_.ranks()));
+      return plan::Layout{std::vector<plan::Axes>(slots), h % 8 == 0, home, std::nullopt};
+    }
     std::vector<plan::Index> most;
     for (std::size_t d = 0; d < op.shape.size(); ++d) most.push_back(op.is_uncut(d) || op.out[d].label == plan::kNoLabel ? 1 : op.shape[d]);
     for (const plan::ReduceLabel& r : op.reduce) {
       most.push_back(op.combine == plan::Combine::kNone || op.base >= 0 ? 1 : op.labels[plan::idx(r.label)].range.size());
     }
-    if (slots > 0 && (h % 8 == 2 || seed_ % 3 == 0)) return {std::vector<plan::Axes>(slots), false, 0, std::nullopt, draw_map(op, most, h / 8)};
-    const std::vector<plan::Layout> layouts = plan::spread_layouts(mesh_, most);
+    if (slots > 0 && seed_ % 3 == 0) return plan::Layout{std::vector<plan::Axes>(slots), false, 0, std::nullopt, draw_map(op, most, h / 8)};
+    std::vector<plan::Layout> layouts = plan::copy_layouts(mesh_, most);
+    layouts.erase(layouts.begin());  // everywhere
+    if (layouts.empty() || h % 8 >= 5) layouts = plan::spread_layouts(mesh_, most);
     return layouts[h / 8 % layouts.size()];
   }
 
@@ -74,7 +96,8 @@ class RandomPlan : public plan::Imposed {
 
   std::uint64_t seed_;
   plan::Mesh mesh_;
-  std::map<std::string, plan::Layout> layouts_;
+  std::map<std::string, std::optional<plan::Layout>> layouts_;
+  std::map<std::vector<plan::Index>, plan::KeptCopy> copies_;  ///< by shape
 };
 
 }  // namespace tdsl::tests

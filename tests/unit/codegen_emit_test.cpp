@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <fstream>
 
+#include "codegen/clang/format.h"
 #include "codegen/names.h"
 #include "codegen/process.h"
 #include "tests/unit/codegen_programs.h"
@@ -160,4 +161,25 @@ TEST_CASE("codegen emit: loops and branches compile without a warning") {
             "  %14:f64 \"r\" = if %13 then () {\n    %15:f64 = compute [] (mul(%11, 0.5))\n    yield %15\n"
             "  } else () {\n    %16:f64 = compute [] (1.0)\n    yield %16\n  }\n"
             "  yield %12, %14\n}\noutput \"y\" %7\noutput \"r\" %8\n")) == "");
+}
+
+TEST_CASE("codegen emit: statements too long for clang-format are wrapped, and nothing else is changed") {
+  std::string sum = "stop(\"two  blanks \\\" stay\")";
+  for (int k = 0; k < 12; ++k) sum = "(" + sum + " + x) * (" + sum + " + x)";
+  const std::string text = tdsl::codegen::formatted("void f() {\n  y = " + sum + ";\n  if(a){b;}\n}\n");
+  const auto squeezed = [](const std::string& s) {
+    std::string result;
+    for (const char c : s) {
+      if (c != ' ' && c != '\n') result += c;
+    }
+    return result;
+  };
+  CHECK(squeezed(text) == squeezed("void f() {y=" + sum + ";if(a){b;}}"));
+  CHECK(text.ends_with("\n  if (a) {\n    b;\n  }\n}\n"));
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    REQUIRE(end - at < 160);
+    at = end + 1;
+  }
+  CHECK(text.find("\"two  blanks \\\" stay\"") != std::string::npos);
 }

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "codegen/toolchain.h"
 #include "runtime/check.h"
 #include "runtime/record/planning_sink.h"
@@ -9,10 +11,11 @@
 
 using namespace tdsl::codegen;
 using namespace tdsl::codegen::testing;
+namespace plan = tdsl::plan;
 
 namespace {
 
-struct Walk {
+struct Walked {
   std::vector<std::string> kinds;
   std::vector<std::string> notes;
   int dropped = 0;
@@ -21,7 +24,7 @@ struct Walk {
 /// Plans what is recorded on two ranks.
 class Kinds : public tdsl::record::PlanningSink {
  public:
-  explicit Kinds(Walk& walk) : PlanningSink(two_ranks()), walk_(walk) {}
+  explicit Kinds(Walked& walk) : PlanningSink(two_ranks()), walk_(walk) {}
 
  private:
   static tdsl::plan::PlanInputs two_ranks() {
@@ -34,7 +37,7 @@ class Kinds : public tdsl::record::PlanningSink {
     for (const auto& list : segment.last_names) walk_.dropped += static_cast<int>(list.size());
     walk_.dropped += static_cast<int>(segment.ended.size());
   }
-  Walk& walk_;
+  Walked& walk_;
 };
 
 WalkRequest sized() {
@@ -44,12 +47,11 @@ WalkRequest sized() {
   return request;
 }
 
-Walk walk(const FamilyProgram& program, WalkRequest request = sized()) {
-  Walk w;
-  request.note = [&](SourceRange, const std::string& text) { w.notes.push_back(text); };
+Walked walk(const FamilyProgram& program, const WalkRequest& request = sized()) {
+  Walked w;
   Kinds kinds(w);
   tdsl::record::Recorder recorder(kinds);
-  walk_program(program, request, recorder);
+  walk_as_shown(program, request, recorder, [&](SourceRange, const std::string& text) { w.notes.push_back(text); });
   return w;
 }
 
@@ -58,7 +60,7 @@ Walk walk(const FamilyProgram& program, WalkRequest request = sized()) {
 TEST_CASE("codegen plan walk: plans what the program records and drops all of it") {
   const FamilyProgram p = families(
       "%5:f64[%0, %0] \"C\" = compute [i in 0..%0, j in 0..%0] sum[k in 0..%1] (mul(%2[i, k], %3[k, j]))\noutput \"C\" %5\n");
-  const Walk w = walk(p);
+  const Walked w = walk(p);
   CHECK(std::count(w.kinds.begin(), w.kinds.end(), "load") == 2);
   CHECK(std::count(w.kinds.begin(), w.kinds.end(), "contraction") == 1);
   CHECK(std::count(w.kinds.begin(), w.kinds.end(), "collect") == 1);
@@ -70,9 +72,25 @@ TEST_CASE("codegen plan walk: loops over host values run as often as they will, 
       "%5:i64 \"zero\" = compute [] (0)\n"
       "%6:f64[%0] \"y\" = for %5..%1 by 1 with (%4) do (%7:i64 \"i\", %8:f64[%0] \"y\") {\n"
       "  %9:f64[%0] \"y\" = compute [i in 0..%0] (mul(%8[i], 2.0))\n  yield %9\n}\noutput \"y\" %6\n");
-  const Walk w = walk(host);
+  const Walked w = walk(host);
   CHECK(std::count(w.kinds.begin(), w.kinds.end(), "map") == 30);
   CHECK(w.notes.empty());
+}
+
+TEST_CASE("codegen plan walk: loops over scalars are followed beyond the iterations that are shown") {
+  WalkRequest request = sized();
+  request.dimensions["n"] = 3000;
+  const FamilyProgram p = families(
+      "%5:i64 \"zero\" = compute [] (0)\n"
+      "%6:i64 \"count\" = for %5..%0 by 1 with (%5) do (%7:i64 \"i\", %8:i64 \"count\") {\n"
+      "  %9:i64 \"count\" = compute [] (add(%8, 1))\n  yield %9\n}\n"
+      "%10:f64[%6] \"y\" = compute [i in 0..%6] (1.0)\noutput \"y\" %10\n");
+  CHECK(walk(p, request).notes.empty());
+  const plan::Region region = survey_of(p, request);
+  CHECK(region.whole);
+  const auto y = std::find_if(region.ops.begin(), region.ops.end(), [](const plan::RegionOp& op) { return op.op.op_class == plan::OpClass::kSource; });
+  REQUIRE(y != region.ops.end());
+  CHECK(y->op.shape == std::vector<plan::Index>{3000});
 }
 
 TEST_CASE("codegen plan walk: an extent that nobody gave is an error that names it") {

@@ -69,6 +69,49 @@ TEST_CASE("the sink counts, sorts and drops duplicates") {
   CHECK(order == "a b c nowhere ");
 }
 
+TEST_CASE("the sink keeps the first hundred errors, and as many warnings") {
+  SourceManager sources;
+  const std::uint32_t file = sources.add("a.tdsl", "abc");
+  DiagnosticSink sink;
+  for (std::uint32_t k = 0; k < 250; ++k) {
+    sink.warning(DiagnosticId::kUnusedName, {file, 1, k + 1, 1, k + 2}, "w");
+    CHECK(sink.is_full() == (k >= 100));
+    sink.error(DiagnosticId::kSyntaxError, {file, 1, k + 1, 1, k + 2}, "e");
+  }
+  CHECK(sink.diagnostics().size() == 200);
+  CHECK(sink.error_count() == 100);
+  const std::string last = "note: only the first 100 warnings are shown\nnote: stopped after 100 errors\n";
+  CHECK(render_all(sink, sources).ends_with(last));
+  DiagnosticSink later;
+  later.add_all(sink, 198);
+  CHECK(later.diagnostics().size() == 2);
+  CHECK_FALSE(later.is_full());
+  CHECK(render_all(later, sources).ends_with("note: only the first 100 warnings are shown\n"));
+}
+
+TEST_CASE("of a long line only a part is shown") {
+  SourceManager sources;
+  std::string line;
+  for (int k = 0; k < 300; ++k)
+    line += "é" + std::to_string(k % 10);
+  const std::uint32_t file = sources.add("a.tdsl", line);
+  const auto shown = [&](std::uint32_t column, std::uint32_t end) {
+    std::string text = render({DiagnosticId::kSyntaxError, Severity::kError, {file, 1, column, 1, end}, "m", {}}, sources);
+    text.erase(0, text.find('\n') + 1);
+    const std::size_t middle = text.find('\n');
+    const std::string_view second = std::string_view(text).substr(middle + 1);
+    return std::pair(text.substr(0, middle), std::string(second.substr(0, second.find('\n'))));
+  };
+  const auto [text, carets] = shown(301, 304);
+  CHECK(text.starts_with("  …é0é1"));
+  CHECK(text.ends_with("0é…"));
+  CHECK(utf8_length(text) == 2 + 1 + 80 + 3 + 80 + 1);
+  CHECK(carets == std::string(2 + 1 + 80, ' ') + "^~~");
+  CHECK(shown(1, 2).second == "  ^");
+  CHECK(shown(600, 601).first.ends_with("é9"));
+  CHECK(utf8_length(shown(2, 599).second) <= 2 + 400);
+}
+
 TEST_CASE("json") {
   SourceManager sources;
   const std::uint32_t file = sources.add("a \"b\".tdsl", "abc");

@@ -87,6 +87,7 @@ TEST_CASE("warnings") {
   CHECK(reported("param seed: i64 = 3;\nprint(seed);") == Lines{"1:7: option-clash"});
   CHECK(reported("input x: f64[n];\noutput x;") == Lines{"2:8: option-clash"});
   CHECK(reported("input x: f64[n];\noutput y = x;") == Lines{});
+  CHECK(reported("input x: f64[n];\noutput n;") == Lines{"1:7: unused-name"});
 }
 
 TEST_CASE("a returned value whose index variables come in another order says in which") {
@@ -115,6 +116,11 @@ TEST_CASE("types and shapes") {
   CHECK(reported("param m: i64 = 1 / 0;\nprint(m);") == Lines{"1:16: not-constant"});
   CHECK(reported("param k: i64 = 1;\nlet y[i] = sum[j in 0..i by k](j) for i in 0..3;\nprint(y);") == Lines{"2:29: not-supported"});
   CHECK(reported("let x = ones(3);\nlet y[i] = sum(x[::i]) for i in 1..3;\nprint(y);") == Lines{"2:20: slice-in-index"});
+  CHECK(reported("let A = zeros(3037000500, 3037000500);\nprint(A);") == Lines{"1:5: too-large"});
+  CHECK(reported("print(random(4611686018427387904, 4611686018427387904));") == Lines{"1:7: too-large"});
+  CHECK(reported("input A: f64[n, 9007199254740992];\nprint(A);") == Lines{"1:10: too-large"});
+  CHECK(reported("let y[i, j]: i64[1000000000, 1000000000] = i + j;\nprint(y);") == Lines{"1:14: too-large"});
+  CHECK(reported("let y[i, j] = i + j for i in 0..1000000000, j in 0..10000000000;\nprint(y);") == Lines{"1:5: too-large"});
   CHECK(reported("print(einsum(\"ij,j\", zeros(2), zeros(2)));") == Lines{"1:22: bad-einsum"});
 }
 
@@ -156,6 +162,14 @@ TEST_CASE("what is not there yet says so, and errors do not spread") {
                  "input A: f64[n, n] storage banded(n, 2);\nlet B: f64[4, 4] storage banded(4, 2) = eye(4);\nprint(A, B);") ==
         Lines{"1:1: not-supported"});
   CHECK(reported("let a = b;\nlet c = d;\nprint(a + c);") == Lines{"1:9: undefined-name", "2:9: undefined-name"});
+}
+
+TEST_CASE("after a hundred errors no more are looked for") {
+  std::string text;
+  for (int k = 0; k < 300; ++k)
+    text += "let a" + std::to_string(k) + " = missing" + std::to_string(k) + "; ";
+  CHECK(reported(text).size() == 100);
+  CHECK(reported("if true { " + text + "}\n" + text).size() == 100);
 }
 
 TEST_CASE("a mistake in a function is one error however often it is called") {

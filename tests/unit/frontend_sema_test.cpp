@@ -263,3 +263,30 @@ TEST_CASE("the evaluator shows outputs where they stand") {
   (void)ir::evaluate(compiled("var a = 1; print(\"x\"); output b = a; a = 2; output a; print(a);"), options);
   CHECK(shown == "x;b1;a2;2;");
 }
+
+TEST_CASE("functions that use a parameter twice grow by a call, not by a factor") {
+  const auto nested = [](std::string e, int times) {
+    for (int k = 0; k < times; ++k)
+      e = "f(" + e + ")";
+    return e;
+  };
+  const std::string start = "fn f(x) = x * x - 0.5; input a: f64[n]; param c: f64 = 0.3; ";
+  for (const std::string& output : {"y[i] = " + nested("a[i]", 60), "y = " + nested("a", 60), "y = " + nested("c", 60),
+                                    "y = if c > 0.0 then " + nested("c", 60) + " else 0.0"})
+    CHECK(ir::print(compiled(start + "output " + output + ";")).size() < 30'000);
+  std::string lets = "fn g(b0) { ";
+  for (int k = 0; k < 60; ++k)
+    lets += "let b" + std::to_string(k + 1) + " = b" + std::to_string(k) + " * b" + std::to_string(k) + " - 0.5; ";
+  CHECK(ir::print(compiled(lets + "return b60; } input a: f64[n]; output y[i] = g(a[i]);")).size() < 10'000);
+}
+
+TEST_CASE("a function that grows evaluates no more than it needs") {
+  // a[i - 1] is behind a condition of the function, and stands there often.
+  const std::string text = "fn f(x, there) = if there then " + std::string("x") + [] {
+    std::string sum;
+    for (int k = 0; k < 600; ++k)
+      sum += " + x";
+    return sum;
+  }() + " else 0.0; input a: f64[n]; output y[i] = f(a[i - 1], i > 0) for i in 0..n;";
+  CHECK(run_text(text, {{"a", floats({3}, {1, 2, 3})}}).floats("y") == std::vector<double>{0, 601, 1202});
+}

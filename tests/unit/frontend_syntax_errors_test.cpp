@@ -11,7 +11,7 @@ using namespace tdsl::frontend;
 namespace {
 
 /// Every diagnostic as "line:col id: message", one per line, in order.
-std::string errors_of(const std::string& text) {
+std::string syntax_errors_of(const std::string& text) {
   SourceManager sources;
   DiagnosticSink sink;
   const auto module = parse_file(sources, sources.add("t.tdsl", text), sink);
@@ -26,7 +26,7 @@ std::string errors_of(const std::string& text) {
 
 void check_error(const std::string& text, const std::string& expected) {
   INFO(text);
-  CHECK(errors_of(text) == expected + "\n");
+  CHECK(syntax_errors_of(text) == expected + "\n");
 }
 
 std::string repeated(const std::string& part, int count) {
@@ -240,7 +240,7 @@ TEST_CASE("deep nesting is an error, not a crash") {
   CHECK(id_of("let a = b" + repeated("'", kMany) + ";") == "nesting-too-deep");
   CHECK(id_of("let a = " + repeated("if b then 1 else ", kMany) + "1;") == "nesting-too-deep");
   CHECK(id_of(repeated("if a { ", kMany) + repeated("}", kMany)) == "nesting-too-deep");
-  CHECK(errors_of("let a = " + repeated("(", 900) + "1" + repeated(")", 900) + repeated(" + 1", 900) + ";").empty());
+  CHECK(syntax_errors_of("let a = " + repeated("(", 900) + "1" + repeated(")", 900) + repeated(" + 1", 900) + ";").empty());
 }
 
 TEST_CASE("damaged programs never crash and always have a message") {

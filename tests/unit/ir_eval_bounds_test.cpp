@@ -10,7 +10,7 @@ using namespace tdsl::tests;
 
 namespace {
 
-const std::string kVector = "%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0] \"x\" = input \"x\"\n";
+const std::string kInputX = "%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0] \"x\" = input \"x\"\n";
 
 std::vector<double> random_values(std::size_t n, unsigned seed) {
   std::mt19937 generator(seed);
@@ -30,7 +30,7 @@ Inputs vector(std::vector<double> values) {
 
 TEST_CASE("bounds: sums cover every order and stay tight") {
   std::vector<double> x = random_values(2000, 1);
-  const std::string program = kVector + "%2:f64 = compute [] sum[i in 0..%0] (mul(%1[i], %1[i]))\noutput \"s\" %2\n";
+  const std::string program = kInputX + "%2:f64 = compute [] sum[i in 0..%0] (mul(%1[i], %1[i]))\noutput \"s\" %2\n";
   const Array s = run(program, vector(x)).outputs.at("s");
   REQUIRE(s.bounds.size() == 1);
   CHECK(s.bounds[0] > 0);
@@ -46,14 +46,14 @@ TEST_CASE("bounds: sums cover every order and stay tight") {
 }
 
 TEST_CASE("bounds: exact sums have none") {
-  const std::string program = kVector + "%2:f64 = compute [] sum[i in 0..%0] (mul(%1[i], 0.25))\noutput \"s\" %2\n";
+  const std::string program = kInputX + "%2:f64 = compute [] sum[i in 0..%0] (mul(%1[i], 0.25))\noutput \"s\" %2\n";
   CHECK(bound_of(run(program, vector({3, -5, 1e9})).outputs.at("s"), 0) == 0);
   CHECK(bound_of(run(program, vector({3, -5, 1e17})).outputs.at("s"), 0) > 0);
   CHECK(bound_of(run(program, vector({0.1, 0.2, 0.3})).outputs.at("s"), 0) > 0);
 }
 
 TEST_CASE("bounds: open comparisons taint what follows") {
-  const std::string program = kVector +
+  const std::string program = kInputX +
                               "%2:f64 = compute [] sum[i in 0..%0] (%1[i])\n"
                               "%3:f64 = compute [] (select(gt(%2, 0.6), 1.0, 2.0))\n"
                               "%4:i64 = compute [] (i64(mul(%2, 10.0)))\n"
@@ -70,7 +70,7 @@ TEST_CASE("bounds: open comparisons taint what follows") {
 }
 
 TEST_CASE("bounds: argmin is open only where a rival may win") {
-  const std::string program = kVector +
+  const std::string program = kInputX +
                               "%2:f64[%0] = compute [i in 0..%0] sum[j in 0..3] (div(%1[i], add(f64(j), 3.0)))\n"
                               "%3:i64 = compute [] argmin[i in 0..%0] (%2[i])\n"
                               "%4:i64 = compute [] argmin[i in 0..%0] (%1[i])\noutput \"a\" %3\noutput \"b\" %4\n";
@@ -82,7 +82,7 @@ TEST_CASE("bounds: argmin is open only where a rival may win") {
 }
 
 TEST_CASE("bounds: control that depends on an open value is reported") {
-  const std::string program = kVector +
+  const std::string program = kInputX +
                               "%2:f64 = compute [] sum[i in 0..%0] (%1[i])\n%3:bool = compute [] (gt(%2, 0.6))\n"
                               "%4:f64 = if %3 then () {\n  yield %2\n} else () {\n  yield %2\n}\noutput \"a\" %4\n";
   const EvalResult open = run(program, vector({0.1, 0.2, 0.3}));
@@ -94,7 +94,7 @@ TEST_CASE("bounds: control that depends on an open value is reported") {
 }
 
 TEST_CASE("bounds: a norm near zero stays known") {
-  const std::string program = kVector +
+  const std::string program = kInputX +
                               "%2:f64[%0] = compute [i in 0..%0] sum[j in 0..4] (mul(%1[i], sub(f64(j), 1.5)))\n"
                               "%3:f64 = compute [] sum[i in 0..%0] (mul(%2[i], %2[i]))\n"
                               "%4:f64 = compute [] (sqrt(%3))\n%5:f64 = compute [] (sqrt(%2[0]))\n"

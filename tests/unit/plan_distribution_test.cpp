@@ -12,9 +12,17 @@ using tdsl::tests::Random;
 
 namespace {
 
+/// Ranks among which one copy lies: equal coordinates along the repeat axes, counted from the home.
+std::vector<Index> place_of_copy(const Distribution& d, Index rank) {
+  if (d.kind() == Distribution::Kind::kReplicated) return {rank};
+  std::vector<Index> at;
+  const Index from_home = (rank + d.ranks() - d.home()) % d.ranks();
+  for (const GridAxis& axis : d.repeat()) at.push_back(from_home / axis.stride % axis.size);
+  return at;
+}
+
 /// The first violated property, or an empty string. `owner` is asked about every tile; everything else must agree.
 std::string violation(Random& random, const Distribution& d) {
-  const bool replicated = d.kind() == Distribution::Kind::kReplicated;
   std::map<Index, std::vector<Index>> owned;  // row-major tile numbers by rank
   std::map<Index, Index> elements;
   Index tiles = 0;
@@ -26,15 +34,29 @@ std::string violation(Random& random, const Distribution& d) {
     for (int k = 0; k < d.rank(); ++k) {
       if (back[k] != c[k]) wrong = "coord is not the inverse of linear";
     }
+    std::map<std::vector<Index>, std::set<Index>> owners;  // by copy
     for (Index rank = 0; rank < d.ranks(); ++rank) {
       const Index owner = d.owner(c, rank);
       if (owner < 0 || owner >= d.ranks()) wrong = "owner out of range";
-      if (replicated ? owner != rank : owner != d.owner(c)) wrong = "owner depends on who asks";
+      if (d.owner(c, owner) != owner) wrong = "the owner reads from somebody else";
+      if (place_of_copy(d, owner) != place_of_copy(d, rank)) wrong = "a rank reads from another copy than its own";
+      owners[place_of_copy(d, rank)].insert(owner);
       if (d.owns(rank, c) != (owner == rank)) wrong = "owns and owner disagree";
       if (owner == rank) {
         owned[rank].push_back(number);
         elements[rank] += d.box(c).volume();
       }
+      for (Index other = 0; other < d.ranks(); ++other) {
+        if ((d.fibre(rank) == d.fibre(other)) != (place_of_copy(d, rank) == place_of_copy(d, other))) wrong = "fibre";
+      }
+    }
+    if (static_cast<Index>(owners.size()) != d.copies()) wrong = "copies";
+    for (const auto& [copy, ranks] : owners) {
+      if (ranks.size() != 1) wrong = "owner depends on who of a copy asks";
+    }
+    const Distribution once = d.one_copy();
+    for (Index rank = 0; rank < d.ranks(); ++rank) {
+      if (once.owner(c, rank) != d.owner(c, d.home())) wrong = "one_copy is not the home's";
     }
   });
   if (!wrong.empty()) return wrong;
@@ -80,6 +102,7 @@ std::string violation(Random& random, const Distribution& d) {
 
 TEST_CASE("distributions: owners, owned tiles and owners of a box agree") {
   std::map<Distribution::Kind, int> kinds;
+  int with_copies = 0;
   for (std::uint64_t n = 0; n < tdsl::tests::test_cases(30); ++n) {
     Random random(tdsl::tests::test_seed(), n);
     const Index ranks = random.in(1, random.chance(80) ? 9 : 40);
@@ -89,11 +112,13 @@ TEST_CASE("distributions: owners, owned tiles and owners of a box agree") {
     }
     const Distribution d = tdsl::tests::random_distribution(random, ranks, std::move(tilings));
     ++kinds[d.kind()];
+    with_copies += d.kind() == Distribution::Kind::kGrid && d.copies() > 1 ? 1 : 0;
     const std::string wrong = violation(random, d);
     INFO("case ", n, ": ", d.describe({}), " on ", ranks, " ranks");
     REQUIRE_MESSAGE(wrong.empty(), wrong);
   }
   CHECK(kinds.size() == 4);
+  CHECK(with_copies > 0);
 }
 
 TEST_CASE("column map: every rank count to 40, every column count, few and many tiles") {
@@ -121,6 +146,17 @@ TEST_CASE("column map: with ranks x column height tiles the work is equal") {
       for (Index rank = 0; rank < ranks; ++rank) CHECK(d.owned_tiles(rank) == rows);
     }
   }
+}
+
+TEST_CASE("the documented copies: 2 x 2 x 2 ranks, of which one axis repeats") {
+  const Distribution d = Distribution::grid(8, {Tiling::fixed(2, 1), Tiling::fixed(2, 1)}, {GridDim{{{2, 1, 4}}, 1, 0}, GridDim{{{2, 1, 2}}, 1, 0}},
+                                            0, {{2, 1, 1}});
+  CHECK(d.copies() == 2);
+  for_each_tile(d.all_tiles(), [&](const Coord& c) {
+    const Index first = 4 * c[0] + 2 * c[1];
+    for (Index rank = 0; rank < 8; ++rank) CHECK(d.owner(c, rank) == first + rank % 2);
+  });
+  CHECK(d.describe({"i", "j"}) == "grid i:2 x j:2 of 2x2 tiles, 2 copies");
 }
 
 TEST_CASE("the documented grid: 2 x 3 ranks over (i, j)") {

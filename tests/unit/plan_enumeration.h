@@ -301,10 +301,10 @@ class Enumeration {
     }
   }
 
-  /// Every point whose target lies inside the output is computed once (by every rank if replicated; once per tile along
-  /// dimensions that may be written anywhere), others never.
+  /// Every point whose target lies inside the output is computed once (for every copy; once per tile along dimensions that may be written
+  /// anywhere), others never.
   void check_points() {
-    Index times = test_.plan.space.kind() == Distribution::Kind::kReplicated ? test_.plan.space.ranks() : Index{1};
+    Index times = test_.plan.space.copies();
     for (int d = 0; d < test_.op.out_rank(); ++d) {
       if (test_.op.out[at(d)].label == kAnyLabel) times *= test_.plan.space.tiling(d).tiles();
     }
@@ -342,11 +342,13 @@ class Enumeration {
       const auto& tensor = entry.second;
       if (tensor.distribution.kind() == Distribution::Kind::kReplicated) continue;
       for_each_tile(tensor.distribution.all_tiles(), [&](const Coord& block) {
-        const Index me = tensor.distribution.owner(block);
-        space_.for_each_request(asked, block, me, [&](Index rank, const Piece& piece, Index times) {
-          if (piece.tensor != asked || rank == me || times < 1) fail("for_each_request: nonsense");
-          expected_[me][{rank, key_of(piece)}] += times;
-        });
+        for (Index me = 0; me < tensor.distribution.ranks(); ++me) {
+          if (!tensor.distribution.owns(me, block)) continue;
+          space_.for_each_request(asked, block, me, [&](Index rank, const Piece& piece, Index times) {
+            if (piece.tensor != asked || rank == me || times < 1) fail("for_each_request: nonsense");
+            expected_[me][{rank, key_of(piece)}] += times;
+          });
+        }
       });
     }
     for (Index owner = 0; owner < test_.plan.space.ranks(); ++owner) {

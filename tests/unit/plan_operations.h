@@ -56,7 +56,7 @@ class OperationGenerator {
   explicit OperationGenerator(Random& random) : random_(random) {}
 
   PlannedCase make() {
-    ranks_ = random_.in(1, 7);
+    ranks_ = random_.in(1, 8);
     made_.op.op_class = plan::OpClass::kReduce;
     made_.op.combine = plan::Combine::kSum;
     add_outputs();

@@ -58,12 +58,18 @@ inline plan::Tiling random_tiling(Random& random, Index extent) {
 }
 
 /// A processor grid over some of the dimensions: axes of a mixed radix number below `ranks`, dealt to the dimensions in any
-/// order, one dimension possibly getting several.
+/// order, one dimension possibly getting several; some repeat.
 inline plan::Distribution random_grid(Random& random, Index ranks, std::vector<plan::Tiling> tilings) {
   std::vector<plan::GridDim> dims(tilings.size());
   Index used = 1;
-  for (int axes = random.small(0, 3); axes > 0 && !dims.empty(); --axes) {
+  std::vector<plan::GridAxis> repeat;
+  for (int axes = random.small(0, 3); axes > 0; --axes) {
     const Index size = random.in(1, ranks / used);
+    if (dims.empty() || random.chance(25)) {
+      repeat.push_back({size, 1, used});
+      used *= size;
+      continue;
+    }
     plan::GridDim& dim = dims[static_cast<std::size_t>(random.in(0, static_cast<Index>(dims.size()) - 1))];
     dim.axes.push_back({size, dim.size(), used});
     used *= size;
@@ -73,7 +79,7 @@ inline plan::Distribution random_grid(Random& random, Index ranks, std::vector<p
     dim.shift = random.in(0, 5);
   }
   const Index home = random.chance(50) ? 0 : random.in(0, ranks - 1);
-  return plan::Distribution::grid(ranks, std::move(tilings), std::move(dims), home);
+  return plan::Distribution::grid(ranks, std::move(tilings), std::move(dims), home, std::move(repeat));
 }
 
 inline plan::Distribution random_distribution(Random& random, Index ranks, std::vector<plan::Tiling> tilings) {

@@ -19,7 +19,7 @@ namespace {
 /// The planned operations receive what the search predicted: the sum over operations is at least what any one rank receives.
 void expect_realised(const std::string& name, const Region& region, Index ranks) {
   const PlanInputs inputs = bytes_only(ranks, 1.2);
-  const FoundPlan found = search(region, inputs, {false});  // copies are emitted by another test
+  const FoundPlan found = search(region, inputs, {});
   const PlanPrice price = price_of(region, inputs, std::make_shared<PlanValue>(found.plan));
   // The search adds up the busiest ranks of every operand, which need not be the same.
   const bool column_maps = ranks == 5 || ranks == 7, uneven = ranks == 12;

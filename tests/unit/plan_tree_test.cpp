@@ -28,7 +28,7 @@ struct Fetches {
     Index owner = 0;
     std::vector<Index> ranks;
   };
-  std::map<std::tuple<PieceKey, Index, Index>, Group> groups;  ///< by piece, super-block and panel
+  std::map<std::tuple<PieceKey, Index, Index, Index>, Group> groups;  ///< by piece, super-block, panel and owner
   std::vector<Index> sent;                                     ///< bytes, per rank
   std::vector<Index> entered;                                  ///< bytes received from other nodes, per rank
 
@@ -39,7 +39,7 @@ struct Fetches {
       StepCursor cursor(space, tensors, rank);
       for (Step step; cursor.next(step);) {
         for (const Fetch& fetch : step.fetch) {
-          Group& group = groups[{key_of(fetch.piece), step.super_block, step.panel}];
+          Group& group = groups[{key_of(fetch.piece), step.super_block, step.panel, fetch.owner}];
           group.piece = fetch.piece;
           group.owner = fetch.owner;
           group.ranks.push_back(rank);
@@ -62,10 +62,10 @@ struct Fetches {
 std::string wrong_groups(const Op& op, const OpPlan& plan, const TensorLookup& tensors) {
   const TaskSpace space(op, plan, tensors);
   const Fetches fetches(op, plan, tensors);
-  std::map<PieceKey, std::multiset<std::vector<Index>>> wanted;
+  std::map<std::pair<PieceKey, Index>, std::multiset<std::vector<Index>>> wanted;  // by piece and owner
   for (const auto& [key, group] : fetches.groups) {
     if (space.ranks_wanting(group.piece, group.owner, std::get<1>(key), std::get<2>(key)) != group.ranks) return "ranks_wanting";
-    wanted[std::get<0>(key)].insert(group.ranks);
+    wanted[{std::get<0>(key), group.owner}].insert(group.ranks);
   }
   std::set<TensorId> tensors_read;
   for (const Access& access : op.reads) tensors_read.insert(access.tensor);
@@ -74,15 +74,18 @@ std::string wrong_groups(const Op& op, const OpPlan& plan, const TensorLookup& t
     if (where.kind() == Distribution::Kind::kReplicated) continue;
     for (Index block = 0; block < where.tile_count(); ++block) {
       const Coord coord = where.coord(block);
-      space.for_each_wanted(id, coord, where.owner(coord), [&](const Piece& piece, const std::vector<Index>& ranks) {
-        auto& left = wanted[key_of(piece)];
-        const auto found = left.find(ranks);
-        if (found == left.end()) {
-          left.insert({-1});
-        } else {
-          left.erase(found);
-        }
-      });
+      for (Index owner = 0; owner < where.ranks(); ++owner) {
+        if (!where.owns(owner, coord)) continue;
+        space.for_each_wanted(id, coord, owner, [&](const Piece& piece, const std::vector<Index>& ranks) {
+          auto& left = wanted[{key_of(piece), owner}];
+          const auto found = left.find(ranks);
+          if (found == left.end()) {
+            left.insert({-1});
+          } else {
+            left.erase(found);
+          }
+        });
+      }
     }
   }
   for (const auto& [piece, left] : wanted) {

@@ -7,10 +7,15 @@
 #include <map>
 
 #include "frontend/diagnostics.h"
+#include "runtime/types.h"
+#include "tools/tdslc/streams.h"
 
 namespace tdsl::tools {
 
 namespace {
+
+/// `explain` takes time and memory in proportion to them.
+constexpr std::int64_t kMostRanks = std::int64_t{1} << 20;
 
 constexpr const char* kForm = "tdslc COMMAND PROG.tdsl [-n RANKS] [-o FILE] [OPTIONS] [-- PROGRAM-OPTIONS]";
 
@@ -66,7 +71,8 @@ Examples:
   tdslc explain product.tdsl -n 16 --set n=100000 --set m=100000 --set k=100000
   tdslc explain product.tdsl -n 4096 --rank 17 --set n=1000000 --tile 1000
   tdslc explain product.tdsl -n 64 --per-node 16 --set n=100000
-  tdslc explain product.tdsl -n 4 --set n=1000 --memory 512MiB --json)"},
+  tdslc explain product.tdsl -n 4 --set n=1000 --memory 512MiB --json
+  tdslc explain product.tdsl -n 4 --set n=1000 --stage=region)"},
     {Command::kPasses, "passes", "List the passes, or show what they make of a program", R"(
 Examples:
   tdslc passes
@@ -100,7 +106,7 @@ void add_options_of(CLI::App& app, Command command, CommandLine& line) {
   const bool builds = command == Command::kRun || command == Command::kBuild;
   if (command != Command::kDoctor) add_compile_options(app, line);
   if (command == Command::kRun || command == Command::kExplain) {
-    app.add_option("-n,--ranks", line.ranks, "Number of MPI ranks")->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 31))->type_name("RANKS");
+    app.add_option("-n,--ranks", line.ranks, "Number of MPI ranks")->check(CLI::Range(std::int64_t{1}, kMostRanks))->type_name("RANKS");
   }
   if (command != Command::kDoctor && command != Command::kCheck && command != Command::kEval) {
     app.add_option("-o,--output", line.output, "Where the answer goes")->type_name("FILE");
@@ -122,16 +128,17 @@ void add_options_of(CLI::App& app, Command command, CommandLine& line) {
     app.add_option("--set", line.set, "Extent of a dimension or value of a param")->type_name("NAME=VALUE")->allow_extra_args(false);
   }
   if (command == Command::kExplain) {
-    app.add_option("--per-node", line.ranks_per_node, "Ranks on every node")->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 31))->type_name("R");
+    app.add_option("--per-node", line.ranks_per_node, "Ranks on every node")->check(CLI::Range(std::int64_t{1}, kMostRanks))->type_name("R");
     app.add_option("--rank", line.rank, "Also the tasks, messages and bytes of this rank")->type_name("R");
     app.add_option("--set", line.set, "Extent of a dimension or value of a param")->type_name("NAME=VALUE")->allow_extra_args(false);
     app.add_option("--tile", line.tile, "Edge of every tile, or one per dimension")->type_name("T[,T...]");
-    app.add_option("--threads", line.threads, "Threads per rank")->check(CLI::Range(1, 65536));
+    app.add_option("--threads", line.threads, "Threads per rank")->check(CLI::Range(1, rt::kMostThreads));
     app.add_option("--memory", line.memory, "Memory budget per rank")->type_name("SIZE");
     app.add_option("--window", line.window, "Limit on the footprint of admitted steps")->type_name("SIZE");
-    app.add_option("--schedule", line.schedule, "Reserved, not supported yet")->type_name("NAME");
+    app.add_option("--schedule", line.schedule, "auto: plan the whole program; greedy: every operation by itself")->type_name("NAME");
     app.add_flag("--reproducible", line.reproducible, "Plans that do not depend on ranks and threads");
     app.add_flag("--json", line.json, "The answer as JSON");
+    app.add_option("--stage", line.stage, "Instead of plans: region, the operations a whole-program plan starts from")->check(CLI::IsMember({"region"}))->type_name("STAGE");
   }
   if (command == Command::kPasses) {
     app.add_option("--dump-after", line.dump_after, "Print the program after a pass, or after `all`")->type_name("PASS")->allow_extra_args(false);
@@ -169,8 +176,8 @@ std::string unknown_message(const CLI::App& app, const CLI::App* command, const 
 }
 
 [[noreturn]] void usage_error(const std::string& message, const std::string& command) {
-  fmt::print(stderr, "tdslc: {}\nusage: {}\n", message, kForm);
-  if (!command.empty()) fmt::print(stderr, "`tdslc {} --help` shows its options\n", command);
+  print_error(fmt::format("tdslc: {}\nusage: {}\n", message, kForm));
+  if (!command.empty()) print_error(fmt::format("`tdslc {} --help` shows its options\n", command));
   throw Stop{2};
 }
 
@@ -194,7 +201,7 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
     add_options_of(*sub, c.command, line);
   }
   if (own.empty()) {
-    fmt::print(stderr, "{}", app.help());
+    print_error(app.help());
     throw Stop{2};
   }
   const auto chosen = [&]() -> const CLI::App* {

@@ -9,6 +9,7 @@
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/declaration.h"
 #include "tools/tdslc/front.h"
+#include "tools/tdslc/streams.h"
 
 namespace tdsl::tools {
 
@@ -152,12 +153,13 @@ int eval(const CommandLine& line) {
   eval.output = [&](const std::string& name, const ir::Array& array) { show(name, array, options); };
   const ir::EvalResult result = ir::evaluate(front.graph, eval);
   if (result.error) {
-    std::fflush(stdout);
+    if (!flush_output()) return 1;
     const ir::SourceRange& range = result.error->range;
     const std::string place = range.known() ? fmt::format("{}:{}: ", base_name(front.sources.name(range.file)), range.line) : "";
-    fmt::print(stderr, "{}{}\n", place, result.error->message);
+    print_error(fmt::format("{}{}\n", place, result.error->message));
     return 1;
   }
+  if (!flush_output()) return 1;  // as with executables, there is no file then
   make_bounds_folder(line.bounds);
   for (const std::string& name : result.output_order) deliver(name, result.outputs.at(name), options, line.bounds);
   return 0;

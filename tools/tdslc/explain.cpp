@@ -86,6 +86,7 @@ ReportRequest request_of(const CommandLine& line, const codegen::FamilyProgram& 
   inputs.memory = options.memory_bytes.value_or(0);
   inputs.window = options.window_bytes.value_or(0);
   inputs.reproducible = options.reproducible;
+  request.schedule = options.schedule;
   codegen::WalkRequest& walk = request.walk;
   walk.ranks = inputs.ranks;
   walk.deciding_ranks = inputs.deciding_ranks();
@@ -110,10 +111,34 @@ ReportRequest request_of(const CommandLine& line, const codegen::FamilyProgram& 
 
 double ratio(double max, double mean) { return mean > 0 ? max / mean : 1; }
 
+std::string notes_of(const PlanReport& report, const Front& front) {
+  std::string text;
+  for (const auto& [range, note] : report.notes) {
+    text += fmt::format("{}note: {}\n", range.known() ? front.sources.place(range) + ": " : "", note);
+  }
+  return text;
+}
+
+/// The answer where no plan keeps to --memory.
+std::string misfit_of(const PlanReport& report, const CommandLine& line, const Front& front) {
+  const plan::MemoryNeed& need = report.memory;
+  std::string text = fmt::format("{} on {} ranks with {} threads each does not fit --memory {}\n", line.program, report.ranks, report.threads, line.memory);
+  text += fmt::format("'{}' (line {}) needs the most on a rank: {}, of them {} of operands, results and what lives beside them, and {} received or copied at once\n",
+                      need.name, rt::line_in(need.line), human_bytes(static_cast<double>(need.bytes)), human_bytes(static_cast<double>(need.bytes - need.step)),
+                      human_bytes(static_cast<double>(need.step)));
+  return text + fmt::format("the least that is enough on {} ranks is --memory {}\n", report.ranks, need.bytes) + notes_of(report, front);
+}
+
 std::string text_of(const PlanReport& report, const CommandLine& line, const Front& front) {
+  if (!report.fits) return misfit_of(report, line, front);
   const std::string per_node = line.ranks_per_node ? fmt::format(", {} a node,", *line.ranks_per_node) : "";
   std::string text = fmt::format("{} on {} ranks{} with {} threads each, plan {:016x}\n", line.program, report.ranks, per_node, report.threads,
                                  report.plan_hash);
+  for (const plan::Alternative& a : report.alternatives) {
+    const bool chosen = &a == &report.alternatives.front();
+    text += fmt::format("{} plan: {} received by the busiest rank, {:.3g} s predicted{}{}\n", a.name, human_bytes(a.price.bytes_received), a.price.seconds,
+                        a.fits ? "" : ", does not fit memory", chosen ? " (chosen" + (a.plan != nullptr ? ": " + report.found : "") + ")" : "");
+  }
   text += fmt::format("{:>5}  {:<20} {:<12} {:>5} {:>21} {:>23} {:>10} {:>10}\n", "line", "statement", "kind", "times", "received max (/mean)",
                       "flops max (/mean)", "step", "seconds");
   for (const PlanRow& r : report.rows) {
@@ -132,17 +157,14 @@ std::string text_of(const PlanReport& report, const CommandLine& line, const Fro
   }
   text += fmt::format("largest step: {} (the smallest legal --window)\n", human_bytes(static_cast<double>(report.largest_step)));
   if (report.memory.bytes > 0) {
-    text += fmt::format("memory: '{}' (line {}) needs the most on a rank, {}{}\n", report.memory.name, rt::line_in(report.memory.line),
-                        human_bytes(static_cast<double>(report.memory.bytes)), report.fits ? "" : ": --memory is too small");
+    text += fmt::format("memory: '{}' (line {}) needs the most on a rank, {}\n", report.memory.name, rt::line_in(report.memory.line),
+                        human_bytes(static_cast<double>(report.memory.bytes)));
   }
   if (report.baseline) {
     text += fmt::format("reproducible: {} received by all ranks instead of {}, {:.3g} s predicted instead of {:.3g}\n", human_bytes(report.bytes_received),
                         human_bytes(report.baseline->first), report.seconds, report.baseline->second);
   }
-  for (const auto& [range, note] : report.notes) {
-    text += fmt::format("{}note: {}\n", range.known() ? front.sources.place(range) + ": " : "", note);
-  }
-  return text;
+  return text + notes_of(report, front);
 }
 
 std::string json_of(const PlanReport& report, const Front& front) {
@@ -166,7 +188,12 @@ std::string json_of(const PlanReport& report, const Front& front) {
   ordered_json all = {{"version", 1}, {"program", front.graph.name}, {"plan_hash", fmt::format("{:016x}", report.plan_hash)},
                             {"ranks", report.ranks}, {"threads", report.threads}, {"largest_step_bytes", report.largest_step},
                             {"statements", statements}, {"per_rank", ranks}, {"notes", notes}};
-  if (report.memory.bytes > 0) all["memory"] = {{"needed_bytes", report.memory.bytes}, {"fits", report.fits}};
+  for (const plan::Alternative& a : report.alternatives) {
+    all["alternatives"].push_back({{"schedule", a.name}, {"fits", a.fits}, {"predicted", {{"bytes_received_max", a.price.bytes_received}, {"seconds", a.price.seconds}}}});
+  }
+  if (report.memory.bytes > 0) {
+    all["memory"] = {{"needed_bytes", report.memory.bytes}, {"fits", report.fits}, {"line", rt::line_in(report.memory.line)}, {"name", report.memory.name}};
+  }
   if (report.baseline) {
     all["reproducible"] = {{"predicted", {{"bytes_received", report.bytes_received}, {"seconds", report.seconds}}},
                            {"predicted_without", {{"bytes_received", report.baseline->first}, {"seconds", report.baseline->second}}}};
@@ -183,6 +210,12 @@ std::string remarks_of(const Front& front) {
   return text;
 }
 
+std::string answer_of(const CommandLine& line, const Front& front, const codegen::FamilyProgram& families, const ReportRequest& request) {
+  PlanReport report = make_report(families, request);
+  if (!request.assumption.empty()) report.notes.insert(report.notes.begin(), {ir::SourceRange{}, request.assumption});
+  return line.json ? json_of(report, front) : text_of(report, line, front) + remarks_of(front);
+}
+
 }  // namespace
 
 int explain(const CommandLine& line) {
@@ -192,9 +225,7 @@ int explain(const CommandLine& line) {
   const codegen::FamilyProgram families = lower(front);
   const rt::AppOptions options = options_of(line, front.graph);
   const ReportRequest request = request_of(line, families, options);
-  PlanReport report = make_report(families, request);
-  if (!request.assumption.empty()) report.notes.insert(report.notes.begin(), {ir::SourceRange{}, request.assumption});
-  const std::string text = line.json ? json_of(report, front) : text_of(report, line, front) + remarks_of(front);
+  const std::string text = line.stage == "region" ? plan::text_of(codegen::survey_of(families, request.walk)) : answer_of(line, front, families, request);
   if (line.output.empty()) {
     fmt::print("{}", text);
     return 0;

@@ -1,6 +1,7 @@
 #include "tools/tdslc/front.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,6 +15,8 @@
 #include "frontend/file_names.h"
 #include "ir/check.h"
 #include "passes/pipeline.h"
+#include "runtime/io/file_kind.h"
+#include "tools/tdslc/streams.h"
 
 namespace tdsl::tools {
 
@@ -40,12 +43,20 @@ frontend::DiagnosticId known_id(const std::string& text) {
   return *id;
 }
 
+/// Standard input, or another stream the shell has opened for us (as in `tdslc check <(generator)`).
+bool is_open_stream(const std::string& path) {
+  return path == "/dev/stdin" || path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/");
+}
+
 }  // namespace
 
 std::string read_program(const std::string& path) {
   if (const auto objection = frontend::objection_to_name(path)) throw UsageError("cannot read the program: " + *objection);
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) throw UsageError(fmt::format("cannot read {}: it is a directory", path));
+  struct stat status {};
+  const bool found = ::stat(path.c_str(), &status) == 0;
+  // Opening a pipe waits for somebody who writes to it, unless it is open already.
+  if (found && !S_ISREG(status.st_mode) && (S_ISDIR(status.st_mode) || !is_open_stream(path)))
+    throw UsageError(fmt::format("cannot read {}: it is {}, not a regular file", path, rt::file_kind_name(status.st_mode)));
   std::ifstream in(path, std::ios::binary);
   if (!in) throw UsageError(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
   std::stringstream text;
@@ -99,10 +110,10 @@ void add_pass_warnings(Front& front) {
 
 void print_diagnostics(Front& front) {
   frontend::DiagnosticSink fresh;
-  const std::vector<frontend::Diagnostic>& all = front.sink.diagnostics();
-  for (std::size_t k = front.shown; k < all.size(); ++k) fresh.add(all[k]);
-  front.shown = all.size();
-  fmt::print(stderr, "{}", frontend::render_all(fresh, front.sources, {frontend::wants_colour(2)}));
+  if (front.shown == front.sink.diagnostics().size()) return;
+  fresh.add_all(front.sink, front.shown);
+  front.shown = front.sink.diagnostics().size();
+  print_error(frontend::render_all(fresh, front.sources, {frontend::wants_colour(2)}));
 }
 
 std::string emitted(const CommandLine& line, const Front& front, const codegen::FamilyProgram& families, bool line_directives) {

@@ -1,22 +1,30 @@
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <new>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "codegen/compile.h"
+#include "codegen/interrupts.h"
 #include "codegen/output_file.h"
 #include "codegen/toolchain.h"
 #include "ir/check.h"
 #include "runtime/check.h"
+#include "runtime/io/file_bytes.h"
+#include "runtime/io/temporaries.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/front.h"
+#include "tools/tdslc/streams.h"
 
 namespace {
 
 using tdsl::tools::Command;
+using tdsl::tools::print_error;
 
 int dispatch(const tdsl::tools::CommandLine& line) {
   switch (line.command) {
@@ -33,40 +41,53 @@ int dispatch(const tdsl::tools::CommandLine& line) {
   return 3;
 }
 
-}  // namespace
+int compiler_bug(const std::exception& error) {
+  print_error(fmt::format("tdslc: this is a bug of the compiler, please report it: {}\n", error.what()));
+  return 3;
+}
 
-int main(int argc, char** argv) {
+/// The exit code; messages have been printed.
+int run_command(const std::vector<std::string>& arguments) {
   try {
-    const int code = dispatch(tdsl::tools::parse_command_line({argv + 1, argv + argc}));
-    if (std::fflush(stdout) != 0) {
-      fmt::print(stderr, "tdslc: cannot write the answer\n");
-      return 1;
-    }
-    return code;
+    return dispatch(tdsl::tools::parse_command_line(arguments));
   } catch (const tdsl::tools::Stop& stop) {
     return stop.exit_code;
   } catch (const tdsl::tools::ProgramErrors&) {
     return 1;
   } catch (const tdsl::tools::UsageError& error) {
-    fmt::print(stderr, "tdslc: {}\n", error.what());
+    print_error(fmt::format("tdslc: {}\n", error.what()));
     return 2;
   } catch (const tdsl::codegen::OutputError& error) {
-    fmt::print(stderr, "tdslc: {}\n", error.what());
+    print_error(fmt::format("tdslc: {}\n", error.what()));
     return 2;
   } catch (const tdsl::rt::RunError& error) {
-    fmt::print(stderr, "{}\n", error.what());
+    print_error(fmt::format("{}\n", error.what()));
     return error.exit_code();
   } catch (const tdsl::codegen::CompilerFailure& error) {
-    fmt::print(stderr, "tdslc: {}\n", error.what());
+    print_error(fmt::format("tdslc: {}\n", error.what()));
     return 4;
   } catch (const tdsl::codegen::ToolchainError& error) {
-    fmt::print(stderr, "tdslc: {}\n", error.what());
+    print_error(fmt::format("tdslc: {}\n", error.what()));
     return 4;
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "tdslc: out of memory\n");
+    print_error("tdslc: out of memory\n");
+    return 1;
+  } catch (const std::system_error& error) {
+    if (std::ferror(stdout) == 0) return compiler_bug(error);
+    errno = error.code().value();  // from fmt::print; main says it
     return 1;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "tdslc: this is a bug of the compiler, please report it: {}\n", error.what());
-    return 3;
+    return compiler_bug(error);
   }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  tdsl::rt::open_standard_streams();
+  tdsl::codegen::handle_interrupts(tdsl::rt::unlink_temporaries);
+  const int code = run_command({argv + 1, argv + argc});
+  if (tdsl::tools::flush_output()) return code;
+  print_error(fmt::format("tdslc: cannot write to standard output: {}\n", std::strerror(errno)));
+  return code == 0 ? 1 : code;
 }

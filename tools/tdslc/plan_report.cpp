@@ -11,7 +11,12 @@ namespace tdsl::tools {
 
 namespace {
 
-/// Adds up what is planned.
+/// An operation does not fit the memory limit: its plan would be what exceeds the limit least, in steps of single elements.
+struct Misfit {
+  plan::MemoryNeed need;
+};
+
+/// Adds up what is planned. Throws Misfit.
 class Reporter : public record::PlanningSink {
  public:
   explicit Reporter(const ReportRequest& request) : PlanningSink(request.inputs), request_(request) {
@@ -36,11 +41,18 @@ class Reporter : public record::PlanningSink {
     if (!known) report_.notes.push_back(entry);
   }
 
+  /// From now on operations are planned as the first of the plans says.
+  void choose(plan::ProgramPlans plans) {
+    report_.alternatives = std::move(plans.alternatives);
+    report_.found = std::move(plans.note);
+    if (report_.alternatives.empty() || report_.alternatives.front().plan == nullptr) return;
+    impose(std::make_unique<plan::ImposedPlan>(report_.alternatives.front().plan));
+  }
+
   PlanReport finish() {
     report_.plan_hash = planner().hash();
     report_.largest_step = planner().largest_step();
     report_.memory = planner().needed_memory();
-    report_.fits = report_.memory.bytes <= request_.inputs.memory;
     return std::move(report_);
   }
 
@@ -55,6 +67,7 @@ class Reporter : public record::PlanningSink {
   }
 
   void planned(const plan::PlannedSegment& segment) override {
+    if (request_.inputs.memory > 0 && planner().needed_memory().bytes > request_.inputs.memory) throw Misfit{planner().needed_memory()};
     const plan::TensorLookup lookup = planner().lookup();
     for (plan::ResidentBytes& resident : resident_) {
       for (const plan::TensorId id : segment.ended) resident.free(id);
@@ -145,13 +158,40 @@ class Reporter : public record::PlanningSink {
 
 }  // namespace
 
-PlanReport make_report(const codegen::FamilyProgram& program, const ReportRequest& request) {
+namespace {
+
+PlanReport report_of(const codegen::FamilyProgram& program, const ReportRequest& request) {
   Reporter reporter(request);
   record::Recorder recorder(reporter);
-  codegen::WalkRequest walk = request.walk;
-  walk.note = [&reporter](codegen::SourceRange range, const std::string& text) { reporter.note(range, text); };
-  codegen::walk_program(program, walk, recorder);
+  if (request.schedule != plan::Schedule::kGreedy && request.inputs.ranks > 1) {
+    reporter.choose(plan::plan_program(codegen::survey_of(program, request.walk), request.inputs, request.schedule));
+  }
+  codegen::walk_as_shown(program, request.walk, recorder, [&reporter](codegen::SourceRange range, const std::string& text) { reporter.note(range, text); });
   return reporter.finish();
+}
+
+}  // namespace
+
+PlanReport make_report(const codegen::FamilyProgram& program, const ReportRequest& request) {
+  try {
+    return report_of(program, request);
+  } catch (const Misfit& misfit) {
+    // What each operation needs, until all fit: the least memory is the last of these.
+    PlanReport report;
+    report.ranks = request.inputs.ranks;
+    report.threads = request.inputs.threads;
+    report.fits = false;
+    report.memory = misfit.need;
+    for (ReportRequest more = request; true;) {
+      more.inputs.memory = report.memory.bytes;
+      try {
+        static_cast<void>(report_of(program, more));
+        return report;
+      } catch (const Misfit& next) {
+        report.memory = next.need;
+      }
+    }
+  }
 }
 
 }  // namespace tdsl::tools

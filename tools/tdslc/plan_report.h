@@ -10,6 +10,7 @@
 #include "codegen/plan_walk.h"
 #include "runtime/plan/cost/cost_model.h"
 #include "runtime/plan/planner.h"
+#include "runtime/plan/region/schedules.h"
 
 namespace tdsl::tools {
 
@@ -44,17 +45,20 @@ struct PlanReport {
   std::uint64_t plan_hash = 0;
   std::int64_t largest_step = 0;
   plan::MemoryNeed memory;     ///< under --memory
-  bool fits = true;
+  bool fits = true;            ///< else `memory` is the least that is enough, and nothing else is known
   std::vector<PlanRow> rows;
   double bytes_received = 0;         ///< of all ranks
   double seconds = 0;
   std::optional<std::pair<double, double>> baseline;  ///< the two without --reproducible
+  std::vector<plan::Alternative> alternatives;  ///< the plans of the whole program that were compared, the chosen one first
+  std::string found;                 ///< how the chosen one was found
   std::vector<RankReport> per_rank;  ///< the ranks asked for
   std::vector<std::pair<codegen::SourceRange, std::string>> notes;
 };
 
 struct ReportRequest {
   plan::PlanInputs inputs;
+  plan::Schedule schedule = plan::Schedule::kGreedy;
   codegen::WalkRequest walk;
   std::vector<std::int64_t> ranks;   ///< whose totals are wanted
   bool enumerate = false;            ///< list their tasks and boxes one by one

@@ -1,22 +1,23 @@
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <optional>
+#include <functional>
+#include <string>
+#include <vector>
 
 #include "codegen/compile.h"
+#include "codegen/process.h"
 #include "tools/tdslc/build_program.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/front.h"
+#include "tools/tdslc/rank_signs.h"
+#include "tools/tdslc/streams.h"
 
 namespace tdsl::tools {
 
@@ -31,87 +32,78 @@ bool other_hosts() {
   return std::ranges::any_of(kSigns, [](const char* name) { return std::getenv(name) != nullptr; });
 }
 
-/// A folder for the launcher's session files. Launchers that begin and end at the same time make and remove the one they
-/// share by default, and now and then one of them fails over it.
-class SessionFolder {
- public:
-  SessionFolder() {
-    const char* base = std::getenv("TMPDIR");
-    path_ = (base != nullptr && *base != '\0' ? std::string(base) : "/tmp") + "/tdsl-run-XXXXXX";
-    if (::mkdtemp(path_.data()) == nullptr) {
-      path_.clear();
-      return;
-    }
-    default_variable("OMPI_MCA_orte_tmpdir_base", path_.c_str());
-    ::setenv("TDSL_STARTED", sign().c_str(), 1);
-  }
-  SessionFolder(const SessionFolder&) = delete;
-  SessionFolder& operator=(const SessionFolder&) = delete;
-  ~SessionFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-
-  /// Whether the ranks never came to speak for themselves. The launcher is told to be quiet, and says nothing either.
-  [[nodiscard]] bool never_started() const { return !path_.empty() && !std::filesystem::exists(sign()); }
-
- private:
-  [[nodiscard]] std::string sign() const { return path_ + "/started"; }
-  std::string path_;
-};
-
-volatile std::sig_atomic_t launcher_process = 0;
-volatile std::sig_atomic_t interrupted = 0;
-
-void pass_on(int signal) {
-  interrupted = 1;
-  ::kill(launcher_process, signal);
+/// Folders for a run, none where ranks may be on other machines. The first is for the launcher's own files: launchers that
+/// begin and end at the same time make and remove the one they share by default, and now and then one of them fails over it.
+/// The second is for memory that ranks share, which Open MPI leaves behind when its launcher is killed.
+std::vector<std::string> session_folders() {
+  if (other_hosts()) return {"", ""};
+  const char* base = std::getenv("TMPDIR");
+  return {(base != nullptr && *base != '\0' ? std::string(base) : "/tmp") + "/tdsl-run-", "/dev/shm/tdsl-run-"};
 }
 
-/// Runs the launcher and waits. Its own answer to Ctrl-C depends on the MPI in use, so that exit code and message are
-/// ours; the ranks remove their temporary files.
-int launch(std::vector<std::string> command) {
+/// Where the ranks leave their signs: in memory if possible, so that no disk delays them.
+const std::string& signs_folder(const codegen::WorkFolder& session) { return session.path(session.path(1).empty() ? 0 : 1); }
+
+void tell_launcher(const codegen::WorkFolder& session) {
+  if (!session.path(0).empty()) default_variable("OMPI_MCA_orte_tmpdir_base", session.path(0).c_str());
+  if (!session.path(1).empty()) default_variable("OMPI_MCA_btl_vader_backing_directory", session.path(1).c_str());
+  const std::string& signs = signs_folder(session);
+  if (!signs.empty()) ::setenv("TDSL_SESSION", signs.c_str(), 1);
+}
+
+/// Passes on what the ranks print. Launchers do not mind when it cannot be written.
+class Relay {
+ public:
+  bool operator()(std::string_view text) {
+    while (!text.empty()) {
+      const ssize_t n = ::write(STDOUT_FILENO, text.data(), text.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) {
+        error_ = errno;
+        return false;
+      }
+      text.remove_prefix(static_cast<std::size_t>(n));
+    }
+    return true;
+  }
+  /// An errno value; 0: all was written.
+  [[nodiscard]] int error() const { return error_; }
+
+ private:
+  int error_ = 0;
+};
+
+/// Why there is no result, where neither ranks nor launcher have said so; else empty.
+std::string explanation(const codegen::ProcessResult& result, const std::string& launcher, const std::string& session) {
+  if (result.signal != 0) return fmt::format("{} was ended by {}", launcher, signal_text(result.signal));
+  if (result.exit_code <= 128) return {};
+  if (session.empty()) return fmt::format("a rank was ended by {}", signal_text(result.exit_code - 128));
+  return lost_ranks(session, result.exit_code);
+}
+
+/// Runs the launcher and waits. Interrupts are reported by this process, because launchers answer them each in their own way.
+int launch(const std::vector<std::string>& command, const std::string& trial, std::int64_t ranks) {
   default_variable("TDSL_SILENT_INTERRUPT", "1");
-  std::vector<char*> argv;
-  for (std::string& s : command) argv.push_back(s.data());
-  argv.push_back(nullptr);
-  // Signals wait until there is a process to pass them to.
-  sigset_t held;
-  sigset_t before;
-  ::sigemptyset(&held);
-  ::sigaddset(&held, SIGINT);
-  ::sigaddset(&held, SIGTERM);
-  ::sigprocmask(SIG_BLOCK, &held, &before);
-  posix_spawnattr_t attributes;
-  ::posix_spawnattr_init(&attributes);
-  ::posix_spawnattr_setsigmask(&attributes, &before);
-  // A group of its own: a terminal's Ctrl-C reaches it once, through us (twice makes mpirun kill its ranks at once). Nothing
-  // in such a group may read the terminal.
-  ::posix_spawnattr_setpgroup(&attributes, 0);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
-  posix_spawn_file_actions_t files;
-  ::posix_spawn_file_actions_init(&files);
-  ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  pid_t child = 0;
-  const int error = ::posix_spawnp(&child, argv[0], &files, &attributes, argv.data(), environ);
-  ::posix_spawn_file_actions_destroy(&files);
-  ::posix_spawnattr_destroy(&attributes);
-  if (error != 0) throw codegen::ToolchainError(fmt::format("cannot start {}: {}", command.front(), std::strerror(error)));
-  launcher_process = child;
-  struct sigaction action {};
-  action.sa_handler = pass_on;
-  ::sigemptyset(&action.sa_mask);
-  ::sigaction(SIGINT, &action, nullptr);
-  ::sigaction(SIGTERM, &action, nullptr);
-  ::sigprocmask(SIG_SETMASK, &before, nullptr);
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  codegen::WorkFolder session(session_folders());
+  tell_launcher(session);
+  Relay relay;
+  codegen::ProcessRequest request{.command = command, .folder = &session, .launcher = true};
+  request.receive = std::ref(relay);
+  const codegen::ProcessResult result = codegen::run_process(request);
+  if (codegen::interrupt_signal() != 0) return result.exit_code;  // the end of the folder is the end of this process
+  if (result.exit_code == 127 && !result.output.empty()) throw codegen::ToolchainError(result.output);
+  if (relay.error() != 0) {
+    print_error(fmt::format("cannot write to standard output: {}\n", std::strerror(relay.error())));
+    return 1;
   }
-  if (interrupted != 0) {
-    std::fputs("interrupted; no output file was written\n", stderr);
-    return 130;
+  if (result.exit_code == 0) return 0;
+  const std::string& signs = signs_folder(session);
+  if (!signs.empty() && !std::filesystem::exists(signs + "/started")) {
+    print_error(fmt::format("{} could not start {} ranks (exit code {}); '{}' says why\n", command.front(), ranks, result.exit_code, trial));
+    return result.exit_code;
   }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  if (const std::string text = explanation(result, command.front(), signs); !text.empty()) print_error(text + "\n");
+  return result.exit_code;
 }
 
 [[noreturn]] void become(std::vector<std::string> command) {
@@ -129,7 +121,8 @@ int run(const CommandLine& line) {
   const codegen::Toolchain toolchain = codegen::read_toolchain(codegen::find_prefix());
   const codegen::CompiledProgram program = build_program(line, toolchain);
   std::vector<std::string> command;
-  if (line.ranks.value_or(1) > 1) {
+  const bool launched = line.ranks.value_or(1) > 1;
+  if (launched) {
     // Ranks use several threads and may be more than the cores: binding and slots are not the launcher's to decide.
     default_variable("OMPI_MCA_rmaps_base_oversubscribe", "1");
     default_variable("OMPI_MCA_hwloc_base_binding_policy", "none");
@@ -141,20 +134,11 @@ int run(const CommandLine& line) {
     }
     command = {toolchain.mpiexec.empty() ? "mpirun" : toolchain.mpiexec, "-q", toolchain.launcher_ranks, fmt::format("{}", *line.ranks)};
   }
-  const bool launched = !command.empty();
   command.push_back(program.path);
   command.insert(command.end(), line.program_arguments.begin(), line.program_arguments.end());
   std::fflush(nullptr);
   if (!launched) become(std::move(command));
-  std::optional<SessionFolder> session;
-  if (!other_hosts()) session.emplace();
-  const std::string launcher = command.front();
-  const int code = launch(std::move(command));
-  if (code != 0 && interrupted == 0 && session && session->never_started()) {
-    fmt::print(stderr, "{} could not start {} ranks (exit code {}); '{} {} {} true' says why\n", launcher, *line.ranks, code,
-               launcher, toolchain.launcher_ranks, *line.ranks);
-  }
-  return code;
+  return launch(command, fmt::format("{} {} {} true", command.front(), toolchain.launcher_ranks, *line.ranks), *line.ranks);
 }
 
 }  // namespace tdsl::tools

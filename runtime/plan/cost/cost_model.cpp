@@ -102,7 +102,7 @@ Need need_of(const RankView& v, const Access& access, const PlacedTensor& tensor
   need.exact = v.exact;
   bool disjoint = true;
   const bool kept = kept_over_panels(v.op, v.plan, access);
-  if (where.rank() == 0 && where.kind() == Distribution::Kind::kGrid && rank != where.home() % where.ranks()) union_own = sum_own = pieces_own = 0;
+  if (where.rank() == 0 && !has_part(where, rank)) union_own = sum_own = pieces_own = 0;
   for (int d = 0; d < where.rank(); ++d) {
     const DimAccess& dim = access.dims[idx(d)];
     Intervals list = touched(v, dim, tensor.desc.shape[idx(d)]);
@@ -267,9 +267,7 @@ double add_product(Cost& cost, const Op& op, const OpPlan& plan, const TensorLoo
     tiles *= static_cast<double>(v.owned_out[idx(d)].size());
     hit *= static_cast<double>(v.hit[idx(d)]);
   }
-  if (op.out_rank() == 0 && plan.space.kind() == Distribution::Kind::kGrid && rank != plan.space.home() % plan.space.ranks()) {
-    owned = tiles = hit = 0;
-  }
+  if (op.out_rank() == 0 && !has_part(plan.space, rank)) owned = tiles = hit = 0;
   double panels = 1;
   for (std::size_t k = 0; k < op.reduce.size(); ++k) panels *= static_cast<double>(panel_count(op, plan, k));
   for (const TensorDesc& output : op.outputs) {
@@ -299,7 +297,7 @@ double assembled_in(const RankView& v, const TensorLookup& tensors) {
       for (const Interval& i : touched(v, access.dims[idx(d)], tensor.desc.shape[idx(d)])) {
         const Interval tiles = tiling.tiles_meeting(i);
         longest = std::max(longest, i.size());
-        copied = copied || tiles.size() > 1 || (v.plan.packed && !tiles.empty() && i != tiling.tile(tiles.lo));
+        copied = copied || tiles.size() > 1 || (v.plan.packs() && !tiles.empty() && i != tiling.tile(tiles.lo));
       }
       box *= static_cast<double>(longest);
     }

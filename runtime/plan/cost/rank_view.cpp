@@ -58,6 +58,29 @@ bool equal_or_disjoint(const Intervals& a, const Intervals& b) {
   return true;
 }
 
+namespace {
+
+/// The rank's number, counted from the first of the grid.
+Index in_grid(const Distribution& x, Index rank) { return ((rank - x.home()) % x.ranks() + x.ranks()) % x.ranks(); }
+
+}  // namespace
+
+bool has_part(const Distribution& x, Index rank) {
+  if (x.kind() != Distribution::Kind::kGrid) return true;
+  Index rest = in_grid(x, rank);
+  const auto take = [&](const GridAxis& axis) { rest -= in_grid(x, rank) / axis.stride % axis.size * axis.stride; };
+  for (const GridDim& dim : x.grid_dims()) std::for_each(dim.axes.begin(), dim.axes.end(), take);
+  std::for_each(x.repeat().begin(), x.repeat().end(), take);
+  return rest == 0;
+}
+
+bool share_copy(const Distribution& x, Index rank, Index other) {
+  if (x.kind() == Distribution::Kind::kReplicated) return rank == other;
+  return std::all_of(x.repeat().begin(), x.repeat().end(), [&](const GridAxis& axis) {
+    return in_grid(x, rank) / axis.stride % axis.size == in_grid(x, other) / axis.stride % axis.size;
+  });
+}
+
 Intervals owned_intervals(const Distribution& x, Index rank, int d) {
   const Tiling& tiling = x.tiling(d);
   const Index tiles = tiling.tiles();
@@ -91,12 +114,8 @@ Intervals owned_intervals(const Distribution& x, Index rank, int d) {
     case Distribution::Kind::kGrid:
       break;
   }
-  const Index offset = ((rank - x.home()) % p + p) % p;
-  Index reachable = 0;
-  for (const GridDim& dim : x.grid_dims()) {
-    for (const GridAxis& axis : dim.axes) reachable += offset / axis.stride % axis.size * axis.stride;
-  }
-  if (reachable != offset) return list;
+  const Index offset = in_grid(x, rank);
+  if (!has_part(x, rank)) return list;
   const GridDim& dim = x.grid_dims()[idx(d)];
   Index size = 1;
   for (const GridAxis& axis : dim.axes) size *= axis.size;
@@ -195,7 +214,7 @@ RankView view_of(const Op& op, const OpPlan& plan, Index rank) {
     v.chunks.push_back(edge > 0 && tiles > 0 ? (tiles + edge - 1) / edge : 1);
     v.super_blocks *= v.chunks.back();
   }
-  if (op.out_rank() == 0 && plan.space.kind() == Distribution::Kind::kGrid) v.works = v.works && rank == plan.space.home() % plan.space.ranks();
+  if (op.out_rank() == 0) v.works = v.works && has_part(plan.space, rank);
   return v;
 }
 

@@ -25,6 +25,11 @@ void tidy(Intervals& list);
 /// Element intervals of the tiles of dimension d that a rank owns, from the parameters of the distribution alone.
 [[nodiscard]] Intervals owned_intervals(const Distribution& x, Index rank, int d);
 
+/// Whether a rank owns any tile, if every dimension has as many tiles as coordinates: it is at coordinates of the grid, its copies included.
+[[nodiscard]] bool has_part(const Distribution& x, Index rank);
+/// Ranks that read from the same copy have the same coordinates along the axes that repeat.
+[[nodiscard]] bool share_copy(const Distribution& x, Index rank, Index other);
+
 /// Labels whose elements along an output dimension lie in the interval.
 [[nodiscard]] Interval preimage(const OutSubscript& s, Interval elements);
 

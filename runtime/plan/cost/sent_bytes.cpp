@@ -13,7 +13,8 @@
 // Note [Counting what is sent]
 // Along one dimension of an operand, every piece (a touched interval inside one tile) has a set of ranks that want it and a set
 // of ranks that own its tile. Few such pairs of sets differ: pieces with equal ones are a class with a length. Boxes are
-// products of pieces, so their classes are products of classes: who wants the box and who owns it are intersections.
+// products of pieces, so their classes are products of classes: who wants the box and who owns it are intersections. Of an operand with
+// copies only this rank's fibre is looked at: nothing goes from one to another.
 // Where the operation or an operand lies by a table there are no products: the pieces of all ranks are listed, if tasks are not too many.
 
 namespace tdsl::plan {
@@ -117,6 +118,7 @@ class Carrier {
     }
     const auto owns = [&](const WantedPiece& piece, Index rank) {
       const Distribution& where = tensors_(piece.tensor).distribution;
+      if (!share_copy(where, me_, rank)) return false;
       std::vector<Index> tile;
       for (std::size_t d = 0; d < piece.box.size(); ++d) tile.push_back(where.tiling(static_cast<int>(d)).tile_of(piece.box[d].lo));
       return tiles.at(piece.tensor)[idx(static_cast<int>(rank))].has(tile);
@@ -131,6 +133,7 @@ class Carrier {
     for (Index r = 0; r < p_; ++r) {
       if (r == me_) continue;
       for (const WantedPiece& piece : wanted_by(op_, plan_, tensors_, r).pieces) {
+        if (!share_copy(tensors_(piece.tensor).distribution, me_, r)) continue;
         const auto known = groups.find(step_of(piece));
         if (known != groups.end()) {
           known->second.wanting.add(r);
@@ -196,8 +199,9 @@ class Carrier {
     }
     Ranks wanting(p_), owning(p_);
     for (Index r = 0; r < p_; ++r) {
+      if (!share_copy(where, me_, r)) continue;
       if (views_[idx(static_cast<int>(r))].works) wanting.add(r);
-      if (where.rank() > 0 || r == where.home() % p_) owning.add(r);
+      if (has_part(where, r)) owning.add(r);
     }
     Carried elements;
     if (!add_boxes(dims, 0, wanting, owning, 1, elements)) return false;

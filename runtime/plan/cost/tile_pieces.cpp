@@ -222,7 +222,7 @@ Wanted wanted_by(const Op& op, const OpPlan& plan, const TensorLookup& tensors, 
 OwnTiles::OwnTiles(const Distribution& where, Index rank) : where_(&where), rank_(rank) {
   everything_ = where.kind() == Distribution::Kind::kReplicated;
   if (everything_ || where.kind() == Distribution::Kind::kTable) return;
-  nothing_ = where.rank() == 0 && where.kind() == Distribution::Kind::kGrid && rank != where.home() % where.ranks();
+  nothing_ = where.rank() == 0 && !has_part(where, rank);
   for (int d = 0; d < where.rank(); ++d) {
     along_.emplace_back(static_cast<std::size_t>(where.tiling(d).tiles()), false);
     for (const Interval& i : owned_intervals(where, rank, d)) {

@@ -36,7 +36,7 @@ struct Wanted {
 };
 [[nodiscard]] Wanted wanted_by(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank);
 
-/// Which tiles of a tensor a rank has.
+/// Which tiles of a tensor a rank has, of copies those of its own.
 class OwnTiles {
  public:
   OwnTiles(const Distribution& where, Index rank);

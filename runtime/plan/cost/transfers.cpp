@@ -31,6 +31,7 @@ double united_own(const std::vector<Boxes>& needs, const Boxes& own, std::size_t
 /// How many owners' boxes a rank's box meets, its own left out.
 double other_owners(const OwnedBoxes& own, const Boxes& need, std::size_t r) {
   if (!need.has[r]) return 0;
+  if (own.layout.whole()) return counting::common_volume(need, own.boxes, r) > 0 ? 0 : 1;  // results of loops have shapes of their own
   double owners = 1;
   for (std::size_t d = 0; d < need.dims; ++d) {
     const Index shares = own.layout.columns ? own.layout.columns->columns : coordinates(own.mesh, own.layout.cut[d]);

@@ -145,11 +145,16 @@ class ChoiceBuilder {
     if (!layouts.front().whole()) add_column_maps(layouts, op, inputs_, slots);
     const bool one_task = op.op_class == OpClass::kLoop || op.is_one_task();
     if (site.splits ? small_result(op) : small_work(op) || (is_source(op) && small_result(op))) {
-      add_whole(layouts, slots, true, 0);
+      if (may_repeat(op)) add_whole(layouts, slots, true, 0);
       add_whole(layouts, slots, false, 0);
     }
     if (one_task && inputs_.ranks > 1) add_whole(layouts, slots, false, home_of(op, inputs_.ranks));
     return layouts;
+  }
+
+  /// Where processors differ, only what is no arithmetic may be done on every rank: scalars always are.
+  [[nodiscard]] bool may_repeat(const Op& op) const {
+    return inputs_.alike || is_source(op) || std::all_of(op.reads.begin(), op.reads.end(), [](const Access& access) { return access.dims.empty(); });
   }
 
   /// Sites that share a place have the layouts that all of them can have.
@@ -208,7 +213,7 @@ class ChoiceBuilder {
     });
     add_column_maps(layouts, op, inputs_, slots);
     if (small_work(op) || layouts.empty()) {
-      add_whole(layouts, slots, true, 0);
+      if (may_repeat(op)) add_whole(layouts, slots, true, 0);
       add_whole(layouts, slots, false, 0);
     }
     return layouts;

@@ -1,6 +1,7 @@
 #include "runtime/plan/region/plan_price.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 #include <vector>
@@ -22,10 +23,15 @@ class HeldBytes {
   void begin_run() { held_ = {ranks_.begin(), ranks_.end()}; }
   void add(const RegionOp& recorded, const std::vector<std::shared_ptr<const PlannedOp>>& planned) {
     for (std::size_t k = 0; k < planned.size(); ++k) {
+      const Op& op = planned[k]->op;
+      if (op.op_class == OpClass::kCopy) copies_[op.reads.front().tensor] = op.outputs.front().id;
       std::vector<TensorId> dead;
       if (k + 1 == planned.size()) dead = recorded.last_uses;
-      for (const Access& access : planned[k]->op.reads) {
-        if (is_part(access.tensor)) dead.push_back(access.tensor);
+      for (std::size_t d = 0; d < dead.size(); ++d) {  // a copy ends with its original
+        if (const auto copy = copies_.find(dead[d]); copy != copies_.end()) dead.push_back(copy->second);
+      }
+      for (const Access& access : op.reads) {
+        if (is_part(access.tensor) && op.op_class == OpClass::kCombine) dead.push_back(access.tensor);
       }
       for (ResidentBytes& rank : held_) peak_ = std::max(peak_, rank.run(*planned[k], 0, dead));
     }
@@ -35,6 +41,7 @@ class HeldBytes {
  private:
   std::vector<Index> ranks_;
   std::vector<ResidentBytes> held_;
+  std::map<TensorId, TensorId> copies_;
   double peak_ = 0;
 };
 

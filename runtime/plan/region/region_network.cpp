@@ -254,6 +254,35 @@ void RegionNetwork::add_memory() {
   }
 }
 
+/// Sites that receive less from the copy of this one's result than from the result itself.
+std::vector<int> RegionNetwork::readers_of_copy(std::size_t site, const Assignment& x) const {
+  const SiteChoices& from = choices_.sites[site];
+  const Place& place = choices_.places[idx(from.place)].places[idx(x[idx(from.place)])];
+  std::vector<int> readers;
+  for (const RegionOp& recorded : region_.ops) {
+    const Op& op = recorded.op;
+    if (op.op_class == OpClass::kStore || op.op_class == OpClass::kCollect || op.outputs.empty()) continue;
+    const std::size_t reader = site_number_.at(op.site);
+    std::vector<Boxes> needs;
+    const TensorDesc* tensor = nullptr;
+    const Boxes work = work_boxes(op, {works(reader)[idx(x[idx(work_variable_[reader])])]}).front();
+    for (const Access& access : op.reads) {
+      const auto producer = producer_.find(access.tensor);
+      if (producer == producer_.end() || producer->second.site != site) continue;
+      tensor = producer->second.desc;
+      needs.push_back(counting::needs_of(op, access, tensor->shape, work));
+    }
+    if (tensor == nullptr) continue;
+    const std::vector<Place> one{place};
+    const PlacedBoxes boxes = place_boxes(region_.ops[from.op].op, *tensor, one);
+    const double own = seconds_to_receive({boxes.boxes[boxes.own[0]], place.layout, mesh_, *tensor}, needs, inputs_);
+    const double copy = seconds_to_receive({boxes.boxes[boxes.copy[0]], *place.copy, mesh_, *tensor}, needs, inputs_);
+    if (copy < own && std::find(readers.begin(), readers.end(), op.site) == readers.end()) readers.push_back(op.site);
+  }
+  std::sort(readers.begin(), readers.end());
+  return readers;
+}
+
 PlanValue RegionNetwork::plan_of(const Assignment& x) const {
   PlanValue plan;
   plan.region = region_.hash;
@@ -266,11 +295,12 @@ PlanValue RegionNetwork::plan_of(const Assignment& x) const {
     Layout work = works(s)[idx(x[idx(work_variable_[s])])];
     const Place& place = choices_.places[idx(site.place)].places[idx(x[idx(site.place)])];
     work.cut.resize(op.shape.size() + op.reduce.size());
-    Decision decision{name_of(op.op_class), op.name, text_of(work, slot_names(op)), {}, {}};
+    Decision decision{name_of(op.op_class), op.name, text_of(work, slot_names(op)), {}, {}, {}};
     bool split = false;
     for (std::size_t k = op.shape.size(); k < work.cut.size(); ++k) split = split || !work.cut[k].empty();
     if (split) decision.result = text_of(place.layout, result_names(op));
-    if (place.copy) decision.copy = text_of(*place.copy, result_names(op));
+    if (place.copy) decision.readers = readers_of_copy(s, x);
+    if (!decision.readers.empty()) decision.copy = text_of(*place.copy, result_names(op));
     plan.at.emplace(site.site, std::move(decision));
   }
   return plan;

@@ -60,6 +60,7 @@ class RegionNetwork {
   };
   [[nodiscard]] PlacedBoxes place_boxes(const Op& op, const TensorDesc& tensor, const std::vector<Place>& places) const;
   void add_copies(const Op& op, std::size_t site, double weight);
+  [[nodiscard]] std::vector<int> readers_of_copy(std::size_t site, const Assignment& x) const;
 
   const Region& region_;
   const PlanInputs& inputs_;

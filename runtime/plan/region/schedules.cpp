@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -14,28 +14,16 @@ namespace tdsl::plan {
 
 namespace {
 
-constexpr std::array kSchedules = {Schedule::kSearch, Schedule::kEinDecomp, Schedule::kPattern, Schedule::kLshs, Schedule::kGreedy};
+constexpr std::array<std::pair<std::string_view, Schedule>, 6> kSchedules{{{"auto", Schedule::kAuto},
+                                                                           {"search", Schedule::kSearch},
+                                                                           {"eindecomp", Schedule::kEinDecomp},
+                                                                           {"pattern", Schedule::kPattern},
+                                                                           {"lshs", Schedule::kLshs},
+                                                                           {"greedy", Schedule::kGreedy}}};
 
-PlanValue without_decisions(const Region& region, const PlanInputs& inputs) {
-  PlanValue plan;
-  plan.region = region.hash;
-  plan.ranks = inputs.ranks;
-  plan.mesh = meshes_of(inputs.ranks, inputs.ranks_per_node).front();
-  return plan;
-}
-
-PlanPrice priced(const Region& region, const PlanInputs& inputs, const PlanValue& plan) {
-  return price_of(region, inputs, plan.at.empty() ? nullptr : std::make_shared<const PlanValue>(plan));
-}
-
-PlanValue by_search(const Region& region, const PlanInputs& inputs, const SearchOptions& options) {
-  PlanValue plan = search(region, inputs, options).plan;
-  return plan.at.empty() ? without_decisions(region, inputs) : plan;
-}
-
-/// Where the values along some path forbid those of another, the region is left undecided.
-PlanValue by_linearisation(const Region& region, const PlanInputs& inputs) {
-  PlanValue plan = without_decisions(region, inputs);
+/// Where the values along some path forbid those of another, there is no plan.
+std::optional<PlanValue> by_linearisation(const Region& region, const PlanInputs& inputs) {
+  std::optional<PlanValue> plan;
   double least = kForbidden;
   for (const Mesh& mesh : few_meshes(inputs.ranks, inputs.ranks_per_node)) {
     const RegionNetwork network(region, inputs, mesh);
@@ -47,14 +35,14 @@ PlanValue by_linearisation(const Region& region, const PlanInputs& inputs) {
   return plan;
 }
 
-PlanValue by_pattern(const Region& region, const PlanInputs& inputs) {
-  Workflow workflow = workflow_of(region, inputs, {{1}, inputs.ranks});
+PlanValue by_pattern(const Region& region, const PlanInputs& inputs, Index most_tasks) {
+  Workflow workflow = workflow_of(region, inputs, {{1}, inputs.ranks}, most_tasks);
   schedule_pattern(region, inputs, workflow);
   return plan_of(region, inputs, workflow, name_of(Schedule::kPattern));
 }
 
 /// The node grid is what a user of NumS gives: here all nodes in one dimension or in two near-equal ones, whichever is cheaper.
-PlanValue by_lshs(const Region& region, const PlanInputs& inputs) {
+PlanValue by_lshs(const Region& region, const PlanInputs& inputs, Index most_tasks) {
   const bool in_nodes = inputs.ranks_per_node > 1 && inputs.ranks_per_node < inputs.ranks && inputs.ranks % inputs.ranks_per_node == 0;
   const Index workers = in_nodes ? inputs.ranks_per_node : 1, nodes = inputs.ranks / workers;
   Index side = 1;
@@ -65,10 +53,10 @@ PlanValue by_lshs(const Region& region, const PlanInputs& inputs) {
   double least = 0;
   for (const std::vector<Index>& grid : grids) {
     try {
-      Workflow workflow = workflow_of(region, inputs, {grid, inputs.ranks});
+      Workflow workflow = workflow_of(region, inputs, {grid, inputs.ranks}, most_tasks);
       schedule_lshs(region, {grid, workers}, workflow);
       PlanValue plan = plan_of(region, inputs, workflow, name_of(Schedule::kLshs));
-      const double seconds = grids.size() == 1 ? 0 : priced(region, inputs, plan).seconds;
+      const double seconds = grids.size() == 1 ? 0 : price_of(region, inputs, std::make_shared<const PlanValue>(plan)).seconds;
       if (best && seconds >= least) continue;
       best = std::move(plan);
       least = seconds;
@@ -79,21 +67,28 @@ PlanValue by_lshs(const Region& region, const PlanInputs& inputs) {
   return *best;
 }
 
-PlanValue one_plan(Schedule schedule, const Region& region, const PlanInputs& inputs, const ScheduleOptions& options) {
-  if (inputs.ranks == 1) return without_decisions(region, inputs);
+/// A plan, if there is one, and how it was found.
+struct Found {
+  std::optional<PlanValue> plan;
+  std::string note;
+};
+
+Found found_by(Schedule schedule, const Region& region, const PlanInputs& inputs, Index most_tasks) {
   switch (schedule) {
-    case Schedule::kSearch: return by_search(region, inputs, options.search);
-    case Schedule::kEinDecomp: return by_linearisation(region, inputs);
-    case Schedule::kPattern: return by_pattern(region, inputs);
-    case Schedule::kLshs: return by_lshs(region, inputs);
+    case Schedule::kSearch: {
+      FoundPlan found = search(region, inputs, {});
+      return {std::move(found.plan), found.exact ? "the cheapest of its kind" : "found by descent"};
+    }
+    case Schedule::kEinDecomp: return {by_linearisation(region, inputs), "by linearisation"};
+    case Schedule::kPattern: return {by_pattern(region, inputs, most_tasks), "by patterns of tasks"};
+    case Schedule::kLshs: return {by_lshs(region, inputs, most_tasks), "by simulated loads"};
     case Schedule::kAuto:
     case Schedule::kGreedy: break;
   }
-  return without_decisions(region, inputs);
+  return {};
 }
 
-bool better(const PricedPlan& a, const PricedPlan& b) {
-  if (!a.refused.empty() || !b.refused.empty()) return a.refused.empty() && !b.refused.empty();
+bool better(const Alternative& a, const Alternative& b) {
   if (a.fits != b.fits) return a.fits;
   return a.fits ? a.price.seconds < b.price.seconds * (1 - 1e-9) : a.price.peak_bytes < b.price.peak_bytes;
 }
@@ -101,49 +96,56 @@ bool better(const PricedPlan& a, const PricedPlan& b) {
 }  // namespace
 
 const char* name_of(Schedule schedule) {
-  switch (schedule) {
-    case Schedule::kAuto: return "auto";
-    case Schedule::kSearch: return "search";
-    case Schedule::kEinDecomp: return "eindecomp";
-    case Schedule::kPattern: return "pattern";
-    case Schedule::kLshs: return "lshs";
-    case Schedule::kGreedy: return "greedy";
+  for (const auto& [name, known] : kSchedules) {
+    if (known == schedule) return name.data();
   }
-  return "?";
+  return "";
 }
 
-std::optional<Schedule> schedule_called(std::string_view name) {
-  if (name == name_of(Schedule::kAuto)) return Schedule::kAuto;
-  const auto found = std::find_if(kSchedules.begin(), kSchedules.end(), [name](Schedule schedule) { return name == name_of(schedule); });
-  return found == kSchedules.end() ? std::nullopt : std::optional(*found);
+std::optional<Schedule> schedule_named(std::string_view name) {
+  for (const auto& [known, schedule] : kSchedules) {
+    if (known == name) return schedule;
+  }
+  return std::nullopt;
 }
 
-Alternatives compare_schedules(const Region& region, const PlanInputs& inputs, const ScheduleOptions& options) {
-  Alternatives all;
-  all.limit_bytes = memory_limit(region, inputs);
-  for (const Schedule schedule : kSchedules) {
-    PricedPlan plan{schedule, {}, {}, true, {}};
+std::string schedule_names() {
+  std::string names;
+  for (const auto& [name, schedule] : kSchedules) names += (names.empty() ? "" : ", ") + std::string(name);
+  return names;
+}
+
+Alternative plan_by(Schedule schedule, const Region& region, const PlanInputs& inputs, Index most_tasks) {
+  Found found = found_by(schedule, region, inputs, most_tasks);
+  Alternative alternative{name_of(schedule), nullptr, {}, true, std::move(found.note)};
+  if (found.plan && !found.plan->at.empty()) {
+    found.plan->schedule = alternative.name;
+    alternative.plan = std::make_shared<const PlanValue>(std::move(*found.plan));
+  }
+  alternative.price = price_of(region, inputs, alternative.plan);
+  alternative.fits = alternative.price.peak_bytes <= memory_limit(region, inputs) * (1 + 1e-9);
+  return alternative;
+}
+
+ProgramPlans plan_program(const Region& region, const PlanInputs& inputs, Schedule schedule) {
+  ProgramPlans plans;
+  if (region.ops.empty() || inputs.ranks == 1) return plans;
+  // Under --reproducible what is decided for owners must change no cut, which only the greedy plan is known to keep to.
+  const bool greedy = schedule == Schedule::kGreedy || inputs.reproducible;
+  for (const auto& [name, one] : kSchedules) {
+    const bool wanted = one == Schedule::kGreedy ? greedy || schedule == Schedule::kAuto : !greedy && (schedule == Schedule::kAuto || schedule == one);
+    if (!wanted || one == Schedule::kAuto) continue;
     try {
-      plan.plan = plan_by(schedule, region, inputs, options);
-      plan.price = priced(region, inputs, plan.plan);
-      plan.fits = plan.price.peak_bytes <= all.limit_bytes * (1 + 1e-9);
+      plans.alternatives.push_back(plan_by(one, region, inputs, schedule == Schedule::kAuto ? kAutoTasks : kWorkflowTasks));
     } catch (const std::runtime_error& error) {
-      plan.refused = error.what();
+      plans.left_out.push_back(std::string(name) + ": " + error.what());
     }
-    all.plans.push_back(std::move(plan));
-    if (better(all.plans.back(), all.plans[all.chosen])) all.chosen = all.plans.size() - 1;
   }
-  return all;
-}
-
-PlanValue plan_by(Schedule schedule, const Region& region, const PlanInputs& inputs, const ScheduleOptions& options) {
-  if (schedule == Schedule::kAuto) {
-    Alternatives all = compare_schedules(region, inputs, options);
-    return std::move(all.plans[all.chosen].plan);
-  }
-  PlanValue plan = one_plan(schedule, region, inputs, options);
-  plan.schedule = name_of(schedule);
-  return plan;
+  if (plans.alternatives.empty()) plans.alternatives.push_back(plan_by(Schedule::kGreedy, region, inputs));
+  const auto best = std::min_element(plans.alternatives.begin(), plans.alternatives.end(), better);
+  std::rotate(plans.alternatives.begin(), best, best + 1);
+  plans.note = plans.alternatives.front().note;
+  return plans;
 }
 
 }  // namespace tdsl::plan

@@ -1,50 +1,42 @@
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "runtime/plan/region/plan_price.h"
 #include "runtime/plan/region/plan_search.h"
+#include "runtime/plan/schedule.h"
+#include "runtime/plan/workflow/workflow.h"
 
 // Ways to plan a whole region, each as a plan that is priced by the planned operations.
 
 namespace tdsl::plan {
 
-enum class Schedule {
-  kAuto,       ///< the cheapest of the others that fits into memory
-  kSearch,     ///< the cheapest layouts together (plan_search.h)
-  kEinDecomp,  ///< the same layouts, decided path after path (EinDecomp's linearisation), by exact costs
-  kPattern,    ///< TensorPlanner's patterns of tasks (workflow/pattern.h)
-  kLshs,       ///< NumS's simulated loads (workflow/lshs.h)
-  kGreedy,     ///< every operation by itself: a plan without decisions
-};
-[[nodiscard]] const char* name_of(Schedule schedule);
-[[nodiscard]] std::optional<Schedule> schedule_called(std::string_view name);
-
-/// A plan with what it costs.
-struct PricedPlan {
-  Schedule schedule = Schedule::kGreedy;
-  PlanValue plan;
+/// One way to plan a program.
+struct Alternative {
+  std::string name;                       ///< of the schedule that found it
+  std::shared_ptr<const PlanValue> plan;  ///< null: no decisions
   PlanPrice price;
-  bool fits = true;      ///< within memory_limit
-  std::string refused;   ///< why there is no plan; empty: there is one
+  bool fits = true;                       ///< within the memory limit, steps left out
+  std::string note{};                     ///< how it was found
 };
 
-struct Alternatives {
-  std::vector<PricedPlan> plans;  ///< of every schedule but kAuto, in the order above
-  std::size_t chosen = 0;         ///< the cheapest that fits; if none does, the one that holds least
-  double limit_bytes = 0;
+/// Plans for a region, the chosen one first.
+struct ProgramPlans {
+  std::vector<Alternative> alternatives;
+  std::string note;                    ///< of the chosen one: how it was found
+  std::vector<std::string> left_out;   ///< schedules that give no plan, and why: `pattern: the task workflow has more than ...`
 };
 
-struct ScheduleOptions {
-  SearchOptions search;
-};
+/// What one schedule says, priced; `most_tasks` bounds the task workflows of pattern and lshs. Throws std::runtime_error if they need more.
+[[nodiscard]] Alternative plan_by(Schedule schedule, const Region& region, const PlanInputs& inputs, Index most_tasks = kWorkflowTasks);
 
-[[nodiscard]] Alternatives compare_schedules(const Region& region, const PlanInputs& inputs, const ScheduleOptions& options);
+/// Under kAuto of all schedules those with no more than so many tasks are compared: more take seconds to weigh.
+inline constexpr Index kAutoTasks = 20'000;
 
-/// Throws std::runtime_error if the schedule cannot plan the region: pattern and lshs, beyond kWorkflowTasks.
-[[nodiscard]] PlanValue plan_by(Schedule schedule, const Region& region, const PlanInputs& inputs, const ScheduleOptions& options);
+/// The plan of a region by the schedule: kAuto compares all of them, and the cheapest that fits comes first; of those that do not fit the one
+/// that holds least. A schedule that gives no plan leaves the greedy one. A function of its arguments alone.
+[[nodiscard]] ProgramPlans plan_program(const Region& region, const PlanInputs& inputs, Schedule schedule);
 
 }  // namespace tdsl::plan

@@ -6,6 +6,7 @@
 #include "runtime/plan/space/placement.h"
 #include "runtime/plan/space/placement_parts.h"
 #include "runtime/plan/space/tiles.h"
+#include "runtime/plan/value/plan_value.h"
 
 namespace tdsl::plan {
 
@@ -137,6 +138,37 @@ Op combination_of(const Op& recorded, const Op& partial) {
   return op;
 }
 
+Distribution lay_out(const Op& op, const TensorDesc& tensor, const Layout& layout, const Distribution& like, const PlanInputs& inputs,
+                     const Operands& operands) {
+  return PlacementBuilder(op, inputs, operands).lay_out(tensor, layout, like);
+}
+
+Op copy_of(const Op& op, const TensorDesc& tensor) {
+  Op copy;
+  copy.op_class = OpClass::kCopy;
+  copy.name = op.name;
+  copy.line = op.line;
+  copy.site = op.site;
+  copy.shape = tensor.shape;
+  copy.flops_per_point = 0;
+  Access access;
+  access.tensor = tensor.id;
+  access.text = tensor.name;
+  const std::vector<std::string> names = result_names(op);
+  for (int d = 0; d < static_cast<int>(tensor.shape.size()); ++d) {
+    copy.out.push_back({d, 1, 0});
+    copy.labels.push_back({names[idx(d)], {0, tensor.shape[idx(d)]}});
+    access.dims.push_back({{{d, 1}}, {0, 1}, false});
+  }
+  copy.reads.push_back(std::move(access));
+  TensorDesc kept = tensor;
+  kept.id = -1;
+  kept.name = "copy of " + tensor.name;
+  kept.tile.clear();
+  copy.outputs.push_back(std::move(kept));
+  return copy;
+}
+
 std::optional<Candidate> realise(const Op& op, const Layout& work, const PlanInputs& inputs, const Operands& operands) {
   const bool effect = op.op_class == OpClass::kStore || op.op_class == OpClass::kCollect || op.op_class == OpClass::kControl;
   if (effect || op.home >= 0 || op.replicated || (op.base >= 0 && operands.placed(op.base) != nullptr)) return std::nullopt;
@@ -163,8 +195,7 @@ std::vector<Candidate> candidates_for(const Op& op, const PlanInputs& inputs, co
   }
   if (op.op_class == OpClass::kStore && operands.placed(op.reads.front().tensor) != nullptr) {
     const Distribution& where = operands.placed(op.reads.front().tensor)->distribution;
-    const bool everywhere = where.kind() == Distribution::Kind::kReplicated;
-    list.push_back(builder.same_as(everywhere ? Distribution::single(inputs.ranks, where.tilings(), 0) : where, "where it lies"));
+    list.push_back(builder.same_as(where.one_copy(), "where it lies"));
     return list;
   }
   if (op.base >= 0 && operands.placed(op.base) != nullptr) {

@@ -40,6 +40,13 @@ struct Operands {
 /// The rank of a tiny tensor: a hash of the operation that defines it, names left out.
 [[nodiscard]] Index home_of(const Op& op, Index ranks);
 
+/// Where a tensor lies under a layout over `operands.mesh`; `op` makes it, `like` says how it is cut where that fits.
+[[nodiscard]] Distribution lay_out(const Op& op, const TensorDesc& tensor, const Layout& layout, const Distribution& like, const PlanInputs& inputs,
+                                   const Operands& operands);
+
+/// A copy of the tensor, element by element, for the planner's own use.
+[[nodiscard]] Op copy_of(const Op& op, const TensorDesc& tensor);
+
 /// The operation that combines partial results of `partial` (outputs [parts..., out...]) into the recorded outputs.
 [[nodiscard]] Op combination_of(const Op& recorded, const Op& partial);
 

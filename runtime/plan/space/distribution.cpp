@@ -50,13 +50,14 @@ Index GridDim::size() const {
   return n;
 }
 
-Distribution Distribution::grid(Index ranks, std::vector<Tiling> tilings, std::vector<GridDim> dims, Index home) {
+Distribution Distribution::grid(Index ranks, std::vector<Tiling> tilings, std::vector<GridDim> dims, Index home, std::vector<GridAxis> repeat) {
   Distribution d;
   d.kind_ = Kind::kGrid;
   d.ranks_ = ranks;
   d.home_ = home;
   d.tilings_ = std::move(tilings);
   d.grid_ = std::move(dims);
+  d.repeat_ = std::move(repeat);
   return d;
 }
 
@@ -96,6 +97,28 @@ Index Distribution::tile_count() const {
   Index n = 1;
   for (const Tiling& t : tilings_) n *= t.tiles();
   return n;
+}
+
+Index Distribution::copies() const {
+  if (kind_ == Kind::kReplicated) return ranks_;
+  Index n = 1;
+  for (const GridAxis& axis : repeat_) n *= axis.size;
+  return n;
+}
+
+Index Distribution::fibre(Index rank) const {
+  if (kind_ == Kind::kReplicated) return rank;
+  const Index offset = (rank - home_ % ranks_ + ranks_) % ranks_;
+  Index part = 0;
+  for (const GridAxis& axis : repeat_) part += offset / axis.stride % axis.size * axis.stride;
+  return part;
+}
+
+Distribution Distribution::one_copy() const {
+  if (kind_ == Kind::kReplicated) return single(ranks_, tilings_, 0);
+  Distribution d = *this;
+  d.repeat_.clear();
+  return d;
 }
 
 // Columns: p ranks in C columns; the first p mod C columns hold one rank more.
@@ -150,7 +173,7 @@ Index Distribution::owner(const Coord& tile, Index me) const {
     case Kind::kGrid:
       break;
   }
-  Index rank = home_;
+  Index rank = home_ + fibre(me);
   for (int d = 0; d < this->rank(); ++d) {
     if (!grid_[idx(d)].axes.empty()) rank += rank_part(grid_[idx(d)], grid_coordinate(d, tile[d]));
   }
@@ -183,6 +206,12 @@ void Distribution::for_each_owner(const TileBox& box, const std::function<void(I
   }
   // Distinct coordinates of different dimensions never meet in one rank twice: axes have disjoint strides.
   std::vector<Index> ranks{home_};
+  for (const GridAxis& axis : repeat_) {
+    const std::size_t before = ranks.size();
+    for (Index k = 1; k < axis.size; ++k) {
+      for (std::size_t r = 0; r < before; ++r) ranks.push_back(ranks[r] + k * axis.stride);
+    }
+  }
   for (int d = 0; d < rank(); ++d) {
     const GridDim& dim = grid_[idx(d)];
     if (dim.axes.empty()) continue;
@@ -226,8 +255,8 @@ std::vector<Index> Distribution::owned_along(Index rank, int d) const {
   const GridDim& dim = grid_[idx(d)];
   // Which coordinate would this rank have here? Axes partition the rank number, so each is found from its stride.
   const Index offset = (rank - home_ % ranks_ + ranks_) % ranks_;
-  // A rank that some other dimension cannot reach owns nothing.
-  Index rebuilt = 0;
+  // A rank that no coordinates of other dimensions and copies reach owns nothing.
+  Index rebuilt = fibre(rank);
   for (const GridDim& other : grid_) {
     for (const GridAxis& axis : other.axes) rebuilt += offset / axis.stride % axis.size * axis.stride;
   }
@@ -358,8 +387,9 @@ std::string Distribution::describe(const std::vector<std::string>& names) const 
     axes += (axes.empty() ? "" : " x ") + name(d) + ":" + std::to_string(dim.size());
     if (dim.q > 1) axes += "/" + std::to_string(dim.q);
   }
+  if (axes.empty() && copies() > 1) return "whole on each of " + std::to_string(copies()) + " ranks" + suffix;
   if (axes.empty()) return "on rank " + std::to_string(home_) + suffix;
-  return "grid " + axes + suffix;
+  return "grid " + axes + suffix + (copies() > 1 ? ", " + std::to_string(copies()) + " copies" : "");
 }
 
 }  // namespace tdsl::plan

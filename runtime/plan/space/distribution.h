@@ -17,6 +17,10 @@
 //                     j tiles  0 1 2 0 1
 //                  i tile 0    0 1 2 0 1
 //                  i tile 1    3 4 5 3 4
+//               Ranks that differ along `repeat` axes alone each have a copy. 2 x 2 x 2 ranks, i and j cut, one axis (stride 1) to repeat:
+//                     j tiles  0   1
+//                  i tile 0   0,1 2,3      ranks 0 2 4 6 have one copy among them, ranks 1 3 5 7 the other:
+//                  i tile 1   4,5 6,7      each copy is a *fibre*, and a rank reads from the owner in its own
 //   ColumnMap   two dimensions, p ranks in C columns of floor(p/C) or ceil(p/C) ranks, each column as wide as its share
 //               (in tiles): rows are cut anew in every column.
 //   Replicated  every rank owns every tile.
@@ -63,7 +67,9 @@ class Distribution {
   enum class Kind : std::uint8_t { kGrid, kColumnMap, kReplicated, kTable };
 
   Distribution() = default;
-  [[nodiscard]] static Distribution grid(Index ranks, std::vector<Tiling> tilings, std::vector<GridDim> dims, Index home = 0);
+  /// `repeat`: axes of which every coordinate has a copy (size and stride; div is 1).
+  [[nodiscard]] static Distribution grid(Index ranks, std::vector<Tiling> tilings, std::vector<GridDim> dims, Index home = 0,
+                                         std::vector<GridAxis> repeat = {});
   /// Everything on one rank.
   [[nodiscard]] static Distribution single(Index ranks, std::vector<Tiling> tilings, Index home);
   [[nodiscard]] static Distribution column_map(Index ranks, std::vector<Tiling> tilings, ColumnMap map);
@@ -77,16 +83,25 @@ class Distribution {
   [[nodiscard]] const Tiling& tiling(int d) const { return tilings_[static_cast<std::size_t>(d)]; }
   [[nodiscard]] const std::vector<Tiling>& tilings() const { return tilings_; }
   [[nodiscard]] const std::vector<GridDim>& grid_dims() const { return grid_; }
+  [[nodiscard]] const std::vector<GridAxis>& repeat() const { return repeat_; }
   [[nodiscard]] const ColumnMap& columns() const { return columns_; }
   [[nodiscard]] Index home() const { return home_; }
   /// Of a kTable.
   [[nodiscard]] const OwnerTable& owners() const { return *table_.shared; }
   [[nodiscard]] Index tile_count() const;
 
-  /// The rank that owns the tile; for kReplicated `me`.
+  /// How many ranks own each tile.
+  [[nodiscard]] Index copies() const;
+  /// Which copy the rank reads from and may own a part of: ranks with equal coordinates along the repeat axes have equal numbers (for
+  /// kReplicated: no two ranks; without copies: all).
+  [[nodiscard]] Index fibre(Index rank) const;
+  /// The same tiles, owned by the ranks of the first copy alone.
+  [[nodiscard]] Distribution one_copy() const;
+
+  /// The rank that owns the tile in the fibre of `me`; for kReplicated `me`.
   [[nodiscard]] Index owner(const Coord& tile, Index me = 0) const;
   [[nodiscard]] bool owns(Index rank, const Coord& tile) const { return owner(tile, rank) == rank; }
-  /// Every rank that owns at least one tile of the box, once each, in increasing order of discovery (deterministic).
+  /// Every rank that owns at least one tile of the box, of all copies, once each, in increasing order of discovery (deterministic).
   void for_each_owner(const TileBox& box, const std::function<void(Index)>& f) const;
   /// Tiles of dimension d that `rank` owns when the owned set is a product of per-dimension lists (all kinds but
   /// kTable), in increasing order. The owned tiles of the rank are the product of these lists.
@@ -101,7 +116,7 @@ class Distribution {
   [[nodiscard]] Box box(const Coord& tile) const;  ///< the tile's elements
   [[nodiscard]] TileBox all_tiles() const;
 
-  /// One line for people: `grid i:2 x j:3 of 4x6 tiles`, with the given dimension names.
+  /// One line for people: `grid i:2 x j:3 of 4x6 tiles, 2 copies`, with the given dimension names.
   [[nodiscard]] std::string describe(const std::vector<std::string>& names) const;
   friend bool operator==(const Distribution&, const Distribution&) = default;
 
@@ -121,6 +136,7 @@ class Distribution {
   Index home_ = 0;
   std::vector<Tiling> tilings_;
   std::vector<GridDim> grid_;
+  std::vector<GridAxis> repeat_;
   ColumnMap columns_;
   /// Equal tables are equal wherever they are.
   struct SharedTable {

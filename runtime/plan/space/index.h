@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace tdsl::plan {
 
@@ -20,6 +21,12 @@ inline constexpr int kMaxDims = 24;    ///< dimensions of a task space: out dime
   return (a % b != 0 && ((a < 0) != (b < 0))) ? q - 1 : q;
 }
 [[nodiscard]] inline Index ceil_div(Index a, Index b) { return -floor_div(-a, b); }
+
+/// Of numbers not below 0; the largest number instead of one that 64 bits do not hold.
+[[nodiscard]] inline Index product(Index a, Index b) {
+  Index result = 0;
+  return __builtin_mul_overflow(a, b, &result) ? std::numeric_limits<Index>::max() : result;
+}
 
 /// Half-open range of element or tile numbers; empty if lo >= hi.
 struct Interval {

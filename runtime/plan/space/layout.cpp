@@ -25,16 +25,32 @@ Index coordinate(const Mesh& mesh, const Axes& axes, Index rank) {
   return at;
 }
 
+namespace {
+
+/// Some dimension is cut along the axis.
+bool is_cut_along(const Layout& layout, std::size_t axis) {
+  return std::any_of(layout.cut.begin(), layout.cut.end(), [axis](const Axes& axes) {
+    return std::find(axes.begin(), axes.end(), static_cast<std::int8_t>(axis)) != axes.end();
+  });
+}
+
+}  // namespace
+
 bool takes_part(const Mesh& mesh, const Layout& layout, Index rank) {
   if (layout.repeated || layout.columns || layout.map) return true;
   if (layout.whole()) return rank == layout.home;
   for (std::size_t a = 0; a < mesh.axes.size(); ++a) {
-    const bool used = std::any_of(layout.cut.begin(), layout.cut.end(), [a](const Axes& axes) {
-      return std::find(axes.begin(), axes.end(), static_cast<std::int8_t>(a)) != axes.end();
-    });
-    if (!used && mesh.coordinate(rank, a) != 0) return false;
+    if (!is_cut_along(layout, a) && mesh.coordinate(rank, a) != 0) return false;
   }
   return true;
+}
+
+std::vector<GridAxis> repeat_axes(const Mesh& mesh, const Layout& layout) {
+  std::vector<GridAxis> repeat;
+  for (std::size_t a = 0; layout.repeated && a < mesh.axes.size(); ++a) {
+    if (!is_cut_along(layout, a)) repeat.push_back({mesh.axes[a].size, 1, mesh.axes[a].stride});
+  }
+  return repeat;
 }
 
 GridDim grid_dim(const Mesh& mesh, const Axes& axes) {
@@ -109,7 +125,7 @@ std::string text_of(const Layout& layout, const std::vector<std::string>& names)
     text += (text.empty() ? "" : " ") + names[d] + ':';
     for (const std::int8_t axis : layout.cut[d]) text += static_cast<char>('a' + axis);
   }
-  return text;
+  return layout.repeated ? text + " repeated" : text;
 }
 
 namespace {
@@ -162,6 +178,10 @@ std::optional<Layout> parse_layout(std::string_view text, const std::vector<std:
   while (!text.empty()) {
     const std::string_view word = text.substr(0, text.find(' '));
     text.remove_prefix(std::min(word.size() + 1, text.size()));
+    if (word == "repeated" && !layout.whole()) {
+      layout.repeated = true;
+      return text.empty() ? std::optional(layout) : std::nullopt;
+    }
     const std::size_t colon = word.rfind(':');
     if (colon == std::string_view::npos || colon + 1 == word.size()) return std::nullopt;
     const auto d = dimension_called(word.substr(0, colon), names);

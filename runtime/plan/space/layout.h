@@ -19,7 +19,8 @@ using Axes = std::vector<std::int8_t>;
 /// Who has which part of a tensor, or does which part of an operation's task space, without saying how it is cut into tiles: every
 /// dimension is cut in as many near-equal shares as its axes have coordinates.
 ///   - no axis anywhere: all of it on rank `home`, or, `repeated`, on every rank;
-///   - axes in no dimension: only ranks with coordinate 0 along them have a part;
+///   - axes in no dimension: only ranks with coordinate 0 along them have a part, or, `repeated`, every coordinate along them has a copy
+///     (or does the same work): of 2 x 2 x 2 ranks, `i0:a i1:b repeated` gives each quarter of a matrix to two ranks;
 ///   - `columns`: a column map instead of axes;
 ///   - `map`: blocks dealt out one by one. That of an operation's task space may leave out reduce labels, which are not split then.
 struct Layout {
@@ -41,6 +42,8 @@ struct Layout {
 [[nodiscard]] bool takes_part(const Mesh& mesh, const Layout& layout, Index rank);
 /// As a dimension of a distribution: its axes; q is left at 1.
 [[nodiscard]] GridDim grid_dim(const Mesh& mesh, const Axes& axes);
+/// The axes along which a distribution with this layout has copies: none unless it is `repeated`.
+[[nodiscard]] std::vector<GridAxis> repeat_axes(const Mesh& mesh, const Layout& layout);
 
 /// Every way to give all axes to dimensions, `most[d]` being the most shares that dimension d has, every order of the axes of a dimension
 /// included. Where extents are too small for all axes, the ways that use the most ranks; never empty (all of it on rank 0).
@@ -50,7 +53,7 @@ struct Layout {
 /// others; `everywhere` first.
 [[nodiscard]] std::vector<Layout> copy_layouts(const Mesh& mesh, const std::vector<Index>& most);
 
-/// `i0:ab i1:c`, `everywhere`, `home 3`, `columns 2 (i0, i1)`, and maps as block_map.h prints them: axes are called a, b, c.
+/// `i0:ab i1:c`, `i0:ab repeated`, `everywhere`, `home 3`, `columns 2 (i0, i1)`, and maps as block_map.h prints them: axes are called a, b, c.
 [[nodiscard]] std::string text_of(const Layout& layout, const std::vector<std::string>& names);
 /// Reads what text_of printed for dimensions of these names; nothing if the text is malformed.
 [[nodiscard]] std::optional<Layout> parse_layout(std::string_view text, const std::vector<std::string>& names, std::size_t mesh_axes);

@@ -51,7 +51,7 @@ Distribution PlacementBuilder::annotated(Distribution wanted, const TensorDesc& 
   for (std::size_t d = 0; d < dims.size(); ++d) {
     if (!dims[d].axes.empty()) dims[d].q = contiguous(tilings[d], dims[d].size());
   }
-  return Distribution::grid(inputs_.ranks, std::move(tilings), std::move(dims), wanted.home());
+  return Distribution::grid(inputs_.ranks, std::move(tilings), std::move(dims), wanted.home(), wanted.repeat());
 }
 
 Distribution PlacementBuilder::leaf(const Candidate& c, const Access& access, const TensorDesc& tensor) const {
@@ -96,11 +96,12 @@ Distribution PlacementBuilder::leaf(const Candidate& c, const Access& access, co
   }
   spread_unused(tensor, space, used, tiling, dims);
   if (!tensor.shape.empty() && tensor.elements() > kSmallOperand && dims_size(dims) == 1 && inputs_.ranks > 1) return spread_rows(tensor, tiling);
-  return Distribution::grid(inputs_.ranks, tilings_for(tensor, tiling), std::move(dims), space.home());
+  return Distribution::grid(inputs_.ranks, tilings_for(tensor, tiling), std::move(dims), space.home(), space.repeat());
 }
 
 Distribution PlacementBuilder::as_wanted(const Layout& wanted, const Distribution& leaf, const TensorDesc& tensor) const {
   const Mesh& mesh = *operands_.mesh;
+  if (wanted.map) return source_by(*wanted.map, leaf, tensor).value_or(leaf);
   if (wanted.columns) {
     const std::vector<std::optional<Tiling>> tiling(tensor.shape.size());
     return column_leaf(tensor, wanted.columns->columns, tiling, wanted.columns->row_dim, wanted.columns->column_dim);
@@ -121,7 +122,7 @@ Distribution PlacementBuilder::as_wanted(const Layout& wanted, const Distributio
     if (shares > 1) dim.q = contiguous(tilings[d], shares);
     dims.push_back(std::move(dim));
   }
-  return Distribution::grid(inputs_.ranks, std::move(tilings), std::move(dims), 0);
+  return Distribution::grid(inputs_.ranks, std::move(tilings), std::move(dims), 0, repeat_axes(mesh, wanted));
 }
 
 Distribution PlacementBuilder::spread_rows(const TensorDesc& tensor, const std::vector<std::optional<Tiling>>& known) const {
@@ -176,7 +177,7 @@ Distribution PlacementBuilder::column_leaf(const TensorDesc& tensor, Index colum
 
 void PlacementBuilder::spread_unused(const TensorDesc& tensor, const Distribution& space, const std::vector<bool>& used,
                      std::vector<std::optional<Tiling>>& tiling, std::vector<GridDim>& dims) const {
-  const bool tiny = inputs_.tile.empty() && tensor.elements() * tensor.element.bytes < 64 * 1024;
+  const bool tiny = inputs_.tile.empty() && tensor.bytes() < 64 * 1024;
   for (int o = 0; o < space.rank() && !tiny; ++o) {
     const GridDim& lacking = space.grid_dims()[idx(o)];
     if (used[idx(o)] || lacking.axes.empty() || tensor.shape.empty()) continue;

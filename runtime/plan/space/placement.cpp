@@ -150,7 +150,7 @@ Candidate PlacementBuilder::build(Draft draft, std::string why) const {
     for (int d = 0; d < op_.out_rank(); ++d) map_dims.push_back(d);
     c.plan.space = by_table(*draft.map, std::move(tilings), map_dims);
   } else {
-    c.plan.space = Distribution::grid(inputs_.ranks, std::move(tilings), std::move(dims), draft.home);
+    c.plan.space = Distribution::grid(inputs_.ranks, std::move(tilings), std::move(dims), draft.home, std::move(draft.repeat));
   }
   for (const ReduceChoice& r : draft.reduce) c.plan.reduce.push_back(r.tiling);
   c.plan.super_block.assign(c.op.shape.size(), 0);
@@ -315,13 +315,11 @@ std::optional<Candidate> PlacementBuilder::realise(const Layout& work, const Mes
     return column_map(work.columns->row_dim, work.columns->column_dim, work.columns->columns);
   }
   if (work.whole() && work.repeated) {
-    Candidate c = same_as(Distribution::replicated(inputs_.ranks, out_tilings(std::vector<Index>(rank, 1), 1, 1)), why);
-    // The same on every rank, bit for bit: operands look alike wherever they come from.
-    c.plan.packed = std::any_of(op_.reads.begin(), op_.reads.end(), [](const Access& access) { return !access.dims.empty(); });
-    return c;
+    return same_as(Distribution::replicated(inputs_.ranks, out_tilings(std::vector<Index>(rank, 1), 1, 1)), why);
   }
   if (work.whole()) return single(work.home, why);
   Draft draft;
+  draft.repeat = repeat_axes(mesh, work);
   std::vector<Index> shares;
   Index used = 1;
   for (std::size_t d = 0; d < rank; ++d) shares.push_back(coordinates(mesh, work.cut[d])), used *= shares.back();
@@ -363,6 +361,7 @@ std::optional<Candidate> PlacementBuilder::inherit(const Access& access, const P
   const Distribution& from = operand.distribution;
   if (cuts_ && from.kind() != Distribution::Kind::kGrid) return std::nullopt;
   if (from.kind() != Distribution::Kind::kGrid && from.kind() != Distribution::Kind::kColumnMap) return std::nullopt;
+  if (from.copies() > 1) return std::nullopt;  // ranks of all copies but one would sit idle, or all repeat the work
   Draft draft;
   draft.home = from.home();
   draft.tilings = out_tilings(std::vector<Index>(op_.shape.size(), 1), inputs_.threads, 1);

@@ -27,6 +27,7 @@ struct Draft {
   bool column_map = false;
   ColumnMap columns;
   Index home = 0;
+  std::vector<GridAxis> repeat;
   const BlockMap* map = nullptr;  ///< owners of blocks, of which tiles are whole parts; instead of `dims`, if it is a table
 };
 
@@ -59,6 +60,10 @@ class PlacementBuilder {
   [[nodiscard]] std::optional<Candidate> realise(const Layout& work, const Mesh& mesh) const;
   /// The same for blocks dealt out one by one.
   [[nodiscard]] std::optional<Candidate> realise(const BlockMap& work) const;
+  /// A tensor under a layout over the mesh, with tiles as `like` has them where that fits.
+  [[nodiscard]] Distribution lay_out(const TensorDesc& tensor, const Layout& layout, const Distribution& like) const {
+    return annotated(as_wanted(layout, like, tensor), tensor);
+  }
   /// The column map over two output dimensions.
   [[nodiscard]] Candidate column_map(int row_dim, int column_dim, Index columns) const;
   /// The placement of one of the operands, carried over to the output (and to parts of reduce labels).

@@ -20,7 +20,8 @@ using arithmetic::solve;
 // Note [Inverse map]
 // Which ranks ask for parts of a block? Output dimensions and reduce labels an access mentions (the relevant ones) are
 // enumerated: only few of their tiles can touch the block. Along the other output dimensions every tile that is hit needs
-// the same box, so there only the distinct owners count, and the super-blocks that make them fetch again.
+// the same box, so there only the distinct owners count, and the super-blocks that make them fetch again. Of a tensor with copies a
+// block of one copy is asked for by the ranks of its own fibre.
 
 namespace {
 bool mentions(const Access& access, int label) {
@@ -249,6 +250,7 @@ void TaskSpace::for_each_request(TensorId tensor, const Coord& block, Index me,
       overlapping = overlapping || (relevant.out[d] && op_.out[d].label >= 0 && !mentions(access, op_.out[d].label));
     }
   }
+  const Index copy = placed.distribution.fibre(me);
   // The same box asked for through two accesses, or by two neighbouring tiles, travels once per super-block.
   const bool distinct_needed = accesses > 1 || overlapping;
   using Key = std::tuple<Index, Index, std::array<Interval, kMaxRank>>;
@@ -268,7 +270,7 @@ void TaskSpace::for_each_request(TensorId tensor, const Coord& block, Index me,
     if (access.tensor != tensor) continue;
     for_each_candidate(access, block, [&](const Candidate& candidate) {
       plan_.space.for_each_owner(candidate.tiles, [&](Index rank) {
-        if (rank == me) return;
+        if (rank == me || placed.distribution.fibre(rank) != copy) return;
         const std::vector<Index> numbers = super_blocks_needing(rank, candidate);
         if (!distinct_needed) {
           f(rank, candidate.piece, static_cast<Index>(numbers.size()));
@@ -289,12 +291,14 @@ class TaskSpace::Wanted {
  public:
   /// With `only`, of that piece alone.
   Wanted(const TaskSpace& space, TensorId tensor, const Coord& block, Index owner, const Piece* only) {
+    const Distribution& where = space.tensors_(tensor).distribution;
+    const Index copy = where.fibre(owner);
     for (const Access& access : space.op_.reads) {
       if (access.tensor != tensor) continue;
       space.for_each_candidate(access, block, [&](const Candidate& candidate) {
         if (only != nullptr && !(candidate.piece == *only)) return;
         space.plan_.space.for_each_owner(candidate.tiles, [&](Index rank) {
-          if (rank == owner) return;
+          if (rank == owner || where.fibre(rank) != copy) return;
           for (const Index number : space.super_blocks_needing(rank, candidate)) add(candidate, rank, number);
         });
       });

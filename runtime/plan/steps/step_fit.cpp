@@ -105,7 +105,7 @@ double step_limit(const Op& op, const TensorLookup& tensors, const PlanInputs& i
   double owned = 0;
   for (const Access& access : op.reads) {
     const PlacedTensor& t = tensors(access.tensor);
-    owned += static_cast<double>(t.desc.elements() * t.desc.element.bytes) / static_cast<double>(inputs.ranks);
+    owned += static_cast<double>(t.desc.bytes()) / static_cast<double>(inputs.ranks);
   }
   return received_share(owned) / 2;
 }

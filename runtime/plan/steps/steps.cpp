@@ -26,6 +26,7 @@ const char* name_of(OpClass c) {
     case OpClass::kCollect: return "collect";
     case OpClass::kControl: return "control";
     case OpClass::kCombine: return "combine";
+    case OpClass::kCopy: return "copy";
     case OpClass::kLoop: return "loop";
   }
   return "?";
@@ -37,7 +38,8 @@ Distribution distribution_of(const Op& op, const OpPlan& plan, const TensorDesc&
   for (Index extent : output.shape) once.push_back(Tiling::near_equal(extent, 1));
   const Index ranks = plan.space.ranks();
   if (plan.space.kind() == Distribution::Kind::kReplicated) return Distribution::replicated(ranks, std::move(once));
-  return Distribution::single(ranks, std::move(once), plan.space.home());
+  const std::size_t dims = once.size();
+  return Distribution::grid(ranks, std::move(once), std::vector<GridDim>(dims), plan.space.home(), plan.space.repeat());
 }
 
 std::size_t PieceHash::operator()(const Piece& p) const noexcept {
@@ -91,7 +93,7 @@ Coord TaskSpace::panel(const Coord& tile, Index number) const {
 // box may go down a tree: relays need one order of steps on all ranks. A panel is a small part of what is received then, and the
 // wait for the first is short.
 Index TaskSpace::first_panel(Index rank) const {
-  if (op_.op_class != OpClass::kContraction || plan_.packed || panels_ == 1 || op_.reduce.size() != 1 || op_.reduce[0].part_dim >= 0) return 0;
+  if (op_.op_class != OpClass::kContraction || plan_.packs() || panels_ == 1 || op_.reduce.size() != 1 || op_.reduce[0].part_dim >= 0) return 0;
   if (plan_.space.kind() != Distribution::Kind::kGrid) return 0;
   const int label = op_.reduce[0].label;
   const Index least_tree = plan::least_tree(plan_.ranks_per_node);
@@ -353,7 +355,7 @@ bool StepCursor::next(Step& step) {
           step.fetch.push_back({piece, owner, kept});
           step.fetch_bytes += piece.box.volume() * tensor.desc.element.bytes;
         });
-        if (!op.is_continued(a) && (pieces > 1 || (part_of_own && space_.plan().packed))) assembled += box.volume() * tensor.desc.element.bytes;
+        if (!op.is_continued(a) && (pieces > 1 || (part_of_own && space_.plan().packs()))) assembled += box.volume() * tensor.desc.element.bytes;
       }
       step.assembled_bytes = std::max(step.assembled_bytes, assembled);
     }

@@ -81,7 +81,7 @@ class TaskSpace {
 
   /// The inverse map: every remote request for a piece of this block of `tensor`: f(requesting rank, piece, times), where
   /// `times` counts super-blocks that fetch it again. Requests of one rank and super-block for the same piece are one.
-  /// `me` (the owner asking) is left out.
+  /// `me`, an owner of the block, is left out, as are ranks that read from another owner's copy.
   void for_each_request(TensorId tensor, const Coord& block, Index me,
                         const std::function<void(Index, const Piece&, Index)>& f) const;
 

@@ -25,4 +25,17 @@ const Layout* ImposedPlan::layout_for(const Op& op) {
   return &*layout;
 }
 
+const KeptCopy* ImposedPlan::copy_of(const Op& op) {
+  const auto [known, fresh] = copies_.try_emplace(op.site);
+  std::optional<KeptCopy>& copy = known->second;
+  if (fresh) {
+    const auto decided = plan_->at.find(op.site);
+    if (decided != plan_->at.end() && !decided->second.copy.empty()) {
+      const std::optional<Layout> layout = parse_layout(decided->second.copy, result_names(op), plan_->mesh.axes.size());
+      if (layout) copy = KeptCopy{*layout, decided->second.readers};
+    }
+  }
+  return copy ? &*copy : nullptr;
+}
+
 }  // namespace tdsl::plan

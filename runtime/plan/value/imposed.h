@@ -4,10 +4,17 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "runtime/plan/value/plan_value.h"
 
 namespace tdsl::plan {
+
+/// A copy of a result that is kept beside it as long as it lives.
+struct KeptCopy {
+  Layout layout;             ///< of the result's dimensions
+  std::vector<int> readers;  ///< sites that read it instead of the original
+};
 
 /// What the planner asks before it chooses by itself: layouts for operations, equal on all ranks.
 class Imposed {
@@ -17,6 +24,8 @@ class Imposed {
   /// The layout of the operation's task space: output dimensions, then reduce labels (of a combination of partial results: where the result
   /// lies). Null if nothing was decided for its site, or nothing that can be read for its dimensions.
   [[nodiscard]] virtual const Layout* layout_for(const Op& op) = 0;
+  /// The copy of the operation's output, the combination's where partial results meet; null: none.
+  [[nodiscard]] virtual const KeptCopy* copy_of(const Op& op) = 0;
 };
 
 /// A plan's layouts, resolved against operations as they are recorded.
@@ -26,10 +35,12 @@ class ImposedPlan : public Imposed {
 
   [[nodiscard]] const Mesh& mesh() const override { return plan_->mesh; }
   [[nodiscard]] const Layout* layout_for(const Op& op) override;
+  [[nodiscard]] const KeptCopy* copy_of(const Op& op) override;
 
  private:
   std::shared_ptr<const PlanValue> plan_;
   std::map<std::pair<int, bool>, std::optional<Layout>> resolved_;  ///< by site, and whether of a combination
+  std::map<int, std::optional<KeptCopy>> copies_;                   ///< by site
 };
 
 }  // namespace tdsl::plan

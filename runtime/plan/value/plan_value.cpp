@@ -107,7 +107,7 @@ Mesh parse_mesh(Line& line) {
   return mesh;
 }
 
-void parse_decision(Line& line, PlanValue& plan, std::string_view first) {
+void parse_decision(Line& line, std::size_t number, PlanValue& plan, std::string_view first) {
   int site = 0;
   const auto result = std::from_chars(first.data(), first.data() + first.size(), site);
   if (result.ec != std::errc() || result.ptr != first.data() + first.size() || site < 1) line.fail("'" + std::string(first) + "' is no site");
@@ -116,8 +116,14 @@ void parse_decision(Line& line, PlanValue& plan, std::string_view first) {
   decision.name = line.string();
   std::string layouts = line.remainder();
   if (const std::size_t keep = layouts.find(" keep "); keep != std::string::npos) {
-    decision.copy = layouts.substr(keep + 6);
+    std::string copy = layouts.substr(keep + 6);
     layouts.resize(keep);
+    const std::size_t readers = copy.find(" for ");
+    if (readers == std::string::npos) line.fail("the readers of a kept copy are missing");
+    Line sites(std::string_view(copy).substr(readers + 5), number);
+    while (!sites.ended()) decision.readers.push_back(sites.number<int>());
+    copy.resize(readers);
+    decision.copy = std::move(copy);
   }
   const std::size_t arrow = layouts.find(" -> ");
   decision.work = layouts.substr(0, arrow);
@@ -167,7 +173,10 @@ std::string print(const PlanValue& plan) {
   for (const auto& [site, decision] : plan.at) {
     text += std::to_string(site) + ' ' + decision.kind + ' ' + quoted(decision.name) + ' ' + decision.work;
     if (!decision.result.empty()) text += " -> " + decision.result;
-    if (!decision.copy.empty()) text += " keep " + decision.copy;
+    if (!decision.copy.empty()) {
+      text += " keep " + decision.copy + " for";
+      for (const int site : decision.readers) text += ' ' + std::to_string(site);
+    }
     text += '\n';
   }
   return text;
@@ -197,7 +206,7 @@ PlanValue parse_plan(std::string_view text) {
       plan.mesh = parse_mesh(line);
       if (plan.mesh.ranks() != plan.ranks) line.fail("the mesh has not as many ranks as the plan");
     } else if (!line.ended()) {
-      parse_decision(line, plan, line.word());
+      parse_decision(line, number, plan, line.word());
     }
   }
   return plan;

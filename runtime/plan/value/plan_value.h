@@ -18,7 +18,8 @@ struct Decision {
   std::string name;    ///< the statement's target, for people
   std::string work;    ///< of the task space: output dimensions and reduce labels
   std::string result;  ///< of the output, where `work` cuts reduce labels: where partial results meet
-  std::string copy;    ///< of a copy of the result that is kept for its readers; empty: none
+  std::string copy;    ///< of a copy of the result that is kept; empty: none
+  std::vector<int> readers{};  ///< sites that read the copy
   friend bool operator==(const Decision&, const Decision&) = default;
 };
 

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ir/algebra/kernel.h"
+
+namespace tdsl::ir::algebra {
+
+/// A dense array in row-major order.
+struct Array {
+  Bounds bounds;
+  std::vector<double> elements;
+  friend bool operator==(const Array& a, const Array& b) = default;
+};
+using Block = std::vector<Array>;
+[[nodiscard]] Block zero_block(const BlockType& type);
+[[nodiscard]] Array array_of(Bounds bounds, std::vector<double> elements);
+
+/// What kernels `call("name", ..)` compute.
+using Calls = std::map<std::string, std::function<Block(const Block&)>>;
+
+/// The kernel's result. The operands must have types it takes; throws AlgebraError for a call that `calls` does not
+/// know.
+[[nodiscard]] Block apply(const Kernel& kernel, const Block& operands, const Calls& calls);
+[[nodiscard]] Block apply(const Kernels& kernels, Block operands, const Calls& calls);
+
+/// Piece number `piece` of `size` elements along dimension `dim`.
+[[nodiscard]] Array piece_of(const Array& array, int dim, Index size, Index piece);
+/// Copies `piece` into `whole` from position `start` along dimension `dim`.
+void put_piece(Array& whole, const Array& piece, int dim, Index start);
+
+}  // namespace tdsl::ir::algebra

@@ -1,0 +1,159 @@
+#include "ir/algebra/expr.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <unordered_set>
+
+#include "ir/algebra/infer.h"
+#include "ir/algebra/text.h"
+#include "ir/check.h"
+
+namespace tdsl::ir::algebra {
+
+bool is_bcast(const Expr& e) {
+  const auto* r = as<Redistribute>(e);
+  return r != nullptr && r->to.is_all();
+}
+
+Expr Pool::make(Op op, std::vector<Expr> operands) {
+  const std::size_t needed = std::holds_alternative<Input>(op) ? 0 : std::holds_alternative<Join>(op) ? 2 : 1;
+  TDSL_CHECK(operands.size() == needed, "an operator has as many operands as it takes");
+  // bcast does not say on how many axes; its operand does.
+  const OpText text = op_text(op, operands);
+  std::string name = text.word + " " + text.parameters;
+  for (const Expr& e : operands)
+    name += fmt::format(" %{}", e->id);
+  if (const auto known = known_.find(name); known != known_.end())
+    return known->second;
+  std::vector<const RelationType*> types;
+  for (const Expr& e : operands)
+    types.push_back(&e->type);
+  Inferred inferred = infer(op, types);
+  Node node{static_cast<int>(nodes_.size()), std::move(op), std::move(operands), std::move(inferred.type),
+            std::move(inferred.problems)};
+  node.sound = node.problems.empty() && std::ranges::all_of(node.operands, [](const Expr& e) { return e->sound; });
+  const Expr made(&nodes_.emplace_back(std::move(node)));
+  known_.emplace(std::move(name), made);
+  return made;
+}
+
+Expr Pool::join(Expr left, Expr right, Dims left_dims, Dims right_dims, Kernel by, Kernels then) {
+  const std::size_t arity = left->type.keys.arity() + right->type.keys.arity();
+  const std::size_t joined = std::min(left_dims.size(), arity);
+  return make(Join{std::move(left_dims), std::move(right_dims), std::move(by), std::move(then),
+                   KeyFunction::identity(arity - joined)},
+              {left, right});
+}
+
+Expr Pool::map(Expr e, Kernels by) {
+  return make(Map{KeyFunction::identity(e->type.keys.arity()), std::move(by)}, {e});
+}
+
+namespace {
+int axes_of(const Expr& e) {
+  if (!e->type.layout)
+    throw AlgebraError("bcast and shuf take relations that lie on sites");
+  return e->type.layout->axes();
+}
+}  // namespace
+
+Expr Pool::bcast(Expr e) {
+  return redistribute(e, Layout::all(axes_of(e)));
+}
+Expr Pool::shuf(Expr e, Dims dims) {
+  return redistribute(e, Layout::part(std::move(dims), axes_of(e)));
+}
+
+Expr Pool::rebuild(Expr root, const std::function<Expr(const Node&, std::vector<Expr>)>& f) {
+  std::map<int, Expr> rebuilt;
+  const std::vector<Expr> roots{root};
+  for (const Expr& e : nodes_of(roots)) {
+    std::vector<Expr> operands;
+    for (const Expr& operand : e->operands)
+      operands.push_back(rebuilt.at(operand->id));
+    rebuilt.emplace(e->id, f(*e, std::move(operands)));
+  }
+  return rebuilt.at(root->id);
+}
+
+Expr Pool::replace(Expr root, Expr target, Expr replacement) {
+  return rebuild(root, [&](const Node& node, std::vector<Expr> operands) {
+    const Expr same(&node);
+    if (same == target)
+      return replacement;
+    return operands == node.operands ? same : make(node.op, std::move(operands));
+  });
+}
+
+std::vector<Expr> nodes_of(std::span<const Expr> roots) {
+  std::vector<Expr> nodes;
+  std::unordered_set<int> entered;
+  struct Step {
+    Expr e;
+    bool operands_are_done;
+  };
+  std::vector<Step> open;
+  const auto push = [&](const auto& all) {
+    for (auto e = all.rbegin(); e != all.rend(); ++e)
+      open.push_back({*e, false});
+  };
+  push(roots);
+  while (!open.empty()) {
+    const auto [e, operands_are_done] = open.back();
+    open.pop_back();
+    if (operands_are_done) {
+      nodes.push_back(e);
+    } else if (entered.insert(e->id).second) {
+      open.push_back({e, true});
+      push(e->operands);
+    }
+  }
+  return nodes;
+}
+
+Dims without(std::size_t arity, const Dims& dims) {
+  Dims rest;
+  std::ranges::copy_if(all_dims(arity), std::back_inserter(rest),
+                       [&](int dim) { return !position_of(dims, dim).has_value(); });
+  return rest;
+}
+
+Dims right_positions(const Join& join, std::size_t left_arity, std::size_t right_arity) {
+  const Dims rest = without(right_arity, join.right);
+  Dims positions;
+  for (const int dim : all_dims(right_arity)) {
+    if (const auto joined = position_of(join.right, dim)) {
+      positions.push_back(join.left[static_cast<std::size_t>(*joined)]);
+    } else {
+      positions.push_back(static_cast<int>(left_arity) + *position_of(rest, dim));
+    }
+  }
+  return positions;
+}
+
+std::optional<FlatMap> as_flat_map(const Expr& e) {
+  if (e->operands.size() != 1)
+    return std::nullopt;
+  const RelationType& operand = e->operands[0]->type;
+  const std::size_t arity = operand.keys.arity();
+  if (const auto* map = as<Map>(e))
+    return FlatMap{1, {}, map->keys, {}, map->by};
+  if (const auto* filter = as<Filter>(e))
+    return FlatMap{1, filter->where, KeyFunction::identity(arity), {}, {}};
+  if (const auto* tile = as<Tile>(e)) {
+    const Index count = operand.block[0][static_cast<std::size_t>(tile->dim)] / tile->size;
+    return FlatMap{count, {}, KeyFunction::identity(arity + 1), FlatMap::Slice{tile->dim, tile->size}, {}};
+  }
+  return std::nullopt;
+}
+
+std::vector<Expr> Program::roots() const {
+  std::vector<Expr> roots;
+  for (const Result& result : results)
+    roots.push_back(result.value);
+  return roots;
+}
+
+}  // namespace tdsl::ir::algebra

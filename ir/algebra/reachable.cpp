@@ -1,0 +1,112 @@
+#include "ir/algebra/reachable.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "ir/algebra/cost.h"
+
+namespace tdsl::ir::algebra {
+
+namespace {
+
+bool is_plan(const Expr& e, const Expr& original) {
+  return e->sound && same_contents(e->type, original->type) && !e->type.pieces &&
+         (e->type.holes_are_zero || !original->type.holes_are_zero);
+}
+
+/// R2-1 everywhere at once. It never costs more, and without it shuffles could pile up for ever.
+Expr settled(Pool& pool, const Expr& e) {
+  return pool.rebuild(e, [&](const Node& node, std::vector<Expr> operands) {
+    const auto* at = std::get_if<Redistribute>(&node.op);
+    if (at != nullptr && as<Redistribute>(operands[0]) != nullptr)
+      operands[0] = operands[0]->operands[0];
+    if (at != nullptr && *operands[0]->type.layout == at->to)
+      return operands[0];
+    return operands == node.operands ? Expr(&node) : pool.make(node.op, std::move(operands));
+  });
+}
+
+/// What rules make of nodes, found once for all the plans that have them in common.
+class Replacements {
+ public:
+  Replacements(Pool& pool, std::span<const Rule* const> rules) : pool_(pool), rules_(rules) {}
+
+  struct Replacement {
+    Expr by;
+    std::string_view rule;
+  };
+  const std::vector<Replacement>& of(const Expr& node) {
+    const auto [place, first] = known_.try_emplace(node->id);
+    if (first) {
+      for (const Rule* rule : rules_) {
+        for (const Expr& by : applied(*rule, pool_, node))
+          place->second.push_back({by, rule->name});
+      }
+    }
+    return place->second;
+  }
+
+ private:
+  Pool& pool_;
+  std::span<const Rule* const> rules_;
+  std::unordered_map<int, std::vector<Replacement>> known_;
+};
+
+}  // namespace
+
+Reachable reachable(Pool& pool, const Expr& e, std::size_t limit, std::span<const Rule* const> with) {
+  Reachable found;
+  Replacements replacements(pool, with);
+  found.plans.push_back({e, -1, ""});
+  std::unordered_set<int> seen{e->id};
+  for (std::size_t next = 0; next < found.plans.size(); ++next) {
+    const Expr plan = found.plans[next].plan;
+    const std::vector<Expr> roots{plan};
+    for (const Expr& node : nodes_of(roots)) {
+      for (const auto& [replacement, rule] : replacements.of(node)) {
+        const Expr other = settled(pool, pool.replace(plan, node, replacement));
+        if (!is_plan(other, e) || !seen.insert(other->id).second)
+          continue;
+        if (found.plans.size() >= limit) {
+          found.complete = false;
+          return found;
+        }
+        found.plans.push_back({other, static_cast<int>(next), rule});
+      }
+    }
+  }
+  return found;
+}
+
+Reachable reachable(Pool& pool, const Expr& e, std::size_t limit) {
+  std::vector<const Rule*> all;
+  std::ranges::transform(rules(), std::back_inserter(all), [](const Rule& rule) { return &rule; });
+  return reachable(pool, e, limit, all);
+}
+
+Cheapest cheapest_of(const Reachable& found, Index sites) {
+  Cheapest best;
+  std::size_t at = 0;
+  best.cost = paper_cost(found.plans[0].plan, sites);
+  for (std::size_t k = 1; k < found.plans.size(); ++k) {
+    const Index cost = paper_cost(found.plans[k].plan, sites);
+    if (cost < best.cost) {
+      best.cost = cost;
+      at = k;
+    }
+  }
+  best.plan = found.plans[at].plan;
+  for (auto k = static_cast<int>(at); k > 0; k = found.plans[static_cast<std::size_t>(k)].from)
+    best.steps.push_back(found.plans[static_cast<std::size_t>(k)].rule);
+  std::ranges::reverse(best.steps);
+  best.plans = found.plans.size();
+  best.complete = found.complete;
+  return best;
+}
+
+Cheapest cheapest(Pool& pool, const Expr& e, Index sites, std::size_t limit) {
+  return cheapest_of(reachable(pool, e, limit), sites);
+}
+
+}  // namespace tdsl::ir::algebra

@@ -1,0 +1,176 @@
+#include "runtime/record/survey.h"
+
+#include <algorithm>
+#include <limits>
+#include <cstring>
+#include <exception>
+#include <utility>
+
+#include "runtime/check.h"
+
+namespace tdsl::record {
+
+void SurveySink::segment(plan::Segment segment) {
+  for (plan::Op& op : segment.ops) {
+    const std::size_t number = region_.ops.size();
+    for (const plan::TensorDesc& output : op.outputs) last_[output.id] = number;
+    for (const plan::Access& access : op.reads) last_[access.tensor] = number;
+    if (op.base >= 0) last_[op.base] = number;
+    region_.ops.push_back({std::move(op), weight_, run_, {}});
+  }
+  for (const plan::TensorId id : segment.dropped) {
+    const auto found = last_.find(id);
+    if (found != last_.end()) region_.ops[found->second].last_uses.push_back(id);
+  }
+}
+
+void SurveyControl::weighted(double weight, const std::function<void()>& pass) {
+  recorder_.flush();
+  const double outer = sink_.weight();
+  sink_.set_weight(outer * weight);
+  ++depth_;
+  pass();
+  recorder_.flush();
+  --depth_;
+  sink_.set_weight(outer);
+}
+
+namespace {
+
+/// How often a loop runs, whatever its bounds: differences of these may exceed 64 bits.
+Index trip_count(Index begin, Index end, Index step) {
+  __extension__ using Wide = __int128;
+  const Wide distance = step > 0 ? Wide{end} - begin : Wide{begin} - end;
+  const Wide stride = step > 0 ? Wide{step} : -Wide{step};
+  const Wide trips = distance <= 0 ? 0 : (distance - 1) / stride + 1;
+  return static_cast<Index>(std::min<Wide>(trips, std::numeric_limits<Index>::max()));
+}
+
+}  // namespace
+
+void SurveyControl::for_loop(Loop loop, Index begin, Index end, Index step, const Body& body) {
+  const Index trips = trip_count(begin, end, step);
+  if (!loop.records) {
+    if (trips > kScalarIterations) throw SurveyOver{"a loop over scalars runs " + std::to_string(trips) + " times"};
+    for (Index k = 0; k < trips; ++k) body(begin + k * step);
+    return;
+  }
+  const Index expected = loop.range == Known::kData ? kUnknownTrips : trips;
+  if (expected == 0) return;
+  const Index middle = begin + trips / 2 * step;
+  if (expected == 1) {
+    weighted(1, [&] { body(begin); });
+  } else if (once()) {
+    weighted(static_cast<double>(expected), [&] { body(middle); });
+  } else {
+    weighted(1, [&] { body(begin); });
+    weighted(static_cast<double>(expected - 1), [&] { body(middle); });
+  }
+}
+
+void SurveyControl::while_loop(Loop loop, const Condition& condition, const Body& body) {
+  if (!loop.records) {
+    for (Index k = 0; condition(); ++k) {
+      if (k == kScalarIterations) throw SurveyOver{"a loop over scalars runs more than " + std::to_string(k) + " times"};
+      body(k);
+    }
+    return;
+  }
+  // A condition from data says nothing here; another one may end the loop.
+  bool runs = true;
+  const auto ask = [&] { runs = condition() || loop.range == Known::kData; };
+  const auto iterate = [&](double weight, Index iteration) {
+    weighted(weight, [&] {
+      ask();
+      if (runs) body(iteration);
+    });
+  };
+  if (once()) {
+    iterate(static_cast<double>(kUnknownTrips), 0);
+  } else {
+    iterate(1, 0);
+    if (runs) iterate(static_cast<double>(kUnknownTrips - 1), 1);
+  }
+  if (runs) weighted(1, ask);
+}
+
+void SurveyControl::if_else(Known known, int site, bool condition, const Branch& then_branch, const Branch& else_branch) {
+  bool taken = condition;
+  if (known != Known::kStart) {
+    const auto [way, first] = ways_.try_emplace(site);
+    if (first) {
+      BranchVisits& visits = branches_[site];
+      way->second = visits.taken <= visits.passed;
+      ++(way->second ? visits.taken : visits.passed);
+    }
+    taken = way->second;
+  }
+  if (taken) {
+    then_branch();
+  } else if (else_branch) {
+    else_branch();
+  }
+}
+
+void SurveyControl::fence(int line) { throw SurveyOver{"sizes from line " + std::to_string(rt::line_in(line)) + " on come from data"}; }
+
+namespace {
+
+template <class T>
+void put_one(std::span<std::byte> value) {
+  const T one{1};
+  std::memcpy(value.data(), &one, sizeof one);
+}
+
+/// One run of the program. Returns why it ended early, or an empty string.
+std::string run_once(const std::function<void(Recorder&, Control&)>& program, plan::Region& region, int run, Branches& branches) {
+  SurveySink sink(region, run);
+  // Tensors of different runs are different tensors.
+  Recorder recorder(sink, plan::TensorId{run} << 32);
+  SurveyControl control(recorder, sink, branches);
+  std::string reason;
+  try {
+    program(recorder, control);
+  } catch (const SurveyOver& over) {
+    reason = over.reason;
+  } catch (const std::exception& error) {
+    reason = error.what();
+  }
+  // What was named at the end of a region lives on behind it: unwinding ends no lives.
+  if (!reason.empty()) recorder.forget_drops();
+  recorder.flush();
+  return reason;
+}
+
+}  // namespace
+
+bool SurveyControl::read(ElementType type, std::span<std::byte> value) {
+  switch (type) {
+    case ElementType::kBool: put_one<bool>(value); break;
+    case ElementType::kI32: put_one<std::int32_t>(value); break;
+    case ElementType::kI64: put_one<std::int64_t>(value); break;
+    case ElementType::kF32: put_one<float>(value); break;
+    case ElementType::kF64: put_one<double>(value); break;
+  }
+  return true;
+}
+
+plan::Region survey(const std::function<void(Recorder&, Control&)>& program) {
+  plan::Region region;
+  Branches branches;
+  int runs = 0;
+  const auto open = [](const auto& branch) { return branch.second.taken == 0 || branch.second.passed == 0; };
+  do {
+    const std::string reason = run_once(program, region, runs++, branches);
+    if (region.fence.empty()) region.fence = reason;
+  } while (runs < kSurveyRuns && std::any_of(branches.begin(), branches.end(), open));
+  for (plan::RegionOp& op : region.ops) {
+    op.weight /= runs;
+    std::sort(op.last_uses.begin(), op.last_uses.end());
+  }
+  region.whole = region.fence.empty();
+  region.hash = hash_of(region);
+  return region;
+}
+
+}  // namespace tdsl::record

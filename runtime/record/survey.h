@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <unordered_map>
+
+#include "runtime/plan/region/region.h"
+#include "runtime/record/control.h"
+
+// Note [Surveys]
+// Before a program runs it is surveyed: its recording code is executed, and what it records is kept instead of planned. Nothing
+// is computed, read, written, printed or checked, so what depends on data has to be guessed:
+//
+//   a loop       is recorded for its first iteration, with weight 1, and for a middle one, with weight T - 1, where T is how often
+//                it runs (10 where that comes from data). The second reads what the first made, so what a loop carries from
+//                iteration to iteration is in the graph. Weights of nested loops multiply. More than four loops deep, and once
+//                there are 4096 records, an iteration is recorded once, with weight T. A loop that computes scalars alone runs.
+//   a branch     whose condition comes from data or changes in a loop is taken one way per run of the program, the way taken less
+//                before first; the program is surveyed again, up to eight times, until every branch met was taken both ways, and
+//                the runs are united with equal weights.
+//   a control    read gives 1, or true.
+//   a fence      ends the survey: extents behind it come from data. So does an error of the program, which the run will report.
+
+namespace tdsl::record {
+
+/// The most runs of the program in one survey.
+inline constexpr int kSurveyRuns = 8;
+/// How often a loop is taken to run whose trip count comes from data.
+inline constexpr Index kUnknownTrips = 10;
+/// Loops are recorded once when there are so many records already, or so many loops around them.
+inline constexpr std::size_t kManyRecords = 4096;
+inline constexpr int kDeepLoops = 4;
+/// Iterations of a loop over scalars that are followed.
+inline constexpr Index kScalarIterations = 1'000'000;
+
+/// Keeps what is recorded in a region.
+class SurveySink : public Sink {
+ public:
+  SurveySink(plan::Region& region, int run) : region_(region), run_(run), first_(region.ops.size()) {}
+
+  void segment(plan::Segment segment) override;
+  [[nodiscard]] std::size_t records() const { return region_.ops.size() - first_; }
+  [[nodiscard]] double weight() const { return weight_; }
+  /// Of what is recorded from now on.
+  void set_weight(double weight) { weight_ = weight; }
+
+ private:
+  plan::Region& region_;
+  int run_;
+  std::size_t first_;
+  double weight_ = 1;
+  std::unordered_map<plan::TensorId, std::size_t> last_;  ///< the last operation of the region that mentions a tensor
+};
+
+/// How often branches have been taken, by site.
+struct BranchVisits {
+  int taken = 0;
+  int passed = 0;
+};
+using Branches = std::map<int, BranchVisits>;
+
+/// Unwinds the program at a fence.
+struct SurveyOver {
+  std::string reason;
+};
+
+/// One run of a survey.
+class SurveyControl : public Control {
+ public:
+  SurveyControl(Recorder& recorder, SurveySink& sink, Branches& branches) : recorder_(recorder), sink_(sink), branches_(branches) {}
+
+  void for_loop(Loop loop, Index begin, Index end, Index step, const Body& body) override;
+  void while_loop(Loop loop, const Condition& condition, const Body& body) override;
+  void if_else(Known known, int site, bool condition, const Branch& then_branch, const Branch& else_branch) override;
+  void fence(int line) override;
+  bool read(ElementType type, std::span<std::byte> value) override;
+
+ private:
+  /// Records what `pass` does with `weight` times the weight so far.
+  void weighted(double weight, const std::function<void()>& pass);
+  [[nodiscard]] bool once() const { return depth_ >= kDeepLoops || sink_.records() >= kManyRecords; }
+
+  Recorder& recorder_;
+  SurveySink& sink_;
+  Branches& branches_;
+  std::map<int, bool> ways_;  ///< of branches in this run
+  int depth_ = 0;
+};
+
+/// Surveys a program, which is called with where to record and what steers it. Its errors, and all others, end the region.
+[[nodiscard]] plan::Region survey(const std::function<void(Recorder&, Control&)>& program);
+
+}  // namespace tdsl::record

@@ -1,0 +1,345 @@
+#!/usr/bin/python3
+"""How programs and the compiler end from outside: signals, killed ranks and launchers, outputs that cannot be written, inputs that
+change. The right exit code, one message at most, no process and no file left. One line per case: PASS errors/NAME or FAIL errors/NAME."""
+import argparse
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+
+import numpy as np
+
+import launch
+import processes
+
+HERE = Path(__file__).resolve().parent
+PROGRAM = HERE / "errors" / "endless.tdsl"
+OLD = {"early.npy": b"an older result"}
+SIGNALS = ("HUP", "INT", "QUIT", "PIPE", "TERM", "USR1", "KILL")
+
+
+class Failed(Exception):
+    """A check failed; the text says how."""
+
+
+class Skipped(Exception):
+    """The check is not possible here; the text says why."""
+
+
+def require(condition, text):
+    if not condition:
+        raise Failed(text)
+
+
+class Run:
+    """A command in a folder of its own, with temporary files of its own, until it has printed its first line; or, for one
+    that compiles, until the compiler works."""
+
+    def __init__(self, command, options, compiles=False):
+        self.limit = options.limit
+        self.work = tempfile.TemporaryDirectory(prefix="tdsl-endings-", ignore_cleanup_errors=True)
+        self.folder, self.temporary, self.cache = (Path(self.work.name) / name for name in ("files", "temporary", "cache"))
+        for folder in (self.folder, self.temporary, self.cache):
+            folder.mkdir()
+        np.save(self.folder / "A.npy", np.ones((7, 5)))
+        for name, content in OLD.items():
+            (self.folder / name).write_bytes(content)
+        self.kept = {p.name: p.read_bytes() for p in self.folder.iterdir()}
+        environment = {**os.environ, **launch.without_leaks(), "TDSL_OVERSUBSCRIBED": "1", "TMPDIR": str(self.temporary)}
+        if launch.is_launcher(command):
+            environment["OMPI_MCA_btl_vader_backing_directory"] = str(self.temporary)
+        if compiles:
+            environment["XDG_CACHE_HOME"] = str(self.cache)
+        self.child = subprocess.Popen([str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                                      cwd=self.folder, env=environment, start_new_session=True)
+        self.tree = []
+        if compiles:
+            began = processes.wait_until(lambda: any(p.name != "tdslc" for p in processes.below(self.child.pid)), self.limit)
+        else:
+            began = self.child.stdout.readline().startswith(b"reached")
+        self.tree = processes.below(self.child.pid)
+        shared = {p.variable("OMPI_MCA_btl_vader_backing_directory") for p in self.tree} - {None}
+        self.shared = [Path(s) for s in shared]
+        if not began:
+            self.close()
+            raise Failed(f"it did not begin: {self.err!r}")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+        self.work.cleanup()
+
+    def rank(self, number):
+        """The process of a rank."""
+        return next(p for p in self.tree if p.variable("OMPI_COMM_WORLD_RANK") == str(number))
+
+    def launcher(self):
+        """The process that started the ranks."""
+        return next(p for p in self.tree if p.name in ("mpiexec", "mpirun", "orterun"))
+
+    def wait(self, launcher_files=False):
+        """Exit code and standard error; all must be gone that was there for this run alone. launcher_files: except what a killed
+        launcher of the user's leaves of its own."""
+        try:
+            self.code = self.child.wait(self.limit)
+        except subprocess.TimeoutExpired:
+            self.close()
+            raise Failed("it does not end") from None
+        left = lambda: [p.name for p in self.tree if p.runs()]
+        own = [] if launcher_files else [self.temporary, *self.shared]
+        others = lambda: [str(p) for p in [*self.cache.glob("tdsl/build-*"), *(p for folder in own for p in folder.glob("*"))]]
+        processes.wait_until(lambda: not left() and not others(), self.limit / 3)
+        names = left()
+        self.close()
+        require(not names, f"processes left: {names}")
+        require(not others(), f"temporary files left: {others()}")
+        files = {p.name: p.read_bytes() for p in self.folder.iterdir()}
+        require(files == self.kept, f"files left or changed: {sorted(files)}")
+
+    def close(self):
+        """Nothing of it is left when a check has failed."""
+        for process in [*self.tree, *processes.below(self.child.pid)]:
+            if process.runs():
+                os.kill(process.pid, signal.SIGKILL)
+        self.child.kill()
+        self.child.wait()
+        if not self.child.stderr.closed:
+            self.err = self.child.stderr.read().decode(errors="replace")
+            self.child.stdout.close()
+            self.child.stderr.close()
+
+    def expect(self, code, message):
+        require(self.code == code, f"exit code {self.code}, not {code}: {self.err[:300]!r}")
+        require(re.fullmatch(message, self.err.strip()), f"stderr does not say {message!r}: {self.err[:400]!r}")
+
+
+class Product:
+    """A @ B with its inputs, in a folder of its own."""
+
+    def __init__(self, executable, options):
+        self.executable, self.options = executable, options
+
+    def __enter__(self):
+        self.work = tempfile.TemporaryDirectory(prefix="tdsl-endings-")
+        self.folder = Path(self.work.name)
+        np.save(self.folder / "A.npy", np.arange(35.0).reshape(7, 5))
+        np.save(self.folder / "B.npy", np.ones((5, 4)))
+        return self
+
+    def __exit__(self, *_):
+        self.work.cleanup()
+
+    def run(self, ranks=1, through_tdslc=False, more=(), out_to=None):
+        command = [*launch.mpi_command(ranks), self.executable]
+        if through_tdslc:
+            command = [self.options.tdslc, "run", HERE / "errors" / "product.tdsl", "-n", ranks, "--"]
+        return launch.run([*command, "--A", "A.npy", "--B", "B.npy", "--C", "C.npy", *more], self.options.limit, cwd=self.folder, out_to=out_to)
+
+    def files(self):
+        return sorted(p.name for p in self.folder.iterdir())
+
+
+def number_of(name):
+    return getattr(signal, "SIG" + name)
+
+
+def expect_ended_by(run, name):
+    """128 + the signal's number; nobody can say anything about KILL, and nobody wants to hear about a closed pipe."""
+    message = "" if name in ("KILL", "PIPE") else "interrupted; no output file was written"
+    run.expect(-9 if name == "KILL" else 128 + number_of(name), message)
+
+
+def program_arguments():
+    return ["--A", "A.npy", "--early", "early.npy", "--B", "B.npy"]
+
+
+def require_unnamed_files():
+    """Where a file system has none, nobody can remove the file of a process that is killed."""
+    try:
+        os.close(os.open(tempfile.gettempdir(), os.O_RDWR | os.O_TMPFILE))
+    except OSError as reason:
+        raise Skipped(f"no unnamed files: {reason}") from None
+
+
+def end_executable(name, executables, options):
+    if name == "KILL":
+        require_unnamed_files()
+    with Run([executables["endless"], *program_arguments()], options) as run:
+        run.child.send_signal(number_of(name))
+        run.wait()
+        expect_ended_by(run, name)
+
+
+def end_run(name, executables, options):
+    with Run([options.tdslc, "run", PROGRAM, "-n", "2", "--", *program_arguments()], options) as run:
+        run.child.send_signal(number_of(name))
+        run.wait()
+        expect_ended_by(run, name)
+
+
+def end_compilation(name, executables, options):
+    with Run([options.tdslc, "build", PROGRAM, "-o", "endless"], options, compiles=True) as run:
+        run.child.send_signal(number_of(name))
+        run.wait()
+        expect_ended_by(run, name)
+
+
+def lose_rank(name, executables, options):
+    with Run([options.tdslc, "run", PROGRAM, "-n", "3", "--", *program_arguments()], options) as run:
+        os.kill(run.rank(1).pid, number_of(name))
+        run.wait()
+        hint = ", as the system does when memory runs out" if name == "KILL" else ""
+        run.expect(128 + number_of(name), rf"rank 1 was ended by signal {number_of(name)} \(\w+\){hint}")
+
+
+def lose_launcher(name, executables, options):
+    """Under `tdslc run`, which says so, and where the user has started it."""
+    with Run([options.tdslc, "run", PROGRAM, "-n", "2", "--", *program_arguments()], options) as run:
+        os.kill(run.launcher().pid, signal.SIGKILL)
+        run.wait()
+        run.expect(137, r"\S+ was ended by signal 9 \(Killed\)")
+    with Run([*launch.mpi_command(2), executables["endless"], *program_arguments()], options) as run:
+        run.child.kill()
+        run.wait(launcher_files=True)
+        run.expect(-9, "")
+
+
+def lose_all(name, executables, options):
+    """Nobody is left to remove anything."""
+    require_unnamed_files()
+    with Run([options.tdslc, "run", PROGRAM, "-n", "2", "--", *program_arguments()], options) as run:
+        for process in [p for p in run.tree if p.variable("OMPI_COMM_WORLD_RANK")] + [run.launcher()]:
+            os.kill(process.pid, signal.SIGKILL)
+        run.wait()
+        require(run.code == 137, f"exit code {run.code}, not 137")
+
+
+FULL = "cannot write to standard output: No space left on device"
+TDSLC_TO_FULL_DEVICE = ("--version", "build --help", "check --types {program}", "check --json {program}", "eval {program} -- --n 3 --D {folder}/D.npy", "emit {program}",
+                        "explain {program} -n 2", "passes {program} --dump-after all", "fmt --check {untidy}")
+
+
+def write_to_full_device(through_tdslc, executables, options):
+    """What cannot be printed is an error as what cannot be stored; then there is no file, except where the launcher has taken what
+    was printed and the program has ended well."""
+    with Product(executables["product"], options) as product:
+        for more in (["--D", "D.npy", "--help"], ["--dry-run"], []):
+            result = product.run(2 if through_tdslc else 1, through_tdslc, more, "/dev/full")
+            require((result.code, result.err.strip()) == (1, FULL), f"{more}: exit code {result.code}: {result.err[:300]!r}")
+            require(through_tdslc or product.files() == ["A.npy", "B.npy"], f"{more}: files left: {product.files()}")
+
+
+def write_answers_to_full_device(name, executables, options):
+    with tempfile.TemporaryDirectory(prefix="tdsl-endings-") as folder:
+        program, untidy = Path(folder) / "p.tdsl", Path(folder) / "untidy.tdsl"
+        untidy.write_text("let  a=1;")
+        program.write_text('param n: i64 = 2;\nprint("n is", n);\noutput D = zeros(n, n);\n')
+        for command in TDSLC_TO_FULL_DEVICE:
+            words = [w.format(program=program, untidy=untidy, folder=folder) for w in command.split()]
+            result = launch.run([options.tdslc, *words], options.limit, out_to="/dev/full")
+            require((result.code, result.err.strip()) == (1, "tdslc: " + FULL), f"{command}: exit code {result.code}: {result.err[:300]!r}")
+        require(not (Path(folder) / "D.npy").exists(), "eval has written a file")
+
+
+def change_input(how, executables, options):
+    """The machine's constants come from a pipe: the program waits there, between the check of its inputs and their first use."""
+    for ranks in (1, 3):
+        with Product(executables["product"], options) as product:
+            pipe = product.folder / "machine"
+            os.mkfifo(pipe)
+            before = np.load(product.folder / "A.npy")
+            environment = {**os.environ, "TDSL_MACHINE": str(pipe)}
+            command = [*launch.mpi_command(ranks), executables["product"], "--A", "A.npy", "--B", "B.npy", "--C", "C.npy", "--D", "D.npy"]
+            with tempfile.TemporaryDirectory() as session, subprocess.Popen([str(c) for c in command], cwd=product.folder, stderr=subprocess.PIPE, start_new_session=True,
+                    env={**environment, "OMPI_MCA_orte_tmpdir_base": session}) as child:
+                try:
+                    change_when_checked(how, product.folder, pipe, options.limit)
+                    lines = child.communicate(timeout=options.limit)[1].decode().splitlines()
+                    err = "\n".join(line for line in lines if not line.startswith("[warn] Epoll"))  # a launcher that ends in a hurry
+                finally:
+                    launch.end(child)
+            if how == "replace":
+                require(child.returncode == 0, f"{ranks} ranks: exit code {child.returncode}: {err[:300]!r}")
+                require((np.load(product.folder / "C.npy") == before @ np.ones((5, 4))).all(), f"{ranks} ranks: not the file that was checked")
+            else:
+                require(child.returncode == 1 and re.fullmatch(r"'A\.npy' was changed after its header had been read: .*", err),
+                        f"{ranks} ranks: exit code {child.returncode}: {err[:300]!r}")
+                require(product.files() == ["A.npy", "B.npy", "machine"], f"{ranks} ranks: files left: {product.files()}")
+
+
+def change_when_checked(how, folder, pipe, limit):
+    def opened():
+        try:
+            return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:  # nobody reads yet
+            return None
+    end = processes.wait_until(opened, limit)
+    require(end is not None, "the program does not ask for the machine's constants")
+    if how == "replace":
+        np.save(folder / "new.npy", np.zeros((7, 5)))
+        os.replace(folder / "new.npy", folder / "A.npy")
+    else:
+        np.save(folder / "A.npy", np.zeros((7, 5) if how == "write" else (9, 5)))
+    os.close(end)
+
+
+CASES = {
+    "full_device_executable": (write_to_full_device, False),
+    "full_device_run": (write_to_full_device, True),
+    "full_device_tdslc": (write_answers_to_full_device, None),
+    "input_replaced": (change_input, "replace"),
+    "input_written_to": (change_input, "write"),
+    "input_grown": (change_input, "grow"),
+    **{f"{name.lower()}_executable": (end_executable, name) for name in SIGNALS},
+    **{f"{name.lower()}_run": (end_run, name) for name in SIGNALS},
+    **{f"{name.lower()}_compiling": (end_compilation, name) for name in ("TERM", "KILL")},
+    **{f"rank_lost_by_{name.lower()}": (lose_rank, name) for name in ("KILL", "TERM")},
+    "launcher_lost": (lose_launcher, "KILL"),
+    "all_lost": (lose_all, "KILL"),
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tdslc", default=os.environ.get("TDSLC", "tdslc"))
+    parser.add_argument("--filter", default="")
+    parser.add_argument("--limit", type=float, default=60)
+    parser.add_argument("--jobs", type=int, default=3)
+    options = parser.parse_args()
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whoever runs the tests may ignore it
+    chosen = [name for name in CASES if options.filter in f"errors/{name}"]
+    failed = 0
+    with tempfile.TemporaryDirectory(prefix="tdsl-endings-") as work, ThreadPoolExecutor(options.jobs) as pool:
+        executables = {name: Path(work) / name for name in ("endless", "product")}
+        for name, executable in executables.items():
+            built = launch.run([options.tdslc, "build", HERE / "errors" / f"{name}.tdsl", "-o", executable], 4 * options.limit)
+            if built.code != 0:
+                print(f"    {built}\nFAIL errors/build_{name}")
+                return 1
+
+        def outcome_of(name):
+            case, argument = CASES[name]
+            try:
+                case(argument, executables, options)
+            except Failed as problem:
+                return f"    {problem}\nFAIL errors/{name}"
+            except Skipped as reason:
+                return f"SKIP errors/{name} {reason}"
+            return f"PASS errors/{name}"
+
+        for outcome in pool.map(outcome_of, chosen):
+            print(outcome, flush=True)
+            failed += "\nFAIL " in outcome
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,65 @@
+#include "tools/tdslc/rank_signs.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+namespace tdsl::tools {
+
+namespace {
+
+/// What a rank that did not end by itself left behind.
+struct Sign {
+  int rank = 0;
+  int signal = 0;         ///< the one it caught; 0: it was gone before it could write
+  std::int64_t time = 0;  ///< when it caught it
+};
+
+std::vector<Sign> read_signs(const std::string& folder) {
+  constexpr std::string_view kPrefix = "rank-";
+  std::vector<Sign> signs;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(kPrefix)) continue;
+    Sign sign{std::atoi(name.c_str() + kPrefix.size())};
+    std::ifstream(entry.path()) >> sign.signal >> sign.time;
+    signs.push_back(sign);
+  }
+  std::ranges::sort(signs, {}, &Sign::rank);
+  return signs;
+}
+
+}  // namespace
+
+std::string signal_text(int signal) {
+  const char* name = ::sigdescr_np(signal);
+  return name == nullptr ? fmt::format("signal {}", signal) : fmt::format("signal {} ({})", signal, name);
+}
+
+std::string lost_ranks(const std::string& folder, int exit_code) {
+  if (exit_code <= 128) return {};
+  const std::vector<Sign> signs = read_signs(folder);
+  std::vector<int> silent;
+  for (const Sign& sign : signs) {
+    if (sign.signal == 0) silent.push_back(sign.rank);
+  }
+  if (!silent.empty()) {
+    const int signal = exit_code - 128;
+    return fmt::format("rank{} {} {} ended by {}{}", silent.size() == 1 ? "" : "s", fmt::join(silent, ", "), silent.size() == 1 ? "was" : "were",
+                       signal_text(signal), signal == SIGKILL ? ", as the system does when memory runs out" : "");
+  }
+  // The launcher ends the others when one has ended.
+  const auto first = std::ranges::min_element(signs, {}, &Sign::time);
+  return first == signs.end() ? "" : fmt::format("rank {} was ended by {}", first->rank, signal_text(first->signal));
+}
+
+}  // namespace tdsl::tools
