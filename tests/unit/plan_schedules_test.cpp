@@ -271,6 +271,20 @@ TEST_CASE("schedules: programs of too many tasks are left to the other schedules
   }
 }
 
+TEST_CASE("schedules: nothing to sum, and nothing at all") {
+  for (const auto& [n, k, m] : {std::array<Index, 3>{50, 0, 50}, {0, 50, 50}, {50, 50, 0}, {1, 1, 1}}) {
+    PlanInputs inputs = bytes_only(3, 1.2);
+    inputs.tile = {7};
+    const Region region = product(n, k, m);
+    for (const Schedule schedule : kAll) {
+      CAPTURE(name_of(schedule));
+      const Alternative plan = plan_by(schedule, region, inputs);
+      if (plan.plan != nullptr) CHECK(wrongly_predicted(region, inputs, *plan.plan) == "");
+    }
+    CHECK_FALSE(print(workflow_of(region, inputs, {}), region).empty());
+  }
+}
+
 TEST_CASE("schedules: names") {
   for (const char* name : {"auto", "search", "eindecomp", "pattern", "lshs", "greedy"}) CHECK(name_of(*schedule_named(name)) == std::string(name));
   CHECK_FALSE(schedule_named("random"));

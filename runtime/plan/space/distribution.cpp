@@ -1,6 +1,7 @@
 #include "runtime/plan/space/distribution.h"
 
 #include <set>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -303,6 +304,25 @@ void Distribution::for_each_owned(Index rank, const std::function<void(const Coo
       position[idx(d)] = 0;
     }
     if (d < 0) return;
+  }
+}
+
+void Distribution::for_each_owned_in(const TileBox& box, Index rank, const std::function<void(Index)>& f) const {
+  Index volume = 1;
+  for (int d = 0; d < this->rank(); ++d) volume *= box[d].size();
+  if (volume == 0) return;
+  const std::span<const std::int32_t> list = owners().tiles_of(rank);
+  if (volume <= static_cast<Index>(list.size())) {
+    for_each_number(tilings_, box, [&](Index tile) {
+      if (owners().owner(tile) == rank) f(tile);
+    });
+    return;
+  }
+  for (const std::int32_t tile : list) {
+    const Coord c = coord(tile);
+    bool inside = true;
+    for (int d = 0; d < c.rank; ++d) inside = inside && c[d] >= box[d].lo && c[d] < box[d].hi;
+    if (inside) f(tile);
   }
 }
 

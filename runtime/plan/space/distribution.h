@@ -106,6 +106,8 @@ class Distribution {
   /// Tiles of dimension d that `rank` owns when the owned set is a product of per-dimension lists (all kinds but
   /// kTable), in increasing order. The owned tiles of the rank are the product of these lists.
   [[nodiscard]] std::vector<Index> owned_along(Index rank, int d) const;
+  /// Of a table: the numbers of the rank's tiles in a box, in no particular order.
+  void for_each_owned_in(const TileBox& box, Index rank, const std::function<void(Index)>& f) const;
   /// Calls f for each owned tile in row-major order of tile coordinates.
   void for_each_owned(Index rank, const std::function<void(const Coord&)>& f) const;
   [[nodiscard]] Index owned_tiles(Index rank) const;

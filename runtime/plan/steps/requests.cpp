@@ -203,13 +203,11 @@ std::vector<Index> TaskSpace::chunks_of_list(Index rank, const Candidate& candid
   const Index edge = plan_.super_block.front();
   if (edge <= 0) return {0};
   const Distribution& space = plan_.space;
-  std::set<Index> chunks;
-  space.for_each_owned(rank, [&](const Coord& tile) {
-    bool inside = true;
-    for (int d = 0; d < tile.rank; ++d) inside = inside && tile[d] >= candidate.tiles[d].lo && tile[d] < candidate.tiles[d].hi;
-    if (inside) chunks.insert(space.owners().position(space.linear(tile)) / edge);
-  });
-  return {chunks.begin(), chunks.end()};
+  std::vector<Index> chunks;
+  space.for_each_owned_in(candidate.tiles, rank, [&](Index tile) { chunks.push_back(space.owners().position(tile) / edge); });
+  std::sort(chunks.begin(), chunks.end());
+  chunks.erase(std::unique(chunks.begin(), chunks.end()), chunks.end());
+  return chunks;
 }
 
 std::vector<Index> TaskSpace::super_blocks_needing(Index rank, const Candidate& candidate) const {

@@ -11,9 +11,10 @@ namespace tdsl::plan {
 
 namespace {
 
+/// An empty reduce label has one panel without points.
 std::vector<Index> block_counts(const std::vector<Tiling>& cut) {
   std::vector<Index> counts;
-  for (const Tiling& tiling : cut) counts.push_back(tiling.tiles());
+  for (const Tiling& tiling : cut) counts.push_back(std::max<Index>(tiling.tiles(), 1));
   return counts;
 }
 
@@ -63,7 +64,7 @@ class SiteTasks {
   /// Per block of the result and of the reduce labels.
   [[nodiscard]] std::vector<std::int32_t> of_applies() const {
     Index panels = 1;
-    for (const Tiling& tiling : tasks_.cut.reduce) panels *= tiling.tiles();
+    for (const Index n : block_counts(tasks_.cut.reduce)) panels *= n;
     std::vector<std::int32_t> processes(tasks_.result.size() * static_cast<std::size_t>(panels), kNobody);
     for (TaskNumber n = tasks_.first; n < tasks_.end; ++n) {
       const WorkflowTask& task = workflow_.task(n);
@@ -78,12 +79,13 @@ class SiteTasks {
   /// Per reduce label, into how many equal runs of its blocks it must be cut so that all of a run has one process.
   [[nodiscard]] std::vector<Index> fewest_parts(const std::vector<std::int32_t>& processes) const {
     std::vector<Index> parts;
+    const std::vector<Index> panels = block_counts(tasks_.cut.reduce);
     Index inner = 1;
-    for (const Tiling& tiling : tasks_.cut.reduce) inner *= tiling.tiles();
-    for (const Tiling& tiling : tasks_.cut.reduce) {
-      inner /= tiling.tiles();
+    for (const Index n : panels) inner *= n;
+    for (const Index n : panels) {
+      inner /= n;
       Index p = 1;
-      while (tiling.tiles() % p != 0 || !runs_are_alike(processes, tiling.tiles(), inner, tiling.tiles() / p)) ++p;
+      while (n % p != 0 || !runs_are_alike(processes, n, inner, n / p)) ++p;
       parts.push_back(p);
     }
     return parts;

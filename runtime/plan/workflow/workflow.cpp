@@ -14,8 +14,9 @@ namespace {
 std::vector<Index> coordinates_in(const std::vector<Tiling>& cut, Index number) {
   std::vector<Index> at(cut.size());
   for (std::size_t d = cut.size(); d-- > 0;) {
-    at[d] = number % cut[d].tiles();
-    number /= cut[d].tiles();
+    const Index count = std::max<Index>(cut[d].tiles(), 1);  // an empty reduce label has one panel without points
+    at[d] = number % count;
+    number /= count;
   }
   return at;
 }
