@@ -58,7 +58,23 @@ void LoopBounds::collect(const ir::Region& region) {
   });
 }
 
+void LoopBounds::leave() {
+  loops_.pop_back();
+  known_.clear();
+}
+
+void LoopBounds::leave(const std::vector<ir::Label>& labels) {
+  loops_.resize(loops_.size() - labels.size());
+  known_.clear();
+}
+
 std::optional<Extent> LoopBounds::polynomial(ValueId v) const {
+  // Values are made of values that are used often: each is looked at once.
+  const auto known = known_.find(v);
+  return known != known_.end() ? known->second : known_.emplace(v, found_polynomial(v)).first->second;
+}
+
+std::optional<Extent> LoopBounds::found_polynomial(ValueId v) const {
   if (const auto found = sizes_.find(v); found != sizes_.end()) return found->second;
   if (std::ranges::find(loops_, v, &Range::index) != loops_.end()) return Extent::of(v);
   const auto found = defined_.find(v);
@@ -81,7 +97,7 @@ std::optional<Extent> LoopBounds::polynomial(const Expr& e) const {
   if (!left || !right) return std::nullopt;
   if (b->op == ir::BinaryOp::kAdd) return *left + *right;
   if (b->op == ir::BinaryOp::kSub) return *left - *right;
-  if (b->op == ir::BinaryOp::kMul) return *left * *right;
+  if (b->op == ir::BinaryOp::kMul) return ir::product_if_small(*left, *right);
   return std::nullopt;
 }
 
@@ -96,13 +112,14 @@ void LoopBounds::enter(const ir::For& loop) {
     range.least = end ? std::optional(*end + Extent(1)) : std::nullopt;
   }
   loops_.push_back(std::move(range));
+  known_.clear();
 }
 
 std::optional<Extent> LoopBounds::polynomial(const Extent& e) const {
   for (const ValueId v : e.values()) {
     if (!polynomial(v)) return std::nullopt;
   }
-  return e.substitute([this](ValueId v) { return polynomial(v); });
+  return ir::substitute_if_small(e, [this](ValueId v) { return polynomial(v); });
 }
 
 void LoopBounds::enter(const std::vector<ir::Label>& labels, std::size_t first) {
@@ -110,6 +127,7 @@ void LoopBounds::enter(const std::vector<ir::Label>& labels, std::size_t first) 
     const auto end = polynomial(labels[l].end);
     loops_.push_back({label_value(static_cast<std::int32_t>(first + l)), polynomial(labels[l].begin), end ? std::optional(*end - Extent(1)) : std::nullopt});
   }
+  known_.clear();
 }
 
 /// Every index where the polynomial is least, the innermost first: its range may depend on the others.

@@ -17,10 +17,10 @@ class LoopBounds {
 
   /// From here on / no longer inside this loop.
   void enter(const ir::For& loop);
-  void leave() { loops_.pop_back(); }
+  void leave();
   /// The same for index variables of a Compute, whose numbers begin with `first`.
   void enter(const std::vector<ir::Label>& labels, std::size_t first);
-  void leave(const std::vector<ir::Label>& labels) { loops_.resize(loops_.size() - labels.size()); }
+  void leave(const std::vector<ir::Label>& labels);
 
   /// Nothing if the value is carried by a loop, or read from a tensor.
   [[nodiscard]] std::optional<Extent> polynomial(const Expr& e) const;
@@ -41,12 +41,14 @@ class LoopBounds {
     std::optional<Extent> most;
   };
   [[nodiscard]] std::optional<Extent> polynomial(const Extent& e) const;
+  [[nodiscard]] std::optional<Extent> found_polynomial(ValueId v) const;
   [[nodiscard]] bool nonnegative(Extent e) const;
   void collect(const ir::Region& region);
 
   const std::map<ValueId, Extent>& sizes_;
   std::map<ValueId, Expr> defined_;
   std::vector<Range> loops_;
+  mutable std::map<ValueId, std::optional<Extent>> known_;  ///< polynomials found inside of these loops
 };
 
 }  // namespace tdsl::codegen

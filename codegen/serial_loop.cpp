@@ -97,10 +97,11 @@ class LoopLowering {
         return r->tensor;
       };
       if (const auto form = affine_of(c->bodies[0], operand)) {
-        known[n.results[0]] = form->constant.substitute([&](ValueId v) {
+        const auto size = ir::substitute_if_small(form->constant, [&](ValueId v) {
           const auto found = known.find(v);
           return std::optional(found != known.end() ? found->second : Extent::of(builder_.resolve(v)));
         });
+        if (size) known.insert_or_assign(n.results[0], *size);
       }
     });
     for (const auto& [outside, here] : step.outer) {

@@ -25,6 +25,8 @@ using StmtPtr = std::shared_ptr<const Stmt>;
 
 /// Nodes nest no deeper than this; the parser reports `nesting-too-deep` instead. Recursive passes may rely on it.
 inline constexpr std::uint32_t kMaxDepth = 1000;
+/// Blocks nest no deeper, and no `if` has more conditions: each is a block inside of those before.
+inline constexpr std::uint32_t kMaxBlocks = 250;
 
 /// A name as written, with its place.
 struct Identifier {

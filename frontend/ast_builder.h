@@ -81,6 +81,8 @@ class AstBuilder {
   // Types and annotations
   ast::TypeExpr type(const std::string& scalar, bool sparse, std::vector<ast::Dimension> dimensions,
                      const SourceRange& range);
+  /// One more condition: `else if`.
+  ast::If with_arm(ast::If chain, ast::IfArm arm, const SourceRange& range);
   ast::Annotations with_tile(ast::Annotations annotations, ast::TileAnnotation tile);
   ast::Annotations with_storage(ast::Annotations annotations, ast::StorageAnnotation storage);
   ast::Suffixes with_where(ast::Suffixes suffixes, ast::WhereSuffix where);

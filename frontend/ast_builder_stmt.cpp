@@ -43,6 +43,17 @@ bool touches(const SourceRange& left, const SourceRange& right) {
 
 }  // namespace
 
+ast::If AstBuilder::with_arm(ast::If chain, ast::IfArm arm, const SourceRange& range) {
+  if (chain.arms.size() < ast::kMaxBlocks) {
+    chain.arms.push_back(std::move(arm));
+  } else if (!depth_reported_) {
+    sink_.error(DiagnosticId::kNestingTooDeep, range,
+                "this 'if' has more than " + std::to_string(ast::kMaxBlocks) + " conditions; look the value up in a tensor, or split it");
+    depth_reported_ = true;
+  }
+  return chain;
+}
+
 ast::Annotations AstBuilder::with_tile(ast::Annotations annotations, ast::TileAnnotation tile) {
   if (annotations.tile) {
     sink_.error(DiagnosticId::kRepeatedAnnotation, tile.range, "a declaration has one 'tile' annotation",

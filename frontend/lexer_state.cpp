@@ -270,6 +270,7 @@ void LexerState::unknown_character(std::string_view match) {
 
 void LexerState::limit_nesting() {
   std::uint32_t depth = 0;
+  std::uint32_t blocks = 0;
   std::uint32_t signs = 0;
   for (std::size_t i = 0; i < result_.tokens.size(); ++i) {
     const Token& token = result_.tokens[i];
@@ -278,10 +279,12 @@ void LexerState::limit_nesting() {
     const bool closes = token.kind == Kind::TOK_RIGHT_PAREN || token.kind == Kind::TOK_RIGHT_BRACKET ||
                         token.kind == Kind::TOK_RIGHT_BRACE;
     depth = opens ? depth + 1 : closes && depth > 0 ? depth - 1 : depth;
+    blocks = token.kind == Kind::TOK_LEFT_BRACE ? blocks + 1 : token.kind == Kind::TOK_RIGHT_BRACE && blocks > 0 ? blocks - 1 : blocks;
     signs = token.kind == Kind::TOK_MINUS || token.kind == Kind::TOK_NOT ? signs + 1 : 0;
-    if (depth >= ast::kMaxDepth || signs >= ast::kMaxDepth) {
+    if (depth >= ast::kMaxDepth || signs >= ast::kMaxDepth || blocks > ast::kMaxBlocks) {
       error(DiagnosticId::kNestingTooDeep, token.range,
-            "brackets or signs nest more than " + std::to_string(ast::kMaxDepth) + " deep");
+            blocks > ast::kMaxBlocks ? "blocks nest more than " + std::to_string(ast::kMaxBlocks) + " deep"
+                                     : "brackets or signs nest more than " + std::to_string(ast::kMaxDepth) + " deep");
       here_ = token.range;
       result_.tokens.resize(i);
       return;

@@ -149,10 +149,10 @@ Extent Lowerer::dimension_extent(const ast::Expr& e) {
     if (b->op == ast::BinaryOp::kSub)
       return left - right;
     if (b->op == ast::BinaryOp::kMul) {
-      constexpr std::size_t kMaxTerms = 256;
-      if (left.terms().size() * right.terms().size() > kMaxTerms)
+      const auto product = ir::product_if_small(left, right);
+      if (!product)
         bad("this dimension has too many terms when multiplied out; name a part of it with 'let'");
-      return left * right;
+      return *product;
     }
     if (b->op == ast::BinaryOp::kDiv)
       return Extent::quotient(left, right);

@@ -205,8 +205,8 @@ target:
 if_chain:
   "if" expr block                                 { $$.arms.push_back({$2, $3}); }
 | "if" error block                                { $$.arms.push_back({BUILD.boolean(false, @2), $3}); yyerrok; }
-| if_chain "else" "if" expr block                 { auto c = $1; c.arms.push_back({$4, $5}); $$ = std::move(c); }
-| if_chain "else" "if" error block                { auto c = $1; c.arms.push_back({BUILD.boolean(false, @4), $5}); $$ = std::move(c);
+| if_chain "else" "if" expr block                 { auto c = $1; $$ = BUILD.with_arm(std::move(c), {$4, $5}, @3); }
+| if_chain "else" "if" error block                { auto c = $1; $$ = BUILD.with_arm(std::move(c), {BUILD.boolean(false, @4), $5}, @3);
                                                     yyerrok; }
 ;
 

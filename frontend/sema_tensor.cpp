@@ -139,9 +139,6 @@ Affine scaled(Affine a, std::int64_t factor) {
   return a;
 }
 
-/// Products of sums grow fast; beyond this many terms they are computed, not known as polynomials.
-constexpr std::size_t kMaxTerms = 256;
-
 Affine sum(Affine a, const Affine& b) {
   for (const auto& [label, coefficient] : b.coefficients)
     a.coefficients[label] += coefficient;
@@ -151,10 +148,10 @@ Affine sum(Affine a, const Affine& b) {
 }
 
 std::optional<Affine> affine_product(const Affine& a, const Affine& b) {
-  if (a.offset.terms().size() * b.offset.terms().size() > kMaxTerms)
-    return std::nullopt;
-  if (a.coefficients.empty() && b.coefficients.empty())
-    return Affine{{}, a.offset * b.offset};
+  if (a.coefficients.empty() && b.coefficients.empty()) {
+    const auto product = ir::product_if_small(a.offset, b.offset);
+    return product ? std::optional(Affine{{}, *product}) : std::nullopt;
+  }
   const Affine& constant = a.coefficients.empty() ? a : b;
   const Affine& other = a.coefficients.empty() ? b : a;
   const auto factor = constant.offset.constant();

@@ -175,6 +175,26 @@ Extent operator*(const Extent& a, const Extent& b) {
   return product;
 }
 
+std::size_t degree_of(const Extent& e) {
+  std::size_t degree = 0;
+  for (const auto& [monomial, coefficient] : e.terms())
+    degree = std::max(degree, monomial.size());
+  return degree;
+}
+
+namespace {
+
+constexpr std::size_t kMostTerms = 256;
+constexpr std::size_t kHighestDegree = 24;
+
+}  // namespace
+
+std::optional<Extent> product_if_small(const Extent& a, const Extent& b) {
+  if (a.terms().size() * b.terms().size() > kMostTerms || degree_of(a) + degree_of(b) > kHighestDegree)
+    return std::nullopt;
+  return a * b;
+}
+
 Extent Extent::quotient(const Extent& a, const Extent& b) {
   const auto divisor = b.constant();
   if (divisor && *divisor != 0) {
@@ -284,6 +304,31 @@ Extent Extent::substitute(const std::function<std::optional<Extent>(ValueId)>& f
     for (const AtomRef& atom : monomial)
       product = product * replaced(atom);
     sum = sum + product;
+  }
+  return sum;
+}
+
+std::optional<Extent> substitute_if_small(const Extent& e, const std::function<std::optional<Extent>(ValueId)>& f) {
+  Extent sum;
+  for (const auto& [monomial, coefficient] : e.terms()) {
+    std::optional<Extent> product = coefficient;
+    for (const AtomRef& atom : monomial) {
+      std::optional<Extent> factor;
+      if (atom->kind == Atom::Kind::kValue) {
+        factor = f(atom->value).value_or(Extent::of(atom->value));
+      } else {
+        const auto numerator = substitute_if_small(atom->numerator, f);
+        const auto denominator = substitute_if_small(atom->denominator, f);
+        if (numerator && denominator)
+          factor = atom->kind == Atom::Kind::kQuotient ? Extent::quotient(*numerator, *denominator) : Extent::remainder(*numerator, *denominator);
+      }
+      product = factor ? product_if_small(*product, *factor) : std::nullopt;
+      if (!product)
+        return std::nullopt;
+    }
+    sum = sum + *product;
+    if (sum.terms().size() > kMostTerms)
+      return std::nullopt;
   }
   return sum;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -69,6 +70,14 @@ struct Extent::Atom {
   Extent numerator;
   Extent denominator;
 };
+
+/// The degree of the polynomial; a quotient or remainder counts as one atom.
+[[nodiscard]] std::size_t degree_of(const Extent& e);
+/// The product, unless it would have so many terms or factors that it says nothing to anyone: sizes that are products of
+/// products, `let b = a * a; let c = b * b; …`, grow exponentially.
+[[nodiscard]] std::optional<Extent> product_if_small(const Extent& a, const Extent& b);
+/// `e.substitute(f)` under the same condition.
+[[nodiscard]] std::optional<Extent> substitute_if_small(const Extent& e, const std::function<std::optional<Extent>(ValueId)>& f);
 
 enum class ExtentOrder : std::uint8_t { kEqual, kDifferent, kUnknown };
 

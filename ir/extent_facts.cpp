@@ -89,7 +89,8 @@ std::optional<AffineExpr> ExtentFacts::affine(const Binary& b) const {
         return scaled(*right, *c);
       if (!left->coefficients.empty() || !right->coefficients.empty())
         return std::nullopt;
-      return constant_form(left->offset * right->offset);
+      const auto product = product_if_small(left->offset, right->offset);
+      return product ? std::optional(constant_form(*product)) : std::nullopt;
     }
     case BinaryOp::kDiv:
     case BinaryOp::kRem:

@@ -32,8 +32,10 @@ std::optional<Extent> polynomial(const Expr& e, bool with_labels) {
   if (b == nullptr)
     return std::nullopt;
   const auto left = polynomial(b->left, with_labels);
-  const auto right = polynomial(b->right, with_labels);
-  if (!left || !right)
+  const auto right = left ? polynomial(b->right, with_labels) : std::nullopt;
+  // A sum of hundreds of scalars is no size, and is looked at from each of its operators.
+  constexpr std::size_t kMostTerms = 64;
+  if (!right || left->terms().size() + right->terms().size() > kMostTerms)
     return std::nullopt;
   switch (b->op) {
     case BinaryOp::kAdd:
@@ -41,7 +43,7 @@ std::optional<Extent> polynomial(const Expr& e, bool with_labels) {
     case BinaryOp::kSub:
       return *left - *right;
     case BinaryOp::kMul:
-      return *left * *right;
+      return product_if_small(*left, *right);
     default:
       return std::nullopt;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <string>
 
 #include "ir/check.h"
 #include "passes/rewriting.h"
@@ -93,19 +94,12 @@ std::optional<int> sign_of(const Extent& e) {
   return std::nullopt;
 }
 
-std::size_t degree(const Extent& e) {
-  std::size_t d = 0;
-  for (const auto& [monomial, coefficient] : e.terms())
-    d = std::max(d, monomial.size());
-  return d;
-}
-
 /// Whether cost `a` is smaller than `b`; nothing if sizes decide.
 std::optional<bool> cheaper(const Extent& a, const Extent& b) {
   if (const auto s = sign_of(a - b))
     return *s < 0;
-  if (degree(a) != degree(b))
-    return degree(a) < degree(b);
+  if (degree_of(a) != degree_of(b))
+    return degree_of(a) < degree_of(b);
   return std::nullopt;
 }
 
@@ -115,6 +109,9 @@ struct Chain {
   std::vector<Extent> sizes;
   std::vector<std::size_t> absorbed;  ///< nodes of the intermediate products, by position in the region
 };
+
+/// The dynamic program takes time in proportion to the cube of the length.
+constexpr std::size_t kLongestChain = 250;
 
 /// Where to split each interval of a chain, by the dynamic program.
 class Order {
@@ -174,10 +171,11 @@ class ChainOrder {
  private:
   void visit(Region& region) {
     std::vector<bool> removed(region.nodes.size(), false);
+    settled_.assign(region.nodes.size(), false);
     std::vector<std::vector<Node>> replacement(region.nodes.size());
     // From the last node on, so that the longest chain is seen first.
     for (std::size_t k = region.nodes.size(); k-- > 0;) {
-      if (removed[k])
+      if (removed[k] || settled_[k])
         continue;
       const auto chain = chain_at(region, k, removed);
       if (!chain)
@@ -246,17 +244,30 @@ class ChainOrder {
     return sum;
   }
 
+  /// The products inside the chain are not looked at again.
+  void settle(const Chain& chain) {
+    for (const std::size_t node : chain.absorbed)
+      settled_[node] = true;
+  }
+
   void reorder(const Region& region, std::size_t k, const Chain& chain, std::vector<bool>& removed,
                std::vector<Node>& into) {
     const Node& root = region.nodes[k];
+    if (chain.factors.size() > kLongestChain) {
+      settle(chain);
+      context_.refused(root.range, "a chain of more than " + std::to_string(kLongestChain) + " products is computed in the order written");
+      return;
+    }
     Order order(chain);
     if (!order.solve()) {
       context_.refused(root.range, "the order of this chain of products depends on sizes known at run time only");
       return;
     }
     const auto better = cheaper(order.cost(), written_cost(region, k, chain));
-    if (!better || !*better)
+    if (!better)
       return;
+    if (!*better)
+      return settle(chain);  // parts of the best order are best orders
     for (const std::size_t node : chain.absorbed)
       removed[node] = true;
     emit(root, chain, order, 0, chain.factors.size() - 1, into);
@@ -301,6 +312,7 @@ class ChainOrder {
   Program program_;
   PassContext& context_;
   std::vector<int> uses_;
+  std::vector<bool> settled_;  ///< by position in the region
 };
 
 }  // namespace

@@ -128,11 +128,12 @@ class LoopConverter {
     scalars_.insert({node.results[0], resolved(*extent)});
   }
 
+  /// Through what is remembered, unless that makes it too large.
   [[nodiscard]] Extent resolved(const Extent& e) const {
-    return e.substitute([&](ValueId v) -> std::optional<Extent> {
+    return substitute_if_small(e, [&](ValueId v) -> std::optional<Extent> {
       const auto found = scalars_.find(v);
       return found == scalars_.end() ? std::nullopt : std::optional(found->second);
-    });
+    }).value_or(e);
   }
 
   [[nodiscard]] bool is_used(ValueId v) const {

@@ -41,7 +41,7 @@ class Marker {
     for_each_node(program_.body, [this](const Node& n) {
       const auto* c = std::get_if<Compute>(&n.op);
       if (c == nullptr || !c->out.empty() || !is_elementwise(*c)) return;
-      if (const auto extent = extent_of(c->bodies[0])) scalars_.emplace(n.results[0], *extent);
+      if (const auto extent = extent_of(c->bodies[0])) scalars_.emplace(n.results[0], resolved(*extent));
     });
   }
 
@@ -116,11 +116,12 @@ class Marker {
     return true;
   }
 
+  /// Through the scalars before it, unless that makes it too large.
   [[nodiscard]] Extent resolved(const Extent& e) const {
-    return e.substitute([&](ValueId v) -> std::optional<Extent> {
+    return substitute_if_small(e, [&](ValueId v) -> std::optional<Extent> {
       const auto found = scalars_.find(v);
-      return found == scalars_.end() ? std::nullopt : std::optional(resolved(found->second));
-    });
+      return found == scalars_.end() ? std::nullopt : std::optional(found->second);
+    }).value_or(e);
   }
 
   Program program_;

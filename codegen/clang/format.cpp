@@ -12,8 +12,19 @@ namespace tdsl::codegen {
 namespace {
 
 constexpr std::size_t kColumns = 120;
-/// clang-format takes time and memory far beyond a statement's length: we wrap longer lines ourselves.
-constexpr std::size_t kLongestLine = 2000;
+
+/// clang-format takes time and memory far beyond the length of a statement, and twice as much for every further bracket:
+/// such lines we wrap ourselves.
+bool is_too_long(std::string_view line) {
+  if (line.size() > 2000) return true;
+  int depth = 0;
+  int deepest = 0;
+  for (const char c : line) {
+    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+    deepest = std::max(deepest, depth);
+  }
+  return line.size() > 2 * kColumns && deepest > 12;
+}
 
 /// The line cut at blanks, not inside of strings, into lines of about kColumns, the further ones 4 deeper.
 std::string wrapped(std::string_view line) {
@@ -61,7 +72,7 @@ std::string formatted(const std::string& source) {
     const std::size_t end = std::min(source.find('\n', at), source.size() - 1) + 1;
     const std::string_view line = std::string_view(source).substr(at, end - at);
     at = end;
-    if (line.size() <= kLongestLine) {
+    if (!is_too_long(line)) {
       text += line;
       continue;
     }

@@ -240,6 +240,12 @@ TEST_CASE("deep nesting is an error, not a crash") {
   CHECK(id_of("let a = b" + repeated("'", kMany) + ";") == "nesting-too-deep");
   CHECK(id_of("let a = " + repeated("if b then 1 else ", kMany) + "1;") == "nesting-too-deep");
   CHECK(id_of(repeated("if a { ", kMany) + repeated("}", kMany)) == "nesting-too-deep");
+  const auto arms = [](int count) { return "if a { }" + repeated(" else if a { }", count - 1) + " else { }"; };
+  CHECK(id_of(arms(20000)) == "nesting-too-deep");
+  CHECK(id_of(arms(251)) == "nesting-too-deep");
+  CHECK(syntax_errors_of(arms(250)).empty());
+  CHECK(id_of(repeated("if a { ", 251) + repeated("}", 251)) == "nesting-too-deep");
+  CHECK(syntax_errors_of(repeated("if a { ", 250) + repeated("}", 250)).empty());
   CHECK(syntax_errors_of("let a = " + repeated("(", 900) + "1" + repeated(")", 900) + repeated(" + 1", 900) + ";").empty());
 }
 

@@ -70,3 +70,19 @@ TEST_CASE("extent: compile-time comparison") {
   CHECK(compare(n, Extent::of({2}), only_n_and_m) == ExtentOrder::kUnknown);
   CHECK(compare(n, 3, only_n_and_m) == ExtentOrder::kUnknown);
 }
+
+TEST_CASE("extent: products that say nothing are not made") {
+  Extent sum = n + m + 1;
+  int squarings = 0;
+  while (const auto square = product_if_small(sum, sum)) {
+    sum = *square;
+    ++squarings;
+  }
+  CHECK(squarings == 3);
+  CHECK(degree_of(sum) == 8);
+  const auto sum_for_n = [&](ValueId v) { return v.id == 0 ? std::optional(sum) : std::nullopt; };
+  CHECK(substitute_if_small(n + m, sum_for_n) == sum + m);
+  CHECK(substitute_if_small(Extent::quotient(n, m), sum_for_n) == Extent::quotient(sum, m));
+  CHECK_FALSE(substitute_if_small(n * n * n * n, sum_for_n));
+  CHECK_FALSE(substitute_if_small(Extent::quotient(m, n * n * n * n), sum_for_n));
+}
