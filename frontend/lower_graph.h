@@ -30,6 +30,7 @@ struct LabelInfo {
   bool is_explicit = false;  ///< has a range in the source
   ir::Expr lower;            ///< of an explicit range that depends on other index variables; else null
   ir::Expr upper;
+  bool from_zero = false;                 ///< the explicit range begins at 0
   std::optional<ir::Extent> written_end;  ///< of an explicit range: one past the largest value
   std::vector<BareUse> bare_uses;
 };

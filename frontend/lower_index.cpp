@@ -131,6 +131,7 @@ void Lowerer::bind_range(const ast::Identifier& name, const ast::ExprPtr& lower,
   if (labels_of(past).empty()) {
     const Extent written = graph_.extent_of(past, name.name + "_end");
     graph_.label(id).written_end = written;
+    graph_.label(id).from_zero = by > 0 && integer_constant(begin) == 0;
   }
   if (by != 1) {
     // The label counts the steps: 0, 1, … below ceil((end - begin) / by).

@@ -144,9 +144,22 @@ std::optional<Extent> Lowerer::extent_of_bare_uses(std::int32_t label) {
          "the new dimension of '" + info.name + "' has the size " + size + ", not " + graph_.text(use.dim.extent) +
              "; declare the type to choose",
          {{first.range, first.what + " is " + size}, {use.dim.range, use.dim.what + " is " + graph_.text(use.dim.extent)}});
-    break;
+    return first.extent;
   }
+  warn_of_shorter_range(info, first);
   return first.extent;
+}
+
+void Lowerer::warn_of_shorter_range(const LabelInfo& info, const Dim& dim) {
+  // `for i in 1..n-1` leaves a border of what it reads on purpose.
+  if (!info.from_zero || !info.written_end || dim.extent == *info.written_end)
+    return;
+  const std::string size = graph_.text(dim.extent);
+  const std::string end = graph_.text(*info.written_end);
+  warn(DiagnosticId::kAmbiguousExtent, info.bare_uses.front().place,
+       "the new dimension of '" + info.name + "' has the size " + size + " (" + dim.what + "), not " + end +
+           ", where its range ends; declare the type to choose",
+       {{dim.range, dim.what + " is " + size}, {info.range, "the range ends at " + end}});
 }
 
 Extent Lowerer::left_extent(const IndexStatement& s, std::size_t d, const ast::Target& target) {

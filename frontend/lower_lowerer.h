@@ -257,6 +257,8 @@ class Lowerer {
   /// The size of a new dimension by the dimensions where its index variable stands bare, the first if they differ (which
   /// warns); none without such.
   std::optional<ir::Extent> extent_of_bare_uses(std::int32_t label);
+  /// A new dimension is as long as what its index variable subscripts, `dim`, whose range from 0 on may end elsewhere.
+  void warn_of_shorter_range(const LabelInfo& info, const Dim& dim);
   ir::Extent left_extent(const IndexStatement& s, std::size_t d, const ast::Target& target);
   ir::ValueId emit_index_statement(IndexStatement& s, const std::string& name, const ir::SourceRange& range);
   std::optional<ir::Monoid> combine_monoid(const ast::AssignOp& op, ir::Scalar type);

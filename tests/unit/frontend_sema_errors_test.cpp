@@ -84,6 +84,16 @@ TEST_CASE("warnings") {
   CHECK(reported("input X: f64[n];\nlet y[n] = X[n];\nprint(y);") == Lines{"2:7: hidden-name"});
   CHECK(reported("input A: f64[n, m];\nlet d[i] = A[i, i] for i in 0..2;\nprint(d);") == Lines{"2:17: ambiguous-extent"});
   CHECK(reported("input A: f64[n, m];\nlet d[i]: f64[m] = A[i, i] for i in 0..2;\nprint(d);") == Lines{});
+  const std::string sums = "input row: i64[m];\ninput v: f64[stored];\ninput b: f64[n];\n";
+  CHECK(reported(sums + "let y[i] = sum[k in row[i]..row[i + 1]](v[k]) + b[0] for i in 0..n;\nprint(y);") == Lines{"4:25: ambiguous-extent"});
+  CHECK(reported(sums + "let y[i]: f64[n] = sum[k in row[i]..row[i + 1]](v[k]) + b[0] for i in 0..n;\nprint(y);") == Lines{});
+  CHECK(message("input x: f64[n];\nlet y[i] = x[i] for i in 0..n - 1;\nprint(y);") ==
+        "the new dimension of 'i' has the size n (the length of x), not n - 1, where its range ends; declare the type to choose");
+  CHECK(reported("input x: f64[5];\nlet y[i] = x[i] for i in 0..4 by 2;\nprint(y);") == Lines{"2:14: ambiguous-extent"});
+  CHECK(reported("input x: f64[n];\nlet y[i] = x[i] for i in 0..n by 2;\nprint(y);") == Lines{});
+  CHECK(reported("input x: f64[n];\nlet y[i] = x[i - 1] + x[i] for i in 1..n - 1;\nprint(y);") == Lines{});
+  CHECK(reported("input x: f64[n];\nvar y = zeros(n);\ny[i] = x[i] for i in 0..n - 1;\nprint(y);") == Lines{});
+  CHECK(reported("input x: f64[n];\nlet y[i] = x[n - 1 - i] for i in 0..n - 1;\nprint(y);") == Lines{});
   CHECK(reported("param seed: i64 = 3;\nprint(seed);") == Lines{"1:7: option-clash"});
   CHECK(reported("input x: f64[n];\noutput x;") == Lines{"2:8: option-clash"});
   CHECK(reported("input x: f64[n];\noutput y = x;") == Lines{});
