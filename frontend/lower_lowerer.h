@@ -477,6 +477,7 @@ class Lowerer {
   std::map<std::string, const ast::Monoid*> monoids_;
   std::set<std::string> refused_;  ///< what may not be declared, `extern` and `storage`: uses are no further mistakes
   std::map<std::string, std::pair<ir::Monoid, ir::Scalar>> lowered_monoids_;
+  std::set<std::string> open_monoids_;  ///< being lowered
   std::vector<std::unique_ptr<ast::Module>> imported_;
   std::set<std::string> imported_paths_;
   bool lacks_import_ = false;  ///< what is not declared may stand in a file that could not be read

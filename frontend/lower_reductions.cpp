@@ -103,6 +103,14 @@ const Monoid& Lowerer::user_monoid(const std::string& name, const SourceRange& r
       candidates.push_back(other);
     fail(DiagnosticId::kUndefinedFunction, range, "there is no monoid '" + name + "'" + did_you_mean(name, candidates));
   }
+  if (!open_monoids_.insert(name).second)
+    fail(DiagnosticId::kRecursion, range, "'" + name + "' uses itself; monoids cannot recurse");
+  struct Close {
+    std::set<std::string>& open;
+    const std::string& name;
+    ~Close() { open.erase(name); }
+  };
+  const Close close{open_monoids_, name};
   const ast::Monoid& m = *found->second;
   std::vector<Scalar> types;
   for (const ast::FunctionParameter& p : m.parameters) {

@@ -1,5 +1,6 @@
 #include "runtime/plan/space/tiles.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace tdsl::plan {
@@ -18,6 +19,9 @@ Index next_cut(Index tiles, Index threads) {
   }
   return 2;
 }
+
+/// Into how many tiles a coordinate's share may be cut: planning takes time and memory in proportion to a dimension's tiles.
+Index most_cuts(Index multiple) { return std::max<Index>(1, kMostTiles / multiple); }
 
 constexpr Index kLargeTileUnits = 4;  ///< a tile that is no shorter than so many units is cut at whole ones
 
@@ -41,7 +45,7 @@ std::vector<Index> cuts(const TileRequest& request) {
     return longest;
   };
   if (request.contraction) {
-    for (std::size_t d = 0; d < cut.size(); ++d) cut[d] = std::max<Index>(1, ceil_div(edge(d), kContractionEdge));
+    for (std::size_t d = 0; d < cut.size(); ++d) cut[d] = std::clamp<Index>(ceil_div(edge(d), kContractionEdge), 1, most_cuts(request.multiple[d]));
   }
   while (!cut.empty()) {
     const bool too_large = elements() > kMapTileElements && !request.contraction;
@@ -56,7 +60,7 @@ std::vector<Index> cuts(const TileRequest& request) {
       const Index bias = d + 1 == cut.size() && cut.size() > 1 && !request.contraction ? 64 : 1;
       if (edge(d) > edge(longest) * bias) longest = d;
     }
-    if (edge(longest) <= 1) break;
+    if (edge(longest) <= 1 || cut[longest] >= most_cuts(request.multiple[longest])) break;
     cut[longest] *= too_large ? 2 : next_cut(tiles_per_rank(), request.threads);
   }
   return cut;
@@ -91,7 +95,7 @@ Index tile_unit(const PlanInputs& inputs, Index element_bytes) {
 Tiling choose_panels(Index extent, Index multiple, bool contraction, const std::vector<Index>& tile) {
   if (!tile.empty()) return Tiling::fixed(extent, tile.front());
   const Index edge = contraction ? kContractionEdge : kMapTileElements;
-  return Tiling::near_equal(extent, multiple * std::max<Index>(1, ceil_div(extent, multiple * edge)));
+  return Tiling::near_equal(extent, multiple * std::clamp<Index>(ceil_div(extent, multiple * edge), 1, most_cuts(multiple)));
 }
 
 }  // namespace tdsl::plan

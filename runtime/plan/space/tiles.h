@@ -31,6 +31,7 @@ struct TileRequest {
 /// ends. Shares of several ranks are as equal as can be instead, and reproducible tiles depend on the shape alone.
 [[nodiscard]] Index tile_unit(const PlanInputs& inputs, Index element_bytes);
 
+inline constexpr Index kMostTiles = 1 << 20;      ///< of a dimension or label, unless an edge is given
 inline constexpr Index kContractionEdge = 1024;   ///< longest edge of a product's tiles
 inline constexpr Index kMapTileElements = 1 << 20;
 inline constexpr Index kSmallOperand = 1 << 16;         ///< elements: operations on so little may go to one rank

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <string>
+
+#include "codegen/emit.h"
+#include "codegen/emit_program.h"
+#include "codegen/families.h"
+#include "codegen/plan_walk.h"
+#include "passes/pipeline.h"
+#include "runtime/check.h"
+#include "tests/fuzz/frontend_fuzz.h"
+#include "tests/fuzz/mutator.h"
+
+namespace tdsl::tests {
+
+/// Sizes of everything in a plan, so that it takes no time.
+inline constexpr std::int64_t kFuzzedSize = 6;
+
+inline std::optional<std::string> text_of(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf())) return std::nullopt;
+  return text.str();
+}
+
+/// Plans the program on a few ranks, as `tdslc explain` does. That the program has no plan is an answer.
+inline void fuzz_plan(const codegen::FamilyProgram& families) {
+  codegen::PlanWalkRequest request;
+  request.inputs.ranks = 3;
+  request.loop_limit = 3;
+  for (const codegen::Step& s : families.steps) {
+    if (const auto* d = std::get_if<codegen::DimensionStep>(&s.op)) request.dimensions[d->name] = kFuzzedSize;
+    const auto* p = std::get_if<codegen::ParamStep>(&s.op);
+    if (p == nullptr || p->default_value || p->computed_default) continue;
+    const ir::Scalar type = families.type(p->target).scalar;
+    request.params[p->name] = type == ir::Scalar::kBool ? ir::Literal(true) : ir::is_float(type) ? ir::Literal(0.5) : ir::Literal(kFuzzedSize);
+  }
+  codegen::PlanWalkEvents events;
+  events.planned = [](const plan::PlannedOp&, const plan::Planner&, const std::vector<plan::TensorId>&) {};
+  events.dropped = [](plan::TensorId) {};
+  events.note = [](ir::SourceRange, const std::string&) {};
+  try {
+    static_cast<void>(codegen::walk_plan(families, request, events));
+  } catch (const rt::RunError&) {
+  }
+}
+
+/// Whether a plan may take long.
+inline bool has_large_numbers(const std::string& text) {
+  for (const Piece& piece : pieces_of(text)) {
+    if (piece.kind == Piece::Kind::kInteger && piece.text.size() > 6) return true;
+  }
+  return false;
+}
+
+/// What holds for every text, through the whole compiler: errors, or a program that passes, lowers, emits and has a plan.
+/// Returns whether it was a program. `laid_out`: the C++ by clang-format, which takes most of the time. `library`: the
+/// folder with the files of `import std.x`.
+inline bool fuzz_compiler(const std::string& text, const std::filesystem::path& library, bool laid_out) {
+  fuzz_frontend(text);
+  frontend::SourceManager sources;
+  frontend::DiagnosticSink sink;
+  frontend::CompileOptions options;
+  options.library_directory = library.string();
+  options.read = [&](const std::string& path) {
+    return std::filesystem::path(path).parent_path() == library ? text_of(path) : std::nullopt;
+  };
+  const auto program = frontend::compile(sources, sources.add("fuzz.tdsl", text), sink, options);
+  if (program.has_value() == sink.has_errors()) broken("a program or an error");
+  static_cast<void>(frontend::render_all(sink, sources));
+  if (!program) return false;
+  passes::PassContext context;
+  const ir::Program optimised = passes::run_pipeline(*program, {}, context);
+  if (const auto problems = ir::verify(optimised); !problems.empty()) broken("the graph verifies after the passes: " + problems.front());
+  try {
+    const codegen::FamilyProgram families = codegen::lower(optimised);
+    static_cast<void>(laid_out ? codegen::emit(families, {}).size() : codegen::emit_program(families, {}).program.size());
+    if (!has_large_numbers(text)) fuzz_plan(families);
+  } catch (const codegen::NotSupported&) {
+  }
+  return true;
+}
+
+}  // namespace tdsl::tests
