@@ -15,10 +15,14 @@ namespace {
 /// More terms than a 5 x 5 stencil has are a loop's work.
 constexpr std::int64_t kMostTerms = 25;
 
+/// Points of a constant range, or one more than are written out; 0 of any other.
 std::int64_t trips(const Label& l) {
   const auto begin = l.begin.constant();
   const auto end = l.end.constant();
-  return begin && end ? std::max<std::int64_t>(*end - *begin, 0) : 0;
+  if (!begin || !end || *end <= *begin)
+    return 0;
+  std::int64_t points = 0;
+  return __builtin_sub_overflow(*end, *begin, &points) ? kMostTerms + 1 : std::min(points, kMostTerms + 1);
 }
 
 std::set<std::int32_t> labels_in(const Expr& e) {
@@ -53,7 +57,7 @@ class Stencil {
     if (guards_terms_ && (compute_.fill || !compute_.left.empty()))
       return false;
     std::int64_t terms = 1;
-    for (const std::int32_t label : beside_) terms *= trips(reduce(label));
+    for (const std::int32_t label : beside_) terms = std::min(terms * trips(reduce(label)), kMostTerms + 1);
     if (terms == 0 || terms > kMostTerms || terms * node_count(compute_.bodies[0]) > expression_limit)
       return false;
     rewrite();

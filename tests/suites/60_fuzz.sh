@@ -1,13 +1,35 @@
 #!/bin/sh
-# The fuzzer of the frontend, for an hour, only with --long. Otherwise the unit tests replay what it found.
+# Damaged programs through the whole compiler, for some seconds; with --long for minutes, and the fuzzer of the frontend for an
+# hour. The unit tests replay what they found.
 set -u
-[ "$TDSL_TEST_PRESET" = release ] && [ "$TDSL_TEST_MODE" = long ] || exit 0
-case "fuzz/frontend" in
-    *"$TDSL_TEST_FILTER"*) ;;
-    *) exit 0 ;;
-esac
-if "$TDSL_SOURCE_DIR/tests/fuzz/run" 3600; then
-    echo "PASS fuzz/frontend"
-else
-    echo "FAIL fuzz/frontend: inputs in build/fuzz/found"
+wanted() {
+    case "$1" in
+        *"$TDSL_TEST_FILTER"*) return 0 ;;
+        *) return 1 ;;
+    esac
+}
+result() {
+    if [ "$2" -eq 0 ]; then
+        echo "PASS $1"
+    else
+        echo "FAIL $1: $3"
+    fi
+}
+if wanted fuzz/mutations; then
+    # Other cases every time; TDSL_FUZZ_SEED repeats those of a series.
+    seed=${TDSL_FUZZ_SEED:-$(date +%s)}
+    case "$TDSL_TEST_MODE" in
+        quick) count=2000 ;;
+        ci) count=20000 ;;
+        long) count=500000 ;;
+    esac
+    [ "$TDSL_TEST_PRESET" = release ] || count=$((count / 10))
+    found="$TDSL_BUILD_DIR/test-logs/mutations-found"
+    "$TDSL_BUILD_DIR/bin/tdsl_mutations" "$TDSL_SOURCE_DIR" "$found" --seed "$seed" --count "$count" --limit 30 --jobs "$(nproc)"
+    result fuzz/mutations $? "cases in $found"
 fi
+if [ "$TDSL_TEST_PRESET" = release ] && [ "$TDSL_TEST_MODE" = long ] && wanted fuzz/frontend; then
+    "$TDSL_SOURCE_DIR/tests/fuzz/run" 3600
+    result fuzz/frontend $? "inputs in build/fuzz/found"
+fi
+exit 0

@@ -134,6 +134,13 @@ TEST_CASE("types and shapes") {
   CHECK(reported("print(einsum(\"ij,j\", zeros(2), zeros(2)));") == Lines{"1:22: bad-einsum"});
 }
 
+TEST_CASE("neither functions nor monoids recurse") {
+  CHECK(reported("fn f(x) = f(x) + 1.0;\nprint(f(1.0));") == Lines{"1:11: recursion"});
+  CHECK(reported("monoid m(a: f64, b: f64) { identity = 0.0; combine = a + m(b); }\ninput x: f64[n];\nprint(m[i](x[i]));") == Lines{"1:58: recursion"});
+  CHECK(reported("fn f(x) = m(x);\nmonoid m(a: f64, b: f64) { identity = 0.0; combine = a + f(b); }\ninput x: f64[n];\nprint(m(x));") ==
+        Lines{"1:11: recursion"});
+}
+
 TEST_CASE("index notation") {
   CHECK(reported("let y[i] = 1;") == Lines{"1:7: unknown-range"});
   CHECK(reported("input x: f64[n];\nlet y[2 * i] = x[i];") == Lines{"2:7: unknown-extent"});
