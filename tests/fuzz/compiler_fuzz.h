@@ -12,6 +12,7 @@
 #include "codegen/plan_walk.h"
 #include "passes/pipeline.h"
 #include "runtime/check.h"
+#include "runtime/plan/region/schedules.h"
 #include "tests/fuzz/frontend_fuzz.h"
 #include "tests/fuzz/mutator.h"
 
@@ -27,11 +28,11 @@ inline std::optional<std::string> text_of(const std::filesystem::path& path) {
   return text.str();
 }
 
-/// Plans the program on a few ranks, as `tdslc explain` does. That the program has no plan is an answer.
+/// Plans the whole program on a few ranks. That the program has no plan is an answer.
 inline void fuzz_plan(const codegen::FamilyProgram& families) {
-  codegen::PlanWalkRequest request;
-  request.inputs.ranks = 3;
-  request.loop_limit = 3;
+  codegen::WalkRequest request;
+  plan::PlanInputs inputs;
+  inputs.ranks = request.ranks = request.deciding_ranks = 3;
   for (const codegen::Step& s : families.steps) {
     if (const auto* d = std::get_if<codegen::DimensionStep>(&s.op)) request.dimensions[d->name] = kFuzzedSize;
     const auto* p = std::get_if<codegen::ParamStep>(&s.op);
@@ -39,12 +40,8 @@ inline void fuzz_plan(const codegen::FamilyProgram& families) {
     const ir::Scalar type = families.type(p->target).scalar;
     request.params[p->name] = type == ir::Scalar::kBool ? ir::Literal(true) : ir::is_float(type) ? ir::Literal(0.5) : ir::Literal(kFuzzedSize);
   }
-  codegen::PlanWalkEvents events;
-  events.planned = [](const plan::PlannedOp&, const plan::Planner&, const std::vector<plan::TensorId>&) {};
-  events.dropped = [](plan::TensorId) {};
-  events.note = [](ir::SourceRange, const std::string&) {};
   try {
-    static_cast<void>(codegen::walk_plan(families, request, events));
+    static_cast<void>(plan::plan_program(codegen::survey_of(families, request), inputs, plan::Schedule::kAuto));
   } catch (const rt::RunError&) {
   }
 }
