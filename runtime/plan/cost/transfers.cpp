@@ -28,16 +28,24 @@ double united_own(const std::vector<Boxes>& needs, const Boxes& own, std::size_t
   return elements;
 }
 
-/// How many owners' boxes a rank's box meets, its own left out.
+/// The tiles that a column map cuts a dimension into: ranks of neighbouring columns share no cut but those of both.
+Index column_cuts(const ColumnMap& map, Index ranks, std::size_t d) {
+  const Index low = ranks / map.columns;
+  if (d == static_cast<std::size_t>(map.row_dim)) return ranks % map.columns == 0 ? low : low * (low + 1);
+  return d == static_cast<std::size_t>(map.column_dim) ? ranks : 1;
+}
+
+/// How many boxes of others a rank's box meets: one an owner, except where a column map cuts them further.
 double other_owners(const OwnedBoxes& own, const Boxes& need, std::size_t r) {
   if (!need.has[r]) return 0;
   if (own.layout.whole()) return counting::common_volume(need, own.boxes, r) > 0 ? 0 : 1;  // results of loops have shapes of their own
   double owners = 1;
   for (std::size_t d = 0; d < need.dims; ++d) {
-    const Index shares = own.layout.columns ? own.layout.columns->columns : coordinates(own.mesh, own.layout.cut[d]);
+    const Index shares = own.layout.columns ? column_cuts(*own.layout.columns, own.mesh.ranks(), d) : coordinates(own.mesh, own.layout.cut[d]);
     if (shares > 1) owners *= static_cast<double>(Tiling::near_equal(own.tensor.shape[d], shares).tiles_meeting(need.of(r, d)).size());
   }
-  return counting::common_volume(need, own.boxes, r) > 0 ? owners - 1 : owners;
+  if (own.layout.columns) owners *= 1 - counting::common_volume(need, own.boxes, r) / std::max(counting::volume(need, r), 1.0);
+  return !own.layout.columns && counting::common_volume(need, own.boxes, r) > 0 ? owners - 1 : owners;
 }
 
 /// Of what a rank owns of a result, elements of the part it has made itself.
@@ -58,6 +66,13 @@ bool same_boxes(const std::vector<Boxes>& a, const std::vector<Boxes>& b) {
     if (a[k].has != b[k].has || a[k].at != b[k].at) return false;
   }
   return true;
+}
+
+double tasks_of(const Layout& layout, const Mesh& mesh) {
+  if (!layout.columns) return 1;
+  const auto row = static_cast<std::size_t>(layout.columns->row_dim), column = static_cast<std::size_t>(layout.columns->column_dim);
+  const Index p = mesh.ranks();
+  return std::ceil(static_cast<double>(column_cuts(*layout.columns, p, row)) * static_cast<double>(column_cuts(*layout.columns, p, column)) / static_cast<double>(p));
 }
 
 double seconds_to_compute(const Op& op, const Boxes& work, const PlanInputs& inputs) {
@@ -82,7 +97,7 @@ double seconds_to_compute(const Op& op, const Boxes& work, const PlanInputs& inp
     const double flops = points * op.flops_per_point;
     worst = std::max(worst, std::max(flops / (machine.flop_rate * (blas ? 1.0 : kLoopRate)), bytes / machine.stream_rate));
   }
-  return worst / inputs.threads + machine.task_overhead;
+  return worst / inputs.threads;
 }
 
 double seconds_to_receive(const OwnedBoxes& own, const std::vector<Boxes>& needs, const PlanInputs& inputs) {

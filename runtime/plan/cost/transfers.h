@@ -19,7 +19,10 @@ struct OwnedBoxes {
 
 [[nodiscard]] bool same_boxes(const std::vector<counting::Boxes>& a, const std::vector<counting::Boxes>& b);
 
-/// Computing the ranks' parts of the task space.
+/// The tasks of a rank: one, except where a column map cuts its part further.
+[[nodiscard]] double tasks_of(const Layout& layout, const Mesh& mesh);
+
+/// Computing the ranks' parts of the task space, tasks left out.
 [[nodiscard]] double seconds_to_compute(const Op& op, const counting::Boxes& work, const PlanInputs& inputs);
 
 /// Bringing the needed boxes of one operand, one entry per access to it: elements that two accesses need come once.

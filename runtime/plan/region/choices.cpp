@@ -6,6 +6,7 @@
 
 #include "runtime/plan/space/candidates.h"
 #include "runtime/plan/space/placement.h"
+#include "runtime/plan/space/tiles.h"
 
 namespace tdsl::plan {
 
@@ -149,6 +150,8 @@ class ChoiceBuilder {
       if (may_repeat(op)) add_whole(layouts, slots, true, 0);
       add_whole(layouts, slots, false, 0);
     }
+    // What is read from a file has one owner per element: a rank may read all of a small one.
+    if (op.op_class == OpClass::kLoad && result_elements(op) <= kSmallOperand) add_whole(layouts, slots, false, 0);
     if (one_task && inputs_.ranks > 1) add_whole(layouts, slots, false, home_of(op, inputs_.ranks));
     return layouts;
   }

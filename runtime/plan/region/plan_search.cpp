@@ -101,30 +101,31 @@ class MeshSearch {
   MeshSearch(const Region& region, const PlanInputs& inputs, Mesh mesh, double cap, double share)
       : region_(region), inputs_(inputs), mesh_(std::move(mesh)), cap_(cap), share_(share) {}
 
-  /// Once for every kind of choices; those of the first are among those of the next, and numbered alike.
-  void try_choices(const ChoiceLimits& choices) {
+  /// Once for every kind of choices; those of the first are among those of the next, and numbered alike. Returns whether a better plan was found.
+  bool try_choices(const ChoiceLimits& choices) {
     const RegionNetwork network(region_, inputs_, mesh_, choices);
     MemoryLimits limits = network.memory();
     limits.cap = cap_;
     limits.share = std::max(share_, 1.0);
     // Copies are numbered behind what there is without them.
     const FittingSolution found = solve_within(network.network(), limits, start_, network.arcs());
-    if (found.solution.cost == kForbidden) return;
+    if (found.solution.cost == kForbidden) return false;
     const bool better = found.fits != best_.fits ? found.fits : found.fits ? found.solution.cost < best_.seconds * (1 - 1e-12) : found.excess < excess_;
-    if (!start_.empty() && !better) return;
+    if (!start_.empty() && !better) return false;
     best_ = {network.plan_of(found.solution.values), found.solution.cost, found.solution.exact, found.fits, 0, cap_};
     for (const MemoryLimits::Point& point : limits.points) best_.peak_bytes = std::max(best_.peak_bytes, bytes_at(point, found.solution.values));
     excess_ = found.excess;
     start_ = found.solution.values;
     copied_.clear();
     for (std::size_t k = 0; k < network.choices().places.size(); ++k) copied_.push_back(cheapest_beside(network.network(), static_cast<int>(k), start_));
+    return true;
   }
   /// Copies of tensors that lie as they do now, or as would cost little more.
-  void try_copies() {
+  bool try_copies() {
     ChoiceLimits choices;
     choices.copies = true;
     choices.copied = copied_;
-    if (!start_.empty()) try_choices(choices);
+    return !start_.empty() && try_choices(choices);
   }
   /// What fits before what does not, then what is fast.
   [[nodiscard]] bool better_than(const MeshSearch& other) const {
@@ -148,19 +149,29 @@ class MeshSearch {
 
 }  // namespace
 
-FoundPlan search(const Region& region, const PlanInputs& inputs, const SearchOptions& options) {
+std::vector<FoundPlan> search_meshes(const Region& region, const PlanInputs& inputs, const SearchOptions& options) {
   const double share = share_of(region, inputs.ranks);
   const double slack = static_cast<double>(inputs.least_slack);
   const double cap = inputs.memory > 0 ? static_cast<double>(inputs.memory) : std::max(inputs.share_cap * share, share + slack);
-  // Copies are searched for on the best mesh alone.
   std::vector<MeshSearch> searches;
   for (const Mesh& mesh : few_meshes(inputs.ranks, inputs.ranks_per_node)) {
     searches.emplace_back(region, inputs, mesh, cap, share);
     searches.back().try_choices({});
   }
-  MeshSearch& best = *std::min_element(searches.begin(), searches.end(), [](const MeshSearch& a, const MeshSearch& b) { return a.better_than(b); });
-  if (options.copies) best.try_copies();
-  return best.found();
+  std::vector<MeshSearch*> order;
+  for (MeshSearch& s : searches) order.push_back(&s);
+  std::stable_sort(order.begin(), order.end(), [](const MeshSearch* a, const MeshSearch* b) { return a->better_than(*b); });
+  std::vector<FoundPlan> found;
+  for (const MeshSearch* s : order) found.push_back(s->found());
+  // Copies are searched for on the best mesh alone.
+  if (options.copies && order.front()->try_copies()) found.insert(found.begin(), order.front()->found());
+  std::erase_if(found, [](const FoundPlan& plan) { return plan.plan.at.empty(); });
+  return found;
+}
+
+FoundPlan search(const Region& region, const PlanInputs& inputs, const SearchOptions& options) {
+  std::vector<FoundPlan> found = search_meshes(region, inputs, options);
+  return found.empty() ? FoundPlan{} : std::move(found.front());
 }
 
 }  // namespace tdsl::plan

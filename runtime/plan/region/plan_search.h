@@ -21,4 +21,8 @@ struct SearchOptions {
 /// The cheapest plan for the region within memory, over all meshes. A function of its arguments alone: work is bounded by counting.
 [[nodiscard]] FoundPlan search(const Region& region, const PlanInputs& inputs, const SearchOptions& options);
 
+/// The cheapest plan of every mesh, the best one first, with copies and then without. The model of region_network.h knows no tiles: where
+/// they matter another one than the first can be faster.
+[[nodiscard]] std::vector<FoundPlan> search_meshes(const Region& region, const PlanInputs& inputs, const SearchOptions& options);
+
 }  // namespace tdsl::plan

@@ -102,9 +102,13 @@ void RegionNetwork::add_operation(std::size_t k) {
   // Effects take tensors from where they lie.
   if (op.op_class == OpClass::kStore || op.op_class == OpClass::kCollect || op.outputs.empty()) return;
   const std::size_t site = site_number_.at(op.site);
-  const std::vector<Boxes> work = work_boxes(op, works(site));
+  const std::vector<Layout> layouts = works(site);
+  const std::vector<Boxes> work = work_boxes(op, layouts);
+  const double task = inputs_.machine.task_overhead / inputs_.threads;
   std::vector<double> seconds(work.size());
-  for (std::size_t w = 0; w < work.size(); ++w) seconds[w] = recorded.weight * seconds_to_compute(op, work[w], inputs_);
+  for (std::size_t w = 0; w < work.size(); ++w) {
+    seconds[w] = recorded.weight * (seconds_to_compute(op, work[w], inputs_) + tasks_of(layouts[w], mesh_) * task);
+  }
   network_.add(work_variable_[site], seconds);
   add_reads(op, site, recorded.weight, work);
   if (choices_.sites[site].splits) add_results(op, site, recorded.weight, work);

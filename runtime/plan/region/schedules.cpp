@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 
 namespace tdsl::plan {
@@ -12,14 +13,42 @@ constexpr std::array<std::pair<std::string_view, Schedule>, 2> kSchedules{{{"aut
 
 Alternative greedy(const Region& region, const PlanInputs& inputs) { return {"greedy", nullptr, price_of(region, inputs, nullptr), true}; }
 
-/// The searched plan, if there is one.
+/// Plans whose predicted seconds differ by less are equally fast: fewer bytes decide.
+constexpr double kAsFast = 1.01;
+
+/// The fastest that fits; of those as fast the one that receives least, of those the first.
+std::size_t best_of(const std::vector<Alternative>& alternatives) {
+  double fastest = std::numeric_limits<double>::infinity();
+  const bool any = std::any_of(alternatives.begin(), alternatives.end(), [](const Alternative& a) { return a.fits; });
+  for (const Alternative& a : alternatives) {
+    if (a.fits == any) fastest = std::min(fastest, a.price.seconds);
+  }
+  std::size_t best = alternatives.size();
+  for (std::size_t k = 0; k < alternatives.size(); ++k) {
+    const Alternative& a = alternatives[k];
+    if (a.fits != any || a.price.seconds > fastest * kAsFast) continue;
+    if (best == alternatives.size() || a.price.bytes_received < alternatives[best].price.bytes_received) best = k;
+  }
+  return best;
+}
+
+/// Regions of more operations are priced for one found plan only.
+constexpr std::size_t kPricedOften = 400;
+
+/// The best of the searched plans, if there is one.
 std::optional<Alternative> searched(const Region& region, const PlanInputs& inputs, std::string& note) {
-  FoundPlan found = search(region, inputs, {});
-  if (found.plan.at.empty()) return std::nullopt;
-  note = found.exact ? "the cheapest of its kind" : "found by descent";
-  found.plan.schedule = "auto";
-  auto plan = std::make_shared<const PlanValue>(std::move(found.plan));
-  return Alternative{"search", plan, price_of(region, inputs, plan), found.fits};
+  std::vector<FoundPlan> found = search_meshes(region, inputs, {});
+  if (found.empty()) return std::nullopt;
+  if (region.ops.size() > kPricedOften) found.resize(1);
+  std::vector<Alternative> priced;
+  for (FoundPlan& f : found) {
+    f.plan.schedule = "auto";
+    auto plan = std::make_shared<const PlanValue>(std::move(f.plan));
+    priced.push_back({"search", plan, price_of(region, inputs, plan), f.fits});
+  }
+  const std::size_t best = best_of(priced);
+  note = found[best].exact ? "the cheapest of its kind" : "found by descent";
+  return std::move(priced[best]);
 }
 
 }  // namespace
@@ -51,9 +80,8 @@ ProgramPlans plan_program(const Region& region, const PlanInputs& inputs, Schedu
   // Under --reproducible what is decided for owners must change no cut, which the search does not know yet.
   if (schedule == Schedule::kGreedy || inputs.reproducible) return plans;
   if (std::optional<Alternative> found = searched(region, inputs, plans.note)) plans.alternatives.push_back(std::move(*found));
-  std::stable_sort(plans.alternatives.begin(), plans.alternatives.end(), [](const Alternative& a, const Alternative& b) {
-    return a.fits != b.fits ? a.fits : a.price.seconds < b.price.seconds;
-  });
+  const auto best = plans.alternatives.begin() + static_cast<std::ptrdiff_t>(best_of(plans.alternatives));
+  std::rotate(plans.alternatives.begin(), best, best + 1);
   return plans;
 }
 
