@@ -44,7 +44,7 @@ struct AppOptions {
   std::optional<std::string> stats_file;
   std::optional<std::int64_t> memory_bytes;  ///< per rank
   std::optional<std::int64_t> window_bytes;  ///< per rank
-  plan::Schedule schedule = plan::Schedule::kGreedy;
+  plan::Schedule schedule = plan::Schedule::kAuto;
   plan::Factorise factorise = plan::Factorise::kAuto;
   bool reproducible = false;
   std::optional<std::string> checkpoint_directory;

@@ -216,6 +216,35 @@ class Facts:
                 lines = itertools.zip_longest(result.out.splitlines(), wanted.splitlines())
                 raise Failed(f"{path.stem}: {result if result.code else next(f'{a} where {b} was' for a, b in lines if a != b)}")
 
+    # The cheapest plan of a whole program: the busiest rank receives what exhaustive search found, with constants that count bytes alone.
+    # The optimum adds up the busiest ranks of all operations, which on three ranks are not one rank.
+    def test_whole_programs_receive_the_least(self):
+        lines = []
+        constants = {"TDSL_MACHINE": str(ROOT / "tests/e2e/targets/bytes.machine")}
+        for path in sorted((ROOT / "tests/e2e/targets").glob("*.tdsl"))[::3 if self.quick else 1]:
+            text = path.read_text()
+            sizes = {k: int(v) for k, v in (w.split("=") for w in re.search(r"// sizes: (.*)", text)[1].split())}
+            targets = [int(b) for b in re.search(r"// bytes: (.*)", text)[1].split()]
+            session = self.session(path.relative_to(ROOT), [])
+            given, rng = [], np.random.default_rng(7)
+            for name, dims in re.findall(r"^input (\w+): f64\[(.*)\];", text, re.M):
+                np.save(self.work / f"{name}.npy", rng.standard_normal([sizes[d.strip()] for d in dims.split(",")]))
+                given += [f"--{name}", f"{name}.npy"]
+            for name in re.findall(r"^output (\w+)", text, re.M):
+                given += [f"--{name}", f"result_{name}.npy"]
+            for ranks, target in zip((2, 3, 4), targets):
+                received = {}
+                for schedule in ("auto", "greedy"):
+                    self.run(session.executable, ranks, [*given, "--schedule", schedule, "--threads", "1", "--stats", "targets.json"], constants)
+                    per_rank = json.loads((self.work / "targets.json").read_text())["per_rank"]
+                    if any(r["bytes_received"] != r["predicted"]["bytes_received"] for r in per_rank):
+                        raise Failed(f"{path.stem} ranks={ranks} {schedule}: counted and predicted bytes differ: {per_rank}")
+                    received[schedule] = max(r["bytes_received"] for r in per_rank)
+                if received["auto"] > target or received["auto"] < (target if ranks != 3 else 0.95 * target):
+                    raise Failed(f"{path.stem} ranks={ranks}: the busiest rank received {received['auto']} bytes, the least is {target}")
+                lines.append(f"{path.stem} ranks={ranks}: {received['auto']} of {target} bytes, greedily {received['greedy']}")
+        return "\n    ".join(lines)
+
     # --memory below what is needed is answered by what needs most and the least that is enough, not by a plan that does not fit.
     def test_explain_says_what_memory_is_enough(self):
         for program, sizes in (("matmul", ["n=4000"]), ("two_layer_network", ["n=800", "m=1000"])):

@@ -135,7 +135,7 @@ void add_options_of(CLI::App& app, Command command, CommandLine& line) {
     app.add_option("--threads", line.threads, "Threads per rank")->check(CLI::Range(1, rt::kMostThreads));
     app.add_option("--memory", line.memory, "Memory budget per rank")->type_name("SIZE");
     app.add_option("--window", line.window, "Limit on the footprint of admitted steps")->type_name("SIZE");
-    app.add_option("--schedule", line.schedule, "auto: plan the whole program; greedy: every operation by itself")->type_name("NAME");
+    app.add_option("--schedule", line.schedule, "auto (default): plan the whole program; greedy: every operation by itself")->type_name("NAME");
     app.add_flag("--reproducible", line.reproducible, "Plans that do not depend on ranks and threads");
     app.add_flag("--json", line.json, "The answer as JSON");
     app.add_option("--stage", line.stage, "Instead of plans: region, the operations a whole-program plan starts from")->check(CLI::IsMember({"region"}))->type_name("STAGE");

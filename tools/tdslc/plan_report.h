@@ -58,7 +58,7 @@ struct PlanReport {
 
 struct ReportRequest {
   plan::PlanInputs inputs;
-  plan::Schedule schedule = plan::Schedule::kGreedy;
+  plan::Schedule schedule = plan::Schedule::kAuto;
   codegen::WalkRequest walk;
   std::vector<std::int64_t> ranks;   ///< whose totals are wanted
   bool enumerate = false;            ///< list their tasks and boxes one by one
