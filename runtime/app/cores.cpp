@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <climits>
+#include <fstream>
 #include <map>
 #include <set>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 namespace tdsl::rt {
@@ -65,8 +67,26 @@ std::string host_text(const std::vector<RankCores>& ranks, const std::vector<std
 
 }  // namespace
 
+std::uint64_t processor_of(std::istream& cpuinfo) {
+  // FNV-1a over the lines of the first processor.
+  std::uint64_t hash = 14695981039346656037u;
+  bool named = false;
+  for (std::string line; std::getline(cpuinfo, line) && !line.empty();) {
+    const std::string_view name = std::string_view(line).substr(0, line.find_first_of("\t:"));
+    if (name != "vendor_id" && name != "cpu family" && name != "model" && name != "model name" && name != "flags" && name != "CPU part" && name != "Features") continue;
+    named = true;
+    for (const char c : line) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  }
+  return named ? hash : 0;
+}
+
+bool equal_processors(const std::vector<RankCores>& ranks) {
+  return std::ranges::all_of(ranks, [&](const RankCores& rank) { return rank.processor == ranks.front().processor; });
+}
+
 RankCores cores_of_this_process() {
   RankCores cores;
+  if (std::ifstream cpuinfo("/proc/cpuinfo"); cpuinfo) cores.processor = processor_of(cpuinfo);
   std::array<char, HOST_NAME_MAX + 1> name{};
   if (::gethostname(name.data(), name.size() - 1) == 0) cores.host = name.data();
   cores.online = std::max(1, static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)));
@@ -83,7 +103,7 @@ RankCores cores_of_this_process() {
 }
 
 std::string encode(const RankCores& cores) {
-  std::string text = std::to_string(cores.online);
+  std::string text = std::to_string(cores.processor) + " " + std::to_string(cores.online);
   for (const int c : cores.allowed) text += " " + std::to_string(c);
   return text + "\n" + cores.host;
 }
@@ -92,7 +112,7 @@ RankCores decode_cores(const std::string& text) {
   RankCores cores;
   const std::size_t line = text.find('\n');
   std::istringstream numbers(text.substr(0, line));
-  numbers >> cores.online;
+  numbers >> cores.processor >> cores.online;
   for (int c = 0; numbers >> c;) cores.allowed.push_back(c);
   cores.host = text.substr(line + 1);
   return cores;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -12,11 +14,16 @@ struct RankCores {
   std::string host;
   std::vector<int> allowed;  ///< ascending core numbers
   int online = 1;            ///< cores of the node
+  std::uint64_t processor = 0;  ///< a hash of its model and instructions; 0: not known
   friend bool operator==(const RankCores&, const RankCores&) = default;
 };
 
 /// This process's cores.
 [[nodiscard]] RankCores cores_of_this_process();
+/// A hash of the model and the instructions in a text of the form of /proc/cpuinfo; 0 if it names neither.
+[[nodiscard]] std::uint64_t processor_of(std::istream& cpuinfo);
+/// Whether all ranks have equal processors, on which the same work gives the same bits.
+[[nodiscard]] bool equal_processors(const std::vector<RankCores>& ranks);
 /// As bytes for the other ranks, and back.
 [[nodiscard]] std::string encode(const RankCores& cores);
 [[nodiscard]] RankCores decode_cores(const std::string& text);

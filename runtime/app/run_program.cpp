@@ -98,7 +98,7 @@ class ProgramRun {
   [[nodiscard]] RunSetup setup();
   [[nodiscard]] Unfinished unfinished_outputs();
   [[nodiscard]] plan::Machine machine();
-  void report_cores(int threads);
+  [[nodiscard]] bool report_cores(int threads);
   int run();
   void compare_counts(const EngineSink& sink);
   void survey(Execution& execution);
@@ -176,20 +176,22 @@ plan::Machine ProgramRun::machine() {
   return plan::parse_machine(text);
 }
 
-/// One line in a job's log or on a terminal; a warning wherever the launcher has pinned ranks badly.
-void ProgramRun::report_cores(int threads) {
-  if (world_.size() == 1 && !world_.uses_mpi()) return;
+/// One line in a job's log or on a terminal; a warning wherever the launcher has pinned ranks badly. Returns whether all processors are equal.
+bool ProgramRun::report_cores(int threads) {
+  if (world_.size() == 1 && !world_.uses_mpi()) return true;
   const std::string mine = encode(cores_of_this_process());
   std::vector<RankCores> ranks;
   for (const std::vector<std::byte>& bytes : world_.access().all_gather(std::as_bytes(std::span(mine)))) {
     ranks.push_back(decode_cores({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
   }
-  if (world_.rank() != 0 || options_.quiet || environment_.oversubscribed) return;
+  const bool alike = equal_processors(ranks);
+  if (world_.rank() != 0 || options_.quiet || environment_.oversubscribed) return alike;
   const std::string warning = placement_warning(ranks, threads);
   if (!warning.empty() || environment_.slurm_job || ::isatty(STDERR_FILENO) != 0) {
     std::fprintf(stderr, "%s: %s\n", info_.declaration().name.c_str(), cores_line(ranks, threads).c_str());
   }
   if (!warning.empty()) std::fprintf(stderr, "warning: %s [placement]\n", warning.c_str());
+  return alike;
 }
 
 int ProgramRun::run() {
@@ -203,7 +205,7 @@ int ProgramRun::run() {
   }
   Execution& execution = *owned;
   EngineSink& sink = execution.sink;
-  report_cores(execution.setup.plan_inputs.threads);
+  execution.setup.plan_inputs.alike = report_cores(execution.setup.plan_inputs.threads);
   const bool written = options_.stats_file || options_.plan_file;
   if (kChecksCounts || written) sink.enable_predictions(written && options_.reproducible);
   survey(execution);

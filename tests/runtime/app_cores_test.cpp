@@ -1,11 +1,13 @@
 #include <doctest/doctest.h>
 
+#include <sstream>
+
 #include "runtime/app/cores.h"
 
 using namespace tdsl::rt;
 
 namespace {
-RankCores on(const char* host, std::vector<int> allowed, int online = 8) { return {host, std::move(allowed), online}; }
+RankCores on(const char* host, std::vector<int> allowed, int online = 8) { return {host, std::move(allowed), online, 0}; }
 }  // namespace
 
 TEST_CASE("cores: what travels between ranks is the same afterwards") {
@@ -39,4 +41,20 @@ TEST_CASE("cores: a bad placement is named with its remedy") {
   CHECK(placement_warning({on("a", {0, 1}), on("a", {0, 1})}, 2) ==
         "2 ranks of a are pinned to the same cores 0-1 while others are free: start with mpirun -n 2 --map-by slot:PE=2 --bind-to core, or "
         "srun --cpus-per-task=2");
+}
+
+TEST_CASE("cores: processors are equal if their models and instructions are") {
+  const auto hash = [](const std::string& text) {
+    std::istringstream file(text);
+    return processor_of(file);
+  };
+  const std::string one = "processor\t: 0\nmodel name\t: A\ncpu MHz\t: 2000\nflags\t: fma avx2\n\nprocessor\t: 1\n";
+  CHECK(hash(one) != 0);
+  CHECK(hash(one) == hash("processor\t: 7\nmodel name\t: A\ncpu MHz\t: 3500\nflags\t: fma avx2\n"));
+  CHECK(hash(one) != hash("processor\t: 0\nmodel name\t: A\nflags\t: fma avx2 avx512f\n"));
+  CHECK(hash("processor\t: 0\n") == 0);
+  RankCores other = on("b", {0});
+  other.processor = hash(one);
+  CHECK(equal_processors({on("a", {0}), on("b", {0})}));
+  CHECK_FALSE(equal_processors({on("a", {0}), other}));
 }
