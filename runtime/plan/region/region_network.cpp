@@ -38,8 +38,40 @@ RegionNetwork::RegionNetwork(const Region& region, const PlanInputs& inputs, Mes
     for (const TensorDesc& output : recorded.op.outputs) producer_[output.id] = {site_number_.at(recorded.op.site), &output};
   }
   add_variables();
-  for (std::size_t k = 0; k < region_.ops.size(); ++k) add_operation(k);
+  const std::vector<double> weights = merged_weights();
+  for (std::size_t k = 0; k < region_.ops.size(); ++k) {
+    if (weights[k] > 0) add_operation(k, weights[k]);
+  }
   add_memory();
+}
+
+/// Whether one operation costs what the other does wherever it runs: most operations of a loop's second iteration do.
+bool RegionNetwork::costs_alike(const Op& a, const Op& b) const {
+  const auto range = [](const LabelDesc& label) { return std::pair(label.range.lo, label.range.hi); };
+  if (a.site != b.site || a.shape != b.shape || a.flops_per_point != b.flops_per_point || a.outputs.size() != b.outputs.size()) return false;
+  if (!std::ranges::equal(a.labels, b.labels, {}, range, range)) return false;
+  for (std::size_t k = 0; k < a.outputs.size(); ++k) {
+    if (a.outputs[k].shape != b.outputs[k].shape) return false;
+  }
+  return std::ranges::equal(a.reads, b.reads, [&](const Access& x, const Access& y) {
+    const auto from_x = producer_.find(x.tensor), from_y = producer_.find(y.tensor);
+    if (x.dims != y.dims || from_x == producer_.end() || from_y == producer_.end()) return false;
+    return from_x->second.site == from_y->second.site && from_x->second.desc->shape == from_y->second.desc->shape;
+  });
+}
+
+/// Per operation the weight of all that cost alike, at the first of them; 0 at the others.
+std::vector<double> RegionNetwork::merged_weights() const {
+  std::vector<double> weights(region_.ops.size(), 0);
+  for (const SiteChoices& site : choices_.sites) {
+    for (std::size_t n = 0; n < site.ops.size(); ++n) {
+      const RegionOp& recorded = region_.ops[site.ops[n]];
+      const auto end = site.ops.begin() + static_cast<std::ptrdiff_t>(n);
+      const auto first = std::find_if(site.ops.begin(), end, [&](std::size_t k) { return weights[k] > 0 && costs_alike(region_.ops[k].op, recorded.op); });
+      weights[first == end ? site.ops[n] : *first] += recorded.weight;
+    }
+  }
+  return weights;
 }
 
 std::vector<Layout> RegionNetwork::works(std::size_t site) const {
@@ -96,9 +128,8 @@ RegionNetwork::PlacedBoxes RegionNetwork::place_boxes(const Op& op, const Tensor
   return placed;
 }
 
-void RegionNetwork::add_operation(std::size_t k) {
-  const RegionOp& recorded = region_.ops[k];
-  const Op& op = recorded.op;
+void RegionNetwork::add_operation(std::size_t k, double weight) {
+  const Op& op = region_.ops[k].op;
   // Effects take tensors from where they lie.
   if (op.op_class == OpClass::kStore || op.op_class == OpClass::kCollect || op.outputs.empty()) return;
   const std::size_t site = site_number_.at(op.site);
@@ -107,12 +138,12 @@ void RegionNetwork::add_operation(std::size_t k) {
   const double task = inputs_.machine.task_overhead / inputs_.threads;
   std::vector<double> seconds(work.size());
   for (std::size_t w = 0; w < work.size(); ++w) {
-    seconds[w] = recorded.weight * (seconds_to_compute(op, work[w], inputs_) + tasks_of(layouts[w], mesh_) * task);
+    seconds[w] = weight * (seconds_to_compute(op, work[w], inputs_) + tasks_of(layouts[w], mesh_) * task);
   }
   network_.add(work_variable_[site], seconds);
-  add_reads(op, site, recorded.weight, work);
-  if (choices_.sites[site].splits) add_results(op, site, recorded.weight, work);
-  add_copies(op, site, recorded.weight);
+  add_reads(op, site, weight, work);
+  if (choices_.sites[site].splits) add_results(op, site, weight, work);
+  add_copies(op, site, weight);
 }
 
 void RegionNetwork::add_copies(const Op& op, std::size_t site, double weight) {

@@ -45,7 +45,9 @@ class RegionNetwork {
   /// Layouts of the site's work, by value of its work variable.
   [[nodiscard]] std::vector<Layout> works(std::size_t site) const;
   void add_variables();
-  void add_operation(std::size_t k);
+  [[nodiscard]] bool costs_alike(const Op& a, const Op& b) const;
+  [[nodiscard]] std::vector<double> merged_weights() const;
+  void add_operation(std::size_t k, double weight);
   void add_reads(const Op& op, std::size_t site, double weight, const std::vector<counting::Boxes>& work);
   void add_results(const Op& op, std::size_t site, double weight, const std::vector<counting::Boxes>& work);
   void add_memory();
