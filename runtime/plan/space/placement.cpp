@@ -301,7 +301,7 @@ void PlacementBuilder::adopt_tiles(Draft& draft) const {
 
 std::optional<Candidate> PlacementBuilder::realise(const Layout& work, const Mesh& mesh) const {
   const std::size_t rank = op_.shape.size();
-  const std::string why = "as planned";
+  const std::string why = op_.op_class == OpClass::kLoop ? "a loop is one task, as planned" : "as planned";
   if (work.cut.size() != rank + op_.reduce.size()) return std::nullopt;
   if (work.columns) {
     if (cuts_ || rank != 2) return std::nullopt;
