@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ir/algebra/error.h"
+#include "ir/algebra/whole.h"
 #include "ir/check.h"
 
 namespace tdsl::ir::algebra {
@@ -103,6 +104,19 @@ Tuples apply_op(const Concat& concat, const Tuples& operand, const BlockType& wh
   return {std::make_move_iterator(groups.begin()), std::make_move_iterator(groups.end())};
 }
 
+Tuples apply_op(const Opaque& opaque, const Node& node, std::span<const Tuples* const> operands, const Calls& calls) {
+  const auto call = calls.find(opaque.name);
+  if (call == calls.end())
+    throw AlgebraError(fmt::format("there is no opaque operator '{}' to call", opaque.name));
+  Block whole;
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    const RelationType& type = node.operands[k]->type;
+    const Block arrays = whole_of(*operands[k], type.keys.frontier(), type.block);
+    whole.insert(whole.end(), arrays.begin(), arrays.end());
+  }
+  return tuples_of(call->second(whole), opaque.frontier);
+}
+
 }  // namespace
 
 Tuples apply(const Node& node, std::span<const Tuples* const> operands, const Calls& calls) {
@@ -119,7 +133,8 @@ Tuples apply(const Node& node, std::span<const Tuples* const> operands, const Ca
       [&](const Tile& o) { return apply_op(o, *operands[0]); },
       [&](const Concat& o) { return apply_op(o, *operands[0], node.type.block); },
       [&](const FlatMap& o) { return apply_op(o, *operands[0], calls); },
-      [&](const Redistribute&) { return *operands[0]; });
+      [&](const Redistribute&) { return *operands[0]; },
+      [&](const Opaque& o) { return apply_op(o, node, operands, calls); });
 }
 
 const Tuples& input_of(const Node& node, const Data& data) {

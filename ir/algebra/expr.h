@@ -105,8 +105,17 @@ struct FlatMap {
 struct Redistribute {
   Layout to;
 };
+/// `opaque %3, %4 "solve" keys [4] block [25] part [0]`: something that is no expression of this algebra. `name` is
+/// called (Calls) with the operands as whole arrays; what it gives is cut into blocks again. It fetches its operands by
+/// itself, wherever they are: what that moves is not counted.
+struct Opaque {
+  std::string name;
+  Key frontier;
+  BlockType block;
+  std::optional<Layout> layout;
+};
 
-using Op = std::variant<Input, Join, Aggregate, Map, Filter, Tile, Concat, FlatMap, Redistribute>;
+using Op = std::variant<Input, Join, Aggregate, Map, Filter, Tile, Concat, FlatMap, Redistribute, Opaque>;
 
 struct Node {
   int id = 0;  ///< operands have smaller ones

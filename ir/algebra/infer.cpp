@@ -204,6 +204,24 @@ Inferred infer_op(const Aggregate& aggregate, const RelationType& operand) {
   return result;
 }
 
+Inferred infer_op(const Opaque& opaque, std::span<const RelationType* const> operands) {
+  Inferred result;
+  result.type.keys = KeySet::below(opaque.frontier);
+  result.type.block = opaque.block;
+  result.type.layout = opaque.layout;
+  if (opaque.layout)
+    require_layout(*opaque.layout, opaque.frontier.size());
+  for (const RelationType* operand : operands) {
+    require(operand->layout.has_value() == opaque.layout.has_value(),
+            "an opaque operator on sites has operands on sites, and one without has none");
+    if (operand->pieces)
+      result.problems.emplace_back("partial results are read by an opaque operator");
+    if (!operand->holes_are_zero)
+      result.problems.emplace_back("absent blocks of unknown value are read by an opaque operator");
+  }
+  return result;
+}
+
 }  // namespace
 
 Inferred infer(const Op& op, std::span<const RelationType* const> operands) {
@@ -214,7 +232,7 @@ Inferred infer(const Op& op, std::span<const RelationType* const> operands) {
       [&](const Aggregate& o) { return one(o); }, [&](const Map& o) { return one(o); },
       [&](const Filter& o) { return one(o); }, [&](const Tile& o) { return one(o); },
       [&](const Concat& o) { return one(o); }, [&](const FlatMap& o) { return one(o); },
-      [&](const Redistribute& o) { return one(o); });
+      [&](const Redistribute& o) { return one(o); }, [&](const Opaque& o) { return infer_op(o, operands); });
 }
 
 }  // namespace tdsl::ir::algebra

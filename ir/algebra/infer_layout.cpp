@@ -63,9 +63,12 @@ Layout joined_layout(const Join& join, const RelationType& left, const RelationT
     const Cut* finer = a == nullptr || (b != nullptr && b->axes.size() > a->axes.size()) ? b : a;
     if (finer != nullptr && finer->axes.front() == axis)
       cuts.push_back(*finer);
-    // One operand's cut goes on with this axis, the other's with another one: no cut says where both are.
-    const bool covered = std::ranges::any_of(cuts, [&](const Cut& c) { return position_of(c.axes, axis).has_value(); });
-    if (finer != nullptr && !covered)
+  }
+  // One operand's cut goes on with some axis, the other's with another one: no cut says where both are.
+  for (int axis = 0; axis < stays.axes(); ++axis) {
+    const auto has_axis = [&](const Cut& c) { return position_of(c.axes, axis).has_value(); };
+    const bool cut = stays.cut_of(axis) != nullptr || moved.cut_of(axis) != nullptr;
+    if (cut && !position_of(loose, axis) && std::ranges::none_of(cuts, has_axis))
       loose.push_back(axis);
   }
   if (meet)

@@ -71,11 +71,32 @@ class Parser : private PartParser {
     cursor_.expect("keys");
     input.frontier = extents();
     input.where = where();
-    cursor_.expect("block");
-    while (cursor_.peek() == '[')
-      input.block.push_back(extents());
+    input.block = block();
     input.layout = layout();
     return pool_.input(std::move(input));
+  }
+
+  Expr opaque() {
+    std::vector<Expr> operands;
+    while (cursor_.peek() == '%') {
+      operands.push_back(operand());
+      cursor_.accept(",");
+    }
+    Opaque opaque;
+    opaque.name = cursor_.string();
+    cursor_.expect("keys");
+    opaque.frontier = extents();
+    opaque.block = block();
+    opaque.layout = layout();
+    return pool_.make(std::move(opaque), std::move(operands));
+  }
+
+  BlockType block() {
+    cursor_.expect("block");
+    BlockType block;
+    while (cursor_.peek() == '[')
+      block.push_back(extents());
+    return block;
   }
 
   Expr join() {
@@ -187,6 +208,8 @@ class Parser : private PartParser {
       return pool_.bcast(operand());
     if (word == "shuf")
       return shuf();
+    if (word == "opaque")
+      return opaque();
     cursor_.fail(fmt::format("no operator is called '{}'", word));
   }
 

@@ -11,111 +11,6 @@ namespace tdsl::ir::algebra {
 
 namespace {
 
-std::uint64_t mixed(std::uint64_t x) {
-  // The finaliser of splitmix64.
-  x += 0x9e3779b97f4a7c15U;
-  x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9U;
-  x = (x ^ (x >> 27U)) * 0x94d049bb133111ebU;
-  return x ^ (x >> 31U);
-}
-
-std::uint64_t hash_of(const Key& values, std::uint64_t seed) {
-  std::uint64_t hash = mixed(seed);
-  for (const Index value : values)
-    hash = mixed(hash ^ static_cast<std::uint64_t>(value));
-  return hash;
-}
-
-/// Round robin: along the first dimension alone every coordinate comes equally often.
-std::uint64_t round_robin(const Key& values) {
-  std::uint64_t sum = 0;
-  for (std::size_t k = 0; k < values.size(); ++k)
-    sum += (2 * k + 1) * static_cast<std::uint64_t>(values[k]);
-  return sum;
-}
-
-/// Where tuples are, as coordinates on the mesh.
-class Places {
- public:
-  Places(const Layout& layout, const Sites& sites) : layout_(layout), sites_(sites) {
-    TDSL_CHECK(layout.axes() == static_cast<int>(sites.mesh.sizes.size()), "as many axes as the mesh has");
-  }
-
-  [[nodiscard]] Key coordinates(Index site) const {
-    Key result(sites_.mesh.sizes.size());
-    for (std::size_t axis = result.size(); axis-- > 0;) {
-      result[axis] = site % sites_.mesh.sizes[axis];
-      site /= sites_.mesh.sizes[axis];
-    }
-    return result;
-  }
-  [[nodiscard]] std::size_t site(const Key& coordinates) const {
-    Index site = 0;
-    for (std::size_t axis = 0; axis < coordinates.size(); ++axis)
-      site = site * sites_.mesh.sizes[axis] + coordinates[axis];
-    return static_cast<std::size_t>(site);
-  }
-
-  /// The coordinate of a key along an axis of a cut.
-  [[nodiscard]] Index cut_coordinate(const Cut& cut, int axis, const Key& key) const {
-    const Key values = values_at(key, cut.dims);
-    std::uint64_t number = sites_.seed == 0 ? round_robin(values) : hash_of(values, sites_.seed);
-    for (const int earlier : cut.axes) {
-      const auto size = static_cast<std::uint64_t>(size_of(earlier));
-      if (earlier == axis)
-        return static_cast<Index>(number % size);
-      number /= size;
-    }
-    return 0;
-  }
-
-  /// All sites that hold a key. Loose axes: somewhere, as the input's name and the seed have it.
-  [[nodiscard]] std::vector<std::size_t> holders(const Key& key, std::uint64_t name) const {
-    std::vector<Key> found{Key(sites_.mesh.sizes.size(), 0)};
-    for (int axis = 0; axis < layout_.axes(); ++axis) {
-      const auto at = static_cast<std::size_t>(axis);
-      if (layout_.is_copied(axis)) {
-        std::vector<Key> copies;
-        for (const Key& place : found) {
-          for (Index k = 0; k < size_of(axis); ++k) {
-            copies.push_back(place);
-            copies.back()[at] = k;
-          }
-        }
-        found = std::move(copies);
-        continue;
-      }
-      const Cut* cut = layout_.cut_of(axis);
-      const std::uint64_t anywhere = hash_of(key, sites_.seed + name + static_cast<std::uint64_t>(axis));
-      const Index coordinate = cut != nullptr
-                                   ? cut_coordinate(*cut, axis, key)
-                                   : static_cast<Index>(anywhere % static_cast<std::uint64_t>(size_of(axis)));
-      for (Key& place : found)
-        place[at] = coordinate;
-    }
-    std::vector<std::size_t> result;
-    for (const Key& place : found)
-      result.push_back(site(place));
-    return result;
-  }
-
-  /// The site of the same tuple with the lowest coordinates: the one it is on, moved to 0 along all copied axes.
-  [[nodiscard]] std::size_t first_copy(std::size_t at) const {
-    Key place = coordinates(static_cast<Index>(at));
-    for (int axis = 0; axis < layout_.axes(); ++axis)
-      place[static_cast<std::size_t>(axis)] *= layout_.is_copied(axis) ? 0 : 1;
-    return site(place);
-  }
-
-  [[nodiscard]] const Layout& layout() const { return layout_; }
-
- private:
-  [[nodiscard]] Index size_of(int axis) const { return sites_.mesh.sizes[static_cast<std::size_t>(axis)]; }
-
-  const Layout& layout_;
-  const Sites& sites_;
-};
-
 std::vector<Tuples> placed(const Tuples& tuples, const Places& places, const std::string& name, std::size_t sites) {
   std::vector<Tuples> held(sites);
   for (const auto& [key, block] : tuples) {
@@ -128,17 +23,18 @@ std::vector<Tuples> placed(const Tuples& tuples, const Places& places, const std
 std::vector<Tuples> redistributed(const Expr& e, const std::vector<Tuples>& from, const Sites& sites,
                                   Traffic& traffic) {
   const RelationType& operand = e->operands[0]->type;
-  const Places before(*operand.layout, sites);
-  const Places after(*e->type.layout, sites);
+  const Places before(*operand.layout, operand.keys.frontier(), sites);
+  const Places after(*e->type.layout, e->type.keys.frontier(), sites);
   const Index floats = floats_of(operand.block);
   std::vector<Tuples> to(from.size());
+  traffic.arrived.assign(from.size(), 0);
   for (std::size_t site = 0; site < from.size(); ++site) {
     if (before.first_copy(site) != site)
       continue;
     for (const auto& [key, block] : from[site]) {
       for (const std::size_t target : after.holders(key, 0)) {
         traffic.paper += floats;
-        traffic.moved += before.first_copy(target) == site ? 0 : floats;
+        traffic.arrived[target] += before.first_copy(target) == site ? 0 : floats;
         to[target].emplace(key, block);
       }
     }
@@ -146,18 +42,18 @@ std::vector<Tuples> redistributed(const Expr& e, const std::vector<Tuples>& from
   return to;
 }
 
-Index total(const std::vector<Traffic>& traffic, Index Traffic::*part) {
-  return std::accumulate(traffic.begin(), traffic.end(), Index{0},
-                         [&](Index sum, const Traffic& t) { return sum + t.*part; });
-}
-
 }  // namespace
 
+Index Traffic::moved() const {
+  return std::accumulate(arrived.begin(), arrived.end(), Index{0});
+}
+
 Index SitesRun::paper() const {
-  return total(traffic, &Traffic::paper);
+  return std::accumulate(traffic.begin(), traffic.end(), Index{0}, [](Index n, const Traffic& t) { return n + t.paper; });
 }
 Index SitesRun::moved() const {
-  return total(traffic, &Traffic::moved);
+  return std::accumulate(traffic.begin(), traffic.end(), Index{0},
+                         [](Index n, const Traffic& t) { return n + t.moved(); });
 }
 
 SitesRun run_on_sites(std::span<const Expr> roots, const Data& data, const Sites& sites) {
@@ -167,9 +63,17 @@ SitesRun run_on_sites(std::span<const Expr> roots, const Data& data, const Sites
     TDSL_CHECK(e->sound && e->type.layout, "only verified expressions on sites run on sites");
     std::vector<Tuples> held;
     if (const auto* input = as<Input>(e)) {
-      held = placed(input_of(*e, data), Places(*e->type.layout, sites), input->name, count);
+      held = placed(input_of(*e, data), Places(*e->type.layout, e->type.keys.frontier(), sites), input->name, count);
+    } else if (const auto* opaque = as<Opaque>(e)) {
+      std::vector<Tuples> whole;
+      for (const Expr& operand : e->operands)
+        whole.push_back(gathered(run.values.at(operand->id)));
+      std::vector<const Tuples*> operands;
+      std::ranges::transform(whole, std::back_inserter(operands), [](const Tuples& t) { return &t; });
+      const Places places(*e->type.layout, e->type.keys.frontier(), sites);
+      held = placed(apply(*e, operands, data.calls), places, opaque->name, count);
     } else if (as<Redistribute>(e) != nullptr) {
-      held = redistributed(e, run.values.at(e->operands[0]->id), sites, run.traffic.emplace_back(Traffic{e}));
+      held = redistributed(e, run.values.at(e->operands[0]->id), sites, run.traffic.emplace_back(Traffic{e, 0, {}}));
     } else {
       for (std::size_t site = 0; site < count; ++site) {
         std::vector<const Tuples*> operands;
@@ -201,7 +105,7 @@ Tuples gathered(const std::vector<Tuples>& held) {
 }
 
 std::string misplaced(const std::vector<Tuples>& held, const RelationType& type, const Sites& sites) {
-  const Places places(*type.layout, sites);
+  const Places places(*type.layout, type.keys.frontier(), sites);
   std::map<Key, Index> tuples;  // of each key, copies not counted
   for (std::size_t site = 0; site < held.size(); ++site) {
     const std::size_t first = places.first_copy(site);

@@ -6,22 +6,16 @@
 #include <vector>
 
 #include "ir/algebra/evaluate.h"
-#include "ir/algebra/layout.h"
+#include "ir/algebra/places.h"
 
 namespace tdsl::ir::algebra {
-
-/// Sites to run an expression on. Layouts say which values decide where a tuple is, not how: every `seed` is another
-/// such function (0: round robin), and other places for what is loose.
-struct Sites {
-  Mesh mesh;
-  std::uint64_t seed = 0;
-};
 
 /// Floats that one redistribution costs.
 struct Traffic {
   Expr at;
   Index paper = 0;  ///< the floats redistributed times the copies made of them
-  Index moved = 0;  ///< the floats that arrive at a site which did not hold them
+  std::vector<Index> arrived;  ///< per site, the floats of tuples that it did not hold
+  [[nodiscard]] Index moved() const;
 };
 
 struct SitesRun {

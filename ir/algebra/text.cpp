@@ -33,6 +33,14 @@ OpText text_of(const Input& input) {
   return {"input", text};
 }
 
+OpText text_of(const Opaque& opaque) {
+  std::string text =
+      fmt::format("{} keys {} block {}", quoted(opaque.name), key_text(opaque.frontier), block_text(opaque.block));
+  if (opaque.layout)
+    text += " " + layout_text(*opaque.layout);
+  return {"opaque", text};
+}
+
 OpText text_of(const Join& join, std::span<const Expr> operands) {
   std::string text = fmt::format("on {}, {} by {}{}", dims_text(join.left), dims_text(join.right), kernel_text(join.by),
                                  then_text(join.then));
@@ -81,7 +89,8 @@ OpText op_text(const Op& op, std::span<const Expr> operands) {
       [&](const FlatMap& o) { return text_of(o, operands); },
       [](const Redistribute& o) {
         return o.to.is_all() ? OpText{"bcast", ""} : OpText{"shuf", layout_text(o.to)};
-      });
+      },
+      [](const Opaque& o) { return text_of(o); });
 }
 
 std::string type_text(const RelationType& type) {
@@ -105,7 +114,8 @@ std::map<int, int> numbers_of(std::span<const Expr> nodes) {
 
 std::string line_text(const Expr& e, const std::map<int, int>& numbers) {
   const OpText op = op_text(e->op, e->operands);
-  const bool local = e->type.layout && as<Input>(e) == nullptr && as<Redistribute>(e) == nullptr;
+  const bool moves = as<Redistribute>(e) != nullptr || as<Opaque>(e) != nullptr;
+  const bool local = e->type.layout && as<Input>(e) == nullptr && !moves;
   std::vector<std::string> operands;
   for (const Expr& operand : e->operands)
     operands.push_back(fmt::format("%{}", numbers.at(operand->id)));
@@ -120,7 +130,8 @@ std::string print(const Program& program) {
   const std::map<int, int> numbers = numbers_of(nodes);
   std::string text;
   for (const Expr& e : nodes) {
-    const std::string what = as<Input>(e) != nullptr ? fmt::format("{} floats", e->type.floats()) : type_text(e->type);
+    const bool says_type = as<Input>(e) != nullptr || as<Opaque>(e) != nullptr;
+    const std::string what = says_type ? fmt::format("{} floats", e->type.floats()) : type_text(e->type);
     text += fmt::format("%{} = {} ; {}\n", numbers.at(e->id), line_text(e, numbers), what);
   }
   for (const Program::Result& result : program.results)

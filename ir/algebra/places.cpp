@@ -1,0 +1,126 @@
+#include "ir/algebra/places.h"
+
+#include "ir/check.h"
+
+namespace tdsl::ir::algebra {
+
+namespace {
+
+std::uint64_t mixed(std::uint64_t x) {
+  // The finaliser of splitmix64.
+  x += 0x9e3779b97f4a7c15U;
+  x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9U;
+  x = (x ^ (x >> 27U)) * 0x94d049bb133111ebU;
+  return x ^ (x >> 31U);
+}
+
+std::uint64_t hash_of(const Key& values, std::uint64_t seed) {
+  std::uint64_t hash = mixed(seed);
+  for (const Index value : values)
+    hash = mixed(hash ^ static_cast<std::uint64_t>(value));
+  return hash;
+}
+
+/// Round robin: along the first dimension alone every coordinate comes equally often.
+std::uint64_t round_robin(const Key& values) {
+  std::uint64_t sum = 0;
+  for (std::size_t k = 0; k < values.size(); ++k)
+    sum += (2 * k + 1) * static_cast<std::uint64_t>(values[k]);
+  return sum;
+}
+
+}  // namespace
+
+Places::Places(const Layout& layout, const Key& frontier, const Sites& sites)
+    : layout_(layout), frontier_(frontier), sites_(sites) {
+  TDSL_CHECK(layout.axes() == static_cast<int>(sites.mesh.sizes.size()), "as many axes as the mesh has");
+}
+
+Key Places::coordinates(Index site) const {
+  Key result(sites_.mesh.sizes.size());
+  for (std::size_t axis = result.size(); axis-- > 0;) {
+    result[axis] = site % sites_.mesh.sizes[axis];
+    site /= sites_.mesh.sizes[axis];
+  }
+  return result;
+}
+
+std::size_t Places::site(const Key& coordinates) const {
+  Index site = 0;
+  for (std::size_t axis = 0; axis < coordinates.size(); ++axis)
+    site = site * sites_.mesh.sizes[axis] + coordinates[axis];
+  return static_cast<std::size_t>(site);
+}
+
+Index Places::share_of(const Cut& cut, const Key& key) const {
+  if (cut.dims.empty())
+    return 0;
+  Index shares = 1;
+  for (const int axis : cut.axes)
+    shares *= size_of(axis);
+  Index number = 0;
+  Index keys = 1;
+  for (const int dim : cut.dims) {
+    const Index extent = frontier_[static_cast<std::size_t>(dim)];
+    number = number * extent + key[static_cast<std::size_t>(dim)];
+    keys *= extent;
+  }
+  // The last share that begins at this key or before it.
+  return ((number + 1) * shares - 1) / keys;
+}
+
+Index Places::cut_coordinate(const Cut& cut, int axis, const Key& key) const {
+  if (sites_.shares) {
+    Index share = share_of(cut, key);
+    for (auto inner = cut.axes.rbegin(); *inner != axis; ++inner)
+      share /= size_of(*inner);
+    return share % size_of(axis);
+  }
+  const Key values = values_at(key, cut.dims);
+  std::uint64_t number = sites_.seed == 0 ? round_robin(values) : hash_of(values, sites_.seed);
+  for (const int earlier : cut.axes) {
+    const auto size = static_cast<std::uint64_t>(size_of(earlier));
+    if (earlier == axis)
+      return static_cast<Index>(number % size);
+    number /= size;
+  }
+  return 0;
+}
+
+std::vector<std::size_t> Places::holders(const Key& key, std::uint64_t name) const {
+  std::vector<Key> found{Key(sites_.mesh.sizes.size(), 0)};
+  for (int axis = 0; axis < layout_.axes(); ++axis) {
+    const auto at = static_cast<std::size_t>(axis);
+    if (layout_.is_copied(axis)) {
+      std::vector<Key> copies;
+      for (const Key& place : found) {
+        for (Index k = 0; k < size_of(axis); ++k) {
+          copies.push_back(place);
+          copies.back()[at] = k;
+        }
+      }
+      found = std::move(copies);
+      continue;
+    }
+    const Cut* cut = layout_.cut_of(axis);
+    const std::uint64_t anywhere = hash_of(key, sites_.seed + name + static_cast<std::uint64_t>(axis));
+    const Index coordinate = cut != nullptr
+                                 ? cut_coordinate(*cut, axis, key)
+                                 : static_cast<Index>(anywhere % static_cast<std::uint64_t>(size_of(axis)));
+    for (Key& place : found)
+      place[at] = coordinate;
+  }
+  std::vector<std::size_t> result;
+  for (const Key& place : found)
+    result.push_back(site(place));
+  return result;
+}
+
+std::size_t Places::first_copy(std::size_t at) const {
+  Key place = coordinates(static_cast<Index>(at));
+  for (int axis = 0; axis < layout_.axes(); ++axis)
+    place[static_cast<std::size_t>(axis)] *= layout_.is_copied(axis) ? 0 : 1;
+  return site(place);
+}
+
+}  // namespace tdsl::ir::algebra
