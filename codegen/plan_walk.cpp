@@ -33,6 +33,7 @@ class Walk::Body {
     recorder_.flush();
   }
   [[nodiscard]] SourceRange place() const { return place_; }
+  void observe(OperationObserver observer) { observer_ = std::move(observer); }
 
  private:
   void steps(const Steps& list) {
@@ -147,6 +148,7 @@ class Walk::Body {
     plan::Op op = instantiate(*o.op, line_, [this](const Extent& e) { return number(e); }, [this](ValueId v) { return tensor(v).id(); });
     require_size(op.name, program_.type(o.target).scalar, op.shape);
     tensors_[o.target] = recorder_.record(std::move(op), element_type(o.target));
+    if (observer_) observer_(tensor(o.target).id(), o, host_);
   }
 
   void loop(const LoopStep& l) {
@@ -247,6 +249,7 @@ class Walk::Body {
   record::Control* control_ = nullptr;
   const Note* note_ = nullptr;
   HostEvaluator host_;
+  OperationObserver observer_;
   std::map<ValueId, record::TensorHandle> tensors_;
   int line_ = 0;
   SourceRange place_;
@@ -258,6 +261,7 @@ Walk::~Walk() = default;
 
 void Walk::run(record::Control& control, const Note& note) { body_->run(control, note); }
 SourceRange Walk::place() const { return body_->place(); }
+void Walk::observe(OperationObserver observer) { body_->observe(std::move(observer)); }
 
 namespace {
 
@@ -317,9 +321,11 @@ void walk_as_shown(const FamilyProgram& program, const WalkRequest& request, rec
   walk.run(control, note);
 }
 
-plan::Region survey_of(const FamilyProgram& program, const WalkRequest& request) {
+plan::Region survey_of(const FamilyProgram& program, const WalkRequest& request, const OperationObserver& observer) {
   return record::survey([&](record::Recorder& recorder, record::Control& control) {
-    Walk(program, request, recorder).run(control, [](SourceRange, const std::string&) {});
+    Walk walk(program, request, recorder);
+    walk.observe(observer);
+    walk.run(control, [](SourceRange, const std::string&) {});
   });
 }
 

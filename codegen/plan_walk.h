@@ -26,6 +26,10 @@ struct WalkRequest {
 };
 using Note = std::function<void(SourceRange, const std::string&)>;
 
+class HostEvaluator;
+/// Is told of every emitted operation: the tensor it makes, what it computes, and the numbers that host values have there.
+using OperationObserver = std::function<void(plan::TensorId, const OperationStep&, const HostEvaluator&)>;
+
 /// Records what the executable would, with numbers for sizes, and computes nothing.
 class Walk {
  public:
@@ -37,6 +41,7 @@ class Walk {
   void run(record::Control& control, const Note& note);
   /// The step that is being walked.
   [[nodiscard]] SourceRange place() const;
+  void observe(OperationObserver observer);
 
  private:
   class Body;
@@ -47,7 +52,7 @@ class Walk {
 /// loop and the first branch. A note says so.
 void walk_as_shown(const FamilyProgram& program, const WalkRequest& request, record::Recorder& recorder, const Note& note);
 /// What the executable finds when it surveys itself.
-[[nodiscard]] plan::Region survey_of(const FamilyProgram& program, const WalkRequest& request);
+[[nodiscard]] plan::Region survey_of(const FamilyProgram& program, const WalkRequest& request, const OperationObserver& observer = {});
 
 /// The operation with numbers for all extents; `tensor` numbers its operands.
 [[nodiscard]] plan::Op instantiate(const OpTemplate& op, int line, const std::function<std::int64_t(const Extent&)>& number,

@@ -138,7 +138,7 @@ void add_options_of(CLI::App& app, Command command, CommandLine& line) {
     app.add_option("--schedule", line.schedule, "auto (default): plan the whole program; greedy: every operation by itself")->type_name("NAME");
     app.add_flag("--reproducible", line.reproducible, "Plans that do not depend on ranks and threads");
     app.add_flag("--json", line.json, "The answer as JSON");
-    app.add_option("--stage", line.stage, "Instead of plans: region, the operations a whole-program plan starts from")->check(CLI::IsMember({"region"}))->type_name("STAGE");
+    app.add_option("--stage", line.stage, "Instead of plans: region, the operations a whole-program plan starts from; algebra, the program and its plan as tensor relations")->check(CLI::IsMember({"region", "algebra"}))->type_name("STAGE");
   }
   if (command == Command::kPasses) {
     app.add_option("--dump-after", line.dump_after, "Print the program after a pass, or after `all`")->type_name("PASS")->allow_extra_args(false);

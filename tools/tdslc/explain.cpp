@@ -5,6 +5,7 @@
 #include "codegen/output_file.h"
 #include "runtime/app/machine_file.h"
 #include "runtime/io/npy.h"
+#include "tools/tdslc/algebra_stage.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/declaration.h"
 #include "tools/tdslc/front.h"
@@ -225,7 +226,9 @@ int explain(const CommandLine& line) {
   const codegen::FamilyProgram families = lower(front);
   const rt::AppOptions options = options_of(line, front.graph);
   const ReportRequest request = request_of(line, families, options);
-  const std::string text = line.stage == "region" ? plan::text_of(codegen::survey_of(families, request.walk)) : answer_of(line, front, families, request);
+  const std::string text = line.stage == "region"    ? plan::text_of(codegen::survey_of(families, request.walk))
+                           : line.stage == "algebra" ? algebra_text(families, request)
+                                                     : answer_of(line, front, families, request);
   if (line.output.empty()) {
     fmt::print("{}", text);
     return 0;
