@@ -9,6 +9,11 @@ Expr compile(Pool& pool, const Expr& e, const std::function<Layout(const Input&)
       there.layout = layout_of(*input);
       return pool.input(std::move(there));
     }
+    if (const auto* opaque = std::get_if<Opaque>(&node.op)) {
+      Opaque there = *opaque;
+      there.layout = Layout::part({});
+      return pool.make(std::move(there), std::move(operands));
+    }
     if (std::holds_alternative<Join>(node.op))
       operands[0] = pool.bcast(operands[0]);
     if (const auto* aggregate = std::get_if<Aggregate>(&node.op))

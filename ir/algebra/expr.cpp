@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <unordered_set>
 
 #include "ir/algebra/infer.h"
@@ -67,10 +66,11 @@ Expr Pool::shuf(Expr e, Dims dims) {
 }
 
 Expr Pool::rebuild(Expr root, const std::function<Expr(const Node&, std::vector<Expr>)>& f) {
-  std::map<int, Expr> rebuilt;
+  std::unordered_map<int, Expr> rebuilt;
   const std::vector<Expr> roots{root};
   for (const Expr& e : nodes_of(roots)) {
     std::vector<Expr> operands;
+    operands.reserve(e->operands.size());
     for (const Expr& operand : e->operands)
       operands.push_back(rebuilt.at(operand->id));
     rebuilt.emplace(e->id, f(*e, std::move(operands)));
@@ -78,12 +78,32 @@ Expr Pool::rebuild(Expr root, const std::function<Expr(const Node&, std::vector<
   return rebuilt.at(root->id);
 }
 
+std::size_t IdsHash::operator()(const std::vector<int>& ids) const noexcept {
+  std::size_t hash = ids.size();
+  for (const int id : ids)
+    hash = (hash ^ static_cast<std::size_t>(id)) * 0x100000001b3U;
+  return hash;
+}
+
+Expr Pool::with_operands(const Node& node, std::vector<Expr> operands) {
+  if (operands == node.operands)
+    return Expr(&node);
+  std::vector<int> ids{node.id};
+  for (const Expr& e : operands)
+    ids.push_back(e->id);
+  if (const auto known = rebuilt_.find(ids); known != rebuilt_.end())
+    return known->second;
+  const Expr made = make(node.op, std::move(operands));
+  rebuilt_.emplace(std::move(ids), made);
+  return made;
+}
+
 Expr Pool::replace(Expr root, Expr target, Expr replacement) {
   return rebuild(root, [&](const Node& node, std::vector<Expr> operands) {
     const Expr same(&node);
     if (same == target)
       return replacement;
-    return operands == node.operands ? same : make(node.op, std::move(operands));
+    return with_operands(node, std::move(operands));
   });
 }
 

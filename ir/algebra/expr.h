@@ -132,6 +132,10 @@ template <class T>
 }
 [[nodiscard]] bool is_bcast(const Expr& e);
 
+struct IdsHash {
+  [[nodiscard]] std::size_t operator()(const std::vector<int>& ids) const noexcept;
+};
+
 /// Owns expressions and keeps one node of each. Makers throw AlgebraError for an expression that has no type; what can
 /// only be wrong about tuples and sites is noted in Node::problems (see verify.h).
 class Pool {
@@ -156,6 +160,8 @@ class Pool {
   Expr shuf(Expr e, Dims dims);
   Expr redistribute(Expr e, Layout to) { return make(Redistribute{std::move(to)}, {e}); }
 
+  /// The node's operator over other operands.
+  Expr with_operands(const Node& node, std::vector<Expr> operands);
   /// `root` with `replacement` everywhere in place of `target`.
   Expr replace(Expr root, Expr target, Expr replacement);
   /// The same expression with each operand of each node rebuilt by `f(node, new operands)`, operands first.
@@ -164,6 +170,8 @@ class Pool {
  private:
   std::deque<Node> nodes_;
   std::unordered_map<std::string, Expr> known_;
+  /// with_operands by ids, which is faster than the text of an operator.
+  std::unordered_map<std::vector<int>, Expr, IdsHash> rebuilt_;
 };
 
 /// All nodes below the roots, each once, operands first, from left to right: an order that does not depend on the pool.

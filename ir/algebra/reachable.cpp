@@ -15,17 +15,52 @@ bool is_plan(const Expr& e, const Expr& original) {
          (e->type.holes_are_zero || !original->type.holes_are_zero);
 }
 
-/// R2-1 everywhere at once. It never costs more, and without it shuffles could pile up for ever.
-Expr settled(Pool& pool, const Expr& e) {
-  return pool.rebuild(e, [&](const Node& node, std::vector<Expr> operands) {
-    const auto* at = std::get_if<Redistribute>(&node.op);
-    if (at != nullptr && as<Redistribute>(operands[0]) != nullptr)
-      operands[0] = operands[0]->operands[0];
-    if (at != nullptr && *operands[0]->type.layout == at->to)
-      return operands[0];
-    return operands == node.operands ? Expr(&node) : pool.make(node.op, std::move(operands));
-  });
+/// The node over other operands, which are settled: with R2-1 everywhere at once. It never costs more, and without it
+/// shuffles could pile up for ever.
+Expr settled(Pool& pool, const Node& node, std::vector<Expr> operands) {
+  const auto* at = std::get_if<Redistribute>(&node.op);
+  if (at != nullptr && as<Redistribute>(operands[0]) != nullptr)
+    operands[0] = operands[0]->operands[0];
+  if (at != nullptr && *operands[0]->type.layout == at->to)
+    return operands[0];
+  return pool.with_operands(node, std::move(operands));
 }
+
+/// A plan in which nodes are replaced, one at a time.
+class Replaced {
+ public:
+  Replaced(Pool& pool, const Expr& plan) : pool_(pool), nodes_(nodes_of(std::span(&plan, 1))) {
+    std::unordered_map<int, std::size_t> position;
+    for (std::size_t k = 0; k < nodes_.size(); ++k) {
+      position.emplace(nodes_[k]->id, k);
+      operands_.emplace_back();
+      for (const Expr& operand : nodes_[k]->operands)
+        operands_.back().push_back(position.at(operand->id));
+    }
+  }
+
+  [[nodiscard]] const std::vector<Expr>& nodes() const { return nodes_; }
+  /// The plan with `by` instead of node number `at`. Only what depends on it is made anew.
+  [[nodiscard]] Expr with(std::size_t at, const Expr& by) {
+    std::vector<Expr> now = nodes_;
+    now[at] = by;
+    for (std::size_t k = at + 1; k < nodes_.size(); ++k) {
+      const auto changed = [&](std::size_t operand) { return now[operand] != nodes_[operand]; };
+      if (std::ranges::none_of(operands_[k], changed))
+        continue;
+      std::vector<Expr> operands;
+      for (const std::size_t operand : operands_[k])
+        operands.push_back(now[operand]);
+      now[k] = settled(pool_, *nodes_[k], std::move(operands));
+    }
+    return now.back();
+  }
+
+ private:
+  Pool& pool_;
+  std::vector<Expr> nodes_;
+  std::vector<std::vector<std::size_t>> operands_;
+};
 
 /// What rules make of nodes, found once for all the plans that have them in common.
 class Replacements {
@@ -40,8 +75,12 @@ class Replacements {
     const auto [place, first] = known_.try_emplace(node->id);
     if (first) {
       for (const Rule* rule : rules_) {
-        for (const Expr& by : applied(*rule, pool_, node))
-          place->second.push_back({by, rule->name});
+        for (const Expr& by : applied(*rule, pool_, node)) {
+          const auto settle = [this](const Node& n, std::vector<Expr> operands) {
+            return settled(pool_, n, std::move(operands));
+          };
+          place->second.push_back({pool_.rebuild(by, settle), rule->name});
+        }
       }
     }
     return place->second;
@@ -62,10 +101,10 @@ Reachable reachable(Pool& pool, const Expr& e, std::size_t limit, std::span<cons
   std::unordered_set<int> seen{e->id};
   for (std::size_t next = 0; next < found.plans.size(); ++next) {
     const Expr plan = found.plans[next].plan;
-    const std::vector<Expr> roots{plan};
-    for (const Expr& node : nodes_of(roots)) {
-      for (const auto& [replacement, rule] : replacements.of(node)) {
-        const Expr other = settled(pool, pool.replace(plan, node, replacement));
+    Replaced replaced(pool, plan);
+    for (std::size_t at = 0; at < replaced.nodes().size(); ++at) {
+      for (const auto& [replacement, rule] : replacements.of(replaced.nodes()[at])) {
+        const Expr other = replaced.with(at, replacement);
         if (!is_plan(other, e) || !seen.insert(other->id).second)
           continue;
         if (found.plans.size() >= limit) {
