@@ -36,7 +36,9 @@ std::optional<algebra::Layout> on_sites(const plan::Layout& layout, const std::v
     if (!used.contains(axis)) unused.push_back(axis);
   }
   for (std::size_t d = 0; d < slots.size(); ++d) {
-    if (!layout.cut[slots[d]].empty()) cuts.push_back({axes_of(layout.cut[slots[d]]), {static_cast<int>(d)}});
+    // Results of a loop that is one task have dimensions of their own, which nothing cuts.
+    const bool cut = slots[d] < layout.cut.size() && !layout.cut[slots[d]].empty();
+    if (cut) cuts.push_back({axes_of(layout.cut[slots[d]]), {static_cast<int>(d)}});
   }
   if (!layout.repeated && !unused.empty()) cuts.push_back({unused, {}});
   return algebra::Layout(static_cast<int>(axes), std::move(cuts), {});

@@ -205,6 +205,10 @@ class Facts:
                 message = launch.other_region([self.tdslc, "explain", path, *session.build_options], ranks, arguments, region, self.options.limit)
                 if message or not region["whole"] or region["unsurveyed"]:
                     return f"{program.name} ranks={ranks} {more}: {message or region}"
+                stage = ("--stage=algebra", "-n", ranks, "--", *arguments)
+                relations = launch.run([self.tdslc, "explain", path, *session.build_options, *stage], self.options.limit)
+                if relations.code != 0 or "\nresult " not in relations.out:
+                    return f"tdslc explain {' '.join(map(str, stage))}: {relations}"
         return None
 
     # What a survey records of samples: loops by two iterations, branches on data both ways. A file's first line makes the others.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <numeric>
 #include <random>
 
@@ -112,15 +113,12 @@ void check_values(const algebra::Tuples& tuples, const algebra::Expr& e, const i
   }
 }
 
-bool has_moves(const Relations& relations) {
-  return std::ranges::any_of(relations.steps, [](const RelationStep& step) { return !step.moves.empty(); });
-}
-
-/// Without sites and on simulated ones, what the evaluator gives; moves as they are predicted.
-void check_program(const std::string& text, const std::map<std::string, std::int64_t>& sizes, const std::vector<plan::Index>& ranks) {
+/// Without sites and on simulated ones, what the evaluator gives. Returns the floats that moved.
+algebra::Index check_program(const std::string& text, const std::map<std::string, std::int64_t>& sizes, const std::vector<plan::Index>& ranks) {
   INFO(text);
   const Compiled program = compiled(text, sizes);
   const Evaluated expected = evaluated(program.graph, sizes);
+  algebra::Index moved = 0;
   for (const plan::Index p : ranks) {
     INFO(p << " ranks");
     const plan::PlanValue plan = plan_for(program.region, p);
@@ -146,8 +144,9 @@ void check_program(const std::string& text, const std::map<std::string, std::int
       check_values(algebra::evaluate(without_sites, data_for(logical, expected.inputs)), without_sites, output->second);
     }
     CHECK(compared == static_cast<int>(expected.result.outputs.size()));
-      if (!has_moves(physical)) CHECK(run.moved() == 0);
+      moved += run.moved();
   }
+  return moved;
 }
 
 /// Bytes that each rank receives, as the relations move them.
@@ -181,17 +180,52 @@ void check_bytes(const std::string& name, const plan::Region& region, plan::Inde
 
 TEST_CASE("relations: programs and their plans compute what the evaluator does") {
   const std::vector<plan::Index> ranks{2, 4, 6};
-  check_program("input A: f64[n, m];\ninput B: f64[m, k];\nlet C[i, l] = sum[j](A[i, j] * B[j, l]);\noutput C;\n", {{"n", 12}, {"m", 24}, {"k", 12}}, ranks);
-  check_program("input A: f64[n, m];\ninput B: f64[n, m];\ninput v: f64[m];\noutput S = A + B;\noutput T = A' @ (A - B);\noutput w = A @ v;\noutput G = A @ A';\n",
+  algebra::Index moved = 0;
+  moved += check_program("input A: f64[n, m];\ninput B: f64[m, k];\nlet C[i, l] = sum[j](A[i, j] * B[j, l]);\noutput C;\n", {{"n", 12}, {"m", 24}, {"k", 12}}, ranks);
+  moved += check_program("input A: f64[n, m];\ninput B: f64[n, m];\ninput v: f64[m];\noutput S = A + B;\noutput T = A' @ (A - B);\noutput w = A @ v;\noutput G = A @ A';\n",
                 {{"n", 12}, {"m", 24}}, ranks);
-  check_program("input A: f64[n, m];\noutput E[i, j] = exp(0.1 * A[i, j]) + f64(i) - A[i, j];\noutput R = max(A, 0.0);\noutput Q = 2.0 * A';\n", {{"n", 12}, {"m", 24}},
+  moved += check_program("input A: f64[n, m];\noutput E[i, j] = exp(0.1 * A[i, j]) + f64(i) - A[i, j];\noutput R = max(A, 0.0);\noutput Q = 2.0 * A';\n", {{"n", 12}, {"m", 24}},
                 ranks);
-  check_program(
+  moved += check_program(
       "input A: f64[n, m];\noutput top[i] = max[j](A[i, j]);\noutput place[i] = argmin[j](A[i, j]);\noutput s[j] = sum[i](f64(i) * A[i, j]);\n"
       "output total = sum(A * A);\noutput c[i] = sum[j](if A[i, j] > 0.0 then A[i, j] else 0.0);\n",
       {{"n", 12}, {"m", 24}}, ranks);
   // Extents that shares do not divide are cut into elements.
-  check_program("input A: f64[n, m];\ninput v: f64[m];\nvar x[i] = sum[j](A[i, j] * v[j]);\nx[i] += sum[j](A[i, j]);\noutput x;\n", {{"n", 7}, {"m", 5}}, {2, 4});
+  moved += check_program("input A: f64[n, m];\ninput v: f64[m];\nvar x[i] = sum[j](A[i, j] * v[j]);\nx[i] += sum[j](A[i, j]);\noutput x;\n", {{"n", 7}, {"m", 5}}, {2, 4});
+  CHECK(moved > 1000);
+}
+
+TEST_CASE("relations: what is no expression of the algebra is an opaque operator, with a reason") {
+  const std::map<std::string, std::int64_t> sizes{{"n", 12}, {"m", 24}};
+  const Compiled program = compiled(
+      "input A: f64[n, m];\ninput v: f64[n];\ninput p: i64[n];\noutput s = sort(v);\noutput d = v[1:n] - v[0:n - 1];\noutput g[i] = A[p[i], 0];\n"
+      "output t[i] = 2.0 * s[i];\n",
+      sizes);
+  std::map<std::string, std::string> reasons;
+  const plan::PlanValue plan = plan_for(program.region, 4);
+  const Relations relations = codegen::relations_of(program.region, program.bodies, {&plan});
+  for (const RelationStep& step : relations.steps) reasons[program.region.ops[step.op].op.name] = step.opaque;
+  CHECK(reasons.at("s") == "a dimension of the result is computed as a whole");
+  CHECK(reasons.at("d") == "subscripts are no plain indices over whole dimensions");
+  CHECK(reasons.at("g") == "subscripts come from data");
+  CHECK(reasons.at("t").empty());
+  CHECK(algebra::verify(relations.program) == std::vector<std::string>{});
+  const std::string text = algebra::print(relations.program);
+  for (const char* name : {"\"map s\"", "\"map d\"", "\"reduce g\""}) CHECK_MESSAGE(text.find(name) != std::string::npos, name << " in\n" << text);
+  algebra::Pool pool;
+  CHECK(algebra::print(algebra::parse(pool, text)) == text);
+}
+
+TEST_CASE("relations: the page's example") {
+  const Compiled program = compiled("input A: f64[n, m];\ninput B: f64[m, k];\noutput C = max(A @ B, 0.0);\n", {{"n", 1000}, {"m", 600000}, {"k", 1000}});
+  const plan::PlanValue plan = plan_for(program.region, 4);
+  std::ifstream file(TDSL_SOURCE_DIR "/ir/algebra/README.md");
+  std::string page, line;
+  while (std::getline(file, line)) page += line.starts_with("    ") ? line.substr(4) + "\n" : "";
+  for (const bool sites : {false, true}) {
+    const std::string text = algebra::print(codegen::relations_of(program.region, program.bodies, {&plan, 1, sites}).program);
+    CHECK_MESSAGE(page.find(text) != std::string::npos, text);
+  }
 }
 
 TEST_CASE("relations: what moves under a plan is what the planner predicts") {
