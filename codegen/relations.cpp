@@ -18,9 +18,10 @@ namespace tdsl::codegen {
 
 using plan::Index;
 using plan::TensorId;
-using Expr = algebra::Expr;  // not the scalar expressions of codegen
 
 namespace {
+
+using Relation = algebra::Expr;
 
 std::vector<int> axes_of(const plan::Axes& axes) { return {axes.begin(), axes.end()}; }
 
@@ -52,7 +53,7 @@ std::vector<std::size_t> first_slots(std::size_t count) {
 
 /// An operand, or a result on its way: the labels of its key dimensions and of each array of its blocks.
 struct Labelled {
-  Expr value;
+  Relation value;
   LabelList keys;
   std::vector<LabelList> arrays;
 };
@@ -105,18 +106,18 @@ class Translation {
     return unused;
   }
   /// The relation where a reader of this site finds it.
-  Expr operand(TensorId id, int site) const {
+  Relation operand(TensorId id, int site) const {
     const auto copy = copies_.find(id);
     if (copy != copies_.end() && std::ranges::count(copy->second.readers, site) > 0) return copy->second.value;
     return made_.tensors.at(id);
   }
-  Expr moved(Expr value, const std::optional<algebra::Layout>& to, RelationStep& step) {
+  Relation moved(Relation value, const std::optional<algebra::Layout>& to, RelationStep& step) {
     if (!to || !value->type.layout || *value->type.layout == *to) return value;
-    const Expr at = pool_.redistribute(value, *to);
+    const Relation at = pool_.redistribute(value, *to);
     if (std::ranges::find(step.moves, at) == step.moves.end()) step.moves.push_back(at);
     return at;
   }
-  void keep(TensorId id, Expr value, const std::optional<Placed>& placed, RelationStep& step) {
+  void keep(TensorId id, Relation value, const std::optional<Placed>& placed, RelationStep& step) {
     made_.tensors[id] = value;
     if (!placed || !placed->copy) return;
     const auto layout = on_sites(*placed->copy, first_slots(tensors_.at(id).shape.size()), axes());
@@ -216,7 +217,7 @@ class Translation {
     };
     std::optional<algebra::Layout> there;
     if (placed && placed->work.whole() && std::ranges::all_of(op.reads, whole)) there = on_sites(placed->work, {}, axes());
-    std::vector<Expr> operands;
+    std::vector<Relation> operands;
     for (const plan::Access& access : op.reads) operands.push_back(moved(operand(access.tensor, op.site), there, step));
     if (op.base >= 0) operands.push_back(operand(op.base, op.site));
     for (const plan::TensorDesc& output : op.outputs) {
@@ -239,7 +240,7 @@ class Translation {
       body = &reduction;
     }
     const BlockWork work = work_of(op);
-    Expr value = joined(op, body, work, placed, step);
+    Relation value = joined(op, body, work, placed, step);
     if (!op.reduce.empty()) {
       const algebra::Kernel by = meeting(op.combine);
       const bool spread = value->type.pieces.has_value() || (value->type.layout && !value->type.layout->loose_axes().empty());
@@ -302,12 +303,12 @@ class Translation {
     const Index blocks = keys_[static_cast<std::size_t>(label)], size = op.labels[static_cast<std::size_t>(label)].range.size();
     const std::string name = fmt::format("0..{} by {}", size, blocks > 0 ? (size + blocks - 1) / blocks : 0);
     if (size % blocks == 0) made_.inputs.emplace(name, algebra::tuples_of({counting(size)}, {blocks}));
-    const Expr value = pool_.input({name, {blocks}, {}, {{(size + blocks - 1) / blocks}}, needed(op, {label}, placed)});
+    const Relation value = pool_.input({name, {blocks}, {}, {{(size + blocks - 1) / blocks}}, needed(op, {label}, placed)});
     return {value, {label}, {{label}}};
   }
 
   /// All operands joined, the body's kernel applied to each combination of blocks, and labels aggregated that the result lacks.
-  Expr joined(const plan::Op& op, const Body* body, BlockWork work, const std::optional<Placed>& placed, RelationStep& step) {
+  Relation joined(const plan::Op& op, const Body* body, BlockWork work, const std::optional<Placed>& placed, RelationStep& step) {
     std::vector<Labelled> operands;
     for (std::size_t k = 0; k < work.operands.size(); ++k) {
       const TensorId id = k < op.reads.size() ? op.reads[k].tensor : op.base;
@@ -392,7 +393,7 @@ class Translation {
     return algebra::KeyFunction::select(dims);
   }
 
-  Expr one(const Labelled& operand, const algebra::Kernels& kernels, const BlockWork& work) {
+  Relation one(const Labelled& operand, const algebra::Kernels& kernels, const BlockWork& work) {
     const algebra::KeyFunction keys = reordered(operand.keys, order_for(work, operand.keys));
     if (kernels.empty() && keys.is_identity(operand.keys.size())) return operand.value;
     return pool_.make(algebra::Map{keys, kernels}, {operand.value});
@@ -419,7 +420,7 @@ class Translation {
   }
 
   struct Copy {
-    Expr value;
+    Relation value;
     std::vector<int> readers;
   };
 
@@ -440,13 +441,13 @@ class Translation {
 
 std::vector<algebra::Index> Relations::arrivals(const RelationStep& step) const {
   std::vector<algebra::Index> arrived(static_cast<std::size_t>(mesh.sites()));
-  std::vector<Expr> sources;
-  for (const Expr& at : step.moves) {
+  std::vector<Relation> sources;
+  for (const Relation& at : step.moves) {
     if (std::ranges::find(sources, at->operands[0]) == sources.end()) sources.push_back(at->operands[0]);
   }
-  for (const Expr& source : sources) {
+  for (const Relation& source : sources) {
     std::vector<algebra::Layout> to;
-    for (const Expr& at : step.moves) {
+    for (const Relation& at : step.moves) {
       if (at->operands[0] == source) to.push_back(*at->type.layout);
     }
     const std::vector<algebra::Index> more = algebra::arrivals(source->type, to, mesh);

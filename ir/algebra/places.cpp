@@ -104,9 +104,8 @@ std::vector<std::size_t> Places::holders(const Key& key, std::uint64_t name) con
     }
     const Cut* cut = layout_.cut_of(axis);
     const std::uint64_t anywhere = hash_of(key, sites_.seed + name + static_cast<std::uint64_t>(axis));
-    const Index coordinate = cut != nullptr
-                                 ? cut_coordinate(*cut, axis, key)
-                                 : static_cast<Index>(anywhere % static_cast<std::uint64_t>(size_of(axis)));
+    const Index coordinate = cut != nullptr ? cut_coordinate(*cut, axis, key)
+                                            : static_cast<Index>(anywhere % static_cast<std::uint64_t>(size_of(axis)));
     for (Key& place : found)
       place[at] = coordinate;
   }

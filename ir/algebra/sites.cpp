@@ -49,7 +49,8 @@ Index Traffic::moved() const {
 }
 
 Index SitesRun::paper() const {
-  return std::accumulate(traffic.begin(), traffic.end(), Index{0}, [](Index n, const Traffic& t) { return n + t.paper; });
+  return std::accumulate(traffic.begin(), traffic.end(), Index{0},
+                         [](Index n, const Traffic& t) { return n + t.paper; });
 }
 Index SitesRun::moved() const {
   return std::accumulate(traffic.begin(), traffic.end(), Index{0},

@@ -13,7 +13,7 @@ namespace tdsl::ir::algebra {
 /// Floats that one redistribution costs.
 struct Traffic {
   Expr at;
-  Index paper = 0;  ///< the floats redistributed times the copies made of them
+  Index paper = 0;             ///< the floats redistributed times the copies made of them
   std::vector<Index> arrived;  ///< per site, the floats of tuples that it did not hold
   [[nodiscard]] Index moved() const;
 };

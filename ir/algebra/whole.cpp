@@ -10,7 +10,8 @@ namespace {
 
 void require_rank(const Bounds& bounds, const Key& frontier) {
   if (bounds.size() != frontier.size())
-    throw AlgebraError(fmt::format("blocks {} of keys {} are no parts of one array", key_text(bounds), key_text(frontier)));
+    throw AlgebraError(
+        fmt::format("blocks {} of keys {} are no parts of one array", key_text(bounds), key_text(frontier)));
 }
 
 /// Calls f(offset in the whole, offset in the block) for every element of a block.
@@ -37,9 +38,10 @@ Block whole_of(const Tuples& tuples, const Key& frontier, const BlockType& block
   Block whole = zero_block(type);
   for (const auto& [key, parts] : tuples) {
     for (std::size_t k = 0; k < parts.size(); ++k) {
-      for_each_element(type[k], block[k], key, [&, part = &parts[k], array = &whole[k]](std::size_t to, std::size_t from) {
-        array->elements[to] = part->elements[from];
-      });
+      for_each_element(type[k], block[k], key,
+                       [&, part = &parts[k], array = &whole[k]](std::size_t to, std::size_t from) {
+                         array->elements[to] = part->elements[from];
+                       });
     }
   }
   return whole;
@@ -60,9 +62,8 @@ Tuples tuples_of(const Block& whole, const Key& frontier) {
   for_each_below(frontier, [&](const Key& key) {
     Block parts = zero_block(block);
     for (std::size_t k = 0; k < parts.size(); ++k) {
-      for_each_element(whole[k].bounds, block[k], key, [&](std::size_t from, std::size_t to) {
-        parts[k].elements[to] = whole[k].elements[from];
-      });
+      for_each_element(whole[k].bounds, block[k], key,
+                       [&](std::size_t from, std::size_t to) { parts[k].elements[to] = whole[k].elements[from]; });
     }
     tuples.emplace(key, std::move(parts));
   });

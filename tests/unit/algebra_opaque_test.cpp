@@ -50,7 +50,9 @@ TEST_CASE("algebra: an opaque operator wants whole operands, all on sites or non
                                          %1 = local aggregate %0 keep [1] by add
                                          %2 = opaque %1 "f" keys [1] block [1] part [0]
                                          result "" %2)");
-  CHECK(verify(pieces) == std::vector<std::string>{"opaque %1 \"f\" keys [1] block [1] part [0]: partial results are read by an opaque operator"});
+  CHECK(verify(pieces) ==
+        std::vector<std::string>{
+            "opaque %1 \"f\" keys [1] block [1] part [0]: partial results are read by an opaque operator"});
   CHECK_THROWS(static_cast<void>(parse_one(
       pool, "%0 = input \"A\" keys [2] block [1] part [0] %1 = opaque %0 \"f\" keys [1] block [1] result \"\" %1")));
 }
@@ -75,9 +77,14 @@ TEST_CASE("algebra sites: near-equal shares are those of the planner") {
 
 TEST_CASE("algebra sites: arrivals are what a run counts") {
   Pool pool;
-  const std::vector<std::string> layouts{"mesh ab part [0:ab]",          "mesh ab part [0:ba]", "mesh ab part [0:a] part [1:b]",
-                                         "mesh ab part [0:b] part [1:a]", "mesh ab part [1:a]",  "mesh ab",
-                                         "mesh ab part [:ab]",           "mesh ab part [0:a] part [:b]"};
+  const std::vector<std::string> layouts{"mesh ab part [0:ab]",
+                                         "mesh ab part [0:ba]",
+                                         "mesh ab part [0:a] part [1:b]",
+                                         "mesh ab part [0:b] part [1:a]",
+                                         "mesh ab part [1:a]",
+                                         "mesh ab",
+                                         "mesh ab part [:ab]",
+                                         "mesh ab part [0:a] part [:b]"};
   const Sites sites{Mesh{{2, 3}}, 0, true};
   const auto check = [&](const Expr& e) {
     CAPTURE(print(e));

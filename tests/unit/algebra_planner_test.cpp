@@ -16,8 +16,9 @@ namespace tdsl::tests::relations {
 
 using namespace ir::algebra;
 
-// Plans that the rules reach are no cheaper than the plan that the search chooses. Where a plan of the paper says PART over some dimensions,
-// every assignment of the mesh to those dimensions is meant; its cost is what arrives at the busiest site, added up over redistributions.
+// Plans that the rules reach are no cheaper than the plan that the search chooses. Where a plan of the paper says PART
+// over some dimensions, every assignment of the mesh to those dimensions is meant; its cost is what arrives at the
+// busiest site, added up over redistributions.
 
 namespace {
 
@@ -65,8 +66,8 @@ class Assigned {
     double cost = 0;
   };
 
-  /// The cost of a node is shared among its users, of which there are at most `uses`: where several users are, the least cost of a plan is a
-  /// lower bound, because they may want different layouts.
+  /// The cost of a node is shared among its users, of which there are at most `uses`: where several users are, the
+  /// least cost of a plan is a lower bound, because they may want different layouts.
   Assigned(const Mesh& mesh, Uses uses) : mesh_(mesh), uses_(std::move(uses)) {}
 
   /// The node has this type, at no cost.
@@ -169,7 +170,8 @@ Uses uses_in(const Expr& plan) {
   return uses;
 }
 
-/// The least cost of a plan if that is below `bound`, else something that is not: all layouts of nodes with several users are tried.
+/// The least cost of a plan if that is below `bound`, else something that is not: all layouts of nodes with several
+/// users are tried.
 double least_cost(const Expr& plan, const Mesh& mesh, double bound) {
   std::vector<Expr> shared;
   const Uses uses = uses_in(plan);
@@ -217,8 +219,8 @@ Expr single_root(Pool& pool, const Program& program) {
 }
 
 struct Reached {
-  double chosen = 0;  ///< floats under the searched plan
-  double greedy = 0;  ///< under a plan of one operation at a time
+  double chosen = 0;                                       ///< floats under the searched plan
+  double greedy = 0;                                       ///< under a plan of one operation at a time
   double least = std::numeric_limits<double>::infinity();  ///< of plans that are nearly as cheap as the searched one
 };
 
@@ -241,7 +243,8 @@ Reached reached_from_table_1(const plan::Region& region, const Mesh& mesh, std::
     if (assigned.least(f.plan) > nearly)
       continue;
     const double cost = least_cost(f.plan, mesh, nearly);
-    CHECK_MESSAGE(cost > result.chosen - 0.5, "the search found " << result.chosen << ", rules " << cost << ":\n" << print(f.plan));
+    CHECK_MESSAGE(cost > result.chosen - 0.5, "the search found " << result.chosen << ", rules " << cost << ":\n"
+                                                                  << print(f.plan));
     if (cost < nearly)
       result.least = std::min(result.least, cost);
   }
@@ -260,7 +263,8 @@ void check_around_chosen(const plan::Region& region, plan::Index ranks, std::siz
         continue;
       const auto [place, first] = known.try_emplace(e->id);
       if (first) {
-        const std::vector<Index> arrived = arrivals(e->operands[0]->type, std::vector<Layout>{*e->type.layout}, made.mesh);
+        const std::vector<Index> arrived =
+            arrivals(e->operands[0]->type, std::vector<Layout>{*e->type.layout}, made.mesh);
         place->second = static_cast<double>(*std::ranges::max_element(arrived));
       }
       cost += place->second;
@@ -272,11 +276,14 @@ void check_around_chosen(const plan::Region& region, plan::Index ranks, std::siz
   const Reachable found = reachable(*made.pool, first, limit);
   CHECK(found.plans.size() > 10);
   for (const Found& f : found.plans)
-    CHECK_MESSAGE(cost_of(f.plan) > chosen.seconds / 8 - 0.5, "the search found " << chosen.seconds / 8 << ":\n" << print(f.plan));
+    CHECK_MESSAGE(cost_of(f.plan) > chosen.seconds / 8 - 0.5, "the search found " << chosen.seconds / 8 << ":\n"
+                                                                                  << print(f.plan));
 }
 
 /// 20000 where the tests run long.
-std::size_t plans_compared() { return std::min<std::size_t>(20000, test_cases(20)); }
+std::size_t plans_compared() {
+  return std::min<std::size_t>(20000, test_cases(20));
+}
 
 }  // namespace
 
