@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
-#include <numeric>
 #include <set>
 
 #include "codegen/relation_blocks.h"
 #include "codegen/relation_kernel.h"
+#include "codegen/relation_layouts.h"
 #include "ir/algebra/arrivals.h"
 #include "ir/algebra/whole.h"
 #include "ir/check.h"
@@ -22,34 +21,6 @@ using plan::TensorId;
 namespace {
 
 using Relation = algebra::Expr;
-
-std::vector<int> axes_of(const plan::Axes& axes) { return {axes.begin(), axes.end()}; }
-
-/// A layout of the planner on some dimensions: dimension d has the axes of slot `slots[d]`, those of other slots are copies. Nothing for what
-/// is no cut of the mesh: column maps, and single ranks other than the first.
-std::optional<algebra::Layout> on_sites(const plan::Layout& layout, const std::vector<std::size_t>& slots, std::size_t axes) {
-  if (layout.columns || (layout.whole() && !layout.repeated && layout.home != 0)) return std::nullopt;
-  std::vector<algebra::Cut> cuts;
-  std::set<int> used;
-  for (const plan::Axes& cut : layout.cut) used.insert(cut.begin(), cut.end());
-  std::vector<int> unused;
-  for (int axis = 0; axis < static_cast<int>(axes); ++axis) {
-    if (!used.contains(axis)) unused.push_back(axis);
-  }
-  for (std::size_t d = 0; d < slots.size(); ++d) {
-    // Results of a loop that is one task have dimensions of their own, which nothing cuts.
-    const bool cut = slots[d] < layout.cut.size() && !layout.cut[slots[d]].empty();
-    if (cut) cuts.push_back({axes_of(layout.cut[slots[d]]), {static_cast<int>(d)}});
-  }
-  if (!layout.repeated && !unused.empty()) cuts.push_back({unused, {}});
-  return algebra::Layout(static_cast<int>(axes), std::move(cuts), {});
-}
-
-std::vector<std::size_t> first_slots(std::size_t count) {
-  std::vector<std::size_t> slots(count);
-  std::iota(slots.begin(), slots.end(), std::size_t{0});
-  return slots;
-}
 
 /// An operand, or a result on its way: the labels of its key dimensions and of each array of its blocks.
 struct Labelled {

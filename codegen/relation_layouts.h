@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "ir/algebra/layout.h"
+#include "runtime/plan/space/layout.h"
+
+namespace tdsl::codegen {
+
+/// A layout of the planner on some dimensions: dimension d has the axes of slot `slots[d]`, those of other slots are copies. Nothing for what
+/// is no cut of the mesh: column maps, and single ranks other than the first.
+[[nodiscard]] std::optional<ir::algebra::Layout> on_sites(const plan::Layout& layout, const std::vector<std::size_t>& slots, std::size_t axes);
+/// 0, 1, .. count - 1: the slots of an output's dimensions.
+[[nodiscard]] std::vector<std::size_t> first_slots(std::size_t count);
+
+}  // namespace tdsl::codegen
