@@ -136,6 +136,9 @@ void add_options_of(CLI::App& app, Command command, CommandLine& line) {
     app.add_option("--memory", line.memory, "Memory budget per rank")->type_name("SIZE");
     app.add_option("--window", line.window, "Limit on the footprint of admitted steps")->type_name("SIZE");
     app.add_option("--schedule", line.schedule, "auto (default): plan the whole program; greedy: every operation by itself")->type_name("NAME");
+    app.add_option("--use-plan", line.use_plan, "Plan as this file says, which --save-plan wrote")->type_name("FILE");
+    app.add_option("--save-plan", line.save_plan, "Write the plan of the whole program, for --use-plan")->type_name("FILE");
+    app.add_option("--place", line.place, "Lay NAME out as said (i0:a,i1:b or i0:2,i1:2), plan the rest around it")->type_name("NAME=LAYOUT")->allow_extra_args(false);
     app.add_flag("--reproducible", line.reproducible, "Plans that do not depend on ranks and threads");
     app.add_flag("--json", line.json, "The answer as JSON");
     app.add_option("--stage", line.stage, "Instead of plans: region, the operations a whole-program plan starts from")->check(CLI::IsMember({"region"}))->type_name("STAGE");

@@ -35,6 +35,10 @@ struct CommandLine {
   std::string memory;
   std::string window;
   std::string schedule;
+  std::string use_plan;                 ///< explain: files
+  std::string save_plan;
+  std::string plan;                     ///< of predictions, as executables write them
+  std::vector<std::string> place;
   std::string stage;                    ///< of explain: what is shown instead of plans
   bool reproducible = false;
   std::optional<std::int64_t> rank;

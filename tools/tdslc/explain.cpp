@@ -5,6 +5,7 @@
 #include "codegen/output_file.h"
 #include "runtime/app/machine_file.h"
 #include "runtime/io/npy.h"
+#include "runtime/io/text_file.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/declaration.h"
 #include "tools/tdslc/front.h"
@@ -29,6 +30,9 @@ rt::AppOptions options_of(const CommandLine& line, const ir::Program& program) {
   add("--window", line.window);
   add("--schedule", line.schedule);
   if (line.threads) add("--threads", std::to_string(*line.threads));
+  add("--use-plan", line.use_plan);
+  add("--save-plan", line.save_plan);
+  for (const std::string& p : line.place) add("--place", p);
   if (line.reproducible) arguments.emplace_back("--reproducible");
   arguments.insert(arguments.end(), line.program_arguments.begin(), line.program_arguments.end());
   return rt::parse_options(declaration_of(program), arguments, {false});
@@ -72,7 +76,17 @@ std::string assume_missing(const codegen::FamilyProgram& families, const rt::App
   return assumed.empty() ? assumed : fmt::format("no extent was given for {}: assumed to be that of {}, {}", assumed, like, options.dimensions.at(like));
 }
 
-ReportRequest request_of(const CommandLine& line, const codegen::FamilyProgram& families, const rt::AppOptions& options) {
+plan::PlanRequest plan_request_of(const rt::AppOptions& options, const std::string& program) {
+  plan::PlanRequest plan;
+  plan.program = program;
+  plan.schedule = options.schedule;
+  plan.place = options.place;
+  if (options.use_plan_file) plan.use = plan::PlanFile{*options.use_plan_file, rt::read_text_file(*options.use_plan_file)};
+  plan.compare = true;
+  return plan;
+}
+
+ReportRequest request_of(const CommandLine& line, const std::string& program, const codegen::FamilyProgram& families, const rt::AppOptions& options) {
   ReportRequest request;
   plan::PlanInputs& inputs = request.inputs;
   inputs.ranks = line.ranks.value_or(1);
@@ -86,7 +100,9 @@ ReportRequest request_of(const CommandLine& line, const codegen::FamilyProgram& 
   inputs.memory = options.memory_bytes.value_or(0);
   inputs.window = options.window_bytes.value_or(0);
   inputs.reproducible = options.reproducible;
-  request.schedule = options.schedule;
+  request.plan = plan_request_of(options, program);
+  request.surveys = options.schedule != plan::Schedule::kGreedy && inputs.ranks > 1;
+  request.surveys = request.surveys || options.use_plan_file || options.save_plan_file || !options.place.empty();
   codegen::WalkRequest& walk = request.walk;
   walk.ranks = inputs.ranks;
   walk.deciding_ranks = inputs.deciding_ranks();
@@ -210,8 +226,10 @@ std::string remarks_of(const Front& front) {
   return text;
 }
 
-std::string answer_of(const CommandLine& line, const Front& front, const codegen::FamilyProgram& families, const ReportRequest& request) {
+std::string answer_of(const CommandLine& line, const Front& front, const codegen::FamilyProgram& families, const ReportRequest& request,
+                      const std::string& save_plan) {
   PlanReport report = make_report(families, request);
+  if (!save_plan.empty() && report.fits) codegen::write_text(save_plan, plan::print(report.plan));
   if (!request.assumption.empty()) report.notes.insert(report.notes.begin(), {ir::SourceRange{}, request.assumption});
   return line.json ? json_of(report, front) : text_of(report, line, front) + remarks_of(front);
 }
@@ -221,11 +239,13 @@ std::string answer_of(const CommandLine& line, const Front& front, const codegen
 int explain(const CommandLine& line) {
   Front front;
   compile_front(line, {}, front);
-  keep_sources(front, {line.output});
   const codegen::FamilyProgram families = lower(front);
   const rt::AppOptions options = options_of(line, front.graph);
-  const ReportRequest request = request_of(line, families, options);
-  const std::string text = line.stage == "region" ? plan::text_of(codegen::survey_of(families, request.walk)) : answer_of(line, front, families, request);
+  const std::string save_plan = options.save_plan_file.value_or("");
+  keep_sources(front, {line.output, save_plan});
+  const ReportRequest request = request_of(line, front.graph.name, families, options);
+  const std::string text =
+      line.stage == "region" ? plan::text_of(codegen::survey_of(families, request.walk)) : answer_of(line, front, families, request, save_plan);
   if (line.output.empty()) {
     fmt::print("{}", text);
     return 0;

@@ -42,7 +42,10 @@ class Reporter : public record::PlanningSink {
   }
 
   /// From now on operations are planned as the first of the plans says.
-  void choose(plan::ProgramPlans plans) {
+  void choose(const plan::Region& region) {
+    plan::ProgramPlans plans = plan::plans_for(region, request_.inputs, request_.plan);
+    report_.plan = plan::saved_plan(plans, region, request_.inputs, request_.plan);
+    for (const std::string& warning : plans.warnings) note({}, warning);
     report_.alternatives = std::move(plans.alternatives);
     report_.found = std::move(plans.note);
     if (report_.alternatives.empty() || report_.alternatives.front().plan == nullptr) return;
@@ -163,9 +166,7 @@ namespace {
 PlanReport report_of(const codegen::FamilyProgram& program, const ReportRequest& request) {
   Reporter reporter(request);
   record::Recorder recorder(reporter);
-  if (request.schedule != plan::Schedule::kGreedy && request.inputs.ranks > 1) {
-    reporter.choose(plan::plan_program(codegen::survey_of(program, request.walk), request.inputs, request.schedule));
-  }
+  if (request.surveys) reporter.choose(codegen::survey_of(program, request.walk));
   codegen::walk_as_shown(program, request.walk, recorder, [&reporter](codegen::SourceRange range, const std::string& text) { reporter.note(range, text); });
   return reporter.finish();
 }

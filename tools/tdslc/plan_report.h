@@ -10,7 +10,7 @@
 #include "codegen/plan_walk.h"
 #include "runtime/plan/cost/cost_model.h"
 #include "runtime/plan/planner.h"
-#include "runtime/plan/region/schedules.h"
+#include "runtime/plan/region/plan_request.h"
 
 namespace tdsl::tools {
 
@@ -52,13 +52,15 @@ struct PlanReport {
   std::optional<std::pair<double, double>> baseline;  ///< the two without --reproducible
   std::vector<plan::Alternative> alternatives;  ///< the plans of the whole program that were compared, the chosen one first
   std::string found;                 ///< how the chosen one was found
+  plan::PlanValue plan;              ///< the chosen one, for --save-plan
   std::vector<RankReport> per_rank;  ///< the ranks asked for
   std::vector<std::pair<codegen::SourceRange, std::string>> notes;
 };
 
 struct ReportRequest {
   plan::PlanInputs inputs;
-  plan::Schedule schedule = plan::Schedule::kAuto;
+  plan::PlanRequest plan;
+  bool surveys = false;              ///< the program is planned as a whole
   codegen::WalkRequest walk;
   std::vector<std::int64_t> ranks;   ///< whose totals are wanted
   bool enumerate = false;            ///< list their tasks and boxes one by one
