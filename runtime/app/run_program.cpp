@@ -117,7 +117,6 @@ class ProgramRun {
   AppOptions options_;
   std::optional<SessionInputs> inputs_;
   std::optional<SurveyFacts> survey_;
-  std::string saved_plan_;  ///< on rank 0, for --save-plan
   Store store_;
   StopWatch watch_;
   Phases phases_;
@@ -273,7 +272,8 @@ std::string ProgramRun::find_plan(Execution& execution) {
   for (const std::string& warning : plans.warnings) {
     if (!options_.quiet) std::fprintf(stderr, "warning: %s [plan]\n", warning.c_str());
   }
-  if (options_.save_plan_file) saved_plan_ = plan::print(plan::saved_plan(plans, region, inputs, request));
+  // Before the program runs: a plan is of use also where the run fails, and what cannot be written is known at once.
+  if (options_.save_plan_file) write_text_file(*options_.save_plan_file, plan::print(plan::saved_plan(plans, region, inputs, request)));
   if (plans.alternatives.empty() || plans.alternatives.front().plan == nullptr) return {};
   return plan::print(*plans.alternatives.front().plan);
 }
@@ -319,7 +319,6 @@ void ProgramRun::execute(Execution& execution) {
 }
 
 void ProgramRun::write_statistics(const EngineSink& sink) {
-  if (options_.save_plan_file) write_file(*options_.save_plan_file, saved_plan_);
   if (!options_.stats_file && !options_.plan_file) return;
   RankStatistics mine;
   mine.sites = sink.engine().statistics();

@@ -207,6 +207,47 @@ class Facts:
                     return f"{program.name} ranks={ranks} {more}: {message or region}"
         return None
 
+    # A plan that was saved, by the run or by `explain`, is the plan when it is used, and gives the same bits. What `explain` foresees of it is
+    # what the run counts; a number that is changed is found, with its counter, rank and statement.
+    def test_saved_plans_give_the_same(self):
+        lines = []
+        samples = (("ridge_regression", None), ("matrix_chain", None), ("nearest_neighbour", None), ("logistic_regression", "X=i0:2,i1:2"))
+        for name, place in samples[::3] if self.quick else samples:
+            session = self.session(f"samples/{name}.tdsl")
+            case = session.prepare(session.program.variants[0])
+            given = [case.folder / a if a.endswith(".npy") else a for a in case.arguments] + ["--threads", "1", "--quiet"]
+            lines.append(f"{name}: {self.compare_saved(session, given, 4 if place else 3, ['--place', place] if place else ['--schedule', 'auto'])}")
+        return "\n    ".join(lines)
+
+    def compare_saved(self, session, given, ranks, asked):
+        files = {form: [w for o in session.program.outputs for w in (f"--{o}", self.work / f"{o}-{form}.npy")] for form in ("made", "used")}
+        path, saved, by_explain = session.program.path, self.work / "saved.plan", self.work / "explained.plan"
+        self.run(session.executable, ranks, [*given, *files["made"], *asked, "--save-plan", saved, "--stats", "made.json"])
+        self.run(session.executable, ranks, [*given, *files["used"], "--use-plan", saved, "--save-plan", "again.plan", "--stats", "used.json"])
+        for output in session.program.outputs:
+            made, used = (np.load(self.work / f"{output}-{form}.npy") for form in ("made", "used"))
+            if not compare.same_bits(made, used):
+                raise Failed(f"{session.program.name}: {output} has other bits under the saved plan")
+        explain = [self.tdslc, "explain", path, *session.build_options, "-n", ranks, "--json", "--plan", self.work / "plan.json"]
+        for more in ([*asked, "--save-plan", by_explain], ["--use-plan", saved]):
+            shown = launch.run([*explain, *more, "--", *given, *files["used"]], self.options.limit)
+            if shown.code != 0:
+                raise Failed(f"tdslc explain {more}: {shown}")
+        if not saved.read_text() == by_explain.read_text() == (self.work / "again.plan").read_text():
+            raise Failed(f"{session.program.name}: runs and `explain` save different plans")
+        results = [launch.run([self.tdslc, "compare", self.work / "plan.json", self.work / f"{run}.json"], self.options.limit) for run in ("made", "used")]
+        if any(result.code != 0 for result in results):
+            raise Failed(f"{session.program.name}: {results}")
+        plan = json.loads((self.work / "plan.json").read_text())
+        counted = next(s for s in plan["statements"] if s["kind"] != "load")
+        counted["per_rank"][1]["predicted"]["tasks"] = 12345
+        (self.work / "changed.json").write_text(json.dumps(plan))
+        changed = launch.run([self.tdslc, "compare", self.work / "changed.json", self.work / "made.json"], self.options.limit)
+        wanted = f"line {counted['line']}, {counted['name']} ({counted['kind']}, site {counted['site']}), rank 1: tasks "
+        if changed.code != 1 or wanted not in changed.out or "12345 foreseen" not in changed.out or "1 difference\n" not in changed.out:
+            raise Failed(f"{session.program.name}: a changed count is not found: {changed}, expected {wanted}")
+        return results[0].out.strip()
+
     # What a survey records of samples: loops by two iterations, branches on data both ways. A file's first line makes the others.
     def test_regions_of_samples(self):
         for path in sorted((ROOT / "tests/e2e/regions").glob("*.txt")):

@@ -7,13 +7,13 @@
 
 namespace tdsl::tools {
 
-enum class Command : std::uint8_t { kRun, kBuild, kCheck, kEval, kEmit, kExplain, kPasses, kFormat, kDoctor };
+enum class Command : std::uint8_t { kRun, kBuild, kCheck, kEval, kEmit, kExplain, kPasses, kFormat, kDoctor, kCompare };
 
 /// A parsed command line of tdslc. What comes after `--` is the program's.
 struct CommandLine {
   Command command = Command::kRun;
   std::string program;              ///< path of the .tdsl file
-  std::vector<std::string> files;   ///< fmt: the paths, "-" for standard input
+  std::vector<std::string> files;   ///< fmt: the paths, "-" for standard input; compare: plan and statistics
   std::optional<std::int64_t> ranks;
   std::string output;               ///< -o
   std::vector<std::string> program_arguments;

@@ -30,6 +30,7 @@ rt::AppOptions options_of(const CommandLine& line, const ir::Program& program) {
   add("--window", line.window);
   add("--schedule", line.schedule);
   if (line.threads) add("--threads", std::to_string(*line.threads));
+  add("--plan", line.plan);
   add("--use-plan", line.use_plan);
   add("--save-plan", line.save_plan);
   for (const std::string& p : line.place) add("--place", p);
@@ -101,6 +102,7 @@ ReportRequest request_of(const CommandLine& line, const std::string& program, co
   inputs.window = options.window_bytes.value_or(0);
   inputs.reproducible = options.reproducible;
   request.plan = plan_request_of(options, program);
+  request.predictions = options.plan_file.has_value();
   request.surveys = options.schedule != plan::Schedule::kGreedy && inputs.ranks > 1;
   request.surveys = request.surveys || options.use_plan_file || options.save_plan_file || !options.place.empty();
   codegen::WalkRequest& walk = request.walk;
@@ -226,10 +228,16 @@ std::string remarks_of(const Front& front) {
   return text;
 }
 
+/// Files beside the answer.
+struct Written {
+  std::string save_plan, plan;
+};
+
 std::string answer_of(const CommandLine& line, const Front& front, const codegen::FamilyProgram& families, const ReportRequest& request,
-                      const std::string& save_plan) {
+                      const Written& files) {
   PlanReport report = make_report(families, request);
-  if (!save_plan.empty() && report.fits) codegen::write_text(save_plan, plan::print(report.plan));
+  if (!files.save_plan.empty() && report.fits) codegen::write_text(files.save_plan, plan::print(report.plan));
+  if (!files.plan.empty() && report.fits) codegen::write_text(files.plan, report.predictions);
   if (!request.assumption.empty()) report.notes.insert(report.notes.begin(), {ir::SourceRange{}, request.assumption});
   return line.json ? json_of(report, front) : text_of(report, line, front) + remarks_of(front);
 }
@@ -241,11 +249,11 @@ int explain(const CommandLine& line) {
   compile_front(line, {}, front);
   const codegen::FamilyProgram families = lower(front);
   const rt::AppOptions options = options_of(line, front.graph);
-  const std::string save_plan = options.save_plan_file.value_or("");
-  keep_sources(front, {line.output, save_plan});
+  const Written files{options.save_plan_file.value_or(""), options.plan_file.value_or("")};
+  keep_sources(front, {line.output, files.save_plan, files.plan});
   const ReportRequest request = request_of(line, front.graph.name, families, options);
   const std::string text =
-      line.stage == "region" ? plan::text_of(codegen::survey_of(families, request.walk)) : answer_of(line, front, families, request, save_plan);
+      line.stage == "region" ? plan::text_of(codegen::survey_of(families, request.walk)) : answer_of(line, front, families, request, files);
   if (line.output.empty()) {
     fmt::print("{}", text);
     return 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "runtime/app/statistics_text.h"
 #include "runtime/plan/steps/steps.h"
 #include "runtime/record/planning_sink.h"
 
@@ -28,6 +29,9 @@ class Reporter : public record::PlanningSink {
       resident_.emplace_back(r);
     }
     if (request.inputs.reproducible) compare_with_baseline();
+    if (!request.predictions) return;
+    predictions_.resize(static_cast<std::size_t>(request.inputs.ranks));
+    for (std::size_t r = 0; r < predictions_.size(); ++r) predictions_[r].enable(static_cast<int>(r));
   }
 
   void segment(plan::Segment segment) override {
@@ -56,10 +60,33 @@ class Reporter : public record::PlanningSink {
     report_.plan_hash = planner().hash();
     report_.largest_step = planner().largest_step();
     report_.memory = planner().needed_memory();
+    if (!predictions_.empty()) report_.predictions = predictions_text();
     return std::move(report_);
   }
 
  private:
+  /// What the executables' --plan writes.
+  [[nodiscard]] std::string predictions_text() const {
+    rt::RunDescription run;
+    run.program = request_.plan.program;
+    run.plan_hash = planner().hash();
+    run.ranks_per_node = planner().inputs().ranks_per_node;
+    run.threads = request_.inputs.threads;
+    run.machine = request_.inputs.machine;
+    std::vector<rt::RankFigures> ranks;
+    for (const rt::Predictions& mine : predictions_) {
+      ranks.push_back({});
+      ranks.back().numbers.predicted_peak_block_bytes = mine.peak_block_bytes();
+      std::map<int, rt::SiteNumbers> sites;
+      rt::add_predictions(sites, mine);
+      for (auto& [site, numbers] : sites) {
+        numbers.site = site;
+        ranks.back().sites.push_back(numbers);
+      }
+    }
+    return rt::statistics_text(run, ranks, predictions_.front(), {false, false});
+  }
+
   void compare_with_baseline() {
     report_.baseline.emplace();
     baseline_.emplace(request_.inputs, [this](const plan::PlannedOp& op, const plan::TensorLookup& lookup, const plan::PlanInputs& inputs) {
@@ -74,6 +101,10 @@ class Reporter : public record::PlanningSink {
     const plan::TensorLookup lookup = planner().lookup();
     for (plan::ResidentBytes& resident : resident_) {
       for (const plan::TensorId id : segment.ended) resident.free(id);
+    }
+    for (rt::Predictions& mine : predictions_) {
+      for (const plan::TensorId id : segment.ended) mine.free(id);
+      for (std::size_t n = 0; n < segment.ops.size(); ++n) mine.add(*segment.ops[n], lookup, planner().inputs(), segment.last_names[n]);
     }
     for (std::size_t n = 0; n < segment.ops.size(); ++n) {
       add_row(*segment.ops[n], lookup);
@@ -156,6 +187,7 @@ class Reporter : public record::PlanningSink {
   const ReportRequest& request_;
   PlanReport report_;
   std::vector<plan::ResidentBytes> resident_;
+  std::vector<rt::Predictions> predictions_;  ///< of every rank, where they are wanted
   std::optional<record::BaselineSink> baseline_;
 };
 

@@ -53,6 +53,7 @@ struct PlanReport {
   std::vector<plan::Alternative> alternatives;  ///< the plans of the whole program that were compared, the chosen one first
   std::string found;                 ///< how the chosen one was found
   plan::PlanValue plan;              ///< the chosen one, for --save-plan
+  std::string predictions;           ///< of all ranks, as executables write them
   std::vector<RankReport> per_rank;  ///< the ranks asked for
   std::vector<std::pair<codegen::SourceRange, std::string>> notes;
 };
@@ -60,6 +61,7 @@ struct PlanReport {
 struct ReportRequest {
   plan::PlanInputs inputs;
   plan::PlanRequest plan;
+  bool predictions = false;          ///< as text, for `tdslc compare`
   bool surveys = false;              ///< the program is planned as a whole
   codegen::WalkRequest walk;
   std::vector<std::int64_t> ranks;   ///< whose totals are wanted

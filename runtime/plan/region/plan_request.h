@@ -18,7 +18,7 @@ struct PlanFile {
 
 struct PlanRequest {
   std::string program;               ///< its name
-  Schedule schedule = Schedule::kGreedy;
+  Schedule schedule = Schedule::kAuto;
   std::optional<PlanFile> use;       ///< imposes all it says
   std::vector<std::string> place;    ///< imposes a site each (asked_layouts.h); the rest is searched around them
   bool compare = false;              ///< other schedules are found and priced, too
