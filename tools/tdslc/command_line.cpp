@@ -76,6 +76,7 @@ Examples:
   tdslc explain product.tdsl -n 4 --set n=1000 --stage=region
   tdslc explain product.tdsl -n 4 --set n=1000 --schedule auto --save-plan product.plan
   tdslc explain product.tdsl -n 4 --set n=1000 --place A=i0:2,i1:2
+  tdslc explain product.tdsl -n 4 --set n=1000 --why A   where A could lie, and what that would cost
   tdslc explain product.tdsl -n 4 --set n=1000 --plan plan.json      for `tdslc compare`)"},
     {Command::kPasses, "passes", "List the passes, or show what they make of a program", R"(
 Examples:
@@ -156,7 +157,9 @@ void add_options_of(CLI::App& app, Command command, CommandLine& line) {
     app.add_option("--save-plan", line.save_plan, "Write the plan of the whole program, for --use-plan")->type_name("FILE");
     app.add_option("--place", line.place, "Lay NAME out as said (i0:a,i1:b or i0:2,i1:2), plan the rest around it")->type_name("NAME=LAYOUT")->allow_extra_args(false);
     app.add_flag("--reproducible", line.reproducible, "Plans that do not depend on ranks and threads");
-    app.add_flag("--json", line.json, "The answer as JSON");
+    app.add_option("--why", line.why, "Instead of plans: every value of a site, by name or number, and what each would cost")->type_name("NAME");
+    auto* json = app.add_flag("--json", line.json, "The answer as JSON");
+    app.add_flag("--dot", line.dot, "The plan as a graph for Graphviz")->excludes(json);
     app.add_option("--stage", line.stage, "Instead of plans: region, the operations a whole-program plan starts from")->check(CLI::IsMember({"region"}))->type_name("STAGE");
   }
   if (command == Command::kPasses) {

@@ -39,6 +39,7 @@ struct CommandLine {
   std::string save_plan;
   std::string plan;                     ///< of predictions, as executables write them
   std::vector<std::string> place;
+  std::string why;                      ///< of explain: the site whose values are shown
   std::string stage;                    ///< of explain: what is shown instead of plans
   bool reproducible = false;
   std::optional<std::int64_t> rank;
@@ -46,6 +47,7 @@ struct CommandLine {
 
   // form of the answer
   bool json = false;
+  bool dot = false;                 ///< explain: for Graphviz
   bool types = false;
   std::string bounds;               ///< eval: directory for NAME.bounds.npy
   bool quiet = false;

@@ -17,6 +17,10 @@ struct Misfit {
   plan::MemoryNeed need;
 };
 
+/// A program that does not fit is tried on so many ranks; the last of them one after the other.
+constexpr std::int64_t kMostRanksTried = 4096;
+constexpr std::int64_t kRanksTriedInTurn = 16;
+
 /// Adds up what is planned. Throws Misfit.
 class Reporter : public record::PlanningSink {
  public:
@@ -50,10 +54,14 @@ class Reporter : public record::PlanningSink {
     plan::ProgramPlans plans = plan::plans_for(region, request_.inputs, request_.plan);
     report_.plan = plan::saved_plan(plans, region, request_.inputs, request_.plan);
     for (const std::string& warning : plans.warnings) note({}, warning);
+    report_.whole = whole_plan_of(region, request_.inputs, plans);
+    if (!plans.alternatives.empty()) {
+      if (!request_.why.empty()) report_.why = why_of(region, request_.inputs, plans, request_.why);
+      if (request_.why.empty()) next_ = runner_ups_of(region, request_.inputs, plans);
+    }
+    report_.found = plans.note;
     report_.alternatives = std::move(plans.alternatives);
-    report_.found = std::move(plans.note);
-    if (report_.alternatives.empty() || report_.alternatives.front().plan == nullptr) return;
-    impose(std::make_unique<plan::ImposedPlan>(report_.alternatives.front().plan));
+    if (!report_.alternatives.empty() && chosen_plan() != nullptr) impose(std::make_unique<plan::ImposedPlan>(chosen_plan()));
   }
 
   PlanReport finish() {
@@ -86,6 +94,8 @@ class Reporter : public record::PlanningSink {
     }
     return rt::statistics_text(run, ranks, predictions_.front(), {false, false});
   }
+
+  [[nodiscard]] const std::shared_ptr<const plan::PlanValue>& chosen_plan() const { return report_.alternatives.front().plan; }
 
   void compare_with_baseline() {
     report_.baseline.emplace();
@@ -126,6 +136,7 @@ class Reporter : public record::PlanningSink {
       fresh.name = op.op.name;
       fresh.kind = plan::name_of(op.op.op_class);
       fresh.plan = text;
+      add_layout(fresh);
       fresh.why = op.plan.why;
       report_.rows.push_back(std::move(fresh));
       row = report_.rows.end() - 1;
@@ -140,6 +151,22 @@ class Reporter : public record::PlanningSink {
     row->summary.max_step = std::max(row->summary.max_step, s.max_step);
     report_.bytes_received += s.mean_bytes * static_cast<double>(report_.ranks);
     report_.seconds += s.max_seconds;
+  }
+
+  /// What the whole-program plan says of the row, and the runner-up on the first row of its site.
+  void add_layout(PlanRow& row) {
+    if (report_.alternatives.empty() || chosen_plan() == nullptr) return;
+    const auto decided = chosen_plan()->at.find(row.site);
+    if (decided == chosen_plan()->at.end()) return;
+    const plan::Decision& decision = decided->second;
+    if (row.part == 0) row.layout = decision.result.empty() ? decision.work : decision.work + " -> " + decision.result;
+    if (row.part == 1) row.layout = decision.result;
+    if (row.part == 2) row.layout = decision.copy;
+    const auto next = next_.find(row.site);
+    if (next == next_.end() || row.part != 0) return;
+    row.next = next->second.layout;
+    row.next_bytes = next->second.bytes;
+    row.next_seconds = next->second.seconds;
   }
 
   static std::string describe(const plan::PlannedOp& op) {
@@ -186,6 +213,7 @@ class Reporter : public record::PlanningSink {
 
   const ReportRequest& request_;
   PlanReport report_;
+  std::map<int, RunnerUp> next_;  ///< by site
   std::vector<plan::ResidentBytes> resident_;
   std::vector<rt::Predictions> predictions_;  ///< of every rank, where they are wanted
   std::optional<record::BaselineSink> baseline_;
@@ -205,6 +233,51 @@ PlanReport report_of(const codegen::FamilyProgram& program, const ReportRequest&
 
 }  // namespace
 
+namespace {
+
+/// Whether the program fits --memory on so many ranks.
+bool fits_on(const codegen::FamilyProgram& program, ReportRequest request, std::int64_t ranks) {
+  const bool one_node = request.inputs.ranks_per_node == request.inputs.ranks;
+  request.inputs.ranks = ranks;
+  if (one_node) request.inputs.ranks_per_node = ranks;
+  request.walk.ranks = ranks;
+  request.walk.deciding_ranks = request.inputs.deciding_ranks();
+  request.ranks.clear();
+  request.predictions = false;
+  request.plan.compare = false;
+  try {
+    static_cast<void>(report_of(program, request));
+    return true;
+  } catch (const Misfit&) {
+    return false;
+  }
+}
+
+/// The smallest number of ranks above the given one on which the program fits: doubled until it does, then halved in, or, between few,
+/// one after the other. Nodes stay full.
+std::optional<std::int64_t> enough_ranks(const codegen::FamilyProgram& program, const ReportRequest& request) {
+  const plan::PlanInputs& inputs = request.inputs;
+  // What is imposed is for these ranks.
+  if (request.plan.use || !request.plan.place.empty()) return std::nullopt;
+  const std::int64_t unit = inputs.ranks_per_node < inputs.ranks ? inputs.ranks_per_node : 1;
+  std::int64_t low = inputs.ranks / unit, high = 2 * low;
+  while (!fits_on(program, request, high * unit)) {
+    low = high;
+    high *= 2;
+    if (high * unit > kMostRanksTried) return std::nullopt;
+  }
+  while (high - low > kRanksTriedInTurn) {
+    const std::int64_t middle = low + (high - low) / 2;
+    (fits_on(program, request, middle * unit) ? high : low) = middle;
+  }
+  for (std::int64_t ranks = low + 1; ranks < high; ++ranks) {
+    if (fits_on(program, request, ranks * unit)) return ranks * unit;
+  }
+  return high * unit;
+}
+
+}  // namespace
+
 PlanReport make_report(const codegen::FamilyProgram& program, const ReportRequest& request) {
   try {
     return report_of(program, request);
@@ -215,6 +288,7 @@ PlanReport make_report(const codegen::FamilyProgram& program, const ReportReques
     report.threads = request.inputs.threads;
     report.fits = false;
     report.memory = misfit.need;
+    report.enough_ranks = enough_ranks(program, request);
     for (ReportRequest more = request; true;) {
       more.inputs.memory = report.memory.bytes;
       try {

@@ -16,7 +16,7 @@ PlanPrice price_of(const Region& region, const PlanInputs& inputs, const std::sh
   Planner planner(unlimited);
   if (plan != nullptr) planner.impose(std::make_unique<ImposedPlan>(plan));
   const std::vector<Index> ranks = rank_sample(inputs.ranks);
-  std::vector<double> received(ranks.size(), 0), tasks(ranks.size(), 0);
+  std::vector<double> received(ranks.size(), 0), tasks(ranks.size(), 0), messages(ranks.size(), 0);
   std::vector<ResidentBytes> held;
   const auto begin_run = [&] {
     held.clear();
@@ -40,6 +40,7 @@ PlanPrice price_of(const Region& region, const PlanInputs& inputs, const std::sh
         const Cost cost = cost_of(op->op, op->plan, planner.lookup(), ranks[r], inputs.machine, inputs.threads);
         slowest = std::max(slowest, cost.seconds.hi);
         received[r] += weight * cost.bytes_received.hi;
+        messages[r] += weight * messages_of(cost).hi;
         tasks[r] += weight * cost.tasks.hi;
       }
       price.seconds += weight * slowest;
@@ -48,6 +49,7 @@ PlanPrice price_of(const Region& region, const PlanInputs& inputs, const std::sh
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     price.bytes_received = std::max(price.bytes_received, received[r]);
     price.mean_received += received[r] / static_cast<double>(ranks.size());
+    price.messages = std::max(price.messages, messages[r]);
     price.tasks = std::max(price.tasks, tasks[r]);
   }
   return price;

@@ -14,6 +14,7 @@ struct PlanPrice {
   double bytes_received = 0;  ///< of the rank that receives most in all
   double mean_received = 0;
   double tasks = 0;           ///< of the rank with most
+  double messages = 0;        ///< to the rank with most
   double peak_bytes = 0;      ///< blocks that the rank with most of them holds at most, steps left out
 };
 

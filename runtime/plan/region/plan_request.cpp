@@ -103,7 +103,6 @@ ProgramPlans imposed_plans(const Region& region, const PlanInputs& inputs, const
   plans.note.clear();
   Alternative chosen;
   if (request.use) {
-    plans.found.reset();
     auto plan = std::make_shared<const PlanValue>(plan_of_file(*request.use, request.program, region, inputs, plans.warnings));
     chosen = {"file", plan, price_of(region, inputs, plan), true};
     chosen.fits = chosen.price.peak_bytes <= memory_limit(region, inputs);
@@ -121,6 +120,19 @@ ProgramPlans imposed_plans(const Region& region, const PlanInputs& inputs, const
   return plans;
 }
 
+/// Plans of the schedule, and those of others behind them.
+ProgramPlans scheduled_plans(const Region& region, const PlanInputs& inputs, const PlanRequest& request) {
+  ProgramPlans plans = plan_program(region, inputs, request.schedule);
+  if (!request.compare || request.schedule == Schedule::kAuto || plans.alternatives.empty()) return plans;
+  ProgramPlans others = plan_program(region, inputs, Schedule::kAuto);
+  for (Alternative& other : others.alternatives) {
+    const bool known = std::any_of(plans.alternatives.begin(), plans.alternatives.end(), [&](const Alternative& a) { return a.name == other.name; });
+    if (!known) plans.alternatives.push_back(std::move(other));
+  }
+  if (!plans.found) plans.found = std::move(others.found);
+  return plans;
+}
+
 }  // namespace
 
 PlanValue plan_of_file(const PlanFile& file, const std::string& program, const Region& region, const PlanInputs& inputs,
@@ -133,7 +145,7 @@ ProgramPlans plans_for(const Region& region, const PlanInputs& inputs, const Pla
   if (request.use && !request.place.empty()) refuse_plan("--place and --use-plan cannot be given together: a plan file imposes everything");
   if (imposed && inputs.reproducible) refuse_plan(std::string(request.use ? "--use-plan" : "--place") + " with --reproducible is not supported yet");
   if (!request.place.empty() && inputs.ranks == 1) refuse_plan("--place: one rank has all of every tensor");
-  ProgramPlans plans = imposed ? imposed_plans(region, inputs, request) : plan_program(region, inputs, request.schedule);
+  ProgramPlans plans = imposed ? imposed_plans(region, inputs, request) : scheduled_plans(region, inputs, request);
   for (Alternative& alternative : plans.alternatives) {
     if (alternative.plan == nullptr) continue;
     PlanValue named = *alternative.plan;
