@@ -207,6 +207,28 @@ class Facts:
                     return f"{program.name} ranks={ranks} {more}: {message or region}"
         return None
 
+    # `explain` says of every statement what the plan decided and what it would cost else; --why has all of it; --dot draws it.
+    def test_explain_says_why(self):
+        sizes = ["-n", 4, "--set", "n=100000", "--set", "d=64"]
+        plan = self.explain("logistic_regression", *sizes, "--why", "X")
+        X = next(row for row in plan["statements"] if row["name"] == "X")
+        values = plan["values"]["values"]
+        if not X["layout"].startswith("i0:") or not values[0]["chosen"] or values[0]["layout"] != X["layout"] or len(values) < 4:
+            raise Failed(f"values of X: {values}")
+        received = {v["layout"]: v["predicted"]["bytes_received_max"] for v in values if v["possible"]}
+        if min(received.values()) != received[X["layout"]] or not received["i0:a i1:b"] > 10 * received[X["layout"]]:
+            raise Failed(f"bytes by layout of X: {received}")
+        shown = self.explain("logistic_regression", *sizes)
+        X = next(row for row in shown["statements"] if row["name"] == "X")
+        if X["runner_up"]["layout"] not in ("i0:a i1:b", "i0:b i1:a") or X["runner_up"]["more"]["seconds"] <= 0 or shown["whole"]["mesh"] != [2, 2]:
+            raise Failed(f"what is said of X: {X}, {shown['whole']}")
+        for more, wanted in (([], "schedule search (exact; loops as 2 iterations)"), (["--why", "w"], None), (["--dot"], "digraph"), (["--place", "X=i0:2,i1:2"], "schedule placed")):
+            text = launch.run([self.tdslc, "explain", ROOT / "samples/logistic_regression.tdsl", *sizes, *more], self.options.limit)
+            if wanted is None and (text.code != 2 or "computed at several sites; say which by its number: 3 (source, line 13), " not in text.err):
+                raise Failed(f"--why w: {text}")
+            if wanted and (text.code != 0 or wanted not in text.out):
+                raise Failed(f"{more} does not say {wanted}: {text.out[:300]}")
+
     # A plan that was saved, by the run or by `explain`, is the plan when it is used, and gives the same bits. What `explain` foresees of it is
     # what the run counts; a number that is changed is found, with its counter, rank and statement.
     def test_saved_plans_give_the_same(self):
@@ -297,6 +319,11 @@ class Facts:
             shown = launch.run([self.tdslc, "explain", ROOT / f"samples/{program}.tdsl", *arguments, "--memory", "1MiB"], self.options.limit)
             if "does not fit --memory 1MiB" not in shown.out or f"--memory {memory['needed_bytes']}\n" not in shown.out:
                 raise Failed(f"{program} in 1 MiB: {shown.out[:300]}")
+            several = [*arguments[2:], "--memory", memory["needed_bytes"] // 2]
+            ranks = self.explain(program, "-n", 4, *several)["memory"]["fits_on_ranks"]
+            fits = [self.explain(program, "-n", r, *several)["memory"]["fits"] for r in (ranks, ranks - 1)]
+            if ranks <= 4 or fits != [True, False]:
+                raise Failed(f"{program}: {ranks} ranks were said to be enough, the fewest; {fits}")
             enough = self.explain(program, *arguments, "--memory", memory["needed_bytes"])
             if not enough["memory"]["fits"] or not enough["statements"]:
                 raise Failed(f"{program}: {memory['needed_bytes']} bytes were said to be enough")

@@ -5,6 +5,7 @@
 
 #include "runtime/check.h"
 #include "runtime/plan/region/plan_request.h"
+#include "runtime/plan/region/site_values.h"
 #include "tests/unit/plan_regions.h"
 
 // Plans as values: printed, read, imposed whole or in part, and refused where they are not the program's.
@@ -191,4 +192,63 @@ TEST_CASE("plan value: sites that are placed lie so, and the rest is the cheapes
   }
   place.place = {"X=n:4", "1=n:2"};
   CHECK(mentions(complaint_of(region, inputs, place), "site 1 is placed twice"));
+}
+
+TEST_CASE("plan value: every value of a site costs what the program costs with it placed so") {
+  const Region region = sum_and_product(4000, 16);
+  for (const Index ranks : {3, 4}) {
+    const PlanInputs inputs = bytes_only(ranks, 2);
+    const FoundPlan found = search(region, inputs, {false, nullptr});
+    const SiteValues values(region, inputs, found);
+    std::size_t compared = 0;
+    for (int site = 1; site <= 4; ++site) {
+      std::size_t left_out = 0;
+      const std::vector<SiteValue> list = values.values(site, 100, left_out);
+      CHECK(left_out == 0);
+      REQUIRE(list.size() > 1);
+      CHECK(list.front().chosen);
+      CHECK(list.front().seconds == doctest::Approx(found.seconds));
+      for (const SiteValue& value : list) {
+        CAPTURE(site);
+        CAPTURE(value.layout);
+        if (!value.possible || !value.fits) continue;
+        CHECK(value.seconds >= found.seconds * (1 - 1e-9));
+        // By all means `4=n:ab -> i:ab`, but an arrow needs partial results.
+        const AskedLayouts asked(region, inputs, {std::to_string(site) + "=" + value.layout});
+        const FoundPlan placed = search(region, inputs, {false, &asked});
+        CHECK(placed.seconds <= value.seconds * (1 + 1e-9));
+        if (!value.chosen && value.layout.find("->") == std::string::npos) CHECK(placed.seconds == doctest::Approx(value.seconds));
+        ++compared;
+      }
+      const std::optional<SiteValue> next = values.runner_up(site);
+      REQUIRE(next);
+      CHECK(next->layout != list.front().layout);
+      CHECK(next->seconds >= found.seconds * (1 - 1e-9));
+    }
+    CHECK(compared > 8);
+  }
+}
+
+TEST_CASE("plan value: a value that exceeds memory says where, and is no runner-up") {
+  // Two rows more than a share are allowed: X on one rank is not.
+  const Region region = sum_and_product(400, 4);
+  PlanInputs inputs = bytes_only(4, 1.2);
+  const FoundPlan found = search(region, inputs, {false, nullptr});
+  REQUIRE(found.fits);
+  const AskedLayouts asked(region, inputs, {"Z=home 0"});
+  const FoundPlan placed = search(region, inputs, {false, &asked});
+  CHECK_FALSE(placed.fits);
+  const SiteValues values(region, inputs, found);
+  std::size_t left_out = 0;
+  bool broken = false;
+  for (const SiteValue& value : values.values(3, 100, left_out)) {
+    if (value.fits) continue;
+    broken = true;
+    CHECK(value.excess > 0);
+    REQUIRE(value.worst >= 0);
+    CHECK(value.worst < static_cast<int>(region.ops.size()));
+  }
+  CHECK(broken);
+  const std::optional<SiteValue> next = values.runner_up(3);
+  if (next) CHECK(next->fits);
 }

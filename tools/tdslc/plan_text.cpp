@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "runtime/check.h"
@@ -32,9 +33,13 @@ std::string misfit_of(const PlanReport& report, const CommandLine& line, const F
   return text + notes_of(report, front);
 }
 
+/// Items of a line: the first few of many.
+constexpr std::size_t kItemsShown = 6;
+
 std::string list_of(const std::vector<std::string>& items) {
   std::string text;
-  for (const std::string& item : items) text += (text.empty() ? "" : ", ") + item;
+  for (std::size_t k = 0; k < std::min(items.size(), kItemsShown); ++k) text += (text.empty() ? "" : ", ") + items[k];
+  if (items.size() > kItemsShown) text += fmt::format(" and {} more", items.size() - kItemsShown);
   return text.empty() ? "none" : text;
 }
 
