@@ -43,6 +43,8 @@ std::string placeholder(OptionValue value) {
       return " T[,T...]";
     case OptionValue::kAssignment:
       return " NAME=VALUE";
+    case OptionValue::kPlacement:
+      return " NAME=LAYOUT";
     case OptionValue::kName:
       return " NAME";
   }

@@ -20,6 +20,9 @@ constexpr BuiltinOption kBuiltins[] = {
     {"memory", OptionValue::kBytes, "limit per rank of all blocks: owned, received and copied", true},
     {"window", OptionValue::kBytes, "limit per rank of what admitted steps hold", true},
     {"schedule", OptionValue::kName, "auto (default): plan the whole program; greedy: every operation by itself", true},
+    {"use-plan", OptionValue::kFile, "plan as this file says, which --save-plan wrote", true},
+    {"save-plan", OptionValue::kFile, "write the plan of the whole program, for --use-plan", true},
+    {"place", OptionValue::kPlacement, "lay NAME out as said (i0:a,i1:b or i0:2,i1:2), plan the rest around it; may be repeated", true},
     {"factorise", OptionValue::kName, "auto, local, distributed or indirect: how cholesky, lu, solve, qr and cumsum run", true},
     {"reproducible", OptionValue::kFlag, "the same bits for every number of ranks and threads", true},
     {"checkpoint", OptionValue::kDirectory, "save the state of the run there", false},
@@ -150,7 +153,7 @@ class OptionParser {
   void parse_builtin(const BuiltinOption& option) {
     const std::string name(option.name);
     const std::string what = "--" + name;
-    if (option.value != OptionValue::kAssignment) {
+    if (option.value != OptionValue::kAssignment && option.value != OptionValue::kPlacement) {
       note_once("--", name);
     }
     if (!option.supported) {
@@ -165,6 +168,9 @@ class OptionParser {
         break;
       case OptionValue::kAssignment:
         parse_set();
+        break;
+      case OptionValue::kPlacement:
+        result_.place.push_back(take_value(name));
         break;
       case OptionValue::kTile:
         result_.tile = parse_tile(take_value(name), what);
@@ -209,6 +215,7 @@ class OptionParser {
   void set_text(const std::string& name, const std::string& text) {
     const std::map<std::string, std::optional<std::string> AppOptions::*> texts{
         {"plan", &AppOptions::plan_file},    {"stats", &AppOptions::stats_file},
+        {"use-plan", &AppOptions::use_plan_file}, {"save-plan", &AppOptions::save_plan_file},
         {"checkpoint", &AppOptions::checkpoint_directory},
         {"trace", &AppOptions::trace_file},  {"resume", &AppOptions::resume_directory}};
     if (text.empty()) {

@@ -23,7 +23,7 @@ namespace tdsl::rt {
 using ScalarValue = std::variant<bool, std::int32_t, std::int64_t, float, double>;
 
 /// What an option takes.
-enum class OptionValue { kFlag, kFile, kDirectory, kCount, kSeed, kBytes, kTile, kAssignment, kName };
+enum class OptionValue { kFlag, kFile, kDirectory, kCount, kSeed, kBytes, kTile, kAssignment, kPlacement, kName };
 
 /// One built-in option.
 struct BuiltinOption {
@@ -45,6 +45,9 @@ struct AppOptions {
   std::optional<std::int64_t> memory_bytes;  ///< per rank
   std::optional<std::int64_t> window_bytes;  ///< per rank
   plan::Schedule schedule = plan::Schedule::kAuto;
+  std::optional<std::string> use_plan_file;
+  std::optional<std::string> save_plan_file;
+  std::vector<std::string> place;  ///< NAME=LAYOUT, as given
   plan::Factorise factorise = plan::Factorise::kAuto;
   bool reproducible = false;
   std::optional<std::string> checkpoint_directory;
@@ -85,7 +88,7 @@ struct ParseRules {
 
 /// Parses the arguments after the program's name. `--NAME VALUE` and `--NAME=VALUE`; a built-in wins over a program's
 /// name; `--set NAME=VALUE` always reaches the program's (for a name that is an input or output as well as a dimension
-/// an integer fixes the extent, anything else is the file). Only `--set` may be repeated.
+/// an integer fixes the extent, anything else is the file). Only `--set` and `--place` may be repeated.
 /// With `--help` or `--version` nothing is required. Throws RunError(usage) with one message.
 [[nodiscard]] AppOptions parse_options(const ProgramDeclaration& program, std::span<const std::string> arguments,
                                        const ParseRules& rules = {});

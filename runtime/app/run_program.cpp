@@ -25,8 +25,9 @@
 #include "runtime/app/statistics.h"
 #include "runtime/io/file_bytes.h"
 #include "runtime/io/temporaries.h"
+#include "runtime/io/text_file.h"
 #include "runtime/kernels/blas_call.h"
-#include "runtime/plan/region/schedules.h"
+#include "runtime/plan/region/plan_request.h"
 #include "runtime/record/survey.h"
 
 namespace tdsl::rt {
@@ -101,6 +102,9 @@ class ProgramRun {
   [[nodiscard]] bool report_cores(int threads);
   int run();
   void compare_counts(const EngineSink& sink);
+  [[nodiscard]] bool plans_as_asked() const;
+  [[nodiscard]] plan::PlanRequest plan_request() const;
+  [[nodiscard]] std::string find_plan(Execution& execution);
   void survey(Execution& execution);
   void execute(Execution& execution);
   void write_statistics(const EngineSink& sink);
@@ -198,6 +202,8 @@ int ProgramRun::run() {
   std::unique_ptr<Execution> owned;
   try {
     owned = std::make_unique<Execution>(setup());
+    owned->setup.plan_inputs.alike = report_cores(owned->setup.plan_inputs.threads);
+    survey(*owned);
   } catch (const RunError& error) {  // the same on every rank
     silence_interrupts();
     if (world_.rank() == 0) print_error(error);
@@ -205,10 +211,8 @@ int ProgramRun::run() {
   }
   Execution& execution = *owned;
   EngineSink& sink = execution.sink;
-  execution.setup.plan_inputs.alike = report_cores(execution.setup.plan_inputs.threads);
   const bool written = options_.stats_file || options_.plan_file;
   if (kChecksCounts || written) sink.enable_predictions(written && options_.reproducible);
-  survey(execution);
   bool reported = true;
   try {
     sink.engine().run([&] { execute(execution); });
@@ -240,23 +244,56 @@ void ProgramRun::compare_counts(const EngineSink& sink) {
   }
 }
 
-/// Rank 0 of several finds out what the program will record, and how; all ranks plan as it says.
+/// Something about the plan is asked for by name.
+bool ProgramRun::plans_as_asked() const { return options_.use_plan_file || options_.save_plan_file || !options_.place.empty(); }
+
+plan::PlanRequest ProgramRun::plan_request() const {
+  plan::PlanRequest request;
+  request.program = info_.declaration().name;
+  request.schedule = options_.schedule;
+  if (options_.use_plan_file) request.use = plan::PlanFile{*options_.use_plan_file, read_text_file(*options_.use_plan_file)};
+  request.place = options_.place;
+  return request;
+}
+
+/// On rank 0: what the program will record, and the text of its plan; none if every operation is planned by itself.
+std::string ProgramRun::find_plan(Execution& execution) {
+  const plan::Region region = record::survey([&](record::Recorder& recorder, record::Control& control) {
+    Session::Impl impl{execution.setup, recorder, control, nullptr};
+    Session session(impl);
+    program_(session);
+  });
+  survey_ = {region.hash, region.ops.size(), region.whole};
+  execution.sink.expect(region);
+  if (options_.schedule == plan::Schedule::kGreedy && !plans_as_asked()) return {};
+  const plan::PlanInputs& inputs = execution.setup.plan_inputs;
+  const plan::PlanRequest request = plan_request();
+  const plan::ProgramPlans plans = plan::plans_for(region, inputs, request);
+  for (const std::string& warning : plans.warnings) {
+    if (!options_.quiet) std::fprintf(stderr, "warning: %s [plan]\n", warning.c_str());
+  }
+  // Before the program runs: a plan is of use also where the run fails, and what cannot be written is known at once.
+  if (options_.save_plan_file) write_text_file(*options_.save_plan_file, plan::print(plan::saved_plan(plans, region, inputs, request)));
+  if (plans.alternatives.empty() || plans.alternatives.front().plan == nullptr) return {};
+  return plan::print(*plans.alternatives.front().plan);
+}
+
+/// Rank 0 finds the plan; all ranks plan as it says.
 void ProgramRun::survey(Execution& execution) {
-  if (world_.size() == 1) return;
-  std::string text;
+  if (world_.size() == 1 && !plans_as_asked()) return;
+  std::string text, error;
+  std::string code = "0";
   if (world_.rank() == 0) {
-    const plan::Region region = record::survey([&](record::Recorder& recorder, record::Control& control) {
-      Session::Impl impl{execution.setup, recorder, control, nullptr};
-      Session session(impl);
-      program_(session);
-    });
-    survey_ = {region.hash, region.ops.size(), region.whole};
-    execution.sink.expect(region);
-    if (options_.schedule != plan::Schedule::kGreedy) {
-      const plan::ProgramPlans plans = plan::plan_program(region, execution.setup.plan_inputs, options_.schedule);
-      if (!plans.alternatives.empty() && plans.alternatives.front().plan != nullptr) text = plan::print(*plans.alternatives.front().plan);
+    try {
+      text = find_plan(execution);
+    } catch (const RunError& e) {
+      error = e.what();
+      code = std::to_string(e.exit_code());
     }
   }
+  world_.access().broadcast(error, 0);
+  world_.access().broadcast(code, 0);
+  if (!error.empty()) throw RunError(error, static_cast<ExitCode>(std::stoi(code)));
   world_.access().broadcast(text, 0);
   if (!text.empty()) execution.sink.impose(std::make_unique<plan::ImposedPlan>(std::make_shared<const plan::PlanValue>(plan::parse_plan(text))));
   phases_.plan += watch_.lap();
@@ -308,10 +345,11 @@ void ProgramRun::write_statistics(const EngineSink& sink) {
 void ProgramRun::write_file(const std::string& path, const std::string& text) {
   std::string error;
   if (world_.rank() == 0) {
-    std::ofstream file(path);
-    file << text;
-    file.close();
-    if (!file) error = "cannot write '" + path + "'";
+    try {
+      write_text_file(path, text);
+    } catch (const RunError& e) {
+      error = e.what();
+    }
   }
   world_.access().broadcast(error, 0);
   if (!error.empty()) throw RunError(error);

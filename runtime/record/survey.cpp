@@ -55,6 +55,7 @@ void SurveyControl::for_loop(Loop loop, Index begin, Index end, Index step, cons
     for (Index k = 0; k < trips; ++k) body(begin + k * step);
     return;
   }
+  if (loop.range == Known::kData) sink_.guess();
   const Index expected = loop.range == Known::kData ? kUnknownTrips : trips;
   if (expected == 0) return;
   const Index middle = begin + trips / 2 * step;
@@ -76,6 +77,7 @@ void SurveyControl::while_loop(Loop loop, const Condition& condition, const Body
     }
     return;
   }
+  sink_.guess();
   // A condition from data says nothing here; another one may end the loop.
   bool runs = true;
   const auto ask = [&] { runs = condition() || loop.range == Known::kData; };

@@ -44,6 +44,8 @@ class SurveySink : public Sink {
   void segment(plan::Segment segment) override;
   [[nodiscard]] std::size_t records() const { return region_.ops.size() - first_; }
   [[nodiscard]] double weight() const { return weight_; }
+  /// The trip count of a loop is a guess.
+  void guess() { region_.guessed = true; }
   /// Of what is recorded from now on.
   void set_weight(double weight) { weight_ = weight; }
 

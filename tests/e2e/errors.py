@@ -67,6 +67,17 @@ MISTAKES = [
     Mistake("many_threads", "product", PRODUCT + "--threads 100000", 2, r"--threads: a rank has at most 4096 threads, not 100000"),
     Mistake("given_twice", "product", PRODUCT + "--A {A}", 2, r"A is given twice"),
     Mistake("not_supported", "product", PRODUCT + "--checkpoint d", 2, r"checkpoint.*not supported"),
+    Mistake("plan_missing", "product", PRODUCT + "--use-plan {nowhere}", 1, r"cannot read '.*nowhere\.npy': No such file"),
+    Mistake("plan_is_pipe", "product", PRODUCT + "--use-plan {pipe}", 1, r"cannot read '.*pipe\.npy': it is not a regular file, but a pipe"),
+    Mistake("plan_is_text", "product", PRODUCT + "--use-plan {text}", 2, r"--use-plan .*text\.npy: line 1: this is no plan"),
+    Mistake("plan_of_other_program", "product", PRODUCT + "--use-plan {other_plan}", 2, r"line 2: it is a plan of 'ridge', not of 'product'"),
+    Mistake("plan_for_other_ranks", "product", PRODUCT + "--use-plan {ranks_plan}", 2, r"line 2: it is a plan for 2 ranks, not for [13]"),
+    Mistake("plan_of_other_kind", "product", PRODUCT + "--use-plan {kind_plan}", 2, r"line 4: site 1 is a load here, not a map", ranks=(3,)),
+    Mistake("plan_and_place", "product", PRODUCT + "--use-plan {kind_plan} --place A=i0:3", 2, r"--place and --use-plan cannot be given together"),
+    Mistake("place_unknown", "product", PRODUCT + "--place Q=i0:3", 2, r"--place Q=i0:3: nothing that is placed is called 'Q'; there are A, B", ranks=(3,)),
+    Mistake("place_without_axes", "product", PRODUCT + "--place A=i0:2", 2, r"3 ranks have no such layout of its dimensions: i0, i1", ranks=(3,)),
+    Mistake("place_reproducible", "product", PRODUCT + "--place A=i0:3 --reproducible", 2, r"--place with --reproducible is not supported yet"),
+    Mistake("plan_not_written", "product", PRODUCT + "--save-plan {nosuch}/p.plan", 1, r"cannot write '.*p\.plan': No such file"),
     Mistake("no_such_folder", "product", PRODUCT + "--C {nosuch}/C.npy", 1, r"nosuch", outputs=("D",)),
     Mistake("output_is_folder", "product", PRODUCT + "--C {folder}", 1, r"folder\.npy", outputs=("D",)),
     Mistake("small_window", "product", "--A {wide} --B {high} --window 1", 2, r"smallest legal value is --window \d+",
@@ -133,6 +144,8 @@ def make_inputs(folder):
     np.save(folder / "floats.npy", rng.random(7))
     (folder / "text.npy").write_text("this is not a NumPy file at all, only some text\n")
     (folder / "nothing.npy").write_bytes(b"")
+    for name, program, ranks, kind in (("other", "ridge", 3, "load"), ("ranks", "product", 2, "load"), ("kind", "product", 3, "map")):
+        (folder / f"{name}_plan.plan").write_text(f'tdsl plan 1\nprogram "{program}" region 0 ranks {ranks} schedule auto\nmesh a:{ranks}/1\n1 {kind} "A" i0:a\n')
     whole = (folder / "A.npy").read_bytes()
     (folder / "truncated.npy").write_bytes(whole[:-9])
     (folder / "longer.npy").write_bytes(whole + b"x")
@@ -249,6 +262,14 @@ COMMAND_MISTAKES = [
     ("tdslc_build_into_nowhere", "build {good} -o nowhere/good", 2, r"cannot write nowhere/good: No such file"),
     ("tdslc_emit_onto_program", "emit {good} -o {good}", 2, r"good\.tdsl: it is the program itself"),
     ("tdslc_explain_onto_program", "explain {good} -o hard_link", 2, r"cannot write hard_link: it is the program itself"),
+    ("tdslc_plan_onto_program", "explain {good} --save-plan {good}", 2, r"good\.tdsl: it is the program itself"),
+    ("tdslc_saved_plan_onto_program", "run {good} -- --save-plan={good}", 2, r"good\.tdsl: it is the program itself"),
+    ("tdslc_plan_missing", "explain {good} -n 2 --use-plan nowhere", 1, r"cannot read 'nowhere': No such file"),
+    ("tdslc_plan_is_program", "explain {good} -n 2 --use-plan {good}", 2, r"--use-plan .*good\.tdsl: line 1: this is no plan"),
+    ("tdslc_compare_one_file", "compare {good}", 2, r"2 required"),
+    ("tdslc_compare_no_json", "compare {good} {good}", 2, r"good\.tdsl: this is no JSON"),
+    ("tdslc_compare_missing", "compare nowhere nowhere", 2, r"cannot read 'nowhere': No such file"),
+    ("tdslc_compare_other_json", "compare {figures} {figures}", 2, r"figures\.tdsl: this is not what --plan or --stats writes"),
     ("tdslc_statistics_onto_program", "run {good} -- --stats={good}", 2, r"good\.tdsl: it is the program itself"),
 ]
 
@@ -259,7 +280,7 @@ COMMAND_FILES = {
     "importing.tdsl": 'import "imported.tdsl";\noutput a = f(1);\n', "imported.tdsl": "fn f(x) = x + 1;\n",
     "large.tdsl": "let n = 3037000500;\nlet A = random(n, n);\noutput s = sum(A);\n", "square.tdsl": "input A: f64[n, n];\noutput s = sum(A);\n",
     "product.tdsl": "param n: i64 = 9;\nlet A = random(n * n);\noutput s = sum(A);\n",
-    "piped.tdsl": 'import "pipe";\noutput a = 1;\n', "line\nbreak.tdsl": "let a = 1;\noutput a;\n",
+    "figures.tdsl": '{"version": 1}\n', "piped.tdsl": 'import "pipe";\noutput a = 1;\n', "line\nbreak.tdsl": "let a = 1;\noutput a;\n",
 }
 
 

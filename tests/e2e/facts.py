@@ -211,6 +211,69 @@ class Facts:
                     return f"tdslc explain {' '.join(map(str, stage))}: {relations}"
         return None
 
+    # `explain` says of every statement what the plan decided and what it would cost else; --why has all of it; --dot draws it.
+    def test_explain_says_why(self):
+        sizes = ["-n", 4, "--set", "n=100000", "--set", "d=64"]
+        plan = self.explain("logistic_regression", *sizes, "--why", "X")
+        X = next(row for row in plan["statements"] if row["name"] == "X")
+        values = plan["values"]["values"]
+        if not X["layout"].startswith("i0:") or not values[0]["chosen"] or values[0]["layout"] != X["layout"] or len(values) < 4:
+            raise Failed(f"values of X: {values}")
+        received = {v["layout"]: v["predicted"]["bytes_received_max"] for v in values if v["possible"]}
+        if min(received.values()) != received[X["layout"]] or not received["i0:a i1:b"] > 10 * received[X["layout"]]:
+            raise Failed(f"bytes by layout of X: {received}")
+        shown = self.explain("logistic_regression", *sizes)
+        X = next(row for row in shown["statements"] if row["name"] == "X")
+        if X["runner_up"]["layout"] not in ("i0:a i1:b", "i0:b i1:a") or X["runner_up"]["more"]["seconds"] <= 0 or shown["whole"]["mesh"] != [2, 2]:
+            raise Failed(f"what is said of X: {X}, {shown['whole']}")
+        for more, wanted in (([], "schedule search (exact; loops as 2 iterations)"), (["--why", "w"], None), (["--dot"], "digraph"), (["--place", "X=i0:2,i1:2"], "schedule placed")):
+            text = launch.run([self.tdslc, "explain", ROOT / "samples/logistic_regression.tdsl", *sizes, *more], self.options.limit)
+            if wanted is None and (text.code != 2 or "computed at several sites; say which by its number: 3 (source, line 13), " not in text.err):
+                raise Failed(f"--why w: {text}")
+            if wanted and (text.code != 0 or wanted not in text.out):
+                raise Failed(f"{more} does not say {wanted}: {text.out[:300]}")
+
+    # A plan that was saved, by the run or by `explain`, is the plan when it is used, and gives the same bits. What `explain` foresees of it is
+    # what the run counts; a number that is changed is found, with its counter, rank and statement.
+    def test_saved_plans_give_the_same(self):
+        lines = []
+        samples = (("ridge_regression", None), ("matrix_chain", None), ("nearest_neighbour", None), ("logistic_regression", "X=i0:2,i1:2"))
+        for name, place in samples[::3] if self.quick else samples:
+            session = self.session(f"samples/{name}.tdsl")
+            case = session.prepare(session.program.variants[0])
+            given = [case.folder / a if a.endswith(".npy") else a for a in case.arguments] + ["--threads", "1", "--quiet"]
+            lines.append(f"{name}: {self.compare_saved(session, given, 4 if place else 3, ['--place', place] if place else ['--schedule', 'auto'])}")
+        return "\n    ".join(lines)
+
+    def compare_saved(self, session, given, ranks, asked):
+        files = {form: [w for o in session.program.outputs for w in (f"--{o}", self.work / f"{o}-{form}.npy")] for form in ("made", "used")}
+        path, saved, by_explain = session.program.path, self.work / "saved.plan", self.work / "explained.plan"
+        self.run(session.executable, ranks, [*given, *files["made"], *asked, "--save-plan", saved, "--stats", "made.json"])
+        self.run(session.executable, ranks, [*given, *files["used"], "--use-plan", saved, "--save-plan", "again.plan", "--stats", "used.json"])
+        for output in session.program.outputs:
+            made, used = (np.load(self.work / f"{output}-{form}.npy") for form in ("made", "used"))
+            if not compare.same_bits(made, used):
+                raise Failed(f"{session.program.name}: {output} has other bits under the saved plan")
+        explain = [self.tdslc, "explain", path, *session.build_options, "-n", ranks, "--json", "--plan", self.work / "plan.json"]
+        for more in ([*asked, "--save-plan", by_explain], ["--use-plan", saved]):
+            shown = launch.run([*explain, *more, "--", *given, *files["used"]], self.options.limit)
+            if shown.code != 0:
+                raise Failed(f"tdslc explain {more}: {shown}")
+        if not saved.read_text() == by_explain.read_text() == (self.work / "again.plan").read_text():
+            raise Failed(f"{session.program.name}: runs and `explain` save different plans")
+        results = [launch.run([self.tdslc, "compare", self.work / "plan.json", self.work / f"{run}.json"], self.options.limit) for run in ("made", "used")]
+        if any(result.code != 0 for result in results):
+            raise Failed(f"{session.program.name}: {results}")
+        plan = json.loads((self.work / "plan.json").read_text())
+        counted = next(s for s in plan["statements"] if s["kind"] != "load")
+        counted["per_rank"][1]["predicted"]["tasks"] = 12345
+        (self.work / "changed.json").write_text(json.dumps(plan))
+        changed = launch.run([self.tdslc, "compare", self.work / "changed.json", self.work / "made.json"], self.options.limit)
+        wanted = f"line {counted['line']}, {counted['name']} ({counted['kind']}, site {counted['site']}), rank 1: tasks "
+        if changed.code != 1 or wanted not in changed.out or "12345 foreseen" not in changed.out or "1 difference\n" not in changed.out:
+            raise Failed(f"{session.program.name}: a changed count is not found: {changed}, expected {wanted}")
+        return results[0].out.strip()
+
     # What a survey records of samples: loops by two iterations, branches on data both ways. A file's first line makes the others.
     def test_regions_of_samples(self):
         for path in sorted((ROOT / "tests/e2e/regions").glob("*.txt")):
@@ -260,6 +323,11 @@ class Facts:
             shown = launch.run([self.tdslc, "explain", ROOT / f"samples/{program}.tdsl", *arguments, "--memory", "1MiB"], self.options.limit)
             if "does not fit --memory 1MiB" not in shown.out or f"--memory {memory['needed_bytes']}\n" not in shown.out:
                 raise Failed(f"{program} in 1 MiB: {shown.out[:300]}")
+            several = [*arguments[2:], "--memory", memory["needed_bytes"] // 2]
+            ranks = self.explain(program, "-n", 4, *several)["memory"]["fits_on_ranks"]
+            fits = [self.explain(program, "-n", r, *several)["memory"]["fits"] for r in (ranks, ranks - 1)]
+            if ranks <= 4 or fits != [True, False]:
+                raise Failed(f"{program}: {ranks} ranks were said to be enough, the fewest; {fits}")
             enough = self.explain(program, *arguments, "--memory", memory["needed_bytes"])
             if not enough["memory"]["fits"] or not enough["statements"]:
                 raise Failed(f"{program}: {memory['needed_bytes']} bytes were said to be enough")

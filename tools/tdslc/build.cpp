@@ -14,7 +14,7 @@ std::vector<std::string> outputs(const CommandLine& line, const ir::Program& pro
   if (line.command == Command::kBuild) return {executable_name(line)};
   try {
     const rt::AppOptions options = rt::parse_options(declaration_of(program), line.program_arguments);
-    return {options.stats_file.value_or(""), options.plan_file.value_or("")};
+    return {options.stats_file.value_or(""), options.plan_file.value_or(""), options.save_plan_file.value_or("")};
   } catch (const rt::RunError&) {
     return {};  // the executable says what is wrong
   }

@@ -28,6 +28,7 @@ Examples:
   tdslc eval product.tdsl -- --A a.npy --B b.npy         the sequential evaluator
   tdslc emit product.tdsl                                the C++ that is compiled
   tdslc explain product.tdsl -n 16 --set n=100000        what would run where, without running it
+  tdslc compare plan.json stats.json                     whether a run did what its plan foresaw
   tdslc fmt product.tdsl                                 canonical layout, in place
 
 `tdslc COMMAND --help` shows a command's options and examples.
@@ -72,7 +73,11 @@ Examples:
   tdslc explain product.tdsl -n 4096 --rank 17 --set n=1000000 --tile 1000
   tdslc explain product.tdsl -n 64 --per-node 16 --set n=100000
   tdslc explain product.tdsl -n 4 --set n=1000 --memory 512MiB --json
-  tdslc explain product.tdsl -n 4 --set n=1000 --stage=region)"},
+  tdslc explain product.tdsl -n 4 --set n=1000 --stage=region
+  tdslc explain product.tdsl -n 4 --set n=1000 --schedule auto --save-plan product.plan
+  tdslc explain product.tdsl -n 4 --set n=1000 --place A=i0:2,i1:2
+  tdslc explain product.tdsl -n 4 --set n=1000 --why A   where A could lie, and what that would cost
+  tdslc explain product.tdsl -n 4 --set n=1000 --plan plan.json      for `tdslc compare`)"},
     {Command::kPasses, "passes", "List the passes, or show what they make of a program", R"(
 Examples:
   tdslc passes
@@ -84,6 +89,13 @@ Examples:
   tdslc fmt ridge.tdsl product.tdsl                      rewrites the files that are not
   tdslc fmt --check *.tdsl                               names them only; exit code 1 if there are any
   tdslc fmt - < ridge.tdsl                               from standard input to standard output)"},
+    {Command::kCompare, "compare", "Compare what a plan foresees with what a run counted", R"(
+Every count must be as foreseen, for every statement, and of up to 16 ranks for each rank; else the exit code is 1. Both must be of the
+same program, sizes, ranks and threads.
+Examples:
+  tdslc explain product.tdsl -n 4 --threads 1 --plan plan.json -- --A a.npy --B b.npy --C c.npy
+  tdslc run product.tdsl -n 4 -- --A a.npy --B b.npy --C c.npy --threads 1 --stats stats.json
+  tdslc compare plan.json stats.json                     the plan may also be what --plan of the run has written)"},
     {Command::kDoctor, "doctor", "Check the installation and measure this machine", R"(
 Examples:
   tdslc doctor
@@ -99,6 +111,10 @@ void add_options_of(CLI::App& app, Command command, CommandLine& line) {
   if (command == Command::kFormat) {
     app.add_option("files", line.files, "The programs; - is standard input")->type_name("PROG.tdsl")->required();
     app.add_flag("--check", line.check_only, "Name the files that would change, write nothing");
+    return;
+  }
+  if (command == Command::kCompare) {
+    app.add_option("files", line.files, "What `explain --plan` or --plan wrote, and what --stats wrote")->type_name("PLAN STATISTICS")->required()->expected(2);
     return;
   }
   auto* program = app.add_option("program", line.program, "The program")->type_name("PROG.tdsl");
@@ -136,8 +152,14 @@ void add_options_of(CLI::App& app, Command command, CommandLine& line) {
     app.add_option("--memory", line.memory, "Memory budget per rank")->type_name("SIZE");
     app.add_option("--window", line.window, "Limit on the footprint of admitted steps")->type_name("SIZE");
     app.add_option("--schedule", line.schedule, "auto (default): plan the whole program; greedy: every operation by itself")->type_name("NAME");
+    app.add_option("--plan", line.plan, "Write what is foreseen of every rank as JSON, as executables do")->type_name("FILE");
+    app.add_option("--use-plan", line.use_plan, "Plan as this file says, which --save-plan wrote")->type_name("FILE");
+    app.add_option("--save-plan", line.save_plan, "Write the plan of the whole program, for --use-plan")->type_name("FILE");
+    app.add_option("--place", line.place, "Lay NAME out as said (i0:a,i1:b or i0:2,i1:2), plan the rest around it")->type_name("NAME=LAYOUT")->allow_extra_args(false);
     app.add_flag("--reproducible", line.reproducible, "Plans that do not depend on ranks and threads");
-    app.add_flag("--json", line.json, "The answer as JSON");
+    app.add_option("--why", line.why, "Instead of plans: every value of a site, by name or number, and what each would cost")->type_name("NAME");
+    auto* json = app.add_flag("--json", line.json, "The answer as JSON");
+    app.add_flag("--dot", line.dot, "The plan as a graph for Graphviz")->excludes(json);
     app.add_option("--stage", line.stage, "Instead of plans: region, the operations a whole-program plan starts from; algebra, the program and its plan as tensor relations")->check(CLI::IsMember({"region", "algebra"}))->type_name("STAGE");
   }
   if (command == Command::kPasses) {

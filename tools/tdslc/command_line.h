@@ -7,13 +7,13 @@
 
 namespace tdsl::tools {
 
-enum class Command : std::uint8_t { kRun, kBuild, kCheck, kEval, kEmit, kExplain, kPasses, kFormat, kDoctor };
+enum class Command : std::uint8_t { kRun, kBuild, kCheck, kEval, kEmit, kExplain, kPasses, kFormat, kDoctor, kCompare };
 
 /// A parsed command line of tdslc. What comes after `--` is the program's.
 struct CommandLine {
   Command command = Command::kRun;
   std::string program;              ///< path of the .tdsl file
-  std::vector<std::string> files;   ///< fmt: the paths, "-" for standard input
+  std::vector<std::string> files;   ///< fmt: the paths, "-" for standard input; compare: plan and statistics
   std::optional<std::int64_t> ranks;
   std::string output;               ///< -o
   std::vector<std::string> program_arguments;
@@ -35,6 +35,11 @@ struct CommandLine {
   std::string memory;
   std::string window;
   std::string schedule;
+  std::string use_plan;                 ///< explain: files
+  std::string save_plan;
+  std::string plan;                     ///< of predictions, as executables write them
+  std::vector<std::string> place;
+  std::string why;                      ///< of explain: the site whose values are shown
   std::string stage;                    ///< of explain: what is shown instead of plans
   bool reproducible = false;
   std::optional<std::int64_t> rank;
@@ -42,6 +47,7 @@ struct CommandLine {
 
   // form of the answer
   bool json = false;
+  bool dot = false;                 ///< explain: for Graphviz
   bool types = false;
   std::string bounds;               ///< eval: directory for NAME.bounds.npy
   bool quiet = false;

@@ -18,6 +18,8 @@ namespace tdsl::tools {
 [[nodiscard]] int emit(const CommandLine& line);
 /// Plans, predictions and, of one rank, tasks and messages.
 [[nodiscard]] int explain(const CommandLine& line);
+/// What was foreseen against what was counted.
+[[nodiscard]] int compare(const CommandLine& line);
 /// The pipeline and what the passes made of a program.
 [[nodiscard]] int passes(const CommandLine& line);
 /// Files in canonical layout, in place.

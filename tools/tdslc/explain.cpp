@@ -1,15 +1,14 @@
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "codegen/output_file.h"
 #include "runtime/app/machine_file.h"
 #include "runtime/io/npy.h"
+#include "runtime/io/text_file.h"
 #include "tools/tdslc/algebra_stage.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/declaration.h"
 #include "tools/tdslc/front.h"
-#include "tools/tdslc/plan_report.h"
+#include "tools/tdslc/plan_output.h"
 
 namespace tdsl::tools {
 
@@ -30,6 +29,10 @@ rt::AppOptions options_of(const CommandLine& line, const ir::Program& program) {
   add("--window", line.window);
   add("--schedule", line.schedule);
   if (line.threads) add("--threads", std::to_string(*line.threads));
+  add("--plan", line.plan);
+  add("--use-plan", line.use_plan);
+  add("--save-plan", line.save_plan);
+  for (const std::string& p : line.place) add("--place", p);
   if (line.reproducible) arguments.emplace_back("--reproducible");
   arguments.insert(arguments.end(), line.program_arguments.begin(), line.program_arguments.end());
   return rt::parse_options(declaration_of(program), arguments, {false});
@@ -73,7 +76,17 @@ std::string assume_missing(const codegen::FamilyProgram& families, const rt::App
   return assumed.empty() ? assumed : fmt::format("no extent was given for {}: assumed to be that of {}, {}", assumed, like, options.dimensions.at(like));
 }
 
-ReportRequest request_of(const CommandLine& line, const codegen::FamilyProgram& families, const rt::AppOptions& options) {
+plan::PlanRequest plan_request_of(const rt::AppOptions& options, const std::string& program) {
+  plan::PlanRequest plan;
+  plan.program = program;
+  plan.schedule = options.schedule;
+  plan.place = options.place;
+  if (options.use_plan_file) plan.use = plan::PlanFile{*options.use_plan_file, rt::read_text_file(*options.use_plan_file)};
+  plan.compare = true;
+  return plan;
+}
+
+ReportRequest request_of(const CommandLine& line, const std::string& program, const codegen::FamilyProgram& families, const rt::AppOptions& options) {
   ReportRequest request;
   plan::PlanInputs& inputs = request.inputs;
   inputs.ranks = line.ranks.value_or(1);
@@ -87,7 +100,12 @@ ReportRequest request_of(const CommandLine& line, const codegen::FamilyProgram& 
   inputs.memory = options.memory_bytes.value_or(0);
   inputs.window = options.window_bytes.value_or(0);
   inputs.reproducible = options.reproducible;
-  request.schedule = options.schedule;
+  request.plan = plan_request_of(options, program);
+  request.why = line.why;
+  request.predictions = options.plan_file.has_value();
+  request.surveys = options.schedule != plan::Schedule::kGreedy && inputs.ranks > 1;
+  request.surveys = request.surveys || options.use_plan_file || options.save_plan_file || !options.place.empty() || line.dot || !line.why.empty();
+  if (!line.why.empty() && inputs.ranks == 1) throw UsageError("--why: one rank has all of every tensor; give -n");
   codegen::WalkRequest& walk = request.walk;
   walk.ranks = inputs.ranks;
   walk.deciding_ranks = inputs.deciding_ranks();
@@ -110,98 +128,6 @@ ReportRequest request_of(const CommandLine& line, const codegen::FamilyProgram& 
   return request;
 }
 
-double ratio(double max, double mean) { return mean > 0 ? max / mean : 1; }
-
-std::string notes_of(const PlanReport& report, const Front& front) {
-  std::string text;
-  for (const auto& [range, note] : report.notes) {
-    text += fmt::format("{}note: {}\n", range.known() ? front.sources.place(range) + ": " : "", note);
-  }
-  return text;
-}
-
-/// The answer where no plan keeps to --memory.
-std::string misfit_of(const PlanReport& report, const CommandLine& line, const Front& front) {
-  const plan::MemoryNeed& need = report.memory;
-  std::string text = fmt::format("{} on {} ranks with {} threads each does not fit --memory {}\n", line.program, report.ranks, report.threads, line.memory);
-  text += fmt::format("'{}' (line {}) needs the most on a rank: {}, of them {} of operands, results and what lives beside them, and {} received or copied at once\n",
-                      need.name, rt::line_in(need.line), human_bytes(static_cast<double>(need.bytes)), human_bytes(static_cast<double>(need.bytes - need.step)),
-                      human_bytes(static_cast<double>(need.step)));
-  return text + fmt::format("the least that is enough on {} ranks is --memory {}\n", report.ranks, need.bytes) + notes_of(report, front);
-}
-
-std::string text_of(const PlanReport& report, const CommandLine& line, const Front& front) {
-  if (!report.fits) return misfit_of(report, line, front);
-  const std::string per_node = line.ranks_per_node ? fmt::format(", {} a node,", *line.ranks_per_node) : "";
-  std::string text = fmt::format("{} on {} ranks{} with {} threads each, plan {:016x}\n", line.program, report.ranks, per_node, report.threads,
-                                 report.plan_hash);
-  for (const plan::Alternative& a : report.alternatives) {
-    const bool chosen = &a == &report.alternatives.front();
-    text += fmt::format("{} plan: {} received by the busiest rank, {:.3g} s predicted{}{}\n", a.name, human_bytes(a.price.bytes_received), a.price.seconds,
-                        a.fits ? "" : ", does not fit memory", chosen ? " (chosen" + (a.plan != nullptr ? ": " + report.found : "") + ")" : "");
-  }
-  text += fmt::format("{:>5}  {:<20} {:<12} {:>5} {:>21} {:>23} {:>10} {:>10}\n", "line", "statement", "kind", "times", "received max (/mean)",
-                      "flops max (/mean)", "step", "seconds");
-  for (const PlanRow& r : report.rows) {
-    text += fmt::format("{:>5}  {:<20} {:<12} {:>5} {:>12} {:>8} {:>13} {:>9} {:>10} {:>10.3g}\n", r.line, r.name.substr(0, 20), r.kind, r.times,
-                        human_bytes(r.summary.max_bytes), fmt::format("({:.3f})", ratio(r.summary.max_bytes, r.summary.mean_bytes)),
-                        human_count(r.summary.max_flops), fmt::format("({:.3f})", ratio(r.summary.max_flops, r.summary.mean_flops)),
-                        human_bytes(r.summary.max_step), r.summary.max_seconds);
-    text += fmt::format("         {}{}\n", r.plan, r.why.empty() ? "" : " - " + r.why);
-  }
-  for (const RankReport& r : report.per_rank) {
-    text += fmt::format("rank {}: {} tasks, {} messages, {} received, {}flops, peak {}", r.rank, human_count(static_cast<double>(r.tasks)),
-                        human_count(static_cast<double>(r.messages)), human_bytes(r.bytes_received), human_count(r.predicted_flops) + " ",
-                        human_bytes(r.peak_bytes));
-    if (r.steps > 0) text += fmt::format(" in {} steps; predicted {} received", r.steps, human_bytes(r.predicted_bytes));
-    text += '\n';
-  }
-  text += fmt::format("largest step: {} (the smallest legal --window)\n", human_bytes(static_cast<double>(report.largest_step)));
-  if (report.memory.bytes > 0) {
-    text += fmt::format("memory: '{}' (line {}) needs the most on a rank, {}\n", report.memory.name, rt::line_in(report.memory.line),
-                        human_bytes(static_cast<double>(report.memory.bytes)));
-  }
-  if (report.baseline) {
-    text += fmt::format("reproducible: {} received by all ranks instead of {}, {:.3g} s predicted instead of {:.3g}\n", human_bytes(report.bytes_received),
-                        human_bytes(report.baseline->first), report.seconds, report.baseline->second);
-  }
-  return text + notes_of(report, front);
-}
-
-std::string json_of(const PlanReport& report, const Front& front) {
-  using nlohmann::ordered_json;
-  ordered_json statements = ordered_json::array();
-  for (const PlanRow& r : report.rows) {
-    statements.push_back({{"line", r.line}, {"name", r.name}, {"kind", r.kind}, {"site", r.site}, {"part", r.part}, {"times", r.times},
-                          {"plan", r.plan}, {"why", r.why},
-                          {"predicted", {{"bytes_received_max", r.summary.max_bytes}, {"bytes_received_mean", r.summary.mean_bytes},
-                                         {"flops_max", r.summary.max_flops}, {"flops_mean", r.summary.mean_flops},
-                                         {"step_bytes_max", r.summary.max_step}, {"seconds", r.summary.max_seconds}}}});
-  }
-  ordered_json ranks = ordered_json::array();
-  for (const RankReport& r : report.per_rank) {
-    ranks.push_back({{"rank", r.rank}, {"tasks", r.tasks}, {"messages", r.messages}, {"steps", r.steps}, {"bytes_received", r.bytes_received},
-                     {"peak_block_bytes", r.peak_bytes},
-                     {"predicted", {{"bytes_received", r.predicted_bytes}, {"flops", r.predicted_flops}}}});
-  }
-  ordered_json notes = ordered_json::array();
-  for (const auto& [range, note] : report.notes) notes.push_back({{"line", range.line}, {"text", note}});
-  ordered_json all = {{"version", 1}, {"program", front.graph.name}, {"plan_hash", fmt::format("{:016x}", report.plan_hash)},
-                            {"ranks", report.ranks}, {"threads", report.threads}, {"largest_step_bytes", report.largest_step},
-                            {"statements", statements}, {"per_rank", ranks}, {"notes", notes}};
-  for (const plan::Alternative& a : report.alternatives) {
-    all["alternatives"].push_back({{"schedule", a.name}, {"fits", a.fits}, {"predicted", {{"bytes_received_max", a.price.bytes_received}, {"seconds", a.price.seconds}}}});
-  }
-  if (report.memory.bytes > 0) {
-    all["memory"] = {{"needed_bytes", report.memory.bytes}, {"fits", report.fits}, {"line", rt::line_in(report.memory.line)}, {"name", report.memory.name}};
-  }
-  if (report.baseline) {
-    all["reproducible"] = {{"predicted", {{"bytes_received", report.bytes_received}, {"seconds", report.seconds}}},
-                           {"predicted_without", {{"bytes_received", report.baseline->first}, {"seconds", report.baseline->second}}}};
-  }
-  return all.dump(2) + "\n";
-}
-
 std::string remarks_of(const Front& front) {
   std::string text;
   for (const passes::Remark& r : front.context.remarks()) {
@@ -211,10 +137,19 @@ std::string remarks_of(const Front& front) {
   return text;
 }
 
-std::string answer_of(const CommandLine& line, const Front& front, const codegen::FamilyProgram& families, const ReportRequest& request) {
+/// Files beside the answer.
+struct Written {
+  std::string save_plan, plan;
+};
+
+std::string answer_of(const CommandLine& line, const Front& front, const codegen::FamilyProgram& families, const ReportRequest& request,
+                      const Written& files) {
   PlanReport report = make_report(families, request);
+  if (!files.save_plan.empty() && report.fits) codegen::write_text(files.save_plan, plan::print(report.plan));
+  if (!files.plan.empty() && report.fits) codegen::write_text(files.plan, report.predictions);
   if (!request.assumption.empty()) report.notes.insert(report.notes.begin(), {ir::SourceRange{}, request.assumption});
-  return line.json ? json_of(report, front) : text_of(report, line, front) + remarks_of(front);
+  if (line.dot) return dot_of(report, front);
+  return line.json ? json_of(report, front) : text_of(report, line, front) + (line.why.empty() ? remarks_of(front) : "");
 }
 
 }  // namespace
@@ -222,13 +157,14 @@ std::string answer_of(const CommandLine& line, const Front& front, const codegen
 int explain(const CommandLine& line) {
   Front front;
   compile_front(line, {}, front);
-  keep_sources(front, {line.output});
   const codegen::FamilyProgram families = lower(front);
   const rt::AppOptions options = options_of(line, front.graph);
-  const ReportRequest request = request_of(line, families, options);
+  const Written files{options.save_plan_file.value_or(""), options.plan_file.value_or("")};
+  keep_sources(front, {line.output, files.save_plan, files.plan});
+  const ReportRequest request = request_of(line, front.graph.name, families, options);
   const std::string text = line.stage == "region"    ? plan::text_of(codegen::survey_of(families, request.walk))
                            : line.stage == "algebra" ? algebra_text(families, request)
-                                                     : answer_of(line, front, families, request);
+                                                     : answer_of(line, front, families, request, files);
   if (line.output.empty()) {
     fmt::print("{}", text);
     return 0;

@@ -36,6 +36,7 @@ int dispatch(const tdsl::tools::CommandLine& line) {
     case Command::kExplain: return tdsl::tools::explain(line);
     case Command::kPasses: return tdsl::tools::passes(line);
     case Command::kFormat: return tdsl::tools::format(line);
+    case Command::kCompare: return tdsl::tools::compare(line);
     case Command::kDoctor: return tdsl::tools::doctor(line);
   }
   return 3;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "runtime/app/statistics_text.h"
 #include "runtime/plan/steps/steps.h"
 #include "runtime/record/planning_sink.h"
 
@@ -15,6 +16,10 @@ namespace {
 struct Misfit {
   plan::MemoryNeed need;
 };
+
+/// A program that does not fit is tried on so many ranks; the last of them one after the other.
+constexpr std::int64_t kMostRanksTried = 4096;
+constexpr std::int64_t kRanksTriedInTurn = 16;
 
 /// Adds up what is planned. Throws Misfit.
 class Reporter : public record::PlanningSink {
@@ -28,6 +33,9 @@ class Reporter : public record::PlanningSink {
       resident_.emplace_back(r);
     }
     if (request.inputs.reproducible) compare_with_baseline();
+    if (!request.predictions) return;
+    predictions_.resize(static_cast<std::size_t>(request.inputs.ranks));
+    for (std::size_t r = 0; r < predictions_.size(); ++r) predictions_[r].enable(static_cast<int>(r));
   }
 
   void segment(plan::Segment segment) override {
@@ -42,21 +50,53 @@ class Reporter : public record::PlanningSink {
   }
 
   /// From now on operations are planned as the first of the plans says.
-  void choose(plan::ProgramPlans plans) {
+  void choose(const plan::Region& region) {
+    plan::ProgramPlans plans = plan::plans_for(region, request_.inputs, request_.plan);
+    report_.plan = plan::saved_plan(plans, region, request_.inputs, request_.plan);
+    for (const std::string& warning : plans.warnings) note({}, warning);
+    report_.whole = whole_plan_of(region, request_.inputs, plans);
+    if (!plans.alternatives.empty()) {
+      if (!request_.why.empty()) report_.why = why_of(region, request_.inputs, plans, request_.why);
+      if (request_.why.empty()) next_ = runner_ups_of(region, request_.inputs, plans);
+    }
+    report_.found = plans.note;
     report_.alternatives = std::move(plans.alternatives);
-    report_.found = std::move(plans.note);
-    if (report_.alternatives.empty() || report_.alternatives.front().plan == nullptr) return;
-    impose(std::make_unique<plan::ImposedPlan>(report_.alternatives.front().plan));
+    if (!report_.alternatives.empty() && chosen_plan() != nullptr) impose(std::make_unique<plan::ImposedPlan>(chosen_plan()));
   }
 
   PlanReport finish() {
     report_.plan_hash = planner().hash();
     report_.largest_step = planner().largest_step();
     report_.memory = planner().needed_memory();
+    if (!predictions_.empty()) report_.predictions = predictions_text();
     return std::move(report_);
   }
 
  private:
+  /// What the executables' --plan writes.
+  [[nodiscard]] std::string predictions_text() const {
+    rt::RunDescription run;
+    run.program = request_.plan.program;
+    run.plan_hash = planner().hash();
+    run.ranks_per_node = planner().inputs().ranks_per_node;
+    run.threads = request_.inputs.threads;
+    run.machine = request_.inputs.machine;
+    std::vector<rt::RankFigures> ranks;
+    for (const rt::Predictions& mine : predictions_) {
+      ranks.push_back({});
+      ranks.back().numbers.predicted_peak_block_bytes = mine.peak_block_bytes();
+      std::map<int, rt::SiteNumbers> sites;
+      rt::add_predictions(sites, mine);
+      for (auto& [site, numbers] : sites) {
+        numbers.site = site;
+        ranks.back().sites.push_back(numbers);
+      }
+    }
+    return rt::statistics_text(run, ranks, predictions_.front(), {false, false});
+  }
+
+  [[nodiscard]] const std::shared_ptr<const plan::PlanValue>& chosen_plan() const { return report_.alternatives.front().plan; }
+
   void compare_with_baseline() {
     report_.baseline.emplace();
     baseline_.emplace(request_.inputs, [this](const plan::PlannedOp& op, const plan::TensorLookup& lookup, const plan::PlanInputs& inputs) {
@@ -71,6 +111,10 @@ class Reporter : public record::PlanningSink {
     const plan::TensorLookup lookup = planner().lookup();
     for (plan::ResidentBytes& resident : resident_) {
       for (const plan::TensorId id : segment.ended) resident.free(id);
+    }
+    for (rt::Predictions& mine : predictions_) {
+      for (const plan::TensorId id : segment.ended) mine.free(id);
+      for (std::size_t n = 0; n < segment.ops.size(); ++n) mine.add(*segment.ops[n], lookup, planner().inputs(), segment.last_names[n]);
     }
     for (std::size_t n = 0; n < segment.ops.size(); ++n) {
       add_row(*segment.ops[n], lookup);
@@ -92,6 +136,7 @@ class Reporter : public record::PlanningSink {
       fresh.name = op.op.name;
       fresh.kind = plan::name_of(op.op.op_class);
       fresh.plan = text;
+      add_layout(fresh);
       fresh.why = op.plan.why;
       report_.rows.push_back(std::move(fresh));
       row = report_.rows.end() - 1;
@@ -106,6 +151,22 @@ class Reporter : public record::PlanningSink {
     row->summary.max_step = std::max(row->summary.max_step, s.max_step);
     report_.bytes_received += s.mean_bytes * static_cast<double>(report_.ranks);
     report_.seconds += s.max_seconds;
+  }
+
+  /// What the whole-program plan says of the row, and the runner-up on the first row of its site.
+  void add_layout(PlanRow& row) {
+    if (report_.alternatives.empty() || chosen_plan() == nullptr) return;
+    const auto decided = chosen_plan()->at.find(row.site);
+    if (decided == chosen_plan()->at.end()) return;
+    const plan::Decision& decision = decided->second;
+    if (row.part == 0) row.layout = decision.result.empty() ? decision.work : decision.work + " -> " + decision.result;
+    if (row.part == 1) row.layout = decision.result;
+    if (row.part == 2) row.layout = decision.copy;
+    const auto next = next_.find(row.site);
+    if (next == next_.end() || row.part != 0) return;
+    row.next = next->second.layout;
+    row.next_bytes = next->second.bytes;
+    row.next_seconds = next->second.seconds;
   }
 
   static std::string describe(const plan::PlannedOp& op) {
@@ -152,7 +213,9 @@ class Reporter : public record::PlanningSink {
 
   const ReportRequest& request_;
   PlanReport report_;
+  std::map<int, RunnerUp> next_;  ///< by site
   std::vector<plan::ResidentBytes> resident_;
+  std::vector<rt::Predictions> predictions_;  ///< of every rank, where they are wanted
   std::optional<record::BaselineSink> baseline_;
 };
 
@@ -163,11 +226,54 @@ namespace {
 PlanReport report_of(const codegen::FamilyProgram& program, const ReportRequest& request) {
   Reporter reporter(request);
   record::Recorder recorder(reporter);
-  if (request.schedule != plan::Schedule::kGreedy && request.inputs.ranks > 1) {
-    reporter.choose(plan::plan_program(codegen::survey_of(program, request.walk), request.inputs, request.schedule));
-  }
+  if (request.surveys) reporter.choose(codegen::survey_of(program, request.walk));
   codegen::walk_as_shown(program, request.walk, recorder, [&reporter](codegen::SourceRange range, const std::string& text) { reporter.note(range, text); });
   return reporter.finish();
+}
+
+}  // namespace
+
+namespace {
+
+/// Whether the program fits --memory on so many ranks.
+bool fits_on(const codegen::FamilyProgram& program, ReportRequest request, std::int64_t ranks) {
+  const bool one_node = request.inputs.ranks_per_node == request.inputs.ranks;
+  request.inputs.ranks = ranks;
+  if (one_node) request.inputs.ranks_per_node = ranks;
+  request.walk.ranks = ranks;
+  request.walk.deciding_ranks = request.inputs.deciding_ranks();
+  request.ranks.clear();
+  request.predictions = false;
+  request.plan.compare = false;
+  try {
+    static_cast<void>(report_of(program, request));
+    return true;
+  } catch (const Misfit&) {
+    return false;
+  }
+}
+
+/// The smallest number of ranks above the given one on which the program fits: doubled until it does, then halved in, or, between few,
+/// one after the other. Nodes stay full.
+std::optional<std::int64_t> enough_ranks(const codegen::FamilyProgram& program, const ReportRequest& request) {
+  const plan::PlanInputs& inputs = request.inputs;
+  // What is imposed is for these ranks.
+  if (request.plan.use || !request.plan.place.empty()) return std::nullopt;
+  const std::int64_t unit = inputs.ranks_per_node < inputs.ranks ? inputs.ranks_per_node : 1;
+  std::int64_t low = inputs.ranks / unit, high = 2 * low;
+  while (!fits_on(program, request, high * unit)) {
+    low = high;
+    high *= 2;
+    if (high * unit > kMostRanksTried) return std::nullopt;
+  }
+  while (high - low > kRanksTriedInTurn) {
+    const std::int64_t middle = low + (high - low) / 2;
+    (fits_on(program, request, middle * unit) ? high : low) = middle;
+  }
+  for (std::int64_t ranks = low + 1; ranks < high; ++ranks) {
+    if (fits_on(program, request, ranks * unit)) return ranks * unit;
+  }
+  return high * unit;
 }
 
 }  // namespace
@@ -182,6 +288,7 @@ PlanReport make_report(const codegen::FamilyProgram& program, const ReportReques
     report.threads = request.inputs.threads;
     report.fits = false;
     report.memory = misfit.need;
+    report.enough_ranks = enough_ranks(program, request);
     for (ReportRequest more = request; true;) {
       more.inputs.memory = report.memory.bytes;
       try {

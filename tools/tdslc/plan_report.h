@@ -10,7 +10,8 @@
 #include "codegen/plan_walk.h"
 #include "runtime/plan/cost/cost_model.h"
 #include "runtime/plan/planner.h"
-#include "runtime/plan/region/schedules.h"
+#include "runtime/plan/region/plan_request.h"
+#include "tools/tdslc/whole_plan.h"
 
 namespace tdsl::tools {
 
@@ -21,6 +22,10 @@ struct PlanRow {
   int part = 0;
   std::string name;
   std::string kind;
+  std::string layout;      ///< as the plan of the whole program says; empty: decided for this operation alone
+  std::string next;        ///< the runner-up: how the site would be decided else,
+  double next_bytes = 0;   ///< what the busiest rank would receive more in all
+  double next_seconds = 0; ///< and by how many seconds the program is predicted to be slower
   std::string plan;        ///< distribution, tiles, panels
   std::string why;
   std::int64_t times = 0;
@@ -51,14 +56,22 @@ struct PlanReport {
   double seconds = 0;
   std::optional<std::pair<double, double>> baseline;  ///< the two without --reproducible
   std::vector<plan::Alternative> alternatives;  ///< the plans of the whole program that were compared, the chosen one first
+  std::optional<WholePlan> whole;
+  std::optional<WhyReport> why;      ///< if a site was asked about
+  std::optional<std::int64_t> enough_ranks;  ///< of a program that does not fit: the smallest number of ranks that was found to be enough
   std::string found;                 ///< how the chosen one was found
+  plan::PlanValue plan;              ///< the chosen one, for --save-plan
+  std::string predictions;           ///< of all ranks, as executables write them
   std::vector<RankReport> per_rank;  ///< the ranks asked for
   std::vector<std::pair<codegen::SourceRange, std::string>> notes;
 };
 
 struct ReportRequest {
   plan::PlanInputs inputs;
-  plan::Schedule schedule = plan::Schedule::kAuto;
+  plan::PlanRequest plan;
+  std::string why;                   ///< name or number of a site whose values are wanted
+  bool predictions = false;          ///< as text, for `tdslc compare`
+  bool surveys = false;              ///< the program is planned as a whole
   codegen::WalkRequest walk;
   std::vector<std::int64_t> ranks;   ///< whose totals are wanted
   bool enumerate = false;            ///< list their tasks and boxes one by one

@@ -45,19 +45,6 @@ bool small_work(const Op& op) {
   return small_result(op) && points <= kRedundantPoints && points * op.flops_per_point <= kRedundantFlops;
 }
 
-/// The most shares of every slot of the task space.
-std::vector<Index> most_shares(const Op& op, const PlanInputs& inputs, bool splits) {
-  const counting::CutSpace space = task_space(op, inputs);
-  std::vector<Index> most;
-  const auto shares = [&](std::size_t slot) { return space.tilings[slot] ? space.tilings[slot]->tiles() : space.extents[slot]; };
-  for (std::size_t d = 0; d < op.shape.size(); ++d) {
-    const bool divisible = (op.out[d].label >= 0 || op.out[d].label == kAnyLabel) && !op.is_uncut(d);
-    most.push_back(divisible ? std::max<Index>(shares(d), 1) : 1);
-  }
-  for (std::size_t k = 0; splits && k < op.reduce.size(); ++k) most.push_back(std::max<Index>(shares(op.shape.size() + k), 1));
-  return most;
-}
-
 /// Layouts of the ranks' column maps, for rank counts without a good grid.
 void add_column_maps(std::vector<Layout>& layouts, const Op& op, const PlanInputs& inputs, std::size_t slots) {
   const Index p = inputs.ranks;
@@ -104,6 +91,7 @@ class ChoiceBuilder {
       }
       if (site.splits) site.works = works_of(site);
     }
+    for (SiteChoices& site : choices_.sites) take_asked(site);
     if (limits_.copies) add_copies();
     return std::move(choices_);
   }
@@ -125,8 +113,7 @@ class ChoiceBuilder {
     for (SiteChoices& site : choices_.sites) {
       const Op& op = region_.ops[site.op].op;
       site.fixed = op.home >= 0 || op.replicated;
-      site.splits = !site.fixed && op.combine != Combine::kNone && op.base < 0 && op.outputs.size() == 1 && !op.reduce.empty() &&
-                    op.most_split_labels() > 0;
+      site.splits = !site.fixed && splits(op);
     }
   }
 
@@ -169,6 +156,27 @@ class ChoiceBuilder {
     }
     if (both.empty()) both.push_back({{std::vector<Axes>(place.places.front().layout.cut.size()), false, 0, std::nullopt}, std::nullopt});
     place.places = std::move(both);
+  }
+
+  /// What was asked for takes the place of all other choices.
+  void take_asked(SiteChoices& site) {
+    const auto asked = limits_.asked.find(site.site);
+    if (asked == limits_.asked.end() || site.fixed) return;
+    std::vector<Place>& places = choices_.places[idx(site.place)].places;
+    const std::size_t slots = region_.ops[site.op].op.shape.size();
+    const auto add = [&](Layout layout) {
+      layout.cut.resize(slots);
+      if (std::none_of(places.begin(), places.end(), [&](const Place& p) { return p.layout == layout; })) places.push_back({std::move(layout), std::nullopt});
+    };
+    const SiteLayouts& layouts = asked->second;
+    if (!site.splits || !layouts.results.empty()) places.clear();
+    for (const Layout& layout : layouts.results) add(layout);
+    // Where a reduction is not split its result lies where the work is done.
+    for (const Layout& layout : layouts.works) {
+      const bool split = std::any_of(layout.cut.begin() + static_cast<std::ptrdiff_t>(slots), layout.cut.end(), [](const Axes& axes) { return !axes.empty(); });
+      if (!split) add(layout);
+    }
+    if (site.splits) site.works = layouts.works;
   }
 
   /// A tensor that is read several times, by one operation that is run again or by several, may have a copy for its readers.
@@ -251,6 +259,22 @@ counting::CutSpace task_space(const Op& op, const PlanInputs& inputs) {
     space.tilings.push_back(inputs.tile.empty() ? std::nullopt : std::optional(Tiling::fixed(extent, inputs.tile.front())));
   }
   return space;
+}
+
+bool splits(const Op& op) {
+  return op.combine != Combine::kNone && op.base < 0 && op.outputs.size() == 1 && !op.reduce.empty() && op.most_split_labels() > 0;
+}
+
+std::vector<Index> most_shares(const Op& op, const PlanInputs& inputs, bool reduced) {
+  const counting::CutSpace space = task_space(op, inputs);
+  std::vector<Index> most;
+  const auto shares = [&](std::size_t slot) { return space.tilings[slot] ? space.tilings[slot]->tiles() : space.extents[slot]; };
+  for (std::size_t d = 0; d < op.shape.size(); ++d) {
+    const bool divisible = (op.out[d].label >= 0 || op.out[d].label == kAnyLabel) && !op.is_uncut(d);
+    most.push_back(divisible ? std::max<Index>(shares(d), 1) : 1);
+  }
+  for (std::size_t k = 0; reduced && k < op.reduce.size(); ++k) most.push_back(std::max<Index>(shares(op.shape.size() + k), 1));
+  return most;
 }
 
 Choices choices_of(const Region& region, const PlanInputs& inputs, const Mesh& mesh, const ChoiceLimits& limits) {

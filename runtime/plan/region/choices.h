@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <vector>
 
 #include "runtime/plan/cost/shares.h"
@@ -39,10 +40,17 @@ struct PlaceChoices {
   std::vector<Place> places;
 };
 
+/// What a site may choose from where somebody has asked for it; empty lists leave it free.
+struct SiteLayouts {
+  std::vector<Layout> works;    ///< of the task space
+  std::vector<Layout> results;  ///< of the result, where a reduction is split
+};
+
 struct ChoiceLimits {
   bool copies = false;  ///< tensors that are read more than once may have a kept copy,
   std::vector<std::vector<int>> copied;  ///< where they lie so: per entry of Choices::places, the numbers of places
   std::size_t most_places = 512;         ///< copies that would give more of them are left out
+  std::map<int, SiteLayouts> asked{};    ///< by site
 };
 
 struct Choices {
@@ -52,6 +60,11 @@ struct Choices {
 
 /// The tiles that are given along the slots of an operation's task space: by `--tile`, annotations or `--reproducible`.
 [[nodiscard]] counting::CutSpace task_space(const Op& op, const PlanInputs& inputs);
+
+/// Whether the operation's reduction may be split.
+[[nodiscard]] bool splits(const Op& op);
+/// The most shares of every slot of the task space, reduce labels included if they may be cut.
+[[nodiscard]] std::vector<Index> most_shares(const Op& op, const PlanInputs& inputs, bool reduced);
 
 [[nodiscard]] Choices choices_of(const Region& region, const PlanInputs& inputs, const Mesh& mesh, const ChoiceLimits& limits);
 

@@ -14,6 +14,8 @@ struct PlanPrice {
   double bytes_received = 0;  ///< of the rank that receives most in all
   double mean_received = 0;
   double tasks = 0;           ///< of the rank with most
+  double messages = 0;        ///< to the rank with most
+  double peak_bytes = 0;      ///< blocks that the rank with most of them holds at most, steps left out
 };
 
 /// Plans every operation of the region, as the plan says (null: each by itself), and adds up what the cost model says of it.

@@ -52,8 +52,7 @@ namespace {
 constexpr std::size_t kMeshes = 4;
 
 /// A few of many meshes: the most even ones, and one that splits into two near-equal sides if they do not.
-std::vector<Mesh> few_meshes(Index ranks, Index ranks_per_node) {
-  std::vector<Mesh> meshes = meshes_of(ranks, ranks_per_node);
+std::vector<Mesh> few_meshes(std::vector<Mesh> meshes, Index ranks) {
   if (meshes.size() <= kMeshes) return meshes;
   const auto unevenness = [](const Mesh& mesh) {
     double sum = 0;
@@ -112,7 +111,7 @@ class MeshSearch {
     if (found.solution.cost == kForbidden) return false;
     const bool better = found.fits != best_.fits ? found.fits : found.fits ? found.solution.cost < best_.seconds * (1 - 1e-12) : found.excess < excess_;
     if (!start_.empty() && !better) return false;
-    best_ = {network.plan_of(found.solution.values), found.solution.cost, found.solution.exact, found.fits, 0, cap_};
+    best_ = {network.plan_of(found.solution.values), found.solution.cost, found.solution.exact, found.fits, 0, cap_, choices, found.solution.values};
     for (const MemoryLimits::Point& point : limits.points) best_.peak_bytes = std::max(best_.peak_bytes, bytes_at(point, found.solution.values));
     excess_ = found.excess;
     start_ = found.solution.values;
@@ -122,7 +121,7 @@ class MeshSearch {
   }
   /// Copies of tensors that lie as they do now, or as would cost little more.
   bool try_copies() {
-    ChoiceLimits choices;
+    ChoiceLimits choices = best_.choices;
     choices.copies = true;
     choices.copied = copied_;
     return !start_.empty() && try_choices(choices);
@@ -149,14 +148,24 @@ class MeshSearch {
 
 }  // namespace
 
+double memory_limit(const Region& region, const PlanInputs& inputs) {
+  if (inputs.memory > 0) return static_cast<double>(inputs.memory);
+  const double share = share_of(region, inputs.ranks);
+  return std::max(inputs.share_cap * share, share + static_cast<double>(inputs.least_slack));
+}
+
 std::vector<FoundPlan> search_meshes(const Region& region, const PlanInputs& inputs, const SearchOptions& options) {
   const double share = share_of(region, inputs.ranks);
-  const double slack = static_cast<double>(inputs.least_slack);
-  const double cap = inputs.memory > 0 ? static_cast<double>(inputs.memory) : std::max(inputs.share_cap * share, share + slack);
+  const double cap = memory_limit(region, inputs);
+  std::vector<Mesh> meshes = meshes_of(inputs.ranks, inputs.ranks_per_node);
+  if (options.asked != nullptr) std::erase_if(meshes, [&](const Mesh& mesh) { return !options.asked->on(mesh); });
+  if (meshes.empty()) return {};
   std::vector<MeshSearch> searches;
-  for (const Mesh& mesh : few_meshes(inputs.ranks, inputs.ranks_per_node)) {
+  for (const Mesh& mesh : few_meshes(std::move(meshes), inputs.ranks)) {
     searches.emplace_back(region, inputs, mesh, cap, share);
-    searches.back().try_choices({});
+    ChoiceLimits choices;
+    if (options.asked != nullptr) choices.asked = *options.asked->on(mesh);
+    searches.back().try_choices(choices);
   }
   std::vector<MeshSearch*> order;
   for (MeshSearch& s : searches) order.push_back(&s);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/plan/region/asked_layouts.h"
 #include "runtime/plan/region/region_network.h"
 
 namespace tdsl::plan {
@@ -12,13 +13,20 @@ struct FoundPlan {
   bool fits = true;        ///< within the memory limit
   double peak_bytes = 0;   ///< owned and partial bytes of the busiest rank where they are most
   double limit_bytes = 0;
+  // What the plan is the choice of, for questions about it (site_values.h).
+  ChoiceLimits choices;
+  Assignment values;
 };
 
 struct SearchOptions {
-  bool copies = true;  ///< kept copies are among the choices
+  bool copies = true;                   ///< kept copies are among the choices
+  const AskedLayouts* asked = nullptr;  ///< what some sites have to choose from
 };
 
-/// The cheapest plan for the region within memory, over all meshes. A function of its arguments alone: work is bounded by counting.
+/// Bytes that a rank may own: `--memory`, or what its share of live tensors leaves.
+[[nodiscard]] double memory_limit(const Region& region, const PlanInputs& inputs);
+
+/// The cheapest plan for the region within memory, over all meshes; an empty one if no mesh has what is asked. A function of its arguments alone: work is bounded by counting.
 [[nodiscard]] FoundPlan search(const Region& region, const PlanInputs& inputs, const SearchOptions& options);
 
 /// The cheapest plan of every mesh, the best one first, with copies and then without. The model of region_network.h knows no tiles: where

@@ -21,6 +21,7 @@ struct Region {
   std::vector<RegionOp> ops;  ///< in program order, run by run
   bool whole = false;         ///< whether it reaches the end of the program
   std::string fence;          ///< else why it does not
+  bool guessed = false;       ///< how often some loop runs comes from data: weights are guesses
   std::uint64_t hash = 0;     ///< of everything a plan depends on; names and lines are left out
 };
 

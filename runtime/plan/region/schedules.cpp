@@ -35,23 +35,23 @@ std::size_t best_of(const std::vector<Alternative>& alternatives) {
 /// Regions of more operations are priced for one found plan only.
 constexpr std::size_t kPricedOften = 400;
 
-/// The best of the searched plans, if there is one.
-std::optional<Alternative> searched(const Region& region, const PlanInputs& inputs, std::string& note) {
-  std::vector<FoundPlan> found = search_meshes(region, inputs, {});
+}  // namespace
+
+std::optional<Alternative> searched_plan(const Region& region, const PlanInputs& inputs, const SearchOptions& options, ProgramPlans& plans) {
+  std::vector<FoundPlan> found = search_meshes(region, inputs, options);
   if (found.empty()) return std::nullopt;
   if (region.ops.size() > kPricedOften) found.resize(1);
   std::vector<Alternative> priced;
   for (FoundPlan& f : found) {
     f.plan.schedule = "auto";
-    auto plan = std::make_shared<const PlanValue>(std::move(f.plan));
+    auto plan = std::make_shared<const PlanValue>(f.plan);
     priced.push_back({"search", plan, price_of(region, inputs, plan), f.fits});
   }
   const std::size_t best = best_of(priced);
-  note = found[best].exact ? "the cheapest of its kind" : "found by descent";
+  plans.note = found[best].exact ? "the cheapest of its kind" : "found by descent";
+  plans.found = std::move(found[best]);
   return std::move(priced[best]);
 }
-
-}  // namespace
 
 const char* name_of(Schedule schedule) {
   for (const auto& [name, known] : kSchedules) {
@@ -79,7 +79,7 @@ ProgramPlans plan_program(const Region& region, const PlanInputs& inputs, Schedu
   plans.alternatives.push_back(greedy(region, inputs));
   // Under --reproducible what is decided for owners must change no cut, which the search does not know yet.
   if (schedule == Schedule::kGreedy || inputs.reproducible) return plans;
-  if (std::optional<Alternative> found = searched(region, inputs, plans.note)) plans.alternatives.push_back(std::move(*found));
+  if (std::optional<Alternative> found = searched_plan(region, inputs, {}, plans)) plans.alternatives.push_back(std::move(*found));
   const auto best = plans.alternatives.begin() + static_cast<std::ptrdiff_t>(best_of(plans.alternatives));
   std::rotate(plans.alternatives.begin(), best, best + 1);
   return plans;

@@ -80,6 +80,8 @@ class Line {
   std::size_t number_;
 };
 
+constexpr Index kMostRanks = Index{1} << 20;
+
 /// `a:2/6 b:2/3 c:3/1*` after the word mesh: size / stride, with a star for axes inside nodes.
 Mesh parse_mesh(Line& line) {
   Mesh mesh;
@@ -96,7 +98,7 @@ Mesh parse_mesh(Line& line) {
     const auto read = [&](std::string_view text) {
       Index value = 0;
       const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
-      if (result.ec != std::errc() || result.ptr != text.data() + text.size() || value < 1) line.fail("an axis is malformed");
+      if (result.ec != std::errc() || result.ptr != text.data() + text.size() || value < 1 || value > kMostRanks) line.fail("an axis is malformed");
       return value;
     };
     axis.size = read(word.substr(2, slash - 2));
@@ -104,10 +106,19 @@ Mesh parse_mesh(Line& line) {
     mesh.axes.push_back(axis);
     if (mesh.axes.size() > kMeshAxes) line.fail("a mesh has at most three axes");
   }
+  // Every rank has coordinates of its own: each axis takes its steps across those with smaller strides.
+  std::vector<MeshAxis> ascending = mesh.axes;
+  std::stable_sort(ascending.begin(), ascending.end(), [](const MeshAxis& a, const MeshAxis& b) { return a.stride < b.stride; });
+  Index stride = 1;
+  for (const MeshAxis& axis : ascending) {
+    if (axis.stride != stride) line.fail("the axes do not number the ranks: a stride should be " + std::to_string(stride));
+    stride *= axis.size;
+  }
   return mesh;
 }
 
-void parse_decision(Line& line, std::size_t number, PlanValue& plan, std::string_view first) {
+/// Returns the site.
+int parse_decision(Line& line, std::size_t number, PlanValue& plan, std::string_view first) {
   int site = 0;
   const auto result = std::from_chars(first.data(), first.data() + first.size(), site);
   if (result.ec != std::errc() || result.ptr != first.data() + first.size() || site < 1) line.fail("'" + std::string(first) + "' is no site");
@@ -122,6 +133,7 @@ void parse_decision(Line& line, std::size_t number, PlanValue& plan, std::string
     if (readers == std::string::npos) line.fail("the readers of a kept copy are missing");
     Line sites(std::string_view(copy).substr(readers + 5), number);
     while (!sites.ended()) decision.readers.push_back(sites.number<int>());
+    if (decision.readers.empty()) line.fail("the readers of a kept copy are missing");
     copy.resize(readers);
     decision.copy = std::move(copy);
   }
@@ -130,6 +142,7 @@ void parse_decision(Line& line, std::size_t number, PlanValue& plan, std::string
   if (arrow != std::string::npos) decision.result = layouts.substr(arrow + 4);
   if (decision.work.empty()) line.fail("a layout is missing");
   if (!plan.at.emplace(site, std::move(decision)).second) line.fail("site " + std::to_string(site) + " is decided twice");
+  return site;
 }
 
 void make_distinct(std::vector<std::string>& names) {
@@ -182,34 +195,48 @@ std::string print(const PlanValue& plan) {
   return text;
 }
 
-PlanValue parse_plan(std::string_view text) {
-  PlanValue plan;
-  for (std::size_t number = 1; !text.empty(); ++number) {
+namespace {
+
+void parse_program(Line& line, PlanValue& plan) {
+  line.expect("program");
+  plan.program = line.string();
+  line.expect("region");
+  plan.region = line.number<std::uint64_t>(16);
+  line.expect("ranks");
+  plan.ranks = line.number<Index>();
+  if (plan.ranks < 1) line.fail("a plan is for one rank at least");
+  line.expect("schedule");
+  plan.schedule = line.word();
+  if (plan.schedule.empty()) line.fail("the schedule is missing");
+  if (plan.schedule == "none") plan.schedule.clear();
+  if (!line.ended()) line.fail("'" + line.remainder() + "' is too much");
+}
+
+}  // namespace
+
+PlanText read_plan(std::string_view text) {
+  PlanText read;
+  PlanValue& plan = read.plan;
+  std::size_t number = 1;
+  for (; !text.empty() || number <= kMeshLine; ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     Line line(text.substr(0, end), number);
     text.remove_prefix(std::min(end + 1, text.size()));
     if (number == 1) {
       if (line.remainder() != "tdsl plan 1") line.fail("this is no plan: it should begin with 'tdsl plan 1'");
-    } else if (number == 2) {
-      line.expect("program");
-      plan.program = line.string();
-      line.expect("region");
-      plan.region = line.number<std::uint64_t>(16);
-      line.expect("ranks");
-      plan.ranks = line.number<Index>();
-      line.expect("schedule");
-      plan.schedule = line.word();
-      if (plan.schedule.empty()) line.fail("the schedule is missing");
-      if (plan.schedule == "none") plan.schedule.clear();
-    } else if (number == 3) {
+    } else if (number == kProgramLine) {
+      parse_program(line, plan);
+    } else if (number == kMeshLine) {
       line.expect("mesh");
       plan.mesh = parse_mesh(line);
       if (plan.mesh.ranks() != plan.ranks) line.fail("the mesh has not as many ranks as the plan");
     } else if (!line.ended()) {
-      parse_decision(line, number, plan, line.word());
+      read.lines.emplace(parse_decision(line, number, plan, line.word()), number);
     }
   }
-  return plan;
+  return read;
 }
+
+PlanValue parse_plan(std::string_view text) { return read_plan(text).plan; }
 
 }  // namespace tdsl::plan

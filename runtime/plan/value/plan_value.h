@@ -44,4 +44,14 @@ struct PlanValue {
 /// Throws std::runtime_error with the line's number.
 [[nodiscard]] PlanValue parse_plan(std::string_view text);
 
+/// A plan and where it was read: for messages.
+struct PlanText {
+  PlanValue plan;
+  std::map<int, std::size_t> lines;  ///< by site
+};
+[[nodiscard]] PlanText read_plan(std::string_view text);
+/// Its lines of the program, the ranks, and the mesh.
+inline constexpr std::size_t kProgramLine = 2;
+inline constexpr std::size_t kMeshLine = 3;
+
 }  // namespace tdsl::plan

@@ -1,0 +1,29 @@
+#include "runtime/app/predictions.h"
+
+#include "runtime/check.h"
+#include "runtime/plan/cost/sent_bytes.h"
+
+namespace tdsl::rt {
+
+void Predictions::add(const plan::PlannedOp& op, const plan::TensorLookup& lookup, const plan::PlanInputs& inputs,
+                      const std::vector<plan::TensorId>& dead) {
+  if (!enabled_) return;
+  Site& site = sites_[op.op.site];
+  if (site.kind.empty()) {
+    site.line = line_in(op.op.line);
+    site.name = op.op.name;
+    site.kind = name_of(op.op.op_class);
+  }
+  const plan::Cost cost = plan::cost_of(op.op, op.plan, lookup, rank_, inputs.machine, inputs.threads);
+  site.cost.bytes_received += cost.bytes_received;
+  site.bytes_sent += plan::sent_bytes(op.op, op.plan, lookup, rank_, inputs.machine);
+  site.bytes_from_other_nodes += plan::bytes_from_other_nodes(op.op, op.plan, lookup, rank_, inputs.machine);
+  site.cost.boxes += cost.boxes;
+  site.cost.flops += cost.flops;
+  site.cost.tasks += cost.tasks;
+  site.cost.output_bytes += cost.output_bytes;
+  site.cost.seconds += cost.seconds;
+  resident_.run(op, cost.step_bytes.hi, dead);
+}
+
+}  // namespace tdsl::rt

@@ -1,0 +1,211 @@
+#include "runtime/app/statistics_text.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "runtime/app/json_writer.h"
+
+namespace tdsl::rt {
+
+void add_predictions(std::map<int, SiteNumbers>& sites, const Predictions& predictions) {
+  for (const auto& [site, prediction] : predictions.sites()) {
+    SiteNumbers& n = sites[site];
+    n.predicted_bytes = prediction.cost.bytes_received;
+    n.predicted_sent = prediction.bytes_sent;
+    n.predicted_from_other_nodes = prediction.bytes_from_other_nodes;
+    n.predicted_messages = plan::messages_of(prediction.cost);
+    n.predicted_flops = prediction.cost.flops;
+    n.predicted_tasks = prediction.cost.tasks;
+    n.predicted_seconds = prediction.cost.seconds;
+  }
+}
+
+namespace {
+
+void range_field(JsonWriter& json, std::string_view name, const plan::Range& range) {
+  if (range.lo == range.hi) {
+    json.field(name, range.lo);
+  } else {
+    json.key(name).begin_array().value(range.lo).value(range.hi).end_array();
+  }
+}
+
+void raise_to(plan::Range& most, const plan::Range& r) {
+  most.lo = std::max(most.lo, r.lo);
+  most.hi = std::max(most.hi, r.hi);
+}
+
+/// Sums over ranks; seconds are the slowest rank's.
+SiteNumbers over_ranks(const std::vector<RankFigures>& ranks, int site) {
+  SiteNumbers sum;
+  for (const RankFigures& rank : ranks) {
+    for (const SiteNumbers& n : rank.sites) {
+      if (n.site != site) continue;
+      sum.bytes_received += n.bytes_received;
+      sum.bytes_sent += n.bytes_sent;
+      sum.messages += n.messages;
+      sum.flops += n.flops;
+      sum.tasks += n.tasks;
+      sum.kernels += n.kernels;
+      sum.seconds = std::max(sum.seconds, n.seconds);
+      sum.predicted_bytes += n.predicted_bytes;
+      sum.predicted_sent += n.predicted_sent;
+      sum.predicted_messages += n.predicted_messages;
+      sum.predicted_flops += n.predicted_flops;
+      sum.predicted_tasks += n.predicted_tasks;
+      raise_to(sum.predicted_seconds, n.predicted_seconds);
+    }
+  }
+  return sum;
+}
+
+void write_predicted(JsonWriter& json, const SiteNumbers& n) {
+  json.key("predicted").begin_object();
+  range_field(json, "bytes_received", n.predicted_bytes);
+  range_field(json, "bytes_sent", n.predicted_sent);
+  range_field(json, "messages", n.predicted_messages);
+  range_field(json, "flops", n.predicted_flops);
+  range_field(json, "tasks", n.predicted_tasks);
+  range_field(json, "seconds", n.predicted_seconds);
+  json.end_object();
+}
+
+void write_measured(JsonWriter& json, const SiteNumbers& n) {
+  json.key("measured").begin_object();
+  json.field("bytes_received", n.bytes_received).field("bytes_sent", n.bytes_sent).field("messages", n.messages);
+  json.field("flops", n.flops).field("tasks", n.tasks).field("kernels", n.kernels).field("seconds", n.seconds);
+  json.end_object();
+}
+
+/// Of few ranks every statement's numbers are listed one by one.
+constexpr std::size_t kRanksListed = 16;
+
+void write_statements(JsonWriter& json, const std::vector<RankFigures>& ranks, const Predictions& known, bool measured) {
+  json.key("statements").begin_array();
+  for (const auto& [site, prediction] : known.sites()) {
+    const SiteNumbers n = over_ranks(ranks, site);
+    json.begin_object().field("line", prediction.line).field("site", site).field("name", prediction.name).field("kind", prediction.kind);
+    write_predicted(json, n);
+    if (measured) write_measured(json, n);
+    if (ranks.size() <= kRanksListed) {
+      json.key("per_rank").begin_array();
+      for (const RankFigures& rank : ranks) {
+        const SiteNumbers mine = over_ranks({rank}, site);
+        json.begin_object();
+        write_predicted(json, mine);
+        if (measured) write_measured(json, mine);
+        json.end_object();
+      }
+      json.end_array();
+    }
+    json.end_object();
+  }
+  json.end_array();
+}
+
+void write_rank(JsonWriter& json, const RankFigures& rank, std::size_t number, const RunDescription& run, bool measured) {
+  plan::Range bytes;
+  plan::Range from_other_nodes;
+  plan::Range sent;
+  plan::Range flops;
+  plan::Range tasks;
+  for (const SiteNumbers& n : rank.sites) {
+    bytes += n.predicted_bytes;
+    sent += n.predicted_sent;
+    from_other_nodes += n.predicted_from_other_nodes;
+    flops += n.predicted_flops;
+    tasks += n.predicted_tasks;
+  }
+  const auto predictions = [&] {
+    range_field(json, "bytes_received", bytes);
+    range_field(json, "bytes_sent", sent);
+    if (run.ranks_per_node > 1) range_field(json, "bytes_from_other_nodes", from_other_nodes);
+    range_field(json, "flops", flops);
+    range_field(json, "tasks", tasks);
+    json.field("peak_block_bytes", rank.numbers.predicted_peak_block_bytes);
+  };
+  json.begin_object().field("rank", number);
+  if (!measured) {
+    predictions();
+    json.end_object();
+    return;
+  }
+  const RankNumbers& n = rank.numbers;
+  json.field("bytes_received", n.bytes_received).field("bytes_sent", n.bytes_sent).field("control_bytes", n.control_bytes);
+  json.field("bytes_from_other_nodes", n.bytes_from_other_nodes);
+  json.field("longest_silence", n.longest_silence);
+  json.field("peak_block_bytes", n.peak_block_bytes).field("start_rss_bytes", n.start_rss_bytes).field("peak_rss_bytes", n.peak_rss_bytes);
+  json.field("blocks_at_exit", n.blocks_at_exit);
+  json.key("predicted").begin_object();
+  predictions();
+  json.end_object().end_object();
+}
+
+/// What the switch changed: predictions with and without it, and what was copied to give every rank the same strides.
+void write_reproducible(JsonWriter& json, const std::vector<RankFigures>& ranks, bool measured) {
+  plan::Range bytes, tasks, seconds, bytes_baseline, tasks_baseline, seconds_baseline;
+  double packed = 0;
+  for (const RankFigures& rank : ranks) {
+    plan::Range rank_seconds;
+    for (const SiteNumbers& n : rank.sites) {
+      bytes += n.predicted_bytes;
+      tasks += n.predicted_tasks;
+      rank_seconds += n.predicted_seconds;
+    }
+    raise_to(seconds, rank_seconds);
+    bytes_baseline += rank.numbers.baseline_bytes;
+    tasks_baseline += rank.numbers.baseline_tasks;
+    raise_to(seconds_baseline, rank.numbers.baseline_seconds);
+    packed += rank.numbers.packed_bytes;
+  }
+  json.key("reproducible").begin_object();
+  if (measured) json.field("packed_bytes", packed);
+  const auto figures = [&](std::string_view name, const plan::Range& b, const plan::Range& t, const plan::Range& s) {
+    json.key(name).begin_object();
+    range_field(json, "bytes_received", b);
+    range_field(json, "tasks", t);
+    range_field(json, "seconds", s);
+    json.end_object();
+  };
+  figures("predicted", bytes, tasks, seconds);
+  figures("predicted_without", bytes_baseline, tasks_baseline, seconds_baseline);
+  json.end_object();
+}
+
+/// The slowest rank's phases.
+void write_phases(JsonWriter& json, const std::vector<RankFigures>& ranks) {
+  Phases most;
+  for (const RankFigures& rank : ranks) {
+    const Phases& p = rank.numbers.phases;
+    most = {std::max(most.start, p.start),     std::max(most.read, p.read),   std::max(most.plan, p.plan),
+            std::max(most.compute, p.compute), std::max(most.write, p.write), std::max(most.total, p.total)};
+  }
+  json.key("phases").begin_object();
+  json.field("start", most.start).field("read", most.read).field("plan", most.plan);
+  json.field("compute", most.compute).field("write", most.write).field("total", most.total);
+  json.end_object();
+}
+
+}  // namespace
+
+std::string statistics_text(const RunDescription& run, const std::vector<RankFigures>& ranks, const Predictions& known, const StatisticsForm& form) {
+  JsonWriter json;
+  json.begin_object().field("version", 1).field("program", run.program).field("plan_hash", std::to_string(run.plan_hash));
+  if (run.survey) {
+    json.key("region").begin_object().field("hash", std::to_string(run.survey->hash)).field("operations", run.survey->operations);
+    json.field("whole", run.survey->whole).field("unsurveyed", run.survey->unsurveyed).end_object();
+  }
+  json.field("ranks", ranks.size()).field("ranks_per_node", run.ranks_per_node).field("threads", run.threads);
+  json.key("constants").begin_object();
+  json.field("latency", run.machine.latency).field("bandwidth", run.machine.bandwidth).field("flop_rate", run.machine.flop_rate);
+  json.field("stream_rate", run.machine.stream_rate).field("task_overhead", run.machine.task_overhead).end_object();
+  if (form.measured) write_phases(json, ranks);
+  if (form.baseline) write_reproducible(json, ranks, form.measured);
+  write_statements(json, ranks, known, form.measured);
+  json.key("per_rank").begin_array();
+  for (std::size_t r = 0; r < ranks.size(); ++r) write_rank(json, ranks[r], r, run, form.measured);
+  json.end_array().end_object();
+  return json.text();
+}
+
+}  // namespace tdsl::rt

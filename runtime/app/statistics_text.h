@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/app/predictions.h"
+
+// The files of --stats and --plan as text: what every rank did, and what was foreseen. No MPI: `tdslc explain` writes them, too.
+
+namespace tdsl::rt {
+
+/// Seconds of each phase of the run on this rank.
+struct Phases {
+  double start = 0;    ///< from exec to the ranks being up
+  double read = 0;     ///< options and headers
+  double plan = 0;     ///< in the planner
+  double compute = 0;  ///< the program, planning excluded; files are written in it too
+  double write = 0;    ///< names given to files
+  double total = 0;
+};
+
+/// What a survey found before the run.
+struct SurveyFacts {
+  std::uint64_t hash = 0;        ///< of the region
+  std::size_t operations = 0;
+  bool whole = false;
+  plan::Index unsurveyed = 0;    ///< operations recorded later at sites that it had not found
+};
+
+/// Of the whole run, equal on all ranks.
+struct RunDescription {
+  std::string program;
+  std::uint64_t plan_hash = 0;
+  std::optional<SurveyFacts> survey;  ///< on rank 0 of several
+  plan::Index ranks_per_node = 1;  ///< 1: the plan knows no nodes
+  int threads = 1;
+  plan::Machine machine;
+};
+
+/// One rank's numbers of one site.
+struct SiteNumbers {
+  double site = 0;
+  double bytes_received = 0, bytes_sent = 0, messages = 0, flops = 0, tasks = 0, kernels = 0, seconds = 0;
+  plan::Range predicted_bytes, predicted_sent, predicted_from_other_nodes, predicted_messages, predicted_flops, predicted_tasks, predicted_seconds;
+};
+/// One rank's numbers without its sites.
+struct RankNumbers {
+  double bytes_received = 0, bytes_from_other_nodes = 0, bytes_sent = 0, control_bytes = 0, blocks_at_exit = 0;
+  double peak_block_bytes = 0, start_rss_bytes = 0, peak_rss_bytes = 0;
+  double predicted_peak_block_bytes = 0;
+  double packed_bytes = 0;
+  double longest_silence = 0;
+  plan::Range baseline_bytes, baseline_tasks, baseline_seconds;
+  Phases phases;
+};
+
+/// One rank's numbers.
+struct RankFigures {
+  RankNumbers numbers;
+  std::vector<SiteNumbers> sites;
+};
+
+/// Adds what was foreseen of a rank to its sites' numbers.
+void add_predictions(std::map<int, SiteNumbers>& sites, const Predictions& predictions);
+
+/// What is known of a run beside its numbers.
+struct StatisticsForm {
+  bool measured = true;   ///< false: predictions only (--plan)
+  bool baseline = false;  ///< with what was foreseen without --reproducible
+};
+/// The JSON text. `known`: some rank's predictions, for the names of sites.
+[[nodiscard]] std::string statistics_text(const RunDescription& run, const std::vector<RankFigures>& ranks, const Predictions& known, const StatisticsForm& form);
+
+}  // namespace tdsl::rt

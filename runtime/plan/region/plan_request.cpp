@@ -1,0 +1,169 @@
+#include "runtime/plan/region/plan_request.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "runtime/check.h"
+
+namespace tdsl::plan {
+
+namespace {
+
+[[noreturn]] void refuse_plan(const std::string& message) { throw rt::RunError(message, rt::ExitCode::kUsage); }
+
+/// Makes a file's plan one of this program.
+class FilePlan {
+ public:
+  FilePlan(const PlanFile& file, const Region& region, const PlanInputs& inputs, std::vector<std::string>& warnings)
+      : file_(file), region_(region), inputs_(inputs), warnings_(warnings), ops_(deciding_operations(region)) {
+    try {
+      read_ = read_plan(file.text);
+    } catch (const std::runtime_error& error) {
+      refuse_plan("--use-plan " + file_.path + ": " + error.what());
+    }
+  }
+
+  PlanValue check(const std::string& program) {
+    PlanValue& plan = read_.plan;
+    if (plan.program != program) fail(kProgramLine, "it is a plan of '" + plan.program + "', not of '" + program + "'");
+    if (plan.ranks != inputs_.ranks) fail(kProgramLine, "it is a plan for " + std::to_string(plan.ranks) + " ranks, not for " + std::to_string(inputs_.ranks));
+    for (auto decided = plan.at.begin(); decided != plan.at.end();) {
+      const bool kept = check_site(decided->first, decided->second);
+      decided = kept ? std::next(decided) : plan.at.erase(decided);
+    }
+    return std::move(plan);
+  }
+
+ private:
+  [[noreturn]] void fail(std::size_t line, const std::string& message) const {
+    refuse_plan("--use-plan " + file_.path + ": line " + std::to_string(line) + ": " + message);
+  }
+
+  /// False: the decision cannot be had here.
+  bool check_site(int site, Decision& decision) {
+    const std::size_t line = read_.lines.at(site);
+    const std::string number = "site " + std::to_string(site);
+    const auto found = ops_.find(site);
+    if (found == ops_.end()) {
+      if (!region_.whole) return true;  // behind what a survey sees
+      fail(line, number + " is none of this program, or not reached with these parameters");
+    }
+    const Op& op = *found->second;
+    if (decision.kind != name_of(op.op_class)) fail(line, number + " is a " + name_of(op.op_class) + " here, not a " + decision.kind);
+    if (is_fixed(op)) fail(line, "where " + number + " runs is no choice");
+    if (!fit(line, op, slot_names(op), decision.work)) return false;
+    if (!decision.result.empty() && !fit(line, op, result_names(op), decision.result)) return false;
+    if (!decision.copy.empty() && !fit(line, op, result_names(op), decision.copy)) return false;
+    for (const int reader : decision.readers) {
+      if (region_.whole && !ops_.contains(reader)) fail(line, "site " + std::to_string(reader) + ", which would read the copy, is none of this program");
+    }
+    return true;
+  }
+
+  /// The layout without what this program's extents cannot carry; false if that is all of it.
+  bool fit(std::size_t line, const Op& op, const std::vector<std::string>& names, std::string& text) {
+    const Mesh& mesh = read_.plan.mesh;
+    const std::optional<Layout> layout = parse_layout(text, names, mesh.axes.size());
+    if (!layout) fail(line, "'" + text + "' is no layout of its dimensions: " + list_of(names));
+    if (layout->home >= inputs_.ranks) fail(line, "there is no rank " + std::to_string(layout->home));
+    std::vector<DroppedAxis> dropped;
+    const std::optional<Layout> fitting = fitting_layout(op, *layout, mesh, inputs_, dropped);
+    if (!fitting) {
+      warn(line, "'" + text + "' is dropped: the dimensions of " + op.name + " cannot carry it");
+      return false;
+    }
+    for (const DroppedAxis& axis : dropped) {
+      warn(line, std::string("axis ") + static_cast<char>('a' + axis.axis) + " is dropped: " + op.name + " has too few elements along " + names[axis.slot]);
+    }
+    if (!dropped.empty()) text = text_of(*fitting, names);
+    return true;
+  }
+
+  void warn(std::size_t line, const std::string& message) { warnings_.push_back("--use-plan " + file_.path + ": line " + std::to_string(line) + ": " + message); }
+
+  static std::string list_of(const std::vector<std::string>& names) {
+    std::string text;
+    for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+    return text.empty() ? "none" : text;
+  }
+
+  const PlanFile& file_;
+  const Region& region_;
+  const PlanInputs& inputs_;
+  std::vector<std::string>& warnings_;
+  std::map<int, const Op*> ops_;
+  PlanText read_;
+};
+
+/// Plans of the file or of the asked layouts come before those of schedules, which do not know what is imposed.
+ProgramPlans imposed_plans(const Region& region, const PlanInputs& inputs, const PlanRequest& request) {
+  ProgramPlans plans;
+  if (request.compare && inputs.ranks > 1) plans = plan_program(region, inputs, Schedule::kAuto);
+  plans.note.clear();
+  Alternative chosen;
+  if (request.use) {
+    auto plan = std::make_shared<const PlanValue>(plan_of_file(*request.use, request.program, region, inputs, plans.warnings));
+    chosen = {"file", plan, price_of(region, inputs, plan), true};
+    chosen.fits = chosen.price.peak_bytes <= memory_limit(region, inputs);
+    plans.note = "of " + request.use->path;
+  } else {
+    const AskedLayouts asked(region, inputs, request.place);
+    std::optional<Alternative> found = searched_plan(region, inputs, {true, &asked}, plans);
+    if (!found) refuse_plan("--place: the program cannot be planned so");
+    chosen = std::move(*found);
+    chosen.name = "placed";
+    plans.warnings = asked.warnings(plans.found->plan.mesh);
+    plans.note += ", with what is placed";
+  }
+  plans.alternatives.insert(plans.alternatives.begin(), std::move(chosen));
+  return plans;
+}
+
+/// Plans of the schedule, and those of others behind them.
+ProgramPlans scheduled_plans(const Region& region, const PlanInputs& inputs, const PlanRequest& request) {
+  ProgramPlans plans = plan_program(region, inputs, request.schedule);
+  if (!request.compare || request.schedule == Schedule::kAuto || plans.alternatives.empty()) return plans;
+  ProgramPlans others = plan_program(region, inputs, Schedule::kAuto);
+  for (Alternative& other : others.alternatives) {
+    const bool known = std::any_of(plans.alternatives.begin(), plans.alternatives.end(), [&](const Alternative& a) { return a.name == other.name; });
+    if (!known) plans.alternatives.push_back(std::move(other));
+  }
+  if (!plans.found) plans.found = std::move(others.found);
+  return plans;
+}
+
+}  // namespace
+
+PlanValue plan_of_file(const PlanFile& file, const std::string& program, const Region& region, const PlanInputs& inputs,
+                       std::vector<std::string>& warnings) {
+  return FilePlan(file, region, inputs, warnings).check(program);
+}
+
+ProgramPlans plans_for(const Region& region, const PlanInputs& inputs, const PlanRequest& request) {
+  const bool imposed = request.use || !request.place.empty();
+  if (request.use && !request.place.empty()) refuse_plan("--place and --use-plan cannot be given together: a plan file imposes everything");
+  if (imposed && inputs.reproducible) refuse_plan(std::string(request.use ? "--use-plan" : "--place") + " with --reproducible is not supported yet");
+  if (!request.place.empty() && inputs.ranks == 1) refuse_plan("--place: one rank has all of every tensor");
+  ProgramPlans plans = imposed ? imposed_plans(region, inputs, request) : scheduled_plans(region, inputs, request);
+  for (Alternative& alternative : plans.alternatives) {
+    if (alternative.plan == nullptr) continue;
+    PlanValue named = *alternative.plan;
+    named.program = request.program;
+    alternative.plan = std::make_shared<const PlanValue>(std::move(named));
+  }
+  return plans;
+}
+
+PlanValue saved_plan(const ProgramPlans& plans, const Region& region, const PlanInputs& inputs, const PlanRequest& request) {
+  if (!plans.alternatives.empty() && plans.alternatives.front().plan != nullptr) return *plans.alternatives.front().plan;
+  PlanValue plan;
+  plan.program = request.program;
+  plan.region = region.hash;
+  plan.ranks = inputs.ranks;
+  plan.mesh = meshes_of(inputs.ranks, inputs.ranks_per_node).front();
+  plan.schedule = "greedy";
+  return plan;
+}
+
+}  // namespace tdsl::plan

@@ -1,0 +1,163 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "runtime/check.h"
+#include "runtime/io/text_file.h"
+#include "tools/tdslc/commands.h"
+#include "tools/tdslc/front.h"
+
+namespace tdsl::tools {
+
+namespace {
+
+using nlohmann::json;
+
+/// Counts that are foreseen, exactly or within bounds. Seconds are no counts.
+constexpr const char* kStatementCounts[] = {"bytes_received", "bytes_sent", "messages", "flops", "tasks"};
+constexpr const char* kRankCounts[] = {"bytes_received", "bytes_sent", "bytes_from_other_nodes"};
+
+/// Differences beyond these are counted only.
+constexpr std::size_t kMostShown = 20;
+
+/// A file of --plan or --stats.
+json read_figures(const std::string& path) {
+  json figures;
+  try {
+    figures = json::parse(rt::read_text_file(path));
+  } catch (const json::parse_error& error) {
+    throw UsageError(fmt::format("{}: this is no JSON (byte {})", path, error.byte));
+  } catch (const rt::RunError& error) {
+    throw UsageError(error.what());
+  }
+  const bool whole = figures.is_object() && figures.value("version", json()) == 1 && figures.contains("plan_hash") && figures.contains("statements") &&
+                     figures.contains("per_rank") && figures["statements"].is_array() && figures["per_rank"].is_array();
+  if (!whole) throw UsageError(fmt::format("{}: this is not what --plan or --stats writes", path));
+  for (const json& statement : figures["statements"]) {
+    if (!statement.is_object() || !statement.contains("site")) throw UsageError(fmt::format("{}: its statements have no sites", path));
+  }
+  return figures;
+}
+
+/// "received bytes" of "bytes_received".
+std::string in_words(std::string name) {
+  std::replace(name.begin(), name.end(), '_', ' ');
+  return name;
+}
+
+class Comparison {
+ public:
+  Comparison(json plan, json statistics) : plan_(std::move(plan)), statistics_(std::move(statistics)) {}
+
+  /// Of the same run: else nothing else can be said.
+  [[nodiscard]] bool compare_runs() {
+    for (const char* name : {"program", "ranks", "ranks_per_node", "threads"}) {
+      const json foreseen = plan_.value(name, json()), counted = statistics_.value(name, json());
+      if (foreseen != counted) differ(fmt::format("the plan is of another run: {} {}, not {}", in_words(name), foreseen.dump(), counted.dump()));
+    }
+    return differences_ == 0;
+  }
+
+  void compare_plans() {
+    if (plan_["plan_hash"] == statistics_["plan_hash"]) return;
+    differ(fmt::format("the run was planned otherwise: plan hash {}, not {}", statistics_["plan_hash"].dump(), plan_["plan_hash"].dump()));
+  }
+
+  void compare_statements() {
+    for (const json& foreseen : plan_["statements"]) {
+      const json* counted = of_site(statistics_["statements"], foreseen["site"]);
+      if (counted == nullptr) {
+        differ(name_of(foreseen) + ": foreseen, but not in the run");
+        continue;
+      }
+      ++statements_;
+      compare_counts(name_of(foreseen), foreseen, *counted);
+    }
+    for (const json& counted : statistics_["statements"]) {
+      if (of_site(plan_["statements"], counted["site"]) == nullptr) differ(name_of(counted) + ": in the run, but not foreseen");
+    }
+  }
+
+  /// Sums over statements, and what has no statement.
+  void compare_ranks() {
+    const json &foreseen = plan_["per_rank"], &counted = statistics_["per_rank"];
+    if (foreseen.size() != counted.size()) return differ(fmt::format("{} ranks are foreseen, {} were counted", foreseen.size(), counted.size()));
+    for (std::size_t r = 0; r < counted.size(); ++r) {
+      const json& predicted = foreseen[r].contains("predicted") ? foreseen[r]["predicted"] : foreseen[r];
+      for (const char* count : kRankCounts) {
+        if (predicted.contains(count)) compare_count(fmt::format("all statements, rank {}", r), count, predicted[count], counted[r].value(count, json()));
+      }
+    }
+  }
+
+  /// The exit code; all has been printed.
+  [[nodiscard]] int finish() const {
+    if (differences_ > kMostShown) fmt::print("... and {} more\n", differences_ - kMostShown);
+    if (differences_ > 0) {
+      fmt::print("{} difference{}\n", differences_, differences_ == 1 ? "" : "s");
+      return 1;
+    }
+    fmt::print("{} statements on {} ranks: all {} counts are as foreseen\n", statements_, statistics_["ranks"].dump(), counts_);
+    return 0;
+  }
+
+ private:
+  static const json* of_site(const json& statements, const json& site) {
+    const auto found = std::find_if(statements.begin(), statements.end(), [&](const json& statement) { return statement["site"] == site; });
+    return found == statements.end() ? nullptr : &*found;
+  }
+
+  static std::string name_of(const json& statement) {
+    const auto text = [&](const char* key) { return statement.contains(key) && statement[key].is_string() ? statement[key].get<std::string>() : std::string(); };
+    return fmt::format("line {}, {} ({}, site {})", statement.value("line", json()).dump(), text("name"), text("kind"), statement["site"].dump());
+  }
+
+  void differ(const std::string& message) {
+    if (++differences_ <= kMostShown) fmt::print("{}\n", message);
+  }
+
+  /// Of the ranks one by one if both files list them, and of all together.
+  void compare_counts(const std::string& name, const json& foreseen, const json& counted) {
+    compare_sites(name + ", all ranks", foreseen, counted);
+    const bool listed = foreseen.contains("per_rank") && counted.contains("per_rank") && foreseen["per_rank"].size() == counted["per_rank"].size();
+    if (!listed) return;
+    for (std::size_t r = 0; r < counted["per_rank"].size(); ++r) {
+      compare_sites(fmt::format("{}, rank {}", name, r), foreseen["per_rank"][r], counted["per_rank"][r]);
+    }
+  }
+
+  void compare_sites(const std::string& where, const json& foreseen, const json& counted) {
+    if (!foreseen.contains("predicted") || !counted.contains("measured")) {
+      throw UsageError("the first file is to be one of --plan, the second one of --stats");
+    }
+    for (const char* count : kStatementCounts) compare_count(where, count, foreseen["predicted"].value(count, json()), counted["measured"].value(count, json()));
+  }
+
+  void compare_count(const std::string& where, const char* count, const json& foreseen, const json& counted) {
+    ++counts_;
+    const bool bounds = foreseen.is_array() && foreseen.size() == 2;
+    const json& low = bounds ? foreseen[0] : foreseen;
+    const json& high = bounds ? foreseen[1] : foreseen;
+    const bool numbers = low.is_number() && high.is_number() && counted.is_number();
+    if (numbers && low.get<double>() <= counted.get<double>() && counted.get<double>() <= high.get<double>()) return;
+    const std::string expected = bounds ? fmt::format("{} to {}", low.dump(), high.dump()) : foreseen.dump();
+    differ(fmt::format("{}: {} {} counted, {} foreseen", where, in_words(count), counted.dump(), expected));
+  }
+
+  json plan_, statistics_;
+  std::size_t statements_ = 0, counts_ = 0, differences_ = 0;
+};
+
+}  // namespace
+
+int compare(const CommandLine& line) {
+  Comparison comparison(read_figures(line.files[0]), read_figures(line.files[1]));
+  if (!comparison.compare_runs()) return comparison.finish();
+  comparison.compare_plans();
+  comparison.compare_statements();
+  comparison.compare_ranks();
+  return comparison.finish();
+}
+
+}  // namespace tdsl::tools
