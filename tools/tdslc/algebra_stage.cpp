@@ -51,8 +51,8 @@ std::string algebra_text(const codegen::FamilyProgram& families, const ReportReq
   codegen::Bodies bodies;
   const plan::Region region = codegen::survey_with_bodies(families, request.walk, bodies);
   // The chosen plan, or, where every operation is planned by itself, the best one that is a value.
-  const bool by_itself = request.schedule == plan::Schedule::kGreedy;
-  const plan::ProgramPlans plans = plan::plan_program(region, request.inputs, by_itself ? plan::Schedule::kAuto : request.schedule);
+  const bool by_itself = request.plan.schedule == plan::Schedule::kGreedy;
+  const plan::ProgramPlans plans = plan::plan_program(region, request.inputs, by_itself ? plan::Schedule::kAuto : request.plan.schedule);
   const auto found = std::ranges::find_if(plans.alternatives, [](const plan::Alternative& a) { return a.plan != nullptr; });
   const plan::PlanValue* plan = found == plans.alternatives.end() ? nullptr : found->plan.get();
   const bool placed = plan != nullptr && !plan->mesh.axes.empty();
