@@ -99,6 +99,7 @@ Examples:
     {Command::kDoctor, "doctor", "Check the installation and measure this machine", R"(
 Examples:
   tdslc doctor
+  tdslc doctor --hosts node1,node2                       also the network between these two
   tdslc doctor --json)"},
 };
 
@@ -166,7 +167,10 @@ void add_options_of(CLI::App& app, Command command, CommandLine& line) {
     app.add_option("--dump-after", line.dump_after, "Print the program after a pass, or after `all`")->type_name("PASS")->allow_extra_args(false);
     app.add_flag("--time-passes", line.time_passes, "Time of every pass");
   }
-  if (command == Command::kDoctor) app.add_flag("--json", line.json, "The answer as JSON");
+  if (command == Command::kDoctor) {
+    app.add_option("--hosts", line.hosts, "Two machines, between which the network is measured")->type_name("A,B");
+    app.add_flag("--json", line.json, "The answer as JSON");
+  }
 }
 
 /// All long and short spellings an app knows.

@@ -45,6 +45,8 @@ struct CommandLine {
   std::optional<std::int64_t> rank;
   std::optional<std::int64_t> ranks_per_node;
 
+  std::string hosts;                ///< doctor: two machines, separated by a comma
+
   // form of the answer
   bool json = false;
   bool dot = false;                 ///< explain: for Graphviz

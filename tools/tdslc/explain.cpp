@@ -95,6 +95,7 @@ ReportRequest request_of(const CommandLine& line, const std::string& program, co
   if (inputs.ranks % inputs.ranks_per_node != 0) {
     throw UsageError(fmt::format("--per-node {}: {} ranks do not fill nodes of so many", inputs.ranks_per_node, inputs.ranks));
   }
+  inputs.settle_nodes();
   inputs.threads = options.threads.value_or(1);
   inputs.tile = options.tile;
   inputs.memory = options.memory_bytes.value_or(0);

@@ -78,6 +78,6 @@ class RegionNetwork {
 };
 
 /// Ranks that stand for all: every rank of few, else those at both ends and in the middle of every axis.
-[[nodiscard]] std::vector<Index> mesh_sample(const Mesh& mesh);
+[[nodiscard]] std::vector<Index> mesh_sample(const Mesh& mesh, bool whole_nodes);
 
 }  // namespace tdsl::plan

@@ -1,4 +1,4 @@
-"""Logistic regression by L-BFGS with its pairs in a list, the oldest first, and a line search that halves."""
+"""Logistic regression by L-BFGS with its pairs in a list, the oldest first, and a line search along halved steps."""
 import numpy as np
 
 
@@ -19,13 +19,10 @@ def twin(a):
         for s, y in reversed(pairs):
             alphas.append(s @ q / (s @ y))
             q = q - alphas[-1] * y
-        q = q * (pairs[-1][0] @ pairs[-1][1] / (pairs[-1][1] @ pairs[-1][1]) if pairs else 1 / np.linalg.norm(g))
+        q = q * (pairs[-1][0] @ pairs[-1][1] / (pairs[-1][1] @ pairs[-1][1]) if pairs else 4 / a.n)
         for (s, y), alpha in zip(pairs, reversed(alphas)):
             q = q + (alpha - y @ q / (s @ y)) * s
-        length = 1.0
-        while loss(w - length * q) > loss(w) - 1e-4 * length * (g @ q) and length > 1e-6:
-            length /= 2
-        following = w - length * q
+        following = min((w - 2.0 ** (1 - k) * q for k in range(a.lengths)), key=loss)
         h = gradient(following)
         pairs = (pairs + [(following - w, h - g)])[-a.pairs:]
         w, g = following, h
