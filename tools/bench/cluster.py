@@ -1,6 +1,7 @@
 """Where ranks run: four pretended machines of one rank each with links of a given rate, or four ranks here."""
 import os
 import pathlib
+import shlex
 import signal
 import subprocess
 import time
@@ -48,7 +49,7 @@ class Cluster:
 
     def on(self, machine, command):
         """The command as one of machine 0 to 3, with its environment."""
-        return [HOSTS, f"h{machine + 1}", *command] if self.rate else command
+        return [HOSTS, f"h{machine + 1}", shlex.join(command)] if self.rate else command
 
     def start(self, machine, command, environment, log):
         with open(log, "a") as out:
