@@ -25,6 +25,7 @@ struct CommandLine {
   std::vector<std::string> disabled_passes;
   std::vector<std::string> dump_after;
   bool time_passes = false;
+  bool time_plan = false;
   bool line_directives = false;
   std::string project;
 

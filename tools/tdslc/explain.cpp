@@ -105,6 +105,7 @@ ReportRequest request_of(const CommandLine& line, const std::string& program, co
   request.why = line.why;
   request.predictions = options.plan_file.has_value();
   request.surveys = options.schedule != plan::Schedule::kGreedy && inputs.ranks > 1;
+  request.time_plan = line.time_plan;
   request.surveys = request.surveys || options.use_plan_file || options.save_plan_file || !options.place.empty() || line.dot || !line.why.empty();
   if (!line.why.empty() && inputs.ranks == 1) throw UsageError("--why: one rank has all of every tensor; give -n");
   codegen::WalkRequest& walk = request.walk;
