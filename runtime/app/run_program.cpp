@@ -138,6 +138,7 @@ RunSetup ProgramRun::setup() {
   plan.window = options_.window_bytes.value_or(0);
   plan.reproducible = options_.reproducible;
   plan.machine = machine();
+  plan.settle_nodes();
   EngineOptions engine;
   engine.threads = plan.threads;
   engine.window_bytes = plan.window;

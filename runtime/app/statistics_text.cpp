@@ -198,6 +198,7 @@ std::string statistics_text(const RunDescription& run, const std::vector<RankFig
   json.field("ranks", ranks.size()).field("ranks_per_node", run.ranks_per_node).field("threads", run.threads);
   json.key("constants").begin_object();
   json.field("latency", run.machine.latency).field("bandwidth", run.machine.bandwidth).field("flop_rate", run.machine.flop_rate);
+  json.field("near_latency", run.machine.latency_within()).field("near_bandwidth", run.machine.bandwidth_within());
   json.field("stream_rate", run.machine.stream_rate).field("task_overhead", run.machine.task_overhead).end_object();
   if (form.measured) write_phases(json, ranks);
   if (form.baseline) write_reproducible(json, ranks, form.measured);

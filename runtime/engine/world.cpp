@@ -11,7 +11,7 @@ namespace tdsl::rt {
 
 int Topology::ranks_per_node() const {
   const auto ranks = static_cast<int>(node_of_rank.size());
-  if (node_count <= 1 || ranks % node_count != 0) return 1;
+  if (node_count < 1 || ranks % node_count != 0) return 1;
   const int each = ranks / node_count;
   for (int rank = 0; rank < ranks; ++rank) {
     if (node_of_rank[static_cast<std::size_t>(rank)] != rank / each) return 1;

@@ -55,9 +55,13 @@ struct Planner::Choice {
   std::vector<std::pair<std::size_t, Distribution>> leaves;  ///< by position in reads; reads.size() is the base
 };
 
+void PlanInputs::settle_nodes() {
+  if (ranks_per_node >= ranks) machine = machine.within_node();
+  if (ranks_per_node < 1 || ranks_per_node >= ranks || ranks % ranks_per_node != 0) ranks_per_node = 1;
+}
+
 Planner::Planner(PlanInputs inputs) : inputs_(std::move(inputs)) {
-  const Index per_node = inputs_.ranks_per_node;
-  if (per_node < 1 || per_node >= inputs_.ranks || inputs_.ranks % per_node != 0) inputs_.ranks_per_node = 1;
+  inputs_.settle_nodes();
   if (inputs_.memory == 0) return;
   for (Index rank = 0; rank < inputs_.ranks; rank += std::max<Index>(1, inputs_.ranks / 64)) resident_.emplace_back(rank);
 }
@@ -281,7 +285,14 @@ double Planner::seconds_to_combine(const Op& op, const Op& partial, double secon
   const double out_bytes = bytes_of(op), all_bytes = bytes_of(partial);
   const auto ranks = static_cast<double>(inputs_.ranks);
   const double share = std::min(ranks, std::max(1.0, out_bytes / 8192));
-  seconds += all_bytes / share * (1 / inputs_.machine.bandwidth + 2 / inputs_.machine.stream_rate) + inputs_.machine.latency;
+  const Machine& machine = inputs_.machine;
+  seconds += all_bytes / share * (1 / machine.bandwidth + 2 / machine.stream_rate) + machine.latency;
+  if (inputs_.tells_nodes()) {
+    const auto per_node = static_cast<double>(inputs_.ranks_per_node);
+    const double far = all_bytes / share * (1 - per_node / ranks);
+    const double alike = seconds_of({all_bytes / share, 1, false, 0, 0}, machine);
+    seconds += seconds_of({all_bytes / share, 1, true, far, far * std::min(share, per_node)}, machine) - alike;
+  }
   // Partial results are held beside operands and result, as the window is.
   double owned = out_bytes;
   for (const Access& access : op.reads) {
@@ -311,6 +322,7 @@ Planner::Price Planner::price(Candidate& c, const Op& op, bool frees_base, bool 
     price.excess = std::max(0.0, excess(c, frees_base, tensors));
   }
   if (alone) return price;
+  c.plan.ranks_per_node = inputs_.ranks_per_node;
   price.seconds = summarise(c.op, c.plan, tensors, inputs_.machine, inputs_.threads).max_seconds;
   if (c.partial) price.seconds = seconds_to_combine(op, c.op, price.seconds);
   return price;

@@ -21,7 +21,7 @@ struct Operands;
 /// All a plan depends on beside the program and its extents.
 struct PlanInputs {
   Index ranks = 1;
-  Index ranks_per_node = 1;    ///< rank r is on node r / ranks_per_node; 1, or not a proper divisor of the ranks: no nodes
+  Index ranks_per_node = 1;    ///< rank r is on node r / ranks_per_node; all ranks: one node
   int threads = 1;
   std::vector<Index> tile;     ///< --tile: empty = planner's choice; one number = every edge; else per dimension
   Index memory = 0;            ///< --memory: limit per rank of all blocks in bytes; 0: none
@@ -32,6 +32,10 @@ struct PlanInputs {
   Index least_slack = Index{64} << 20;  ///< or its share and so many bytes
   Machine machine;
 
+  /// One node: what holds within a node holds everywhere. Afterwards `ranks_per_node` is 1, no nodes, or a proper divisor of the ranks.
+  void settle_nodes();
+  /// Whether seconds depend on which ranks share a node.
+  [[nodiscard]] bool tells_nodes() const { return ranks_per_node > 1 && machine.tells_nodes(); }
   /// The number of ranks by which a routine chooses between forms that are different sums.
   [[nodiscard]] Index deciding_ranks() const { return reproducible ? 4 : ranks; }
 };

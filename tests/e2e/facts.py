@@ -211,6 +211,53 @@ class Facts:
                     return f"tdslc explain {' '.join(map(str, stage))}: {relations}"
         return None
 
+    # Where ranks of a node are nearer than others, `explain` still has the plan of the run, and counts are as predicted.
+    def test_near_ranks_are_told_from_far_ones(self):
+        session, machine = self.session("samples/transformer_block.tdsl"), self.work / "near.machine"
+        machine.write_text("latency = 3e-5\nbandwidth = 1e8\nnear_latency = 3e-7\nnear_bandwidth = 5e9\n")
+        case = session.prepare(session.program.variants[0])
+        given = [case.folder / a if a.endswith(".npy") else a for a in case.arguments]
+        arguments = [*given, "--threads", "1", "--schedule", "auto", *(w for o in session.program.outputs for w in (f"--{o}", f"near-{o}.npy"))]
+        hashes = set()
+        for per_node in (1, 2, 4):
+            self.run(session.executable, 4, [*arguments, "--quiet", "--stats", "near.json"], {"TDSL_MACHINE": str(machine), "TDSL_RANKS_PER_NODE": str(per_node)})
+            statistics = json.loads((self.work / "near.json").read_text())
+            for rank in statistics["per_rank"]:
+                low, high = interval(rank["predicted"]["bytes_received"])
+                if not low <= rank["bytes_received"] <= high:
+                    raise Failed(f"{per_node} a node: rank {rank['rank']} received {rank['bytes_received']} bytes, predicted {low} to {high}")
+            shown = launch.run([self.tdslc, "explain", session.program.path, *session.build_options, "--json", "-n", 4, "--per-node", per_node, "--", *arguments],
+                               self.options.limit, env={"TDSL_MACHINE": str(machine)})
+            if shown.code != 0 or int(json.loads(shown.out)["plan_hash"], 16) != int(statistics["plan_hash"]):
+                raise Failed(f"{per_node} a node: `explain` has another plan than the run: {shown.err}")
+            hashes.add(statistics["constants"]["bandwidth"])
+        if hashes != {1e8, 5e9}:  # one node: what holds within it
+            raise Failed(f"plans were made with bandwidths of {hashes}")
+
+    # `doctor` measures ranks of this machine, and keeps what is known of the network unless it is told to measure that.
+    def test_doctor_measures_near_and_far(self):
+        home = self.work / "doctor"
+        (home / "tdsl").mkdir(parents=True)
+        kept = home / "tdsl" / "machine.conf"
+        kept.write_text("latency = 7e-5\nbandwidth = 2e8\n")
+
+        def constants(*options):
+            told = launch.run([self.tdslc, "doctor", "--json", *options], self.options.limit, env={"XDG_CACHE_HOME": str(home)})
+            if told.code != 0:
+                raise Failed(f"tdslc doctor {options}: {told}")
+            written = dict(line.split(" = ") for line in kept.read_text().splitlines() if "=" in line)
+            machine = json.loads(told.out)["machine"]
+            if {name: float(value) for name, value in written.items()} != machine:
+                raise Failed(f"doctor says {machine} and wrote {written}")
+            return machine
+
+        near = constants()
+        if (near["latency"], near["bandwidth"]) != (7e-5, 2e8) or near["near_bandwidth"] == 2e8:
+            raise Failed(f"measured without hosts: {near}")
+        far = constants("--hosts", "localhost,localhost")
+        if far["latency"] == 7e-5 or far["bandwidth"] == 2e8:
+            raise Failed(f"measured between two hosts: {far}")
+
     # `explain` says of every statement what the plan decided and what it would cost else; --why has all of it; --dot draws it.
     def test_explain_says_why(self):
         sizes = ["-n", 4, "--set", "n=100000", "--set", "d=64"]

@@ -257,7 +257,7 @@ TEST_CASE("copies: what the search says a layout receives is what the planned op
         for (const TensorId id : {0, 1}) {
           const counting::Boxes own = counting::shares_of(matrix, wanted[id], mesh, all);
           const counting::Boxes need = counting::needs_of(op, op.reads[static_cast<std::size_t>(id)], tensors[id].shape, mine);
-          const double predicted = seconds_to_receive({own, wanted[id], mesh, tensors[id]}, {need}, inputs);
+          const double predicted = seconds_to_receive({own, wanted[id], mesh, tensors[id], all}, {need}, inputs);
           double counted = 0;
           for (Index rank = 0; rank < ranks; ++rank) {
             double bytes = 0;

@@ -31,3 +31,17 @@ TEST_CASE("machine constants: mistakes name their line") {
   CHECK_THROWS_WITH_AS(static_cast<void>(parse_machine("latency = inf")), "line 1: 'inf' is not a positive number", std::runtime_error);
   CHECK_THROWS_WITH_AS(static_cast<void>(parse_machine("{}")), "line 1: not of the form 'name = value'", std::runtime_error);
 }
+
+TEST_CASE("machine constants: near ones are those between nodes unless they are named") {
+  const Machine far = parse_machine("latency = 3e-5\nbandwidth = 1e8\n");
+  CHECK(far.latency_within() == 3e-5);
+  CHECK(far.bandwidth_within() == 1e8);
+  CHECK_FALSE(far.tells_nodes());
+  CHECK(machine_text(far).find("near") == std::string::npos);
+  const Machine both = parse_machine("latency = 3e-5\nbandwidth = 1e8\nnear_latency = 1e-6\nnear_bandwidth = 4e9\n");
+  CHECK(both.latency_within() == 1e-6);
+  CHECK(both.bandwidth_within() == 4e9);
+  CHECK(both.tells_nodes());
+  CHECK(parse_machine(machine_text(both)) == both);
+  CHECK_THROWS_WITH_AS(static_cast<void>(parse_machine("near_latency = 0")), "line 1: '0' is not a positive number", std::runtime_error);
+}

@@ -85,7 +85,8 @@ class Peers:
         program = self.compile("min_plus_by_hand", "min_plus.cpp", ["-fopenmp", "-mprefer-vector-width=512"])
         return lambda case: ([program, *case.sizes(), *case.files()], self.environment(threads))
 
-    def scalapack(self, ranks, rows, columns, block):
+    def scalapack_program(self, name, source):
+        """A program that links ScaLAPACK, and its environment."""
         self.library("libscalapack-openmpi.so.2.2", "libscalapack-openmpi-dev")
         blas = self.library("openblas-pthread/libblas.so.3", "libopenblas0-pthread")
         if shutil.which("mpicxx") is None:
@@ -93,8 +94,21 @@ class Peers:
         flags = ["-L" + str(self.libraries), "-l:libscalapack-openmpi.so.2.2", "-Wl,--allow-shlib-undefined"]
         flags += subprocess.run(["mpicxx", "--showme:compile"], capture_output=True, text=True, check=True).stdout.split()
         flags += subprocess.run(["mpicxx", "--showme:link"], capture_output=True, text=True, check=True).stdout.split()
-        program = self.compile("gemm_scalapack", "scalapack.cpp", flags)
         path = os.path.dirname(blas) + ":" + str(self.libraries)
-        environment = self.environment(1, LD_LIBRARY_PATH=path)
+        return self.compile(name, source, flags), self.environment(1, LD_LIBRARY_PATH=path)
+
+    def scalapack(self, ranks, rows, columns, block):
+        program, environment = self.scalapack_program("gemm_scalapack", "scalapack.cpp")
         return lambda case: ([self.mpiexec, "-n", str(ranks), program, str(rows), str(columns), str(block), *case.sizes(), *case.files()],
                              environment)
+
+    def python_environment(self, threads, **more):
+        """For scripts that import Debian's modules, where these are unpacked."""
+        openblas = str(self.libraries / "openblas-pthread")
+        return self.environment(threads, PYTHONPATH=str(self.libraries.parent / "python3" / "dist-packages"),
+                                LD_LIBRARY_PATH=f"{openblas}:{self.libraries}:{self.libraries.parent}", **more)
+
+    def module(self, name):
+        """Checks that a Python module is there."""
+        if not (self.libraries.parent / "python3" / "dist-packages" / name).exists():
+            raise Missing(f"no Python module {name} (package python3-{name})")

@@ -99,6 +99,7 @@ Examples:
     {Command::kDoctor, "doctor", "Check the installation and measure this machine", R"(
 Examples:
   tdslc doctor
+  tdslc doctor --hosts node1,node2                       also the network between these two
   tdslc doctor --json)"},
 };
 
@@ -157,6 +158,7 @@ void add_options_of(CLI::App& app, Command command, CommandLine& line) {
     app.add_option("--save-plan", line.save_plan, "Write the plan of the whole program, for --use-plan")->type_name("FILE");
     app.add_option("--place", line.place, "Lay NAME out as said (i0:a,i1:b or i0:2,i1:2), plan the rest around it")->type_name("NAME=LAYOUT")->allow_extra_args(false);
     app.add_flag("--reproducible", line.reproducible, "Plans that do not depend on ranks and threads");
+    app.add_flag("--time-plan", line.time_plan, "Time of planning the whole program");
     app.add_option("--why", line.why, "Instead of plans: every value of a site, by name or number, and what each would cost")->type_name("NAME");
     auto* json = app.add_flag("--json", line.json, "The answer as JSON");
     app.add_flag("--dot", line.dot, "The plan as a graph for Graphviz")->excludes(json);
@@ -166,7 +168,10 @@ void add_options_of(CLI::App& app, Command command, CommandLine& line) {
     app.add_option("--dump-after", line.dump_after, "Print the program after a pass, or after `all`")->type_name("PASS")->allow_extra_args(false);
     app.add_flag("--time-passes", line.time_passes, "Time of every pass");
   }
-  if (command == Command::kDoctor) app.add_flag("--json", line.json, "The answer as JSON");
+  if (command == Command::kDoctor) {
+    app.add_option("--hosts", line.hosts, "Two machines, between which the network is measured")->type_name("A,B");
+    app.add_flag("--json", line.json, "The answer as JSON");
+  }
 }
 
 /// All long and short spellings an app knows.

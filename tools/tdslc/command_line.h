@@ -25,6 +25,7 @@ struct CommandLine {
   std::vector<std::string> disabled_passes;
   std::vector<std::string> dump_after;
   bool time_passes = false;
+  bool time_plan = false;
   bool line_directives = false;
   std::string project;
 
@@ -44,6 +45,8 @@ struct CommandLine {
   bool reproducible = false;
   std::optional<std::int64_t> rank;
   std::optional<std::int64_t> ranks_per_node;
+
+  std::string hosts;                ///< doctor: two machines, separated by a comma
 
   // form of the answer
   bool json = false;

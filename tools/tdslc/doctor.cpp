@@ -1,10 +1,14 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <thread>
 
 #include "codegen/cache.h"
@@ -16,6 +20,8 @@
 #include "runtime/plan/op_builder.h"
 #include "runtime/plan/planner.h"
 #include "tools/tdslc/commands.h"
+#include "tools/tdslc/front.h"
+#include "tools/tdslc/launcher.h"
 
 namespace tdsl::tools {
 
@@ -119,28 +125,100 @@ std::vector<Item> installation() {
   return items;
 }
 
-plan::Machine measure() {
+/// Latency and bandwidth between two ranks, or why there are none.
+struct Link {
+  double latency = 0;
+  double bandwidth = 0;
+  std::string trouble;
+};
+
+/// Between two ranks here, or on `hosts`.
+Link measure_link(const std::string& hosts) {
+  try {
+    const codegen::Toolchain toolchain = codegen::read_toolchain(codegen::find_prefix());
+    const bool elsewhere = !hosts.empty() || other_hosts();
+    std::vector<std::string> command = launcher_command(toolchain, 2, elsewhere);
+    if (!hosts.empty()) command.insert(command.end(), {"--host", hosts});
+    command.push_back(toolchain.prefix + "/lib/tdsl/tdsl_links");
+    codegen::WorkFolder session(session_folders(elsewhere));
+    std::string told;
+    codegen::ProcessRequest request{.command = command, .environment = session_variables(session), .folder = &session, .launcher = true};
+    request.receive = [&](std::string_view text) {
+      told += text;
+      return true;
+    };
+    const codegen::ProcessResult result = codegen::run_process(request);
+    if (result.exit_code != 0) return {0, 0, fmt::format("'{}' ended with {}", fmt::join(command, " "), result.exit_code)};
+    const plan::Machine m = plan::parse_machine(told);
+    return {m.latency, m.bandwidth, ""};
+  } catch (const std::runtime_error& error) {
+    return {0, 0, error.what()};
+  }
+}
+
+/// What is known of the network from before, in the file that is about to be written; else the built-in constants.
+plan::Machine known_before(const std::string& file) {
+  std::ifstream in(file);
+  std::stringstream text;
+  text << in.rdbuf();
+  try {
+    return plan::parse_machine(text.str());
+  } catch (const std::runtime_error&) {
+    return {};
+  }
+}
+
+struct Links {
+  Link near, far;
+};
+
+plan::Machine measure(const std::string& file, const std::string& hosts, Links& links) {
   plan::Machine m;
   m.flop_rate = measure_gemm();
   m.stream_rate = measure_stream();
+  links.near = measure_link("");
+  m.near_latency = links.near.latency;
+  m.near_bandwidth = links.near.bandwidth;
+  const plan::Machine before = known_before(file);
+  m.latency = before.latency;
+  m.bandwidth = before.bandwidth;
+  if (hosts.empty()) return m;
+  links.far = measure_link(hosts);
+  if (!links.far.trouble.empty()) return m;
+  m.latency = links.far.latency;
+  m.bandwidth = links.far.bandwidth;
   return m;
+}
+
+std::string link_text(double latency, double bandwidth) { return fmt::format("latency {:.1f} us, bandwidth {:.2f} GB/s", latency * 1e6, bandwidth * 1e-9); }
+
+/// The lines about near and far ranks.
+std::string links_text(const plan::Machine& m, const Links& links, bool measured_far) {
+  std::string text = "     within a node  ";
+  text += links.near.trouble.empty() ? link_text(m.near_latency, m.near_bandwidth) : "not measured: " + links.near.trouble;
+  text += "\n     between nodes  ";
+  if (!links.far.trouble.empty()) text += "not measured: " + links.far.trouble + "; ";
+  return text + link_text(m.latency, m.bandwidth) + (measured_far ? "\n" : " (not measured now; --hosts A,B measures it)\n");
 }
 
 }  // namespace
 
 int doctor(const CommandLine& line) {
+  if (!line.hosts.empty() && std::ranges::count(line.hosts, ',') != 1) throw UsageError("--hosts: two machines, such as node1,node2");
   const std::vector<Item> items = installation();
-  const plan::Machine m = measure();
-  const nlohmann::ordered_json constants = {{"latency", m.latency}, {"bandwidth", m.bandwidth}, {"flop_rate", m.flop_rate},
+  const std::string file = codegen::cache_directory() + "/machine.conf";
+  Links links;
+  const plan::Machine m = measure(file, line.hosts, links);
+  const nlohmann::ordered_json constants = {{"latency", m.latency}, {"bandwidth", m.bandwidth}, {"near_latency", m.latency_within()},
+                                            {"near_bandwidth", m.bandwidth_within()}, {"flop_rate", m.flop_rate},
                                             {"stream_rate", m.stream_rate}, {"task_overhead", m.task_overhead}};
-  bool good = true;
+  bool good = links.far.trouble.empty();
   nlohmann::ordered_json found = nlohmann::ordered_json::array();
   for (const Item& i : items) {
     good = good && i.good;
     found.push_back({{"what", i.what}, {"good", i.good}, {"detail", i.detail}});
     if (!line.json) fmt::print("{:<4} {:<14} {}\n", i.good ? "ok" : "BAD", i.what, i.detail);
   }
-  const std::string file = codegen::cache_directory() + "/machine.conf";
   const bool kept = items.back().good;
   if (kept) codegen::write_text(file, plan::machine_text(m));
   if (line.json) {
@@ -150,7 +228,7 @@ int doctor(const CommandLine& line) {
   fmt::print("     cores          {}\n", std::thread::hardware_concurrency());
   fmt::print("     matrix product {:.1f} GFLOP/s per thread\n", m.flop_rate * 1e-9);
   fmt::print("     memory stream  {:.1f} GB/s per thread\n", m.stream_rate * 1e-9);
-  fmt::print("     between ranks  not measured: latency {:.1f} us and bandwidth {:.1f} GB/s are assumed\n", m.latency * 1e6, m.bandwidth * 1e-9);
+  fmt::print("{}", links_text(m, links, !line.hosts.empty() && links.far.trouble.empty()));
   if (kept) fmt::print("     constants      {} (programs started from now on plan with them)\n", file);
   return good ? 0 : 1;
 }

@@ -95,6 +95,7 @@ ReportRequest request_of(const CommandLine& line, const std::string& program, co
   if (inputs.ranks % inputs.ranks_per_node != 0) {
     throw UsageError(fmt::format("--per-node {}: {} ranks do not fill nodes of so many", inputs.ranks_per_node, inputs.ranks));
   }
+  inputs.settle_nodes();
   inputs.threads = options.threads.value_or(1);
   inputs.tile = options.tile;
   inputs.memory = options.memory_bytes.value_or(0);
@@ -104,6 +105,7 @@ ReportRequest request_of(const CommandLine& line, const std::string& program, co
   request.why = line.why;
   request.predictions = options.plan_file.has_value();
   request.surveys = options.schedule != plan::Schedule::kGreedy && inputs.ranks > 1;
+  request.time_plan = line.time_plan;
   request.surveys = request.surveys || options.use_plan_file || options.save_plan_file || !options.place.empty() || line.dot || !line.why.empty();
   if (!line.why.empty() && inputs.ranks == 1) throw UsageError("--why: one rank has all of every tensor; give -n");
   codegen::WalkRequest& walk = request.walk;

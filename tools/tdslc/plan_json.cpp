@@ -69,6 +69,7 @@ std::string json_of(const PlanReport& report, const Front& front) {
   for (const plan::Alternative& a : report.alternatives) {
     all["alternatives"].push_back({{"schedule", a.name}, {"fits", a.fits}, {"predicted", {{"bytes_received_max", a.price.bytes_received}, {"seconds", a.price.seconds}}}});
   }
+  if (report.planning_seconds) all["planning_seconds"] = *report.planning_seconds;
   if (!report.alternatives.empty()) all["schedule"] = report.alternatives.front().name;
   if (report.whole) all["whole"] = whole_of(report);
   if (report.why) all["values"] = why_of(*report.why);

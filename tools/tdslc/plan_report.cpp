@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <functional>
 
 #include "runtime/app/statistics_text.h"
 #include "runtime/plan/steps/steps.h"
@@ -50,8 +52,12 @@ class Reporter : public record::PlanningSink {
   }
 
   /// From now on operations are planned as the first of the plans says.
-  void choose(const plan::Region& region) {
+  void choose(const std::function<plan::Region()>& survey) {
+    const auto begin = std::chrono::steady_clock::now();
+    const plan::Region region = survey();
     plan::ProgramPlans plans = plan::plans_for(region, request_.inputs, request_.plan);
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+    if (request_.time_plan) report_.planning_seconds = taken.count();
     report_.plan = plan::saved_plan(plans, region, request_.inputs, request_.plan);
     for (const std::string& warning : plans.warnings) note({}, warning);
     report_.whole = whole_plan_of(region, request_.inputs, plans);
@@ -226,7 +232,7 @@ namespace {
 PlanReport report_of(const codegen::FamilyProgram& program, const ReportRequest& request) {
   Reporter reporter(request);
   record::Recorder recorder(reporter);
-  if (request.surveys) reporter.choose(codegen::survey_of(program, request.walk));
+  if (request.surveys) reporter.choose([&] { return codegen::survey_of(program, request.walk); });
   codegen::walk_as_shown(program, request.walk, recorder, [&reporter](codegen::SourceRange range, const std::string& text) { reporter.note(range, text); });
   return reporter.finish();
 }

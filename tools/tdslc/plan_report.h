@@ -56,6 +56,7 @@ struct PlanReport {
   double seconds = 0;
   std::optional<std::pair<double, double>> baseline;  ///< the two without --reproducible
   std::vector<plan::Alternative> alternatives;  ///< the plans of the whole program that were compared, the chosen one first
+  std::optional<double> planning_seconds;    ///< what surveying and planning the whole program took, if that was asked for
   std::optional<WholePlan> whole;
   std::optional<WhyReport> why;      ///< if a site was asked about
   std::optional<std::int64_t> enough_ranks;  ///< of a program that does not fit: the smallest number of ranks that was found to be enough
@@ -72,6 +73,7 @@ struct ReportRequest {
   std::string why;                   ///< name or number of a site whose values are wanted
   bool predictions = false;          ///< as text, for `tdslc compare`
   bool surveys = false;              ///< the program is planned as a whole
+  bool time_plan = false;
   codegen::WalkRequest walk;
   std::vector<std::int64_t> ranks;   ///< whose totals are wanted
   bool enumerate = false;            ///< list their tasks and boxes one by one

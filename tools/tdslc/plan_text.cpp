@@ -71,6 +71,7 @@ std::string totals_of(const PlanReport& report) {
                         a.price.seconds, a.fits ? "" : ", does not fit memory");
   }
   const WholePlan& whole = *report.whole;
+  if (report.planning_seconds) text += fmt::format("; planned in {:.6f} s", *report.planning_seconds);
   return text + fmt::format("; peak {} of {}; kept: {}; fences: {}\n", human_bytes(whole.peak_bytes), human_bytes(whole.limit_bytes), list_of(whole.kept),
                             whole.fence.empty() ? "none" : whole.fence);
 }

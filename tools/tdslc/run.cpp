@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <functional>
@@ -16,40 +15,13 @@
 #include "tools/tdslc/build_program.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/front.h"
+#include "tools/tdslc/launcher.h"
 #include "tools/tdslc/rank_signs.h"
 #include "tools/tdslc/streams.h"
 
 namespace tdsl::tools {
 
 namespace {
-
-/// Sets a variable of this process (and so of the launcher) unless the user did.
-void default_variable(const char* name, const char* value) { ::setenv(name, value, 0); }
-
-/// Whether the ranks may land on other machines: a batch system's allocation, or hosts given to Open MPI.
-bool other_hosts() {
-  constexpr const char* kSigns[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "PE_HOSTFILE", "OMPI_MCA_orte_default_hostfile"};
-  return std::ranges::any_of(kSigns, [](const char* name) { return std::getenv(name) != nullptr; });
-}
-
-/// Folders for a run, none where ranks may be on other machines. The first is for the launcher's own files: launchers that
-/// begin and end at the same time make and remove the one they share by default, and now and then one of them fails over it.
-/// The second is for memory that ranks share, which Open MPI leaves behind when its launcher is killed.
-std::vector<std::string> session_folders() {
-  if (other_hosts()) return {"", ""};
-  const char* base = std::getenv("TMPDIR");
-  return {(base != nullptr && *base != '\0' ? std::string(base) : "/tmp") + "/tdsl-run-", "/dev/shm/tdsl-run-"};
-}
-
-/// Where the ranks leave their signs: in memory if possible, so that no disk delays them.
-const std::string& signs_folder(const codegen::WorkFolder& session) { return session.path(session.path(1).empty() ? 0 : 1); }
-
-void tell_launcher(const codegen::WorkFolder& session) {
-  if (!session.path(0).empty()) default_variable("OMPI_MCA_orte_tmpdir_base", session.path(0).c_str());
-  if (!session.path(1).empty()) default_variable("OMPI_MCA_btl_vader_backing_directory", session.path(1).c_str());
-  const std::string& signs = signs_folder(session);
-  if (!signs.empty()) ::setenv("TDSL_SESSION", signs.c_str(), 1);
-}
 
 /// Passes on what the ranks print. Launchers do not mind when it cannot be written.
 class Relay {
@@ -84,10 +56,9 @@ std::string explanation(const codegen::ProcessResult& result, const std::string&
 /// Runs the launcher and waits. Interrupts are reported by this process, because launchers answer them each in their own way.
 int launch(const std::vector<std::string>& command, const std::string& trial, std::int64_t ranks) {
   default_variable("TDSL_SILENT_INTERRUPT", "1");
-  codegen::WorkFolder session(session_folders());
-  tell_launcher(session);
+  codegen::WorkFolder session(session_folders(other_hosts()));
   Relay relay;
-  codegen::ProcessRequest request{.command = command, .folder = &session, .launcher = true};
+  codegen::ProcessRequest request{.command = command, .environment = session_variables(session), .folder = &session, .launcher = true};
   request.receive = std::ref(relay);
   const codegen::ProcessResult result = codegen::run_process(request);
   if (codegen::interrupt_signal() != 0) return result.exit_code;  // the end of the folder is the end of this process
@@ -123,16 +94,7 @@ int run(const CommandLine& line) {
   std::vector<std::string> command;
   const bool launched = line.ranks.value_or(1) > 1;
   if (launched) {
-    // Ranks use several threads and may be more than the cores: binding and slots are not the launcher's to decide.
-    default_variable("OMPI_MCA_rmaps_base_oversubscribe", "1");
-    default_variable("OMPI_MCA_hwloc_base_binding_policy", "none");
-    // Within a machine nothing else is of use; looking for a fabric takes 0.2 s of every start.
-    if (!other_hosts()) default_variable("OMPI_MCA_pml", "ob1");
-    if (::geteuid() == 0) {
-      default_variable("OMPI_ALLOW_RUN_AS_ROOT", "1");
-      default_variable("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-    }
-    command = {toolchain.mpiexec.empty() ? "mpirun" : toolchain.mpiexec, "-q", toolchain.launcher_ranks, fmt::format("{}", *line.ranks)};
+    command = launcher_command(toolchain, *line.ranks, other_hosts());
   }
   command.push_back(program.path);
   command.insert(command.end(), line.program_arguments.begin(), line.program_arguments.end());

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "runtime/plan/cost/node_bytes.h"
 #include "runtime/plan/cost/rank_view.h"
 
 // Note [Counting in closed form]
@@ -262,7 +263,7 @@ Cost cost_of(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Inde
     touched_bytes += 8.0 * static_cast<double>(op.reads.size()) * cost.flops.hi / std::max(1.0, op.flops_per_point);
   }
   const double compute = std::max(cost.flops.hi / (machine.flop_rate * (blas ? 1.0 : 0.2)), touched_bytes / machine.stream_rate) / threads;
-  const double network = cost.bytes_received.hi / machine.bandwidth + cost.boxes.hi * machine.latency;
+  const double network = seconds_of(traffic_of(op, plan, tensors, rank, cost.bytes_received.hi, cost.boxes.hi, machine), machine);
   cost.seconds = {std::max(compute, network), compute + network + cost.tasks.hi * machine.task_overhead / threads};
   return cost;
 }

@@ -11,8 +11,10 @@ namespace tdsl::plan {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, double Machine::*>, 5> kConstants{{{"latency", &Machine::latency},
+constexpr std::array<std::pair<std::string_view, double Machine::*>, 7> kConstants{{{"latency", &Machine::latency},
                                                                                    {"bandwidth", &Machine::bandwidth},
+                                                                                   {"near_latency", &Machine::near_latency},
+                                                                                   {"near_bandwidth", &Machine::near_bandwidth},
                                                                                    {"flop_rate", &Machine::flop_rate},
                                                                                    {"stream_rate", &Machine::stream_rate},
                                                                                    {"task_overhead", &Machine::task_overhead}}};
@@ -45,9 +47,29 @@ void read_line(Machine& machine, std::string_view line) {
 
 }  // namespace
 
+Machine Machine::within_node() const {
+  Machine machine = *this;
+  machine.latency = latency_within();
+  machine.bandwidth = bandwidth_within();
+  machine.near_latency = machine.near_bandwidth = 0;
+  return machine;
+}
+
+double seconds_of_bytes(const Traffic& traffic, const Machine& machine) {
+  if (!traffic.nodes) return traffic.bytes / machine.bandwidth;
+  return (traffic.bytes - traffic.far) / machine.bandwidth_within() + traffic.entering / machine.bandwidth;
+}
+
+double seconds_of_messages(const Traffic& traffic, const Machine& machine) {
+  if (!traffic.nodes) return traffic.messages * machine.latency;
+  const double far = traffic.bytes > 0 ? traffic.far / traffic.bytes : 0;
+  return traffic.messages * (far * machine.latency + (1 - far) * machine.latency_within());
+}
+
 std::string machine_text(const Machine& machine) {
   std::string text = "# Constants of this machine for choosing plans: seconds, bytes and floating-point operations per second.\n";
   for (const auto& [name, member] : kConstants) {
+    if (machine.*member == 0) continue;  // as between nodes
     std::array<char, 32> digits{};
     const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), machine.*member).ptr;
     text += std::string(name) + " = " + std::string(digits.data(), end) + "\n";

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/plan/cost/node_bytes.h"
+
 namespace tdsl::plan {
 
 using counting::Boxes;
@@ -56,7 +58,69 @@ double ready_elements(const Boxes& own, const Boxes& work, std::size_t r) {
   return elements;
 }
 
-double network_seconds(double bytes, double messages, const Machine& machine) { return bytes / machine.bandwidth + messages * machine.latency; }
+std::vector<counting::Intervals> lists_of(const Boxes& boxes, std::size_t r) {
+  std::vector<counting::Intervals> lists;
+  for (std::size_t d = 0; d < boxes.dims; ++d) lists.push_back({boxes.of(r, d)});
+  return lists;
+}
+
+/// Whether two ranks have equal coordinates along the axes that a layout repeats: what they read comes from the same copy.
+bool same_fibre(const std::vector<GridAxis>& repeat, Index a, Index b) {
+  return std::all_of(repeat.begin(), repeat.end(), [&](const GridAxis& axis) { return a / axis.stride % axis.size == b / axis.stride % axis.size; });
+}
+
+/// What the ranks of the sample receive where nodes are told apart, without messages. `received`: elements; `where`: the layout of what is read;
+/// `member(r)`: what rank r of the sample needs and owns of it.
+template <class F>
+std::vector<Traffic> node_traffic(const std::vector<double>& received, const OwnedBoxes& own, const Layout& where, const PlanInputs& inputs, F&& member) {
+  const auto element = static_cast<double>(own.tensor.element.bytes);
+  const std::vector<GridAxis> repeat = repeat_axes(own.mesh, where);
+  const auto per_node = static_cast<std::size_t>(inputs.ranks_per_node);
+  std::vector<Traffic> traffic;
+  for (std::size_t first = 0; first < received.size(); first += per_node) {
+    std::vector<counting::Member> node;
+    for (std::size_t r = first; r < first + per_node; ++r) node.push_back(member(r));
+    const counting::Entering enters =
+        counting::entering(node, [&](std::size_t a, std::size_t b) { return same_fibre(repeat, own.ranks[first + a], own.ranks[first + b]); });
+    for (std::size_t m = 0; m < per_node; ++m) {
+      const double bytes = received[first + m] * element;
+      traffic.push_back({bytes, 0, true, std::min(enters.by[m] * element, bytes), enters.all * element});
+    }
+  }
+  return traffic;
+}
+
+/// The same for partial results of layout `made`, the parts being further dimensions: an owner needs all of them and has made one.
+std::vector<Traffic> meeting_traffic(const OwnedBoxes& own, const Boxes& work, const Layout& made, double parts, const PlanInputs& inputs) {
+  std::vector<double> received;
+  for (std::size_t r = 0; r < own.boxes.ranks(); ++r) {
+    received.push_back(own.boxes.has[r] ? counting::volume(own.boxes, r) * parts - ready_elements(own.boxes, work, r) : 0);
+  }
+  return node_traffic(received, own, made, inputs, [&](std::size_t r) {
+    counting::Member member;
+    member.owns = work.has[r] != 0;
+    if (own.boxes.has[r]) member.needs.push_back(lists_of(own.boxes, r));
+    for (std::size_t d = 0; d < own.boxes.dims; ++d) member.own.push_back({work.of(r, d)});
+    for (std::size_t d = own.boxes.dims; d < made.cut.size(); ++d) {
+      const Index part = coordinate(own.mesh, made.cut[d], own.ranks[r]);
+      if (!member.needs.empty()) member.needs.front().push_back({{0, coordinates(own.mesh, made.cut[d])}});
+      member.own.push_back({{part, part + 1}});
+    }
+    return member;
+  });
+}
+
+std::vector<Traffic> receiving_traffic(const OwnedBoxes& own, const std::vector<Boxes>& needs, const PlanInputs& inputs) {
+  std::vector<double> received;
+  for (std::size_t r = 0; r < own.boxes.ranks(); ++r) received.push_back(united(needs, r) - united_own(needs, own.boxes, r));
+  return node_traffic(received, own, own.layout, inputs, [&](std::size_t r) {
+    counting::Member member{{}, lists_of(own.boxes, r), own.boxes.has[r] != 0};
+    for (const Boxes& need : needs) {
+      if (need.has[r]) member.needs.push_back(lists_of(need, r));
+    }
+    return member;
+  });
+}
 
 }  // namespace
 
@@ -108,14 +172,22 @@ double seconds_to_receive(const OwnedBoxes& own, const std::vector<Boxes>& needs
     if (elements > most) most = elements, busiest = r;
   }
   if (most == 0) return 0;
-  double owners = 0;
-  for (const Boxes& need : needs) owners += other_owners(own, need, busiest);
-  return network_seconds(most * static_cast<double>(own.tensor.element.bytes), owners, inputs.machine);
+  Traffic traffic{most * static_cast<double>(own.tensor.element.bytes), 0, false, 0, 0};
+  if (inputs.tells_nodes()) {
+    const std::vector<Traffic> all = receiving_traffic(own, needs, inputs);
+    for (std::size_t r = 0; r < all.size(); ++r) {
+      if (seconds_of_bytes(all[r], inputs.machine) > seconds_of_bytes(all[busiest], inputs.machine)) busiest = r;
+    }
+    traffic = all[busiest];
+  }
+  for (const Boxes& need : needs) traffic.messages += other_owners(own, need, busiest);
+  return seconds_of(traffic, inputs.machine);
 }
 
 double seconds_to_meet(const Op& op, const OwnedBoxes& own, const Boxes& work, const Layout& made, Index parts, const PlanInputs& inputs) {
   const auto element = static_cast<double>(op.outputs.front().element.bytes);
   const auto count = static_cast<double>(parts);
+  const std::vector<Traffic> all = inputs.tells_nodes() ? meeting_traffic(own, work, made, count, inputs) : std::vector<Traffic>{};
   double worst = 0, most = 0;
   std::size_t busiest = 0;
   for (std::size_t r = 0; r < own.boxes.ranks(); ++r) {
@@ -123,7 +195,8 @@ double seconds_to_meet(const Op& op, const OwnedBoxes& own, const Boxes& work, c
     const double mine = counting::volume(own.boxes, r);
     const double received = mine * count - ready_elements(own.boxes, work, r);
     if (received > most) most = received, busiest = r;
-    worst = std::max(worst, received * element / inputs.machine.bandwidth + (count + 1) * mine * element / (inputs.machine.stream_rate * inputs.threads));
+    const Traffic traffic = all.empty() ? Traffic{received * element, 0, false, 0, 0} : all[r];
+    worst = std::max(worst, seconds_of_bytes(traffic, inputs.machine) + (count + 1) * mine * element / (inputs.machine.stream_rate * inputs.threads));
   }
   if (most == 0) return worst + inputs.machine.task_overhead;
   double boxes = count;
@@ -132,7 +205,9 @@ double seconds_to_meet(const Op& op, const OwnedBoxes& own, const Boxes& work, c
     if (shares > 1) boxes *= static_cast<double>(Tiling::near_equal(op.shape[d], shares).tiles_meeting(own.boxes.of(busiest, d)).size());
   }
   if (ready_elements(own.boxes, work, busiest) > 0) boxes -= 1;
-  return worst + boxes * inputs.machine.latency + inputs.machine.task_overhead;
+  Traffic traffic = all.empty() ? Traffic{} : all[busiest];
+  traffic.messages = boxes;
+  return worst + seconds_of_messages(traffic, inputs.machine) + inputs.machine.task_overhead;
 }
 
 std::vector<double> partial_bytes(const Op& op, const std::vector<Layout>& works, const std::vector<Boxes>& boxes) {

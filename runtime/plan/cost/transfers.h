@@ -15,6 +15,7 @@ struct OwnedBoxes {
   const Layout& layout;
   const Mesh& mesh;
   const TensorDesc& tensor;
+  const std::vector<Index>& ranks;  ///< whose boxes these are; where nodes are told apart, all ranks of some nodes, node by node
 };
 
 [[nodiscard]] bool same_boxes(const std::vector<counting::Boxes>& a, const std::vector<counting::Boxes>& b);
@@ -28,7 +29,7 @@ struct OwnedBoxes {
 /// Bringing the needed boxes of one operand, one entry per access to it: elements that two accesses need come once.
 [[nodiscard]] double seconds_to_receive(const OwnedBoxes& own, const std::vector<counting::Boxes>& needs, const PlanInputs& inputs);
 
-/// `parts` partial results, made by `work` with the result cut as `made`, meet where the result lies.
+/// `parts` partial results, made by `work` under the layout `made` of the task space, meet where the result lies.
 [[nodiscard]] double seconds_to_meet(const Op& op, const OwnedBoxes& own, const counting::Boxes& work, const Layout& made, Index parts,
                                      const PlanInputs& inputs);
 

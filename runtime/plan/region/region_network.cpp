@@ -11,7 +11,7 @@ namespace tdsl::plan {
 
 using counting::Boxes;
 
-std::vector<Index> mesh_sample(const Mesh& mesh) {
+std::vector<Index> mesh_sample(const Mesh& mesh, bool whole_nodes) {
   const Index p = mesh.ranks();
   std::vector<Index> ranks;
   if (p <= 32) {
@@ -22,6 +22,10 @@ std::vector<Index> mesh_sample(const Mesh& mesh) {
   for (const MeshAxis& axis : mesh.axes) {
     std::vector<Index> more;
     for (const Index rank : ranks) {
+      if (whole_nodes && axis.inside_node) {
+        for (Index at = 0; at < axis.size; ++at) more.push_back(rank + at * axis.stride);
+        continue;
+      }
       for (const Index at : {Index{0}, axis.size / 2, axis.size - 1}) more.push_back(rank + at * axis.stride);
     }
     std::sort(more.begin(), more.end());
@@ -32,7 +36,7 @@ std::vector<Index> mesh_sample(const Mesh& mesh) {
 }
 
 RegionNetwork::RegionNetwork(const Region& region, const PlanInputs& inputs, Mesh mesh, const ChoiceLimits& limits)
-    : region_(region), inputs_(inputs), mesh_(std::move(mesh)), ranks_(mesh_sample(mesh_)), choices_(choices_of(region, inputs, mesh_, limits)) {
+    : region_(region), inputs_(inputs), mesh_(std::move(mesh)), ranks_(mesh_sample(mesh_, inputs.tells_nodes())), choices_(choices_of(region, inputs, mesh_, limits)) {
   for (std::size_t s = 0; s < choices_.sites.size(); ++s) site_number_[choices_.sites[s].site] = s;
   for (const RegionOp& recorded : region_.ops) {
     for (const TensorDesc& output : recorded.op.outputs) producer_[output.id] = {site_number_.at(recorded.op.site), &output};
@@ -154,7 +158,7 @@ void RegionNetwork::add_copies(const Op& op, std::size_t site, double weight) {
   std::vector<double> seconds(places.size(), 0);
   for (std::size_t v = 0; v < places.size(); ++v) {
     if (!boxes.has_copy(v)) continue;
-    const OwnedBoxes own{boxes.boxes[boxes.own[v]], places[v].layout, mesh_, tensor};
+    const OwnedBoxes own{boxes.boxes[boxes.own[v]], places[v].layout, mesh_, tensor, ranks_};
     seconds[v] = weight * (seconds_to_receive(own, {boxes.boxes[boxes.copy[v]]}, inputs_) + inputs_.machine.task_overhead);
   }
   network_.add(choices_.sites[site].place, seconds);
@@ -188,7 +192,7 @@ void RegionNetwork::add_reads(const Op& op, std::size_t site, double weight, con
     }
     std::vector<double> seconds;  // per layout and need
     for (std::size_t l = 0; l < boxes.boxes.size(); ++l) {
-      const OwnedBoxes own{boxes.boxes[l], *boxes.layouts[l], mesh_, tensor};
+      const OwnedBoxes own{boxes.boxes[l], *boxes.layouts[l], mesh_, tensor, ranks_};
       for (const std::vector<Boxes>& need : needs) seconds.push_back(weight * seconds_to_receive(own, need, inputs_));
     }
     std::vector<double> table(places.size() * work.size());
@@ -229,7 +233,7 @@ void RegionNetwork::add_results(const Op& op, std::size_t site, double weight, c
       }
       double& known = seconds[boxes.own[v]];
       if (known < 0) {
-        known = weight * seconds_to_meet(op, {boxes.boxes[boxes.own[v]], places[v].layout, mesh_, op.outputs.front()}, work[w], made, parts, inputs_);
+        known = weight * seconds_to_meet(op, {boxes.boxes[boxes.own[v]], places[v].layout, mesh_, op.outputs.front(), ranks_}, work[w], layout, parts, inputs_);
       }
       cost = known;
     }
@@ -310,8 +314,8 @@ std::vector<int> RegionNetwork::readers_of_copy(std::size_t site, const Assignme
     if (tensor == nullptr) continue;
     const std::vector<Place> one{place};
     const PlacedBoxes boxes = place_boxes(region_.ops[from.op].op, *tensor, one);
-    const double own = seconds_to_receive({boxes.boxes[boxes.own[0]], place.layout, mesh_, *tensor}, needs, inputs_);
-    const double copy = seconds_to_receive({boxes.boxes[boxes.copy[0]], *place.copy, mesh_, *tensor}, needs, inputs_);
+    const double own = seconds_to_receive({boxes.boxes[boxes.own[0]], place.layout, mesh_, *tensor, ranks_}, needs, inputs_);
+    const double copy = seconds_to_receive({boxes.boxes[boxes.copy[0]], *place.copy, mesh_, *tensor, ranks_}, needs, inputs_);
     if (copy < own && std::find(readers.begin(), readers.end(), op.site) == readers.end()) readers.push_back(op.site);
   }
   std::sort(readers.begin(), readers.end());

@@ -77,7 +77,7 @@ class RegionNetwork {
   std::unordered_map<int, std::size_t> site_number_;
 };
 
-/// Ranks that stand for all: every rank of few, else those at both ends and in the middle of every axis.
-[[nodiscard]] std::vector<Index> mesh_sample(const Mesh& mesh);
+/// Ranks that stand for all, in order: every rank of few, else those at both ends and in the middle of every axis, or `whole_nodes` of them.
+[[nodiscard]] std::vector<Index> mesh_sample(const Mesh& mesh, bool whole_nodes);
 
 }  // namespace tdsl::plan

@@ -3,58 +3,7 @@
 
 #include <mpi.h>
 
-#include <algorithm>
-
-#include "matrix_file.h"
-
-extern "C" {
-void Cblacs_get(int, int, int*);
-void Cblacs_gridinit(int*, const char*, int, int);
-void Cblacs_gridinfo(int, int*, int*, int*, int*);
-int numroc_(const int*, const int*, const int*, const int*, const int*);
-void descinit_(int*, const int*, const int*, const int*, const int*, const int*, const int*, const int*, const int*, int*);
-void pdgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*, const int*, const int*, const int*,
-             const double*, const int*, const int*, const int*, const double*, double*, const int*, const int*, const int*);
-}
-
-namespace {
-
-struct Grid {
-  int context = 0, rows = 1, columns = 1, row = 0, column = 0;
-};
-
-/// A rank's part of a matrix: column-major, local (i, j) is global (global_row(i), global_column(j)).
-struct Part {
-  int rows = 0, columns = 0, block = 1;
-  int descriptor[9] = {};
-  std::vector<double> data;
-
-  Part(const Grid& grid, int global_rows, int global_columns, int nb) : block(nb), grid_(grid) {
-    const int zero = 0;
-    rows = numroc_(&global_rows, &nb, &grid.row, &zero, &grid.rows);
-    columns = numroc_(&global_columns, &nb, &grid.column, &zero, &grid.columns);
-    const int leading = std::max(1, rows);
-    int info = 0;
-    descinit_(descriptor, &global_rows, &global_columns, &nb, &nb, &zero, &zero, &grid.context, &leading, &info);
-    if (info != 0) peer::stop("descinit failed");
-    data.assign(static_cast<std::size_t>(leading) * static_cast<std::size_t>(std::max(1, columns)), 1.0);
-  }
-  int global_row(int i) const { return ((i / block) * grid_.rows + grid_.row) * block + i % block; }
-  int global_column(int j) const { return ((j / block) * grid_.columns + grid_.column) * block + j % block; }
-  double& at(int i, int j) { return data[static_cast<std::size_t>(j) * static_cast<std::size_t>(std::max(1, rows)) + static_cast<std::size_t>(i)]; }
-
-  void read(const peer::MatrixFile<double>& file, int global_columns) {
-    for (int i = 0; i < rows; ++i) {
-      const double* const line = file.data() + static_cast<std::size_t>(global_row(i)) * static_cast<std::size_t>(global_columns);
-      for (int j = 0; j < columns; ++j) at(i, j) = line[global_column(j)];
-    }
-  }
-
- private:
-  Grid grid_;
-};
-
-}  // namespace
+#include "block_cyclic.h"
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
@@ -62,19 +11,12 @@ int main(int argc, char** argv) {
   const int nb = std::atoi(argv[3]), n = std::atoi(argv[4]), k = std::atoi(argv[5]), m = std::atoi(argv[6]);
   const auto count = [](int x, int y) { return static_cast<std::size_t>(x) * static_cast<std::size_t>(y); };
   const peer::MatrixFile<double> a_file(argv[7], count(n, k)), b_file(argv[8], count(k, m)), w(argv[9], count(m, 1));
-  Grid grid;
-  Cblacs_get(0, 0, &grid.context);
-  Cblacs_gridinit(&grid.context, "R", std::atoi(argv[1]), std::atoi(argv[2]));
-  Cblacs_gridinfo(grid.context, &grid.rows, &grid.columns, &grid.row, &grid.column);
+  using peer::Part;
+  const peer::Grid grid = peer::make_grid(std::atoi(argv[1]), std::atoi(argv[2]));
   Part a(grid, n, k, nb), b(grid, k, m, nb), c(grid, n, m, nb);
   a.read(a_file, k);
   b.read(b_file, m);
-  const int one = 1;
-  const double alpha = 1, beta = 0;
-  const auto multiply = [&](int rows, int sum, int columns) {
-    pdgemm_("N", "N", &rows, &columns, &sum, &alpha, a.data.data(), &one, &one, a.descriptor, b.data.data(), &one, &one, b.descriptor, &beta,
-            c.data.data(), &one, &one, c.descriptor);
-  };
+  const auto multiply = [&](int rows, int sum, int columns) { peer::multiply(a, b, 0, c, rows, sum, columns); };
   multiply(std::min(n, 512), std::min(k, 512), std::min(m, 512));
   MPI_Barrier(MPI_COMM_WORLD);
   const double start = peer::now();

@@ -1,0 +1,184 @@
+"""The papers' experiments (docs/papers.md): ours and the peers in turns on four ranks, results compared."""
+import dataclasses
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+
+import numpy as np
+
+from cluster import RANKS, Cluster
+from experiments import all_experiments
+from harness import run
+from peers import Missing, Peers
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "peers"))
+from digest import digest  # noqa: E402
+
+GRIDS = ((2, 2), (1, 4), (4, 1))
+
+
+@dataclasses.dataclass
+class Run:
+    seconds: float
+    answer: np.ndarray
+    counts: dict = dataclasses.field(default_factory=dict)
+
+
+class Ours:
+    """A program of ours on all ranks: planning and computing are timed, starting, reading and writing are not."""
+
+    def __init__(self, options, scratch, experiment, cluster):
+        self.experiment, self.scratch = experiment, scratch
+        self.program = str(scratch / ("tdsl_" + experiment.name))
+        subprocess.run([options.tdslc, "build", str(experiment.program), "-o", self.program], check=True)
+        self.command = [*cluster.launch(["TDSL_MACHINE"]), self.program, "--threads", "1", "--quiet", "--schedule", options.schedule]
+        self.command += [word for name in experiment.arrays for word in (f"--{name}", str(scratch / f"{name}.npy"))]
+        self.command += [word for name, value in experiment.params.items() for word in (f"--{name}", str(value))]
+
+    def __call__(self, more=()):
+        stats, files = self.scratch / "stats.json", {o: self.scratch / f"{o}.out.npy" for o in self.experiment.outputs}
+        run([*self.command, *more, "--stats", str(stats), *(word for o, f in files.items() for word in (f"--{o}", str(f)))])
+        told = json.loads(stats.read_text())
+        counts = {name: max(rank[name] for rank in told["per_rank"]) for name in ("bytes_received", "peak_block_bytes")}
+        return Run(told["phases"]["plan"] + told["phases"]["compute"], digest([np.load(f) for f in files.values()]), counts)
+
+
+def peer_run(scratch, command, environment):
+    told = json.loads(run(command, environment)[0].strip().splitlines()[-1])
+    return Run(told["seconds"], np.fromfile(scratch / "answer.bin"))
+
+
+def python_peer(library, peers, scratch, experiment, cluster, request):
+    """A library of Python: Dask on all machines with a thread each, the others in one process with all cores."""
+    request = json.dumps(dict(request, arrays=list(experiment.arrays), params=experiment.params))
+    command = ["/usr/bin/python3", str(HERE / "peers" / "papers.py"), library, experiment.workload, str(scratch), request]
+    threads = 1 if library == "Dask" else os.cpu_count()
+    command, environment = cluster.on(0, command) if library == "Dask" else command, peers.python_environment(threads)
+    return lambda: peer_run(scratch, command, environment)
+
+
+def chunk_lengths(experiment, parts):
+    """Of every input, when its dimensions are cut into so many parts."""
+    return {name: [-(-experiment.sizes[d] // parts.get(d, 1)) for d in dims] for name, dims in experiment.arrays.items()}
+
+
+def candidates(options, experiment, peers, scratch, cluster, dask):
+    """Name of the peer -> its settings, each a name and what runs it."""
+    def scalapack():
+        program, environment = peers.scalapack_program("papers_scalapack", "papers_scalapack.cpp")
+        sizes = [str(experiment.sizes[d]) for d in ("stu" if experiment.workload == "chain" else "nmk")]
+        for rows, columns in GRIDS:
+            for block in options.blocks:
+                command = [*cluster.launch(["LD_LIBRARY_PATH", "OPENBLAS_CORETYPE"]), program, str(rows), str(columns), str(block), experiment.workload,
+                           str(scratch), *sizes]
+                yield f"{rows}x{columns} nb={block}", lambda c=command: peer_run(scratch, c, environment)
+
+    def dask_settings():
+        peers.module("distributed")
+        for parts in experiment.chunks:
+            request = {"address": dask(), "workers": RANKS, "chunks": chunk_lengths(experiment, parts)}
+            name = "chunks " + ", ".join(f"{d}/{n}" for d, n in parts.items())
+            yield name, python_peer("Dask", peers, scratch, experiment, cluster, request)
+
+    def single(library, module):
+        def settings():
+            peers.module(module)
+            yield "", python_peer(library, peers, scratch, experiment, cluster, {})
+        return settings
+
+    makers = {"NumPy": single("NumPy", "numpy"), "PyTorch": single("PyTorch", "torch"), "Dask": dask_settings, "ScaLAPACK": scalapack}
+    return {name: makers[name] for name in experiment.peers}
+
+
+def competitors(options, makers, check):
+    """The wanted peers, each with its quickest setting."""
+    found = {}
+    for name, settings in makers.items():
+        if not any(part.lower() in name.lower() for part in options.peer or [""]):
+            continue
+        try:
+            offers = list(settings())
+        except Missing as reason:
+            print(f"% without {name}: {reason}")
+            continue
+        if len(offers) > 1:
+            seconds = {}
+            for setting, call in offers:
+                runs = [call() for _ in range(options.sweeps)]
+                check(f"{name} {setting}", runs[0].answer)
+                seconds[setting] = min(r.seconds for r in runs)
+                print(f"% sweep: {name} {setting}: {seconds[setting]:.3f} s")
+            best = min(seconds, key=seconds.get)
+            offers = [offer for offer in offers if offer[0] == best]
+        setting, call = offers[0]
+        found[f"{name} {setting}".strip()] = call
+    return found
+
+
+def checker(expected):
+    def check(name, answer):
+        worst = np.abs(answer - expected).max() if answer.shape == expected.shape else np.inf
+        if not worst <= 1e-8 * np.abs(expected).max():
+            raise SystemExit(f"{name} computed something else: {worst:g} apart where the largest is {np.abs(expected).max():g}")
+    return check
+
+
+def one(options, scratch, experiment, peers, cluster, dask):
+    experiment.write(scratch)
+    ours = Ours(options, scratch, experiment, cluster)
+    first = ours()
+    check = checker(first.answer)
+    calls = {"tdsl": ours, **competitors(options, candidates(options, experiment, peers, scratch, cluster, dask), check)}
+    samples, counts = {name: [] for name in calls}, first.counts
+    names = list(calls)
+    for turn in range(options.pairs):
+        for name in names[turn % len(names):] + names[:turn % len(names)]:
+            result = calls[name]()
+            check(name, result.answer)
+            samples[name].append(result.seconds)
+    sizes = {k: v for k, v in experiment.sizes.items() if k != "v"}
+    where = f"links of {cluster.rate}" if cluster.rate else "one machine"
+    title = f"{experiment.name} {sizes}, {RANKS} ranks, {where}, load {os.getloadavg()[0]:.1f}, median of {options.pairs}"
+    print(f"% {title}")
+    print(f"{'':28} {'seconds':>9} {'best':>9} {'Gop/s':>7} {'to ours':>8}")
+    rows = []
+    for name, seconds in samples.items():
+        ratio = statistics.median(peer / own for peer, own in zip(seconds, samples["tdsl"]))
+        rows.append({"name": name, "seconds": statistics.median(seconds), "best": min(seconds), "ratio": ratio, "all_seconds": seconds})
+        print(f"{name:28} {rows[-1]['seconds']:9.4f} {rows[-1]['best']:9.4f} {experiment.flops / rows[-1]['seconds'] / 1e9:7.1f} {ratio:8.2f}")
+    print(f"% tdsl: the busiest rank received {counts['bytes_received']:.0f} bytes", flush=True)
+    return {"title": title, "experiment": experiment.name, "paper": experiment.paper, "sizes": sizes, "rate": cluster.rate, "rows": rows, **counts}
+
+
+def chosen(options):
+    experiments = all_experiments(options.tiny)
+    for name in options.only or []:
+        if name not in experiments:
+            raise SystemExit(f"no experiment is called {name}; there are {', '.join(experiments)}")
+    return [e for name, e in experiments.items() if name in (options.only or experiments)]
+
+
+def papers(options, scratch):
+    wanted = chosen(options)
+    peers = Peers(options.peers, scratch, options.mpiexec)
+    with Cluster(None if options.local else options.rate, options.mpiexec) as cluster:
+        os.environ["TDSL_MACHINE"] = cluster.constants(options.tdslc, scratch)
+        started = []
+
+        def dask():
+            if not started:
+                started.append(cluster.start_dask(scratch, peers.python_environment(1)))
+            return started[0]
+
+        results = []
+        for experiment in wanted:
+            folder = scratch / experiment.name
+            folder.mkdir(exist_ok=True)
+            results.append(one(options, folder, experiment, peers, cluster, dask))
+            for file in folder.glob("*.npy"):
+                file.unlink()
+        return results

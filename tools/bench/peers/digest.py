@@ -1,0 +1,10 @@
+"""What is compared of large results: each row times fixed numbers, none of which is 0."""
+import numpy as np
+
+
+def digest(arrays):
+    parts = []
+    for array in arrays:
+        rows = np.asarray(array, dtype=np.float64).reshape(np.shape(array)[0] if np.ndim(array) else 1, -1)
+        parts.append(rows @ (2 + np.cos(np.arange(rows.shape[1]))))
+    return np.concatenate(parts)
