@@ -26,8 +26,7 @@
 #include "runtime/io/file_bytes.h"
 #include "runtime/io/temporaries.h"
 #include "runtime/kernels/blas_call.h"
-#include "runtime/plan/region/schedules.h"
-#include "runtime/record/survey.h"
+#include "runtime/record/start.h"
 
 namespace tdsl::rt {
 
@@ -242,23 +241,25 @@ void ProgramRun::compare_counts(const EngineSink& sink) {
 
 /// Rank 0 of several finds out what the program will record, and how; all ranks plan as it says.
 void ProgramRun::survey(Execution& execution) {
-  if (world_.size() == 1) return;
+  if (world_.size() == 1 && !info_.has_choices()) return;
   std::string text;
   if (world_.rank() == 0) {
-    const plan::Region region = record::survey([&](record::Recorder& recorder, record::Control& control) {
+    const record::Recording program = [&](record::Recorder& recorder, record::Control& control) {
       Session::Impl impl{execution.setup, recorder, control, nullptr};
       Session session(impl);
       program_(session);
-    });
-    survey_ = {region.hash, region.ops.size(), region.whole};
-    execution.sink.expect(region);
-    if (options_.schedule != plan::Schedule::kGreedy) {
-      const plan::ProgramPlans plans = plan::plan_program(region, execution.setup.plan_inputs, options_.schedule);
-      if (!plans.alternatives.empty() && plans.alternatives.front().plan != nullptr) text = plan::print(*plans.alternatives.front().plan);
-    }
+    };
+    const record::Start start = record::start_of(program, execution.setup.plan_inputs, options_.schedule);
+    survey_ = {start.region.hash, start.region.ops.size(), start.region.whole};
+    execution.sink.expect(start.region);
+    if (start.plan != nullptr) text = plan::print(*start.plan);
   }
   world_.access().broadcast(text, 0);
-  if (!text.empty()) execution.sink.impose(std::make_unique<plan::ImposedPlan>(std::make_shared<const plan::PlanValue>(plan::parse_plan(text))));
+  if (!text.empty()) {
+    const auto plan = std::make_shared<const plan::PlanValue>(plan::parse_plan(text));
+    execution.control.set_forms({plan->forms});
+    if (!plan->at.empty()) execution.sink.impose(std::make_unique<plan::ImposedPlan>(plan));
+  }
   phases_.plan += watch_.lap();
 }
 

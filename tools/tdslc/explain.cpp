@@ -5,6 +5,7 @@
 #include "codegen/output_file.h"
 #include "runtime/app/machine_file.h"
 #include "runtime/io/npy.h"
+#include "runtime/record/start.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/declaration.h"
 #include "tools/tdslc/front.h"
@@ -216,6 +217,12 @@ std::string answer_of(const CommandLine& line, const Front& front, const codegen
   return line.json ? json_of(report, front) : text_of(report, line, front) + remarks_of(front);
 }
 
+/// What the run would record, in the forms it would choose.
+std::string region_of(const codegen::FamilyProgram& families, const ReportRequest& request) {
+  const record::Recording program = codegen::recording_of(families, request.walk);
+  return plan::text_of(families.chooses ? record::start_of(program, request.inputs, request.schedule).region : record::survey(program));
+}
+
 }  // namespace
 
 int explain(const CommandLine& line) {
@@ -225,7 +232,7 @@ int explain(const CommandLine& line) {
   const codegen::FamilyProgram families = lower(front);
   const rt::AppOptions options = options_of(line, front.graph);
   const ReportRequest request = request_of(line, families, options);
-  const std::string text = line.stage == "region" ? plan::text_of(codegen::survey_of(families, request.walk)) : answer_of(line, front, families, request);
+  const std::string text = line.stage == "region" ? region_of(families, request) : answer_of(line, front, families, request);
   if (line.output.empty()) {
     fmt::print("{}", text);
     return 0;

@@ -6,6 +6,7 @@
 
 #include "runtime/plan/steps/steps.h"
 #include "runtime/record/planning_sink.h"
+#include "runtime/record/start.h"
 
 namespace tdsl::tools {
 
@@ -41,12 +42,11 @@ class Reporter : public record::PlanningSink {
     if (!known) report_.notes.push_back(entry);
   }
 
-  /// From now on operations are planned as the first of the plans says.
-  void choose(plan::ProgramPlans plans) {
-    report_.alternatives = std::move(plans.alternatives);
-    report_.found = std::move(plans.note);
-    if (report_.alternatives.empty() || report_.alternatives.front().plan == nullptr) return;
-    impose(std::make_unique<plan::ImposedPlan>(report_.alternatives.front().plan));
+  /// From now on operations are planned as was found out before.
+  void choose(record::Start start) {
+    report_.alternatives = std::move(start.plans.alternatives);
+    report_.found = std::move(start.plans.note);
+    if (start.plan != nullptr && !start.plan->at.empty()) impose(std::make_unique<plan::ImposedPlan>(start.plan));
   }
 
   PlanReport finish() {
@@ -163,10 +163,14 @@ namespace {
 PlanReport report_of(const codegen::FamilyProgram& program, const ReportRequest& request) {
   Reporter reporter(request);
   record::Recorder recorder(reporter);
-  if (request.schedule != plan::Schedule::kGreedy && request.inputs.ranks > 1) {
-    reporter.choose(plan::plan_program(codegen::survey_of(program, request.walk), request.inputs, request.schedule));
+  record::Forms forms;
+  if (program.chooses || (request.schedule != plan::Schedule::kGreedy && request.inputs.ranks > 1)) {
+    record::Start start = record::start_of(codegen::recording_of(program, request.walk), request.inputs, request.schedule);
+    if (start.plan != nullptr) forms.at = start.plan->forms;
+    reporter.choose(std::move(start));
   }
-  codegen::walk_as_shown(program, request.walk, recorder, [&reporter](codegen::SourceRange range, const std::string& text) { reporter.note(range, text); });
+  const auto note = [&reporter](codegen::SourceRange range, const std::string& text) { reporter.note(range, text); };
+  codegen::walk_as_shown(program, request.walk, recorder, note, forms);
   return reporter.finish();
 }
 

@@ -132,6 +132,14 @@ void parse_decision(Line& line, std::size_t number, PlanValue& plan, std::string
   if (!plan.at.emplace(site, std::move(decision)).second) line.fail("site " + std::to_string(site) + " is decided twice");
 }
 
+/// `SITE FORM`
+void parse_choice(Line& line, PlanValue& plan) {
+  const int site = line.number<int>();
+  const int form = line.number<int>();
+  if (site < 1 || form < 0 || !line.ended()) line.fail("a choice is malformed");
+  if (!plan.forms.emplace(site, form).second) line.fail("site " + std::to_string(site) + " is chosen twice");
+}
+
 void make_distinct(std::vector<std::string>& names) {
   for (std::size_t k = 0; k < names.size(); ++k) {
     std::replace_if(names[k].begin(), names[k].end(), [](char c) { return c == ' ' || c == ':' || c == ',' || c == '(' || c == ')'; }, '_');
@@ -179,6 +187,7 @@ std::string print(const PlanValue& plan) {
     }
     text += '\n';
   }
+  for (const auto& [site, form] : plan.forms) text += "choose " + std::to_string(site) + ' ' + std::to_string(form) + '\n';
   return text;
 }
 
@@ -206,7 +215,8 @@ PlanValue parse_plan(std::string_view text) {
       plan.mesh = parse_mesh(line);
       if (plan.mesh.ranks() != plan.ranks) line.fail("the mesh has not as many ranks as the plan");
     } else if (!line.ended()) {
-      parse_decision(line, number, plan, line.word());
+      const std::string_view first = line.word();
+      first == "choose" ? parse_choice(line, plan) : parse_decision(line, number, plan, first);
     }
   }
   return plan;
