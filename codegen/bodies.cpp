@@ -78,15 +78,15 @@ Body body_of(const FamilyProgram& program, const OperationStep& step, const Host
 
 }  // namespace
 
-plan::Region survey_with_bodies(const FamilyProgram& program, const WalkRequest& request, Bodies& bodies) {
-  return survey_of(program, request, [&](plan::TensorId made, const OperationStep& step, const HostEvaluator& host) {
+plan::Region survey_with_bodies(const FamilyProgram& program, const WalkRequest& request, Bodies& bodies, const record::Forms& forms) {
+  return record::survey(recording_of(program, request, [&](plan::TensorId made, const OperationStep& step, const HostEvaluator& host) {
     if (step.kernel == nullptr || step.kernel->compute.bodies.empty()) return;
     try {
       bodies.emplace(made, body_of(program, step, host));
     } catch (const Unknown&) {
       // The operation stays without one.
     }
-  });
+  }), forms);
 }
 
 namespace {

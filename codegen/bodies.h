@@ -19,7 +19,7 @@ struct Body {
 using Bodies = std::unordered_map<plan::TensorId, Body>;
 
 /// The region of a program together with the bodies of those operations whose host values are known and which are no routines.
-[[nodiscard]] plan::Region survey_with_bodies(const FamilyProgram& program, const WalkRequest& request, Bodies& bodies);
+[[nodiscard]] plan::Region survey_with_bodies(const FamilyProgram& program, const WalkRequest& request, Bodies& bodies, const record::Forms& forms = {});
 
 /// The labels that a body mentions as numbers, not as subscripts.
 [[nodiscard]] std::vector<int> counting_labels(const Body& body);

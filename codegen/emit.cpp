@@ -79,6 +79,7 @@ class InfoEmitter {
       }
       for (const auto& t : d.outputs) w.line("info.output({}, {}, {});", string_literal(t.name), string_literal(type_text(t)), t.line);
       for (const auto& n : d.dimensions) w.line("info.dimension({});", string_literal(n.second));
+      if (program_.chooses) w.line("info.chooses();");
       w.line("return info;");
     });
     return w.text();
@@ -136,6 +137,7 @@ std::string emit(const FamilyProgram& program, const EmitOptions& options) {
   w.line("#include \"runtime/emitted.h\"");
   if (body.uses_blocked) w.line("#include \"runtime/kernels/blocked_reduction.h\"");
   if (body.uses_elements) w.line("#include \"runtime/kernels/elements.h\"");
+  if (body.uses_chain) w.line("#include \"runtime/routines/chain.h\"");
   if (body.uses_routines) w.line("#include \"runtime/routines/routines.h\"");
   w.blank();
   for (const char* header : {"<limits>", "<utility>"}) w.line("#include {}", header);

@@ -38,7 +38,7 @@ class ProgramEmitter {
     w.raw(body_.text());
     w.line("}}");
     if (!functions_.empty()) kernels_ = "namespace fn {\n\n" + functions_ + "}  // namespace fn\n\n" + kernels_;
-    return {std::move(kernels_), w.text(), uses_file_, checks_, uses_routines_, uses_blocked_, uses_elements_};
+    return {std::move(kernels_), w.text(), uses_file_, checks_, uses_routines_, uses_blocked_, uses_elements_, uses_chain_};
   }
 
  private:
@@ -120,6 +120,7 @@ class ProgramEmitter {
                      i.site, line_of(s), tile(i.target));
         },
         [&](const RandomStep& r) { random(s, r); }, [&](const OperationStep& o) { operation(s, o); },
+        [&](const ChainStep& c) { chain(s, c); },
         [&](const LoopStep& l) { loop(s, l); },
         [&](const ControlReadStep& c) {
           body_.line("const {} {} = session.read({}, {}, {});", type(c.target), name(c.target), name(c.tensor), c.site, line_of(s));
@@ -142,6 +143,7 @@ class ProgramEmitter {
         },
         [&](const SubscriptStep& c) { subscript(s, c); }, [&](const ForStep& f) { for_loop(f); },
         [&](const WhileStep& w) { while_loop(w); }, [&](const IfStep& i) { branch(i); },
+        [&](const ChooseStep& c) { choose(c); },
         [&](const FenceStep&) { body_.line("session.fence({});", line_of(s)); }, [&](const PrintStep& p) { print(s, p); },
         [&](const AssertStep& a) {
           const bool host = program_.is_host(a.condition);
@@ -194,6 +196,24 @@ class ProgramEmitter {
       body_.line("auto {} = session.compute<{}>({}, {});", target, type(o.target), builder, kernel(s, o));
     }
     end_mark(s.range);
+  }
+
+  void chain(const Step& s, const ChainStep& c) {
+    std::string factors;
+    for (const ir::Chain::Factor& f : c.factors) factors += fmt::format("{}{{{}, {}}}", factors.empty() ? "" : ", ", name(f.tensor), f.transposed);
+    const std::string tile = c.tile.empty() ? "" : fmt::format(", {{{}}}", extents(c.tile));
+    mark(s.range);
+    body_.line("auto {} = rt::routines::chain<{}>(session, {}, {{{}}}, {{{}}}, {{{}, {}}}{});", name(c.target), type(c.target), string_literal(c.name), factors,
+               extents(c.sizes), c.site, line_of(s), tile);
+    end_mark(s.range);
+    uses_chain_ = true;
+  }
+
+  /// `n, m`
+  std::string extents(const std::vector<Extent>& list) {
+    std::string text;
+    for (const Extent& e : list) text += (text.empty() ? "" : ", ") + expr_.text(e);
+    return text;
   }
 
   /// A loop that runs as one task, and names for what it gives.
@@ -353,6 +373,16 @@ class ProgramEmitter {
     body_.line("}});");
   }
 
+  void choose(const ChooseStep& c) {
+    body_.line("session.choose({}, [&] {{", c.site);
+    for (std::size_t k = 0; k < c.forms.size(); ++k) {
+      if (k > 0) body_.line("}}, [&] {{");
+      body_.line("  {}", line_comment(c.names[k]));
+      nested(c.forms[k]);
+    }
+    body_.line("}});");
+  }
+
   void print(const Step& s, const PrintStep& p) {
     std::string items;
     for (const auto& item : p.items) {
@@ -382,6 +412,7 @@ class ProgramEmitter {
   bool uses_routines_ = false;
   bool uses_blocked_ = false;
   bool uses_elements_ = false;
+  bool uses_chain_ = false;
 };
 
 }  // namespace

@@ -19,6 +19,7 @@ struct EmittedProgram {
   bool uses_routines = false;      ///< calls kernels of runtime/routines
   bool uses_blocked = false;       ///< calls blocked_reduction()
   bool uses_elements = false;      ///< runs loops as tasks
+  bool uses_chain = false;         ///< multiplies chains of matrices
 };
 [[nodiscard]] EmittedProgram emit_program(const FamilyProgram& program, const EmitOptions& options);
 

@@ -4,6 +4,7 @@
 #include <functional>
 #include <set>
 
+#include "codegen/chain.h"
 #include "codegen/family_builder.h"
 #include "codegen/knowledge.h"
 #include "codegen/operation.h"
@@ -57,10 +58,10 @@ class Lowering {
           builder_.add(n.range, InputStep{n.results[0], i.name, builder_.new_site()});
         },
         [&](const ir::Compute& c) { lower_compute(builder_, n, c); }, [&](const ir::Random& r) { random(n, r); },
-        [&](const ir::Routine& r) { lower_routine(builder_, n, r); },
+        [&](const ir::Routine& r) { lower_routine(builder_, n, r); }, [&](const ir::Chain& c) { lower_chain(builder_, n, c); },
         [&](const ir::For& f) { on_tasks(n) ? lower_serial_loop(builder_, program_, n) : for_loop(n, f); },
         [&](const ir::While& w) { on_tasks(n) ? lower_serial_loop(builder_, program_, n) : while_loop(n, w); },
-        [&](const ir::If& i) { branch(n, i); }, [&](const ir::Print& p) { print(n, p); },
+        [&](const ir::If& i) { branch(n, i); }, [&](const ir::Choose& c) { choose(n, c); }, [&](const ir::Print& p) { print(n, p); },
         [&](const ir::Assert& a) {
           builder_.add(n.range, AssertStep{builder_.resolve(a.condition), ir::failure_text(a), builder_.new_site()});
         },
@@ -160,21 +161,31 @@ class Lowering {
     builder_.add(n.range, std::move(step));
   }
 
+  /// The region's steps, which end with the assignments of what it yields.
+  Steps side(const ir::Node& n, const ir::Region& r) {
+    return builder_.nested([&] {
+      region(r);
+      for (std::size_t k = 0; k < n.results.size(); ++k) {
+        const ValueId value = like(n.results[k], r.yields[k], n.range);
+        builder_.add(n.range, CopyStep{n.results[k], value, false, false});
+      }
+    });
+  }
+
   void branch(const ir::Node& n, const ir::If& i) {
     IfStep step;
     step.condition = builder_.on_host(i.condition, n.range);
     for (const ValueId v : n.results) builder_.add(n.range, DeclareStep{v});
-    const auto side = [&](const ir::Region& r) {
-      return builder_.nested([&] {
-        region(r);
-        for (std::size_t k = 0; k < n.results.size(); ++k) {
-          const ValueId value = like(n.results[k], r.yields[k], n.range);
-          builder_.add(n.range, CopyStep{n.results[k], value, false, false});
-        }
-      });
-    };
-    step.then_steps = side(i.then_region);
-    step.else_steps = side(i.else_region);
+    step.then_steps = side(n, i.then_region);
+    step.else_steps = side(n, i.else_region);
+    builder_.add(n.range, std::move(step));
+  }
+
+  void choose(const ir::Node& n, const ir::Choose& c) {
+    ChooseStep step{{}, c.names, builder_.new_site()};
+    for (const ValueId v : n.results) builder_.add(n.range, DeclareStep{v});
+    for (const ir::Region& r : c.regions) step.forms.push_back(side(n, r));
+    builder_.program().chooses = true;
     builder_.add(n.range, std::move(step));
   }
 
@@ -275,6 +286,12 @@ void for_each_use(const FamilyProgram& program, const Step& step, const std::fun
         for (const ValueId v : s.random.iterations) f(v);
       },
       [&](const OperationStep& s) { uses_of(s, f); },
+      [&](const ChainStep& s) {
+        for (const ir::Chain::Factor& factor : s.factors) f(factor.tensor);
+        for (const std::vector<Extent>* list : {&s.sizes, &s.tile}) {
+          for (const Extent& e : *list) uses_of(e, f);
+        }
+      },
       [&](const LoopStep& s) {
         for (const auto& [outside, here] : s.outer) f(here);
         for (const LoopStep::Result& r : s.results) shape(r.target);
@@ -311,6 +328,9 @@ void for_each_use(const FamilyProgram& program, const Step& step, const std::fun
         nested(s.then_steps);
         nested(s.else_steps);
       },
+      [&](const ChooseStep& s) {
+        for (const Steps& form : s.forms) nested(form);
+      },
       [](const FenceStep&) {},
       [&](const PrintStep& s) {
         for (const auto& item : s.items) {
@@ -334,6 +354,7 @@ std::vector<ValueId> targets_of(const Step& step) {
       [](const InputStep& s) -> std::vector<ValueId> { return {s.target}; },
       [](const RandomStep& s) -> std::vector<ValueId> { return {s.target}; },
       [](const OperationStep& s) -> std::vector<ValueId> { return {s.target}; },
+      [](const ChainStep& s) -> std::vector<ValueId> { return {s.target}; },
       [](const LoopStep& s) {
         std::vector<ValueId> targets;
         for (const LoopStep::Result& r : s.results) targets.push_back(r.target);
@@ -349,6 +370,7 @@ std::vector<ValueId> targets_of(const Step& step) {
       [](const ForStep&) -> std::vector<ValueId> { return {}; },
       [](const WhileStep&) -> std::vector<ValueId> { return {}; },
       [](const IfStep&) -> std::vector<ValueId> { return {}; },
+      [](const ChooseStep&) -> std::vector<ValueId> { return {}; },
       [](const FenceStep&) -> std::vector<ValueId> { return {}; },
       [](const PrintStep&) -> std::vector<ValueId> { return {}; },
       [](const AssertStep&) -> std::vector<ValueId> { return {}; },

@@ -171,6 +171,15 @@ struct OperationStep {
   std::shared_ptr<const KernelTemplate> kernel;
   std::shared_ptr<const RoutineTemplate> routine = nullptr;  ///< instead of an emitted kernel
 };
+/// A chain of matrix products, multiplied in the order of fewest multiplications (runtime/record/chain.h).
+struct ChainStep {
+  ValueId target;
+  std::vector<ir::Chain::Factor> factors;
+  std::vector<Extent> sizes;
+  std::vector<Extent> tile;
+  std::string name;
+  int site = 0;  ///< the first of as many as there are products
+};
 /// A serial loop (ir/serial_loop.h): one operation of one task, which reads tensors whole.
 struct LoopStep {
   struct Result {
@@ -254,6 +263,12 @@ struct IfStep {
   record::Known known = record::Known::kStart;
   int site = 0;  ///< of a branch that is not known at start
 };
+/// One of several forms with equal results, which the plan says.
+struct ChooseStep {
+  std::vector<Steps> forms;
+  std::vector<std::string> names;  ///< for people
+  int site = 0;
+};
 /// The next step that records has extents that come from computed data.
 struct FenceStep {};
 struct PrintStep {
@@ -278,8 +293,8 @@ struct ReleaseStep {
   ValueId value;
 };
 
-using StepOp = std::variant<HostStep, DimensionStep, ParamStep, InputStep, RandomStep, OperationStep, LoopStep, ControlReadStep, CopyStep,
-                            DistributesStep, IndirectQrStep, GathersStep, DeclareStep, SubscriptStep, ForStep, WhileStep, IfStep, FenceStep, PrintStep, AssertStep, CheckStep, OutputStep,
+using StepOp = std::variant<HostStep, DimensionStep, ParamStep, InputStep, RandomStep, OperationStep, ChainStep, LoopStep, ControlReadStep, CopyStep,
+                            DistributesStep, IndirectQrStep, GathersStep, DeclareStep, SubscriptStep, ForStep, WhileStep, IfStep, ChooseStep, FenceStep, PrintStep, AssertStep, CheckStep, OutputStep,
                             ReleaseStep>;
 struct Step {
   SourceRange range;
@@ -311,7 +326,8 @@ struct FamilyProgram {
   std::vector<bool> host;             ///< parallel to values
   Declarations declarations;
   Steps steps;
-  int sites = 0;  ///< recording places, and branches not known at start, are numbered 1 … sites
+  int sites = 0;  ///< recording places, choices, and branches not known at start are numbered 1 … sites
+  bool chooses = false;  ///< there are choices
   std::vector<FamilyWarning> warnings;
 
   [[nodiscard]] const ir::ValueInfo& info(ValueId v) const { return values[static_cast<std::size_t>(v.id)]; }

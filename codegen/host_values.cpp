@@ -53,7 +53,7 @@ class Classifier {
         [&](const ir::Compute& c) {
           if (!is_scalar_arithmetic(c) || !reads_host_only(c)) data(c);
         },
-        [&](const ir::Random& r) { data(r); }, [&](const ir::Routine& r) { data(r); },
+        [&](const ir::Random& r) { data(r); }, [&](const ir::Routine& r) { data(r); }, [&](const ir::Chain& c) { data(c); },
         [&](const ir::For& f) {
           if (f.serial && !runs_on_host(program_, n, host_)) return data(f);
           region(f.body);
@@ -75,6 +75,10 @@ class Classifier {
           for (std::size_t k = 0; k < n.results.size(); ++k) {
             if (!host(i.then_region.yields[k]) || !host(i.else_region.yields[k])) set_data(n.results[k]);
           }
+        },
+        [&](const ir::Choose& c) {
+          for (const ir::Region& r : c.regions) region(r);
+          data(c);  // which form runs says nothing about host values
         },
         [](const ir::Print&) {}, [](const ir::Assert&) {}, [](const ir::Check&) {}, [](const ir::Output&) {},
         [](const ir::Gradient&) {});

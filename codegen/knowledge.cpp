@@ -32,12 +32,14 @@ bool records(const FamilyProgram& program, const Step& s) {
   return match(
       s.op, [](const HostStep&) { return false; }, [](const DimensionStep&) { return false; }, [](const ParamStep&) { return false; },
       [](const InputStep&) { return true; }, [](const RandomStep&) { return true; }, [](const OperationStep&) { return true; },
+      [](const ChainStep&) { return true; },
       [](const LoopStep&) { return true; }, [](const ControlReadStep&) { return true; }, [](const CopyStep&) { return false; },
       [](const DistributesStep&) { return false; }, [](const IndirectQrStep&) { return false; }, [](const GathersStep&) { return false; },
       [](const DeclareStep&) { return false; }, [](const SubscriptStep&) { return false; },
       [&](const ForStep& f) { return records(program, f.body); },
       [&](const WhileStep& w) { return records(program, w.condition) || records(program, w.body); },
       [&](const IfStep& i) { return records(program, i.then_steps) || records(program, i.else_steps); },
+      [&](const ChooseStep& c) { return std::ranges::any_of(c.forms, [&](const Steps& form) { return records(program, form); }); },
       [](const FenceStep&) { return false; }, [](const PrintStep&) { return true; },
       [&](const AssertStep& a) { return !program.is_host(a.condition); }, [](const CheckStep&) { return false; },
       [](const OutputStep&) { return true; }, [](const ReleaseStep&) { return false; });
@@ -54,6 +56,7 @@ void for_each_list(const Step& s, const std::function<void(const Steps&)>& f) {
     f(branch->then_steps);
     f(branch->else_steps);
   }
+  if (const auto* choice = std::get_if<ChooseStep>(&s.op)) std::ranges::for_each(choice->forms, f);
 }
 
 /// Host variables of outer places that the step's inside assigns.
@@ -108,14 +111,15 @@ class Knowledge {
     match(
         s.op, [&](HostStep& h) { level(h.target) = level(h.value); }, [&](DimensionStep& d) { level(d.target) = 0; },
         [&](ParamStep& p) { level(p.target) = p.computed_default ? level(*p.computed_default) : 0; }, [](InputStep&) {}, [](RandomStep&) {},
-        [](OperationStep&) {}, [](LoopStep&) {}, [&](ControlReadStep& c) { level(c.target) = kData; },
+        [](OperationStep&) {}, [](ChainStep&) {}, [](LoopStep&) {}, [&](ControlReadStep& c) { level(c.target) = kData; },
         [&](CopyStep& c) {
           if (program_.is_host(c.target)) level(c.target) = level(c.source);
         },
         [&](DistributesStep& d) { level(d.target) = level(d.bytes); },
         [&](IndirectQrStep& q) { level(q.target) = std::max({level(q.rows), level(q.columns), level(q.blocks)}); }, [](GathersStep&) {},
         [](DeclareStep&) {}, [](SubscriptStep&) {}, [&](ForStep& f) { for_loop(s, f); }, [&](WhileStep& w) { while_loop(s, w); },
-        [&](IfStep& i) { branch(s, i); }, [](FenceStep&) {}, [](PrintStep&) {}, [](AssertStep&) {}, [](CheckStep&) {}, [](OutputStep&) {},
+        [&](IfStep& i) { branch(s, i); },
+        [&](ChooseStep& c) { for (Steps& form : c.forms) steps(form); }, [](FenceStep&) {}, [](PrintStep&) {}, [](AssertStep&) {}, [](CheckStep&) {}, [](OutputStep&) {},
         [](ReleaseStep&) {});
   }
 
@@ -134,6 +138,9 @@ class Knowledge {
     if (const auto* operation = std::get_if<OperationStep>(&s.op)) {
       for (const LabelTemplate& l : operation->op->labels) see(l.end - l.begin);
       for (const Extent& e : operation->op->shape) see(e);
+    }
+    if (const auto* chain = std::get_if<ChainStep>(&s.op)) {
+      for (const Extent& e : chain->sizes) see(e);
     }
     return latest;
   }
@@ -225,6 +232,11 @@ class Knowledge {
       if (auto* i = std::get_if<IfStep>(&s.op)) {
         const bool then_fenced = fences(i->then_steps, fenced);
         fenced = fences(i->else_steps, fenced) && then_fenced;
+      }
+      if (auto* c = std::get_if<ChooseStep>(&s.op)) {
+        bool all = true;
+        for (Steps& form : c->forms) all = fences(form, fenced) && all;
+        fenced = all;
       }
       result.push_back(std::move(s));
     }

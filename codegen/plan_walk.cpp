@@ -12,6 +12,7 @@
 #include "ir/check.h"
 #include "runtime/check.h"
 #include "runtime/plan/op_builder.h"
+#include "runtime/record/chain.h"
 #include "runtime/record/survey.h"
 #include "runtime/size.h"
 #include "runtime/types.h"
@@ -54,7 +55,7 @@ class Walk::Body {
           require_size(name_of(program_, r.target), program_.type(r.target).scalar, shape(r.target));
           tensors_[r.target] = recorder_.source(name_of(program_, r.target), element_type(r.target), shape(r.target), tile(r.target), at(r.site));
         },
-        [&](const OperationStep& o) { operation(o); },
+        [&](const OperationStep& o) { operation(o); }, [&](const ChainStep& c) { chain(c); },
         [&](const LoopStep& l) { loop(l); },
         [&](const ControlReadStep& c) { control_read(c); }, [&](const CopyStep& c) { copy(c); },
         [&](const GathersStep& g) {
@@ -67,6 +68,7 @@ class Walk::Body {
         },
         [](const DeclareStep&) {}, [](const SubscriptStep&) {}, [&](const ForStep& f) { for_loop(f); },
         [&](const WhileStep& w) { while_loop(w); }, [&](const IfStep& i) { branch(i); },
+        [&](const ChooseStep& c) { choose(c); },
         [&](const FenceStep&) { control_->fence(line_); },
         [&](const PrintStep& p) {
           std::vector<ValueId> tensors;
@@ -149,6 +151,15 @@ class Walk::Body {
     require_size(op.name, program_.type(o.target).scalar, op.shape);
     tensors_[o.target] = recorder_.record(std::move(op), element_type(o.target));
     if (observer_) observer_(tensor(o.target).id(), o, host_);
+  }
+
+  void chain(const ChainStep& c) {
+    record::ProductChain products{c.name, {}, numbers(c.sizes), numbers(c.tile), at(c.site)};
+    for (const ir::Chain::Factor& f : c.factors) products.factors.emplace_back(tensor(f.tensor), f.transposed);
+    tensors_[c.target] = record::record_chain(products, [&](plan::OpBuilder& op) {
+      require_size(op.op().name, program_.type(c.target).scalar, op.op().shape);
+      return recorder_.record(std::move(op.op()), element_type(c.target));
+    });
   }
 
   void loop(const LoopStep& l) {
@@ -243,6 +254,18 @@ class Walk::Body {
     control_->if_else(i.known, i.site, !condition || std::get<bool>(*condition), [&] { steps(i.then_steps); }, [&] { steps(i.else_steps); });
   }
 
+  void choose(const ChooseStep& c) {
+    const SourceRange place = place_;
+    std::vector<record::Control::Branch> forms;
+    for (std::size_t k = 0; k < c.forms.size(); ++k) {
+      forms.emplace_back([this, &c, k, place] {
+        (*note_)(place, fmt::format("form {} of {}: {}", k + 1, c.forms.size(), c.names[k]));
+        steps(c.forms[k]);
+      });
+    }
+    control_->choose(c.site, forms);
+  }
+
   const FamilyProgram& program_;
   const WalkRequest& request_;
   record::Recorder& recorder_;
@@ -272,7 +295,8 @@ constexpr plan::Index limit_of(record::Loop loop) { return loop.records ? kShown
 /// The program as it is written, as far as that can be known.
 class ShownControl : public record::Control {
  public:
-  ShownControl(const Walk& walk, record::Recorder& recorder, const Note& note) : walk_(walk), recorder_(recorder), note_(note) {}
+  ShownControl(const Walk& walk, record::Recorder& recorder, const Note& note, const record::Forms& forms)
+      : walk_(walk), recorder_(recorder), note_(note), forms_(forms) {}
 
   void for_loop(record::Loop loop, plan::Index begin, plan::Index end, plan::Index step, const Body& body) override {
     const SourceRange place = walk_.place();
@@ -303,6 +327,7 @@ class ShownControl : public record::Control {
   }
 
   void fence(int) override {}
+  void choose(int site, std::span<const Branch> forms) override { forms[forms_.form(site, forms.size())](); }
   bool read(record::ElementType, std::span<std::byte>) override { return false; }
 
  private:
@@ -311,22 +336,24 @@ class ShownControl : public record::Control {
   const Walk& walk_;
   record::Recorder& recorder_;
   const Note& note_;
+  const record::Forms& forms_;
 };
 
 }  // namespace
 
-void walk_as_shown(const FamilyProgram& program, const WalkRequest& request, record::Recorder& recorder, const Note& note) {
+void walk_as_shown(const FamilyProgram& program, const WalkRequest& request, record::Recorder& recorder, const Note& note,
+                   const record::Forms& forms) {
   Walk walk(program, request, recorder);
-  ShownControl control(walk, recorder, note);
+  ShownControl control(walk, recorder, note, forms);
   walk.run(control, note);
 }
 
-plan::Region survey_of(const FamilyProgram& program, const WalkRequest& request, const OperationObserver& observer) {
-  return record::survey([&](record::Recorder& recorder, record::Control& control) {
+record::Recording recording_of(const FamilyProgram& program, const WalkRequest& request, const OperationObserver& observer) {
+  return [&program, &request, observer](record::Recorder& recorder, record::Control& control) {
     Walk walk(program, request, recorder);
     walk.observe(observer);
     walk.run(control, [](SourceRange, const std::string&) {});
-  });
+  };
 }
 
 }  // namespace tdsl::codegen

@@ -12,6 +12,7 @@
 #include "runtime/plan/factorise.h"
 #include "runtime/plan/region/region.h"
 #include "runtime/record/control.h"
+#include "runtime/record/survey.h"
 
 namespace tdsl::codegen {
 
@@ -49,10 +50,12 @@ class Walk {
 };
 
 /// The program as `explain` shows it: loops that record are followed for up to 1000 iterations; of what depends on data, one iteration of a
-/// loop and the first branch. A note says so.
-void walk_as_shown(const FamilyProgram& program, const WalkRequest& request, record::Recorder& recorder, const Note& note);
-/// What the executable finds when it surveys itself.
-[[nodiscard]] plan::Region survey_of(const FamilyProgram& program, const WalkRequest& request, const OperationObserver& observer = {});
+/// loop and the first branch. A note says so, and which form of several runs.
+void walk_as_shown(const FamilyProgram& program, const WalkRequest& request, record::Recorder& recorder, const Note& note,
+                   const record::Forms& forms = {});
+/// What the executable surveys of itself. Refers to its arguments.
+[[nodiscard]] record::Recording recording_of(const FamilyProgram& program, const WalkRequest& request,
+                                             const OperationObserver& observer = {});
 
 /// The operation with numbers for all extents; `tensor` numbers its operands.
 [[nodiscard]] plan::Op instantiate(const OpTemplate& op, int line, const std::function<std::int64_t(const Extent&)>& number,

@@ -18,6 +18,11 @@ std::vector<Steps*> nested_of(Step& step) {
   if (auto* f = std::get_if<ForStep>(&step.op)) return {&f->body};
   if (auto* w = std::get_if<WhileStep>(&step.op)) return {&w->condition, &w->body};
   if (auto* i = std::get_if<IfStep>(&step.op)) return {&i->then_steps, &i->else_steps};
+  if (auto* c = std::get_if<ChooseStep>(&step.op)) {
+    std::vector<Steps*> all;
+    for (Steps& form : c->forms) all.push_back(&form);
+    return all;
+  }
   return {};
 }
 
@@ -29,7 +34,7 @@ bool removable(const Step& step) {
     const ir::Compute& c = o->kernel->compute;
     return o->kernel->checked.empty() && !may_fail(c.bodies.front()) && (!c.guard || !may_fail(c.guard));
   }
-  return std::holds_alternative<DimensionStep>(step.op) || std::holds_alternative<ParamStep>(step.op) ||
+  return std::holds_alternative<ChainStep>(step.op) || std::holds_alternative<DimensionStep>(step.op) || std::holds_alternative<ParamStep>(step.op) ||
          std::holds_alternative<RandomStep>(step.op);
 }
 
@@ -86,6 +91,9 @@ class Releases {
         const std::vector<ValueId> gone = std::exchange(after[k], {});
         run(i->then_steps, {}, gone);
         run(i->else_steps, {}, gone);
+      } else if (auto* c = std::get_if<ChooseStep>(&s.op)) {
+        const std::vector<ValueId> gone = std::exchange(after[k], {});
+        for (Steps& form : c->forms) run(form, {}, gone);
       }
     }
     std::vector<ValueId> unused;

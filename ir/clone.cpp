@@ -75,6 +75,12 @@ std::vector<RegionType*> regions(NodeType& node) {
     return Result{&w->condition, &w->body};
   if (auto* i = std::get_if<If>(&node.op))
     return Result{&i->then_region, &i->else_region};
+  if (auto* c = std::get_if<Choose>(&node.op)) {
+    Result all;
+    for (auto& region : c->regions)
+      all.push_back(&region);
+    return all;
+  }
   return {};
 }
 
@@ -133,12 +139,19 @@ void rename(Program& program, Node& node, const Renaming& names) {
       },
       [](Input&) {}, [&](Compute& c) { rename(c, names); },
       [&](Random& r) { rename(r.iterations, names); }, [&](Routine& r) { rename(r.operands, names); },
+      [&](Chain& c) {
+        for (Chain::Factor& f : c.factors)
+          f.tensor = renamed(f.tensor, names);
+        for (Extent& e : c.sizes)
+          e = renamed(e, names);
+      },
       [&](For& f) {
         f.begin = renamed(f.begin, names);
         f.end = renamed(f.end, names);
         rename(f.inits, names);
       },
       [&](While& w) { rename(w.inits, names); }, [&](If& i) { i.condition = renamed(i.condition, names); },
+      [](Choose&) {},
       [&](Print& p) {
         for (auto& item : p.items) {
           if (auto* v = std::get_if<ValueId>(&item))

@@ -10,6 +10,7 @@
 #include "ir/check.h"
 #include "ir/eval_accumulations.h"
 #include "ir/eval_accumulator.h"
+#include "ir/eval_chain.h"
 #include "ir/eval_environment.h"
 #include "ir/eval_lifetimes.h"
 #include "ir/eval_routine.h"
@@ -142,13 +143,15 @@ class Interpreter {
         [&](const Param& p) { define(n, {param(n, p)}); }, [&](const Input& i) { define(n, {checked_input(n, i)}); },
         [&](const Compute& c) { compute(n, c); },
         [&](const Random& r) { define(n, {random(n, r)}); },
-        [&](const Routine& r) { define(n, evaluate_routine(environment_, n, r)); }, [&](const For& f) { for_loop(n, f); },
+        [&](const Routine& r) { define(n, evaluate_routine(environment_, n, r)); },
+        [&](const Chain& c) { define(n, {evaluate_chain(environment_, n, c)}); }, [&](const For& f) { for_loop(n, f); },
         [&](const While& w) { while_loop(n, w); },
         [&](const If& i) {
           const bool taken = environment_.control(i.condition) != 0;
           const bool open = is_open(environment_.get(i.condition));
           define(n, region(taken ? i.then_region : i.else_region, {}), open);
         },
+        [&](const Choose& c) { define(n, region(c.regions.front(), {})); },
         [&](const Print& p) { print(p); },
         [&](const Assert& a) {
           if (environment_.control(a.condition) == 0) {

@@ -42,6 +42,10 @@ class Finder {
       nested(i->then_region);
       nested(i->else_region);
     }
+    if (const auto* c = std::get_if<Choose>(&node.op)) {
+      for (const Region& r : c->regions)
+        nested(r);
+    }
     const std::vector<ValueId> operands = operands_of(program_, node);
     std::set<ValueId> all = inside;
     all.insert(operands.begin(), operands.end());

@@ -230,6 +230,9 @@ void for_each_node(const Region& region, const std::function<void(const Node&)>&
     } else if (const auto* branch = std::get_if<If>(&node.op)) {
       for_each_node(branch->then_region, f);
       for_each_node(branch->else_region, f);
+    } else if (const auto* choice = std::get_if<Choose>(&node.op)) {
+      for (const Region& r : choice->regions)
+        for_each_node(r, f);
     }
   }
 }
@@ -244,12 +247,19 @@ std::vector<ValueId> operands_of(const Program& program, const Node& node) {
       },
       [](const Input&) {}, [&](const Compute& c) { mentions.add(c); }, [&](const Random& r) { mentions.add(r.iterations); },
       [&](const Routine& r) { mentions.add(r.operands); },
+      [&](const Chain& c) {
+        for (const Chain::Factor& f : c.factors)
+          mentions.add(f.tensor);
+        for (const Extent& e : c.sizes)
+          mentions.add(e);
+      },
       [&](const For& f) {
         mentions.add(f.begin);
         mentions.add(f.end);
         mentions.add(f.inits);
       },
       [&](const While& w) { mentions.add(w.inits); }, [&](const If& i) { mentions.add(i.condition); },
+      [](const Choose&) {},
       [&](const Print& p) {
         for (const auto& item : p.items) {
           if (const auto* v = std::get_if<ValueId>(&item))

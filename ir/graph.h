@@ -140,6 +140,19 @@ struct Routine {
 [[nodiscard]] std::string_view name_of(Routine::Kind kind);
 [[nodiscard]] bool is_line(Routine::Kind kind);
 
+/// The product of at least three matrices, F0 F1 … of `sizes[0]` x `sizes[1]`, `sizes[1]` x `sizes[2]`, … elements: of a larger tensor
+/// the first ones; a transposed factor is read as [column, row]. The last one may be a vector (a tensor of rank 1; the last size is
+/// 1), and then the result is one. Multiplied from left to right. Every other order is as good, changes nothing but the rounding
+/// of float sums, and may be taken where sizes are known.
+struct Chain {
+  struct Factor {
+    ValueId tensor;
+    bool transposed = false;
+  };
+  std::vector<Factor> factors;
+  std::vector<Extent> sizes;  ///< one more than factors
+};
+
 struct Node;
 struct Region {
   std::vector<ValueId> arguments;
@@ -171,6 +184,12 @@ struct If {
   ValueId condition;
   Region then_region;
   Region else_region;
+};
+/// Regions without arguments that yield the same values, but for the rounding of re-associated float sums. The first one is what the
+/// node means; which one runs is decided where sizes are known. At least one region; none holds effects.
+struct Choose {
+  std::vector<Region> regions;
+  std::vector<std::string> names;  ///< of the forms, for people
 };
 struct Print {
   std::vector<std::variant<std::string, ValueId>> items;
@@ -205,8 +224,8 @@ struct Gradient {
   std::vector<ValueId> wrt;
 };
 
-using Op = std::variant<Dimension, Param, Input, Compute, Random, Routine, For, While, If, Print, Assert, Check, Output,
-                        Gradient>;
+using Op = std::variant<Dimension, Param, Input, Compute, Random, Routine, Chain, For, While, If, Choose, Print, Assert, Check,
+                        Output, Gradient>;
 
 struct Node {
   SourceRange range;

@@ -34,6 +34,8 @@ void LoopVariables::enter(const Node& node) {
   } else if (const auto* i = std::get_if<If>(&node.op)) {
     enter(i->then_region);
     enter(i->else_region);
+  } else if (const auto* c = std::get_if<Choose>(&node.op)) {
+    for (const Region& r : c->regions) enter(r);
   }
 }
 

@@ -202,6 +202,27 @@ class TextParser : ExprParser {
     return i;
   }
 
+  Chain chain() {
+    Chain c;
+    list("[", "]", [&] { c.sizes.push_back(extent()); });
+    list("(", ")", [&] {
+      const ValueId tensor = value();
+      c.factors.push_back({tensor, cursor_.accept("'")});
+    });
+    return c;
+  }
+
+  Choose choose(Node& n) {
+    Choose c;
+    node_place(n);
+    cursor_.expect("either");
+    do {
+      c.names.push_back(cursor_.string());
+      c.regions.push_back(region(n.range));
+    } while (cursor_.accept("or"));
+    return c;
+  }
+
   Print print_items() {
     Print p;
     if (cursor_.peek() != '"' && cursor_.peek() != '%')
@@ -246,6 +267,8 @@ class TextParser : ExprParser {
       return random(Random::Kind::kNormal);
     if (name == "routine")
       return routine();
+    if (name == "chain")
+      return chain();
     if (name == "print")
       return print_items();
     if (name == "check")
@@ -280,6 +303,8 @@ class TextParser : ExprParser {
       n.op = while_loop(n);
     } else if (name == "if") {
       n.op = branch(n);
+    } else if (name == "choose") {
+      n.op = choose(n);
     } else {
       n.op = simple_op(name, n.results);
       node_place(n);

@@ -243,6 +243,10 @@ class ProgramPrinter {
           plain(fmt::format("routine {} ({}){}", name_of(r.kind), joined(r.operands, value_text),
                             is_line(r.kind) ? fmt::format(" axis {}", r.axis) : ""));
         },
+        [&](const Chain& c) {
+          plain(fmt::format("chain [{}] ({})", joined(c.sizes, extent_text),
+                            joined(c.factors, [](const Chain::Factor& f) { return value_text(f.tensor) + (f.transposed ? "'" : ""); })));
+        },
         [&](const For& f) {
           open_region(fmt::format("{}for {}..{} by {}{} with ({}){} do", head, value_text(f.begin), value_text(f.end),
                                   f.step, f.serial ? " serial" : "", joined(f.inits, value_text), place),
@@ -258,6 +262,12 @@ class ProgramPrinter {
         [&](const If& i) {
           open_region(fmt::format("{}if {}{} then", head, value_text(i.condition), place), i.then_region, n.range);
           open_region("} else", i.else_region, n.range);
+          line("}");
+        },
+        [&](const Choose& c) {
+          for (std::size_t k = 0; k < c.regions.size(); ++k)
+            open_region(fmt::format("{} {}", k == 0 ? fmt::format("{}choose{} either", head, place) : "} or", quoted(k < c.names.size() ? c.names[k] : "")),
+                        c.regions[k], n.range);
           line("}");
         },
         [&](const Print& p) {

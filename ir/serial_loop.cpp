@@ -55,6 +55,8 @@ class SerialCheck {
           if (program_.type(n.results[0]).rank() > 0) refuse(n.range, "it draws tensors of random numbers");
         },
         [&](const Routine& x) { no("it calls a library routine")(x); },
+        [&](const Chain& x) { no("it multiplies a chain of matrices")(x); },
+        [&](const Choose& x) { no("it chooses between forms")(x); },
         [&](const Output& x) { no("it holds an output")(x); }, [&](const Dimension& x) { no("it binds a dimension")(x); },
         [&](const Param& x) { no("it reads an option")(x); }, [&](const Input& x) { no("it reads a file")(x); },
         [&](const Gradient& x) { no("it takes a derivative")(x); });

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/clone.h"
 #include "ir/infer.h"
 #include "ir/serial_loop.h"
 #include "ir/verify_expr.h"
@@ -47,7 +48,8 @@ std::string op_name(const Op& op) {
   return match(
       op, [](const Dimension&) { return "dimension"; }, [](const Param&) { return "param"; },
       [](const Input&) { return "input"; }, [](const Compute&) { return "compute"; },
-      [](const Random&) { return "random"; }, [](const Routine&) { return "routine"; }, [](const For&) { return "for"; }, [](const While&) { return "while"; },
+      [](const Random&) { return "random"; }, [](const Routine&) { return "routine"; },
+      [](const Chain&) { return "chain"; }, [](const Choose&) { return "choose"; }, [](const For&) { return "for"; }, [](const While&) { return "while"; },
       [](const If&) { return "if"; }, [](const Print&) { return "print"; }, [](const Assert&) { return "assert"; },
       [](const Check&) { return "check"; }, [](const Output&) { return "output"; },
       [](const Gradient&) { return "gradient"; });
@@ -165,6 +167,7 @@ class Verifier {
           for (const std::string& problem : routine_problems(program_, n, r))
             require(false, problem);
         },
+        [&](const Chain& c) { chain(n, c); },
         [&](const For& f) {
           nested(f.body);
           for_loop(n, f);
@@ -178,6 +181,11 @@ class Verifier {
           nested(i.then_region);
           nested(i.else_region);
           branch(n, i);
+        },
+        [&](const Choose& c) {
+          for (const Region& r : c.regions)
+            nested(r);
+          choose(n, c);
         },
         [&](const Print&) { no_result(n); },
         [&](const Assert& a) {
@@ -258,6 +266,42 @@ class Verifier {
     require(i.then_region.arguments.empty() && i.else_region.arguments.empty(), "a branch has arguments");
     same_types(n.results, i.then_region.yields, "results and the first branch's yields");
     same_types(n.results, i.else_region.yields, "results and the second branch's yields");
+  }
+
+  void choose(const Node& n, const Choose& c) {
+    require(!c.regions.empty(), "has nothing to choose from");
+    require(c.names.size() == c.regions.size(), "forms and their names differ in number");
+    for (const Region& r : c.regions) {
+      require(r.arguments.empty(), "a form has arguments");
+      same_types(n.results, r.yields, "results and a form's yields");
+      for_each_node(r, [this](const Node& inner) { require(!is_effect(inner), "a form has effects"); });
+    }
+  }
+
+  void chain(const Node& n, const Chain& c) {
+    require(c.factors.size() >= 3, "has less than three factors");
+    require(c.sizes.size() == c.factors.size() + 1, "does not have one size more than factors");
+    require(n.results.size() == 1 && is_float(program_.type(n.results[0]).scalar), "needs one float tensor as result");
+    for (const Extent& e : c.sizes)
+      extent(e);
+    if (n.results.size() != 1 || c.factors.size() < 3 || c.sizes.size() != c.factors.size() + 1)
+      return;
+    const Type& type = program_.type(n.results[0]);
+    const bool vector = type.rank() == 1;
+    std::vector<Extent> shape{c.sizes.front()};
+    if (!vector)
+      shape.push_back(c.sizes.back());
+    require(may_agree(type.shape, shape), "the result's extents are not the first and the last size");
+    require(!vector || c.sizes.back() == Extent(1), "the last size of a product with a vector is not 1");
+    for (std::size_t k = 0; k < c.factors.size(); ++k) {
+      const Chain::Factor& f = c.factors[k];
+      if (!known(f.tensor))
+        continue;
+      const Type& factor = program_.type(f.tensor);
+      require(factor.scalar == type.scalar && !factor.has_sparse(), "a factor's element type is not the result's");
+      const bool last_vector = vector && k + 1 == c.factors.size();
+      require(factor.rank() == (last_vector ? 1U : 2U) && !(last_vector && f.transposed), "a factor is no matrix");
+    }
   }
 
   void expression(const Expr& e, const ExprContext& context) {

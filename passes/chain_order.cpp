@@ -1,11 +1,10 @@
 #include "passes/chain_order.h"
 
-#include <algorithm>
-#include <map>
-#include <numeric>
 #include <string>
+#include <utility>
+#include <vector>
 
-#include "ir/check.h"
+#include "passes/product_chain.h"
 #include "passes/rewriting.h"
 
 namespace tdsl::passes {
@@ -13,150 +12,6 @@ namespace tdsl::passes {
 using namespace ir;
 
 namespace {
-
-/// One factor: a matrix read as [row, column] or [column, row], or a vector.
-struct Factor {
-  ValueId tensor;
-  bool transposed = false;
-  bool vector = false;
-};
-
-/// `left[row, inner] * right[inner, column]` summed over inner; without `column` a matrix times a vector.
-struct Product {
-  Factor left;
-  Factor right;
-  Extent rows;
-  Extent inner;
-  Extent columns;  ///< 1 for a vector
-};
-
-/// The factor that `e` reads with subscripts `row` and `column` (-1: a vector over `row` alone).
-std::optional<Factor> factor_of(const Expr& e, std::int32_t row, std::int32_t column) {
-  const auto* r = std::get_if<Read>(&e->op);
-  if (r == nullptr)
-    return std::nullopt;
-  std::vector<std::int32_t> labels;
-  for (const Expr& s : r->subscripts)
-    labels.push_back(bare_label(s));
-  if (labels == std::vector{row, column})
-    return Factor{r->tensor, false, false};
-  if (labels == std::vector{column, row})
-    return Factor{r->tensor, true, false};
-  if (column < 0 && labels == std::vector{row})
-    return Factor{r->tensor, false, true};
-  return std::nullopt;
-}
-
-std::optional<Product> product_of(const Compute& c) {
-  const bool plain = c.left.empty() && !c.base && !c.guard && c.bodies.size() == 1 && c.monoid &&
-                     c.monoid->kind == Monoid::Kind::kSum && c.reduce.size() == 1;
-  if (!plain || c.out.empty() || c.out.size() > 2 || !is_float(c.bodies[0]->type))
-    return std::nullopt;
-  for (const auto* list : {&c.out, &c.reduce}) {
-    if (!std::ranges::all_of(*list, [](const Label& l) { return l.begin == Extent(0); }))
-      return std::nullopt;
-  }
-  const auto* b = std::get_if<Binary>(&c.bodies[0]->op);
-  if (b == nullptr || b->op != BinaryOp::kMul)
-    return std::nullopt;
-  const bool vector = c.out.size() == 1;
-  const std::int32_t inner = vector ? 1 : 2;
-  const std::int32_t column = vector ? -1 : 1;
-  for (const auto& [x, y] : {std::pair(b->left, b->right), std::pair(b->right, b->left)}) {
-    const auto left = factor_of(x, 0, inner);
-    const auto right = factor_of(y, inner, column);
-    if (!left || !right || left->vector)
-      continue;
-    return Product{*left, *right, c.out[0].end, c.reduce[0].end, vector ? Extent(1) : c.out[1].end};
-  }
-  return std::nullopt;
-}
-
-/// -1, 0, 1 for a polynomial in sizes that are all at least 1; nothing if it depends on them.
-std::optional<int> sign_of(const Extent& e) {
-  if (const auto c = e.constant())
-    return *c < 0 ? -1 : (*c > 0 ? 1 : 0);
-  const Extent shifted = e.substitute([](ValueId v) { return std::optional(Extent::of(v) + Extent(1)); });
-  bool positive = true;
-  bool negative = true;
-  for (const auto& [monomial, coefficient] : shifted.terms()) {
-    const bool opaque =
-        std::ranges::any_of(monomial, [](const Extent::AtomRef& a) { return a->kind != Extent::Atom::Kind::kValue; });
-    if (opaque)
-      return std::nullopt;
-    positive = positive && coefficient > 0;
-    negative = negative && coefficient < 0;
-  }
-  if (positive)
-    return 1;
-  if (negative)
-    return -1;
-  return std::nullopt;
-}
-
-/// Whether cost `a` is smaller than `b`; nothing if sizes decide.
-std::optional<bool> cheaper(const Extent& a, const Extent& b) {
-  if (const auto s = sign_of(a - b))
-    return *s < 0;
-  if (degree_of(a) != degree_of(b))
-    return degree_of(a) < degree_of(b);
-  return std::nullopt;
-}
-
-/// A chain F0 F1 … Fn-1 with sizes d0 x d1, d1 x d2, …; `shape` is how it was written, for comparison.
-struct Chain {
-  std::vector<Factor> factors;
-  std::vector<Extent> sizes;
-  std::vector<std::size_t> absorbed;  ///< nodes of the intermediate products, by position in the region
-};
-
-/// The dynamic program takes time in proportion to the cube of the length.
-constexpr std::size_t kLongestChain = 250;
-
-/// Where to split each interval of a chain, by the dynamic program.
-class Order {
- public:
-  explicit Order(const Chain& chain) : chain_(chain), n_(chain.factors.size()) {}
-
-  /// False if symbolic sizes leave the order open.
-  bool solve() {
-    for (std::size_t length = 2; length <= n_; ++length) {
-      for (std::size_t first = 0; first + length <= n_; ++first) {
-        if (!solve(first, first + length - 1))
-          return false;
-      }
-    }
-    return true;
-  }
-  [[nodiscard]] std::size_t split(std::size_t first, std::size_t last) const { return splits_.at({first, last}); }
-  [[nodiscard]] Extent cost() const { return cost(0, n_ - 1); }
-
- private:
-  [[nodiscard]] Extent cost(std::size_t first, std::size_t last) const {
-    return first == last ? Extent(0) : costs_.at({first, last});
-  }
-  bool solve(std::size_t first, std::size_t last) {
-    std::optional<Extent> best;
-    for (std::size_t k = first; k < last; ++k) {
-      const Extent here =
-          cost(first, k) + cost(k + 1, last) + chain_.sizes[first] * chain_.sizes[k + 1] * chain_.sizes[last + 1];
-      const auto better = best ? cheaper(here, *best) : std::optional(true);
-      if (!better)
-        return false;
-      if (!*better)
-        continue;
-      best = here;
-      splits_[{first, last}] = k;
-    }
-    costs_[{first, last}] = *best;
-    return true;
-  }
-
-  const Chain& chain_;
-  std::size_t n_;
-  std::map<std::pair<std::size_t, std::size_t>, Extent> costs_;
-  std::map<std::pair<std::size_t, std::size_t>, std::size_t> splits_;
-};
 
 class ChainOrder {
  public:
@@ -177,7 +32,7 @@ class ChainOrder {
     for (std::size_t k = region.nodes.size(); k-- > 0;) {
       if (removed[k] || settled_[k])
         continue;
-      const auto chain = chain_at(region, k, removed);
+      const auto chain = chain_at(region, k, uses_, removed);
       if (!chain)
         continue;
       reorder(region, k, *chain, removed, replacement[k]);
@@ -194,63 +49,13 @@ class ChainOrder {
     region.nodes = std::move(nodes);
   }
 
-  /// The position of the product in the region that computes `f` for this use alone.
-  std::optional<std::size_t> producer(const Region& region, const Factor& f, const std::vector<bool>& removed) const {
-    if (f.transposed || uses_[static_cast<std::size_t>(f.tensor.id)] != 1)
-      return std::nullopt;
-    for (std::size_t k = 0; k < region.nodes.size(); ++k) {
-      if (removed[k] || region.nodes[k].results.size() != 1 || region.nodes[k].results[0] != f.tensor)
-        continue;
-      const auto* c = std::get_if<Compute>(&region.nodes[k].op);
-      if (c != nullptr && product_of(*c))
-        return k;
-    }
-    return std::nullopt;
-  }
-
-  std::optional<Chain> chain_at(const Region& region, std::size_t k, const std::vector<bool>& removed) const {
-    const auto* c = std::get_if<Compute>(&region.nodes[k].op);
-    const auto product = c == nullptr ? std::nullopt : product_of(*c);
-    if (!product)
-      return std::nullopt;
-    Chain chain;
-    chain.sizes.push_back(product->rows);
-    extend(region, *product, removed, chain);
-    return chain.factors.size() > 2 ? std::optional(chain) : std::nullopt;
-  }
-
-  void extend(const Region& region, const Product& p, const std::vector<bool>& removed, Chain& chain) const {
-    for (const auto& [factor, columns] : {std::pair(p.left, p.inner), std::pair(p.right, p.columns)}) {
-      const auto inner = producer(region, factor, removed);
-      if (inner) {
-        chain.absorbed.push_back(*inner);
-        extend(region, *product_of(std::get<Compute>(region.nodes[*inner].op)), removed, chain);
-      } else {
-        chain.factors.push_back(factor);
-        chain.sizes.push_back(columns);
-      }
-    }
-  }
-
-  /// The cost of the chain as written.
-  Extent written_cost(const Region& region, std::size_t k, const Chain& chain) const {
-    std::vector<std::size_t> products = chain.absorbed;
-    products.push_back(k);
-    Extent sum;
-    for (const std::size_t node : products) {
-      const Product p = *product_of(std::get<Compute>(region.nodes[node].op));
-      sum = sum + p.rows * p.inner * p.columns;
-    }
-    return sum;
-  }
-
   /// The products inside the chain are not looked at again.
-  void settle(const Chain& chain) {
+  void settle(const ProductChain& chain) {
     for (const std::size_t node : chain.absorbed)
       settled_[node] = true;
   }
 
-  void reorder(const Region& region, std::size_t k, const Chain& chain, std::vector<bool>& removed,
+  void reorder(const Region& region, std::size_t k, const ProductChain& chain, std::vector<bool>& removed,
                std::vector<Node>& into) {
     const Node& root = region.nodes[k];
     if (chain.factors.size() > kLongestChain) {
@@ -258,14 +63,16 @@ class ChainOrder {
       context_.refused(root.range, "a chain of more than " + std::to_string(kLongestChain) + " products is computed in the order written");
       return;
     }
-    Order order(chain);
+    ProductOrder order(chain);
     if (!order.solve()) {
-      context_.refused(root.range, "the order of this chain of products depends on sizes known at run time only");
+      context_.refused(root.range, "the order of this chain of products depends on sizes, which are known when the program starts");
       return;
     }
     const auto better = cheaper(order.cost(), written_cost(region, k, chain));
-    if (!better)
+    if (!better) {
+      context_.refused(root.range, "the order of this chain of products depends on sizes, which are known when the program starts");
       return;
+    }
     if (!*better)
       return settle(chain);  // parts of the best order are best orders
     for (const std::size_t node : chain.absorbed)
@@ -275,7 +82,7 @@ class ChainOrder {
   }
 
   /// Emits the product of factors first..last and returns it as a factor.
-  Factor emit(const Node& root, const Chain& chain, const Order& order, std::size_t first, std::size_t last,
+  Factor emit(const Node& root, const ProductChain& chain, const ProductOrder& order, std::size_t first, std::size_t last,
               std::vector<Node>& into) {
     if (first == last)
       return chain.factors[first];

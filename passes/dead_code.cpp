@@ -87,6 +87,14 @@ class DeadCode {
       }
       mark(i->then_region);
       mark(i->else_region);
+    } else if (const auto* c = std::get_if<Choose>(&node.op)) {
+      for (const Region& region : c->regions) {
+        for (std::size_t k = 0; k < node.results.size(); ++k) {
+          if (live(node.results[k]))
+            revive(region.yields[k]);
+        }
+        mark(region);
+      }
     } else {
       revive_operands(node);
     }
@@ -153,6 +161,12 @@ class DeadCode {
           keep.push_back(live(v));
         keep_only(i->then_region.yields, keep);
         keep_only(i->else_region.yields, keep);
+        keep_only(node.results, keep);
+      } else if (auto* c = std::get_if<Choose>(&node.op)) {
+        for (const ValueId v : node.results)
+          keep.push_back(live(v));
+        for (Region& r : c->regions)
+          keep_only(r.yields, keep);
         keep_only(node.results, keep);
       }
       for (Region* inner : regions_of(node))

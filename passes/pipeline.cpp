@@ -17,6 +17,7 @@
 #include "passes/neighbours.h"
 #include "passes/serial_loops.h"
 #include "passes/simplify.h"
+#include "passes/start_choices.h"
 #include "passes/updates.h"
 
 namespace tdsl::passes {
@@ -44,8 +45,10 @@ constexpr std::array kPipeline = {
     Pass{"dead_code", "remove what nobody uses", dead_code, 1},
     Pass{"canonicalise", "one spelling for computations that differ by spelling only", canonicalise, 1},
     Pass{"common_subexpressions", "compute the same thing once", common_subexpressions, 1},
-    // Last: what the others leave of a loop is what it does.
+    // What the others leave of a loop is what it does.
     Pass{"serial_loops", "run loops over single elements as one task", serial_loops, 1},
+    // Last: the others need not know what is chosen from.
+    Pass{"start_choices", "leave choices that need sizes to the start of the run", start_choices, 2},
 };
 
 void check(const ir::Program& program, std::string_view pass) {

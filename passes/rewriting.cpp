@@ -1,6 +1,7 @@
 #include "passes/rewriting.h"
 
 #include "ir/check.h"
+#include "ir/clone.h"
 #include "ir/procedure.h"
 #include "passes/affine.h"
 
@@ -74,6 +75,12 @@ void rename_operands(Node& node, const ValueMap& map) {
       },
       [](Input&) {}, [&](Compute& c) { rename_compute(c, map); },
       [&](Random& r) { rename_list(r.iterations, map); }, [&](Routine& r) { rename_list(r.operands, map); },
+      [&](Chain& c) {
+        for (Chain::Factor& f : c.factors)
+          f.tensor = renamed(map, f.tensor);
+        for (Extent& e : c.sizes)
+          e = rename_values(e, map);
+      },
       [&](For& f) {
         f.begin = renamed(map, f.begin);
         f.end = renamed(map, f.end);
@@ -89,6 +96,10 @@ void rename_operands(Node& node, const ValueMap& map) {
         i.condition = renamed(map, i.condition);
         rename_operands(i.then_region, map);
         rename_operands(i.else_region, map);
+      },
+      [&](Choose& c) {
+        for (Region& r : c.regions)
+          rename_operands(r, map);
       },
       [&](Print& p) {
         for (auto& item : p.items) {
@@ -236,25 +247,8 @@ const Compute* compute_of(const std::vector<const Node*>& definitions, ValueId v
   return std::get_if<Compute>(&definitions[index]->op);
 }
 
-std::vector<const Region*> regions_of(const Node& node) {
-  if (const auto* f = std::get_if<For>(&node.op))
-    return {&f->body};
-  if (const auto* w = std::get_if<While>(&node.op))
-    return {&w->condition, &w->body};
-  if (const auto* i = std::get_if<If>(&node.op))
-    return {&i->then_region, &i->else_region};
-  return {};
-}
-
-std::vector<Region*> regions_of(Node& node) {
-  if (auto* f = std::get_if<For>(&node.op))
-    return {&f->body};
-  if (auto* w = std::get_if<While>(&node.op))
-    return {&w->condition, &w->body};
-  if (auto* i = std::get_if<If>(&node.op))
-    return {&i->then_region, &i->else_region};
-  return {};
-}
+std::vector<const Region*> regions_of(const Node& node) { return regions_in(node); }
+std::vector<Region*> regions_of(Node& node) { return regions_in(node); }
 
 namespace {
 

@@ -46,4 +46,6 @@ SourceLine ProgramInfo::at(int place) const {
 
 void ProgramInfo::dimension(const char* name) { declaration_.dimensions.emplace_back(name); }
 
+void ProgramInfo::chooses() { has_choices_ = true; }
+
 }  // namespace tdsl::rt

@@ -62,12 +62,15 @@ class ProgramInfo {
   void input(const char* name, const char* type_text, ElementType type, std::initializer_list<const char*> binds, int line);
   void output(const char* name, const char* type_text, int line);
   void dimension(const char* name);
+  /// The program has several forms, among which sizes decide.
+  void chooses();
 
   [[nodiscard]] const ProgramDeclaration& declaration() const { return declaration_; }
   [[nodiscard]] const std::vector<InputDeclaration>& inputs() const { return inputs_; }
   /// The line that says what the output is; 0 if there is no such output.
   [[nodiscard]] int line_of_output(const std::string& name) const;
   [[nodiscard]] const std::vector<const char*>& files() const { return files_; }
+  [[nodiscard]] bool has_choices() const { return has_choices_; }
   /// What the place that recorded operations name means.
   [[nodiscard]] SourceLine at(int place) const;
 
@@ -76,6 +79,7 @@ class ProgramInfo {
   std::vector<InputDeclaration> inputs_;
   std::vector<int> output_lines_;  ///< in the order of declaration_.outputs
   std::vector<const char*> files_;
+  bool has_choices_ = false;
 };
 
 }  // namespace tdsl::rt

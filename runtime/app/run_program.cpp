@@ -28,7 +28,7 @@
 #include "runtime/io/text_file.h"
 #include "runtime/kernels/blas_call.h"
 #include "runtime/plan/region/plan_request.h"
-#include "runtime/record/survey.h"
+#include "runtime/record/start.h"
 
 namespace tdsl::rt {
 
@@ -259,29 +259,25 @@ plan::PlanRequest ProgramRun::plan_request() const {
 
 /// On rank 0: what the program will record, and the text of its plan; none if every operation is planned by itself.
 std::string ProgramRun::find_plan(Execution& execution) {
-  const plan::Region region = record::survey([&](record::Recorder& recorder, record::Control& control) {
+  const record::Recording program = [&](record::Recorder& recorder, record::Control& control) {
     Session::Impl impl{execution.setup, recorder, control, nullptr};
     Session session(impl);
     program_(session);
-  });
-  survey_ = {region.hash, region.ops.size(), region.whole};
-  execution.sink.expect(region);
-  if (options_.schedule == plan::Schedule::kGreedy && !plans_as_asked()) return {};
-  const plan::PlanInputs& inputs = execution.setup.plan_inputs;
-  const plan::PlanRequest request = plan_request();
-  const plan::ProgramPlans plans = plan::plans_for(region, inputs, request);
-  for (const std::string& warning : plans.warnings) {
+  };
+  const record::Start start = record::start_of(program, execution.setup.plan_inputs, plan_request());
+  survey_ = {start.region.hash, start.region.ops.size(), start.region.whole};
+  execution.sink.expect(start.region);
+  for (const std::string& warning : start.plans.warnings) {
     if (!options_.quiet) std::fprintf(stderr, "warning: %s [plan]\n", warning.c_str());
   }
   // Before the program runs: a plan is of use also where the run fails, and what cannot be written is known at once.
-  if (options_.save_plan_file) write_text_file(*options_.save_plan_file, plan::print(plan::saved_plan(plans, region, inputs, request)));
-  if (plans.alternatives.empty() || plans.alternatives.front().plan == nullptr) return {};
-  return plan::print(*plans.alternatives.front().plan);
+  if (options_.save_plan_file) write_text_file(*options_.save_plan_file, plan::print(start.saved));
+  return start.plan == nullptr ? std::string() : plan::print(*start.plan);
 }
 
 /// Rank 0 finds the plan; all ranks plan as it says.
 void ProgramRun::survey(Execution& execution) {
-  if (world_.size() == 1 && !plans_as_asked()) return;
+  if (world_.size() == 1 && !plans_as_asked() && !info_.has_choices()) return;
   std::string text, error;
   std::string code = "0";
   if (world_.rank() == 0) {
@@ -296,7 +292,11 @@ void ProgramRun::survey(Execution& execution) {
   world_.access().broadcast(code, 0);
   if (!error.empty()) throw RunError(error, static_cast<ExitCode>(std::stoi(code)));
   world_.access().broadcast(text, 0);
-  if (!text.empty()) execution.sink.impose(std::make_unique<plan::ImposedPlan>(std::make_shared<const plan::PlanValue>(plan::parse_plan(text))));
+  if (!text.empty()) {
+    const auto plan = std::make_shared<const plan::PlanValue>(plan::parse_plan(text));
+    execution.control.set_forms({plan->forms});
+    if (!plan->at.empty()) execution.sink.impose(std::make_unique<plan::ImposedPlan>(plan));
+  }
   phases_.plan += watch_.lap();
 }
 

@@ -189,6 +189,8 @@ void Session::if_else(record::Known known, int site, bool condition, const std::
   impl_->control.if_else(known, site, condition, then_branch, else_branch);
 }
 
+void Session::choose_of(int site, std::initializer_list<std::function<void()>> forms) { impl_->control.choose(site, {forms.begin(), forms.size()}); }
+
 void Session::fence(int line) { impl_->control.fence(line); }
 
 }  // namespace tdsl::rt

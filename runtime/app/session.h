@@ -155,6 +155,11 @@ class Session {
   void if_else(record::Known known, int site, bool condition, const std::function<void()>& then_branch, const std::function<void()>& else_branch);
   /// The next operation has extents that come from computed data.
   void fence(int line);
+  /// Runs one of several forms with equal results: which one is a part of the plan.
+  template <class... Forms>
+  void choose(int site, const Forms&... forms) {
+    choose_of(site, {std::function<void()>(forms)...});
+  }
 
   [[nodiscard]] const AppOptions& options() const;
 
@@ -166,6 +171,7 @@ class Session {
   [[nodiscard]] TensorHandle record_random(RandomKind kind, std::string_view name, ElementType type, std::initializer_list<Index> shape,
                                            std::uint64_t call_site, std::initializer_list<Index> iterations, int site, int line,
                                            std::initializer_list<Index> tile);
+  void choose_of(int site, std::initializer_list<std::function<void()>> forms);
   void read_bytes(const TensorHandle& scalar, int site, int line, std::byte* to);
 
   Impl* impl_;

@@ -1,5 +1,7 @@
 #include "runtime/record/control.h"
 
+#include <algorithm>
+
 #include "runtime/exact.h"
 
 namespace tdsl::record {
@@ -25,6 +27,13 @@ void RunControl::if_else(Known, int, bool condition, const Branch& then_branch, 
     else_branch();
   }
 }
+
+std::size_t Forms::form(int site, std::size_t forms) const {
+  const auto decided = at.find(site);
+  return std::min(static_cast<std::size_t>(decided == at.end() ? otherwise : decided->second), forms - 1);
+}
+
+void RunControl::choose(int site, std::span<const Branch> forms) { forms[forms_.form(site, forms.size())](); }
 
 bool RunControl::read(ElementType, std::span<std::byte>) { return false; }
 

@@ -2,12 +2,21 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <span>
+#include <utility>
 
 #include "runtime/record/known.h"
 #include "runtime/record/recorder.h"
 
 namespace tdsl::record {
+
+/// Which forms run.
+struct Forms {
+  std::map<int, int> at{};  ///< by site
+  int otherwise = 0;        ///< where nothing was decided: this one or the last
+  [[nodiscard]] std::size_t form(int site, std::size_t forms) const;
+};
 
 /// How the program goes on where it could go several ways. Executables and `tdslc explain` leave their loops and branches to it.
 class Control {
@@ -26,6 +35,8 @@ class Control {
   virtual void if_else(Known known, int site, bool condition, const Branch& then_branch, const Branch& else_branch) = 0;
   /// The next operation has extents that come from computed data.
   virtual void fence(int line) = 0;
+  /// Runs one of several forms with equal results. `site`: as in the plan that says which.
+  virtual void choose(int site, std::span<const Branch> forms) = 0;
   /// Gives the value of a scalar that has just been recorded as a control read; false: it has to be waited for.
   virtual bool read(ElementType type, std::span<std::byte> value) = 0;
 };
@@ -34,15 +45,18 @@ class Control {
 class RunControl : public Control {
  public:
   explicit RunControl(Recorder& recorder) : recorder_(recorder) {}
+  void set_forms(Forms forms) { forms_ = std::move(forms); }
 
   void for_loop(Loop loop, Index begin, Index end, Index step, const Body& body) override;
   void while_loop(Loop loop, const Condition& condition, const Body& body) override;
   void if_else(Known known, int site, bool condition, const Branch& then_branch, const Branch& else_branch) override;
   void fence(int line) override { static_cast<void>(line); }
+  void choose(int site, std::span<const Branch> forms) override;
   bool read(ElementType type, std::span<std::byte> value) override;
 
  private:
   Recorder& recorder_;
+  Forms forms_;
 };
 
 }  // namespace tdsl::record

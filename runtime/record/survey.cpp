@@ -114,6 +114,18 @@ void SurveyControl::if_else(Known known, int site, bool condition, const Branch&
   }
 }
 
+void SurveyControl::choose(int site, std::span<const Branch> forms) {
+  recorder_.flush();
+  plan::Region& region = sink_.region();
+  const std::size_t first = region.ops.size();
+  const std::size_t form = forms_.form(site, forms.size());
+  forms[form]();
+  recorder_.flush();
+  double flops = 0;
+  for (std::size_t k = first; k < region.ops.size(); ++k) flops += region.ops[k].weight * plan::flops_of(region.ops[k].op);
+  region.choices.push_back({site, static_cast<int>(form), static_cast<int>(forms.size()), sink_.weight(), flops});
+}
+
 void SurveyControl::fence(int line) { throw SurveyOver{"sizes from line " + std::to_string(rt::line_in(line)) + " on come from data"}; }
 
 namespace {
@@ -125,11 +137,11 @@ void put_one(std::span<std::byte> value) {
 }
 
 /// One run of the program. Returns why it ended early, or an empty string.
-std::string run_once(const std::function<void(Recorder&, Control&)>& program, plan::Region& region, int run, Branches& branches) {
+std::string run_once(const Recording& program, plan::Region& region, int run, Branches& branches, const Forms& forms) {
   SurveySink sink(region, run);
   // Tensors of different runs are different tensors.
   Recorder recorder(sink, plan::TensorId{run} << 32);
-  SurveyControl control(recorder, sink, branches);
+  SurveyControl control(recorder, sink, branches, forms);
   std::string reason;
   try {
     program(recorder, control);
@@ -157,19 +169,20 @@ bool SurveyControl::read(ElementType type, std::span<std::byte> value) {
   return true;
 }
 
-plan::Region survey(const std::function<void(Recorder&, Control&)>& program) {
+plan::Region survey(const Recording& program, const Forms& forms) {
   plan::Region region;
   Branches branches;
   int runs = 0;
   const auto open = [](const auto& branch) { return branch.second.taken == 0 || branch.second.passed == 0; };
   do {
-    const std::string reason = run_once(program, region, runs++, branches);
+    const std::string reason = run_once(program, region, runs++, branches, forms);
     if (region.fence.empty()) region.fence = reason;
   } while (runs < kSurveyRuns && std::any_of(branches.begin(), branches.end(), open));
   for (plan::RegionOp& op : region.ops) {
     op.weight /= runs;
     std::sort(op.last_uses.begin(), op.last_uses.end());
   }
+  for (plan::RegionChoice& choice : region.choices) choice.weight /= runs, choice.flops /= runs;
   region.whole = region.fence.empty();
   region.hash = hash_of(region);
   return region;

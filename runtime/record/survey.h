@@ -22,6 +22,7 @@
 //                before first; the program is surveyed again, up to eight times, until every branch met was taken both ways, and
 //                the runs are united with equal weights.
 //   a control    read gives 1, or true.
+//   a choice     takes the form it is told to take; the region says which, and how many operations on elements that takes.
 //   a fence      ends the survey: extents behind it come from data. So does an error of the program, which the run will report.
 
 namespace tdsl::record {
@@ -43,6 +44,7 @@ class SurveySink : public Sink {
 
   void segment(plan::Segment segment) override;
   [[nodiscard]] std::size_t records() const { return region_.ops.size() - first_; }
+  [[nodiscard]] plan::Region& region() { return region_; }
   [[nodiscard]] double weight() const { return weight_; }
   /// The trip count of a loop is a guess.
   void guess() { region_.guessed = true; }
@@ -72,12 +74,14 @@ struct SurveyOver {
 /// One run of a survey.
 class SurveyControl : public Control {
  public:
-  SurveyControl(Recorder& recorder, SurveySink& sink, Branches& branches) : recorder_(recorder), sink_(sink), branches_(branches) {}
+  SurveyControl(Recorder& recorder, SurveySink& sink, Branches& branches, const Forms& forms)
+      : recorder_(recorder), sink_(sink), branches_(branches), forms_(forms) {}
 
   void for_loop(Loop loop, Index begin, Index end, Index step, const Body& body) override;
   void while_loop(Loop loop, const Condition& condition, const Body& body) override;
   void if_else(Known known, int site, bool condition, const Branch& then_branch, const Branch& else_branch) override;
   void fence(int line) override;
+  void choose(int site, std::span<const Branch> forms) override;
   bool read(ElementType type, std::span<std::byte> value) override;
 
  private:
@@ -88,11 +92,15 @@ class SurveyControl : public Control {
   Recorder& recorder_;
   SurveySink& sink_;
   Branches& branches_;
+  const Forms& forms_;
   std::map<int, bool> ways_;  ///< of branches in this run
   int depth_ = 0;
 };
 
-/// Surveys a program, which is called with where to record and what steers it. Its errors, and all others, end the region.
-[[nodiscard]] plan::Region survey(const std::function<void(Recorder&, Control&)>& program);
+/// A program that records: it is called with where to record and what steers it.
+using Recording = std::function<void(Recorder&, Control&)>;
+
+/// Surveys a program with the forms given. Its errors, and all others, end the region.
+[[nodiscard]] plan::Region survey(const Recording& program, const Forms& forms = {});
 
 }  // namespace tdsl::record

@@ -172,6 +172,52 @@ class Facts:
             if counted.get(line, 0) != received:
                 raise Failed(f"ranks={ranks} {tiles}: line {line} received {counted.get(line)} bytes, explain said {received}")
 
+    # A sum of products costs what the best order of contraction costs, in whatever order its operands are written; runs count that.
+    def test_sums_of_products_cost_what_the_best_order_costs(self):
+        cases = {"mttkrp": ("ijk,jr,kr->ir", dict(i=12, j=10, k=8, r=5)), "double": ("ijk,jkl->il", dict(i=9, j=8, k=7, l=6)),
+                 "chain": ("ab,bc,dc,de->ae", dict(a=30, b=3, c=20, d=2, e=11)), "gram": ("ki,k,kj->ij", dict(k=60, i=4, j=5)),
+                 "narrow": ("ab,bc,dc,de->ae", dict(a=3, b=40, c=2, d=50, e=4))}
+        for name, (text, sizes) in cases.items():
+            operands, result = text.split("->")[0].split(","), text.split("->")[1]
+            best, orders = least_flops(operands, result, sizes), list(itertools.permutations(range(len(operands))))
+            wanted = {}
+            for order in orders[:: max(1, len(orders) // (2 if self.quick else 5))] + orders[-1:]:
+                program = self.contraction_program(name, operands, result, order)
+                given = [w for letter, extent in sizes.items() for w in ("--set", f"n{letter}={extent}")]
+                for ranks, schedule in ((1, "greedy"), (1, "auto"), (3, "greedy"), (3, "auto")):
+                    rows = self.explain(program, "-n", ranks, "--threads", 1, "--schedule", schedule, *given)["statements"]
+                    total = [sum(ranks * row["predicted"][of + "_mean"] for row in rows if row["kind"] not in ("combine", "collect")) for of in ("flops", "bytes_received")]
+                    if wanted.setdefault((ranks, schedule), total) != total:
+                        raise Failed(f"{program.stem} on {ranks} ranks, {schedule}: {total} flops and bytes, {wanted[ranks, schedule]} in another order")
+                    if schedule == "greedy" and total[0] != best:
+                        raise Failed(f"{program.stem} on {ranks} ranks: {total[0]} flops, the best order takes {best}")
+            self.compare_contraction(program, operands, sizes, best)
+        return f"{len(cases)} sums in several orders"
+
+    def contraction_program(self, name, operands, result, order):
+        path = self.work / f"{name}_{''.join(map(str, order))}.tdsl"
+        inputs = [f"input T{k}: f64[{', '.join('n' + letter for letter in labels)}];" for k, labels in enumerate(operands)]
+        summed = sorted({letter for labels in operands for letter in labels} - set(result))
+        factors = " * ".join(f"T{k}[{', '.join(operands[k])}]" for k in order)
+        path.write_text("\n".join([*inputs, f"output R[{', '.join(result)}] = sum[{', '.join(summed)}]({factors});", ""]))
+        return path
+
+    def compare_contraction(self, program, operands, sizes, best):
+        executable = self.work / program.stem
+        result = launch.run([self.tdslc, "build", program, "-o", executable], self.options.limit)
+        if result.code != 0:
+            raise Failed(f"{program.stem}: {result}")
+        given, rng = [], np.random.default_rng(3)
+        for k, labels in enumerate(operands):
+            np.save(self.work / f"T{k}.npy", rng.standard_normal([sizes[letter] for letter in labels]))
+            given += [f"--T{k}", f"T{k}.npy"]
+        for ranks in (1, 3):
+            self.run(executable, ranks, [*given, "--R", "R.npy", "--schedule", "greedy", "--threads", "1", "--quiet", "--stats", "contraction.json"])
+            rows = json.loads((self.work / "contraction.json").read_text())["statements"]
+            counted = sum(row["measured"]["flops"] for row in rows if row["kind"] != "combine")
+            if counted != best:
+                raise Failed(f"{program.stem} on {ranks} ranks counted {counted} flops, the best order takes {best}")
+
     # `explain` plans what the run plans, decision by decision, summaries and prints included: every sample has the plan of its run.
     # A survey finds the same region in both, and all operations that are recorded later.
     def test_explain_has_the_plan_of_the_run(self):
@@ -633,6 +679,24 @@ class Facts:
             if blocks > tensors or rss > blocks + 3 or not 0 < rank["start_rss_bytes"] <= rank["peak_rss_bytes"]:
                 raise Failed(rows[name])
         return "; ".join(rows.values())
+
+
+def least_flops(operands, result, sizes):
+    """Of all orders of contracting two at a time, and of one nest of loops: a multiplication and an addition per point."""
+    def points(labels):
+        return int(np.prod([sizes[letter] for letter in labels]))
+
+    def contract(left):
+        if len(left) == 1:
+            return 0
+        costs = []
+        for a, b in itertools.combinations(range(len(left)), 2):
+            rest = [labels for k, labels in enumerate(left) if k not in (a, b)]
+            kept = (left[a] | left[b]) & set(result).union(*rest)
+            costs.append(points(left[a] | left[b]) * (1 if kept == left[a] | left[b] else 2) + contract([*rest, kept]))
+        return min(costs)
+
+    return min(len(operands) * points(set().union(*operands)), contract([set(labels) for labels in operands]))
 
 
 def nameless(plan):

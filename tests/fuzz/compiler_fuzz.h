@@ -41,7 +41,7 @@ inline void fuzz_plan(const codegen::FamilyProgram& families) {
     request.params[p->name] = type == ir::Scalar::kBool ? ir::Literal(true) : ir::is_float(type) ? ir::Literal(0.5) : ir::Literal(kFuzzedSize);
   }
   try {
-    static_cast<void>(plan::plan_program(codegen::survey_of(families, request), inputs, plan::Schedule::kAuto));
+    static_cast<void>(plan::plan_program(record::survey(codegen::recording_of(families, request)), inputs, plan::Schedule::kAuto));
   } catch (const rt::RunError&) {
   }
 }

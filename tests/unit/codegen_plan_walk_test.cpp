@@ -86,7 +86,7 @@ TEST_CASE("codegen plan walk: loops over scalars are followed beyond the iterati
       "  %9:i64 \"count\" = compute [] (add(%8, 1))\n  yield %9\n}\n"
       "%10:f64[%6] \"y\" = compute [i in 0..%6] (1.0)\noutput \"y\" %10\n");
   CHECK(walk(p, request).notes.empty());
-  const plan::Region region = survey_of(p, request);
+  const plan::Region region = tdsl::record::survey(recording_of(p, request));
   CHECK(region.whole);
   const auto y = std::find_if(region.ops.begin(), region.ops.end(), [](const plan::RegionOp& op) { return op.op.op_class == plan::OpClass::kSource; });
   REQUIRE(y != region.ops.end());

@@ -39,6 +39,13 @@ file "all.tdsl"
   %21:i64 = compute [] (add(%20, select(eq(%19, 2), 1, i64(cast_free))))
   yield %21
 }
+%24:f64[%0] "c" = chain [%0, %0, %0, 1] (%1, %1', %9)
+%25:f64[%0] "d" = choose @0:8:1-8:4 either "first" () {
+  yield %24
+} or "say \"or\"" () {
+  %26:f64[%0] = compute [i in 0..%0] (%24[i])
+  yield %26
+}
 print "say \"hi\"", %2
 assert %14 "positive"
 check 2*%0 + 1 == (%0 + 1)/2 "left and right"

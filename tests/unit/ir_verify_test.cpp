@@ -70,3 +70,17 @@ TEST_CASE("verify: reductions and regions") {
                           "%6:i64) {\nyield %6\n}\n",
                  "does not yield one bool"));
 }
+
+TEST_CASE("verify: chains and choices") {
+  const std::string start = "%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0, %0] \"A\" = input \"A\"\n%2:f64[%0] \"x\" = input \"x\"\n";
+  CHECK(problems_with(start + "%3:f64[%0] = chain [%0, %0, %0, 1] (%1, %1', %2)\n") == "");
+  CHECK(mentions(start + "%3:f64[%0, %0] = chain [%0, %0, %0] (%1, %1)\n", "less than three factors"));
+  CHECK(mentions(start + "%3:f64[%0, %0] = chain [%0, %0, %0] (%1, %1, %1)\n", "one size more"));
+  CHECK(mentions(start + "%3:f64[%0, %0 + 1] = chain [%0, %0, %0, %0] (%1, %1, %1)\n", "the first and the last size"));
+  CHECK(mentions(start + "%3:f64[%0, %0] = chain [%0, %0, %0, %0] (%1, %1, %2)\n", "is no matrix"));
+  CHECK(mentions(start + "%3:f32[%0, %0] = chain [%0, %0, %0, %0] (%1, %1, %1)\n", "element type"));
+  const std::string form = "%4:f64[%0] = compute [i in 0..%0] (%2[i])\nyield %4\n";
+  CHECK(problems_with(start + "%3:f64[%0] = choose either \"a\" () {\n" + form + "} or \"b\" () {\nyield %2\n}\n") == "");
+  CHECK(mentions(start + "%3:f64[%0] = choose either \"a\" () {\n" + form + "} or \"b\" () {\nyield %1\n}\n", "a form's yields"));
+  CHECK(mentions(start + "%3:f64[%0] = choose either \"a\" () {\nprint \"x\"\nyield %2\n}\n", "has effects"));
+}

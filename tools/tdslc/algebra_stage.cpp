@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "runtime/record/start.h"
 #include "codegen/relations.h"
 #include "ir/algebra/text.h"
 #include "runtime/check.h"
@@ -49,10 +50,12 @@ std::string mesh_text(const plan::Mesh& mesh) {
 
 std::string algebra_text(const codegen::FamilyProgram& families, const ReportRequest& request) {
   codegen::Bodies bodies;
-  const plan::Region region = codegen::survey_with_bodies(families, request.walk, bodies);
   // The chosen plan, or, where every operation is planned by itself, the best one that is a value.
-  const bool by_itself = request.plan.schedule == plan::Schedule::kGreedy;
-  const plan::ProgramPlans plans = plan::plan_program(region, request.inputs, by_itself ? plan::Schedule::kAuto : request.plan.schedule);
+  plan::PlanRequest whole = request.plan;
+  if (whole.schedule == plan::Schedule::kGreedy) whole.schedule = plan::Schedule::kAuto;
+  const record::Start start = record::start_of(codegen::recording_of(families, request.walk), request.inputs, whole);
+  const plan::Region region = codegen::survey_with_bodies(families, request.walk, bodies, {start.saved.forms});
+  const plan::ProgramPlans& plans = start.plans;
   const auto found = std::ranges::find_if(plans.alternatives, [](const plan::Alternative& a) { return a.plan != nullptr; });
   const plan::PlanValue* plan = found == plans.alternatives.end() ? nullptr : found->plan.get();
   const bool placed = plan != nullptr && !plan->mesh.axes.empty();

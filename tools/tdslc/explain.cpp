@@ -5,6 +5,7 @@
 #include "runtime/io/npy.h"
 #include "runtime/io/text_file.h"
 #include "tools/tdslc/algebra_stage.h"
+#include "runtime/record/start.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/declaration.h"
 #include "tools/tdslc/front.h"
@@ -104,9 +105,7 @@ ReportRequest request_of(const CommandLine& line, const std::string& program, co
   request.plan = plan_request_of(options, program);
   request.why = line.why;
   request.predictions = options.plan_file.has_value();
-  request.surveys = options.schedule != plan::Schedule::kGreedy && inputs.ranks > 1;
-  request.time_plan = line.time_plan;
-  request.surveys = request.surveys || options.use_plan_file || options.save_plan_file || !options.place.empty() || line.dot || !line.why.empty();
+  request.plan.always = options.save_plan_file || line.dot || !line.why.empty();
   if (!line.why.empty() && inputs.ranks == 1) throw UsageError("--why: one rank has all of every tensor; give -n");
   codegen::WalkRequest& walk = request.walk;
   walk.ranks = inputs.ranks;
@@ -154,6 +153,12 @@ std::string answer_of(const CommandLine& line, const Front& front, const codegen
   return line.json ? json_of(report, front) : text_of(report, line, front) + (line.why.empty() ? remarks_of(front) : "");
 }
 
+/// What the run would record, in the forms it would choose.
+std::string region_of(const codegen::FamilyProgram& families, const ReportRequest& request) {
+  const record::Recording program = codegen::recording_of(families, request.walk);
+  return plan::text_of(families.chooses ? record::start_of(program, request.inputs, request.plan).region : record::survey(program));
+}
+
 }  // namespace
 
 int explain(const CommandLine& line) {
@@ -164,7 +169,7 @@ int explain(const CommandLine& line) {
   const Written files{options.save_plan_file.value_or(""), options.plan_file.value_or("")};
   keep_sources(front, {line.output, files.save_plan, files.plan});
   const ReportRequest request = request_of(line, front.graph.name, families, options);
-  const std::string text = line.stage == "region"    ? plan::text_of(codegen::survey_of(families, request.walk))
+  const std::string text = line.stage == "region"    ? region_of(families, request)
                            : line.stage == "algebra" ? algebra_text(families, request)
                                                      : answer_of(line, front, families, request, files);
   if (line.output.empty()) {

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
 
 #include "runtime/app/statistics_text.h"
 #include "runtime/plan/steps/steps.h"
 #include "runtime/record/planning_sink.h"
+#include "runtime/record/start.h"
 
 namespace tdsl::tools {
 
@@ -51,23 +51,20 @@ class Reporter : public record::PlanningSink {
     if (!known) report_.notes.push_back(entry);
   }
 
-  /// From now on operations are planned as the first of the plans says.
-  void choose(const std::function<plan::Region()>& survey) {
-    const auto begin = std::chrono::steady_clock::now();
-    const plan::Region region = survey();
-    plan::ProgramPlans plans = plan::plans_for(region, request_.inputs, request_.plan);
-    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-    if (request_.time_plan) report_.planning_seconds = taken.count();
-    report_.plan = plan::saved_plan(plans, region, request_.inputs, request_.plan);
+  /// From now on operations are planned as was found out before, in so many seconds.
+  void choose(record::Start start, double seconds) {
+    plan::ProgramPlans& plans = start.plans;
+    if (request_.time_plan) report_.planning_seconds = seconds;
+    report_.plan = std::move(start.saved);
     for (const std::string& warning : plans.warnings) note({}, warning);
-    report_.whole = whole_plan_of(region, request_.inputs, plans);
+    report_.whole = whole_plan_of(start.region, request_.inputs, plans);
     if (!plans.alternatives.empty()) {
-      if (!request_.why.empty()) report_.why = why_of(region, request_.inputs, plans, request_.why);
-      if (request_.why.empty()) next_ = runner_ups_of(region, request_.inputs, plans);
+      if (!request_.why.empty()) report_.why = why_of(start.region, request_.inputs, plans, request_.why);
+      if (request_.why.empty()) next_ = runner_ups_of(start.region, request_.inputs, plans);
     }
     report_.found = plans.note;
     report_.alternatives = std::move(plans.alternatives);
-    if (!report_.alternatives.empty() && chosen_plan() != nullptr) impose(std::make_unique<plan::ImposedPlan>(chosen_plan()));
+    if (start.plan != nullptr && !start.plan->at.empty()) impose(std::make_unique<plan::ImposedPlan>(start.plan));
   }
 
   PlanReport finish() {
@@ -232,8 +229,16 @@ namespace {
 PlanReport report_of(const codegen::FamilyProgram& program, const ReportRequest& request) {
   Reporter reporter(request);
   record::Recorder recorder(reporter);
-  if (request.surveys) reporter.choose([&] { return codegen::survey_of(program, request.walk); });
-  codegen::walk_as_shown(program, request.walk, recorder, [&reporter](codegen::SourceRange range, const std::string& text) { reporter.note(range, text); });
+  record::Forms forms;
+  if (program.chooses || record::plans_are_wanted(request.plan, request.inputs)) {
+    const auto begin = std::chrono::steady_clock::now();
+    record::Start start = record::start_of(codegen::recording_of(program, request.walk), request.inputs, request.plan);
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+    if (start.plan != nullptr) forms.at = start.plan->forms;
+    reporter.choose(std::move(start), taken.count());
+  }
+  const auto note = [&reporter](codegen::SourceRange range, const std::string& text) { reporter.note(range, text); };
+  codegen::walk_as_shown(program, request.walk, recorder, note, forms);
   return reporter.finish();
 }
 

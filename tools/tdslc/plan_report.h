@@ -72,7 +72,6 @@ struct ReportRequest {
   plan::PlanRequest plan;
   std::string why;                   ///< name or number of a site whose values are wanted
   bool predictions = false;          ///< as text, for `tdslc compare`
-  bool surveys = false;              ///< the program is planned as a whole
   bool time_plan = false;
   codegen::WalkRequest walk;
   std::vector<std::int64_t> ranks;   ///< whose totals are wanted

@@ -32,12 +32,21 @@ class FilePlan {
       const bool kept = check_site(decided->first, decided->second);
       decided = kept ? std::next(decided) : plan.at.erase(decided);
     }
+    for (const auto& [site, form] : plan.forms) check_form(site, form);
     return std::move(plan);
   }
 
  private:
   [[noreturn]] void fail(std::size_t line, const std::string& message) const {
     refuse_plan("--use-plan " + file_.path + ": line " + std::to_string(line) + ": " + message);
+  }
+
+  void check_form(int site, int form) const {
+    const auto choice = std::ranges::find(region_.choices, site, &RegionChoice::site);
+    const std::string number = "site " + std::to_string(site);
+    if (choice == region_.choices.end() && !region_.whole) return;  // behind what a survey sees
+    if (choice == region_.choices.end()) fail(read_.lines.at(site), number + " has no forms in this program");
+    if (form >= choice->forms) fail(read_.lines.at(site), number + " has forms 0 to " + std::to_string(choice->forms - 1));
   }
 
   /// False: the decision cannot be had here.

@@ -21,6 +21,7 @@ struct PlanRequest {
   Schedule schedule = Schedule::kAuto;
   std::optional<PlanFile> use;       ///< imposes all it says
   std::vector<std::string> place;    ///< imposes a site each (asked_layouts.h); the rest is searched around them
+  bool always = false;               ///< plans are wanted also where every operation is planned by itself
   bool compare = false;              ///< other schedules are found and priced, too
 };
 

@@ -210,6 +210,12 @@ class RegionText {
 
 }  // namespace
 
+double flops_of(const Op& op) {
+  double points = 1;
+  for (const LabelDesc& label : op.labels) points *= label.from_data ? 1 : static_cast<double>(label.range.size());
+  return points * op.flops_per_point;
+}
+
 std::uint64_t hash_of(const Region& region) { return RegionHash().of(region); }
 
 std::string text_of(const Region& region) { return RegionText().of(region); }

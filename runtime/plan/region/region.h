@@ -16,9 +16,22 @@ struct RegionOp {
   std::vector<TensorId> last_uses;  ///< tensors that it is the last to mention; others live on behind the region
 };
 
+/// A place where one of several forms with equal results was recorded, once per iteration that was surveyed.
+struct RegionChoice {
+  int site = 0;
+  int form = 0;  ///< the one that was recorded
+  int forms = 1;
+  double weight = 1;
+  double flops = 0;  ///< of what was recorded there, weighted
+};
+
+/// Floating-point operations of all tasks together.
+[[nodiscard]] double flops_of(const Op& op);
+
 /// What a program records, or its first part: what can be planned before it runs. Loops are in it by two iterations.
 struct Region {
   std::vector<RegionOp> ops;  ///< in program order, run by run
+  std::vector<RegionChoice> choices;
   bool whole = false;         ///< whether it reaches the end of the program
   std::string fence;          ///< else why it does not
   bool guessed = false;       ///< how often some loop runs comes from data: weights are guesses

@@ -145,6 +145,15 @@ int parse_decision(Line& line, std::size_t number, PlanValue& plan, std::string_
   return site;
 }
 
+/// `SITE FORM`
+int parse_choice(Line& line, PlanValue& plan) {
+  const int site = line.number<int>();
+  const int form = line.number<int>();
+  if (site < 1 || form < 0 || !line.ended()) line.fail("a choice is malformed");
+  if (!plan.forms.emplace(site, form).second) line.fail("site " + std::to_string(site) + " is chosen twice");
+  return site;
+}
+
 void make_distinct(std::vector<std::string>& names) {
   for (std::size_t k = 0; k < names.size(); ++k) {
     std::replace_if(names[k].begin(), names[k].end(), [](char c) { return c == ' ' || c == ':' || c == ',' || c == '(' || c == ')'; }, '_');
@@ -192,6 +201,7 @@ std::string print(const PlanValue& plan) {
     }
     text += '\n';
   }
+  for (const auto& [site, form] : plan.forms) text += "choose " + std::to_string(site) + ' ' + std::to_string(form) + '\n';
   return text;
 }
 
@@ -231,7 +241,8 @@ PlanText read_plan(std::string_view text) {
       plan.mesh = parse_mesh(line);
       if (plan.mesh.ranks() != plan.ranks) line.fail("the mesh has not as many ranks as the plan");
     } else if (!line.ended()) {
-      read.lines.emplace(parse_decision(line, number, plan, line.word()), number);
+      const std::string_view first = line.word();
+      read.lines.emplace(first == "choose" ? parse_choice(line, plan) : parse_decision(line, number, plan, first), number);
     }
   }
   return read;

@@ -31,6 +31,7 @@ struct PlanValue {
   Mesh mesh;
   std::string schedule;
   std::map<int, Decision> at;
+  std::map<int, int> forms;  ///< by site: which of several forms runs there
   friend bool operator==(const PlanValue&, const PlanValue&) = default;
 };
 
@@ -39,7 +40,7 @@ struct PlanValue {
 /// Of its output dimensions alone.
 [[nodiscard]] std::vector<std::string> result_names(const Op& op);
 
-/// One line for the plan and one per site; reading it back gives an equal value.
+/// Lines for the plan, one per site, and `choose SITE FORM` where there are several forms; reading it back gives an equal value.
 [[nodiscard]] std::string print(const PlanValue& plan);
 /// Throws std::runtime_error with the line's number.
 [[nodiscard]] PlanValue parse_plan(std::string_view text);

@@ -1,0 +1,127 @@
+#include "runtime/record/start.h"
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+namespace tdsl::record {
+
+namespace {
+
+/// A place with several forms.
+struct Place {
+  int forms = 1;
+  std::vector<double> flops;  ///< by form, over all its iterations
+};
+using Places = std::map<int, Place>;
+
+class FormChoice {
+ public:
+  FormChoice(const Recording& program, const plan::PlanInputs& inputs, const plan::PlanRequest& request) : program_(program), inputs_(inputs), request_(request) {}
+
+  Start run() {
+    Start start{survey(program_), {}, nullptr, {}};
+    if (!start.region.choices.empty()) {
+      fewest_flops(start.region);
+      if (request_.use) take_forms(*request_.use);
+      start.region = survey(program_, forms_);
+    }
+    const bool by_seconds = request_.schedule != plan::Schedule::kGreedy && !request_.use && !inputs_.reproducible;
+    if (!forms_.at.empty() && by_seconds) try_forms(start);
+    if (plans_are_wanted(request_, inputs_)) start.plans = plan::plans_for(start.region, inputs_, request_);
+    start.saved = plan::saved_plan(start.plans, start.region, inputs_, request_);
+    start.saved.forms = forms_.at;
+    if (!start.saved.at.empty() || !forms_.at.empty()) start.plan = std::make_shared<const plan::PlanValue>(start.saved);
+    return start;
+  }
+
+ private:
+  /// What the file says of places that the program has. Of a file that cannot be read is said when the plan is made.
+  void take_forms(const plan::PlanFile& file) {
+    try {
+      for (const auto& [site, form] : plan::parse_plan(file.text).forms) {
+        const auto place = places_.find(site);
+        if (place != places_.end() && form < place->second.forms) forms_.at[site] = form;
+      }
+    } catch (const std::runtime_error&) {
+    }
+  }
+
+  /// Every place takes the form with the fewest operations, the first of several.
+  void fewest_flops(const plan::Region& first) {
+    note(first);
+    int most = 1;
+    for (const plan::RegionChoice& choice : first.choices) most = std::max(most, choice.forms);
+    for (int form = 1; form < most; ++form) note(survey(program_, Forms{{}, form}));
+    for (const auto& [site, place] : places_) {
+      forms_.at[site] = static_cast<int>(std::min_element(place.flops.begin(), place.flops.end()) - place.flops.begin());
+    }
+  }
+
+  void note(const plan::Region& region) {
+    std::map<std::pair<int, int>, double> sums;
+    for (const plan::RegionChoice& choice : region.choices) {
+      Place& place = places_[choice.site];
+      place.forms = choice.forms;
+      place.flops.resize(static_cast<std::size_t>(choice.forms), kUnknown);
+      sums[{choice.site, choice.form}] += choice.flops;
+    }
+    for (const auto& [key, flops] : sums) places_[key.first].flops[static_cast<std::size_t>(key.second)] = flops;
+  }
+
+  /// Of the plan that would be followed: whether it fits, and its seconds.
+  [[nodiscard]] std::pair<bool, double> price(const plan::Region& region) const {
+    plan::PlanRequest alone = request_;
+    alone.compare = false;
+    const plan::ProgramPlans plans = plan::plans_for(region, inputs_, alone);
+    if (plans.alternatives.empty()) return {true, plan::price_of(region, inputs_, nullptr).seconds};
+    return {plans.alternatives.front().fits, plans.alternatives.front().price.seconds};
+  }
+
+  void try_forms(Start& best) {
+    std::vector<std::pair<double, int>> order;
+    for (const auto& [site, place] : places_) order.emplace_back(-place.flops[static_cast<std::size_t>(forms_.at[site])], site);
+    std::sort(order.begin(), order.end());
+    std::pair<bool, double> least = price(best.region);
+    int trials = kFormTrials;
+    std::size_t records = kTriedRecords;
+    for (const auto& [work, site] : order) {
+      for (int form = 0; form < places_[site].forms; ++form) {
+        if (form == forms_.at[site]) continue;
+        if (trials == 0 || records < best.region.ops.size()) return;
+        --trials;
+        records -= best.region.ops.size();
+        Forms other = forms_;
+        other.at[site] = form;
+        plan::Region region = survey(program_, other);
+        const std::pair<bool, double> here = price(region);
+        const bool better = here.first != least.first ? here.first : here.second < least.second * (1 - 1e-9);
+        if (!better) continue;
+        least = here;
+        best.region = std::move(region);
+        forms_ = std::move(other);
+      }
+    }
+  }
+
+  static constexpr double kUnknown = 1e300;  ///< of a form that no survey came to
+
+  const Recording& program_;
+  const plan::PlanInputs& inputs_;
+  const plan::PlanRequest& request_;
+  Places places_;
+  Forms forms_;
+};
+
+}  // namespace
+
+bool plans_are_wanted(const plan::PlanRequest& request, const plan::PlanInputs& inputs) {
+  const bool whole = request.schedule != plan::Schedule::kGreedy && inputs.ranks > 1;
+  return whole || request.always || request.use || !request.place.empty();
+}
+
+Start start_of(const Recording& program, const plan::PlanInputs& inputs, const plan::PlanRequest& request) { return FormChoice(program, inputs, request).run(); }
+
+}  // namespace tdsl::record

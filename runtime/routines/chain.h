@@ -1,0 +1,19 @@
+#pragma once
+
+#include <initializer_list>
+#include <string_view>
+
+#include "runtime/app/session.h"
+#include "runtime/record/chain.h"
+
+namespace tdsl::rt::routines {
+
+using record::ChainFactor;
+
+/// Records the product of a chain of matrices in the order of fewest multiplications (record/chain.h). `sizes`: of the factors, one
+/// more than there are. T is float or double.
+template <Element T>
+[[nodiscard]] Tensor<T> chain(Session& session, std::string_view name, std::initializer_list<ChainFactor> factors, std::initializer_list<Index> sizes,
+                              record::Place place, std::initializer_list<Index> tile = {});
+
+}  // namespace tdsl::rt::routines
