@@ -144,6 +144,14 @@ TEST_CASE("plan value: axes that an extent cannot carry are dropped, and that is
   REQUIRE(plans.warnings.size() == 5);
   CHECK(plans.warnings.front() == "--use-plan p.plan: line 4: axis b is dropped: X has too few elements along n");
 
+  PlanInputs unlike = inputs;
+  unlike.alike = false;
+  use.use = PlanFile{"p.plan", with_line(6, "3 map \"Z\" everywhere")};
+  plans = plans_for(sum_and_product(4000, 16), unlike, use);
+  CHECK_FALSE(plans.alternatives.front().plan->at.contains(3));
+  REQUIRE(plans.warnings.size() == 1);
+  CHECK(mentions(plans.warnings.front(), "line 6: it is dropped: Z would be computed by several ranks"));
+
   PlanRequest place = value_request();
   place.place = {"X=n:2,i:8"};
   plans = plans_for(sum_and_product(4000, 4), inputs, place);
@@ -190,6 +198,10 @@ TEST_CASE("plan value: sites that are placed lie so, and the rest is the cheapes
     CHECK(mentions(said, "--place " + text + ": "));
     CHECK(mentions(said, message));
   }
+  PlanInputs unlike = inputs;
+  unlike.alike = false;
+  place.place = {"Z=everywhere"};
+  CHECK(mentions(complaint_of(region, unlike, place), "several ranks would compute it, whose processors differ"));
   place.place = {"X=n:4", "1=n:2"};
   CHECK(mentions(complaint_of(region, inputs, place), "site 1 is placed twice"));
 }

@@ -159,6 +159,8 @@ AskedLayouts::AskedLayouts(const Region& region, const PlanInputs& inputs, const
     if (is_fixed(*asked.op)) refuse_placement(option + ": where it runs is no choice");
     if (std::any_of(asked_.begin(), asked_.end(), [&](const Asked& other) { return other.site == asked.site; })) refuse_placement(option + ": site " + std::to_string(asked.site) + " is placed twice");
     const std::string layout = text.substr(equals + 1);
+    const bool repeats = layout.find("everywhere") != std::string::npos || layout.find("repeated") != std::string::npos;
+    if (repeats && !may_repeat(*asked.op, inputs)) refuse_placement(option + ": several ranks would compute it, whose processors differ");
     const std::size_t arrow = layout.find("->");
     asked.work = with_blanks(layout.substr(0, arrow));
     if (arrow != std::string::npos) {

@@ -134,18 +134,13 @@ class ChoiceBuilder {
     if (!layouts.front().whole()) add_column_maps(layouts, op, inputs_, slots);
     const bool one_task = op.op_class == OpClass::kLoop || op.is_one_task();
     if (site.splits ? small_result(op) : small_work(op) || (is_source(op) && small_result(op))) {
-      if (may_repeat(op)) add_whole(layouts, slots, true, 0);
+      if (may_repeat(op, inputs_)) add_whole(layouts, slots, true, 0);
       add_whole(layouts, slots, false, 0);
     }
     // What is read from a file has one owner per element: a rank may read all of a small one.
     if (op.op_class == OpClass::kLoad && result_elements(op) <= kSmallOperand) add_whole(layouts, slots, false, 0);
     if (one_task && inputs_.ranks > 1) add_whole(layouts, slots, false, home_of(op, inputs_.ranks));
     return layouts;
-  }
-
-  /// Where processors differ, only what is no arithmetic may be done on every rank: scalars always are.
-  [[nodiscard]] bool may_repeat(const Op& op) const {
-    return inputs_.alike || is_source(op) || std::all_of(op.reads.begin(), op.reads.end(), [](const Access& access) { return access.dims.empty(); });
   }
 
   /// Sites that share a place have the layouts that all of them can have.
@@ -225,7 +220,7 @@ class ChoiceBuilder {
     });
     add_column_maps(layouts, op, inputs_, slots);
     if (small_work(op) || layouts.empty()) {
-      if (may_repeat(op)) add_whole(layouts, slots, true, 0);
+      if (may_repeat(op, inputs_)) add_whole(layouts, slots, true, 0);
       add_whole(layouts, slots, false, 0);
     }
     return layouts;
@@ -259,6 +254,10 @@ counting::CutSpace task_space(const Op& op, const PlanInputs& inputs) {
     space.tilings.push_back(inputs.tile.empty() ? std::nullopt : std::optional(Tiling::fixed(extent, inputs.tile.front())));
   }
   return space;
+}
+
+bool may_repeat(const Op& op, const PlanInputs& inputs) {
+  return inputs.alike || is_source(op) || std::all_of(op.reads.begin(), op.reads.end(), [](const Access& access) { return access.dims.empty(); });
 }
 
 bool splits(const Op& op) {

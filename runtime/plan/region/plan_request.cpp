@@ -52,6 +52,11 @@ class FilePlan {
     const Op& op = *found->second;
     if (decision.kind != name_of(op.op_class)) fail(line, number + " is a " + name_of(op.op_class) + " here, not a " + decision.kind);
     if (is_fixed(op)) fail(line, "where " + number + " runs is no choice");
+    const bool repeats = repeated(decision.work, slot_names(op)) || repeated(decision.result, result_names(op));
+    if (repeats && !may_repeat(op, inputs_)) {
+      warn(line, "it is dropped: " + op.name + " would be computed by several ranks, whose processors differ");
+      return false;
+    }
     if (!fit(line, op, slot_names(op), decision.work)) return false;
     if (!decision.result.empty() && !fit(line, op, result_names(op), decision.result)) return false;
     if (!decision.copy.empty() && !fit(line, op, result_names(op), decision.copy)) return false;
@@ -59,6 +64,11 @@ class FilePlan {
       if (region_.whole && !ops_.contains(reader)) fail(line, "site " + std::to_string(reader) + ", which would read the copy, is none of this program");
     }
     return true;
+  }
+
+  [[nodiscard]] bool repeated(const std::string& text, const std::vector<std::string>& names) const {
+    const std::optional<Layout> layout = parse_layout(text, names, read_.plan.mesh.axes.size());
+    return layout && layout->repeated;
   }
 
   /// The layout without what this program's extents cannot carry; false if that is all of it.
