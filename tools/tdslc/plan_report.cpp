@@ -20,7 +20,7 @@ struct Misfit {
 };
 
 /// A program that does not fit is tried on so many ranks; the last of them one after the other.
-constexpr std::int64_t kMostRanksTried = 4096;
+constexpr std::int64_t kMostRanksTried = 32;
 constexpr std::int64_t kRanksTriedInTurn = 16;
 
 /// Adds up what is planned. Throws Misfit.
@@ -266,17 +266,20 @@ bool fits_on(const codegen::FamilyProgram& program, ReportRequest request, std::
 
 /// The smallest number of ranks above the given one on which the program fits: doubled until it does, then halved in, or, between few,
 /// one after the other. Nodes stay full.
-std::optional<std::int64_t> enough_ranks(const codegen::FamilyProgram& program, const ReportRequest& request) {
+std::optional<std::int64_t> enough_ranks(const codegen::FamilyProgram& program, const ReportRequest& request, const plan::MemoryNeed& need) {
   const plan::PlanInputs& inputs = request.inputs;
   // What is imposed is for these ranks.
   if (request.plan.use || !request.plan.place.empty()) return std::nullopt;
+  // Memory that is shared without loss: where even that takes many ranks, trying them takes too long.
+  const double shared = static_cast<double>(need.bytes - need.step) * static_cast<double>(inputs.ranks) / static_cast<double>(inputs.memory);
+  if (shared > static_cast<double>(kMostRanksTried)) return std::nullopt;
   const std::int64_t unit = inputs.ranks_per_node < inputs.ranks ? inputs.ranks_per_node : 1;
   std::int64_t low = inputs.ranks / unit, high = 2 * low;
-  while (!fits_on(program, request, high * unit)) {
+  while (high * unit <= kMostRanksTried && !fits_on(program, request, high * unit)) {
     low = high;
     high *= 2;
-    if (high * unit > kMostRanksTried) return std::nullopt;
   }
+  if (high * unit > kMostRanksTried) return std::nullopt;
   while (high - low > kRanksTriedInTurn) {
     const std::int64_t middle = low + (high - low) / 2;
     (fits_on(program, request, middle * unit) ? high : low) = middle;
@@ -299,7 +302,7 @@ PlanReport make_report(const codegen::FamilyProgram& program, const ReportReques
     report.threads = request.inputs.threads;
     report.fits = false;
     report.memory = misfit.need;
-    report.enough_ranks = enough_ranks(program, request);
+    if (request.why.empty()) report.enough_ranks = enough_ranks(program, request, misfit.need);
     for (ReportRequest more = request; true;) {
       more.inputs.memory = report.memory.bytes;
       try {
