@@ -150,3 +150,22 @@ TEST_CASE("a wrong owner map makes the comparison of predicted and counted bytes
     CHECK(different > 0);
   }
 }
+
+TEST_CASE("cost model: of many ranks the one that has all the work is among those that stand for them") {
+  PlanInputs inputs;
+  inputs.ranks = 256;
+  Recorder recorder(inputs);
+  const TensorId a = recorder.source("A", {64});
+  OpBuilder builder(OpClass::kMap, "B", 9, 1);
+  builder.out("i", Index{64}).read(a, {at(0)});
+  recorder.finish(builder, "B");
+  PlannedOp op = *recorder.run().back();
+  for (const Index home : {0, 173, 255}) {
+    op.plan.space = Distribution::single(256, op.plan.space.tilings(), home);
+    CHECK(summarise(op.op, op.plan, recorder.planner.lookup(), {}, 1).max_flops == 64);
+  }
+  std::vector<std::int32_t> owners(64, 3);
+  owners[5] = 4;
+  op.plan.space = Distribution::table(256, {Tiling::fixed(64, 1)}, owners);
+  CHECK(summarise(op.op, op.plan, recorder.planner.lookup(), {}, 1).max_flops == 63);
+}

@@ -125,8 +125,7 @@ class ChoiceBuilder {
     for (SiteChoices& site : choices_.sites) {
       const Op& op = region_.ops[site.op].op;
       site.fixed = op.home >= 0 || op.replicated;
-      site.splits = !site.fixed && op.combine != Combine::kNone && op.base < 0 && op.outputs.size() == 1 && !op.reduce.empty() &&
-                    op.most_split_labels() > 0;
+      site.splits = may_split(op);
     }
   }
 
@@ -232,6 +231,11 @@ class ChoiceBuilder {
 };
 
 }  // namespace
+
+bool may_split(const Op& op) {
+  const bool fixed = op.home >= 0 || op.replicated;
+  return !fixed && op.combine != Combine::kNone && op.base < 0 && op.outputs.size() == 1 && !op.reduce.empty() && op.most_split_labels() > 0;
+}
 
 counting::CutSpace task_space(const Op& op, const PlanInputs& inputs) {
   counting::CutSpace space;

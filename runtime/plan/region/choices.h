@@ -50,6 +50,9 @@ struct Choices {
   std::vector<PlaceChoices> places;
 };
 
+/// Whether an operation's reduction may be computed as partial results that meet.
+[[nodiscard]] bool may_split(const Op& op);
+
 /// The tiles that are given along the slots of an operation's task space: by `--tile`, annotations or `--reproducible`.
 [[nodiscard]] counting::CutSpace task_space(const Op& op, const PlanInputs& inputs);
 

@@ -14,6 +14,7 @@ struct PlanPrice {
   double bytes_received = 0;  ///< of the rank that receives most in all
   double mean_received = 0;
   double tasks = 0;           ///< of the rank with most
+  double peak_bytes = 0;      ///< results and partial results of the busiest rank where they are most
 };
 
 /// Plans every operation of the region, as the plan says (null: each by itself), and adds up what the cost model says of it.

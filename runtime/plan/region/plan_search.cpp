@@ -45,13 +45,16 @@ double share_of(const Region& region, Index ranks) {
   return most / static_cast<double>(ranks);
 }
 
-}  // namespace
-
-namespace {
-
 constexpr std::size_t kMeshes = 4;
 
-/// A few of many meshes: the most even ones, and one that splits into two near-equal sides if they do not.
+}  // namespace
+
+double memory_limit(const Region& region, const PlanInputs& inputs) {
+  if (inputs.memory > 0) return static_cast<double>(inputs.memory);
+  const double share = share_of(region, inputs.ranks);
+  return std::max(inputs.share_cap * share, share + static_cast<double>(inputs.least_slack));
+}
+
 std::vector<Mesh> few_meshes(Index ranks, Index ranks_per_node) {
   std::vector<Mesh> meshes = meshes_of(ranks, ranks_per_node);
   if (meshes.size() <= kMeshes) return meshes;
@@ -75,6 +78,8 @@ std::vector<Mesh> few_meshes(Index ranks, Index ranks_per_node) {
   meshes.resize(kMeshes);
   return meshes;
 }
+
+namespace {
 
 /// Layouts of a tensor that are tried with copies.
 constexpr std::size_t kCopiedLayouts = 4;
@@ -151,8 +156,7 @@ class MeshSearch {
 
 std::vector<FoundPlan> search_meshes(const Region& region, const PlanInputs& inputs, const SearchOptions& options) {
   const double share = share_of(region, inputs.ranks);
-  const double slack = static_cast<double>(inputs.least_slack);
-  const double cap = inputs.memory > 0 ? static_cast<double>(inputs.memory) : std::max(inputs.share_cap * share, share + slack);
+  const double cap = memory_limit(region, inputs);
   std::vector<MeshSearch> searches;
   for (const Mesh& mesh : few_meshes(inputs.ranks, inputs.ranks_per_node)) {
     searches.emplace_back(region, inputs, mesh, cap, share);

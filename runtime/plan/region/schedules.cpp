@@ -3,53 +3,136 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
+#include <stdexcept>
 #include <utility>
+
+#include "runtime/plan/workflow/lshs.h"
+#include "runtime/plan/workflow/pattern.h"
+#include "runtime/plan/workflow/placed_tasks.h"
 
 namespace tdsl::plan {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Schedule>, 2> kSchedules{{{"auto", Schedule::kAuto}, {"greedy", Schedule::kGreedy}}};
+constexpr std::array<std::pair<std::string_view, Schedule>, 6> kSchedules{{{"auto", Schedule::kAuto},
+                                                                           {"search", Schedule::kSearch},
+                                                                           {"eindecomp", Schedule::kEinDecomp},
+                                                                           {"pattern", Schedule::kPattern},
+                                                                           {"lshs", Schedule::kLshs},
+                                                                           {"greedy", Schedule::kGreedy}}};
 
-Alternative greedy(const Region& region, const PlanInputs& inputs) { return {"greedy", nullptr, price_of(region, inputs, nullptr), true}; }
+/// Where the values along some path forbid those of another, there is no plan.
+std::optional<PlanValue> by_linearisation(const Region& region, const PlanInputs& inputs) {
+  std::optional<PlanValue> plan;
+  double least = kForbidden;
+  for (const Mesh& mesh : few_meshes(inputs.ranks, inputs.ranks_per_node)) {
+    const RegionNetwork network(region, inputs, mesh);
+    const Answer answer = linearise(network.network(), network.arcs());
+    if (answer.cost >= least) continue;
+    least = answer.cost;
+    plan = network.plan_of(answer.values);
+  }
+  return plan;
+}
+
+PlanValue by_pattern(const Region& region, const PlanInputs& inputs, Index most_tasks) {
+  Workflow workflow = workflow_of(region, inputs, {{1}, inputs.ranks}, most_tasks);
+  schedule_pattern(region, inputs, workflow);
+  return plan_of(region, inputs, workflow, name_of(Schedule::kPattern));
+}
+
+/// The node grid is what a user of NumS gives: here all nodes in one dimension or in two near-equal ones, whichever is cheaper.
+PlanValue by_lshs(const Region& region, const PlanInputs& inputs, Index most_tasks) {
+  const bool in_nodes = inputs.ranks_per_node > 1 && inputs.ranks_per_node < inputs.ranks && inputs.ranks % inputs.ranks_per_node == 0;
+  const Index workers = in_nodes ? inputs.ranks_per_node : 1, nodes = inputs.ranks / workers;
+  Index side = 1;
+  for (Index n = 1; n * n <= nodes; ++n) side = nodes % n == 0 ? n : side;
+  std::vector<std::vector<Index>> grids{{nodes, 1}};
+  if (side > 1) grids.push_back({nodes / side, side});
+  std::optional<PlanValue> best;
+  double least = 0;
+  for (const std::vector<Index>& grid : grids) {
+    try {
+      Workflow workflow = workflow_of(region, inputs, {grid, inputs.ranks}, most_tasks);
+      schedule_lshs(region, {grid, workers}, workflow);
+      PlanValue plan = plan_of(region, inputs, workflow, name_of(Schedule::kLshs));
+      const double seconds = grids.size() == 1 ? 0 : price_of(region, inputs, std::make_shared<const PlanValue>(plan)).seconds;
+      if (best && seconds >= least) continue;
+      best = std::move(plan);
+      least = seconds;
+    } catch (const std::runtime_error&) {  // too many tasks
+      if (&grid == &grids.back() && !best) throw;
+    }
+  }
+  return *best;
+}
+
+/// A plan, if there is one, and how it was found.
+struct Found {
+  std::optional<PlanValue> plan;
+  std::string note;
+};
 
 /// Plans whose predicted seconds differ by less are equally fast: fewer bytes decide.
 constexpr double kAsFast = 1.01;
 
-/// The fastest that fits; of those as fast the one that receives least, of those the first.
-std::size_t best_of(const std::vector<Alternative>& alternatives) {
+/// The fastest of prices; of those as fast the one that receives least, of those the first.
+std::size_t fastest_of(const std::vector<PlanPrice>& prices) {
   double fastest = std::numeric_limits<double>::infinity();
-  const bool any = std::any_of(alternatives.begin(), alternatives.end(), [](const Alternative& a) { return a.fits; });
-  for (const Alternative& a : alternatives) {
-    if (a.fits == any) fastest = std::min(fastest, a.price.seconds);
-  }
-  std::size_t best = alternatives.size();
-  for (std::size_t k = 0; k < alternatives.size(); ++k) {
-    const Alternative& a = alternatives[k];
-    if (a.fits != any || a.price.seconds > fastest * kAsFast) continue;
-    if (best == alternatives.size() || a.price.bytes_received < alternatives[best].price.bytes_received) best = k;
+  for (const PlanPrice& price : prices) fastest = std::min(fastest, price.seconds);
+  std::size_t best = prices.size();
+  for (std::size_t k = 0; k < prices.size(); ++k) {
+    if (prices[k].seconds > fastest * kAsFast) continue;
+    if (best == prices.size() || prices[k].bytes_received < prices[best].bytes_received) best = k;
   }
   return best;
+}
+
+/// The fastest that fits; if none does, the one that holds least.
+std::size_t best_of(const std::vector<Alternative>& alternatives) {
+  std::vector<std::size_t> fitting;
+  std::vector<PlanPrice> prices;
+  std::size_t least = 0;
+  for (std::size_t k = 0; k < alternatives.size(); ++k) {
+    if (alternatives[k].price.peak_bytes < alternatives[least].price.peak_bytes) least = k;
+    if (!alternatives[k].fits) continue;
+    fitting.push_back(k);
+    prices.push_back(alternatives[k].price);
+  }
+  return fitting.empty() ? least : fitting[fastest_of(prices)];
 }
 
 /// Regions of more operations are priced for one found plan only.
 constexpr std::size_t kPricedOften = 400;
 
 /// The best of the searched plans, if there is one.
-std::optional<Alternative> searched(const Region& region, const PlanInputs& inputs, std::string& note) {
+Found by_search(const Region& region, const PlanInputs& inputs) {
   std::vector<FoundPlan> found = search_meshes(region, inputs, {});
-  if (found.empty()) return std::nullopt;
+  if (found.empty()) return {};
+  const bool any = std::any_of(found.begin(), found.end(), [](const FoundPlan& f) { return f.fits; });
+  std::erase_if(found, [any](const FoundPlan& f) { return f.fits != any; });
   if (region.ops.size() > kPricedOften) found.resize(1);
-  std::vector<Alternative> priced;
-  for (FoundPlan& f : found) {
-    f.plan.schedule = "auto";
-    auto plan = std::make_shared<const PlanValue>(std::move(f.plan));
-    priced.push_back({"search", plan, price_of(region, inputs, plan), f.fits});
+  std::vector<PlanPrice> prices;
+  for (const FoundPlan& f : found) {
+    if (found.size() > 1) prices.push_back(price_of(region, inputs, std::make_shared<const PlanValue>(f.plan)));
   }
-  const std::size_t best = best_of(priced);
-  note = found[best].exact ? "the cheapest of its kind" : "found by descent";
-  return std::move(priced[best]);
+  FoundPlan& best = found[prices.empty() ? 0 : fastest_of(prices)];
+  return {std::move(best.plan), best.exact ? "the cheapest of its kind" : "found by descent"};
 }
+
+Found found_by(Schedule schedule, const Region& region, const PlanInputs& inputs, Index most_tasks) {
+  switch (schedule) {
+    case Schedule::kSearch: return by_search(region, inputs);
+    case Schedule::kEinDecomp: return {by_linearisation(region, inputs), "by linearisation"};
+    case Schedule::kPattern: return {by_pattern(region, inputs, most_tasks), "by patterns of tasks"};
+    case Schedule::kLshs: return {by_lshs(region, inputs, most_tasks), "by simulated loads"};
+    case Schedule::kAuto:
+    case Schedule::kGreedy: break;
+  }
+  return {};
+}
+
 
 }  // namespace
 
@@ -73,15 +156,36 @@ std::string schedule_names() {
   return names;
 }
 
+Alternative plan_by(Schedule schedule, const Region& region, const PlanInputs& inputs, Index most_tasks) {
+  Found found = found_by(schedule, region, inputs, most_tasks);
+  Alternative alternative{name_of(schedule), nullptr, {}, true, std::move(found.note)};
+  if (found.plan && !found.plan->at.empty()) {
+    found.plan->schedule = alternative.name;
+    alternative.plan = std::make_shared<const PlanValue>(std::move(*found.plan));
+  }
+  alternative.price = price_of(region, inputs, alternative.plan);
+  alternative.fits = alternative.price.peak_bytes <= memory_limit(region, inputs) * (1 + 1e-9);
+  return alternative;
+}
+
 ProgramPlans plan_program(const Region& region, const PlanInputs& inputs, Schedule schedule) {
   ProgramPlans plans;
   if (region.ops.empty() || inputs.ranks == 1) return plans;
-  plans.alternatives.push_back(greedy(region, inputs));
-  // Under --reproducible what is decided for owners must change no cut, which the search does not know yet.
-  if (schedule == Schedule::kGreedy || inputs.reproducible) return plans;
-  if (std::optional<Alternative> found = searched(region, inputs, plans.note)) plans.alternatives.push_back(std::move(*found));
+  // Under --reproducible what is decided for owners must change no cut, which only the greedy plan is known to keep to.
+  const bool greedy = schedule == Schedule::kGreedy || inputs.reproducible;
+  for (const auto& [name, one] : kSchedules) {
+    const bool wanted = one == Schedule::kGreedy ? greedy || schedule == Schedule::kAuto : !greedy && (schedule == Schedule::kAuto || schedule == one);
+    if (!wanted || one == Schedule::kAuto) continue;
+    try {
+      plans.alternatives.push_back(plan_by(one, region, inputs, schedule == Schedule::kAuto ? kAutoTasks : kWorkflowTasks));
+    } catch (const std::runtime_error& error) {
+      plans.left_out.push_back(std::string(name) + ": " + error.what());
+    }
+  }
+  if (plans.alternatives.empty()) plans.alternatives.push_back(plan_by(Schedule::kGreedy, region, inputs));
   const auto best = plans.alternatives.begin() + static_cast<std::ptrdiff_t>(best_of(plans.alternatives));
   std::rotate(plans.alternatives.begin(), best, best + 1);
+  plans.note = plans.alternatives.front().note;
   return plans;
 }
 
