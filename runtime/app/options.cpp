@@ -19,7 +19,7 @@ constexpr BuiltinOption kBuiltins[] = {
     {"stats", OptionValue::kFile, "write predicted and measured statistics as JSON", true},
     {"memory", OptionValue::kBytes, "limit per rank of all blocks: owned, received and copied", true},
     {"window", OptionValue::kBytes, "limit per rank of what admitted steps hold", true},
-    {"schedule", OptionValue::kName, "auto (default): plan the whole program; greedy: every operation by itself", true},
+    {"schedule", OptionValue::kName, "how to plan: auto (default), search, eindecomp, pattern or lshs the whole program, greedy every operation by itself", true},
     {"factorise", OptionValue::kName, "auto, local, distributed or indirect: how cholesky, lu, solve, qr and cumsum run", true},
     {"reproducible", OptionValue::kFlag, "the same bits for every number of ranks and threads", true},
     {"checkpoint", OptionValue::kDirectory, "save the state of the run there", false},

@@ -102,6 +102,7 @@ class ProgramRun {
   int run();
   void compare_counts(const EngineSink& sink);
   void survey(Execution& execution);
+  std::string planned_by_survey(Execution& execution);
   void execute(Execution& execution);
   void write_statistics(const EngineSink& sink);
   void write_file(const std::string& path, const std::string& text);
@@ -196,6 +197,10 @@ int ProgramRun::run() {
   std::unique_ptr<Execution> owned;
   try {
     owned = std::make_unique<Execution>(setup());
+    report_cores(owned->setup.plan_inputs.threads);
+    const bool written = options_.stats_file || options_.plan_file;
+    if (kChecksCounts || written) owned->sink.enable_predictions(written && options_.reproducible);
+    survey(*owned);
   } catch (const RunError& error) {  // the same on every rank
     silence_interrupts();
     if (world_.rank() == 0) print_error(error);
@@ -203,10 +208,6 @@ int ProgramRun::run() {
   }
   Execution& execution = *owned;
   EngineSink& sink = execution.sink;
-  report_cores(execution.setup.plan_inputs.threads);
-  const bool written = options_.stats_file || options_.plan_file;
-  if (kChecksCounts || written) sink.enable_predictions(written && options_.reproducible);
-  survey(execution);
   bool reported = true;
   try {
     sink.engine().run([&] { execute(execution); });
@@ -238,26 +239,42 @@ void ProgramRun::compare_counts(const EngineSink& sink) {
   }
 }
 
-/// Rank 0 of several finds out what the program will record, and how; all ranks plan as it says.
+/// Rank 0 of several finds out what the program will record, and how; all ranks plan as it says, and know if it could not.
 void ProgramRun::survey(Execution& execution) {
   if (world_.size() == 1) return;
-  std::string text;
+  std::string text, failure;
   if (world_.rank() == 0) {
-    const plan::Region region = record::survey([&](record::Recorder& recorder, record::Control& control) {
-      Session::Impl impl{execution.setup, recorder, control, nullptr};
-      Session session(impl);
-      program_(session);
-    });
-    survey_ = {region.hash, region.ops.size(), region.whole};
-    execution.sink.expect(region);
-    if (options_.schedule != plan::Schedule::kGreedy) {
-      const plan::ProgramPlans plans = plan::plan_program(region, execution.setup.plan_inputs, options_.schedule);
-      if (!plans.alternatives.empty() && plans.alternatives.front().plan != nullptr) text = plan::print(*plans.alternatives.front().plan);
+    try {
+      text = planned_by_survey(execution);
+    } catch (const std::exception& error) {
+      failure = "internal error of the runtime, please report it: the whole program could not be planned: " + std::string(error.what());
     }
   }
+  world_.access().broadcast(failure, 0);
+  if (!failure.empty()) throw RunError(failure);
   world_.access().broadcast(text, 0);
   if (!text.empty()) execution.sink.impose(std::make_unique<plan::ImposedPlan>(std::make_shared<const plan::PlanValue>(plan::parse_plan(text))));
   phases_.plan += watch_.lap();
+}
+
+/// The plan as text; empty: every operation by itself.
+std::string ProgramRun::planned_by_survey(Execution& execution) {
+  const plan::Region region = record::survey([&](record::Recorder& recorder, record::Control& control) {
+    Session::Impl impl{execution.setup, recorder, control, nullptr};
+    Session session(impl);
+    program_(session);
+  });
+  survey_ = {region.hash, region.ops.size(), region.whole};
+  execution.sink.expect(region);
+  if (options_.schedule == plan::Schedule::kGreedy) return {};
+  plan::PlanInputs inputs = execution.setup.plan_inputs;
+  if (!options_.memory_bytes) inputs.memory = 0;  // a dry run plans as the run will
+  const plan::ProgramPlans plans = plan::plan_program(region, inputs, options_.schedule);
+  if (!plans.refused.empty() && !options_.quiet) {
+    std::fprintf(stderr, "warning: --schedule=%s; every operation is planned by itself [schedule]\n", plans.refused.c_str());
+  }
+  if (plans.alternatives.empty() || plans.alternatives.front().plan == nullptr) return {};
+  return plan::print(*plans.alternatives.front().plan);
 }
 
 void ProgramRun::execute(Execution& execution) {

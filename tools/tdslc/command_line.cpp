@@ -72,7 +72,9 @@ Examples:
   tdslc explain product.tdsl -n 4096 --rank 17 --set n=1000000 --tile 1000
   tdslc explain product.tdsl -n 64 --per-node 16 --set n=100000
   tdslc explain product.tdsl -n 4 --set n=1000 --memory 512MiB --json
-  tdslc explain product.tdsl -n 4 --set n=1000 --stage=region)"},
+  tdslc explain product.tdsl -n 4 --set n=1000 --stage=region
+  tdslc explain product.tdsl -n 4 --set n=1000 --schedule=auto
+  tdslc explain product.tdsl -n 4 --set n=1000 --stage=workflow --schedule=lshs --dot)"},
     {Command::kPasses, "passes", "List the passes, or show what they make of a program", R"(
 Examples:
   tdslc passes
@@ -135,10 +137,13 @@ void add_options_of(CLI::App& app, Command command, CommandLine& line) {
     app.add_option("--threads", line.threads, "Threads per rank")->check(CLI::Range(1, rt::kMostThreads));
     app.add_option("--memory", line.memory, "Memory budget per rank")->type_name("SIZE");
     app.add_option("--window", line.window, "Limit on the footprint of admitted steps")->type_name("SIZE");
-    app.add_option("--schedule", line.schedule, "auto (default): plan the whole program; greedy: every operation by itself")->type_name("NAME");
+    app.add_option("--schedule", line.schedule, "How to plan: auto (default, the cheapest), search, eindecomp, pattern, lshs or greedy; the totals of all are shown")->type_name("NAME");
     app.add_flag("--reproducible", line.reproducible, "Plans that do not depend on ranks and threads");
     app.add_flag("--json", line.json, "The answer as JSON");
-    app.add_option("--stage", line.stage, "Instead of plans: region, the operations a whole-program plan starts from")->check(CLI::IsMember({"region"}))->type_name("STAGE");
+    app.add_option("--stage", line.stage, "Instead of plans: region, the operations a whole-program plan starts from; workflow, their tasks over blocks (with --schedule=pattern or lshs: on which rank)")
+        ->check(CLI::IsMember({"region", "workflow"}))
+        ->type_name("STAGE");
+    app.add_flag("--dot", line.dot, "With --stage=workflow: for Graphviz");
   }
   if (command == Command::kPasses) {
     app.add_option("--dump-after", line.dump_after, "Print the program after a pass, or after `all`")->type_name("PASS")->allow_extra_args(false);

@@ -35,6 +35,7 @@ struct CommandLine {
   std::string memory;
   std::string window;
   std::string schedule;
+  bool dot = false;
   std::string stage;                    ///< of explain: what is shown instead of plans
   bool reproducible = false;
   std::optional<std::int64_t> rank;

@@ -216,16 +216,29 @@ std::string answer_of(const CommandLine& line, const Front& front, const codegen
   return line.json ? json_of(report, front) : text_of(report, line, front) + remarks_of(front);
 }
 
+/// What plans start from.
+std::string stage_of(const CommandLine& line, const codegen::FamilyProgram& families, const ReportRequest& request) {
+  const plan::Region region = codegen::survey_of(families, request.walk);
+  if (line.stage == "region") return plan::text_of(region);
+  try {
+    const plan::Workflow workflow = plan::scheduled_workflow(request.schedule, region, request.inputs);
+    return line.dot ? plan::print_dot(workflow, region) : plan::print(workflow, region);
+  } catch (const plan::NoPlan& none) {
+    throw UsageError(none.what());
+  }
+}
+
 }  // namespace
 
 int explain(const CommandLine& line) {
+  if (line.dot && line.stage != "workflow") throw UsageError("--dot is for --stage=workflow");
   Front front;
   compile_front(line, {}, front);
   keep_sources(front, {line.output});
   const codegen::FamilyProgram families = lower(front);
   const rt::AppOptions options = options_of(line, front.graph);
   const ReportRequest request = request_of(line, families, options);
-  const std::string text = line.stage == "region" ? plan::text_of(codegen::survey_of(families, request.walk)) : answer_of(line, front, families, request);
+  const std::string text = line.stage.empty() ? answer_of(line, front, families, request) : stage_of(line, families, request);
   if (line.output.empty()) {
     fmt::print("{}", text);
     return 0;

@@ -45,6 +45,10 @@ class Reporter : public record::PlanningSink {
   void choose(plan::ProgramPlans plans) {
     report_.alternatives = std::move(plans.alternatives);
     report_.found = std::move(plans.note);
+    if (!plans.refused.empty()) note({}, "--schedule=" + plans.refused + "; every operation is planned by itself");
+    for (const std::string& none : plans.left_out) {
+      if (none != plans.refused) note({}, "no plan by " + none);
+    }
     if (report_.alternatives.empty() || report_.alternatives.front().plan == nullptr) return;
     impose(std::make_unique<plan::ImposedPlan>(report_.alternatives.front().plan));
   }
@@ -163,9 +167,7 @@ namespace {
 PlanReport report_of(const codegen::FamilyProgram& program, const ReportRequest& request) {
   Reporter reporter(request);
   record::Recorder recorder(reporter);
-  if (request.schedule != plan::Schedule::kGreedy && request.inputs.ranks > 1) {
-    reporter.choose(plan::plan_program(codegen::survey_of(program, request.walk), request.inputs, request.schedule));
-  }
+  if (request.inputs.ranks > 1) reporter.choose(plan::plan_program(codegen::survey_of(program, request.walk), request.inputs, request.schedule, plan::Compare::kAll));
   codegen::walk_as_shown(program, request.walk, recorder, [&reporter](codegen::SourceRange range, const std::string& text) { reporter.note(range, text); });
   return reporter.finish();
 }

@@ -57,6 +57,21 @@ std::vector<Index> sample_of(const std::vector<PlannedSegment>& planned) {
   return {sample.begin(), sample.end()};
 }
 
+/// The operations as they are planned with nothing alive but what later ones read.
+std::vector<PlannedSegment> plan_one_by_one(const Region& region, Planner& planner) {
+  std::vector<PlannedSegment> planned;
+  std::set<TensorId> living;  // of this survey run
+  for (std::size_t k = 0; k < region.ops.size(); ++k) {
+    const RegionOp& recorded = region.ops[k];
+    std::vector<TensorId> dropped = recorded.last_uses;
+    if (k > 0 && recorded.run != region.ops[k - 1].run) dropped.insert(dropped.end(), living.begin(), living.end()), living.clear();
+    for (const TensorDesc& output : recorded.op.outputs) living.insert(output.id);
+    for (const TensorId id : recorded.last_uses) living.erase(id);
+    planned.push_back(planner.plan({{recorded.op}, std::move(dropped)}));
+  }
+  return planned;
+}
+
 /// What one rank receives and does.
 struct RankTotal {
   double received = 0;
@@ -66,12 +81,9 @@ struct RankTotal {
 }  // namespace
 
 PlanPrice price_of(const Region& region, const PlanInputs& inputs, const std::shared_ptr<const PlanValue>& plan) {
-  PlanInputs unlimited = inputs;
-  unlimited.memory = 0;  // lives are not followed here
-  Planner planner(unlimited);
+  Planner planner(inputs);
   if (plan != nullptr) planner.impose(std::make_unique<ImposedPlan>(plan));
-  std::vector<PlannedSegment> planned;  // per recorded operation
-  for (const RegionOp& recorded : region.ops) planned.push_back(planner.plan({{recorded.op}, {}}));
+  const std::vector<PlannedSegment> planned = plan_one_by_one(region, planner);
   const std::vector<Index> ranks = sample_of(planned);
   std::vector<RankTotal> totals(ranks.size());
   PlanPrice price;
@@ -99,6 +111,8 @@ PlanPrice price_of(const Region& region, const PlanInputs& inputs, const std::sh
     price.tasks = std::max(price.tasks, total.tasks);
   }
   price.peak_bytes = held.peak();
+  price.needed_bytes = static_cast<double>(planner.needed_memory().bytes);
+  price.largest_step = planner.largest_step();
   return price;
 }
 

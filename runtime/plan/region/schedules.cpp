@@ -4,7 +4,6 @@
 #include <array>
 #include <limits>
 #include <optional>
-#include <stdexcept>
 #include <utility>
 
 #include "runtime/plan/workflow/lshs.h"
@@ -36,36 +35,36 @@ std::optional<PlanValue> by_linearisation(const Region& region, const PlanInputs
   return plan;
 }
 
-PlanValue by_pattern(const Region& region, const PlanInputs& inputs, Index most_tasks) {
+Workflow scheduled_by_pattern(const Region& region, const PlanInputs& inputs, Index most_tasks) {
   Workflow workflow = workflow_of(region, inputs, {{1}, inputs.ranks}, most_tasks);
   schedule_pattern(region, inputs, workflow);
-  return plan_of(region, inputs, workflow, name_of(Schedule::kPattern));
+  return workflow;
 }
 
 /// The node grid is what a user of NumS gives: here all nodes in one dimension or in two near-equal ones, whichever is cheaper.
-PlanValue by_lshs(const Region& region, const PlanInputs& inputs, Index most_tasks) {
+Workflow scheduled_by_lshs(const Region& region, const PlanInputs& inputs, Index most_tasks) {
   const bool in_nodes = inputs.ranks_per_node > 1 && inputs.ranks_per_node < inputs.ranks && inputs.ranks % inputs.ranks_per_node == 0;
   const Index workers = in_nodes ? inputs.ranks_per_node : 1, nodes = inputs.ranks / workers;
   Index side = 1;
   for (Index n = 1; n * n <= nodes; ++n) side = nodes % n == 0 ? n : side;
   std::vector<std::vector<Index>> grids{{nodes, 1}};
   if (side > 1) grids.push_back({nodes / side, side});
-  std::optional<PlanValue> best;
+  std::optional<Workflow> best;
   double least = 0;
   for (const std::vector<Index>& grid : grids) {
     try {
       Workflow workflow = workflow_of(region, inputs, {grid, inputs.ranks}, most_tasks);
       schedule_lshs(region, {grid, workers}, workflow);
-      PlanValue plan = plan_of(region, inputs, workflow, name_of(Schedule::kLshs));
-      const double seconds = grids.size() == 1 ? 0 : price_of(region, inputs, std::make_shared<const PlanValue>(plan)).seconds;
+      const auto plan = std::make_shared<const PlanValue>(plan_of(region, inputs, workflow, name_of(Schedule::kLshs)));
+      const double seconds = grids.size() == 1 ? 0 : price_of(region, inputs, plan).seconds;
       if (best && seconds >= least) continue;
-      best = std::move(plan);
+      best = std::move(workflow);
       least = seconds;
-    } catch (const std::runtime_error&) {  // too many tasks
+    } catch (const NoPlan&) {  // too many tasks
       if (&grid == &grids.back() && !best) throw;
     }
   }
-  return *best;
+  return std::move(*best);
 }
 
 /// A plan, if there is one, and how it was found.
@@ -95,7 +94,7 @@ std::size_t best_of(const std::vector<Alternative>& alternatives) {
   std::vector<PlanPrice> prices;
   std::size_t least = 0;
   for (std::size_t k = 0; k < alternatives.size(); ++k) {
-    if (alternatives[k].price.peak_bytes < alternatives[least].price.peak_bytes) least = k;
+    if (alternatives[k].held_bytes < alternatives[least].held_bytes) least = k;
     if (!alternatives[k].fits) continue;
     fitting.push_back(k);
     prices.push_back(alternatives[k].price);
@@ -125,14 +124,46 @@ Found found_by(Schedule schedule, const Region& region, const PlanInputs& inputs
   switch (schedule) {
     case Schedule::kSearch: return by_search(region, inputs);
     case Schedule::kEinDecomp: return {by_linearisation(region, inputs), "by linearisation"};
-    case Schedule::kPattern: return {by_pattern(region, inputs, most_tasks), "by patterns of tasks"};
-    case Schedule::kLshs: return {by_lshs(region, inputs, most_tasks), "by simulated loads"};
+    case Schedule::kPattern:
+    case Schedule::kLshs: {
+      const Workflow workflow = scheduled_workflow(schedule, region, inputs, most_tasks);
+      return {plan_of(region, inputs, workflow, name_of(schedule)), schedule == Schedule::kLshs ? "by simulated loads" : "by patterns of tasks"};
+    }
     case Schedule::kAuto:
     case Schedule::kGreedy: break;
   }
   return {};
 }
 
+/// The plans that are wanted, in the order of the schedules.
+ProgramPlans price_all(const Region& region, const PlanInputs& inputs, Schedule asked, Compare others) {
+  ProgramPlans plans;
+  for (const auto& [name, schedule] : kSchedules) {
+    if (schedule == Schedule::kAuto || (schedule != asked && others == Compare::kNothing)) continue;
+    // Under --reproducible what is decided for owners must change no cut, which only the greedy plan is known to keep to.
+    if (inputs.reproducible && schedule != Schedule::kGreedy) {
+      if (schedule == asked) plans.refused = std::string(name) + ": under --reproducible every operation is planned by itself";
+      continue;
+    }
+    try {
+      plans.alternatives.push_back(plan_by(schedule, region, inputs, schedule == asked ? kWorkflowTasks : kAutoTasks));
+    } catch (const NoPlan& none) {
+      plans.left_out.push_back(std::string(name) + ": " + none.what());
+      if (schedule == asked) plans.refused = plans.left_out.back();
+    }
+  }
+  return plans;
+}
+
+std::string whole_bytes(double bytes) { return std::to_string(static_cast<Index>(bytes)) + " bytes"; }
+
+bool in_window(const Alternative& plan, const PlanInputs& inputs) { return inputs.window == 0 || plan.price.largest_step <= inputs.window; }
+
+std::string misfit_of(const Alternative& plan, const Region& region, const PlanInputs& inputs) {
+  if (!in_window(plan, inputs)) return plan.name + ": a step would hold " + std::to_string(plan.price.largest_step) + " bytes, more than --window";
+  return plan.name + ": a rank would hold " + whole_bytes(plan.held_bytes) + ", more than the " + whole_bytes(memory_limit(region, inputs)) +
+         (inputs.memory > 0 ? " of --memory" : " that are a rank's share and some more (--memory sets another limit)");
+}
 
 }  // namespace
 
@@ -156,36 +187,47 @@ std::string schedule_names() {
   return names;
 }
 
+Workflow scheduled_workflow(Schedule schedule, const Region& region, const PlanInputs& inputs, Index most_tasks) {
+  switch (schedule) {
+    case Schedule::kPattern: return scheduled_by_pattern(region, inputs, most_tasks);
+    case Schedule::kLshs: return scheduled_by_lshs(region, inputs, most_tasks);
+    case Schedule::kAuto:
+    case Schedule::kSearch:
+    case Schedule::kEinDecomp:
+    case Schedule::kGreedy: break;
+  }
+  return workflow_of(region, inputs, {{1}, inputs.ranks}, most_tasks);
+}
+
 Alternative plan_by(Schedule schedule, const Region& region, const PlanInputs& inputs, Index most_tasks) {
   Found found = found_by(schedule, region, inputs, most_tasks);
-  Alternative alternative{name_of(schedule), nullptr, {}, true, std::move(found.note)};
+  Alternative alternative{name_of(schedule), nullptr, {}, 0, true, std::move(found.note)};
   if (found.plan && !found.plan->at.empty()) {
     found.plan->schedule = alternative.name;
     alternative.plan = std::make_shared<const PlanValue>(std::move(*found.plan));
   }
   alternative.price = price_of(region, inputs, alternative.plan);
-  alternative.fits = alternative.price.peak_bytes <= memory_limit(region, inputs) * (1 + 1e-9);
+  alternative.held_bytes = inputs.memory > 0 ? alternative.price.needed_bytes : alternative.price.peak_bytes;
+  alternative.fits = alternative.held_bytes <= memory_limit(region, inputs) * (1 + 1e-9) && in_window(alternative, inputs);
   return alternative;
 }
 
-ProgramPlans plan_program(const Region& region, const PlanInputs& inputs, Schedule schedule) {
-  ProgramPlans plans;
-  if (region.ops.empty() || inputs.ranks == 1) return plans;
-  // Under --reproducible what is decided for owners must change no cut, which only the greedy plan is known to keep to.
-  const bool greedy = schedule == Schedule::kGreedy || inputs.reproducible;
-  for (const auto& [name, one] : kSchedules) {
-    const bool wanted = one == Schedule::kGreedy ? greedy || schedule == Schedule::kAuto : !greedy && (schedule == Schedule::kAuto || schedule == one);
-    if (!wanted || one == Schedule::kAuto) continue;
-    try {
-      plans.alternatives.push_back(plan_by(one, region, inputs, schedule == Schedule::kAuto ? kAutoTasks : kWorkflowTasks));
-    } catch (const std::runtime_error& error) {
-      plans.left_out.push_back(std::string(name) + ": " + error.what());
-    }
+ProgramPlans plan_program(const Region& region, const PlanInputs& inputs, Schedule schedule, Compare others) {
+  if (region.ops.empty() || inputs.ranks == 1) return {};
+  const bool free = schedule == Schedule::kAuto;
+  ProgramPlans plans = price_all(region, inputs, schedule, free ? Compare::kAll : others);
+  std::vector<Alternative>& all = plans.alternatives;
+  const auto named = [&all](Schedule name) { return std::find_if(all.begin(), all.end(), [name](const Alternative& a) { return a.name == name_of(name); }); };
+  auto chosen = free ? all.begin() + static_cast<std::ptrdiff_t>(best_of(all)) : named(schedule);
+  if (!free && (chosen == all.end() || !chosen->fits)) {
+    if (named(Schedule::kGreedy) == all.end()) all.push_back(plan_by(Schedule::kGreedy, region, inputs));
+    const auto greedy = named(Schedule::kGreedy);
+    chosen = named(schedule);
+    if (chosen != all.end() && best_of({*chosen, *greedy}) == 1) plans.refused = misfit_of(*chosen, region, inputs);
+    if (!plans.refused.empty()) chosen = greedy;
   }
-  if (plans.alternatives.empty()) plans.alternatives.push_back(plan_by(Schedule::kGreedy, region, inputs));
-  const auto best = plans.alternatives.begin() + static_cast<std::ptrdiff_t>(best_of(plans.alternatives));
-  std::rotate(plans.alternatives.begin(), best, best + 1);
-  plans.note = plans.alternatives.front().note;
+  std::rotate(all.begin(), chosen, chosen + 1);
+  plans.note = all.front().note;
   return plans;
 }
 

@@ -72,6 +72,7 @@ class WorkflowBuilder {
   void add_loads(std::size_t k) {
     const Op& op = region_.ops[k].op;
     const Distribution blocks = Distribution::single(1, workflow_.ops[k].cut.out, 0);
+    make_room(blocks.tile_count());
     for (Index block = 0; block < blocks.tile_count(); ++block) {
       WorkflowTask task = new_task(TaskKind::kLoad, k, block, 0);
       task.bytes = static_cast<double>(blocks.box(blocks.coord(block)).volume() * op.outputs.front().element.bytes);
@@ -84,6 +85,7 @@ class WorkflowBuilder {
     const OpPlan plan = plan_of(k);
     const TensorLookup lookup = [this](TensorId id) -> const PlacedTensor& { return blocks_.at(id).tensor; };
     const TaskSpace space(op, plan, lookup);
+    make_room_for_applies(space);
     std::vector<std::vector<TaskNumber>> applies;  // per block of the result
     for (Index block = 0; block < plan.space.tile_count(); ++block) {
       const Coord tile = plan.space.coord(block);
@@ -104,6 +106,14 @@ class WorkflowBuilder {
       for (const TaskNumber part : parts) inputs.push_back({part, workflow_.task(part).bytes});
       workflow_.ops[k].result.push_back(add(task, inputs));
     }
+  }
+
+  void make_room_for_applies(const TaskSpace& space) {
+    const Distribution& blocks = space.plan().space;
+    make_room(blocks.tile_count());
+    Index applies = 0;
+    for (Index block = 0; block < blocks.tile_count(); ++block) applies += space.hit(blocks.coord(block)) ? space.panels() : 1;
+    make_room(applies + (space.op().reduce.empty() ? 0 : blocks.tile_count()));
   }
 
   TaskNumber add_apply(std::size_t k, const TaskSpace& space, const Coord& tile, Index panel) {
@@ -170,11 +180,14 @@ class WorkflowBuilder {
     return task;
   }
 
+  /// So many more tasks will be added, and Pairs.
+  void make_room(Index tasks) const {
+    if (static_cast<Index>(workflow_.tasks.size()) + tasks <= most_) return;
+    throw NoPlan("the task workflow has more than " + std::to_string(most_) + " tasks; a larger --tile gives fewer");
+  }
+
   TaskNumber add(WorkflowTask task, const std::vector<TaskInput>& inputs) {
-    if (static_cast<Index>(workflow_.tasks.size()) >= most_) {
-      throw std::runtime_error("the task workflow has more than " + std::to_string(most_) +
-                               " tasks: larger tiles (--tile) give fewer, and only the schedules pattern and lshs need it");
-    }
+    make_room(1);
     task.first_input = static_cast<TaskNumber>(workflow_.inputs.size());
     task.inputs = static_cast<TaskNumber>(inputs.size());
     workflow_.inputs.insert(workflow_.inputs.end(), inputs.begin(), inputs.end());

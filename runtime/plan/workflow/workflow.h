@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -77,7 +78,13 @@ struct Workflow {
 
 inline constexpr Index kWorkflowTasks = 1'000'000;
 
-/// Throws std::runtime_error if it had more than `most` tasks.
+/// A schedule has no plan; what() says why.
+class NoPlan : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Throws NoPlan if it had more than `most` tasks.
 [[nodiscard]] Workflow workflow_of(const Region& region, const PlanInputs& inputs, const GridSettings& settings, Index most = kWorkflowTasks);
 
 /// A line per task: its number, kind, what it makes, its inputs, its process.
