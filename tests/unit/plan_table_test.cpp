@@ -231,3 +231,22 @@ TEST_CASE("owner tables: what is sent is exact, trees and nodes included") {
   CHECK(sent_to_copies > 0);
   CHECK(sent_of_copies > 0);
 }
+
+TEST_CASE("owner tables: of too many pieces there are bounds") {
+  constexpr Index n = 200'000;
+  OpBuilder builder(OpClass::kReduce, "s", 1, 1);
+  builder.out("i", Index{4}).reduce("k", n).combine(Combine::kSum).read(0, {at(1)});
+  PlannedCase test;
+  test.op = builder.op();
+  test.op.outputs.push_back({100, {8, "f64"}, test.op.shape, "s"});
+  test.plan.space = Distribution::table(2, {Tiling::fixed(4, 1)}, {0, 0, 1, 0});
+  test.plan.reduce = {Tiling::near_equal(n, 1)};
+  test.tensors[0] = {{0, {8, "f64"}, {n}, "x"}, Distribution::grid(2, {Tiling::fixed(n, 1)}, {{{{2, 1, 1}}}})};
+  for (const Index rank : {0, 1}) {
+    const Cost cost = cost_of(test.op, test.plan, test.lookup(), rank, {}, 1);
+    CHECK(cost.bytes_received.lo == 0);
+    CHECK(cost.bytes_received.hi == 8 * n);  // half of them are its own
+    CHECK(cost.boxes.hi == n);
+    CHECK(sent_bytes(test.op, test.plan, test.lookup(), rank, {}).hi == 8 * n);
+  }
+}

@@ -245,9 +245,10 @@ double add_listed_tiles(Cost& cost, const Op& op, const OpPlan& plan, const Tens
   for (const Access& access : op.reads) stays[access.tensor] = stays[access.tensor] || kept_over_panels(op, plan, access);
   for (const WantedPiece& piece : wanted.pieces) {
     const double elements = piece.bytes / static_cast<double>(tensors(piece.tensor).desc.element.bytes);
-    cost.received_elements += {elements, elements};
-    cost.bytes_received += {piece.bytes, piece.bytes};
-    cost.boxes += {1, 1};
+    const double known = piece.block >= 0 ? 1 : 0;
+    cost.received_elements += {known * elements, elements};
+    cost.bytes_received += {known * piece.bytes, piece.bytes};
+    cost.boxes += {known, piece.boxes};
     (stays[piece.tensor] ? kept[piece.super_block] : passing[{piece.super_block, piece.panel}]) += piece.bytes;
   }
   for (const auto& [block, bytes] : kept) cost.step_bytes.hi = std::max(cost.step_bytes.hi, bytes);

@@ -84,7 +84,7 @@ class Carrier {
     const auto by_table = [](const Distribution& where) { return where.kind() == Distribution::Kind::kTable; };
     bool tables = by_table(plan_.space);
     for (const Access& access : op_.reads) tables = tables || by_table(tensors_(access.tensor).distribution);
-    if (tables) return listed_tasks() > kListedTasks ? std::nullopt : std::optional(listed_bytes());
+    if (tables) return listed_tasks() > kListedTasks ? std::nullopt : listed_bytes();
     for (Index r = 0; r < p_; ++r) views_.push_back(view_of(op_, plan_, r));
     return bytes_of_products();
   }
@@ -110,7 +110,7 @@ class Carrier {
   }
 
   /// The groups in which this rank is, or whose piece it owns.
-  [[nodiscard]] Carried listed_bytes() const {
+  [[nodiscard]] std::optional<Carried> listed_bytes() const {
     std::map<TensorId, std::vector<OwnTiles>> tiles;  // per tensor and rank
     for (const Access& access : op_.reads) {
       std::vector<OwnTiles>& of_ranks = tiles[access.tensor];
@@ -124,7 +124,9 @@ class Carrier {
       return tiles.at(piece.tensor)[idx(static_cast<int>(rank))].has(tile);
     };
     std::map<Step, Group> groups;
-    for (WantedPiece& piece : wanted_by(op_, plan_, tensors_, me_).pieces) {
+    Wanted mine = wanted_by(op_, plan_, tensors_, me_);
+    if (!mine.exact) return std::nullopt;
+    for (WantedPiece& piece : mine.pieces) {
       Group group{0, piece.bytes, Ranks(p_)};
       while (!owns(piece, group.owner)) ++group.owner;
       group.wanting.add(me_);
@@ -132,7 +134,9 @@ class Carrier {
     }
     for (Index r = 0; r < p_; ++r) {
       if (r == me_) continue;
-      for (const WantedPiece& piece : wanted_by(op_, plan_, tensors_, r).pieces) {
+      const Wanted others = wanted_by(op_, plan_, tensors_, r);
+      if (!others.exact) return std::nullopt;
+      for (const WantedPiece& piece : others.pieces) {
         if (!share_copy(tensors_(piece.tensor).distribution, me_, r)) continue;
         const auto known = groups.find(step_of(piece));
         if (known != groups.end()) {

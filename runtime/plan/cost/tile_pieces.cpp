@@ -89,7 +89,7 @@ struct SamePiece {
 /// Gathers what one rank wants.
 class Wanting {
  public:
-  Wanting(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank) : op_(op), plan_(plan), tensors_(tensors) {
+  Wanting(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank) : op_(op), plan_(plan), tensors_(tensors), most_(kListedPieces / plan.space.ranks()) {
     for (const Access& access : op.reads) own_.try_emplace(access.tensor, tensors(access.tensor).distribution, rank);
   }
 
@@ -97,7 +97,7 @@ class Wanting {
     for (std::size_t a = 0; a < op_.reads.size() && tile.works; ++a) add_access(a, tile, super_block);
   }
   Wanted take() {
-    Wanted wanted{{}, read_};
+    Wanted wanted{{}, exact_, read_};
     for (const auto& [piece, panel] : panels_) {
       wanted.pieces.push_back(piece);
       wanted.pieces.back().panel = panel;
@@ -146,6 +146,12 @@ class Wanting {
       volume *= static_cast<double>(box.back().size());
     }
     read_ += volume;
+    double count = 1;
+    for (const Interval& along : blocks) count *= static_cast<double>(along.size());
+    if (count > 1 && static_cast<double>(panels_.size()) + count > static_cast<double>(most_)) {
+      exact_ = false;
+      return want({access.tensor, -1, std::move(box), super_block, panel, volume, count}, panel);
+    }
     do {
       if (own_.at(access.tensor).has(at)) continue;
       WantedPiece piece{access.tensor, 0, {}, super_block, panel, element};
@@ -155,9 +161,13 @@ class Wanting {
         piece.box.push_back(intersect(box[d], tiling.tile(at[d])));
         piece.bytes *= static_cast<double>(piece.box.back().size());
       }
-      const auto [known, fresh] = panels_.try_emplace(std::move(piece), panel);
-      known->second = std::min(known->second, panel);
+      want(std::move(piece), panel);
     } while (advance(at, blocks));
+  }
+
+  void want(WantedPiece piece, Index panel) {
+    const auto [known, fresh] = panels_.try_emplace(std::move(piece), panel);
+    known->second = std::min(known->second, panel);
   }
 
   const Op& op_;
@@ -166,6 +176,8 @@ class Wanting {
   std::map<TensorId, OwnTiles> own_;
   std::set<std::vector<Index>> seen_;
   std::unordered_map<WantedPiece, Index, PieceHash, SamePiece> panels_;  ///< the first that needs a piece
+  Index most_;
+  bool exact_ = true;
   double read_ = 0;
 };
 

@@ -20,18 +20,23 @@ void for_each_tile(const Op& op, const OpPlan& plan, Index rank, const std::func
 /// Panels of a reduce label, as a rank goes through them.
 [[nodiscard]] Index panel_count(const Op& op, const OpPlan& plan, std::size_t k);
 
-/// A box inside one block of an operand that a rank fetches.
+/// Of all ranks together about so many pieces are listed; of boxes beyond that there are bounds.
+inline constexpr Index kListedPieces = 1 << 18;
+
+/// A box inside one block of an operand that a rank fetches; or a box of several blocks, of which it fetches some or all.
 struct WantedPiece {
   TensorId tensor = -1;
-  Index block = 0;            ///< row-major
+  Index block = 0;            ///< row-major; -1: of several
   std::vector<Interval> box;
   Index super_block = 0;
   Index panel = 0;            ///< the first that needs it
   double bytes = 0;
+  double boxes = 1;           ///< one per block
 };
 
 struct Wanted {
   std::vector<WantedPiece> pieces;  ///< each once per super-block
+  bool exact = true;                ///< all are of one block
   double read_bytes = 0;            ///< of all boxes that its tasks touch, each once per super-block, wherever they lie
 };
 [[nodiscard]] Wanted wanted_by(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank);

@@ -39,5 +39,7 @@ struct BlockMap {
 
 /// The most tiles whose owners are listed.
 inline constexpr Index kTableTiles = 1'000'000;
+/// An operation of more tasks is not placed by a table: what it costs is counted task by task.
+inline constexpr double kTableTasks = 1 << 17;
 
 }  // namespace tdsl::plan

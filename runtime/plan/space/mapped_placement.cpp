@@ -101,6 +101,9 @@ std::optional<Candidate> PlacementBuilder::realise(const BlockMap& work) const {
   double tiles = static_cast<double>(tile_count(draft.tilings));
   for (const ReduceChoice& r : draft.reduce) tiles *= static_cast<double>(r.per_part > 0 ? ceil_div(r.tiling.tiles(), r.per_part) : 1);
   if (tiles > static_cast<double>(kTableTiles)) return std::nullopt;
+  double tasks = static_cast<double>(tile_count(draft.tilings));
+  for (const ReduceChoice& r : draft.reduce) tasks *= static_cast<double>(std::max<Index>(r.tiling.tiles(), 1));
+  if (!work.cyclic() && tasks > kTableTasks) return std::nullopt;
   draft.map = &work;
   draft.dims.resize(rank);
   if (work.cyclic()) {

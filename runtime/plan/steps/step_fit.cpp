@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "runtime/plan/cost/cost_model.h"
+#include "runtime/plan/space/block_map.h"
 
 namespace tdsl::plan {
 
@@ -51,10 +52,17 @@ class StepFit {
     return summarise(op_, plan_, tensors_, inputs_.machine, inputs_.threads).max_step;
   }
 
+  [[nodiscard]] double tasks() const {
+    double count = static_cast<double>(plan_.space.tile_count());
+    for (const Tiling& panels : plan_.reduce) count *= static_cast<double>(std::max<Index>(panels.tiles(), 1));
+    return count;
+  }
+
   /// Twice as many panels along reduction `k`, if that helps.
   bool halve_panels(std::size_t k) {
     const Tiling old = plan_.reduce[k];
     if (op_.reduce[k].part_dim >= 0 || old.longest() <= 1) return false;
+    if (plan_.space.kind() == Distribution::Kind::kTable && 2 * tasks() > kTableTasks) return false;
     plan_.reduce[k] = Tiling::near_equal(old.extent(), std::min(old.extent(), 2 * old.tiles()));
     const double thinner = largest_step();
     if (thinner >= largest_) {
