@@ -8,7 +8,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = ("frontend ir passes codegen runtime/plan runtime/engine runtime/kernels runtime/routines runtime/io runtime/app stdlib samples tests tools "
-           "runtime/plan/search tests/conformance tests/e2e tests/property tools/tdslc tools/links").split()
+           "runtime/plan/search runtime/plan/workflow tests/conformance tests/e2e tests/property tools/tdslc tools/links").split()
 
 
 def missing_ids():

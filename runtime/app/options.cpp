@@ -19,7 +19,7 @@ constexpr BuiltinOption kBuiltins[] = {
     {"stats", OptionValue::kFile, "write predicted and measured statistics as JSON", true},
     {"memory", OptionValue::kBytes, "limit per rank of all blocks: owned, received and copied", true},
     {"window", OptionValue::kBytes, "limit per rank of what admitted steps hold", true},
-    {"schedule", OptionValue::kName, "auto (default): plan the whole program; greedy: every operation by itself", true},
+    {"schedule", OptionValue::kName, "how to plan: auto (default), search, eindecomp, pattern or lshs the whole program, greedy every operation by itself", true},
     {"use-plan", OptionValue::kFile, "plan as this file says, which --save-plan wrote", true},
     {"save-plan", OptionValue::kFile, "write the plan of the whole program, for --use-plan", true},
     {"place", OptionValue::kPlacement, "lay NAME out as said (i0:a,i1:b or i0:2,i1:2), plan the rest around it; may be repeated", true},

@@ -204,6 +204,8 @@ int ProgramRun::run() {
   try {
     owned = std::make_unique<Execution>(setup());
     owned->setup.plan_inputs.alike = report_cores(owned->setup.plan_inputs.threads);
+    const bool written = options_.stats_file || options_.plan_file;
+    if (kChecksCounts || written) owned->sink.enable_predictions(written && options_.reproducible);
     survey(*owned);
   } catch (const RunError& error) {  // the same on every rank
     silence_interrupts();
@@ -212,8 +214,6 @@ int ProgramRun::run() {
   }
   Execution& execution = *owned;
   EngineSink& sink = execution.sink;
-  const bool written = options_.stats_file || options_.plan_file;
-  if (kChecksCounts || written) sink.enable_predictions(written && options_.reproducible);
   bool reported = true;
   try {
     sink.engine().run([&] { execute(execution); });
@@ -264,7 +264,9 @@ std::string ProgramRun::find_plan(Execution& execution) {
     Session session(impl);
     program_(session);
   };
-  const record::Start start = record::start_of(program, execution.setup.plan_inputs, plan_request());
+  plan::PlanInputs inputs = execution.setup.plan_inputs;
+  if (!options_.memory_bytes) inputs.memory = 0;  // a dry run plans as the run will
+  const record::Start start = record::start_of(program, inputs, plan_request());
   survey_ = {start.region.hash, start.region.ops.size(), start.region.whole};
   execution.sink.expect(start.region);
   for (const std::string& warning : start.plans.warnings) {
@@ -286,6 +288,9 @@ void ProgramRun::survey(Execution& execution) {
     } catch (const RunError& e) {
       error = e.what();
       code = std::to_string(e.exit_code());
+    } catch (const std::exception& e) {
+      error = "internal error of the runtime, please report it: the whole program could not be planned: " + std::string(e.what());
+      code = std::to_string(static_cast<int>(ExitCode::kRunTime));
     }
   }
   world_.access().broadcast(error, 0);

@@ -17,8 +17,9 @@ struct OpPlan {
   /// Per reduce label: its tiles (of the label's range, from its begin). For a label with part_dim, of P parts, part c has
   /// tiles [c m, (c+1) m), m = ceil(T / P); the last parts may have fewer.
   std::vector<Tiling> reduce;
-  /// Super-blocks of output tiles: how many owned tiles per dimension a rank works on at once (memory limit). A remote
-  /// box is fetched once per super-block that needs it. 0: all.
+  /// Super-blocks of output tiles: how many owned tiles per dimension a rank works on at once (memory limit); where they lie by a table,
+  /// which knows no dimensions, the first number says how many of the rank's list. A remote box is fetched once per super-block that needs it.
+  /// 0: all.
   std::vector<Index> super_block;
   /// An operand that is a part of a local block is copied, as if it had been received (`--reproducible`).
   bool packed = false;

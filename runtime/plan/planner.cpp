@@ -63,7 +63,7 @@ void PlanInputs::settle_nodes() {
 Planner::Planner(PlanInputs inputs) : inputs_(std::move(inputs)) {
   inputs_.settle_nodes();
   if (inputs_.memory == 0) return;
-  for (Index rank = 0; rank < inputs_.ranks; rank += std::max<Index>(1, inputs_.ranks / 64)) resident_.emplace_back(rank);
+  resident_ = ResidentRanks(inputs_.ranks);
 }
 
 Planner::Planner(Planner&&) noexcept = default;
@@ -78,7 +78,7 @@ void Planner::impose(std::unique_ptr<Imposed> plan) {
 
 void Planner::erase(TensorId tensor) {
   tensors_.erase(tensor);
-  for (ResidentBytes& resident : resident_) resident.free(tensor);
+  resident_.free(tensor);
 }
 
 const PlacedTensor* Planner::placed(TensorId id) const {
@@ -158,7 +158,7 @@ Planner::Planned Planner::plan_ops(std::vector<Op> segment, const std::vector<Te
       if (const auto found = last.find(id); found != last.end()) {
         dead[found->second].push_back(id);
       } else {
-        for (ResidentBytes& resident : resident_) resident.free(id);
+        resident_.free(id);
       }
     }
   }
@@ -187,12 +187,13 @@ void Planner::emit(Op op, const OpPlan& plan, int part, const Dead& dead, Planne
   planned->plan.ranks_per_node = inputs_.ranks_per_node;
   const TensorLookup tensors = lookup();
   largest_step_ = std::max(largest_step_, static_cast<Index>(plan::largest_step(planned->op, planned->plan, tensors, inputs_)));
-  for (ResidentBytes& resident : resident_) {
-    const Cost cost = cost_of(planned->op, planned->plan, tensors, resident.rank(), inputs_.machine, inputs_.threads);
-    const double step = received_at_once(planned->op, cost) +
-                        inputs_.threads * assembled_bytes(planned->op, planned->plan, tensors, resident.rank());
-    const auto held = static_cast<Index>(resident.run(*planned, step, dead));
-    if (held > needed_.bytes) needed_ = {held, static_cast<Index>(step), planned->op.name, planned->op.line};
+  if (!resident_.empty()) {
+    const auto step_bytes = [&](Index rank) {
+      const Cost cost = cost_of(planned->op, planned->plan, tensors, rank, inputs_.machine, inputs_.threads);
+      return received_at_once(planned->op, cost) + inputs_.threads * assembled_bytes(planned->op, planned->plan, tensors, rank);
+    };
+    const ResidentRanks::Most most = resident_.run(*planned, step_bytes, dead);
+    if (const auto held = static_cast<Index>(most.held); held > needed_.bytes) needed_ = {held, static_cast<Index>(most.step), planned->op.name, planned->op.line};
   }
   out.push_back(std::move(planned));
 }
@@ -254,14 +255,16 @@ std::string Planner::signature(const Op& op) const {
 /// By how much the operation exceeds the memory limit on the worst rank, run after everything before it; negative: room.
 double Planner::excess(const Candidate& c, bool frees_base, const TensorLookup& tensors) const {
   double worst = -9e18;
-  for (const ResidentBytes& resident : resident_) {
+  std::vector<const Distribution*> spaces{&c.plan.space};
+  for (const auto& [id, where] : c.leaves) spaces.push_back(&where);
+  resident_.for_each(spaces, [&](const ResidentBytes& resident) {
     const Cost cost = cost_of(c.op, c.plan, tensors, resident.rank(), inputs_.machine, inputs_.threads);
     double held = resident.live() + cost.output_bytes.hi + received_at_once(c.op, cost);
     held += inputs_.threads * assembled_bytes(c.op, c.plan, tensors, resident.rank());
     for (const auto& [id, where] : c.leaves) held += static_cast<double>(where.owned_elements(resident.rank()) * tensors(id).desc.element.bytes);
     if (frees_base && updates_in_place(c.op, c.plan)) held -= resident.owned(c.op.base);
     worst = std::max(worst, held - static_cast<double>(inputs_.memory));
-  }
+  });
   // Partial results live until their combination is complete.
   if (c.partial) worst += static_cast<double>(c.op.outputs.front().element.bytes) * static_cast<double>(recorded_elements(c.op)) / static_cast<double>(inputs_.ranks);
   return worst;
@@ -376,7 +379,10 @@ std::shared_ptr<const Planner::Choice> Planner::choose(const Op& op, bool may_sp
   const bool frees_base = std::find(dead.begin(), dead.end(), op.base) != dead.end();
   std::string key = signature(op) + (may_split ? "s" : "n") + (frees_base ? "f" : "");
   if (imposed_ != nullptr) append_number(key, op.site);
-  for (const ResidentBytes& resident : resident_) append_number(key, static_cast<Index>(resident.live()));
+  for (const ResidentBytes& resident : resident_.followed()) {
+    append_number(key, resident.rank());
+    append_number(key, static_cast<Index>(resident.live()));
+  }
   const auto known = memo_.find(key);
   if (known != memo_.end()) return known->second;
 

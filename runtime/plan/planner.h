@@ -9,6 +9,7 @@
 
 #include "runtime/plan/cost/last_uses.h"
 #include "runtime/plan/cost/machine.h"
+#include "runtime/plan/cost/resident_ranks.h"
 #include "runtime/plan/op_plan.h"
 #include "runtime/plan/segment.h"
 
@@ -116,7 +117,7 @@ class Planner {
   std::vector<Op> waiting_;  ///< sources not used yet, in recording order
   std::uint64_t hash_ = 1469598103934665603ULL;
   Index largest_step_ = 0;
-  std::vector<ResidentBytes> resident_;  ///< of every rank, or of a spread of many; only under a memory limit
+  ResidentRanks resident_;  ///< only under a memory limit
   MemoryNeed needed_;
   std::unique_ptr<Imposed> imposed_;
   Index unplanned_ = 0;

@@ -104,7 +104,7 @@ std::string signature_of(const Distribution& distribution) {
     append_number(text, axis.stride);
   }
   if (distribution.kind() == Distribution::Kind::kTable) {
-    for (Index t = 0; t < distribution.tile_count(); ++t) append_number(text, distribution.owner(distribution.coord(t)));
+    append_number(text, static_cast<Index>(distribution.owners().hash()));
   }
   append_number(text, distribution.columns().columns);
   append_number(text, distribution.columns().row_dim);

@@ -405,6 +405,30 @@ class Facts:
                 lines.append(f"{path.stem} ranks={ranks}: {received['auto']} of {target} bytes, greedily {received['greedy']}")
         return "\n    ".join(lines)
 
+    # A schedule that cannot be applied is named by the run and by `explain`; the task workflow is shown on its ranks, and for Graphviz.
+    def test_schedules_in_words(self):
+        session = self.session("samples/matmul.tdsl")
+        np.save(self.work / "S.npy", np.ones((8, 8)))
+        for more, why in ((["--reproducible"], "under --reproducible every operation is planned by itself"), (["--window", "1GiB"], None)):
+            command = [*launch.mpi_command(3), session.executable, "--A", "S.npy", "--B", "S.npy", "--C", "D.npy", "--schedule", "lshs", *more]
+            result = launch.run(command, self.options.limit, cwd=self.work, env={"TDSL_OVERSUBSCRIBED": "1"})
+            wanted = f"warning: --schedule=lshs: {why}; every operation is planned by itself [schedule]\n" if why else ""
+            if result.code != 0 or result.err != wanted or not (np.load(self.work / "D.npy") == 8).all():
+                raise Failed(f"{more}: {result}")
+        product = ("matmul", "-n", 4, *(w for d in "nmk" for w in ("--set", f"{d}=200")))
+        plans = [a["schedule"] for a in self.explain(*product, "--schedule", "pattern")["alternatives"]]
+        if plans != ["pattern", "search", "eindecomp", "lshs", "greedy"]:
+            raise Failed(f"alternatives {plans}")
+        large = self.explain("matmul", "-n", 4, *(w for d in "nmk" for w in ("--set", f"{d}=20000")), "--tile", 16, "--schedule", "pattern")
+        note = "--schedule=pattern: the task workflow has more than 1000000 tasks; a larger --tile gives fewer; every operation is planned by itself"
+        if large["alternatives"][0]["schedule"] != "greedy" or note not in [n["text"] for n in large["notes"]]:
+            raise Failed(f"{large['notes']}")
+        stage = [self.tdslc, "explain", ROOT / "samples/matmul.tdsl", *product[1:], "--stage=workflow", "--schedule=lshs"]
+        for more, first in (([], "workflow of 28 tasks\n0 load A[0, 0] on rank 0\n"), (["--dot"], "digraph workflow {\n")):
+            shown = launch.run([*stage, *more], self.options.limit)
+            if shown.code != 0 or not shown.out.startswith(first):
+                raise Failed(f"{more}: {shown}")
+
     # --memory below what is needed is answered by what needs most and the least that is enough, not by a plan that does not fit.
     def test_explain_says_what_memory_is_enough(self):
         for program, sizes in (("matmul", ["n=4000"]), ("two_layer_network", ["n=800", "m=1000"])):

@@ -1,6 +1,7 @@
 """The matrix a program is run at, and small covers of it."""
 import itertools
 import random
+import zlib
 from typing import NamedTuple, Optional
 
 RANKS = (1, 2, 3, 4, 5, 7)
@@ -8,6 +9,7 @@ TILES = (None, "7", "1", "1000")  # 7 divides nothing, 1000 is larger than every
 THREADS = (1, 2)
 WINDOWS = ("none", "least")
 DELAYS = (False, True)
+SCHEDULES = ("auto", "pattern", "lshs", "eindecomp", "greedy")
 
 
 class Point(NamedTuple):
@@ -48,6 +50,13 @@ def pairwise(seed):
 # Points at which a program has failed once; part of every cover.
 KEPT = {"factorising_distributed": (Point(3, "7", 2, "none", False),), "gather_in_parts": (Point(3, "2", 1, "none", False),),
         "rank_eight": (Point(2, "1", 1, "none", False), Point(4, "1", 2, "none", False))}
+
+
+def schedule_of(point, program, number, wanted=None):
+    """Schedules take turns over points and programs, unless one is wanted. One that does not fit the least window would be refused with a warning."""
+    if point.ranks == 1 or point.window != "none":
+        return "auto"
+    return wanted or SCHEDULES[(zlib.crc32(program.encode()) + number) % len(SCHEDULES)]
 
 
 def choose(mode, program, variant_index, is_sample):

@@ -71,10 +71,11 @@ def test_variant(session, index, variant, is_sample, options, failures):
         if sum(f.count("timed out") for f in failures) >= 2:
             failures.append(f"{variant.label}: given up after two hangs")
             return
+        schedule = points.schedule_of(point, session.program.name, number + index, options.schedule)
         try:
-            case.run(point, number + 1 if point.delays else 0, f"run{number}", by_statements=number % 2 == 0)
+            case.run(point, number + 1 if point.delays else 0, f"run{number}", ["--schedule", schedule], by_statements=number % 2 == 0)
         except Failed as failure:
-            failures.append(f"{variant.label} {point}: {failure}")
+            failures.append(f"{variant.label} {point} {schedule}: {failure}")
     busy = [p for p in chosen if p.ranks > 1]
     if index == 0 and busy and not failures and (is_sample and options.mode != "sanitizer" or options.mode == "long"):
         try:
@@ -96,6 +97,7 @@ def main():
     parser.add_argument("--filter", default="")
     parser.add_argument("--jobs", type=int, default=4)
     parser.add_argument("--limit", type=float, default=60, help="seconds for one launch")
+    parser.add_argument("--schedule", help="this one at all points; else they take turns")
     parser.add_argument("--work", help="folder to work in; kept")
     parser.add_argument("--only", choices=("samples", "cases"))
     options = parser.parse_args()

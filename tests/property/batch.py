@@ -27,11 +27,12 @@ class Point(NamedTuple):
     delays: int = 0
     factorise: str = "auto"
     reproducible: bool = False
+    schedule: str = "auto"
 
     def __str__(self):
         return (f"ranks={self.ranks} tile={self.tile or 'auto'} threads={self.threads}"
                 f" window={'least' if self.window else 'none'} delays={self.delays}"
-                f" factorise={self.factorise}{' reproducible' if self.reproducible else ''}")
+                f" factorise={self.factorise}{' reproducible' if self.reproducible else ''} schedule={self.schedule}")
 
 
 class Failure(NamedTuple):
@@ -169,7 +170,7 @@ class Batch:
                    "--threads", point.threads, "--stats", statistics]
         if point.tile:
             command += ["--tile", point.tile]
-        command += ["--factorise", point.factorise] + (["--reproducible"] if point.reproducible else [])
+        command += ["--factorise", point.factorise, "--schedule", point.schedule] + (["--reproducible"] if point.reproducible else [])
         environment = {"TDSL_OVERSUBSCRIBED": "1"} | ({"TDSL_DELAYS": str(point.delays)} if point.delays else {})
         window = 1 if point.window else None
         while True:

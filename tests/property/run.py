@@ -21,13 +21,14 @@ from batch import Point, Tools, UNSUPPORTED
 from prefix import cheap_prefix
 
 FORMS = ("auto", "local", "distributed", "indirect")
+SCHEDULES = ("auto", "pattern", "lshs", "eindecomp", "greedy")
 TILES = (None, None, "1", "2", "3", "5", "4,3", "1000")
 
 
 def choose_points(rng, ranks, launches):
     """For every rank count so many launches with random tiles, threads, windows and delays."""
     return [Point(r, rng.choice(TILES), rng.choice([1, 1, 2]), rng.random() < 0.3, rng.choice([0, 0, rng.randrange(1, 10**6)]),
-                  rng.choice(FORMS), rng.random() < 0.2)
+                  rng.choice(FORMS), rng.random() < 0.2, rng.choice(SCHEDULES))
             for r in ranks for _ in range(launches)]
 
 

@@ -119,6 +119,25 @@ TEST_CASE("engine: random programs in simulation") {
   }
 }
 
+TEST_CASE("engine: random owner tables in simulation") {
+  if (rt::World(rt::read_environment()).size() > 1) return;
+  for (std::uint32_t seed = 3; seed <= 90; seed += 3) {
+    CAPTURE(seed);
+    RunSettings settings;
+    const Cluster cluster{std::array{2, 3, 4, 7, 9, 16}[seed % 6], seed % 4 == 0 ? 2 : 0};
+    settings.plan_seed = seed;
+    settings.tile = seed % 2 == 0 ? std::vector<Index>{} : std::vector<Index>{1};
+    try {
+      const Simulated free = simulate({cluster.ranks, cluster.ranks % 2 == 0 ? cluster.ranks_per_node : 0}, seed, seed, settings);
+      CHECK(free.wrong == 0);
+      // Chunks of ranks' lists.
+      CHECK(simulate_in_least_window({cluster.ranks, 0}, seed, seed + 1, settings, 1).wrong == 0);
+    } catch (const std::exception& error) {
+      FAIL_CHECK(std::string(error.what()));
+    }
+  }
+}
+
 namespace {
 
 /// What every rank sent, and received from other nodes, counted and predicted.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -13,7 +14,8 @@
 namespace tdsl::tests {
 
 /// A layout for nearly every operation, made up from a seed and the operation's numbers: equal on all ranks, good for nothing. A quarter of
-/// them is on one rank or on all, three eighths are copies along some axes (if the mesh has several); an eighth is left to the planner.
+/// them is on one rank or on all, three eighths are copies along some axes (if the mesh has several); an eighth is left to the planner. Seeds
+/// that are multiples of three deal out blocks one by one instead, mostly by tables.
 class RandomPlan : public plan::Imposed {
  public:
   RandomPlan(std::uint64_t seed, const plan::PlanInputs& inputs) : seed_(seed) {
@@ -59,10 +61,37 @@ class RandomPlan : public plan::Imposed {
     for (const plan::ReduceLabel& r : op.reduce) {
       most.push_back(op.combine == plan::Combine::kNone || op.base >= 0 ? 1 : op.labels[plan::idx(r.label)].range.size());
     }
+    if (slots > 0 && seed_ % 3 == 0) return plan::Layout{std::vector<plan::Axes>(slots), false, 0, std::nullopt, draw_map(op, most, h / 8)};
     std::vector<plan::Layout> layouts = plan::copy_layouts(mesh_, most);
     layouts.erase(layouts.begin());  // everywhere
     if (layouts.empty() || h % 8 >= 5) layouts = plan::spread_layouts(mesh_, most);
     return layouts[h / 8 % layouts.size()];
+  }
+
+  /// Blocks with owners of all kinds: a table, or dealt out in turn. Some are no parts of given tiles and cannot be realised.
+  [[nodiscard]] plan::BlockMap draw_map(const plan::Op& op, const std::vector<plan::Index>& most, std::uint64_t h) const {
+    const auto draw_below = [&h](plan::Index n) {
+      h = h * 0xd1342543de82ef95ULL + 1;
+      return static_cast<plan::Index>((h >> 33) % static_cast<std::uint64_t>(n));
+    };
+    plan::BlockMap map;
+    int splits = op.most_split_labels();
+    for (std::size_t s = 0; s < most.size(); ++s) {
+      const bool whole = s >= op.shape.size() && (splits == 0 || draw_below(2) == 0);
+      map.blocks.push_back(whole ? 1 : 1 + draw_below(std::max<plan::Index>(1, std::min<plan::Index>(most[s], 6))));
+      splits -= s >= op.shape.size() && map.blocks.back() > 1 ? 1 : 0;
+    }
+    const bool split = std::any_of(map.blocks.begin() + static_cast<std::ptrdiff_t>(op.shape.size()), map.blocks.end(), [](plan::Index n) { return n > 1; });
+    if (!split) map.blocks.resize(op.shape.size());
+    if (map.blocks.empty()) map.blocks.assign(1, 1);
+    if (draw_below(3) == 0 && !split) {
+      map.over.assign(map.blocks.size(), 1);
+      map.over[static_cast<std::size_t>(draw_below(static_cast<plan::Index>(map.over.size())))] = mesh_.ranks();
+      map.first = draw_below(mesh_.ranks());
+      return map;
+    }
+    for (plan::Index k = map.count(); k > 0; --k) map.owners.push_back(static_cast<std::int32_t>(draw_below(mesh_.ranks())));
+    return map;
   }
 
   std::uint64_t seed_;

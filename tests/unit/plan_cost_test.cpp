@@ -150,3 +150,53 @@ TEST_CASE("a wrong owner map makes the comparison of predicted and counted bytes
     CHECK(different > 0);
   }
 }
+
+TEST_CASE("cost model: of many ranks the one that has all the work is among those that stand for them") {
+  PlanInputs inputs;
+  inputs.ranks = 256;
+  Recorder recorder(inputs);
+  const TensorId a = recorder.source("A", {64});
+  OpBuilder builder(OpClass::kMap, "B", 9, 1);
+  builder.out("i", Index{64}).read(a, {at(0)});
+  recorder.finish(builder, "B");
+  PlannedOp op = *recorder.run().back();
+  for (const Index home : {0, 173, 255}) {
+    op.plan.space = Distribution::single(256, op.plan.space.tilings(), home);
+    CHECK(summarise(op.op, op.plan, recorder.planner.lookup(), {}, 1).max_flops == 64);
+  }
+  std::vector<std::int32_t> owners(64, 3);
+  owners[5] = 4;
+  op.plan.space = Distribution::table(256, {Tiling::fixed(64, 1)}, owners);
+  CHECK(summarise(op.op, op.plan, recorder.planner.lookup(), {}, 1).max_flops == 63);
+}
+
+TEST_CASE("planner: of many ranks the one that alone holds a tensor keeps to the memory limit") {
+  constexpr Index kSize = 16 << 20;  // bytes
+  PlanInputs inputs;
+  inputs.ranks = 256;
+  inputs.memory = 30 << 20;
+  Recorder recorder(inputs);
+  const auto on_173 = [&](const std::string& name) {
+    OpBuilder builder(OpClass::kMap, name, 9, 1);
+    builder.out("i", kSize / 8);
+    builder.op().home = 173;
+    return recorder.finish(builder, name);
+  };
+  const TensorId a = on_173("A");
+  recorder.run();
+  CHECK(recorder.planner.needed_memory().bytes == kSize);
+  // Where A lies there is no room for another one.
+  OpBuilder builder(OpClass::kMap, "B", 10, 1);
+  builder.out("i", kSize / 8).read(a, {at(0)});
+  recorder.finish(builder, "B");
+  recorder.run();
+  CHECK(recorder.planner.needed_memory().bytes <= inputs.memory);
+  on_173("C");
+  recorder.run();
+  CHECK(recorder.planner.needed_memory().bytes >= 2 * kSize);
+  CHECK(recorder.planner.needed_memory().name == "C");
+  recorder.planner.erase(a);
+  on_173("D");
+  recorder.run();
+  CHECK(recorder.planner.needed_memory().bytes < 3 * kSize);
+}

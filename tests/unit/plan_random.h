@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
-#include <memory>
 #include <random>
 #include <string>
 #include <utility>
@@ -92,7 +91,7 @@ inline plan::Distribution random_distribution(Random& random, Index ranks, std::
     for (const plan::Tiling& t : tilings) tiles *= t.tiles();
     std::vector<std::int32_t> owners;
     for (Index t = 0; t < tiles; ++t) owners.push_back(static_cast<std::int32_t>(random.in(0, ranks - 1)));
-    return plan::Distribution::table(ranks, std::move(tilings), std::make_shared<const std::vector<std::int32_t>>(owners));
+    return plan::Distribution::table(ranks, std::move(tilings), std::move(owners));
   }
   if (kind < 55 && dims >= 2) {
     const int row = random.small(0, dims - 1);

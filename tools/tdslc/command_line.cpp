@@ -77,7 +77,9 @@ Examples:
   tdslc explain product.tdsl -n 4 --set n=1000 --schedule auto --save-plan product.plan
   tdslc explain product.tdsl -n 4 --set n=1000 --place A=i0:2,i1:2
   tdslc explain product.tdsl -n 4 --set n=1000 --why A   where A could lie, and what that would cost
-  tdslc explain product.tdsl -n 4 --set n=1000 --plan plan.json      for `tdslc compare`)"},
+  tdslc explain product.tdsl -n 4 --set n=1000 --plan plan.json      for `tdslc compare`
+  tdslc explain product.tdsl -n 4 --set n=1000 --schedule=auto
+  tdslc explain product.tdsl -n 4 --set n=1000 --stage=workflow --schedule=lshs --dot)"},
     {Command::kPasses, "passes", "List the passes, or show what they make of a program", R"(
 Examples:
   tdslc passes
@@ -152,7 +154,6 @@ void add_options_of(CLI::App& app, Command command, CommandLine& line) {
     app.add_option("--threads", line.threads, "Threads per rank")->check(CLI::Range(1, rt::kMostThreads));
     app.add_option("--memory", line.memory, "Memory budget per rank")->type_name("SIZE");
     app.add_option("--window", line.window, "Limit on the footprint of admitted steps")->type_name("SIZE");
-    app.add_option("--schedule", line.schedule, "auto (default): plan the whole program; greedy: every operation by itself")->type_name("NAME");
     app.add_option("--plan", line.plan, "Write what is foreseen of every rank as JSON, as executables do")->type_name("FILE");
     app.add_option("--use-plan", line.use_plan, "Plan as this file says, which --save-plan wrote")->type_name("FILE");
     app.add_option("--save-plan", line.save_plan, "Write the plan of the whole program, for --use-plan")->type_name("FILE");
@@ -161,8 +162,11 @@ void add_options_of(CLI::App& app, Command command, CommandLine& line) {
     app.add_flag("--time-plan", line.time_plan, "Time of planning the whole program");
     app.add_option("--why", line.why, "Instead of plans: every value of a site, by name or number, and what each would cost")->type_name("NAME");
     auto* json = app.add_flag("--json", line.json, "The answer as JSON");
-    app.add_flag("--dot", line.dot, "The plan as a graph for Graphviz")->excludes(json);
-    app.add_option("--stage", line.stage, "Instead of plans: region, the operations a whole-program plan starts from; algebra, the program and its plan as tensor relations")->check(CLI::IsMember({"region", "algebra"}))->type_name("STAGE");
+    app.add_flag("--dot", line.dot, "The plan, or the workflow, as a graph for Graphviz")->excludes(json);
+    app.add_option("--schedule", line.schedule, "How to plan: auto (default, the cheapest), search, eindecomp, pattern, lshs or greedy; the totals of all are shown")->type_name("NAME");
+    app.add_option("--stage", line.stage, "Instead of plans: region, the operations a whole-program plan starts from; workflow, their tasks over blocks (with --schedule=pattern or lshs: on which rank); algebra, the program and its plan as tensor relations")
+        ->check(CLI::IsMember({"region", "workflow", "algebra"}))
+        ->type_name("STAGE");
   }
   if (command == Command::kPasses) {
     app.add_option("--dump-after", line.dump_after, "Print the program after a pass, or after `all`")->type_name("PASS")->allow_extra_args(false);

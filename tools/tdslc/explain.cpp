@@ -154,9 +154,19 @@ std::string answer_of(const CommandLine& line, const Front& front, const codegen
 }
 
 /// What the run would record, in the forms it would choose.
-std::string region_of(const codegen::FamilyProgram& families, const ReportRequest& request) {
+plan::Region region_of(const codegen::FamilyProgram& families, const ReportRequest& request) {
   const record::Recording program = codegen::recording_of(families, request.walk);
-  return plan::text_of(families.chooses ? record::start_of(program, request.inputs, request.plan).region : record::survey(program));
+  return families.chooses ? record::start_of(program, request.inputs, request.plan).region : record::survey(program);
+}
+
+std::string workflow_text(const CommandLine& line, const codegen::FamilyProgram& families, const ReportRequest& request) {
+  const plan::Region region = region_of(families, request);
+  try {
+    const plan::Workflow workflow = plan::scheduled_workflow(request.plan.schedule, region, request.inputs);
+    return line.dot ? plan::print_dot(workflow, region) : plan::print(workflow, region);
+  } catch (const plan::NoPlan& none) {
+    throw UsageError(none.what());
+  }
 }
 
 }  // namespace
@@ -169,7 +179,8 @@ int explain(const CommandLine& line) {
   const Written files{options.save_plan_file.value_or(""), options.plan_file.value_or("")};
   keep_sources(front, {line.output, files.save_plan, files.plan});
   const ReportRequest request = request_of(line, front.graph.name, families, options);
-  const std::string text = line.stage == "region"    ? region_of(families, request)
+  const std::string text = line.stage == "region"    ? plan::text_of(region_of(families, request))
+                           : line.stage == "workflow" ? workflow_text(line, families, request)
                            : line.stage == "algebra" ? algebra_text(families, request)
                                                      : answer_of(line, front, families, request, files);
   if (line.output.empty()) {

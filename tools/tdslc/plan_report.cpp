@@ -64,6 +64,9 @@ class Reporter : public record::PlanningSink {
     }
     report_.found = plans.note;
     report_.alternatives = std::move(plans.alternatives);
+    for (const std::string& none : plans.left_out) {
+      if (none != plans.refused) note({}, "no plan by " + none);
+    }
     if (start.plan != nullptr && !start.plan->at.empty()) impose(std::make_unique<plan::ImposedPlan>(start.plan));
   }
 

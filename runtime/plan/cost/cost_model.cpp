@@ -6,7 +6,7 @@
 #include <map>
 
 #include "runtime/plan/cost/node_bytes.h"
-#include "runtime/plan/cost/rank_view.h"
+#include "runtime/plan/cost/tile_pieces.h"
 
 // Note [Counting in closed form]
 // What a rank needs of an operand is, in every dimension, a list of element intervals (one per owned tile of the label
@@ -54,27 +54,19 @@ Index cut_count(const Intervals& list, const Tiling& tiling) {
   return n;
 }
 
-/// Panels of a reduce label, as a rank goes through them.
-Index panel_count(const Op& op, const OpPlan& plan, std::size_t k) {
-  const Index count = std::max<Index>(plan.reduce[k].tiles(), 1);
-  if (op.reduce[k].part_dim < 0) return count;
-  const Index parts = std::max<Index>(op.shape[idx(op.reduce[k].part_dim)], 1);
-  return std::max<Index>((count + parts - 1) / parts, 1);
-}
-
 bool only(const DimAccess& dim, int label) {
   return !dim.whole && dim.divisor == 1 && dim.offset.size() == 1 && dim.terms.size() == 1 && dim.terms[0].label == label;
 }
 
 /// Whether boxes stay for later panels: they go with their panel only if every reduce label with several panels is alone
 /// in some subscript, the same one in all accesses to the tensor.
-bool kept_over_panels(const RankView& v, const Access& access) {
-  for (std::size_t k = 0; k < v.op.reduce.size(); ++k) {
-    if (panel_count(v.op, v.plan, k) <= 1) continue;
+bool kept_over_panels(const Op& op, const OpPlan& plan, const Access& access) {
+  for (std::size_t k = 0; k < op.reduce.size(); ++k) {
+    if (panel_count(op, plan, k) <= 1) continue;
     bool distinguished = false;
     for (std::size_t d = 0; d < access.dims.size(); ++d) {
-      bool alike = only(access.dims[d], v.op.reduce[k].label);
-      for (const Access& other : v.op.reads) alike = alike && (other.tensor != access.tensor || other.dims[d] == access.dims[d]);
+      bool alike = only(access.dims[d], op.reduce[k].label);
+      for (const Access& other : op.reads) alike = alike && (other.tensor != access.tensor || other.dims[d] == access.dims[d]);
       distinguished = distinguished || alike;
     }
     if (!distinguished) return true;
@@ -107,9 +99,10 @@ Need need_of(const RankView& v, const Access& access, const PlacedTensor& tensor
   const bool replicated = where.kind() == Distribution::Kind::kReplicated;
   std::vector<int> label_uses(v.op.labels.size(), 0);
   double union_all = 1, union_own = 1, sum_all = 1, sum_own = 1, pieces_all = 1, pieces_own = 1, panel = 1;
-  need.exact = v.exact && where.kind() != Distribution::Kind::kTable;
+  const bool by_table = where.kind() == Distribution::Kind::kTable;
+  need.exact = v.exact;
   bool disjoint = true;
-  const bool kept = kept_over_panels(v, access);
+  const bool kept = kept_over_panels(v.op, v.plan, access);
   if (where.rank() == 0 && !has_part(where, rank)) union_own = sum_own = pieces_own = 0;
   for (int d = 0; d < where.rank(); ++d) {
     const DimAccess& dim = access.dims[idx(d)];
@@ -147,7 +140,13 @@ Need need_of(const RankView& v, const Access& access, const PlacedTensor& tensor
   const auto again = static_cast<double>(repeats(v, access));
   need.read = again * union_all;
   if (replicated) return need;
-  if (where.kind() == Distribution::Kind::kTable) union_own = sum_own = pieces_own = 0;
+  if (by_table) {
+    std::vector<Intervals> unions;
+    for (const Intervals& list : need.lists) unions.push_back(merged(list));
+    union_own = measure_owned(where, rank, unions);
+    sum_own = disjoint ? union_own : 0;
+    pieces_own = disjoint ? count_owned(where, rank, need.lists) : 0;
+  }
   need.received = {again * (union_all - union_own), again * (sum_all - sum_own)};
   need.pieces = {again * (pieces_all - pieces_own), again * (pieces_all - pieces_own)};
   for (int d = 0; d < v.op.out_rank(); ++d) need.exact = need.exact && (v.chunks[idx(d)] == 1 || v.busy[idx(d)]);
@@ -165,15 +164,20 @@ Need need_of(const RankView& v, const Access& access, const PlacedTensor& tensor
 /// What two accesses to one tensor fetch once instead of twice.
 double shared_elements(const Need& a, const Need& b, const PlacedTensor& tensor, Index rank, bool& exact) {
   double all = 1, own = 1;
+  std::vector<Intervals> shared;
+  const bool by_table = tensor.distribution.kind() == Distribution::Kind::kTable;
   for (std::size_t d = 0; d < a.lists.size(); ++d) {
     exact = exact && equal_or_disjoint(a.lists[d], b.lists[d]);
-    const Intervals both = common(merged(a.lists[d]), merged(b.lists[d]));
+    shared.push_back(common(merged(a.lists[d]), merged(b.lists[d])));
+    const Intervals& both = shared.back();
+    if (by_table) all *= static_cast<double>(total(both));
+    if (by_table) continue;
     Intervals mine = owned_intervals(tensor.distribution, rank, static_cast<int>(d));
     tidy(mine);
     all *= static_cast<double>(total(both));
     own *= static_cast<double>(measure_inside(both, merged(mine)));
   }
-  return all - own;
+  return all - (by_table ? measure_owned(tensor.distribution, rank, shared) : own);
 }
 
 /// Adds what is received; returns the bytes of operands read once per super-block, wherever they lie.
@@ -221,10 +225,43 @@ double add_reads(Cost& cost, const RankView& v, const TensorLookup& tensors, Ind
   return read;
 }
 
-}  // namespace
+/// What a rank does of an operation whose tiles lie by a table: exactly, tile by tile. Returns what add_reads does.
+double add_listed_tiles(Cost& cost, const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank) {
+  double panels = 1, owned = 0, tasks = 0, points = 0;
+  for (std::size_t k = 0; k < op.reduce.size(); ++k) panels *= static_cast<double>(panel_count(op, plan, k));
+  for_each_tile(op, plan, rank, [&](const RankView& tile, Index) {
+    double elements = 1;
+    for (const Intervals& along : tile.owned_out) elements *= static_cast<double>(total(along));
+    owned += elements;
+    tasks += is_hit(tile) ? panels : 1;
+    points += tile.works ? points_in(tile) : 0;
+  });
+  for (const TensorDesc& output : op.outputs) cost.output_bytes += {owned * static_cast<double>(output.element.bytes), owned * static_cast<double>(output.element.bytes)};
+  cost.tasks = {tasks, tasks};
+  cost.flops = {points * op.flops_per_point, points * op.flops_per_point};
+  const Wanted wanted = wanted_by(op, plan, tensors, rank);
+  std::map<Index, double> kept;                            // per super-block
+  std::map<std::pair<Index, Index>, double> passing;       // per super-block and panel
+  std::map<TensorId, bool> stays;
+  for (const Access& access : op.reads) stays[access.tensor] = stays[access.tensor] || kept_over_panels(op, plan, access);
+  for (const WantedPiece& piece : wanted.pieces) {
+    const double elements = piece.bytes / static_cast<double>(tensors(piece.tensor).desc.element.bytes);
+    const double known = piece.block >= 0 ? 1 : 0;
+    cost.received_elements += {known * elements, elements};
+    cost.bytes_received += {known * piece.bytes, piece.bytes};
+    cost.boxes += {known, piece.boxes};
+    (stays[piece.tensor] ? kept[piece.super_block] : passing[{piece.super_block, piece.panel}]) += piece.bytes;
+  }
+  for (const auto& [block, bytes] : kept) cost.step_bytes.hi = std::max(cost.step_bytes.hi, bytes);
+  for (const auto& [step, bytes] : passing) {
+    const auto before = kept.find(step.first);
+    cost.step_bytes.hi = std::max(cost.step_bytes.hi, bytes + (before == kept.end() ? 0 : before->second));
+  }
+  return wanted.read_bytes;
+}
 
-Cost cost_of(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank, const Machine& machine, int threads) {
-  Cost cost;
+/// The same where they are a product of intervals.
+double add_product(Cost& cost, const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank) {
   const RankView v = view_of(op, plan, rank);
   double owned = 1, tiles = 1, hit = 1;
   for (int d = 0; d < op.out_rank(); ++d) {
@@ -240,20 +277,43 @@ Cost cost_of(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Inde
     cost.output_bytes += {each, each};
   }
   cost.tasks = {hit * panels + tiles - hit, hit * panels + tiles - hit};
-  // Off a diagonal a tile is one task; an owner table gives some ranks fewer tiles.
-  if (!v.exact) cost.tasks.lo = plan.space.kind() == Distribution::Kind::kTable ? 0 : tiles;
-  double read_once = 0;
-  if (v.works) {
-    double points = 1;
-    for (std::size_t l = 0; l < v.label.size(); ++l) {
-      points *= static_cast<double>(op.labels[l].from_data ? static_cast<Index>(v.label[l].size()) : total(v.label[l]));
+  if (!v.exact) cost.tasks.lo = tiles;  // off a diagonal a tile is one task
+  if (!v.works) return 0;
+  const double flops = points_in(v) * op.flops_per_point;
+  cost.flops = {v.exact ? flops : 0, flops};
+  return add_reads(cost, v, tensors, rank);
+}
+
+/// The longest boxes of operands that the view's tasks may have to copy together.
+double assembled_in(const RankView& v, const TensorLookup& tensors) {
+  double bytes = 0;
+  for (std::size_t a = 0; a < v.op.reads.size(); ++a) {
+    if (v.op.is_continued(a)) continue;  // copied into the output
+    const Access& access = v.op.reads[a];
+    const PlacedTensor& tensor = tensors(access.tensor);
+    auto box = static_cast<double>(tensor.desc.element.bytes);
+    bool copied = false;
+    for (int d = 0; d < tensor.distribution.rank(); ++d) {
+      const Tiling& tiling = tensor.distribution.tiling(d);
+      Index longest = 0;
+      for (const Interval& i : touched(v, access.dims[idx(d)], tensor.desc.shape[idx(d)])) {
+        const Interval tiles = tiling.tiles_meeting(i);
+        longest = std::max(longest, i.size());
+        copied = copied || tiles.size() > 1 || (v.plan.packs() && !tiles.empty() && i != tiling.tile(tiles.lo));
+      }
+      box *= static_cast<double>(longest);
     }
-    // Every tile along a dimension that may be written anywhere runs over all points.
-    for (int d = 0; d < op.out_rank(); ++d) points *= op.out[idx(d)].label == kAnyLabel ? static_cast<double>(v.hit[idx(d)]) : 1.0;
-    cost.flops = {points * op.flops_per_point, points * op.flops_per_point};
-    if (!v.exact) cost.flops.lo = 0;
-    read_once = add_reads(cost, v, tensors, rank);
+    if (copied) bytes += box;
   }
+  return v.works ? bytes : 0;
+}
+
+}  // namespace
+
+Cost cost_of(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank, const Machine& machine, int threads) {
+  Cost cost;
+  const bool by_table = plan.space.kind() == Distribution::Kind::kTable;
+  const double read_once = by_table ? add_listed_tiles(cost, op, plan, tensors, rank) : add_product(cost, op, plan, tensors, rank);
   const bool blas = op.op_class == OpClass::kContraction;
   // Every point of an emitted loop reads its operands. BLAS streams them once and then reads them from cache: a matrix-vector product is a stream.
   double touched_bytes = cost.output_bytes.hi;
@@ -274,26 +334,10 @@ Range messages_of(const Cost& cost) {
 }
 
 double assembled_bytes(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank) {
-  const RankView v = view_of(op, plan, rank);
-  double bytes = 0;
-  for (const Access& access : op.reads) {
-    if (op.is_continued(static_cast<std::size_t>(&access - op.reads.data()))) continue;  // copied into the output
-    const PlacedTensor& tensor = tensors(access.tensor);
-    auto box = static_cast<double>(tensor.desc.element.bytes);
-    bool copied = false;
-    for (int d = 0; d < tensor.distribution.rank(); ++d) {
-      const Tiling& tiling = tensor.distribution.tiling(d);
-      Index longest = 0;
-      for (const Interval& i : touched(v, access.dims[idx(d)], tensor.desc.shape[idx(d)])) {
-        const Interval tiles = tiling.tiles_meeting(i);
-        longest = std::max(longest, i.size());
-        copied = copied || tiles.size() > 1 || (plan.packs() && !tiles.empty() && i != tiling.tile(tiles.lo));
-      }
-      box *= static_cast<double>(longest);
-    }
-    if (copied) bytes += box;
-  }
-  return v.works ? bytes : 0;
+  if (plan.space.kind() != Distribution::Kind::kTable) return assembled_in(view_of(op, plan, rank), tensors);
+  double most = 0;
+  for_each_tile(op, plan, rank, [&](const RankView& tile, Index) { most = std::max(most, assembled_in(tile, tensors)); });
+  return most;
 }
 
 std::vector<Index> rank_sample(Index ranks) {
@@ -303,10 +347,32 @@ std::vector<Index> rank_sample(Index ranks) {
   return sample;
 }
 
+std::vector<Index> rank_sample(const Distribution& space) {
+  const Index p = space.ranks();
+  std::vector<Index> sample = rank_sample(p);
+  const auto add = [&](Index rank) {
+    const auto at = std::lower_bound(sample.begin(), sample.end(), rank);
+    if (at == sample.end() || *at != rank) sample.insert(at, rank);
+  };
+  if (space.kind() == Distribution::Kind::kGrid) {
+    Index last = space.home();
+    for (const GridDim& dim : space.grid_dims()) {
+      for (const GridAxis& axis : dim.axes) last += (axis.size - 1) * axis.stride;
+    }
+    add(space.home() % p);
+    add(last % p);
+  } else if (space.kind() == Distribution::Kind::kTable) {
+    Index most = 0;
+    for (Index rank = 1; rank < p; ++rank) most = space.owned_tiles(rank) > space.owned_tiles(most) ? rank : most;
+    add(most);
+  }
+  return sample;
+}
+
 CostSummary summarise(const Op& op, const OpPlan& plan, const TensorLookup& tensors, const Machine& machine, int threads) {
   CostSummary sum;
   double count = 0;
-  for (const Index rank : rank_sample(plan.space.ranks())) {
+  for (const Index rank : rank_sample(plan.space)) {
     const Cost c = cost_of(op, plan, tensors, rank, machine, threads);
     sum.max_bytes = std::max(sum.max_bytes, c.bytes_received.hi);
     sum.max_flops = std::max(sum.max_flops, c.flops.hi);

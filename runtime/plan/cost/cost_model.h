@@ -45,6 +45,8 @@ struct Cost {
 
 /// The ranks that stand for all `ranks`: beyond 64 a spread that includes both ends of every grid axis.
 [[nodiscard]] std::vector<Index> rank_sample(Index ranks);
+/// With those that may be alone with the work: at both ends of a grid that has a home, or with the most tiles of a table.
+[[nodiscard]] std::vector<Index> rank_sample(const Distribution& space);
 
 /// Over all ranks (by classes of equal ranks where possible): maxima and means.
 struct CostSummary {

@@ -49,14 +49,17 @@ bool updates_in_place(const Op& op, const OpPlan& plan) {
 double ResidentBytes::run(const PlannedOp& op, double step_bytes, const std::vector<TensorId>& dead) {
   if (updates_in_place(op.op, op.plan) && std::find(dead.begin(), dead.end(), op.op.base) != dead.end()) free(op.op.base);
   for (const TensorDesc& output : op.op.outputs) {
-    const auto bytes = static_cast<double>(distribution_of(op.op, op.plan, output).owned_elements(rank_) * output.element.bytes);
-    owned_[output.id] = bytes;
-    live_ += bytes;
+    hold(output.id, static_cast<double>(distribution_of(op.op, op.plan, output).owned_elements(rank_) * output.element.bytes));
   }
   const double held = live_ + step_bytes;
   peak_ = std::max(peak_, held);
   for (const TensorId id : dead) free(id);
   return held;
+}
+
+void ResidentBytes::hold(TensorId id, double bytes) {
+  owned_[id] = bytes;
+  live_ += bytes;
 }
 
 void ResidentBytes::free(TensorId id) {

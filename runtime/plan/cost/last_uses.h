@@ -30,6 +30,8 @@ class ResidentBytes {
   /// The operation runs; `step_bytes` is the largest footprint of one of its steps; then `dead` are freed. Returns what was
   /// held at most meanwhile.
   double run(const PlannedOp& op, double step_bytes, const std::vector<TensorId>& dead);
+  /// So many bytes of a tensor are there from now on.
+  void hold(TensorId id, double bytes);
   void free(TensorId id);
   [[nodiscard]] Index rank() const { return rank_; }
   [[nodiscard]] double live() const { return live_; }

@@ -1,6 +1,7 @@
 #include "runtime/plan/cost/rank_view.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tdsl::plan::counting {
 
@@ -89,8 +90,8 @@ Intervals owned_intervals(const Distribution& x, Index rank, int d) {
   };
   const Index p = x.ranks();
   switch (x.kind()) {
+    case Distribution::Kind::kTable:  // no product: tile_pieces.h
     case Distribution::Kind::kReplicated:
-    case Distribution::Kind::kTable:
       add(0, tiles);
       return list;
     case Distribution::Kind::kColumnMap: {
@@ -137,17 +138,16 @@ Interval preimage(const OutSubscript& s, Interval elements) {
   return {-down(hi, -c), down(-lo, -c) + 1};
 }
 
-RankView view_of(const Op& op, const OpPlan& plan, Index rank) {
-  RankView v{op, plan, {}, std::vector<Intervals>(op.labels.size()), {}, {}, true, true, 1, {}};
+namespace {
+
+/// The view of tiles whose elements are a product of these lists, per output dimension.
+RankView view_of_product(const Op& op, const OpPlan& plan, std::vector<Intervals> owned_out) {
+  RankView v{op, plan, std::move(owned_out), std::vector<Intervals>(op.labels.size()), {}, {}, true, true, 1, {}};
   std::vector<bool> bound(op.labels.size(), false);
   for (int d = 0; d < op.out_rank(); ++d) {
-    v.owned_out.push_back(owned_intervals(plan.space, rank, d));
-    const Intervals& owned = v.owned_out.back();
+    const Intervals& owned = v.owned_out[idx(d)];
     const OutSubscript& s = op.out[idx(d)];
-    const Index edge = plan.super_block.empty() ? 0 : plan.super_block[idx(d)];
     const auto tiles = static_cast<Index>(owned.size());
-    v.chunks.push_back(edge > 0 && tiles > 0 ? (tiles + edge - 1) / edge : 1);
-    v.super_blocks *= v.chunks.back();
     Index hit = 0;
     if (s.label == kPartLabel || s.label == kAnyLabel) {
       hit = tiles;
@@ -171,8 +171,6 @@ RankView view_of(const Op& op, const OpPlan& plan, Index rank) {
     v.busy.push_back(hit == tiles);
     v.works = v.works && hit > 0;
   }
-  if (plan.space.kind() == Distribution::Kind::kTable) v.exact = false;
-  if (op.out_rank() == 0) v.works = has_part(plan.space, rank);
   for (std::size_t k = 0; k < op.reduce.size(); ++k) {
     const int l = op.reduce[k].label;
     const Interval range = op.labels[idx(l)].range;
@@ -202,6 +200,45 @@ RankView view_of(const Op& op, const OpPlan& plan, Index rank) {
     v.works = v.works && !v.label[l].empty();
   }
   return v;
+}
+
+}  // namespace
+
+RankView view_of(const Op& op, const OpPlan& plan, Index rank) {
+  std::vector<Intervals> owned;
+  for (int d = 0; d < op.out_rank(); ++d) owned.push_back(owned_intervals(plan.space, rank, d));
+  RankView v = view_of_product(op, plan, std::move(owned));
+  for (int d = 0; d < op.out_rank(); ++d) {
+    const Index edge = plan.super_block.empty() ? 0 : plan.super_block[idx(d)];
+    const auto tiles = static_cast<Index>(v.owned_out[idx(d)].size());
+    v.chunks.push_back(edge > 0 && tiles > 0 ? (tiles + edge - 1) / edge : 1);
+    v.super_blocks *= v.chunks.back();
+  }
+  if (op.out_rank() == 0) v.works = v.works && has_part(plan.space, rank);
+  return v;
+}
+
+RankView view_of_tile(const Op& op, const OpPlan& plan, const std::vector<Interval>& elements) {
+  std::vector<Intervals> owned;
+  for (const Interval& i : elements) owned.push_back({i});
+  RankView v = view_of_product(op, plan, std::move(owned));
+  v.chunks.assign(op.shape.size(), 1);
+  v.exact = true;  // one tile is a product even on a diagonal
+  return v;
+}
+
+Interval touched_by(const DimAccess& dim, const std::vector<Interval>& labels, Index extent) {
+  const Interval inside{0, extent};
+  if (dim.whole || dim.divisor < 1) return inside;
+  Interval hull = dim.offset;
+  for (const Affine::Term& term : dim.terms) {
+    const Interval x = labels[idx(term.label)];
+    const Index a = term.coefficient * x.lo;
+    const Index b = term.coefficient * (x.hi - 1);
+    hull = {hull.lo + std::min(a, b), hull.hi + std::max(a, b)};
+  }
+  if (!hull.empty() && dim.divisor > 1) hull = {hull.lo / dim.divisor, (hull.hi - 1) / dim.divisor + 1};
+  return intersect(hull, inside);
 }
 
 Intervals touched(const RankView& v, const DimAccess& dim, Index extent) {

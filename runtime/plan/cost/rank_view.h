@@ -47,7 +47,13 @@ struct RankView {
   std::vector<Index> chunks;         ///< super-blocks per output dimension
 };
 
+/// Of all its tiles together; not where they lie by a table.
 [[nodiscard]] RankView view_of(const Op& op, const OpPlan& plan, Index rank);
+/// Of one tile of these elements.
+[[nodiscard]] RankView view_of_tile(const Op& op, const OpPlan& plan, const std::vector<Interval>& elements);
+
+/// What labels in these intervals touch of one dimension of an operand: the hull.
+[[nodiscard]] Interval touched_by(const DimAccess& dim, const std::vector<Interval>& labels, Index extent);
 
 /// Intervals of one dimension of an operand that the rank's tasks touch.
 [[nodiscard]] Intervals touched(const RankView& v, const DimAccess& dim, Index extent);

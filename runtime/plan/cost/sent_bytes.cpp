@@ -8,13 +8,14 @@
 #include <tuple>
 #include <utility>
 
-#include "runtime/plan/cost/rank_view.h"
+#include "runtime/plan/cost/tile_pieces.h"
 
 // Note [Counting what is sent]
 // Along one dimension of an operand, every piece (a touched interval inside one tile) has a set of ranks that want it and a set
 // of ranks that own its tile. Few such pairs of sets differ: pieces with equal ones are a class with a length. Boxes are
 // products of pieces, so their classes are products of classes: who wants the box and who owns it are intersections. Of an operand with
 // copies only this rank's fibre is looked at: nothing goes from one to another.
+// Where the operation or an operand lies by a table there are no products: the pieces of all ranks are listed, if tasks are not too many.
 
 namespace tdsl::plan {
 
@@ -70,15 +71,91 @@ struct Carried {
   double from_other_nodes = 0;
 };
 
+/// More tasks are not listed.
+constexpr double kListedTasks = 1 << 20;
+
 class Carrier {
  public:
   Carrier(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank)
-      : op_(op), tensors_(tensors), me_(rank), p_(plan.space.ranks()), per_node_(plan.ranks_per_node > 1 ? plan.ranks_per_node : p_) {
-    for (Index r = 0; r < p_; ++r) views_.push_back(view_of(op, plan, r));
-  }
+      : op_(op), plan_(plan), tensors_(tensors), me_(rank), p_(plan.space.ranks()), per_node_(plan.ranks_per_node > 1 ? plan.ranks_per_node : p_) {}
 
   /// Nothing where boxes are no products, or meet in different steps.
-  [[nodiscard]] std::optional<Carried> bytes() const {
+  [[nodiscard]] std::optional<Carried> bytes() {
+    const auto by_table = [](const Distribution& where) { return where.kind() == Distribution::Kind::kTable; };
+    bool tables = by_table(plan_.space);
+    for (const Access& access : op_.reads) tables = tables || by_table(tensors_(access.tensor).distribution);
+    if (tables) return listed_tasks() > kListedTasks ? std::nullopt : listed_bytes();
+    for (Index r = 0; r < p_; ++r) views_.push_back(view_of(op_, plan_, r));
+    return bytes_of_products();
+  }
+
+ private:
+  [[nodiscard]] double listed_tasks() const {
+    double tasks = static_cast<double>(plan_.space.tile_count());
+    for (std::size_t k = 0; k < op_.reduce.size(); ++k) tasks *= static_cast<double>(panel_count(op_, plan_, k));
+    return tasks * static_cast<double>(plan_.space.kind() == Distribution::Kind::kReplicated ? p_ : 1);
+  }
+
+  /// Ranks that fetch a piece in the same step.
+  struct Group {
+    Index owner = 0;
+    double bytes = 0;
+    Ranks wanting;
+  };
+  using Step = std::tuple<TensorId, Index, std::vector<Index>, Index, Index>;  // piece (tensor, block, bounds), super-block, panel
+  [[nodiscard]] static Step step_of(const WantedPiece& piece) {
+    std::vector<Index> bounds;
+    for (const Interval& i : piece.box) bounds.insert(bounds.end(), {i.lo, i.hi});
+    return {piece.tensor, piece.block, std::move(bounds), piece.super_block, piece.panel};
+  }
+
+  /// The groups in which this rank is, or whose piece it owns.
+  [[nodiscard]] std::optional<Carried> listed_bytes() const {
+    std::map<TensorId, std::vector<OwnTiles>> tiles;  // per tensor and rank
+    for (const Access& access : op_.reads) {
+      std::vector<OwnTiles>& of_ranks = tiles[access.tensor];
+      for (Index r = 0; of_ranks.size() < idx(static_cast<int>(p_)); ++r) of_ranks.emplace_back(tensors_(access.tensor).distribution, r);
+    }
+    const auto owns = [&](const WantedPiece& piece, Index rank) {
+      const Distribution& where = tensors_(piece.tensor).distribution;
+      if (!share_copy(where, me_, rank)) return false;
+      std::vector<Index> tile;
+      for (std::size_t d = 0; d < piece.box.size(); ++d) tile.push_back(where.tiling(static_cast<int>(d)).tile_of(piece.box[d].lo));
+      return tiles.at(piece.tensor)[idx(static_cast<int>(rank))].has(tile);
+    };
+    std::map<Step, Group> groups;
+    Wanted mine = wanted_by(op_, plan_, tensors_, me_);
+    if (!mine.exact) return std::nullopt;
+    for (WantedPiece& piece : mine.pieces) {
+      Group group{0, piece.bytes, Ranks(p_)};
+      while (!owns(piece, group.owner)) ++group.owner;
+      group.wanting.add(me_);
+      groups.emplace(step_of(piece), std::move(group));
+    }
+    for (Index r = 0; r < p_; ++r) {
+      if (r == me_) continue;
+      const Wanted others = wanted_by(op_, plan_, tensors_, r);
+      if (!others.exact) return std::nullopt;
+      for (const WantedPiece& piece : others.pieces) {
+        if (!share_copy(tensors_(piece.tensor).distribution, me_, r)) continue;
+        const auto known = groups.find(step_of(piece));
+        if (known != groups.end()) {
+          known->second.wanting.add(r);
+        } else if (owns(piece, me_)) {
+          groups.emplace(step_of(piece), Group{me_, piece.bytes, Ranks(p_)}).first->second.wanting.add(r);
+        }
+      }
+    }
+    Carried sum;
+    for (const auto& [step, group] : groups) {
+      const Place place = place_of_me(group.wanting, group.owner);
+      sum.sent += group.bytes * static_cast<double>(place.sent);
+      sum.from_other_nodes += place.enters ? group.bytes : 0;
+    }
+    return sum;
+  }
+
+  [[nodiscard]] std::optional<Carried> bytes_of_products() const {
     for (const RankView& v : views_) {
       if (!v.exact || v.super_blocks > 1) return std::nullopt;
     }
@@ -96,7 +173,6 @@ class Carrier {
     return sum;
   }
 
- private:
   [[nodiscard]] bool is_reduced(int label) const {
     return std::any_of(op_.reduce.begin(), op_.reduce.end(), [label](const ReduceLabel& r) { return r.label == label; });
   }
@@ -118,7 +194,7 @@ class Carrier {
     const PlacedTensor& tensor = tensors_(access.tensor);
     const Distribution& where = tensor.distribution;
     if (where.kind() == Distribution::Kind::kReplicated) return true;
-    if (where.kind() == Distribution::Kind::kTable || !simple(access)) return false;
+    if (!simple(access)) return false;
     std::vector<Classes> dims;
     for (int d = 0; d < where.rank(); ++d) {
       std::optional<Classes> classes = classes_of(access.dims[idx(d)], where, d, tensor.desc.shape[idx(d)]);
@@ -220,6 +296,7 @@ class Carrier {
   }
 
   const Op& op_;
+  const OpPlan& plan_;
   const TensorLookup& tensors_;
   Index me_;
   Index p_;

@@ -32,20 +32,6 @@ bool label_intervals(const Op& op, const Boxes& work, std::size_t rank, std::vec
   return true;
 }
 
-Interval touched(const DimAccess& dim, const std::vector<Interval>& labels, Index extent) {
-  const Interval inside{0, extent};
-  if (dim.whole || dim.divisor < 1) return inside;
-  Interval hull = dim.offset;
-  for (const Affine::Term& term : dim.terms) {
-    const Interval x = labels[idx(term.label)];
-    const Index a = term.coefficient * x.lo;
-    const Index b = term.coefficient * (x.hi - 1);
-    hull = {hull.lo + std::min(a, b), hull.hi + std::max(a, b)};
-  }
-  if (!hull.empty() && dim.divisor > 1) hull = {hull.lo / dim.divisor, (hull.hi - 1) / dim.divisor + 1};
-  return intersect(hull, inside);
-}
-
 Boxes nothing(std::size_t ranks, std::size_t dims) {
   Boxes boxes;
   boxes.dims = dims;
@@ -105,7 +91,7 @@ Boxes needs_of(const Op& op, const Access& access, const std::vector<Index>& sha
   for (std::size_t r = 0; r < work.ranks(); ++r) {
     if (!label_intervals(op, work, r, labels)) continue;
     boxes.has[r] = 1;
-    for (std::size_t d = 0; d < shape.size(); ++d) boxes.at[r * boxes.dims + d] = touched(access.dims[d], labels, shape[d]);
+    for (std::size_t d = 0; d < shape.size(); ++d) boxes.at[r * boxes.dims + d] = touched_by(access.dims[d], labels, shape[d]);
   }
   return boxes;
 }
@@ -122,7 +108,7 @@ double touched_elements(const Op& op, const Access& access, const Boxes& work, s
   std::vector<Interval> labels;
   if (!label_intervals(op, work, rank, labels)) return 0;
   double elements = 1;
-  for (const DimAccess& dim : access.dims) elements *= static_cast<double>(touched(dim, labels, std::numeric_limits<Index>::max()).size());
+  for (const DimAccess& dim : access.dims) elements *= static_cast<double>(touched_by(dim, labels, std::numeric_limits<Index>::max()).size());
   return elements;
 }
 

@@ -113,7 +113,7 @@ class ChoiceBuilder {
     for (SiteChoices& site : choices_.sites) {
       const Op& op = region_.ops[site.op].op;
       site.fixed = op.home >= 0 || op.replicated;
-      site.splits = !site.fixed && splits(op);
+      site.splits = may_split(op);
     }
   }
 
@@ -236,6 +236,11 @@ class ChoiceBuilder {
 
 }  // namespace
 
+bool may_split(const Op& op) {
+  const bool fixed = op.home >= 0 || op.replicated;
+  return !fixed && op.combine != Combine::kNone && op.base < 0 && op.outputs.size() == 1 && !op.reduce.empty() && op.most_split_labels() > 0;
+}
+
 counting::CutSpace task_space(const Op& op, const PlanInputs& inputs) {
   counting::CutSpace space;
   for (std::size_t d = 0; d < op.shape.size(); ++d) {
@@ -258,10 +263,6 @@ counting::CutSpace task_space(const Op& op, const PlanInputs& inputs) {
 
 bool may_repeat(const Op& op, const PlanInputs& inputs) {
   return inputs.alike || is_source(op) || std::all_of(op.reads.begin(), op.reads.end(), [](const Access& access) { return access.dims.empty(); });
-}
-
-bool splits(const Op& op) {
-  return op.combine != Combine::kNone && op.base < 0 && op.outputs.size() == 1 && !op.reduce.empty() && op.most_split_labels() > 0;
 }
 
 std::vector<Index> most_shares(const Op& op, const PlanInputs& inputs, bool reduced) {

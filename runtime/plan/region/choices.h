@@ -58,13 +58,14 @@ struct Choices {
   std::vector<PlaceChoices> places;
 };
 
+/// Whether an operation's reduction may be computed as partial results that meet.
+[[nodiscard]] bool may_split(const Op& op);
+
 /// The tiles that are given along the slots of an operation's task space: by `--tile`, annotations or `--reproducible`.
 [[nodiscard]] counting::CutSpace task_space(const Op& op, const PlanInputs& inputs);
 
 /// Where processors differ, only what is no arithmetic may be done on several ranks: scalars always are.
 [[nodiscard]] bool may_repeat(const Op& op, const PlanInputs& inputs);
-/// Whether the operation's reduction may be split.
-[[nodiscard]] bool splits(const Op& op);
 /// The most shares of every slot of the task space, reduce labels included if they may be cut.
 [[nodiscard]] std::vector<Index> most_shares(const Op& op, const PlanInputs& inputs, bool reduced);
 

@@ -15,7 +15,9 @@ struct PlanPrice {
   double mean_received = 0;
   double tasks = 0;           ///< of the rank with most
   double messages = 0;        ///< to the rank with most
-  double peak_bytes = 0;      ///< blocks that the rank with most of them holds at most, steps left out
+  double peak_bytes = 0;      ///< results and partial results of the busiest rank where they are most, steps left out
+  double needed_bytes = 0;    ///< under a memory limit (PlanInputs::memory): the least that is enough, steps included
+  Index largest_step = 0;     ///< the smallest legal --window
 };
 
 /// Plans every operation of the region, as the plan says (null: each by itself), and adds up what the cost model says of it.

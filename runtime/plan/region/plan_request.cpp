@@ -123,9 +123,8 @@ ProgramPlans imposed_plans(const Region& region, const PlanInputs& inputs, const
   Alternative chosen;
   if (request.use) {
     auto plan = std::make_shared<const PlanValue>(plan_of_file(*request.use, request.program, region, inputs, plans.warnings));
-    chosen = {"file", plan, price_of(region, inputs, plan), true};
-    chosen.fits = chosen.price.peak_bytes <= memory_limit(region, inputs);
     plans.note = "of " + request.use->path;
+    chosen = weigh("file", plan, plans.note, region, inputs);
   } else {
     const AskedLayouts asked(region, inputs, request.place);
     std::optional<Alternative> found = searched_plan(region, inputs, {true, &asked}, plans);
@@ -141,14 +140,8 @@ ProgramPlans imposed_plans(const Region& region, const PlanInputs& inputs, const
 
 /// Plans of the schedule, and those of others behind them.
 ProgramPlans scheduled_plans(const Region& region, const PlanInputs& inputs, const PlanRequest& request) {
-  ProgramPlans plans = plan_program(region, inputs, request.schedule);
-  if (!request.compare || request.schedule == Schedule::kAuto || plans.alternatives.empty()) return plans;
-  ProgramPlans others = plan_program(region, inputs, Schedule::kAuto);
-  for (Alternative& other : others.alternatives) {
-    const bool known = std::any_of(plans.alternatives.begin(), plans.alternatives.end(), [&](const Alternative& a) { return a.name == other.name; });
-    if (!known) plans.alternatives.push_back(std::move(other));
-  }
-  if (!plans.found) plans.found = std::move(others.found);
+  ProgramPlans plans = plan_program(region, inputs, request.schedule, request.compare ? Compare::kAll : Compare::kNothing);
+  if (!plans.refused.empty()) plans.warnings.push_back("--schedule=" + plans.refused + "; every operation is planned by itself");
   return plans;
 }
 

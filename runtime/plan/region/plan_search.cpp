@@ -45,14 +45,9 @@ double share_of(const Region& region, Index ranks) {
   return most / static_cast<double>(ranks);
 }
 
-}  // namespace
-
-namespace {
-
 constexpr std::size_t kMeshes = 4;
 
-/// A few of many meshes: the most even ones, and one that splits into two near-equal sides if they do not.
-std::vector<Mesh> few_meshes(std::vector<Mesh> meshes, Index ranks) {
+std::vector<Mesh> few_of(std::vector<Mesh> meshes, Index ranks) {
   if (meshes.size() <= kMeshes) return meshes;
   const auto unevenness = [](const Mesh& mesh) {
     double sum = 0;
@@ -148,6 +143,8 @@ class MeshSearch {
 
 }  // namespace
 
+std::vector<Mesh> few_meshes(Index ranks, Index ranks_per_node) { return few_of(meshes_of(ranks, ranks_per_node), ranks); }
+
 double memory_limit(const Region& region, const PlanInputs& inputs) {
   if (inputs.memory > 0) return static_cast<double>(inputs.memory);
   const double share = share_of(region, inputs.ranks);
@@ -161,7 +158,7 @@ std::vector<FoundPlan> search_meshes(const Region& region, const PlanInputs& inp
   if (options.asked != nullptr) std::erase_if(meshes, [&](const Mesh& mesh) { return !options.asked->on(mesh); });
   if (meshes.empty()) return {};
   std::vector<MeshSearch> searches;
-  for (const Mesh& mesh : few_meshes(std::move(meshes), inputs.ranks)) {
+  for (const Mesh& mesh : few_of(std::move(meshes), inputs.ranks)) {
     searches.emplace_back(region, inputs, mesh, cap, share);
     ChoiceLimits choices;
     if (options.asked != nullptr) choices.asked = *options.asked->on(mesh);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "runtime/plan/region/asked_layouts.h"
 #include "runtime/plan/region/region_network.h"
 
@@ -23,8 +25,11 @@ struct SearchOptions {
   const AskedLayouts* asked = nullptr;  ///< what some sites have to choose from
 };
 
-/// Bytes that a rank may own: `--memory`, or what its share of live tensors leaves.
+/// What a rank may own of a region's results: `--memory`, else a little more than its share of what lives together.
 [[nodiscard]] double memory_limit(const Region& region, const PlanInputs& inputs);
+
+/// A few of many meshes: the most even ones, and one that splits into two near-equal sides if they do not.
+[[nodiscard]] std::vector<Mesh> few_meshes(Index ranks, Index ranks_per_node);
 
 /// The cheapest plan for the region within memory, over all meshes; an empty one if no mesh has what is asked. A function of its arguments alone: work is bounded by counting.
 [[nodiscard]] FoundPlan search(const Region& region, const PlanInputs& inputs, const SearchOptions& options);

@@ -3,54 +3,201 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 #include <utility>
+
+#include "runtime/plan/workflow/lshs.h"
+#include "runtime/plan/workflow/pattern.h"
+#include "runtime/plan/workflow/placed_tasks.h"
 
 namespace tdsl::plan {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Schedule>, 2> kSchedules{{{"auto", Schedule::kAuto}, {"greedy", Schedule::kGreedy}}};
+constexpr std::array<std::pair<std::string_view, Schedule>, 6> kSchedules{{{"auto", Schedule::kAuto},
+                                                                           {"search", Schedule::kSearch},
+                                                                           {"eindecomp", Schedule::kEinDecomp},
+                                                                           {"pattern", Schedule::kPattern},
+                                                                           {"lshs", Schedule::kLshs},
+                                                                           {"greedy", Schedule::kGreedy}}};
 
-Alternative greedy(const Region& region, const PlanInputs& inputs) { return {"greedy", nullptr, price_of(region, inputs, nullptr), true}; }
+/// Where the values along some path forbid those of another, there is no plan.
+std::optional<PlanValue> by_linearisation(const Region& region, const PlanInputs& inputs) {
+  std::optional<PlanValue> plan;
+  double least = kForbidden;
+  for (const Mesh& mesh : few_meshes(inputs.ranks, inputs.ranks_per_node)) {
+    const RegionNetwork network(region, inputs, mesh);
+    const Answer answer = linearise(network.network(), network.arcs());
+    if (answer.cost >= least) continue;
+    least = answer.cost;
+    plan = network.plan_of(answer.values);
+  }
+  return plan;
+}
+
+Workflow scheduled_by_pattern(const Region& region, const PlanInputs& inputs, Index most_tasks) {
+  Workflow workflow = workflow_of(region, inputs, {{1}, inputs.ranks}, most_tasks);
+  schedule_pattern(region, inputs, workflow);
+  return workflow;
+}
+
+/// The node grid is what a user of NumS gives: here all nodes in one dimension or in two near-equal ones, whichever is cheaper.
+Workflow scheduled_by_lshs(const Region& region, const PlanInputs& inputs, Index most_tasks) {
+  const bool in_nodes = inputs.ranks_per_node > 1 && inputs.ranks_per_node < inputs.ranks && inputs.ranks % inputs.ranks_per_node == 0;
+  const Index workers = in_nodes ? inputs.ranks_per_node : 1, nodes = inputs.ranks / workers;
+  Index side = 1;
+  for (Index n = 1; n * n <= nodes; ++n) side = nodes % n == 0 ? n : side;
+  std::vector<std::vector<Index>> grids{{nodes, 1}};
+  if (side > 1) grids.push_back({nodes / side, side});
+  std::optional<Workflow> best;
+  double least = 0;
+  for (const std::vector<Index>& grid : grids) {
+    try {
+      Workflow workflow = workflow_of(region, inputs, {grid, inputs.ranks}, most_tasks);
+      schedule_lshs(region, {grid, workers}, workflow);
+      const auto plan = std::make_shared<const PlanValue>(plan_of(region, inputs, workflow, name_of(Schedule::kLshs)));
+      const double seconds = grids.size() == 1 ? 0 : price_of(region, inputs, plan).seconds;
+      if (best && seconds >= least) continue;
+      best = std::move(workflow);
+      least = seconds;
+    } catch (const NoPlan&) {  // too many tasks
+      if (&grid == &grids.back() && !best) throw;
+    }
+  }
+  return std::move(*best);
+}
+
+/// A plan, if there is one, and how it was found.
+struct Found {
+  std::optional<PlanValue> plan;
+  std::string note;
+};
 
 /// Plans whose predicted seconds differ by less are equally fast: fewer bytes decide.
 constexpr double kAsFast = 1.01;
 
-/// The fastest that fits; of those as fast the one that receives least, of those the first.
-std::size_t best_of(const std::vector<Alternative>& alternatives) {
+/// The fastest of prices; of those as fast the one that receives least, of those the first.
+std::size_t fastest_of(const std::vector<PlanPrice>& prices) {
   double fastest = std::numeric_limits<double>::infinity();
-  const bool any = std::any_of(alternatives.begin(), alternatives.end(), [](const Alternative& a) { return a.fits; });
-  for (const Alternative& a : alternatives) {
-    if (a.fits == any) fastest = std::min(fastest, a.price.seconds);
-  }
-  std::size_t best = alternatives.size();
-  for (std::size_t k = 0; k < alternatives.size(); ++k) {
-    const Alternative& a = alternatives[k];
-    if (a.fits != any || a.price.seconds > fastest * kAsFast) continue;
-    if (best == alternatives.size() || a.price.bytes_received < alternatives[best].price.bytes_received) best = k;
+  for (const PlanPrice& price : prices) fastest = std::min(fastest, price.seconds);
+  std::size_t best = prices.size();
+  for (std::size_t k = 0; k < prices.size(); ++k) {
+    if (prices[k].seconds > fastest * kAsFast) continue;
+    if (best == prices.size() || prices[k].bytes_received < prices[best].bytes_received) best = k;
   }
   return best;
+}
+
+/// The fastest that fits; if none does, the one that holds least.
+std::size_t best_of(const std::vector<Alternative>& alternatives) {
+  std::vector<std::size_t> fitting;
+  std::vector<PlanPrice> prices;
+  std::size_t least = 0;
+  for (std::size_t k = 0; k < alternatives.size(); ++k) {
+    if (alternatives[k].held_bytes < alternatives[least].held_bytes) least = k;
+    if (!alternatives[k].fits) continue;
+    fitting.push_back(k);
+    prices.push_back(alternatives[k].price);
+  }
+  return fitting.empty() ? least : fitting[fastest_of(prices)];
 }
 
 /// Regions of more operations are priced for one found plan only.
 constexpr std::size_t kPricedOften = 400;
 
-}  // namespace
-
-std::optional<Alternative> searched_plan(const Region& region, const PlanInputs& inputs, const SearchOptions& options, ProgramPlans& plans) {
+/// The best of the searched plans, if there is one.
+std::optional<FoundPlan> best_found(const Region& region, const PlanInputs& inputs, const SearchOptions& options) {
   std::vector<FoundPlan> found = search_meshes(region, inputs, options);
   if (found.empty()) return std::nullopt;
+  const bool any = std::any_of(found.begin(), found.end(), [](const FoundPlan& f) { return f.fits; });
+  std::erase_if(found, [any](const FoundPlan& f) { return f.fits != any; });
   if (region.ops.size() > kPricedOften) found.resize(1);
-  std::vector<Alternative> priced;
-  for (FoundPlan& f : found) {
-    f.plan.schedule = "auto";
-    auto plan = std::make_shared<const PlanValue>(f.plan);
-    priced.push_back({"search", plan, price_of(region, inputs, plan), f.fits});
+  std::vector<PlanPrice> prices;
+  for (const FoundPlan& f : found) {
+    if (found.size() > 1) prices.push_back(price_of(region, inputs, std::make_shared<const PlanValue>(f.plan)));
   }
-  const std::size_t best = best_of(priced);
-  plans.note = found[best].exact ? "the cheapest of its kind" : "found by descent";
-  plans.found = std::move(found[best]);
-  return std::move(priced[best]);
+  return std::move(found[prices.empty() ? 0 : fastest_of(prices)]);
+}
+
+Found found_by(Schedule schedule, const Region& region, const PlanInputs& inputs, Index most_tasks) {
+  switch (schedule) {
+    case Schedule::kEinDecomp: return {by_linearisation(region, inputs), "by linearisation"};
+    case Schedule::kPattern:
+    case Schedule::kLshs: {
+      const Workflow workflow = scheduled_workflow(schedule, region, inputs, most_tasks);
+      return {plan_of(region, inputs, workflow, name_of(schedule)), schedule == Schedule::kLshs ? "by simulated loads" : "by patterns of tasks"};
+    }
+    case Schedule::kSearch:
+    case Schedule::kAuto:
+    case Schedule::kGreedy: break;
+  }
+  return {};
+}
+
+bool in_window(const Alternative& plan, const PlanInputs& inputs) { return inputs.window == 0 || plan.price.largest_step <= inputs.window; }
+
+/// By a schedule other than the search.
+Alternative scheduled(Schedule schedule, const Region& region, const PlanInputs& inputs, Index most_tasks) {
+  Found found = found_by(schedule, region, inputs, most_tasks);
+  std::shared_ptr<const PlanValue> plan;
+  if (found.plan && !found.plan->at.empty()) {
+    found.plan->schedule = name_of(schedule);
+    plan = std::make_shared<const PlanValue>(std::move(*found.plan));
+  }
+  return weigh(name_of(schedule), std::move(plan), std::move(found.note), region, inputs);
+}
+
+/// The plans that are wanted, in the order of the schedules.
+ProgramPlans price_all(const Region& region, const PlanInputs& inputs, Schedule asked, Compare others) {
+  ProgramPlans plans;
+  for (const auto& [name, schedule] : kSchedules) {
+    if (schedule == Schedule::kAuto || (schedule != asked && others == Compare::kNothing)) continue;
+    // Under --reproducible what is decided for owners must change no cut, which only the greedy plan is known to keep to.
+    if (inputs.reproducible && schedule != Schedule::kGreedy) {
+      if (schedule == asked) plans.refused = std::string(name) + ": under --reproducible every operation is planned by itself";
+      continue;
+    }
+    try {
+      if (schedule != Schedule::kSearch) {
+        plans.alternatives.push_back(scheduled(schedule, region, inputs, schedule == asked ? kWorkflowTasks : kAutoTasks));
+      } else if (std::optional<Alternative> found = searched_plan(region, inputs, {}, plans)) {
+        plans.alternatives.push_back(std::move(*found));
+      }
+    } catch (const NoPlan& none) {
+      plans.left_out.push_back(std::string(name) + ": " + none.what());
+      if (schedule == asked) plans.refused = plans.left_out.back();
+    }
+  }
+  return plans;
+}
+
+std::string whole_bytes(double bytes) { return std::to_string(static_cast<Index>(bytes)) + " bytes"; }
+
+std::string misfit_of(const Alternative& plan, const Region& region, const PlanInputs& inputs) {
+  if (!in_window(plan, inputs)) return plan.name + ": a step would hold " + std::to_string(plan.price.largest_step) + " bytes, more than --window";
+  return plan.name + ": a rank would hold " + whole_bytes(plan.held_bytes) + ", more than the " + whole_bytes(memory_limit(region, inputs)) +
+         (inputs.memory > 0 ? " of --memory" : " that are a rank's share and some more (--memory sets another limit)");
+}
+
+}  // namespace
+
+Alternative weigh(std::string name, std::shared_ptr<const PlanValue> plan, std::string note, const Region& region, const PlanInputs& inputs) {
+  Alternative alternative{std::move(name), std::move(plan), {}, 0, true, std::move(note)};
+  alternative.price = price_of(region, inputs, alternative.plan);
+  alternative.held_bytes = inputs.memory > 0 ? alternative.price.needed_bytes : alternative.price.peak_bytes;
+  alternative.fits = alternative.held_bytes <= memory_limit(region, inputs) * (1 + 1e-9) && in_window(alternative, inputs);
+  return alternative;
+}
+
+std::optional<Alternative> searched_plan(const Region& region, const PlanInputs& inputs, const SearchOptions& options, ProgramPlans& plans) {
+  std::optional<FoundPlan> found = best_found(region, inputs, options);
+  if (!found) return std::nullopt;
+  found->plan.schedule = name_of(Schedule::kSearch);
+  Alternative alternative = weigh(name_of(Schedule::kSearch), std::make_shared<const PlanValue>(found->plan),
+                                  found->exact ? "the cheapest of its kind" : "found by descent", region, inputs);
+  plans.note = alternative.note;
+  plans.found = std::move(found);
+  return alternative;
 }
 
 const char* name_of(Schedule schedule) {
@@ -73,15 +220,41 @@ std::string schedule_names() {
   return names;
 }
 
-ProgramPlans plan_program(const Region& region, const PlanInputs& inputs, Schedule schedule) {
-  ProgramPlans plans;
-  if (region.ops.empty() || inputs.ranks == 1) return plans;
-  plans.alternatives.push_back(greedy(region, inputs));
-  // Under --reproducible what is decided for owners must change no cut, which the search does not know yet.
-  if (schedule == Schedule::kGreedy || inputs.reproducible) return plans;
-  if (std::optional<Alternative> found = searched_plan(region, inputs, {}, plans)) plans.alternatives.push_back(std::move(*found));
-  const auto best = plans.alternatives.begin() + static_cast<std::ptrdiff_t>(best_of(plans.alternatives));
-  std::rotate(plans.alternatives.begin(), best, best + 1);
+Workflow scheduled_workflow(Schedule schedule, const Region& region, const PlanInputs& inputs, Index most_tasks) {
+  switch (schedule) {
+    case Schedule::kPattern: return scheduled_by_pattern(region, inputs, most_tasks);
+    case Schedule::kLshs: return scheduled_by_lshs(region, inputs, most_tasks);
+    case Schedule::kAuto:
+    case Schedule::kSearch:
+    case Schedule::kEinDecomp:
+    case Schedule::kGreedy: break;
+  }
+  return workflow_of(region, inputs, {{1}, inputs.ranks}, most_tasks);
+}
+
+Alternative plan_by(Schedule schedule, const Region& region, const PlanInputs& inputs, Index most_tasks) {
+  if (schedule != Schedule::kSearch) return scheduled(schedule, region, inputs, most_tasks);
+  ProgramPlans aside;
+  std::optional<Alternative> found = searched_plan(region, inputs, {}, aside);
+  return found ? std::move(*found) : weigh(name_of(schedule), nullptr, "", region, inputs);
+}
+
+ProgramPlans plan_program(const Region& region, const PlanInputs& inputs, Schedule schedule, Compare others) {
+  if (region.ops.empty() || inputs.ranks == 1) return {};
+  const bool free = schedule == Schedule::kAuto;
+  ProgramPlans plans = price_all(region, inputs, schedule, free ? Compare::kAll : others);
+  std::vector<Alternative>& all = plans.alternatives;
+  const auto named = [&all](Schedule name) { return std::find_if(all.begin(), all.end(), [name](const Alternative& a) { return a.name == name_of(name); }); };
+  auto chosen = free ? all.begin() + static_cast<std::ptrdiff_t>(best_of(all)) : named(schedule);
+  if (!free && (chosen == all.end() || !chosen->fits)) {
+    if (named(Schedule::kGreedy) == all.end()) all.push_back(plan_by(Schedule::kGreedy, region, inputs));
+    const auto greedy = named(Schedule::kGreedy);
+    chosen = named(schedule);
+    if (chosen != all.end() && best_of({*chosen, *greedy}) == 1) plans.refused = misfit_of(*chosen, region, inputs);
+    if (!plans.refused.empty()) chosen = greedy;
+  }
+  std::rotate(all.begin(), chosen, chosen + 1);
+  plans.note = all.front().note;
   return plans;
 }
 

@@ -1,6 +1,7 @@
 #include "runtime/plan/space/distribution.h"
 
 #include <set>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -23,6 +24,25 @@ Index rank_part(const GridDim& dim, Index coordinate) {
   for (const GridAxis& axis : dim.axes) part += (coordinate / axis.div) % axis.size * axis.stride;
   return part;
 }
+
+/// Row-major numbers of the tiles of a box that is not empty.
+template <class F>
+void for_each_number(const std::vector<Tiling>& tilings, const TileBox& box, F&& f) {
+  Coord at;
+  for (int d = 0; d < box.rank; ++d) at[d] = box[d].lo;
+  while (true) {
+    Index number = 0;
+    for (int d = 0; d < box.rank; ++d) number = number * tilings[idx(d)].tiles() + at[d];
+    f(number);
+    int d = box.rank - 1;
+    for (; d >= 0; --d) {
+      if (++at[d] < box[d].hi) break;
+      at[d] = box[d].lo;
+    }
+    if (d < 0) return;
+  }
+}
+
 }  // namespace
 
 Index GridDim::size() const {
@@ -64,13 +84,13 @@ Distribution Distribution::replicated(Index ranks, std::vector<Tiling> tilings) 
   return d;
 }
 
-Distribution Distribution::table(Index ranks, std::vector<Tiling> tilings, std::shared_ptr<const std::vector<std::int32_t>> owners) {
+Distribution Distribution::table(Index ranks, std::vector<Tiling> tilings, std::vector<std::int32_t> owners) {
   Distribution d;
   d.kind_ = Kind::kTable;
   d.ranks_ = ranks;
   d.tilings_ = std::move(tilings);
-  d.table_ = std::move(owners);
-  if (static_cast<Index>(d.table_->size()) != d.tile_count()) throw std::logic_error("owner table has the wrong length");
+  d.table_.shared = std::make_shared<const OwnerTable>(ranks, std::move(owners));
+  if (d.owners().size() != d.tile_count()) throw std::logic_error("owner table has the wrong length");
   return d;
 }
 
@@ -142,7 +162,7 @@ Index Distribution::owner(const Coord& tile, Index me) const {
     case Kind::kReplicated:
       return me;
     case Kind::kTable:
-      return (*table_)[static_cast<std::size_t>(linear(tile))];
+      return owners().owner(linear(tile));
     case Kind::kColumnMap: {
       const Index c = column_of_tile(tile[columns_.column_dim]);
       const Index n = tiling(columns_.row_dim).tiles();
@@ -181,12 +201,7 @@ void Distribution::for_each_owner(const TileBox& box, const std::function<void(I
   }
   if (kind_ == Kind::kTable) {
     std::set<Index> found;
-    for (Index t = 0; t < tile_count(); ++t) {
-      const Coord c = coord(t);
-      bool inside = true;
-      for (int d = 0; d < rank(); ++d) inside = inside && c[d] >= box[d].lo && c[d] < box[d].hi;
-      if (inside) found.insert(owner(c));
-    }
+    for_each_number(tilings_, box, [&](Index tile) { found.insert(owners().owner(tile)); });
     for (Index r : found) f(r);
     return;
   }
@@ -265,10 +280,7 @@ std::vector<Index> Distribution::owned_along(Index rank, int d) const {
 
 void Distribution::for_each_owned(Index rank, const std::function<void(const Coord&)>& f) const {
   if (kind_ == Kind::kTable) {
-    for (Index t = 0; t < tile_count(); ++t) {
-      const Coord c = coord(t);
-      if (owner(c) == rank) f(c);
-    }
+    for (const std::int32_t t : owners().tiles_of(rank)) f(coord(t));
     return;
   }
   std::vector<std::vector<Index>> along;
@@ -295,9 +307,29 @@ void Distribution::for_each_owned(Index rank, const std::function<void(const Coo
   }
 }
 
+void Distribution::for_each_owned_in(const TileBox& box, Index rank, const std::function<void(Index)>& f) const {
+  Index volume = 1;
+  for (int d = 0; d < this->rank(); ++d) volume *= box[d].size();
+  if (volume == 0) return;
+  const std::span<const std::int32_t> list = owners().tiles_of(rank);
+  if (volume <= static_cast<Index>(list.size())) {
+    for_each_number(tilings_, box, [&](Index tile) {
+      if (owners().owner(tile) == rank) f(tile);
+    });
+    return;
+  }
+  for (const std::int32_t tile : list) {
+    const Coord c = coord(tile);
+    bool inside = true;
+    for (int d = 0; d < c.rank; ++d) inside = inside && c[d] >= box[d].lo && c[d] < box[d].hi;
+    if (inside) f(tile);
+  }
+}
+
 Index Distribution::owned_tiles(Index rank) const {
   Index n = 0;
-  if (kind_ == Kind::kTable || this->rank() == 0) {
+  if (kind_ == Kind::kTable) return static_cast<Index>(owners().tiles_of(rank).size());
+  if (this->rank() == 0) {
     for_each_owned(rank, [&](const Coord&) { ++n; });
     return n;
   }

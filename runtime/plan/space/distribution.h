@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/plan/space/index.h"
+#include "runtime/plan/space/owner_table.h"
 
 // Placement is a function, not a table. A Distribution cuts the dimensions of a tensor (equally: of the space of an
 // operation's output tiles) into tiles and says, by arithmetic, which rank owns each tile.
@@ -23,7 +24,7 @@
 //   ColumnMap   two dimensions, p ranks in C columns of floor(p/C) or ceil(p/C) ranks, each column as wide as its share
 //               (in tiles): rows are cut anew in every column.
 //   Replicated  every rank owns every tile.
-//   Table       declared: an owner per tile, for irregular parts (shared, immutable).
+//   Table       declared: an owner per tile, for irregular parts (owner_table.h; shared, immutable).
 
 namespace tdsl::plan {
 
@@ -73,8 +74,8 @@ class Distribution {
   [[nodiscard]] static Distribution single(Index ranks, std::vector<Tiling> tilings, Index home);
   [[nodiscard]] static Distribution column_map(Index ranks, std::vector<Tiling> tilings, ColumnMap map);
   [[nodiscard]] static Distribution replicated(Index ranks, std::vector<Tiling> tilings);
-  /// owners: row-major over tiles.
-  [[nodiscard]] static Distribution table(Index ranks, std::vector<Tiling> tilings, std::shared_ptr<const std::vector<std::int32_t>> owners);
+  /// An owner per tile, row-major.
+  [[nodiscard]] static Distribution table(Index ranks, std::vector<Tiling> tilings, std::vector<std::int32_t> owners);
 
   [[nodiscard]] Kind kind() const { return kind_; }
   [[nodiscard]] Index ranks() const { return ranks_; }
@@ -85,6 +86,8 @@ class Distribution {
   [[nodiscard]] const std::vector<GridAxis>& repeat() const { return repeat_; }
   [[nodiscard]] const ColumnMap& columns() const { return columns_; }
   [[nodiscard]] Index home() const { return home_; }
+  /// Of a kTable.
+  [[nodiscard]] const OwnerTable& owners() const { return *table_.shared; }
   [[nodiscard]] Index tile_count() const;
 
   /// How many ranks own each tile.
@@ -103,6 +106,8 @@ class Distribution {
   /// Tiles of dimension d that `rank` owns when the owned set is a product of per-dimension lists (all kinds but
   /// kTable), in increasing order. The owned tiles of the rank are the product of these lists.
   [[nodiscard]] std::vector<Index> owned_along(Index rank, int d) const;
+  /// Of a table: the numbers of the rank's tiles in a box, in no particular order.
+  void for_each_owned_in(const TileBox& box, Index rank, const std::function<void(Index)>& f) const;
   /// Calls f for each owned tile in row-major order of tile coordinates.
   void for_each_owned(Index rank, const std::function<void(const Coord&)>& f) const;
   [[nodiscard]] Index owned_tiles(Index rank) const;
@@ -135,7 +140,14 @@ class Distribution {
   std::vector<GridDim> grid_;
   std::vector<GridAxis> repeat_;
   ColumnMap columns_;
-  std::shared_ptr<const std::vector<std::int32_t>> table_;
+  /// Equal tables are equal wherever they are.
+  struct SharedTable {
+    std::shared_ptr<const OwnerTable> shared;
+    friend bool operator==(const SharedTable& a, const SharedTable& b) {
+      return a.shared == b.shared || (a.shared != nullptr && b.shared != nullptr && *a.shared == *b.shared);
+    }
+  };
+  SharedTable table_;
 };
 
 }  // namespace tdsl::plan

@@ -7,7 +7,7 @@
 namespace tdsl::plan {
 
 bool Layout::whole() const {
-  return !columns && std::all_of(cut.begin(), cut.end(), [](const Axes& axes) { return axes.empty(); });
+  return !columns && !map && std::all_of(cut.begin(), cut.end(), [](const Axes& axes) { return axes.empty(); });
 }
 
 Index coordinates(const Mesh& mesh, const Axes& axes) {
@@ -37,7 +37,7 @@ bool is_cut_along(const Layout& layout, std::size_t axis) {
 }  // namespace
 
 bool takes_part(const Mesh& mesh, const Layout& layout, Index rank) {
-  if (layout.repeated || layout.columns) return true;
+  if (layout.repeated || layout.columns || layout.map) return true;
   if (layout.whole()) return rank == layout.home;
   for (std::size_t a = 0; a < mesh.axes.size(); ++a) {
     if (!is_cut_along(layout, a) && mesh.coordinate(rank, a) != 0) return false;
@@ -113,6 +113,7 @@ std::vector<Layout> copy_layouts(const Mesh& mesh, const std::vector<Index>& mos
 }
 
 std::string text_of(const Layout& layout, const std::vector<std::string>& names) {
+  if (layout.map) return text_of(*layout.map);
   if (layout.columns) {
     const auto name = [&](int d) { return names[static_cast<std::size_t>(d)]; };
     return "columns " + std::to_string(layout.columns->columns) + " (" + name(layout.columns->row_dim) + ", " + name(layout.columns->column_dim) + ")";
@@ -167,6 +168,10 @@ std::optional<Layout> parse_layout(std::string_view text, const std::vector<std:
     if (!home) return std::nullopt;
     layout.home = *home;
     return layout;
+  }
+  if (text.starts_with("cyclic ") || text.starts_with("table ")) {
+    layout.map = parse_block_map(text, names.size());
+    return layout.map ? std::optional(layout) : std::nullopt;
   }
   if (text.starts_with("columns ")) return parse_columns(text.substr(8), std::move(layout), names);
   std::vector<bool> used(mesh_axes, false);

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/plan/space/block_map.h"
 #include "runtime/plan/space/distribution.h"
 #include "runtime/plan/space/mesh.h"
 
@@ -20,14 +21,16 @@ using Axes = std::vector<std::int8_t>;
 ///   - no axis anywhere: all of it on rank `home`, or, `repeated`, on every rank;
 ///   - axes in no dimension: only ranks with coordinate 0 along them have a part, or, `repeated`, every coordinate along them has a copy
 ///     (or does the same work): of 2 x 2 x 2 ranks, `i0:a i1:b repeated` gives each quarter of a matrix to two ranks;
-///   - `columns`: a column map instead of axes.
+///   - `columns`: a column map instead of axes;
+///   - `map`: blocks dealt out one by one. That of an operation's task space may leave out reduce labels, which are not split then.
 struct Layout {
   std::vector<Axes> cut;  ///< one entry per dimension
   bool repeated = false;
   Index home = 0;
   std::optional<ColumnMap> columns;
+  std::optional<BlockMap> map{};
 
-  [[nodiscard]] bool whole() const;  ///< no dimension is cut
+  [[nodiscard]] bool whole() const;  ///< all of it is at one place
   friend bool operator==(const Layout&, const Layout&) = default;
 };
 
@@ -50,7 +53,7 @@ struct Layout {
 /// others; `everywhere` first.
 [[nodiscard]] std::vector<Layout> copy_layouts(const Mesh& mesh, const std::vector<Index>& most);
 
-/// `i0:ab i1:c`, `i0:ab repeated`, `everywhere`, `home 3`, `columns 2 (i0, i1)`: axes are called a, b, c.
+/// `i0:ab i1:c`, `i0:ab repeated`, `everywhere`, `home 3`, `columns 2 (i0, i1)`, and maps as block_map.h prints them: axes are called a, b, c.
 [[nodiscard]] std::string text_of(const Layout& layout, const std::vector<std::string>& names);
 /// Reads what text_of printed for dimensions of these names; nothing if the text is malformed.
 [[nodiscard]] std::optional<Layout> parse_layout(std::string_view text, const std::vector<std::string>& names, std::size_t mesh_axes);

@@ -29,8 +29,10 @@ void PlacementBuilder::place_leaves(Candidate& c) const {
     const TensorDesc& tensor = operands_.describe(access.tensor);
     const Layout* wanted = operands_.wanted ? operands_.wanted(access.tensor) : nullptr;
     Distribution where = leaf(c, access, tensor);
-    if (wanted != nullptr) where = as_wanted(*wanted, where, tensor);
-    c.leaves.emplace(access.tensor, annotated(std::move(where), tensor));
+    std::optional<Distribution> mapped;
+    if (wanted != nullptr && wanted->map) mapped = source_by(*wanted->map, where, tensor);
+    if (wanted != nullptr && !wanted->map) where = as_wanted(*wanted, where, tensor);
+    c.leaves.emplace(access.tensor, mapped ? std::move(*mapped) : annotated(std::move(where), tensor));
   }
   if (c.op.base >= 0 && operands_.placed(c.op.base) == nullptr) c.leaves.insert_or_assign(c.op.base, c.plan.space);
 }
@@ -88,6 +90,10 @@ Distribution PlacementBuilder::leaf(const Candidate& c, const Access& access, co
   }
   if (everywhere) return Distribution::replicated(inputs_.ranks, tilings_for(tensor, tiling));
   if (space.kind() == Distribution::Kind::kColumnMap) return column_leaf(tensor, space.columns().columns, tiling, row, column);
+  if (space.kind() == Distribution::Kind::kTable) {
+    if (!tensor.shape.empty() && tensor.elements() > kSmallOperand) return spread_rows(tensor, tiling);
+    return Distribution::single(inputs_.ranks, tilings_for(tensor, tiling), 0);
+  }
   spread_unused(tensor, space, used, tiling, dims);
   if (!tensor.shape.empty() && tensor.elements() > kSmallOperand && dims_size(dims) == 1 && inputs_.ranks > 1) return spread_rows(tensor, tiling);
   return Distribution::grid(inputs_.ranks, tilings_for(tensor, tiling), std::move(dims), space.home(), space.repeat());
@@ -95,6 +101,7 @@ Distribution PlacementBuilder::leaf(const Candidate& c, const Access& access, co
 
 Distribution PlacementBuilder::as_wanted(const Layout& wanted, const Distribution& leaf, const TensorDesc& tensor) const {
   const Mesh& mesh = *operands_.mesh;
+  if (wanted.map) return source_by(*wanted.map, leaf, tensor).value_or(leaf);
   if (wanted.columns) {
     const std::vector<std::optional<Tiling>> tiling(tensor.shape.size());
     return column_leaf(tensor, wanted.columns->columns, tiling, wanted.columns->row_dim, wanted.columns->column_dim);

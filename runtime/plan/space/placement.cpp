@@ -76,7 +76,7 @@ Tiling PlacementBuilder::panels(std::size_t k, Index multiple) const {
 }
 
 void PlacementBuilder::share_cuts(Draft& draft) const {
-  if (cuts_) return;  // equal extents are cut alike
+  if (cuts_ || draft.map != nullptr) return;  // equal extents are cut alike; a map says how
   const auto twins = [&](std::size_t d, std::size_t e) {
     for (const Access& a : op_.reads) {
       for (const Access& b : op_.reads) {
@@ -117,6 +117,7 @@ Candidate PlacementBuilder::build(Draft draft, std::string why) const {
   Op partial = op_;
   std::vector<Index> parts_shape;
   std::vector<OutSubscript> parts_out;
+  std::vector<int> map_dims;
   for (std::size_t k = 0; k < draft.reduce.size(); ++k) {
     const ReduceChoice& r = draft.reduce[k];
     if (r.per_part == 0) continue;
@@ -126,6 +127,8 @@ Candidate PlacementBuilder::build(Draft draft, std::string why) const {
     parts_out.push_back({kPartLabel, 1, 0});
     tilings.push_back(Tiling::fixed(parts, 1));
     dims.push_back(r.grid);
+    const std::size_t slot = op_.shape.size() + k;
+    map_dims.push_back(draft.map != nullptr && slot < draft.map->blocks.size() ? static_cast<int>(slot) : -1);
   }
   c.partial = !parts_shape.empty();
   if (c.partial) {
@@ -143,6 +146,9 @@ Candidate PlacementBuilder::build(Draft draft, std::string why) const {
   dims.insert(dims.end(), draft.dims.begin(), draft.dims.end());
   if (draft.column_map) {
     c.plan.space = Distribution::column_map(inputs_.ranks, std::move(tilings), draft.columns);
+  } else if (draft.map != nullptr && !draft.map->cyclic()) {
+    for (int d = 0; d < op_.out_rank(); ++d) map_dims.push_back(d);
+    c.plan.space = by_table(*draft.map, std::move(tilings), map_dims);
   } else {
     c.plan.space = Distribution::grid(inputs_.ranks, std::move(tilings), std::move(dims), draft.home, std::move(draft.repeat));
   }
@@ -302,6 +308,7 @@ void PlacementBuilder::adopt_tiles(Draft& draft) const {
 std::optional<Candidate> PlacementBuilder::realise(const Layout& work, const Mesh& mesh) const {
   const std::size_t rank = op_.shape.size();
   const std::string why = op_.op_class == OpClass::kLoop ? "a loop is one task, as planned" : "as planned";
+  if (work.map) return realise(*work.map);
   if (work.cut.size() != rank + op_.reduce.size()) return std::nullopt;
   if (work.columns) {
     if (cuts_ || rank != 2) return std::nullopt;

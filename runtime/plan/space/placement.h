@@ -28,6 +28,7 @@ struct Draft {
   ColumnMap columns;
   Index home = 0;
   std::vector<GridAxis> repeat;
+  const BlockMap* map = nullptr;  ///< owners of blocks, of which tiles are whole parts; instead of `dims`, if it is a table
 };
 
 class PlacementBuilder {
@@ -57,6 +58,8 @@ class PlacementBuilder {
   [[nodiscard]] Candidate grid(const std::vector<Index>& out_factor, const std::vector<Index>& reduce_factor) const;
   /// A layout of the task space over the mesh, if extents and given tiles carry it.
   [[nodiscard]] std::optional<Candidate> realise(const Layout& work, const Mesh& mesh) const;
+  /// The same for blocks dealt out one by one.
+  [[nodiscard]] std::optional<Candidate> realise(const BlockMap& work) const;
   /// A tensor under a layout over the mesh, with tiles as `like` has them where that fits.
   [[nodiscard]] Distribution lay_out(const TensorDesc& tensor, const Layout& layout, const Distribution& like) const {
     return annotated(as_wanted(layout, like, tensor), tensor);
@@ -76,6 +79,12 @@ class PlacementBuilder {
   [[nodiscard]] std::string name_of_dim(std::size_t d) const;
 
  private:
+  /// The tiles of these tilings as the map has the blocks that they are parts of: `dims` says which dimension of the map is a tile's, or -1.
+  [[nodiscard]] Distribution by_table(const BlockMap& map, std::vector<Tiling> tilings, const std::vector<int>& dims) const;
+  /// Reduce labels cut as the map's blocks beyond the output's dimensions; nothing if they cannot be.
+  [[nodiscard]] std::optional<std::vector<ReduceChoice>> reduce_by(const BlockMap& map, Index output_tiles) const;
+  /// The layout wanted for a source by a map; nothing if given tiles are no parts of its blocks.
+  [[nodiscard]] std::optional<Distribution> source_by(const BlockMap& map, const Distribution& leaf, const TensorDesc& tensor) const;
   /// Cuts reduce labels and makes a candidate: `draft` has tiles and axes of the output; `shares` and `dims` (whose q is left open) are those of reduce labels.
   [[nodiscard]] Candidate spread(Draft draft, const std::vector<Index>& out_shares, const std::vector<GridDim>& reduce_dims, std::string why) const;
   /// Takes over the tiles of the largest operand that lies along the output's axes as the output does.

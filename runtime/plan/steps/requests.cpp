@@ -199,9 +199,21 @@ std::vector<Index> TaskSpace::chunks_along(Index rank, int dim) const {
   return chunk;
 }
 
+std::vector<Index> TaskSpace::chunks_of_list(Index rank, const Candidate& candidate) const {
+  const Index edge = plan_.super_block.front();
+  if (edge <= 0) return {0};
+  const Distribution& space = plan_.space;
+  std::vector<Index> chunks;
+  space.for_each_owned_in(candidate.tiles, rank, [&](Index tile) { chunks.push_back(space.owners().position(tile) / edge); });
+  std::sort(chunks.begin(), chunks.end());
+  chunks.erase(std::unique(chunks.begin(), chunks.end()), chunks.end());
+  return chunks;
+}
+
 std::vector<Index> TaskSpace::super_blocks_needing(Index rank, const Candidate& candidate) const {
   std::vector<Index> numbers{0};
-  if (plan_.super_block.empty() || plan_.space.kind() == Distribution::Kind::kTable) return numbers;
+  if (plan_.super_block.empty() || op_.out_rank() == 0) return numbers;
+  if (plan_.space.kind() == Distribution::Kind::kTable) return chunks_of_list(rank, candidate);
   for (int d = 0; d < op_.out_rank(); ++d) {
     const Index edge = plan_.super_block[idx(d)];
     if (edge <= 0) continue;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "runtime/plan/cost/cost_model.h"
+#include "runtime/plan/space/block_map.h"
 
 namespace tdsl::plan {
 
@@ -30,7 +31,7 @@ class StepFit {
   }
 
   void super_blocks() {
-    if (plan_.space.kind() == Distribution::Kind::kTable || op_.shape.empty()) return;
+    if (op_.shape.empty()) return;
     const std::vector<Index> most = most_tiles();
     const auto current = [&](std::size_t d) { return plan_.super_block[d] > 0 ? plan_.super_block[d] : most[d]; };
     while (largest_ > limit_) {
@@ -51,10 +52,17 @@ class StepFit {
     return summarise(op_, plan_, tensors_, inputs_.machine, inputs_.threads).max_step;
   }
 
+  [[nodiscard]] double tasks() const {
+    double count = static_cast<double>(plan_.space.tile_count());
+    for (const Tiling& panels : plan_.reduce) count *= static_cast<double>(std::max<Index>(panels.tiles(), 1));
+    return count;
+  }
+
   /// Twice as many panels along reduction `k`, if that helps.
   bool halve_panels(std::size_t k) {
     const Tiling old = plan_.reduce[k];
     if (op_.reduce[k].part_dim >= 0 || old.longest() <= 1) return false;
+    if (plan_.space.kind() == Distribution::Kind::kTable && 2 * tasks() > kTableTasks) return false;
     plan_.reduce[k] = Tiling::near_equal(old.extent(), std::min(old.extent(), 2 * old.tiles()));
     const double thinner = largest_step();
     if (thinner >= largest_) {
@@ -65,12 +73,17 @@ class StepFit {
     return true;
   }
 
-  /// The most tiles that a rank (of many: one of a spread) owns along each dimension.
+  /// The most tiles that a rank (of many: one of a spread) owns along each dimension; of a table, in its list, as the first number.
   [[nodiscard]] std::vector<Index> most_tiles() const {
     std::vector<Index> most(op_.shape.size(), 1);
+    const Index stride = std::max<Index>(1, inputs_.ranks / 64);
+    if (plan_.space.kind() == Distribution::Kind::kTable) {
+      for (Index rank = 0; rank < inputs_.ranks; rank += stride) most.front() = std::max(most.front(), plan_.space.owned_tiles(rank));
+      return most;
+    }
     for (int d = 0; d < op_.out_rank(); ++d) {
       Index& tiles = most[static_cast<std::size_t>(d)];
-      for (Index rank = 0; rank < inputs_.ranks; rank += std::max<Index>(1, inputs_.ranks / 64)) {
+      for (Index rank = 0; rank < inputs_.ranks; rank += stride) {
         tiles = std::max(tiles, static_cast<Index>(plan_.space.owned_along(rank, d).size()));
       }
     }
@@ -91,7 +104,7 @@ double received_share(double owned) { return std::max(64 * kMiB, 0.2 * owned); }
 
 double largest_step(const Op& op, const OpPlan& plan, const TensorLookup& tensors, const PlanInputs& inputs) {
   double copies = 0;
-  for (const Index rank : rank_sample(inputs.ranks)) copies = std::max(copies, assembled_bytes(op, plan, tensors, rank));
+  for (const Index rank : rank_sample(plan.space)) copies = std::max(copies, assembled_bytes(op, plan, tensors, rank));
   return summarise(op, plan, tensors, inputs.machine, inputs.threads).max_step + inputs.threads * copies;
 }
 

@@ -1,6 +1,7 @@
 #include "runtime/plan/steps/steps.h"
 
 #include <algorithm>
+#include <span>
 
 #include "runtime/plan/space/placement_parts.h"
 #include "runtime/plan/steps/task_arithmetic.h"
@@ -255,8 +256,8 @@ bool TaskSpace::kept_across_panels(const Access& access) const {
 
 Index TaskSpace::super_blocks(Index rank) const {
   Index count = 1;
-  // A table's tiles have no order along a dimension: they are never cut.
-  if (plan_.super_block.empty() || plan_.space.kind() == Distribution::Kind::kTable) return count;
+  if (plan_.super_block.empty() || op_.out_rank() == 0) return count;
+  if (plan_.space.kind() == Distribution::Kind::kTable) return chunk_count(plan_.space.owned_tiles(rank), plan_.super_block.front());
   for (int d = 0; d < op_.out_rank(); ++d) {
     const Index edge = plan_.super_block[idx(d)];
     if (edge > 0) count *= chunk_count(static_cast<Index>(plan_.space.owned_along(rank, d).size()), edge);
@@ -267,7 +268,14 @@ Index TaskSpace::super_blocks(Index rank) const {
 std::vector<Index> TaskSpace::super_block(Index rank, Index number) const {
   std::vector<Index> tiles;
   const Distribution& space = plan_.space;
-  const bool whole = plan_.super_block.empty() || space.kind() == Distribution::Kind::kTable || op_.out_rank() == 0;
+  const bool whole = plan_.super_block.empty() || op_.out_rank() == 0;
+  if (!whole && space.kind() == Distribution::Kind::kTable) {
+    const std::span<const std::int32_t> list = space.owners().tiles_of(rank);
+    const Index edge = plan_.super_block.front() > 0 ? plan_.super_block.front() : static_cast<Index>(list.size());
+    const auto end = std::min(list.size(), static_cast<std::size_t>((number + 1) * edge));
+    for (auto k = static_cast<std::size_t>(number * edge); k < end; ++k) tiles.push_back(list[k]);
+    return tiles;
+  }
   if (whole) {
     space.for_each_owned(rank, [&](const Coord& c) { tiles.push_back(space.linear(c)); });
     return tiles;

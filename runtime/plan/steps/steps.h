@@ -105,6 +105,8 @@ class TaskSpace {
   [[nodiscard]] Interval reduce_interval(std::size_t reduce, Index tile) const;
   void for_each_candidate(const Access& access, const Coord& block, const std::function<void(const Candidate&)>& f) const;
   [[nodiscard]] std::vector<Index> chunks_along(Index rank, int dim) const;
+  /// Of a table: chunks of the rank's list with tiles of the candidate.
+  [[nodiscard]] std::vector<Index> chunks_of_list(Index rank, const Candidate& candidate) const;
   [[nodiscard]] std::vector<Index> super_blocks_needing(Index rank, const Candidate& candidate) const;
 
   const Op& op_;

@@ -1,0 +1,272 @@
+#include "runtime/plan/cost/tile_pieces.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+namespace tdsl::plan::counting {
+
+namespace {
+
+/// Row-major coordinates one after the other; false after the last.
+bool advance(std::vector<Index>& at, const std::vector<Interval>& range) {
+  for (std::size_t d = at.size(); d-- > 0;) {
+    if (++at[d] < range[d].hi) return true;
+    at[d] = range[d].lo;
+  }
+  return false;
+}
+
+std::vector<Index> coordinates_of(const Distribution& where, Index number) {
+  std::vector<Index> at(idx(where.rank()));
+  for (int d = where.rank(); d-- > 0;) {
+    at[idx(d)] = number % where.tiling(d).tiles();
+    number /= where.tiling(d).tiles();
+  }
+  return at;
+}
+
+using TileFunction = std::function<void(const RankView&, Index)>;
+
+void for_each_listed(const Op& op, const OpPlan& plan, Index rank, const TileFunction& f) {
+  const Index edge = plan.super_block.empty() || op.shape.empty() ? 0 : plan.super_block.front();
+  Index position = 0;
+  for (const std::int32_t number : plan.space.owners().tiles_of(rank)) {
+    const std::vector<Index> tile = coordinates_of(plan.space, number);
+    std::vector<Interval> elements;
+    for (std::size_t d = 0; d < tile.size(); ++d) elements.push_back(plan.space.tiling(static_cast<int>(d)).tile(tile[d]));
+    f(view_of_tile(op, plan, elements), edge > 0 ? position / edge : 0);
+    ++position;
+  }
+}
+
+void for_each_of_product(const Op& op, const OpPlan& plan, Index rank, const TileFunction& f) {
+  const RankView all = view_of(op, plan, rank);
+  if (op.shape.empty() && !all.works) return;
+  std::vector<Interval> range;
+  for (const Intervals& owned : all.owned_out) {
+    range.push_back({0, static_cast<Index>(owned.size())});
+    if (owned.empty()) return;
+  }
+  std::vector<Index> at(range.size(), 0);
+  do {
+    std::vector<Interval> elements;
+    Index super_block = 0;
+    for (std::size_t d = 0; d < at.size(); ++d) {
+      const Index edge = plan.super_block.empty() ? 0 : plan.super_block[d];
+      super_block = super_block * all.chunks[d] + (edge > 0 ? at[d] / edge : 0);
+      elements.push_back(all.owned_out[d][static_cast<std::size_t>(at[d])]);
+    }
+    f(view_of_tile(op, plan, elements), super_block);
+  } while (advance(at, range));
+}
+
+bool mentions(const Access& access, int label) {
+  return std::any_of(access.dims.begin(), access.dims.end(), [label](const DimAccess& dim) {
+    const auto is_label = [label](const Affine::Term& term) { return term.label == label; };
+    return !dim.whole && dim.divisor >= 1 && std::any_of(dim.terms.begin(), dim.terms.end(), is_label);
+  });
+}
+
+/// A piece in a super-block.
+struct PieceHash {
+  std::size_t operator()(const WantedPiece& piece) const noexcept {
+    std::uint64_t h = static_cast<std::uint64_t>(piece.tensor) * 0x9e3779b97f4a7c15ULL + static_cast<std::uint64_t>(piece.super_block);
+    const auto mix = [&h](Index x) { h = (h ^ static_cast<std::uint64_t>(x)) * 0xff51afd7ed558ccdULL, h ^= h >> 32; };
+    mix(piece.block);
+    for (const Interval& i : piece.box) mix(i.lo), mix(i.hi);
+    return static_cast<std::size_t>(h);
+  }
+};
+struct SamePiece {
+  bool operator()(const WantedPiece& a, const WantedPiece& b) const {
+    return a.tensor == b.tensor && a.block == b.block && a.super_block == b.super_block && a.box == b.box;
+  }
+};
+
+/// Gathers what one rank wants.
+class Wanting {
+ public:
+  Wanting(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank) : op_(op), plan_(plan), tensors_(tensors), most_(kListedPieces / plan.space.ranks()) {
+    for (const Access& access : op.reads) own_.try_emplace(access.tensor, tensors(access.tensor).distribution, rank);
+  }
+
+  void add(const RankView& tile, Index super_block) {
+    for (std::size_t a = 0; a < op_.reads.size() && tile.works; ++a) add_access(a, tile, super_block);
+  }
+  Wanted take() {
+    Wanted wanted{{}, exact_, read_};
+    for (const auto& [piece, panel] : panels_) {
+      wanted.pieces.push_back(piece);
+      wanted.pieces.back().panel = panel;
+    }
+    return wanted;
+  }
+
+ private:
+  /// What the access touches for the tile, panel by panel, unless another tile with the same labels did so.
+  void add_access(std::size_t a, const RankView& tile, Index super_block) {
+    const Access& access = op_.reads[a];
+    std::vector<Index> key{static_cast<Index>(a), super_block};
+    std::vector<Interval> labels, range;
+    for (std::size_t l = 0; l < tile.label.size(); ++l) {
+      labels.push_back(tile.label[l].front());
+      if (!mentions(access, static_cast<int>(l))) continue;
+      key.insert(key.end(), {tile.label[l].front().lo, tile.label[l].back().hi});
+    }
+    if (!seen_.insert(std::move(key)).second) return;
+    for (const ReduceLabel& r : op_.reduce) {
+      range.push_back({0, mentions(access, r.label) ? static_cast<Index>(tile.label[idx(r.label)].size()) : 1});
+    }
+    std::vector<Index> at(range.size(), 0);
+    do {
+      Index panel = 0;
+      for (std::size_t k = 0; k < at.size(); ++k) {
+        panel = panel * panel_count(op_, plan_, k) + at[k];
+        labels[idx(op_.reduce[k].label)] = tile.label[idx(op_.reduce[k].label)][static_cast<std::size_t>(at[k])];
+      }
+      add_box(access, labels, super_block, panel);
+    } while (advance(at, range));
+  }
+
+  void add_box(const Access& access, const std::vector<Interval>& labels, Index super_block, Index panel) {
+    const PlacedTensor& tensor = tensors_(access.tensor);
+    const Distribution& where = tensor.distribution;
+    const auto element = static_cast<double>(tensor.desc.element.bytes);
+    std::vector<Interval> box, blocks;
+    std::vector<Index> at;
+    double volume = element;
+    for (std::size_t d = 0; d < access.dims.size(); ++d) {
+      box.push_back(touched_by(access.dims[d], labels, tensor.desc.shape[d]));
+      if (box.back().empty()) return;
+      blocks.push_back(where.tiling(static_cast<int>(d)).tiles_meeting(box.back()));
+      at.push_back(blocks.back().lo);
+      volume *= static_cast<double>(box.back().size());
+    }
+    read_ += volume;
+    double count = 1;
+    for (const Interval& along : blocks) count *= static_cast<double>(along.size());
+    if (count > 1 && static_cast<double>(panels_.size()) + count > static_cast<double>(most_)) {
+      exact_ = false;
+      return want({access.tensor, -1, std::move(box), super_block, panel, volume, count}, panel);
+    }
+    do {
+      if (own_.at(access.tensor).has(at)) continue;
+      WantedPiece piece{access.tensor, 0, {}, super_block, panel, element};
+      for (std::size_t d = 0; d < at.size(); ++d) {
+        const Tiling& tiling = where.tiling(static_cast<int>(d));
+        piece.block = piece.block * tiling.tiles() + at[d];
+        piece.box.push_back(intersect(box[d], tiling.tile(at[d])));
+        piece.bytes *= static_cast<double>(piece.box.back().size());
+      }
+      want(std::move(piece), panel);
+    } while (advance(at, blocks));
+  }
+
+  void want(WantedPiece piece, Index panel) {
+    const auto [known, fresh] = panels_.try_emplace(std::move(piece), panel);
+    known->second = std::min(known->second, panel);
+  }
+
+  const Op& op_;
+  const OpPlan& plan_;
+  const TensorLookup& tensors_;
+  std::map<TensorId, OwnTiles> own_;
+  std::set<std::vector<Index>> seen_;
+  std::unordered_map<WantedPiece, Index, PieceHash, SamePiece> panels_;  ///< the first that needs a piece
+  Index most_;
+  bool exact_ = true;
+  double read_ = 0;
+};
+
+/// Adds up over the rank's tiles of a table what `along(list, tile)` gives, multiplied over dimensions.
+template <class F>
+double over_own_tiles(const Distribution& table, Index rank, const std::vector<Intervals>& lists, F&& along) {
+  double sum = 0;
+  for (const std::int32_t number : table.owners().tiles_of(rank)) {
+    const std::vector<Index> tile = coordinates_of(table, number);
+    double product = 1;
+    for (std::size_t d = 0; d < tile.size() && product > 0; ++d) {
+      product *= static_cast<double>(along(lists[d], table.tiling(static_cast<int>(d)).tile(tile[d])));
+    }
+    sum += product;
+  }
+  return sum;
+}
+
+}  // namespace
+
+void for_each_tile(const Op& op, const OpPlan& plan, Index rank, const TileFunction& f) {
+  plan.space.kind() == Distribution::Kind::kTable ? for_each_listed(op, plan, rank, f) : for_each_of_product(op, plan, rank, f);
+}
+
+bool is_hit(const RankView& tile) {
+  bool hit = std::all_of(tile.hit.begin(), tile.hit.end(), [](Index hits) { return hits > 0; });
+  for (const OutSubscript& s : tile.op.out) hit = hit && (s.label < 0 || !tile.label[idx(s.label)].empty());
+  return hit;
+}
+
+double points_in(const RankView& view) {
+  double points = 1;
+  for (std::size_t l = 0; l < view.label.size(); ++l) {
+    points *= static_cast<double>(view.op.labels[l].from_data ? static_cast<Index>(view.label[l].size()) : total(view.label[l]));
+  }
+  // Every tile along a dimension that may be written anywhere runs over all points.
+  for (int d = 0; d < view.op.out_rank(); ++d) points *= view.op.out[idx(d)].label == kAnyLabel ? static_cast<double>(view.hit[idx(d)]) : 1.0;
+  return points;
+}
+
+Index panel_count(const Op& op, const OpPlan& plan, std::size_t k) {
+  const Index count = std::max<Index>(plan.reduce[k].tiles(), 1);
+  if (op.reduce[k].part_dim < 0) return count;
+  const Index parts = std::max<Index>(op.shape[idx(op.reduce[k].part_dim)], 1);
+  return std::max<Index>((count + parts - 1) / parts, 1);
+}
+
+Wanted wanted_by(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank) {
+  Wanting wanting(op, plan, tensors, rank);
+  for_each_tile(op, plan, rank, [&](const RankView& tile, Index super_block) { wanting.add(tile, super_block); });
+  return wanting.take();
+}
+
+OwnTiles::OwnTiles(const Distribution& where, Index rank) : where_(&where), rank_(rank) {
+  everything_ = where.kind() == Distribution::Kind::kReplicated;
+  if (everything_ || where.kind() == Distribution::Kind::kTable) return;
+  nothing_ = where.rank() == 0 && !has_part(where, rank);
+  for (int d = 0; d < where.rank(); ++d) {
+    along_.emplace_back(static_cast<std::size_t>(where.tiling(d).tiles()), false);
+    for (const Interval& i : owned_intervals(where, rank, d)) {
+      if (!i.empty()) along_.back()[static_cast<std::size_t>(where.tiling(d).tile_of(i.lo))] = true;
+    }
+  }
+}
+
+bool OwnTiles::has(const std::vector<Index>& tile) const {
+  if (everything_ || nothing_) return everything_;
+  if (where_->kind() == Distribution::Kind::kTable) {
+    Index number = 0;
+    for (std::size_t d = 0; d < tile.size(); ++d) number = number * where_->tiling(static_cast<int>(d)).tiles() + tile[d];
+    return where_->owners().owner(number) == rank_;
+  }
+  for (std::size_t d = 0; d < tile.size(); ++d) {
+    if (!along_[d][static_cast<std::size_t>(tile[d])]) return false;
+  }
+  return true;
+}
+
+double measure_owned(const Distribution& table, Index rank, const std::vector<Intervals>& lists) {
+  return over_own_tiles(table, rank, lists, [](const Intervals& list, Interval tile) { return measure_inside({tile}, list); });
+}
+
+double count_owned(const Distribution& table, Index rank, const std::vector<Intervals>& lists) {
+  return over_own_tiles(table, rank, lists, [](const Intervals& list, Interval tile) {
+    const auto first = std::lower_bound(list.begin(), list.end(), tile.lo, [](const Interval& a, Index x) { return a.hi <= x; });
+    Index n = 0;
+    for (auto i = first; i != list.end() && i->lo < tile.hi; ++i) ++n;
+    return n;
+  });
+}
+
+}  // namespace tdsl::plan::counting

@@ -1,0 +1,187 @@
+#include "runtime/plan/space/block_map.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace tdsl::plan {
+
+namespace {
+
+/// Ranks from one coordinate of a dimension to the next, in a grid whose last dimension is fastest.
+std::vector<Index> strides_of(const std::vector<Index>& grid) {
+  std::vector<Index> strides(grid.size(), 1);
+  for (std::size_t d = grid.size(); d-- > 1;) strides[d - 1] = strides[d] * grid[d];
+  return strides;
+}
+
+/// Advances row-major coordinates; false after the last.
+bool next_block(std::vector<Index>& at, const std::vector<Index>& blocks) {
+  for (std::size_t d = at.size(); d-- > 0;) {
+    if (++at[d] < blocks[d]) return true;
+    at[d] = 0;
+  }
+  return false;
+}
+
+/// After how many blocks the owners along a dimension repeat, beginning with the first block of the others.
+Index period_along(const BlockMap& map, std::size_t d) {
+  const Index stride = strides_of(map.blocks)[d];
+  for (Index c = 1; c < map.blocks[d]; ++c) {
+    if (map.owners[static_cast<std::size_t>(c * stride)] == map.owners.front()) return c;
+  }
+  return map.blocks[d];
+}
+
+/// From the owner of the first block to that of the next one along a dimension; 0: there is none.
+Index step_along(const BlockMap& map, std::size_t d, Index ranks) {
+  if (map.blocks[d] == 1) return 0;
+  return (map.owners[static_cast<std::size_t>(strides_of(map.blocks)[d])] - map.owners.front() + ranks) % ranks;
+}
+
+bool says_the_same(const BlockMap& cyclic, const BlockMap& table, Index ranks) {
+  std::vector<Index> at(table.blocks.size(), 0);
+  for (const std::int32_t owner : table.owners) {
+    if (cyclic.owner(at, ranks) != owner) return false;
+    next_block(at, table.blocks);
+  }
+  return true;
+}
+
+std::string joined(const std::vector<Index>& numbers) {
+  std::string text;
+  for (const Index n : numbers) text += (text.empty() ? "" : "x") + std::to_string(n);
+  return text;
+}
+
+/// A text taken apart from the left.
+class Reader {
+ public:
+  explicit Reader(std::string_view text) : rest_(text) {}
+
+  [[nodiscard]] bool ended() const { return rest_.empty(); }
+  bool take(std::string_view wanted) {
+    if (!rest_.starts_with(wanted)) return false;
+    rest_.remove_prefix(wanted.size());
+    return true;
+  }
+  std::optional<Index> number() {
+    Index value = 0;
+    const auto result = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
+    if (result.ec != std::errc() || value < 0) return std::nullopt;
+    rest_.remove_prefix(static_cast<std::size_t>(result.ptr - rest_.data()));
+    return value;
+  }
+  /// At most so many positive numbers: `3x4`.
+  std::optional<std::vector<Index>> numbers(std::size_t most) {
+    std::vector<Index> list;
+    do {
+      const std::optional<Index> n = number();
+      if (!n || *n < 1 || *n > kTableTiles || list.size() == most) return std::nullopt;
+      list.push_back(*n);
+    } while (take("x"));
+    return list;
+  }
+
+ private:
+  std::string_view rest_;
+};
+
+std::optional<BlockMap> parse_cyclic(Reader text, std::size_t dimensions) {
+  BlockMap map;
+  const auto blocks = text.numbers(dimensions);
+  if (!blocks || !text.take(" on ")) return std::nullopt;
+  const auto over = text.numbers(dimensions);
+  if (!over || over->size() != blocks->size()) return std::nullopt;
+  map.blocks = *blocks;
+  map.over = *over;
+  if (text.take(" from ")) {
+    const auto first = text.number();
+    if (!first) return std::nullopt;
+    map.first = *first;
+  }
+  return text.ended() ? std::optional(std::move(map)) : std::nullopt;
+}
+
+std::optional<BlockMap> parse_table(Reader text, std::size_t dimensions) {
+  BlockMap map;
+  const auto blocks = text.numbers(dimensions);
+  if (!blocks || !text.take(":")) return std::nullopt;
+  map.blocks = *blocks;
+  Index count = 1;
+  for (const Index n : map.blocks) count *= n, count = std::min(count, kTableTiles + 1);
+  if (count > kTableTiles) return std::nullopt;
+  while (!text.ended()) {
+    if (!text.take(" ")) return std::nullopt;
+    const auto owner = text.number();
+    const auto times = text.take("*") ? text.number() : Index{1};
+    if (!owner || *owner > INT32_MAX || !times || static_cast<Index>(map.owners.size()) + *times > count) return std::nullopt;
+    map.owners.insert(map.owners.end(), static_cast<std::size_t>(*times), static_cast<std::int32_t>(*owner));
+  }
+  return static_cast<Index>(map.owners.size()) == count ? std::optional(std::move(map)) : std::nullopt;
+}
+
+}  // namespace
+
+Index BlockMap::count() const {
+  Index n = 1;
+  for (const Index b : blocks) n *= b;
+  return n;
+}
+
+Index BlockMap::owner(const std::vector<Index>& block, Index ranks) const {
+  if (!cyclic()) {
+    const std::vector<Index> strides = strides_of(blocks);
+    Index number = 0;
+    for (std::size_t d = 0; d < blocks.size(); ++d) number += block[d] * strides[d];
+    return owners[static_cast<std::size_t>(number)];
+  }
+  const std::vector<Index> strides = strides_of(over);
+  Index rank = first;
+  for (std::size_t d = 0; d < over.size(); ++d) rank += block[d] % over[d] * strides[d];
+  return rank % ranks;
+}
+
+BlockMap block_map(std::vector<Index> blocks, std::vector<std::int32_t> owners, Index ranks) {
+  const BlockMap table{std::move(blocks), {}, 0, std::move(owners)};
+  const std::size_t rank = table.blocks.size();
+  if (rank == 0 || table.owners.empty()) return table;
+  BlockMap cyclic{table.blocks, std::vector<Index>(rank, 1), table.owners.front()};
+  Index used = 1;  // by the dimensions behind d
+  for (std::size_t d = rank; d-- > 0; used *= cyclic.over[d]) {
+    const Index wanted = step_along(table, d, ranks);
+    // A dimension with fewer blocks than ranks along it does not show how many those are.
+    for (std::size_t e = d + 1; e < rank && wanted > used; ++e) {
+      const Index inside = used / cyclic.over[e];
+      if (cyclic.over[e] == table.blocks[e] && wanted % inside == 0) {
+        cyclic.over[e] = wanted / inside;
+        used = wanted;
+      }
+      if (cyclic.over[e] > 1) break;  // the dimensions before it depend on it
+    }
+    cyclic.over[d] = period_along(table, d);
+  }
+  return used <= ranks && says_the_same(cyclic, table, ranks) ? cyclic : table;
+}
+
+std::string text_of(const BlockMap& map) {
+  if (map.cyclic()) {
+    return "cyclic " + joined(map.blocks) + " on " + joined(map.over) + (map.first > 0 ? " from " + std::to_string(map.first) : "");
+  }
+  std::string text = "table " + joined(map.blocks) + ':';
+  for (std::size_t k = 0; k < map.owners.size();) {
+    std::size_t end = k + 1;
+    while (end < map.owners.size() && map.owners[end] == map.owners[k]) ++end;
+    text += ' ' + std::to_string(map.owners[k]) + (end > k + 1 ? '*' + std::to_string(end - k) : "");
+    k = end;
+  }
+  return text;
+}
+
+std::optional<BlockMap> parse_block_map(std::string_view text, std::size_t dimensions) {
+  Reader reader(text);
+  if (reader.take("cyclic ")) return parse_cyclic(reader, dimensions);
+  if (reader.take("table ")) return parse_table(reader, dimensions);
+  return std::nullopt;
+}
+
+}  // namespace tdsl::plan

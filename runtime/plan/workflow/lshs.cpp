@@ -1,0 +1,336 @@
+#include "runtime/plan/workflow/lshs.h"
+
+#include <algorithm>
+#include <unordered_set>
+#include <utility>
+
+#include "runtime/check.h"
+
+namespace tdsl::plan {
+
+namespace {
+
+/// Messages within a node, of those between nodes.
+constexpr double kWithinNode = 0.1;
+constexpr std::uint64_t kSeed = 1;
+
+/// Tasks' results, and intermediate sums of Reduces.
+using Object = std::size_t;
+
+/// What ranks hold, receive and send.
+class Cluster {
+ public:
+  Cluster(const NodeGrid& grid, std::size_t objects) : workers_(grid.workers), holders_(objects), bytes_(objects, 0) {
+    const auto p = static_cast<std::size_t>(grid.ranks());
+    loads_ = {std::vector<double>(p, 0), std::vector<double>(p, 0), std::vector<double>(p, 0)};
+    has_.resize(p);
+  }
+
+  [[nodiscard]] const ClusterLoads& loads() const { return loads_; }
+  [[nodiscard]] std::int32_t maker(Object object) const { return holders_[object].front(); }
+  [[nodiscard]] Index node_of(std::int32_t rank) const { return rank / workers_; }
+  Object new_object() {
+    holders_.emplace_back();
+    bytes_.push_back(0);
+    return holders_.size() - 1;
+  }
+
+  void make(Object object, double bytes, std::int32_t rank) {
+    holders_[object] = {rank};
+    bytes_[object] = bytes;
+    const auto all = static_cast<std::int32_t>(loads_.memory.size());
+    for (std::int32_t r = rank == kEverybody ? 0 : rank; r < (rank == kEverybody ? all : rank + 1); ++r) raise(loads_.memory, most_memory_, r, bytes);
+  }
+
+  /// The ranks with one of the operands, ascending.
+  [[nodiscard]] std::vector<std::int32_t> ranks_with_one(const std::vector<Object>& operands) {
+    std::vector<std::int32_t> ranks;
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      for (const std::int32_t rank : holders_[operands[k]]) {
+        if (rank == kEverybody) continue;
+        has_[index(rank)].push_back(k);
+        ranks.push_back(rank);
+      }
+    }
+    std::sort(ranks.begin(), ranks.end());
+    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+    return ranks;
+  }
+  /// Forgets what that has found.
+  void forget(const std::vector<std::int32_t>& ranks) {
+    for (const std::int32_t rank : ranks) has_[index(rank)].clear();
+  }
+
+  /// The objective if the operands, of which the rank is known to have some, were brought to it and a result of so many bytes made there.
+  [[nodiscard]] double after(const std::vector<Object>& operands, double bytes, std::int32_t rank) {
+    double arriving = 0, received = 0, most_out = most_out_;
+    sent_.clear();
+    const std::vector<std::size_t>& has = has_[index(rank)];  // ascending
+    auto mine = has.begin();
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      const Object object = operands[k];
+      if (mine != has.end() && *mine == k) {
+        ++mine;
+        continue;
+      }
+      if (maker(object) == kEverybody) continue;
+      const double counted = bytes_[object] * (node_of(maker(object)) == node_of(rank) ? kWithinNode : 1);
+      arriving += bytes_[object];
+      received += counted;
+      const auto known = std::find_if(sent_.begin(), sent_.end(), [&](const auto& s) { return s.first == maker(object); });
+      double& sent = known == sent_.end() ? sent_.emplace_back(maker(object), 0).second : known->second;
+      sent += counted;
+      most_out = std::max(most_out, loads_.out[index(maker(object))] + sent);
+    }
+    return std::max(most_memory_, loads_.memory[index(rank)] + arriving + bytes) + std::max(most_in_, loads_.in[index(rank)] + received) + most_out;
+  }
+
+  void run(const std::vector<Object>& operands, Object result, double bytes, std::int32_t rank) {
+    for (const Object object : operands) {
+      if (is_at(object, rank)) continue;
+      const double counted = bytes_[object] * (node_of(maker(object)) == node_of(rank) ? kWithinNode : 1);
+      raise(loads_.memory, most_memory_, rank, bytes_[object]);
+      raise(loads_.in, most_in_, rank, counted);
+      raise(loads_.out, most_out_, maker(object), counted);
+      holders_[object].push_back(rank);
+    }
+    make(result, bytes, rank);
+  }
+
+ private:
+  [[nodiscard]] static std::size_t index(std::int32_t rank) { return static_cast<std::size_t>(rank); }
+  [[nodiscard]] bool is_at(Object object, std::int32_t rank) const {
+    const std::vector<std::int32_t>& ranks = holders_[object];
+    return ranks.front() == kEverybody || std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+  }
+  static void raise(std::vector<double>& load, double& most, std::int32_t rank, double bytes) { most = std::max(most, load[index(rank)] += bytes); }
+
+  Index workers_;
+  std::vector<std::vector<std::int32_t>> holders_;  ///< who made an object comes first
+  std::vector<double> bytes_;
+  ClusterLoads loads_;
+  double most_memory_ = 0, most_in_ = 0, most_out_ = 0;
+  std::vector<std::pair<std::int32_t, double>> sent_;
+  std::vector<std::vector<std::size_t>> has_;       ///< per rank, of the operands under way
+};
+
+class Lshs {
+ public:
+  Lshs(const Region& region, const NodeGrid& grid, Workflow& workflow)
+      : region_(region), grid_(grid), workflow_(workflow), cluster_(grid, workflow.tasks.size()), pinned_(workflow.tasks.size(), kNobody) {}
+
+  LshsLoads run() {
+    pin_results();
+    create();
+    LshsLoads loads{cluster_.loads(), {}};
+    while (!frontier_.empty()) {
+      const std::size_t at = static_cast<std::size_t>(random() % frontier_.size());
+      if (!step(frontier_[at])) continue;
+      const TaskNumber done = frontier_[at];
+      frontier_[at] = frontier_.back();
+      frontier_.pop_back();
+      finish(done);
+    }
+    for (WorkflowTask& task : workflow_.tasks) {
+      if (task.kind == TaskKind::kApply) set_pairs(task);
+    }
+    loads.scheduled = cluster_.loads();
+    return loads;
+  }
+
+ private:
+  /// splitmix64
+  std::uint64_t random() {
+    std::uint64_t z = state_ += 0x9e3779b97f4a7c15ULL;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31);
+  }
+
+  void pin_results() {
+    std::unordered_set<TensorId> ended, shown;
+    for (const RegionOp& recorded : region_.ops) {
+      ended.insert(recorded.last_uses.begin(), recorded.last_uses.end());
+      const bool effect = recorded.op.op_class == OpClass::kStore || recorded.op.op_class == OpClass::kCollect;
+      for (const Access& access : recorded.op.reads) {
+        if (effect) shown.insert(access.tensor);
+      }
+    }
+    for (std::size_t k = 0; k < region_.ops.size(); ++k) {
+      const Op& op = region_.ops[k].op;
+      const WorkflowOp& tasks = workflow_.ops[k];
+      const bool source = op.op_class == OpClass::kSource || op.op_class == OpClass::kLoad;
+      const bool lasts = std::any_of(op.outputs.begin(), op.outputs.end(), [&](const TensorDesc& t) { return !ended.contains(t.id) || shown.contains(t.id); });
+      if (op.home >= 0 || op.replicated) {
+        for (TaskNumber n = tasks.first; n < tasks.end; ++n) pin(n, op.replicated ? kEverybody : static_cast<std::int32_t>(op.home));
+      } else if (source || (lasts && op.base < 0)) {
+        const std::vector<std::int32_t> layout = hierarchical_layout(blocks_of(tasks), grid_);
+        for (std::size_t b = 0; b < tasks.result.size(); ++b) pin(tasks.result[b], layout[b]);
+      }
+    }
+  }
+
+  [[nodiscard]] static std::vector<Index> blocks_of(const WorkflowOp& tasks) {
+    std::vector<Index> blocks;
+    for (const Tiling& tiling : tasks.cut.out) blocks.push_back(tiling.tiles());
+    return blocks;
+  }
+
+  /// The one summand of a Reduce is its last operation.
+  void pin(TaskNumber n, std::int32_t rank) {
+    pinned_[static_cast<std::size_t>(n)] = rank;
+    const WorkflowTask& task = workflow_.task(n);
+    if (task.kind == TaskKind::kReduce && task.inputs == 1) pin(workflow_.inputs_of(task).front().task, rank);
+  }
+
+  /// Loads are there from the beginning.
+  void create() {
+    waiting_.assign(workflow_.tasks.size(), 0);
+    readers_.resize(workflow_.tasks.size());
+    sums_.resize(workflow_.tasks.size());
+    std::vector<TaskNumber> ready;
+    for (TaskNumber n = 0; n < static_cast<TaskNumber>(workflow_.tasks.size()); ++n) {
+      WorkflowTask& task = workflow_.task(n);
+      if (task.kind == TaskKind::kPair) continue;
+      if (task.kind == TaskKind::kLoad) {
+        task.process = pinned_[static_cast<std::size_t>(n)];
+        cluster_.make(static_cast<Object>(n), task.bytes, task.process);
+        continue;
+      }
+      for (const TaskNumber input : inputs_of(task)) {
+        if (workflow_.task(input).kind == TaskKind::kLoad) continue;
+        readers_[static_cast<std::size_t>(input)].push_back(n);
+        ++waiting_[static_cast<std::size_t>(n)];
+      }
+      if (waiting_[static_cast<std::size_t>(n)] == 0) frontier_.push_back(n);
+    }
+  }
+
+  /// Blocks of an Apply, summands of a Reduce.
+  [[nodiscard]] std::vector<TaskNumber> inputs_of(const WorkflowTask& task) const {
+    std::vector<TaskNumber> list;
+    if (task.kind == TaskKind::kApply) {
+      for (const TaskInput& input : workflow_.blocks_of(task)) list.push_back(input.task);
+    } else {
+      for (const TaskInput& input : workflow_.inputs_of(task)) list.push_back(input.task);
+    }
+    return list;
+  }
+
+  /// One operation of a vertex; true if it was the last.
+  bool step(TaskNumber n) {
+    WorkflowTask& task = workflow_.task(n);
+    const auto object = static_cast<Object>(n);
+    if (task.kind == TaskKind::kApply) {
+      std::vector<Object> operands;
+      for (const TaskNumber input : inputs_of(task)) operands.push_back(static_cast<Object>(input));
+      const Op& op = region_.ops[static_cast<std::size_t>(task.op)].op;
+      std::int32_t where = pinned_[object];
+      if (op.base >= 0 && !operands.empty()) where = cluster_.maker(operands.front());
+      place(task, operands, object, where);
+      return true;
+    }
+    std::vector<Object>& left = sums_[object];
+    if (left.empty()) {
+      for (const TaskNumber input : inputs_of(task)) left.push_back(static_cast<Object>(input));
+    }
+    if (left.size() == 1) {
+      task.process = cluster_.maker(left.front());
+      cluster_.make(object, 0, task.process);
+      return true;
+    }
+    const std::vector<Object> two = take_two(left);
+    const bool last = left.empty();
+    const Object sum = last ? object : cluster_.new_object();
+    place(task, two, sum, last ? pinned_[object] : kNobody);
+    left.push_back(sum);
+    return last;
+  }
+
+  void place(WorkflowTask& task, const std::vector<Object>& operands, Object result, std::int32_t where) {
+    task.process = where == kNobody ? best_rank(operands, task.bytes, result) : where;
+    if (task.process == kEverybody) {
+      cluster_.make(result, task.bytes, kEverybody);
+    } else {
+      cluster_.run(operands, result, task.bytes, task.process);
+    }
+  }
+
+  [[nodiscard]] std::int32_t best_rank(const std::vector<Object>& operands, double bytes, Object result) {
+    const std::vector<std::int32_t> candidates = cluster_.ranks_with_one(operands);
+    if (candidates.empty()) return static_cast<std::int32_t>(static_cast<Index>(result) % grid_.ranks());  // nothing says where
+    std::int32_t best = candidates.front();
+    double least = cluster_.after(operands, bytes, best);
+    for (std::size_t k = 1; k < candidates.size(); ++k) {
+      const double cost = cluster_.after(operands, bytes, candidates[k]);
+      if (cost < least) best = candidates[k], least = cost;
+    }
+    cluster_.forget(candidates);
+    return best;
+  }
+
+  /// The next two summands: of one rank, else of one node, else the first two, in the order of ranks.
+  std::vector<Object> take_two(std::vector<Object>& left) const {
+    std::stable_sort(left.begin(), left.end(), [&](Object a, Object b) { return cluster_.maker(a) < cluster_.maker(b); });
+    const auto neighbours = [&](auto&& alike) {
+      return std::adjacent_find(left.begin(), left.end(), [&](Object a, Object b) { return alike(cluster_.maker(a), cluster_.maker(b)); });
+    };
+    auto first = neighbours([](std::int32_t a, std::int32_t b) { return a == b; });
+    if (first == left.end()) first = neighbours([this](std::int32_t a, std::int32_t b) { return cluster_.node_of(a) == cluster_.node_of(b); });
+    if (first == left.end()) first = left.begin();
+    std::vector<Object> two{*first, *(first + 1)};
+    left.erase(first, first + 2);
+    return two;
+  }
+
+  void finish(TaskNumber done) {
+    for (const TaskNumber reader : readers_[static_cast<std::size_t>(done)]) {
+      if (--waiting_[static_cast<std::size_t>(reader)] == 0) frontier_.push_back(reader);
+    }
+  }
+
+  void set_pairs(const WorkflowTask& apply) {
+    if (apply.inputs == 0) return;
+    TaskNumber left = workflow_.inputs_of(apply).front().task;
+    for (; workflow_.task(left).kind == TaskKind::kPair; left = workflow_.inputs_of(workflow_.task(left)).front().task) workflow_.task(left).process = apply.process;
+  }
+
+  const Region& region_;
+  const NodeGrid& grid_;
+  Workflow& workflow_;
+  Cluster cluster_;
+  std::vector<std::int32_t> pinned_;            ///< per task: where it must run
+  std::vector<int> waiting_;                    ///< per task: inputs that are not there
+  std::vector<std::vector<TaskNumber>> readers_;
+  std::vector<std::vector<Object>> sums_;       ///< per Reduce: what is left to add
+  std::vector<TaskNumber> frontier_;
+  std::uint64_t state_ = kSeed;
+};
+
+}  // namespace
+
+Index NodeGrid::ranks() const {
+  Index n = workers;
+  for (const Index size : nodes) n *= size;
+  return n;
+}
+
+std::vector<std::int32_t> hierarchical_layout(const std::vector<Index>& blocks, const NodeGrid& grid) {
+  Index count = 1, nodes = 1;
+  for (const Index n : blocks) count *= n;
+  for (const Index n : grid.nodes) nodes *= n;
+  std::vector<Index> of_node(static_cast<std::size_t>(nodes), 0);
+  std::vector<std::int32_t> ranks;
+  std::vector<Index> at(std::max(blocks.size(), grid.nodes.size()), 0);
+  for (Index block = 0; block < count; ++block) {
+    Index rest = block, node = 0;
+    for (std::size_t d = blocks.size(); d-- > 0; rest /= blocks[d]) at[d] = rest % blocks[d];
+    for (std::size_t d = 0; d < grid.nodes.size(); ++d) node = node * grid.nodes[d] + at[d] % grid.nodes[d];
+    ranks.push_back(static_cast<std::int32_t>(node * grid.workers + of_node[static_cast<std::size_t>(node)]++ % grid.workers));
+  }
+  return ranks;
+}
+
+LshsLoads schedule_lshs(const Region& region, const NodeGrid& grid, Workflow& workflow) { return Lshs(region, grid, workflow).run(); }
+
+}  // namespace tdsl::plan

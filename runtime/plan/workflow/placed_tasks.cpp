@@ -1,0 +1,145 @@
+#include "runtime/plan/workflow/placed_tasks.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "runtime/check.h"
+#include "runtime/plan/region/choices.h"
+
+namespace tdsl::plan {
+
+namespace {
+
+/// An empty reduce label has one panel without points.
+std::vector<Index> block_counts(const std::vector<Tiling>& cut) {
+  std::vector<Index> counts;
+  for (const Tiling& tiling : cut) counts.push_back(std::max<Index>(tiling.tiles(), 1));
+  return counts;
+}
+
+/// A layout with these owners of blocks, row-major.
+Layout layout_by(std::vector<Index> blocks, std::vector<std::int32_t> owners, std::size_t dimensions, Index ranks) {
+  Layout layout;
+  layout.cut.resize(dimensions);
+  layout.home = owners.empty() ? 0 : owners.front();
+  const bool one = std::all_of(owners.begin(), owners.end(), [&](std::int32_t owner) { return owner == layout.home; });
+  if (!one) {
+    layout.map = block_map(std::move(blocks), std::move(owners), ranks);
+    layout.home = 0;
+  }
+  return layout;
+}
+
+/// The tasks of one operation, as a decision.
+class SiteTasks {
+ public:
+  SiteTasks(const Op& op, const Workflow& workflow, std::size_t k, Index ranks) : op_(op), workflow_(workflow), tasks_(workflow.ops[k]), ranks_(ranks) {}
+
+  [[nodiscard]] Decision decision() const {
+    std::vector<std::int32_t> owners;
+    for (const TaskNumber result : tasks_.result) {
+      TDSL_CHECK(workflow_.task(result).process >= 0, "every task has a process");
+      owners.push_back(workflow_.task(result).process);
+    }
+    const std::vector<Index> blocks = block_counts(tasks_.cut.out);
+    const auto lies = [&](std::vector<std::int32_t> of_blocks) {
+      return text_of(layout_by(blocks, std::move(of_blocks), op_.shape.size(), ranks_), result_names(op_));
+    };
+    Decision decision{name_of(op_.op_class), op_.name, lies(owners), {}, {}};
+    if (!may_split(op_)) return decision;
+    const std::vector<std::int32_t> processes = of_applies();
+    const std::vector<Index> parts = fewest_parts(processes);
+    if (std::all_of(parts.begin(), parts.end(), [](Index n) { return n == 1; })) {  // the result stays where it was made
+      const std::size_t panels = processes.size() / owners.size();
+      for (std::size_t k = 0; k < owners.size(); ++k) owners[k] = processes[k * panels];
+      decision.work = lies(owners);
+    } else if (std::count_if(parts.begin(), parts.end(), [](Index n) { return n > 1; }) <= op_.most_split_labels()) {
+      decision.result = std::exchange(decision.work, text_of(work_layout(processes, parts), slot_names(op_)));
+    }
+    return decision;
+  }
+
+ private:
+  /// Per block of the result and of the reduce labels.
+  [[nodiscard]] std::vector<std::int32_t> of_applies() const {
+    Index panels = 1;
+    for (const Index n : block_counts(tasks_.cut.reduce)) panels *= n;
+    std::vector<std::int32_t> processes(tasks_.result.size() * static_cast<std::size_t>(panels), kNobody);
+    for (TaskNumber n = tasks_.first; n < tasks_.end; ++n) {
+      const WorkflowTask& task = workflow_.task(n);
+      if (task.kind == TaskKind::kApply) processes[static_cast<std::size_t>(task.block * panels + task.panel)] = task.process;
+    }
+    for (std::size_t k = 0; k < processes.size(); ++k) {  // blocks that nothing writes have one Apply
+      if (processes[k] == kNobody) processes[k] = processes[k / static_cast<std::size_t>(panels) * static_cast<std::size_t>(panels)];
+    }
+    return processes;
+  }
+
+  /// Per reduce label, into how many equal runs of its blocks it must be cut so that all of a run has one process.
+  [[nodiscard]] std::vector<Index> fewest_parts(const std::vector<std::int32_t>& processes) const {
+    std::vector<Index> parts;
+    const std::vector<Index> panels = block_counts(tasks_.cut.reduce);
+    Index inner = 1;
+    for (const Index n : panels) inner *= n;
+    for (const Index n : panels) {
+      inner /= n;
+      Index p = 1;
+      while (n % p != 0 || !runs_are_alike(processes, n, inner, n / p)) ++p;
+      parts.push_back(p);
+    }
+    return parts;
+  }
+
+  /// Blocks along one label, `inner` apart, in runs of so many.
+  [[nodiscard]] static bool runs_are_alike(const std::vector<std::int32_t>& processes, Index blocks, Index inner, Index run) {
+    for (Index k = 0; k < static_cast<Index>(processes.size()); ++k) {
+      const Index at = k / inner % blocks;
+      if (processes[static_cast<std::size_t>(k)] != processes[static_cast<std::size_t>(k - at % run * inner)]) return false;
+    }
+    return true;
+  }
+
+  [[nodiscard]] Layout work_layout(const std::vector<std::int32_t>& processes, const std::vector<Index>& parts) const {
+    std::vector<Index> blocks = block_counts(tasks_.cut.out);
+    const std::vector<Index> panels = block_counts(tasks_.cut.reduce);
+    blocks.insert(blocks.end(), parts.begin(), parts.end());
+    Index count = 1;
+    for (const Index n : blocks) count *= n;
+    std::vector<std::int32_t> owners;
+    for (Index k = 0; k < count; ++k) {
+      std::vector<Index> at(parts.size());
+      Index block = k;
+      for (std::size_t l = parts.size(); l-- > 0; block /= parts[l]) at[l] = block % parts[l];
+      for (std::size_t l = 0; l < parts.size(); ++l) block = block * panels[l] + at[l] * (panels[l] / parts[l]);
+      owners.push_back(processes[static_cast<std::size_t>(block)]);
+    }
+    return layout_by(std::move(blocks), std::move(owners), op_.shape.size() + op_.reduce.size(), ranks_);
+  }
+
+  const Op& op_;
+  const Workflow& workflow_;
+  const WorkflowOp& tasks_;
+  Index ranks_;
+};
+
+}  // namespace
+
+PlanValue plan_of(const Region& region, const PlanInputs& inputs, const Workflow& workflow, std::string schedule) {
+  std::map<int, std::size_t> heaviest;
+  for (std::size_t k = 0; k < region.ops.size(); ++k) {
+    const Op& op = region.ops[k].op;
+    if (workflow.ops[k].result.empty() || op.home >= 0 || op.replicated) continue;
+    const auto [known, fresh] = heaviest.try_emplace(op.site, k);
+    if (region.ops[known->second].weight <= region.ops[k].weight) known->second = k;
+  }
+  PlanValue plan;
+  plan.region = region.hash;
+  plan.ranks = inputs.ranks;
+  plan.mesh = meshes_of(inputs.ranks, inputs.ranks_per_node).front();
+  plan.schedule = std::move(schedule);
+  for (const auto& [site, k] : heaviest) plan.at.emplace(site, SiteTasks(region.ops[k].op, workflow, k, inputs.ranks).decision());
+  return plan;
+}
+
+}  // namespace tdsl::plan
