@@ -64,7 +64,7 @@ class ChainOrder {
       return;
     }
     ProductOrder order(chain);
-    if (!order.solve()) {
+    if (chain.factors.size() > kLongestSymbolicChain || !order.solve()) {
       context_.refused(root.range, "the order of this chain of products depends on sizes, which are known when the program starts");
       return;
     }

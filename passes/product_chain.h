@@ -46,6 +46,8 @@ struct ProductChain {
 
 /// The dynamic program takes time in proportion to the cube of the length.
 inline constexpr std::size_t kLongestChain = 250;
+/// The same with symbolic sizes, each step of which is a comparison of polynomials: longer chains are ordered at start.
+inline constexpr std::size_t kLongestSymbolicChain = 50;
 
 /// Where to split each interval of a chain, by the dynamic program over scalar multiplications.
 class ProductOrder {

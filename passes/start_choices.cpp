@@ -121,7 +121,7 @@ class StartChoices {
   /// Whether no order is better, whatever the sizes.
   static bool is_settled(const Region& region, std::size_t k, const ProductChain& chain) {
     ProductOrder order(chain);
-    return order.solve() && cheaper(order.cost(), written_cost(region, k, chain)) == false;
+    return chain.factors.size() <= kLongestSymbolicChain && order.solve() && cheaper(order.cost(), written_cost(region, k, chain)) == false;
   }
 
   [[nodiscard]] bool is_dense(const Node& root, const ProductChain& chain) const {

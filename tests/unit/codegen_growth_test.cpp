@@ -92,7 +92,7 @@ TEST_CASE("growth: long chains of products are left in the order written, shorte
   REQUIRE(refused != longest.end());
   CHECK(refused->reason == "a chain of more than 250 products is computed in the order written");
   CHECK(std::ranges::count_if(longest, is_of_chains) == 1);
-  const auto shorter = chain(100);
+  const auto shorter = chain(40);
   const auto applied = std::ranges::find_if(shorter, is_of_chains);
   REQUIRE(applied != shorter.end());
   CHECK(applied->decision == passes::Decision::kApplied);
