@@ -136,7 +136,7 @@ std::string emit(const FamilyProgram& program, const EmitOptions& options) {
   w.line("#include \"runtime/emitted.h\"");
   if (body.uses_blocked) w.line("#include \"runtime/kernels/blocked_reduction.h\"");
   if (body.uses_elements) w.line("#include \"runtime/kernels/elements.h\"");
-  if (body.uses_routines) w.line("#include \"runtime/routines/routines.h\"");
+  if (body.uses_routines) w.line("#include \"runtime/routines/calls.h\"");
   w.blank();
   for (const char* header : {"<limits>", "<utility>"}) w.line("#include {}", header);
   w.blank();

@@ -60,7 +60,7 @@ std::string range_text(const LabelTemplate& l, ExprEmitter& expr) {
 std::string label_text(const LabelTemplate& l, ExprEmitter& expr) {
   switch (l.kind) {
     case LabelTemplate::Kind::kOut:
-      return fmt::format(".out({}, {}){}", string_literal(l.name), range_text(l, expr), l.uncut ? ".uncut()" : "");
+      return fmt::format(".out({}, {})", string_literal(l.name), range_text(l, expr));
     case LabelTemplate::Kind::kReduce: return fmt::format(".reduce({}, {})", string_literal(l.name), range_text(l, expr));
     case LabelTemplate::Kind::kGather: return fmt::format(".gather({}, {})", string_literal(l.name), expr.text(l.end));
     case LabelTemplate::Kind::kPlain:
@@ -107,9 +107,7 @@ std::string builder_calls(const OpTemplate& op, ExprEmitter& expr, const std::fu
     calls += fmt::format(".read({}.id(), {{{}}}, {})", tensor_name(a.tensor), dims, string_literal(a.text));
   }
   if (op.combine != plan::Combine::kNone) calls += fmt::format(".combine(Combine::{})", combine_text(op.combine));
-  const bool scaled = !(op.flops_factor == Extent(1));
-  calls += fmt::format(".flops({}{})", number(op.flops_per_point),
-                       scaled ? fmt::format(" * static_cast<double>({})", expr.text(op.flops_factor)) : "");
+  calls += fmt::format(".flops({})", number(op.flops_per_point));
   if (!op.tile.empty()) {
     std::string edges;
     for (const Extent& e : op.tile) edges += (edges.empty() ? "" : ", ") + expr.text(e);
@@ -117,7 +115,6 @@ std::string builder_calls(const OpTemplate& op, ExprEmitter& expr, const std::fu
   }
   if (op.divisible) calls += ".divisible()";
   if (op.overwrites) calls += ".overwrites()";
-  if (op.run_ahead) calls += fmt::format(".run_ahead({})", expr.text(*op.run_ahead));
   return calls;
 }
 

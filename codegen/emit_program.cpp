@@ -120,20 +120,13 @@ class ProgramEmitter {
                      i.site, line_of(s), tile(i.target));
         },
         [&](const RandomStep& r) { random(s, r); }, [&](const OperationStep& o) { operation(s, o); },
-        [&](const LoopStep& l) { loop(s, l); },
+        [&](const RoutineStep& r) { routine(s, r); }, [&](const LoopStep& l) { loop(s, l); },
         [&](const ControlReadStep& c) {
           body_.line("const {} {} = session.read({}, {}, {});", type(c.target), name(c.target), name(c.tensor), c.site, line_of(s));
         },
         [&](const CopyStep& c) { copy(c); },
         [&](const GathersStep& g) {
           body_.line("session.gathers({}, {}, {}, {});", line_of(s), string_literal(g.routine), string_literal(g.operand), expr_.text(g.bytes));
-        },
-        [&](const DistributesStep& d) {
-          body_.line("const bool {} = session.distributes({});", name(d.target), expr_.text(d.bytes));
-        },
-        [&](const IndirectQrStep& q) {
-          body_.line("const bool {} = session.indirect_qr({}, {}, {});", name(q.target), expr_.text(q.rows), expr_.text(q.columns),
-                     expr_.text(q.blocks));
         },
         [&](const DeclareStep& d) {
           const bool host = program_.is_host(d.target);
@@ -188,8 +181,6 @@ class ProgramEmitter {
     mark(s.range);
     if (o.op->op_class == plan::OpClass::kContraction) {
       body_.line("auto {} = session.contraction<{}>({});", target, type(o.target), builder);
-    } else if (o.routine) {
-      body_.line("auto {} = session.compute<{}>({}, {});", target, type(o.target), builder, routine(s, *o.routine));
     } else {
       body_.line("auto {} = session.compute<{}>({}, {});", target, type(o.target), builder, kernel(s, o));
     }
@@ -237,13 +228,22 @@ class ProgramEmitter {
     end_mark(s.range);
   }
 
-  /// `rt::routines::sort<double>(1)`
-  std::string routine(const Step& s, const RoutineTemplate& r) {
-    std::string arguments = r.names_line ? fmt::format("place({})", line_of(s)) : "";
-    for (const Extent& e : r.arguments) arguments += (arguments.empty() ? "" : ", ") + expr_.text(e);
-    uses_file_ = uses_file_ || r.names_line;
+  /// `rt::routines::solve(session, {x, "x"}, A, std::move(b), {7, 12});`
+  void routine(const Step& s, const RoutineStep& r) {
+    std::string arguments;
+    for (const RoutineStep::Result& result : r.results) {
+      if (result.wanted) body_.line("Tensor<{}> {};", type(result.target), name(result.target));
+      arguments += result.wanted ? fmt::format(", {{{}, {}}}", name(result.target), string_literal(program_.info(result.target).name)) : ", {}";
+    }
+    for (const RoutineStep::Operand& o : r.operands) arguments += o.ends ? fmt::format(", std::move({})", name(o.tensor)) : ", " + name(o.tensor);
+    if (ir::is_line(r.kind)) arguments += fmt::format(", {}", r.axis);
+    if (r.kind == ir::Routine::Kind::kTopk) arguments += ", " + expr_.text(r.count);
+    std::string site = fmt::format("{}, {}", r.site, line_of(s));
+    if (r.branch != 0) site += fmt::format(", {}, {}", known_text(r.known), r.branch);
+    mark(s.range);
+    body_.line("rt::routines::{}(session{}, {{{}}});", ir::name_of(r.kind), arguments, site);
+    end_mark(s.range);
     uses_routines_ = true;
-    return fmt::format("{}<{}>({})", r.function, cpp_type(r.type), arguments);
   }
 
   void mark(SourceRange range) {

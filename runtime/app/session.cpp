@@ -50,19 +50,12 @@ void read_block(const NpyReader& reader, const TaskArgs& args) {
 }  // namespace
 
 Index Session::dimension(std::string_view name) const { return impl_->setup.inputs.dimension(name); }
-bool Session::distributes(Index bytes) const {
-  return plan::distributes(options().factorise, impl_->setup.plan_inputs.deciding_ranks(), bytes);
-}
-
-bool Session::indirect_qr(Index rows, Index columns, Index blocks) const {
-  return plan::indirect_qr(options().factorise, impl_->setup.plan_inputs.deciding_ranks(), rows, columns, blocks);
-}
 
 void Session::gathers(int line, std::string_view routine, std::string_view operand, Index bytes) {
   const bool many = !impl_->surveys() && impl_->setup.plan_inputs.ranks > 1 && bytes > plan::kGatheredBytes;
   if (!many || options().quiet || impl_->setup.world.rank() != 0 || !impl_->gathered.emplace(line, routine).second) return;
-  const SourceLine place = impl_->at(line);
-  std::fprintf(stderr, "%s:%d: warning: %s\n", std::string(place.file).c_str(), line, plan::gathered_text(std::string(routine), std::string(operand), bytes).c_str());
+  const std::string text = plan::gathered_text(std::string(routine), std::string(operand), bytes);
+  std::fprintf(stderr, "%s:%d: warning: %s\n", std::string(impl_->at(line).file).c_str(), line_in(line), text.c_str());
 }
 
 const AppOptions& Session::options() const { return impl_->setup.options; }

@@ -20,6 +20,11 @@
 namespace tdsl::rt {
 
 struct AppOptions;
+namespace routines {
+struct Call;
+struct KernelCall;
+using MakeKernel = Kernel (*)(const KernelCall& call, SourceLine place);
+}  // namespace routines
 using record::Known;
 using record::kScalars;
 
@@ -89,11 +94,7 @@ class Session {
   void check_at_most(int line, Exact left, Exact right, std::string_view message);
   /// An affine subscript's values [lo, hi] against a dimension of `extent`, before data is computed.
   void check_subscript(int line, Interval values, Index extent, std::string_view text);
-  /// Whether a routine with so many bytes of operands runs in its distributed form.
-  [[nodiscard]] bool distributes(Index bytes) const;
-  /// Whether a tall QR is tried as Q = A R^-1.
-  [[nodiscard]] bool indirect_qr(Index rows, Index columns, Index blocks) const;
-  /// Says once per line, unless --quiet, that a routine gathers more than 1 MiB on one of several ranks.
+  /// Says once per line, unless --quiet, that a task gathers more than 1 MiB on one of several ranks.
   void gathers(int line, std::string_view routine, std::string_view operand, Index bytes);
   /// assert on a value every rank knows.
   void check(int line, bool condition, std::string_view message);
@@ -123,6 +124,9 @@ class Session {
   [[nodiscard]] Tensor<T> contraction(plan::OpBuilder& op) {
     return Tensor<T>(record_contraction(op, element_type_of<T>));
   }
+
+  /// A library routine, whose results the call then holds. `make`: who has its kernels. (Emitted programs call runtime/routines/calls.h.)
+  void routine(routines::Call& call, routines::MakeKernel make);
 
   /// A loop as one task. Its results are whole tensors where it runs.
   void loop(plan::OpBuilder& op, std::initializer_list<LoopResult> results, Kernel kernel);
@@ -159,7 +163,7 @@ class Session {
   [[nodiscard]] const AppOptions& options() const;
 
  private:
-    [[nodiscard]] TensorHandle record(plan::OpBuilder& op, ElementType type, Kernel kernel);
+  [[nodiscard]] TensorHandle record(plan::OpBuilder& op, ElementType type, Kernel kernel);
   [[nodiscard]] TensorHandle record_contraction(plan::OpBuilder& op, ElementType type);
   [[nodiscard]] TensorHandle record_input(std::string_view name, ElementType type, std::initializer_list<Index> shape, int site, int line,
                                           std::initializer_list<Index> tile);
