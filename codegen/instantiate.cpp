@@ -41,7 +41,7 @@ plan::Op instantiate(const OpTemplate& op, int line, const Number& number, const
     for (const DimTemplate& d : a.dims) {
       dims.push_back(d.whole ? plan::whole() : plan::DimAccess{terms_of(d.terms, number), {number(d.lo), number(d.hi)}, false, number(d.divisor)});
     }
-    builder.read(tensor(a.tensor), std::move(dims), a.text);
+    builder.read(tensor(a.tensor), std::move(dims));
   }
   builder.combine(op.combine).flops(op.flops_per_point);
   std::vector<plan::Index> tile;

@@ -196,7 +196,7 @@ class Walk::Body {
 
   void loop(const LoopStep& l) {
     plan::OpBuilder op(plan::OpClass::kLoop, l.name, l.site, line_);
-    for (const AccessTemplate& a : l.reads) op.read(tensor(a.tensor).id(), std::vector<plan::DimAccess>(a.dims.size(), plan::whole()), a.text);
+    for (const AccessTemplate& a : l.reads) op.read(tensor(a.tensor).id(), std::vector<plan::DimAccess>(a.dims.size(), plan::whole()));
     if (l.ordered) op.on_rank(0);
     op.flops(static_cast<double>(computed([&] { return host_.evaluate(l.flops); }).value_or(0)));
     std::vector<record::LoopOutput> outputs;

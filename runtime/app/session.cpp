@@ -110,6 +110,45 @@ TensorHandle Session::record(plan::OpBuilder& op, ElementType type, Kernel kerne
   return impl_->recorder.record(std::move(op.op()), type);
 }
 
+Read::Read(TensorHandle operand, std::initializer_list<plan::DimAccess> subscripts) : tensor(std::move(operand)), dims(subscripts) {}
+Read::~Read() = default;
+
+namespace {
+
+plan::OpBuilder operation(plan::OpClass op_class, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
+                          std::initializer_list<Read> reads) {
+  plan::OpBuilder op(op_class, where.name, where.site, where.line);
+  for (const Over& label : out) op.out(label.label, label.range);
+  for (const Over& label : over) op.reduce(label.label, label.range);
+  for (const Read& read : reads) op.read(read.tensor.id(), read.dims);
+  return op;
+}
+
+}  // namespace
+
+TensorHandle Session::record_map(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Read> reads,
+                                 double flops, EmittedKernel& kernel) {
+  const bool source = reads.size() == 0;
+  plan::OpBuilder op = operation(source ? plan::OpClass::kSource : plan::OpClass::kMap, where, out, {}, reads);
+  op.flops(flops);
+  if (!source) op.divisible();
+  return record(op, type, kernel.take());
+}
+
+TensorHandle Session::record_reduction(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
+                                       plan::Combine combine, std::initializer_list<Read> reads, double flops, EmittedKernel& kernel) {
+  plan::OpBuilder op = operation(plan::OpClass::kReduce, where, out, over, reads);
+  op.combine(combine).flops(flops);
+  return record(op, type, kernel.take());
+}
+
+TensorHandle Session::record_product(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
+                                     std::initializer_list<Read> reads) {
+  plan::OpBuilder op = operation(plan::OpClass::kContraction, where, out, over, reads);
+  op.combine(plan::Combine::kSum).flops(2);
+  return record_contraction(op, type);
+}
+
 void Session::loop(plan::OpBuilder& op, std::initializer_list<LoopResult> results, Kernel kernel) {
   std::vector<record::LoopOutput> outputs;
   for (const LoopResult& result : results) {
