@@ -72,7 +72,10 @@ class InfoEmitter {
     Writer w;
     w.block("TDSL_RECORDING rt::ProgramInfo program_info()", [&] {
       w.line("rt::ProgramInfo info({}, {}, {});", string_literal(program_.name), string_literal(file), string_literal(program_.name + ", compiled by " + options_.version));
-      for (const std::string& name : file_names(program_)) w.line("info.file({});", string_literal(name));
+      const std::vector<std::string> files = file_names(program_);
+      if (files.size() > 1) {
+        for (const std::string& name : files) w.line("info.file({});", string_literal(name));
+      }
       for (const auto& p : d.params) w.line("info.param({}, {}{});", string_literal(p.name), element_type(p.type), default_argument(p));
       for (const auto& t : d.inputs) {
         w.line("info.input({}, {}, {}, {{{}}}, {});", string_literal(t.name), string_literal(type_text(t)), element_type(t.type.scalar), binds(t.type), t.line);
@@ -138,17 +141,9 @@ std::string emit(const FamilyProgram& program, const EmitOptions& options) {
   if (body.uses_blocked) w.line("#include \"runtime/kernels/blocked_reduction.h\"");
   if (body.uses_elements) w.line("#include \"runtime/kernels/elements.h\"");
   if (body.uses_chain) w.line("#include \"runtime/routines/chain.h\"");
-  if (body.uses_routines) w.line("#include \"runtime/routines/routines.h\"");
+  if (body.uses_routines) w.line("#include \"runtime/routines/calls.h\"");
   w.blank();
-  for (const char* header : {"<limits>", "<utility>"}) w.line("#include {}", header);
-  w.blank();
-  w.line("namespace rt = tdsl::rt;");
-  w.line("namespace plan = tdsl::plan;");
-  w.line("namespace scalar = tdsl::rt::scalar;");
-  for (const char* name : {"plan::at", "plan::Combine", "plan::fixed", "plan::near", "plan::OpBuilder", "plan::OpClass", "plan::whole",
-                           "rt::Index", "rt::Interval", "rt::Known", "rt::kScalars", "rt::Tensor"}) {
-    w.line("using {};", name);
-  }
+  w.line("using namespace tdsl::emitted;");
   w.blank();
   w.line("namespace {{");
   w.blank();

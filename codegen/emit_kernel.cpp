@@ -22,6 +22,9 @@ namespace {
 using ir::match;
 using ir::Monoid;
 
+/// Precedence that the right side of a sum needs to stand without parentheses (see spelling()).
+constexpr int kFactor = 7;
+
 class KernelEmitter {
  public:
   explicit KernelEmitter(const KernelRequest& request)
@@ -38,7 +41,54 @@ class KernelEmitter {
     return assemble(order_.into_scalar ? scalar_reduction() : nest(order_.labels, 0, true, [&] { return point(); }));
   }
 
+  std::optional<ShortKernel> run_short() {
+    if (!is_short() || blocking(op_, kernel_)) return std::nullopt;
+    order_ = loop_order(op_, kernel_);
+    for (std::size_t k = 0; k < order_.labels.size(); ++k) {
+      if (order_.labels[k] != static_cast<int>(k)) return std::nullopt;
+    }
+    const bool sums = compute_.monoid.has_value();
+    if (sums && !order_.into_scalar) return std::nullopt;
+    const std::string element = expr_.text(compute_.bodies.front());
+    const std::string statement = sums ? fmt::format("return {};", element) : fmt::format("{} = {};", out_element(), element);
+    if (checks_ || expr_.uses_faults()) return std::nullopt;
+    const bool simd = !order_.labels.empty() && !expr_.applies() && order_.in_order.contains(order_.labels.back());
+    const std::string output = fmt::format("<{}, {}>", cpp_type(kernel_.type), request_.program.type(request_.step.target).rank());
+    std::string list = sums ? "" : fmt::format("Out{} {}", output, out_name());
+    for (const std::string& parameter : parameters()) list += (list.empty() ? "" : ", ") + parameter;
+    return ShortKernel{fmt::format("[]({}) {{ {} }}", list, statement),
+                       fmt::format("rt::{}{}{}", sums ? "sum" : "each", simd ? "_simd" : "", sums ? output : ""), captures_};
+  }
+
  private:
+  /// Whether the kernel may be one expression: an assignment to every point, or a sum.
+  [[nodiscard]] bool is_short() const {
+    if (compute_.combine || compute_.guard || op_.writes || op_.base || !kernel_.gathers.empty() || !kernel_.scattered.empty()) return false;
+    if (!compute_.monoid) return true;
+    const bool from_zero = std::ranges::all_of(compute_.out, [](const ir::Label& l) { return l.begin == Extent(0); });
+    return from_zero && compute_.monoid->kind == Monoid::Kind::kSum && ir::is_float(kernel_.type);
+  }
+
+  /// `In<double, 1> x`, `Index i`, `double rate`: those that are not mentioned have no names.
+  std::vector<std::string> parameters() {
+    std::set<int> used;
+    for (std::size_t l = 0; !compute_.monoid && l < compute_.out.size(); ++l) used.insert(static_cast<int>(l));
+    ir::for_each_node(compute_.bodies.front(), [&](const ir::ExprNode& n) {
+      if (const auto* r = std::get_if<ir::IndexRef>(&n.op)) used.insert(r->label);
+    });
+    std::vector<std::string> list;
+    for (std::size_t k = 0; k < op_.reads.size(); ++k) {
+      const ir::Type& type = request_.program.type(op_.reads[k].tensor);
+      const auto view = views_.find(static_cast<int>(k));
+      list.push_back(fmt::format("In<{}, {}>{}", cpp_type(type.scalar), type.rank(), view == views_.end() ? "" : " " + view->second));
+    }
+    for (std::size_t l = 0; l < op_.labels.size(); ++l) {
+      list.push_back(used.contains(static_cast<int>(l)) ? "Index " + expr_.labels()[l] : "Index");
+    }
+    for (const ValueId v : captures_) list.push_back(fmt::format("{} {}", cpp_type(request_.program.type(v).scalar), request_.value_name(v)));
+    return list;
+  }
+
   /// Claims the names of everything the kernel uses before its labels, which are free to differ.
   std::vector<std::string> claim_names() {
     names_.claim_all_of(request_);
@@ -190,6 +240,8 @@ class KernelEmitter {
     }
     return {begin, end};
   }
+
+  static std::string labels_of_task(int label) { return fmt::format("t.labels[{}]", label); }
 
   std::string range_name(int label) {
     const auto found = ranges_.find(label);
@@ -368,15 +420,27 @@ class KernelEmitter {
     name_all(blocks.x, "x");
     name_all(blocks.y, "y");
     Statements body = guarded(accumulate(*compute_.monoid, "total"));
-    body.push_back(simple("return total;"));
+    if (body.size() == 1 && !body.front().has_block) {
+      body = {simple(returned(body.front().text))};
+    } else {
+      body.push_back(simple("return total;"));
+    }
     expr_.replace_nothing();
     return body;
+  }
+
+  /// `return total + x * y;` for `total += x * y;`
+  [[nodiscard]] std::string returned(const std::string& assignment) {
+    constexpr std::string_view kBecomes = "total = ";
+    if (assignment.starts_with(kBecomes)) return "return " + assignment.substr(kBecomes.size());
+    const bool adds = assignment.starts_with("total +=");
+    return fmt::format("return total {} {};", adds ? "+" : "*", expr_.text(compute_.bodies.front(), adds ? kFactor : kFactor + 1));
   }
 
   Statements blocked(const Blocking& blocks) {
     blocked_ = true;
     std::string reduce;
-    for (const int l : blocks.reduce) reduce += (reduce.empty() ? "" : ", ") + range_name(l);
+    for (const int l : blocks.reduce) reduce += (reduce.empty() ? "" : ", ") + labels_of_task(l);
     const auto& labels = expr_.labels();
     return nest(blocks.outer, 0, false, [&] {
       std::string parameters;
@@ -392,8 +456,8 @@ class KernelEmitter {
       result.push_back(block(fmt::format("const auto {} = [=]({})", names[2], parameters), combine, "};"));
       result.push_back(simple(fmt::format("const auto {} = [&](Index {}, Index {}) -> {}& {{ return {}; }};", names[3],
                                           labels[static_cast<std::size_t>(blocks.row)], labels[static_cast<std::size_t>(blocks.column)], type, out_element())));
-      result.push_back(simple(fmt::format("rt::blocked_reduction<{}>({}, {}, std::array{{{}}}, {});", type, range_name(blocks.row),
-                                          range_name(blocks.column), reduce, fmt::join(names, ", "))));
+      result.push_back(simple(fmt::format("rt::blocked_reduction<{}>({}, {}, std::array{{{}}}, {});", type, labels_of_task(blocks.row),
+                                          labels_of_task(blocks.column), reduce, fmt::join(names, ", "))));
       return result;
     });
   }
@@ -412,7 +476,7 @@ class KernelEmitter {
     start(w);
     write(w, loops);
     for (const auto& [line, name] : faults_) w.line("if ({0}.any()) rt::stop(place({1}), {0}.message());", name, line);
-    std::string signature = fmt::format("void {}(const rt::TaskArgs& t", request_.name);
+    std::string signature = fmt::format("void {}(const TaskArgs& t", request_.name);
     for (const ValueId v : captures_) {
       signature += fmt::format(", {} {}", cpp_type(request_.program.type(v).scalar), request_.value_name(v));
     }
@@ -456,5 +520,6 @@ class KernelEmitter {
 }  // namespace
 
 EmittedKernel emit_kernel(const KernelRequest& request) { return KernelEmitter(request).run(); }
+std::optional<ShortKernel> short_kernel(const KernelRequest& request) { return KernelEmitter(request).run_short(); }
 
 }  // namespace tdsl::codegen

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,13 @@ struct EmittedKernel {
   bool blocked = false;               ///< uses runtime/kernels/blocked_reduction.h
 };
 
+/// A kernel that is one expression of a point.
+struct ShortKernel {
+  std::string function;  ///< `[](Out<double, 1> y, In<double, 1> x, Index i) { y(i) = 2.0 * x(i); }`
+  std::string loops;     ///< what makes a kernel of it: `rt::each_simd`
+  std::vector<ValueId> values;  ///< host values that are its last parameters
+};
+
 struct KernelRequest {
   const FamilyProgram& program;
   const OperationStep& step;
@@ -27,12 +35,15 @@ struct KernelRequest {
   ExprEmitter::ProcedureName procedure_name;
 };
 
-/// The kernel of an operation as a typed C++ function of `const rt::TaskArgs& t` and host values.
+/// The kernel of an operation as a typed C++ function of `const TaskArgs& t` and host values.
 ///
 /// Loop order. Without reduction the loops follow the output's dimensions. A reduction runs either with its reduce labels
 /// innermost, into a scalar, or with the last output dimension innermost, into a row of the output, whichever reads
 /// memory in order; per element the reduce labels always run in index order. A reduction with two free labels that blocking.h can
 /// split is handed to the runtime's register-blocked loops.
 [[nodiscard]] EmittedKernel emit_kernel(const KernelRequest& request);
+/// The kernel through the loops of runtime/kernels/each.h, or nothing: where it is more than one expression for every point of the labels,
+/// or reports failures.
+[[nodiscard]] std::optional<ShortKernel> short_kernel(const KernelRequest& request);
 
 }  // namespace tdsl::codegen

@@ -41,7 +41,7 @@ EmittedLoop LoopEmitter::run() {
   outputs(w);
   w.raw(made.text());
   w.raw(body_.text());
-  std::string signature = fmt::format("void {}(const rt::TaskArgs& t", request_.name);
+  std::string signature = fmt::format("void {}(const TaskArgs& t", request_.name);
   for (const ValueId v : captures_) signature += fmt::format(", {} {}", type(v), request_.value_name(v));
   if (draws_) signature += ", std::uint64_t seed";
   return {fmt::format("{}) {{\n{}}}\n", signature, w.text()), captures_, checks_, uses_file_, draws_};

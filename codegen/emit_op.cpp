@@ -60,13 +60,19 @@ std::string range_text(const LabelTemplate& l, ExprEmitter& expr) {
 std::string label_text(const LabelTemplate& l, ExprEmitter& expr) {
   switch (l.kind) {
     case LabelTemplate::Kind::kOut:
-      return fmt::format(".out({}, {}){}", string_literal(l.name), range_text(l, expr), l.uncut ? ".uncut()" : "");
+      return fmt::format(".out({}, {})", string_literal(l.name), range_text(l, expr));
     case LabelTemplate::Kind::kReduce: return fmt::format(".reduce({}, {})", string_literal(l.name), range_text(l, expr));
     case LabelTemplate::Kind::kGather: return fmt::format(".gather({}, {})", string_literal(l.name), expr.text(l.end));
     case LabelTemplate::Kind::kPlain:
       return fmt::format(".label({}, Interval{{{}, {}}})", string_literal(l.name), expr.text(l.begin), expr.text(l.end));
   }
   return {};
+}
+
+std::string dims_text(const AccessTemplate& a, ExprEmitter& expr) {
+  std::string dims;
+  for (const DimTemplate& d : a.dims) dims += (dims.empty() ? "" : ", ") + dim_text(d, expr);
+  return dims;
 }
 
 std::string write_text(const OpTemplate& op, ExprEmitter& expr) {
@@ -102,14 +108,11 @@ std::string builder_calls(const OpTemplate& op, ExprEmitter& expr, const std::fu
   if (op.writes) calls += write_text(op, expr);
   if (op.base) calls += fmt::format(".base({}.id())", tensor_name(*op.base));
   for (const AccessTemplate& a : op.reads) {
-    std::string dims;
-    for (const DimTemplate& d : a.dims) dims += (dims.empty() ? "" : ", ") + dim_text(d, expr);
-    calls += fmt::format(".read({}.id(), {{{}}}, {})", tensor_name(a.tensor), dims, string_literal(a.text));
+    const std::string dims = dims_text(a, expr);
+    calls += fmt::format(".read({}.id(), {{{}}})", tensor_name(a.tensor), dims);
   }
   if (op.combine != plan::Combine::kNone) calls += fmt::format(".combine(Combine::{})", combine_text(op.combine));
-  const bool scaled = !(op.flops_factor == Extent(1));
-  calls += fmt::format(".flops({}{})", number(op.flops_per_point),
-                       scaled ? fmt::format(" * static_cast<double>({})", expr.text(op.flops_factor)) : "");
+  calls += fmt::format(".flops({})", number(op.flops_per_point));
   if (!op.tile.empty()) {
     std::string edges;
     for (const Extent& e : op.tile) edges += (edges.empty() ? "" : ", ") + expr.text(e);
@@ -117,8 +120,31 @@ std::string builder_calls(const OpTemplate& op, ExprEmitter& expr, const std::fu
   }
   if (op.divisible) calls += ".divisible()";
   if (op.overwrites) calls += ".overwrites()";
-  if (op.run_ahead) calls += fmt::format(".run_ahead({})", expr.text(*op.run_ahead));
   return calls;
+}
+
+std::string_view method_of(plan::OpClass c) {
+  return c == plan::OpClass::kContraction ? "contraction" : c == plan::OpClass::kReduce ? "reduce" : "map";
+}
+
+std::optional<std::string> short_arguments(const OpTemplate& op, ExprEmitter& expr, const std::function<std::string(std::size_t)>& operand) {
+  const bool contraction = op.op_class == plan::OpClass::kContraction;
+  const bool reduces = contraction || op.op_class == plan::OpClass::kReduce;
+  if (op.writes || op.base || !op.tile.empty() || op.overwrites) return std::nullopt;
+  if (!reduces && op.divisible == op.reads.empty()) return std::nullopt;
+  std::string out;
+  std::string over;
+  for (const LabelTemplate& l : op.labels) {
+    if (l.kind != LabelTemplate::Kind::kOut && l.kind != LabelTemplate::Kind::kReduce) return std::nullopt;
+    std::string& list = l.kind == LabelTemplate::Kind::kOut ? out : over;
+    list += fmt::format("{}{{{}, {}}}", list.empty() ? "" : ", ", string_literal(l.name), range_text(l, expr));
+  }
+  std::string reads;
+  for (std::size_t k = 0; k < op.reads.size(); ++k) reads += fmt::format("{}{{{}, {{{}}}}}", k == 0 ? "" : ", ", operand(k), dims_text(op.reads[k], expr));
+  if (contraction) return fmt::format("{{{}}}, {{{}}}, {{{}}}", out, over, reads);
+  const std::string flops = number(op.flops_per_point);
+  if (reduces) return fmt::format("{{{}}}, {{{}}}, Combine::{}, {{{}}}, {}", out, over, combine_text(op.combine), reads, flops);
+  return fmt::format("{{{}}}, {{{}}}, {}", out, reads, flops);
 }
 
 }  // namespace tdsl::codegen

@@ -1,6 +1,7 @@
 #include "codegen/emit_program.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <set>
 
@@ -29,6 +30,7 @@ class ProgramEmitter {
 
   EmittedProgram run() {
     for (const Step& s : program_.steps) for_each_use(program_, s, [this](ValueId v) { used_.insert(v); });
+    find_uses(program_.steps);
     body_.indent();
     steps(program_.steps);
     Writer w;
@@ -37,11 +39,33 @@ class ProgramEmitter {
     if (faults_) w.raw("  scalar::Faults faults;\n");
     w.raw(body_.text());
     w.line("}}");
+    if (!points_.empty()) kernels_ = points_ + "\n" + kernels_;
     if (!functions_.empty()) kernels_ = "namespace fn {\n\n" + functions_ + "}  // namespace fn\n\n" + kernels_;
     return {std::move(kernels_), w.text(), uses_file_, checks_, uses_routines_, uses_blocked_, uses_elements_, uses_chain_};
   }
 
  private:
+  /// What is used other than as a bound of a loop, and what is assigned.
+  void find_uses(const Steps& list) {
+    for (const Step& s : list) {
+      if (const auto* c = std::get_if<CopyStep>(&s.op)) variables_.insert(c->target);
+      if (const auto* d = std::get_if<DeclareStep>(&s.op)) variables_.insert(d->target);
+      if (const auto* f = std::get_if<ForStep>(&s.op)) {
+        find_uses(f->body);
+      } else if (const auto* w = std::get_if<WhileStep>(&s.op)) {
+        find_uses(w->condition);
+        find_uses(w->body);
+        used_elsewhere_.insert(w->condition_value);
+      } else if (const auto* i = std::get_if<IfStep>(&s.op)) {
+        find_uses(i->then_steps);
+        find_uses(i->else_steps);
+        used_elsewhere_.insert(i->condition);
+      } else {
+        for_each_use(program_, s, [this](ValueId v) { used_elsewhere_.insert(v); });
+      }
+    }
+  }
+
   /// The function that the procedure becomes, emitted when it is applied first. Functions have a name space of their own.
   std::string procedure(const ir::ProcedureRef& p) {
     const auto found = procedures_.find(p->text);
@@ -89,13 +113,20 @@ class ProgramEmitter {
 
   void steps(const Steps& list) {
     const std::uint32_t outer = last_line_;
-    for (const Step& s : list) {
+    for (std::size_t k = 0; k < list.size(); ++k) {
+      const Step& s = list[k];
       const bool silent = std::holds_alternative<ReleaseStep>(s.op) || std::holds_alternative<CopyStep>(s.op);
       if (s.range.known() && s.range.line != last_line_ && !silent) {
         last_line_ = s.range.line;
         body_.line("{}", source_comment(s.range));
       }
-      step(s);
+      if (const auto* o = std::get_if<OperationStep>(&s.op)) {
+        k += operation(list, k, *o);
+      } else if (const auto* output = std::get_if<OutputStep>(&s.op)) {
+        k += this->output(list, k, *output);
+      } else {
+        step(s);
+      }
     }
     last_line_ = outer;
   }
@@ -119,22 +150,14 @@ class ProgramEmitter {
           body_.line("auto {} = session.input<{}>({}, {}, {}, {}{});", name(i.target), type(i.target), string_literal(i.name), shape(i.target),
                      i.site, line_of(s), tile(i.target));
         },
-        [&](const RandomStep& r) { random(s, r); }, [&](const OperationStep& o) { operation(s, o); },
-        [&](const ChainStep& c) { chain(s, c); },
-        [&](const LoopStep& l) { loop(s, l); },
+        [&](const RandomStep& r) { random(s, r); }, [](const OperationStep&) {}, [&](const ChainStep& c) { chain(s, c); },
+        [&](const RoutineStep& r) { routine(s, r); }, [&](const LoopStep& l) { loop(s, l); },
         [&](const ControlReadStep& c) {
           body_.line("const {} {} = session.read({}, {}, {});", type(c.target), name(c.target), name(c.tensor), c.site, line_of(s));
         },
         [&](const CopyStep& c) { copy(c); },
         [&](const GathersStep& g) {
           body_.line("session.gathers({}, {}, {}, {});", line_of(s), string_literal(g.routine), string_literal(g.operand), expr_.text(g.bytes));
-        },
-        [&](const DistributesStep& d) {
-          body_.line("const bool {} = session.distributes({});", name(d.target), expr_.text(d.bytes));
-        },
-        [&](const IndirectQrStep& q) {
-          body_.line("const bool {} = session.indirect_qr({}, {}, {});", name(q.target), expr_.text(q.rows), expr_.text(q.columns),
-                     expr_.text(q.blocks));
         },
         [&](const DeclareStep& d) {
           const bool host = program_.is_host(d.target);
@@ -155,14 +178,27 @@ class ProgramEmitter {
                      c.check.relation == ir::Check::Relation::kEqual ? "check_equal" : "check_at_most", line_of(s),
                      expr_.exact(c.check.left), expr_.exact(c.check.right), string_literal(c.check.message));
         },
-        [&](const OutputStep& o) {
-          body_.line("session.output({}, {}, {}, {});", string_literal(o.name), name(o.value), o.site, line_of(s));
-        },
+        [](const OutputStep&) {},
         [&](const ReleaseStep& r) { body_.line("{}.release();", name(r.value)); });
     faults(s);
   }
 
+  /// A number without a name that only says where loops begin or end.
+  [[nodiscard]] bool is_plain_bound(const HostStep& h) const {
+    const std::string& known = program_.info(h.target).name;
+    const bool named = !known.empty() && std::isalpha(static_cast<unsigned char>(known.front())) != 0;
+    return std::holds_alternative<ir::Constant>(h.value->op) && !named && !used_elsewhere_.contains(h.target);
+  }
+  std::string bound(ValueId v) {
+    const auto found = plain_bounds_.find(v);
+    return found == plain_bounds_.end() ? name(v) : found->second;
+  }
+
   void host(const HostStep& h) {
+    if (is_plain_bound(h)) {
+      plain_bounds_[h.target] = fmt::format("{}", std::get<std::int64_t>(std::get<ir::Constant>(h.value->op).value));
+      return;
+    }
     body_.line("{}const {} {} = {};", used(h.target) ? "" : "[[maybe_unused]] ", type(h.target), name(h.target), expr_.text(h.value));
   }
 
@@ -181,20 +217,60 @@ class ProgramEmitter {
                line_of(s), tile(r.target));
   }
 
-  void operation(const Step& s, const OperationStep& o) {
-    const std::string target = name(o.target);
-    const std::string builder = table_.claim("op_" + target);
-    body_.line("OpBuilder {}({}, {}, {}, {});", builder, op_class_text(o.op->op_class), string_literal(o.op->name), o.op->site, line_of(s));
+  /// The operation that is step `k`, with what it ends: the releases behind it, and where its result becomes the next value of a variable.
+  /// Returns how many steps behind it are done.
+  std::size_t operation(const Steps& list, std::size_t k, const OperationStep& o) {
+    std::vector<ValueId> ends;
+    std::size_t next = k + 1;
+    for (; next < list.size(); ++next) {
+      const auto* release = std::get_if<ReleaseStep>(&list[next].op);
+      if (release == nullptr) break;
+      ends.push_back(release->value);
+    }
+    const auto* copy = next < list.size() ? std::get_if<CopyStep>(&list[next].op) : nullptr;
+    const bool becomes = copy != nullptr && copy->source == o.target && copy->move && !copy->declare;
+    if (becomes) std::erase(ends, copy->target);
+    record(list[k], o, becomes ? name(copy->target) : "auto " + name(o.target), ends);
+    for (const ValueId v : ends) body_.line("{}.release();", name(v));
+    return next - k - (becomes ? 0 : 1);
+  }
+
+  /// An output, with the end of its tensor where that is the next step. Returns how many steps behind it are done.
+  std::size_t output(const Steps& list, std::size_t k, const OutputStep& o) {
+    const auto* release = k + 1 < list.size() ? std::get_if<ReleaseStep>(&list[k + 1].op) : nullptr;
+    const bool ends = release != nullptr && release->value == o.value;
+    const std::string value = ends ? fmt::format("std::move({})", name(o.value)) : name(o.value);
+    body_.line("session.output({}, {}, {}, {});", string_literal(o.name), value, o.site, line_of(list[k]));
+    return ends ? 1 : 0;
+  }
+
+  /// `result = session.map<double>(…);`. Takes from `ends` what ends there.
+  void record(const Step& s, const OperationStep& o, const std::string& result, std::vector<ValueId>& ends) {
+    const plan::OpClass op_class = o.op->op_class;
+    const auto operand = [&](std::size_t k) {
+      const ValueId v = o.op->reads[k].tensor;
+      const bool again = std::any_of(o.op->reads.begin() + static_cast<std::ptrdiff_t>(k) + 1, o.op->reads.end(),
+                                     [&](const AccessTemplate& a) { return a.tensor == v; });
+      const bool last = !again && std::ranges::find(ends, v) != ends.end();
+      return last ? fmt::format("std::move({})", name(v)) : name(v);
+    };
+    const bool contraction = op_class == plan::OpClass::kContraction;
+    if (const auto arguments = short_arguments(*o.op, expr_, operand)) {
+      const std::string kernel_text = contraction ? "" : ", " + kernel(s, o);
+      mark(s.range);
+      body_.line("{} = session.{}<{}>({{{}, {}, {}}}, {}{});", result, method_of(op_class), type(o.target), string_literal(o.op->name), o.op->site,
+                 line_of(s), *arguments, kernel_text);
+      end_mark(s.range);
+      for (const AccessTemplate& a : o.op->reads) std::erase(ends, a.tensor);
+      return;
+    }
+    const std::string builder = table_.claim("op_" + name(o.target));
+    body_.line("OpBuilder {}({}, {}, {}, {});", builder, op_class_text(op_class), string_literal(o.op->name), o.op->site, line_of(s));
     const std::string calls = builder_calls(*o.op, expr_, [this](ValueId v) { return name(v); });
     if (!calls.empty()) body_.line("{}{};", builder, calls);
+    const std::string kernel_text = contraction ? "" : ", " + kernel(s, o);
     mark(s.range);
-    if (o.op->op_class == plan::OpClass::kContraction) {
-      body_.line("auto {} = session.contraction<{}>({});", target, type(o.target), builder);
-    } else if (o.routine) {
-      body_.line("auto {} = session.compute<{}>({}, {});", target, type(o.target), builder, routine(s, *o.routine));
-    } else {
-      body_.line("auto {} = session.compute<{}>({}, {});", target, type(o.target), builder, kernel(s, o));
-    }
+    body_.line("{} = session.{}<{}>({}{});", result, contraction ? "contraction" : "compute", type(o.target), builder, kernel_text);
     end_mark(s.range);
   }
 
@@ -223,7 +299,7 @@ class ProgramEmitter {
     for (const AccessTemplate& a : l.reads) {
       std::string dims;
       for (std::size_t d = 0; d < a.dims.size(); ++d) dims += d == 0 ? "whole()" : ", whole()";
-      calls += fmt::format(".read({}.id(), {{{}}}, {})", name(a.tensor), dims, string_literal(a.text));
+      calls += fmt::format(".read({}.id(), {{{}}})", name(a.tensor), dims);
     }
     if (l.ordered) calls += ".on_rank(0)";
     body_.line("OpBuilder {}(OpClass::kLoop, {}, {}, {});", builder, string_literal(l.name), l.site, line_of(s));
@@ -252,18 +328,27 @@ class ProgramEmitter {
       captures += (list.empty() ? "" : ", ") + std::string("seed = session.seed()");
       list += list.empty() ? "seed" : ", seed";
     }
-    const std::string kernel = list.empty() ? function : fmt::format("[{0}](const rt::TaskArgs& t) {{ {1}(t, {2}); }}", captures, function, list);
+    const std::string kernel = list.empty() ? function : fmt::format("[{0}](const TaskArgs& t) {{ {1}(t, {2}); }}", captures, function, list);
     body_.line("session.loop({}, {{{}}}, {});", builder, given, kernel);
     end_mark(s.range);
   }
 
-  /// `rt::routines::sort<double>(1)`
-  std::string routine(const Step& s, const RoutineTemplate& r) {
-    std::string arguments = r.names_line ? fmt::format("place({})", line_of(s)) : "";
-    for (const Extent& e : r.arguments) arguments += (arguments.empty() ? "" : ", ") + expr_.text(e);
-    uses_file_ = uses_file_ || r.names_line;
+  /// `rt::routines::solve(session, {x, "x"}, A, std::move(b), {7, 12});`
+  void routine(const Step& s, const RoutineStep& r) {
+    std::string arguments;
+    for (const RoutineStep::Result& result : r.results) {
+      if (result.wanted) body_.line("Tensor<{}> {};", type(result.target), name(result.target));
+      arguments += result.wanted ? fmt::format(", {{{}, {}}}", name(result.target), string_literal(program_.info(result.target).name)) : ", {}";
+    }
+    for (const RoutineStep::Operand& o : r.operands) arguments += o.ends ? fmt::format(", std::move({})", name(o.tensor)) : ", " + name(o.tensor);
+    if (ir::is_line(r.kind)) arguments += fmt::format(", {}", r.axis);
+    if (r.kind == ir::Routine::Kind::kTopk) arguments += ", " + expr_.text(r.count);
+    std::string site = fmt::format("{}, {}", r.site, line_of(s));
+    if (r.branch != 0) site += fmt::format(", {}, {}", known_text(r.known), r.branch);
+    mark(s.range);
+    body_.line("rt::routines::{}(session{}, {{{}}});", ir::name_of(r.kind), arguments, site);
+    end_mark(s.range);
     uses_routines_ = true;
-    return fmt::format("{}<{}>({})", r.function, cpp_type(r.type), arguments);
   }
 
   void mark(SourceRange range) {
@@ -273,26 +358,42 @@ class ProgramEmitter {
     if (options_.line_directives && range.known() && range.file == 0) body_.line("{}", kEndMark);
   }
 
-  /// Emits the kernel; the text that passes it with what it captures.
+  /// The text that passes the kernel with what it captures: a short one as it is, another one by the name of its function.
   std::string kernel(const Step& s, const OperationStep& o) {
-    const std::string function = table_.claim("kernel_" + name(o.target));
-    const EmittedKernel k = emit_kernel({program_, o, function, s.range, [this](ValueId v) { return name(v); },
-                                         [this](const ir::ProcedureRef& p) { return procedure(p); }});
+    KernelRequest request{program_, o, "", s.range, [this](ValueId v) { return name(v); }, [this](const ir::ProcedureRef& p) { return procedure(p); }};
+    const std::optional<ShortKernel> point = short_kernel(request);
+    request.name = table_.claim("kernel_" + name(o.target));
+    if (point) {
+      // Not inside program(), which is not optimised.
+      const std::string comment = s.range.known() ? source_comment(s.range) + "\n" : "";
+      points_ += fmt::format("{}constexpr auto {} = {};\n", comment == last_point_ ? "" : comment, request.name, point->function);
+      last_point_ = comment;
+      return fmt::format("{}({}{})", point->loops, request.name, point->values.empty() ? "" : ", " + names_of(point->values));
+    }
+    const EmittedKernel k = emit_kernel(request);
     checks_ = checks_ || k.checks_subscripts;
     uses_blocked_ = uses_blocked_ || k.blocked;
     uses_file_ = uses_file_ || k.checks_subscripts || k.function.find("place(") != std::string::npos;
     if (s.range.known()) kernels_ += source_comment(s.range) + "\n";
     kernels_ += k.function + "\n";
-    if (k.captures.empty()) return function;
+    if (k.captures.empty()) return request.name;
+    const std::string list = names_of(k.captures);
+    return fmt::format("[{0}](const TaskArgs& t) {{ {1}(t, {0}); }}", list, request.name);
+  }
+
+  std::string names_of(const std::vector<ValueId>& values) {
     std::string list;
-    for (const ValueId v : k.captures) list += (list.empty() ? "" : ", ") + name(v);
-    return fmt::format("[{0}](const rt::TaskArgs& t) {{ {1}(t, {0}); }}", list, function);
+    for (const ValueId v : values) list += (list.empty() ? "" : ", ") + name(v);
+    return list;
   }
 
   void copy(const CopyStep& c) {
     const bool host = program_.is_host(c.target);
     const std::string source = c.move ? fmt::format("std::move({})", name(c.source)) : name(c.source);
-    if (c.declare) {
+    if (c.declare && c.move && !variables_.contains(c.source)) {
+      // Nothing else is called so from here on.
+      names_[c.target] = name(c.source);
+    } else if (c.declare) {
       body_.line("{}{} {} = {};", used(c.target) ? "" : "[[maybe_unused]] ", host ? type(c.target) : "auto", name(c.target), source);
     } else {
       body_.line("{} = {};", name(c.target), source);
@@ -350,7 +451,7 @@ class ProgramEmitter {
   }
 
   void for_loop(const ForStep& f) {
-    body_.line("session.for_loop({}{}, {}, {}, [&]({}) {{", loop_mark(f.known), name(f.begin), name(f.end), f.step, parameter(f.index));
+    body_.line("session.for_loop({}{}, {}, {}, [&]({}) {{", loop_mark(f.known), bound(f.begin), bound(f.end), f.step, parameter(f.index));
     nested(f.body);
     body_.line("}});");
   }
@@ -401,10 +502,15 @@ class ProgramEmitter {
   NameTable function_table_;
   std::map<std::string, std::string> procedures_;  ///< names of functions, by the text of what they are
   std::set<ValueId> used_;
+  std::set<ValueId> used_elsewhere_;            ///< other than as a bound of a loop
+  std::set<ValueId> variables_;                 ///< that copies assign
+  std::map<ValueId, std::string> plain_bounds_;  ///< numbers that are written where loops begin or end
   ExprEmitter expr_;
   Writer body_;
   std::string functions_;
   std::string kernels_;
+  std::string points_;  ///< functions of one point, of short kernels
+  std::string last_point_;  ///< the source that was shown last
   std::uint32_t last_line_ = 0;
   bool faults_ = false;
   bool uses_file_ = false;

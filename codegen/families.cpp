@@ -222,17 +222,11 @@ void uses_of(const std::vector<Term>& terms, const std::function<void(ValueId)>&
 }
 
 void uses_of(const OperationStep& s, const std::function<void(ValueId)>& f) {
-  if (s.op->run_ahead) uses_of(*s.op->run_ahead, f);
   for (const LabelTemplate& l : s.op->labels) {
     uses_of(l.begin, f);
     uses_of(l.end, f);
   }
   for (const Extent& e : s.op->shape) uses_of(e, f);
-  uses_of(s.op->flops_factor, f);
-  for (const Extent& e : s.op->tile) uses_of(e, f);
-  if (s.routine) {
-    for (const Extent& e : s.routine->arguments) uses_of(e, f);
-  }
   for (const OutTemplate& o : s.op->out) uses_of(o.constant, f);
   for (const AccessTemplate& a : s.op->reads) {
     f(a.tensor);
@@ -292,17 +286,17 @@ void for_each_use(const FamilyProgram& program, const Step& step, const std::fun
           for (const Extent& e : *list) uses_of(e, f);
         }
       },
+      [&](const RoutineStep& s) {
+        for (const RoutineStep::Operand& o : s.operands) f(o.tensor);
+        uses_of(s.count, f);
+      },
       [&](const LoopStep& s) {
         for (const auto& [outside, here] : s.outer) f(here);
         for (const LoopStep::Result& r : s.results) shape(r.target);
         uses_of(s.flops, f);
       },
       [&](const ControlReadStep& s) { f(s.tensor); },
-      [&](const CopyStep& s) { f(s.source); }, [&](const DistributesStep& s) { uses_of(s.bytes, f); },
-      [&](const IndirectQrStep& s) {
-        for (const Extent* e : {&s.rows, &s.columns, &s.blocks}) uses_of(*e, f);
-      },
-      [&](const GathersStep& s) { uses_of(s.bytes, f); },
+      [&](const CopyStep& s) { f(s.source); }, [&](const GathersStep& s) { uses_of(s.bytes, f); },
       [](const DeclareStep&) {},
       [&](const SubscriptStep& s) {
         uses_of(s.subscript.terms, f);
@@ -355,6 +349,13 @@ std::vector<ValueId> targets_of(const Step& step) {
       [](const RandomStep& s) -> std::vector<ValueId> { return {s.target}; },
       [](const OperationStep& s) -> std::vector<ValueId> { return {s.target}; },
       [](const ChainStep& s) -> std::vector<ValueId> { return {s.target}; },
+      [](const RoutineStep& s) {
+        std::vector<ValueId> targets;
+        for (const RoutineStep::Result& r : s.results) {
+          if (r.wanted) targets.push_back(r.target);
+        }
+        return targets;
+      },
       [](const LoopStep& s) {
         std::vector<ValueId> targets;
         for (const LoopStep::Result& r : s.results) targets.push_back(r.target);
@@ -362,8 +363,6 @@ std::vector<ValueId> targets_of(const Step& step) {
       },
       [](const ControlReadStep& s) -> std::vector<ValueId> { return {s.target}; },
       [](const CopyStep& s) -> std::vector<ValueId> { return {s.target}; },
-      [](const DistributesStep& s) -> std::vector<ValueId> { return {s.target}; },
-      [](const IndirectQrStep& s) -> std::vector<ValueId> { return {s.target}; },
       [](const GathersStep&) -> std::vector<ValueId> { return {}; },
       [](const DeclareStep& s) -> std::vector<ValueId> { return {s.target}; },
       [](const SubscriptStep&) -> std::vector<ValueId> { return {}; },

@@ -89,7 +89,6 @@ struct LabelTemplate {
   std::string name;
   Extent begin;
   Extent end;
-  bool uncut = false;  ///< kOut: every task gets all of the dimension
 };
 
 /// plan::Op with symbolic numbers.
@@ -105,11 +104,9 @@ struct OpTemplate {
   std::optional<ValueId> base;
   plan::Combine combine = plan::Combine::kNone;
   double flops_per_point = 0;
-  Extent flops_factor{1};  ///< times this, where the work per point depends on a size
   std::vector<Extent> tile;
-  bool divisible = false;            ///< see plan::Op
+  bool divisible = false;  ///< see plan::Op
   bool overwrites = false;
-  std::optional<Extent> run_ahead;  ///< in bytes
 };
 
 /// What the kernel of an operation computes. Empty for contractions.
@@ -128,14 +125,6 @@ struct KernelTemplate {
   /// Scatters: per left subscript the extent it is checked against where it is computed, or nothing for plain ones.
   /// Empty otherwise.
   std::vector<std::optional<Extent>> scattered;
-};
-
-/// A kernel of the runtime's own, `function<T>(arguments…)`.
-struct RoutineTemplate {
-  std::string function;                 ///< such as "rt::routines::sort"
-  ir::Scalar type = ir::Scalar::kF64;   ///< T, of the operands
-  std::vector<Extent> arguments;
-  bool names_line = false;              ///< it may stop the run: the place in the program is its first argument
 };
 
 struct Step;
@@ -169,7 +158,26 @@ struct OperationStep {
   ValueId target;
   std::shared_ptr<const OpTemplate> op;
   std::shared_ptr<const KernelTemplate> kernel;
-  std::shared_ptr<const RoutineTemplate> routine = nullptr;  ///< instead of an emitted kernel
+};
+/// A call of a library routine (runtime/routines/algorithms), which records operations by itself.
+struct RoutineStep {
+  struct Operand {
+    ValueId tensor;
+    bool ends = false;  ///< it is not used again
+  };
+  struct Result {
+    ValueId target;
+    bool wanted = true;
+  };
+  ir::Routine::Kind kind = ir::Routine::Kind::kCholesky;
+  std::vector<Operand> operands;
+  std::vector<Result> results;
+  std::int64_t axis = 0;
+  Extent count;                 ///< topk: how many
+  std::vector<ValueId> sizes;   ///< what the operands' extents depend on, host or not
+  int site = 0;                 ///< the first of its own
+  record::Known known = record::Known::kStart;  ///< of the sizes
+  int branch = 0;               ///< the first of its own, if it has any
 };
 /// A chain of matrix products, multiplied in the order of fewest multiplications (runtime/record/chain.h).
 struct ChainStep {
@@ -210,19 +218,7 @@ struct CopyStep {
   bool declare = false;
   bool move = false;
 };
-/// Whether a routine whose operands have so many bytes runs in its distributed form (a host bool).
-struct DistributesStep {
-  ValueId target;
-  Extent bytes;
-};
-/// Whether a tall QR is tried in its indirect form (a host bool).
-struct IndirectQrStep {
-  ValueId target;
-  Extent rows;
-  Extent columns;
-  Extent blocks;
-};
-/// A routine runs on one rank with operands of so many bytes: the run says so where that is much.
+/// Work on one rank reads an operand of so many bytes: the run says so where that is much.
 struct GathersStep {
   std::string routine;
   std::string operand;
@@ -293,9 +289,9 @@ struct ReleaseStep {
   ValueId value;
 };
 
-using StepOp = std::variant<HostStep, DimensionStep, ParamStep, InputStep, RandomStep, OperationStep, ChainStep, LoopStep, ControlReadStep, CopyStep,
-                            DistributesStep, IndirectQrStep, GathersStep, DeclareStep, SubscriptStep, ForStep, WhileStep, IfStep, ChooseStep, FenceStep, PrintStep, AssertStep, CheckStep, OutputStep,
-                            ReleaseStep>;
+using StepOp = std::variant<HostStep, DimensionStep, ParamStep, InputStep, RandomStep, OperationStep, RoutineStep, ChainStep, LoopStep, ControlReadStep,
+                            CopyStep, GathersStep, DeclareStep, SubscriptStep, ForStep, WhileStep, IfStep, ChooseStep, FenceStep, PrintStep, AssertStep,
+                            CheckStep, OutputStep, ReleaseStep>;
 struct Step {
   SourceRange range;
   StepOp op;

@@ -41,12 +41,6 @@ ValueId FamilyBuilder::resolve(ValueId v) const {
 }
 
 void FamilyBuilder::add(SourceRange range, StepOp op) {
-  auto* operation = std::get_if<OperationStep>(&op);
-  if (operation != nullptr && run_ahead_) {
-    auto bounded = std::make_shared<OpTemplate>(*operation->op);
-    bounded->run_ahead = run_ahead_;
-    operation->op = std::move(bounded);
-  }
   current_->push_back({range, std::move(op)});
 }
 
@@ -114,6 +108,34 @@ std::optional<ValueId> FamilyBuilder::hoist(const Expr& e) {
   // Carried variables get new values only at the end of a scope, where the memo ends too.
   scopes_.back().hoisted.emplace_back(e, target);
   return target;
+}
+
+Expr FamilyBuilder::expression(const Extent& e, SourceRange range) {
+  Expr sum;
+  for (const auto& [monomial, coefficient] : e.terms()) {
+    Expr product;
+    for (const Extent::AtomRef& atom : monomial) {
+      const Expr factor = atom_expression(*atom, range);
+      product = product ? ir::binary(ir::BinaryOp::kMul, product, factor) : factor;
+    }
+    if (!product) {
+      product = ir::constant_i64(coefficient);
+    } else if (coefficient != 1) {
+      product = ir::binary(ir::BinaryOp::kMul, ir::constant_i64(coefficient), product);
+    }
+    sum = sum ? ir::binary(ir::BinaryOp::kAdd, sum, product) : product;
+  }
+  return sum ? sum : ir::constant_i64(0);
+}
+
+Expr FamilyBuilder::atom_expression(const Extent::Atom& atom, SourceRange range) {
+  if (atom.kind == Extent::Atom::Kind::kValue) return ir::read(ir::Scalar::kI64, atom.value, {});
+  // A value of its own: a subscript that divides would not be affine.
+  const ir::BinaryOp op = atom.kind == Extent::Atom::Kind::kQuotient ? ir::BinaryOp::kDiv : ir::BinaryOp::kRem;
+  const Expr value = ir::binary(op, expression(atom.numerator, range), expression(atom.denominator, range));
+  const ValueId v = new_value({ir::Scalar::kI64, {}, {}}, "size", range, true);
+  add(range, HostStep{v, value});
+  return ir::read(ir::Scalar::kI64, v, {});
 }
 
 Expr FamilyBuilder::in_subscript(const Expr& e) {

@@ -20,7 +20,12 @@ class FamilyBuilder {
   [[nodiscard]] FamilyProgram& program() { return result_; }
   [[nodiscard]] const ir::Type& type(ValueId v) const { return result_.type(v); }
   [[nodiscard]] bool is_host(ValueId v) const { return result_.is_host(v); }
-  [[nodiscard]] int new_site() { return ++result_.sites; }
+  [[nodiscard]] int new_site() { return new_sites(1); }
+  /// The first of `count` sites.
+  [[nodiscard]] int new_sites(int count) {
+    result_.sites += count;
+    return result_.sites - count + 1;
+  }
   ValueId new_value(ir::Type type, std::string name, SourceRange range, bool host);
   void warn(std::string id, SourceRange range, std::string message);
 
@@ -29,8 +34,6 @@ class FamilyBuilder {
   [[nodiscard]] ValueId resolve(ValueId v) const;
 
   void add(SourceRange range, StepOp op);
-  /// Operations added from now on get this OpTemplate::run_ahead.
-  void set_run_ahead(std::optional<Extent> bytes) { run_ahead_ = std::move(bytes); }
   /// The steps `f` adds, in a scope of their own: what it brings to the host is known only there.
   [[nodiscard]] Steps nested(const std::function<void()>& f);
 
@@ -41,6 +44,9 @@ class FamilyBuilder {
   /// A host value for a label-free expression (see Hoist).
   [[nodiscard]] std::optional<ValueId> hoist(const Expr& e);
 
+  /// The polynomial as an expression over host values.
+  [[nodiscard]] Expr expression(const Extent& e, SourceRange range);
+
   /// Resolves every value; data scalars in subscripts come to the host.
   [[nodiscard]] Expr rewritten(const Expr& e);
   [[nodiscard]] Extent rewritten(const Extent& e, SourceRange range);
@@ -49,6 +55,7 @@ class FamilyBuilder {
 
  private:
   [[nodiscard]] Expr in_subscript(const Expr& e);
+  [[nodiscard]] Expr atom_expression(const Extent::Atom& atom, SourceRange range);
 
   /// What has been brought to the other side in one scope.
   struct Scope {
@@ -61,7 +68,6 @@ class FamilyBuilder {
   std::map<ValueId, ValueId> alias_;
   std::vector<Scope> scopes_;
   Steps* current_ = nullptr;
-  std::optional<Extent> run_ahead_;
 };
 
 }  // namespace tdsl::codegen

@@ -16,10 +16,7 @@ std::vector<plan::Affine::Term> terms_of(const std::vector<Term>& terms, const N
 void add_label(plan::OpBuilder& builder, const LabelTemplate& l, const Number& number) {
   const plan::Interval range{number(l.begin), number(l.end)};
   switch (l.kind) {
-    case LabelTemplate::Kind::kOut:
-      builder.out(l.name, range);
-      if (l.uncut) builder.uncut();
-      return;
+    case LabelTemplate::Kind::kOut: builder.out(l.name, range); return;
     case LabelTemplate::Kind::kPlain: builder.label(l.name, range); return;
     case LabelTemplate::Kind::kReduce: builder.reduce(l.name, range); return;
     case LabelTemplate::Kind::kGather: builder.gather(l.name, range.hi); return;
@@ -44,15 +41,14 @@ plan::Op instantiate(const OpTemplate& op, int line, const Number& number, const
     for (const DimTemplate& d : a.dims) {
       dims.push_back(d.whole ? plan::whole() : plan::DimAccess{terms_of(d.terms, number), {number(d.lo), number(d.hi)}, false, number(d.divisor)});
     }
-    builder.read(tensor(a.tensor), std::move(dims), a.text);
+    builder.read(tensor(a.tensor), std::move(dims));
   }
-  builder.combine(op.combine).flops(op.flops_per_point * static_cast<double>(number(op.flops_factor)));
+  builder.combine(op.combine).flops(op.flops_per_point);
   std::vector<plan::Index> tile;
   for (const Extent& e : op.tile) tile.push_back(number(e));
   if (!tile.empty()) builder.tile(std::move(tile));
   if (op.divisible) builder.divisible();
   if (op.overwrites) builder.overwrites();
-  if (op.run_ahead) builder.run_ahead(number(*op.run_ahead));
   return builder.op();
 }
 

@@ -6,6 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "codegen/routine.h"
+#include "runtime/routines/algorithms/routine.h"
+
 namespace tdsl::codegen {
 
 namespace {
@@ -33,9 +36,8 @@ bool records(const FamilyProgram& program, const Step& s) {
       s.op, [](const HostStep&) { return false; }, [](const DimensionStep&) { return false; }, [](const ParamStep&) { return false; },
       [](const InputStep&) { return true; }, [](const RandomStep&) { return true; }, [](const OperationStep&) { return true; },
       [](const ChainStep&) { return true; },
-      [](const LoopStep&) { return true; }, [](const ControlReadStep&) { return true; }, [](const CopyStep&) { return false; },
-      [](const DistributesStep&) { return false; }, [](const IndirectQrStep&) { return false; }, [](const GathersStep&) { return false; },
-      [](const DeclareStep&) { return false; }, [](const SubscriptStep&) { return false; },
+      [](const RoutineStep&) { return true; }, [](const LoopStep&) { return true; }, [](const ControlReadStep&) { return true; }, [](const CopyStep&) { return false; },
+      [](const GathersStep&) { return false; }, [](const DeclareStep&) { return false; }, [](const SubscriptStep&) { return false; },
       [&](const ForStep& f) { return records(program, f.body); },
       [&](const WhileStep& w) { return records(program, w.condition) || records(program, w.body); },
       [&](const IfStep& i) { return records(program, i.then_steps) || records(program, i.else_steps); },
@@ -111,14 +113,12 @@ class Knowledge {
     match(
         s.op, [&](HostStep& h) { level(h.target) = level(h.value); }, [&](DimensionStep& d) { level(d.target) = 0; },
         [&](ParamStep& p) { level(p.target) = p.computed_default ? level(*p.computed_default) : 0; }, [](InputStep&) {}, [](RandomStep&) {},
-        [](OperationStep&) {}, [](ChainStep&) {}, [](LoopStep&) {}, [&](ControlReadStep& c) { level(c.target) = kData; },
+        [](OperationStep&) {}, [&](RoutineStep& r) { routine(r); }, [](ChainStep&) {}, [](LoopStep&) {}, [&](ControlReadStep& c) { level(c.target) = kData; },
         [&](CopyStep& c) {
           if (program_.is_host(c.target)) level(c.target) = level(c.source);
         },
-        [&](DistributesStep& d) { level(d.target) = level(d.bytes); },
-        [&](IndirectQrStep& q) { level(q.target) = std::max({level(q.rows), level(q.columns), level(q.blocks)}); }, [](GathersStep&) {},
-        [](DeclareStep&) {}, [](SubscriptStep&) {}, [&](ForStep& f) { for_loop(s, f); }, [&](WhileStep& w) { while_loop(s, w); },
-        [&](IfStep& i) { branch(s, i); },
+        [](GathersStep&) {}, [](DeclareStep&) {}, [](SubscriptStep&) {}, [&](ForStep& f) { for_loop(s, f); }, [&](WhileStep& w) { while_loop(s, w); },
+        [&](IfStep& i) { branch(s, i); }, 
         [&](ChooseStep& c) { for (Steps& form : c.forms) steps(form); }, [](FenceStep&) {}, [](PrintStep&) {}, [](AssertStep&) {}, [](CheckStep&) {}, [](OutputStep&) {},
         [](ReleaseStep&) {});
   }
@@ -135,6 +135,7 @@ class Knowledge {
     if (const auto* loop = std::get_if<LoopStep>(&s.op)) {
       for (const LoopStep::Result& r : loop->results) see_shape(r.target);
     }
+    if (const auto* routine = std::get_if<RoutineStep>(&s.op)) latest = std::max(latest, sizes_level(*routine));
     if (const auto* operation = std::get_if<OperationStep>(&s.op)) {
       for (const LabelTemplate& l : operation->op->labels) see(l.end - l.begin);
       for (const Extent& e : operation->op->shape) see(e);
@@ -143,6 +144,22 @@ class Knowledge {
       for (const Extent& e : chain->sizes) see(e);
     }
     return latest;
+  }
+
+  [[nodiscard]] int sizes_level(const RoutineStep& r) const {
+    int latest = level(r.count);
+    for (const ValueId v : r.sizes) latest = std::max(latest, program_.is_host(v) ? level(v) : kData);
+    return latest;
+  }
+
+  void routine(RoutineStep& r) {
+    if (!marking_) return;
+    r.known = known(sizes_level(r));
+    // Branches on data are a routine's own.
+    const bool on_data = r.kind == ir::Routine::Kind::kQr;
+    if (r.known == Known::kStart && !on_data) return;
+    r.branch = program_.sites + 1;
+    program_.sites += rt::routines::branches_of(library_routine(r.kind));
   }
 
   void for_loop(Step& s, ForStep& f) {

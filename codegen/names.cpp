@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 
 namespace tdsl::codegen {
@@ -19,7 +20,7 @@ constexpr const char* kReserved[] = {
     "static_assert", "static_cast", "struct", "switch", "template", "this", "thread_local", "throw", "true", "try", "typedef",
     "typeid", "typename", "union", "unsigned", "using", "virtual", "void", "volatile", "wchar_t", "while", "xor", "xor_eq",
     // used by emitted code
-    "Combine", "Index", "Interval", "Known", "kScalars", "OpBuilder", "OpClass", "Tensor", "at", "place", "argc", "argv", "faults", "fixed", "fn", "info", "inside",
+    "Combine", "In", "Index", "Interval", "Known", "kScalars", "OpBuilder", "OpClass", "Out", "TaskArgs", "Tensor", "at", "place", "argc", "argv", "faults", "fixed", "fn", "info", "inside",
     "main", "near", "next", "plan", "program", "program_info", "rt", "scalar", "session", "std", "t", "tdsl", "total", "value", "whole",
     // macros and functions of the standard headers
     "errno", "assert", "stdin", "stdout", "stderr", "INFINITY", "NAN", "EOF", "NULL", "unix", "linux", "I"};
@@ -32,8 +33,26 @@ NameTable::NameTable() {
   for (const char* name : kReserved) taken_.insert(name);
 }
 
+namespace {
+
+/// Longer names of expressions are cut: `sum[i](X[i, j] * p[i] * …)` is `sum`.
+constexpr std::size_t kLongName = 24;
+
+bool is_identifier(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; });
+}
+
+std::string_view shortened(std::string_view wanted) {
+  if (wanted.size() <= kLongName || is_identifier(wanted)) return wanted;
+  const std::string_view function = wanted.substr(0, wanted.find_first_of("[("));
+  return !function.empty() && is_identifier(function) ? function : wanted.substr(0, kLongName);
+}
+
+}  // namespace
+
 std::string NameTable::claim(std::string_view wanted) {
   std::string name;
+  wanted = shortened(wanted);
   for (const char c : wanted) {
     const bool good = std::isalnum(static_cast<unsigned char>(c)) != 0;
     // Two underscores in a row are reserved in C++.

@@ -9,7 +9,6 @@
 #include "codegen/describe.h"
 #include "codegen/host_values.h"
 #include "codegen/ring.h"
-#include "codegen/step_writer.h"
 #include "ir/check.h"
 #include "ir/combined.h"
 #include "ir/procedure.h"
@@ -131,7 +130,7 @@ Expr ComputeLowering::separately(Compute compute, ir::Scalar scalar, const char*
   return ir::read(scalar, v, std::move(subscripts), range_);
 }
 
-Expr ComputeLowering::expr_of(const Extent& e) { return StepWriter(builder_, range_).expr(e); }
+Expr ComputeLowering::expr_of(const Extent& e) { return builder_.expression(e, range_); }
 
 void ComputeLowering::operation() {
   auto op = std::make_shared<OpTemplate>();

@@ -9,11 +9,13 @@
 
 #include "codegen/describe.h"
 #include "codegen/host_evaluator.h"
+#include "codegen/routine.h"
 #include "ir/check.h"
 #include "runtime/check.h"
 #include "runtime/plan/op_builder.h"
 #include "runtime/record/chain.h"
 #include "runtime/record/survey.h"
+#include "runtime/routines/algorithms/routine.h"
 #include "runtime/size.h"
 #include "runtime/types.h"
 
@@ -48,24 +50,17 @@ class Walk::Body {
         s.op, [&](const HostStep& h) { assign(h.target, host_.evaluate(h.value, s.range)); },
         [&](const DimensionStep& d) { dimension(d); }, [&](const ParamStep& p) { param(p); },
         [&](const InputStep& i) {
-          require_size(i.name, program_.type(i.target).scalar, shape(i.target));
+          require_size(i.name, element_type(i.target), shape(i.target));
           tensors_[i.target] = recorder_.load(i.name, element_type(i.target), shape(i.target), tile(i.target), at(i.site));
         },
         [&](const RandomStep& r) {
-          require_size(name_of(program_, r.target), program_.type(r.target).scalar, shape(r.target));
+          require_size(name_of(program_, r.target), element_type(r.target), shape(r.target));
           tensors_[r.target] = recorder_.source(name_of(program_, r.target), element_type(r.target), shape(r.target), tile(r.target), at(r.site));
         },
         [&](const OperationStep& o) { operation(o); }, [&](const ChainStep& c) { chain(c); },
-        [&](const LoopStep& l) { loop(l); },
+        [&](const RoutineStep& r) { routine(r); }, [&](const LoopStep& l) { loop(l); },
         [&](const ControlReadStep& c) { control_read(c); }, [&](const CopyStep& c) { copy(c); },
-        [&](const GathersStep& g) {
-          if (request_.ranks > 1 && number(g.bytes) > plan::kGatheredBytes) (*note_)(s.range, plan::gathered_text(g.routine, g.operand, number(g.bytes)));
-        },
-        [&](const DistributesStep& d) { assign(d.target, plan::distributes(request_.factorise, request_.deciding_ranks, number(d.bytes))); },
-        [&](const IndirectQrStep& q) {
-          const bool tried = plan::indirect_qr(request_.factorise, request_.deciding_ranks, number(q.rows), number(q.columns), number(q.blocks));
-          assign(q.target, tried);
-        },
+        [&](const GathersStep& g) { gathers(g.routine, g.operand, number(g.bytes)); },
         [](const DeclareStep&) {}, [](const SubscriptStep&) {}, [&](const ForStep& f) { for_loop(f); },
         [&](const WhileStep& w) { while_loop(w); }, [&](const IfStep& i) { branch(i); },
         [&](const ChooseStep& c) { choose(c); },
@@ -126,8 +121,9 @@ class Walk::Body {
     }
   }
 
-  void require_size(const std::string& name, ir::Scalar scalar, const std::vector<plan::Index>& shape) const {
-    if (!rt::is_legal_size(shape, ir::size_of(scalar))) fail(rt::too_large_text(name, ir::name_of(scalar), shape));
+  void require_size(const std::string& name, record::ElementType type, const std::vector<plan::Index>& shape) const {
+    const auto bytes = static_cast<plan::Index>(element_size(type));
+    if (!rt::is_legal_size(shape, bytes)) fail(rt::too_large_text(name, element_name(type), shape));
   }
 
   [[nodiscard]] const record::TensorHandle& tensor(ValueId v) const {
@@ -148,7 +144,7 @@ class Walk::Body {
 
   void operation(const OperationStep& o) {
     plan::Op op = instantiate(*o.op, line_, [this](const Extent& e) { return number(e); }, [this](ValueId v) { return tensor(v).id(); });
-    require_size(op.name, program_.type(o.target).scalar, op.shape);
+    require_size(op.name, element_type(o.target), op.shape);
     tensors_[o.target] = recorder_.record(std::move(op), element_type(o.target));
     if (observer_) observer_(tensor(o.target).id(), o, host_);
   }
@@ -157,20 +153,67 @@ class Walk::Body {
     record::ProductChain products{c.name, {}, numbers(c.sizes), numbers(c.tile), at(c.site)};
     for (const ir::Chain::Factor& f : c.factors) products.factors.emplace_back(tensor(f.tensor), f.transposed);
     tensors_[c.target] = record::record_chain(products, [&](plan::OpBuilder& op) {
-      require_size(op.op().name, program_.type(c.target).scalar, op.op().shape);
+      require_size(op.op().name, element_type(c.target), op.op().shape);
       return recorder_.record(std::move(op.op()), element_type(c.target));
     });
   }
 
+  /// The walk as routines see it.
+  class RoutineCaller : public rt::routines::Caller {
+   public:
+    explicit RoutineCaller(Body& walk) : walk_(walk) {}
+
+    record::TensorHandle record(plan::OpBuilder& op, record::ElementType type, const rt::routines::KernelCall&) override {
+      walk_.require_size(op.op().name, type, op.op().shape);
+      return walk_.recorder_.record(std::move(op.op()), type);
+    }
+    record::Control& control() override { return *walk_.control_; }
+    std::optional<double> read(const record::TensorHandle& scalar, record::Place place) override {
+      static_cast<void>(walk_.recorder_.control(scalar, place));
+      const record::ElementType type = scalar.state().type;
+      const std::optional<ir::Literal> value = walk_.value_read(type);
+      return value ? std::optional(std::get<double>(*value)) : std::nullopt;
+    }
+    bool distributes(plan::Index bytes) const override {
+      return plan::distributes(walk_.request_.factorise, walk_.request_.deciding_ranks, bytes);
+    }
+    bool indirect_qr(plan::Index rows, plan::Index columns, plan::Index blocks) const override {
+      return plan::indirect_qr(walk_.request_.factorise, walk_.request_.deciding_ranks, rows, columns, blocks);
+    }
+    void gathers(std::string_view routine, std::string_view operand, plan::Index bytes, int) override { walk_.gathers(routine, operand, bytes); }
+
+   private:
+    Body& walk_;
+  };
+
+  void gathers(std::string_view routine, std::string_view operand, plan::Index bytes) {
+    if (request_.ranks <= 1 || bytes <= plan::kGatheredBytes) return;
+    (*note_)(place_, plan::gathered_text(std::string(routine), std::string(operand), bytes));
+  }
+
+  void routine(const RoutineStep& r) {
+    rt::routines::Call call{library_routine(r.kind), {}, {}, {r.site, line_, r.known, r.branch}, r.axis, number(r.count)};
+    for (const RoutineStep::Operand& o : r.operands) {
+      call.operands.push_back(tensor(o.tensor));
+      if (o.ends) tensors_.erase(o.tensor);
+    }
+    for (const RoutineStep::Result& result : r.results) call.results.push_back({program_.info(result.target).name, result.wanted});
+    RoutineCaller caller(*this);
+    rt::routines::record_routine(caller, call);
+    for (std::size_t k = 0; k < r.results.size(); ++k) {
+      if (r.results[k].wanted) tensors_[r.results[k].target] = std::move(call.results[k].tensor);
+    }
+  }
+
   void loop(const LoopStep& l) {
     plan::OpBuilder op(plan::OpClass::kLoop, l.name, l.site, line_);
-    for (const AccessTemplate& a : l.reads) op.read(tensor(a.tensor).id(), std::vector<plan::DimAccess>(a.dims.size(), plan::whole()), a.text);
+    for (const AccessTemplate& a : l.reads) op.read(tensor(a.tensor).id(), std::vector<plan::DimAccess>(a.dims.size(), plan::whole()));
     if (l.ordered) op.on_rank(0);
     op.flops(static_cast<double>(computed([&] { return host_.evaluate(l.flops); }).value_or(0)));
     std::vector<record::LoopOutput> outputs;
     for (const LoopStep::Result& r : l.results) {
       outputs.push_back({name_of(program_, r.target), element_type(r.target), shape(r.target), r.continues});
-      require_size(outputs.back().name, program_.type(r.target).scalar, outputs.back().shape);
+      require_size(outputs.back().name, outputs.back().type, outputs.back().shape);
     }
     std::vector<record::TensorHandle> results = recorder_.loop(std::move(op.op()), std::move(outputs));
     for (std::size_t k = 0; k < results.size(); ++k) tensors_[l.results[k].target] = std::move(results[k]);
@@ -178,10 +221,14 @@ class Walk::Body {
 
   void control_read(const ControlReadStep& c) {
     static_cast<void>(recorder_.control(tensor(c.tensor), at(c.site)));
-    const record::ElementType type = element_type(c.target);
+    assign(c.target, value_read(element_type(c.target)));
+  }
+
+  /// Of the control read recorded last, if it is known.
+  [[nodiscard]] std::optional<ir::Literal> value_read(record::ElementType type) const {
     std::array<std::byte, sizeof(double)> value{};
-    if (!control_->read(type, std::span(value).first(element_size(type)))) return host_.set_unknown(c.target);
-    host_.set(c.target, literal_of(type, value.data()));
+    if (!control_->read(type, std::span(value).first(element_size(type)))) return std::nullopt;
+    return literal_of(type, value.data());
   }
 
   static ir::Literal literal_of(record::ElementType type, const std::byte* bytes) {

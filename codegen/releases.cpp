@@ -30,10 +30,10 @@ std::vector<Steps*> nested_of(Step& step) {
 bool removable(const Step& step) {
   if (const auto* h = std::get_if<HostStep>(&step.op)) return !may_fail(h->value);
   if (const auto* o = std::get_if<OperationStep>(&step.op)) {
-    if (o->routine) return !o->routine->names_line;
     const ir::Compute& c = o->kernel->compute;
     return o->kernel->checked.empty() && !may_fail(c.bodies.front()) && (!c.guard || !may_fail(c.guard));
   }
+  if (const auto* r = std::get_if<RoutineStep>(&step.op)) return ir::is_line(r->kind);  // others refuse some matrices
   return std::holds_alternative<ChainStep>(step.op) || std::holds_alternative<DimensionStep>(step.op) || std::holds_alternative<ParamStep>(step.op) ||
          std::holds_alternative<RandomStep>(step.op);
 }
@@ -45,6 +45,9 @@ bool remove_unused(Steps& steps, const std::set<ValueId>& used) {
   };
   bool changed = std::erase_if(steps, unused) != 0;
   for (Step& s : steps) {
+    if (auto* routine = std::get_if<RoutineStep>(&s.op)) {
+      for (RoutineStep::Result& r : routine->results) r.wanted = used.contains(r.target);
+    }
     auto* loop = std::get_if<LoopStep>(&s.op);
     if (loop == nullptr) continue;
     // Tensors are the loop's memory; scalars that end with it are nobody's business.
@@ -119,6 +122,14 @@ class Releases {
     });
   }
 
+  /// A routine releases its operands by itself; one that is given twice ends behind it.
+  static void give_away(RoutineStep& routine, std::vector<ValueId>& gone) {
+    for (RoutineStep::Operand& o : routine.operands) {
+      const auto same = [&](const RoutineStep::Operand& other) { return other.tensor == o.tensor; };
+      if (std::ranges::count_if(routine.operands, same) == 1) o.ends = std::erase(gone, o.tensor) != 0;
+    }
+  }
+
   static void insert(Steps& steps, const std::vector<ValueId>& before, const std::map<std::size_t, std::vector<ValueId>>& after) {
     Steps result;
     for (const ValueId v : before) result.push_back({{}, ReleaseStep{v}});
@@ -131,6 +142,7 @@ class Releases {
         copy->move = std::erase(gone, copy->source) != 0;
         if (copy->declare) std::erase(gone, copy->target);
       }
+      if (auto* routine = std::get_if<RoutineStep>(&s.op)) give_away(*routine, gone);
       if (std::holds_alternative<DeclareStep>(s.op)) gone.clear();
       result.push_back(std::move(s));
       for (const ValueId v : gone) result.push_back({range, ReleaseStep{v}});

@@ -1,8 +1,13 @@
 #pragma once
 
-// The one header emitted programs include.
+// The header that emitted programs include first, and the names they use.
+
+#include <limits>
+#include <tuple>
+#include <utility>
 
 #include "runtime/app/session.h"
+#include "runtime/kernels/each.h"
 #include "runtime/kernels/philox.h"
 #include "runtime/kernels/scalar_math.h"
 #include "runtime/kernels/stop.h"
@@ -16,3 +21,26 @@
 #else
 #define TDSL_RECORDING [[gnu::cold]]
 #endif
+
+namespace tdsl::emitted {
+
+namespace rt = tdsl::rt;
+namespace plan = tdsl::plan;
+namespace scalar = tdsl::rt::scalar;
+using plan::at;
+using plan::Combine;
+using plan::fixed;
+using plan::near;
+using plan::OpBuilder;
+using plan::OpClass;
+using plan::whole;
+using rt::In;
+using rt::Index;
+using rt::Interval;
+using rt::Known;
+using rt::kScalars;
+using rt::Out;
+using rt::TaskArgs;
+using rt::Tensor;
+
+}  // namespace tdsl::emitted

@@ -4,4 +4,4 @@
 #include "runtime/emitted.h"
 #include "runtime/kernels/blocked_reduction.h"
 #include "runtime/kernels/elements.h"
-#include "runtime/routines/routines.h"
+#include "runtime/routines/calls.h"

@@ -51,6 +51,8 @@ clang::format::FormatStyle project_style() {
   style.ColumnLimit = kColumns;
   style.AllowShortIfStatementsOnASingleLine = clang::format::FormatStyle::SIS_WithoutElse;
   style.AllowShortLoopsOnASingleLine = false;
+  // To align lists of lists takes three times as long.
+  style.AlignAfterOpenBracket = clang::format::FormatStyle::BAS_AlwaysBreak;
   style.AllowShortFunctionsOnASingleLine = clang::format::FormatStyle::SFS_Inline;
   style.ReflowComments = false;
   style.SortIncludes = clang::format::FormatStyle::SI_Never;

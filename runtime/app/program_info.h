@@ -55,7 +55,7 @@ class ProgramInfo {
   ProgramInfo& operator=(ProgramInfo&&) noexcept;
   ~ProgramInfo();
 
-  /// For messages: the program's file, then imported ones. The text must outlive the program.
+  /// For messages, of a program with several files: its own, then imported ones. The text must outlive the program.
   void file(const char* name);
   /// `default_text` is null for a param that is required.
   void param(const char* name, ElementType type, const char* default_text = nullptr);

@@ -50,19 +50,12 @@ void read_block(const NpyReader& reader, const TaskArgs& args) {
 }  // namespace
 
 Index Session::dimension(std::string_view name) const { return impl_->setup.inputs.dimension(name); }
-bool Session::distributes(Index bytes) const {
-  return plan::distributes(options().factorise, impl_->setup.plan_inputs.deciding_ranks(), bytes);
-}
-
-bool Session::indirect_qr(Index rows, Index columns, Index blocks) const {
-  return plan::indirect_qr(options().factorise, impl_->setup.plan_inputs.deciding_ranks(), rows, columns, blocks);
-}
 
 void Session::gathers(int line, std::string_view routine, std::string_view operand, Index bytes) {
   const bool many = !impl_->surveys() && impl_->setup.plan_inputs.ranks > 1 && bytes > plan::kGatheredBytes;
   if (!many || options().quiet || impl_->setup.world.rank() != 0 || !impl_->gathered.emplace(line, routine).second) return;
-  const SourceLine place = impl_->at(line);
-  std::fprintf(stderr, "%s:%d: warning: %s\n", std::string(place.file).c_str(), line, plan::gathered_text(std::string(routine), std::string(operand), bytes).c_str());
+  const std::string text = plan::gathered_text(std::string(routine), std::string(operand), bytes);
+  std::fprintf(stderr, "%s:%d: warning: %s\n", std::string(impl_->at(line).file).c_str(), line_in(line), text.c_str());
 }
 
 const AppOptions& Session::options() const { return impl_->setup.options; }
@@ -115,6 +108,45 @@ TensorHandle Session::record(plan::OpBuilder& op, ElementType type, Kernel kerne
   impl_->require_size(op.op().name, type, op.op().shape, op.op().line);
   impl_->keep(std::move(kernel));
   return impl_->recorder.record(std::move(op.op()), type);
+}
+
+Read::Read(TensorHandle operand, std::initializer_list<plan::DimAccess> subscripts) : tensor(std::move(operand)), dims(subscripts) {}
+Read::~Read() = default;
+
+namespace {
+
+plan::OpBuilder operation(plan::OpClass op_class, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
+                          std::initializer_list<Read> reads) {
+  plan::OpBuilder op(op_class, where.name, where.site, where.line);
+  for (const Over& label : out) op.out(label.label, label.range);
+  for (const Over& label : over) op.reduce(label.label, label.range);
+  for (const Read& read : reads) op.read(read.tensor.id(), read.dims);
+  return op;
+}
+
+}  // namespace
+
+TensorHandle Session::record_map(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Read> reads,
+                                 double flops, EmittedKernel& kernel) {
+  const bool source = reads.size() == 0;
+  plan::OpBuilder op = operation(source ? plan::OpClass::kSource : plan::OpClass::kMap, where, out, {}, reads);
+  op.flops(flops);
+  if (!source) op.divisible();
+  return record(op, type, kernel.take());
+}
+
+TensorHandle Session::record_reduction(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
+                                       plan::Combine combine, std::initializer_list<Read> reads, double flops, EmittedKernel& kernel) {
+  plan::OpBuilder op = operation(plan::OpClass::kReduce, where, out, over, reads);
+  op.combine(combine).flops(flops);
+  return record(op, type, kernel.take());
+}
+
+TensorHandle Session::record_product(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
+                                     std::initializer_list<Read> reads) {
+  plan::OpBuilder op = operation(plan::OpClass::kContraction, where, out, over, reads);
+  op.combine(plan::Combine::kSum).flops(2);
+  return record_contraction(op, type);
 }
 
 void Session::loop(plan::OpBuilder& op, std::initializer_list<LoopResult> results, Kernel kernel) {

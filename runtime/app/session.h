@@ -9,6 +9,7 @@
 #include "runtime/app/program_info.h"
 #include "runtime/app/tensor.h"
 #include "runtime/exact.h"
+#include "runtime/kernels/each.h"
 #include "runtime/kernels/task.h"
 #include "runtime/plan/op_builder.h"
 #include "runtime/record/known.h"
@@ -20,6 +21,11 @@
 namespace tdsl::rt {
 
 struct AppOptions;
+namespace routines {
+struct Call;
+struct KernelCall;
+using MakeKernel = Kernel (*)(const KernelCall& call, SourceLine place);
+}  // namespace routines
 using record::Known;
 using record::kScalars;
 
@@ -68,6 +74,32 @@ struct LoopResult {
   int continues;
 };
 
+/// What a statement computes, for people, and where it is recorded.
+struct Where {
+  std::string_view name;
+  int site;
+  int line;
+};
+/// A label and its values.
+struct Over {
+  Over(std::string_view its_label, Index extent) : label(its_label), range{0, extent} {}
+  Over(std::string_view its_label, Interval values) : label(its_label), range(values) {}
+
+  std::string_view label;
+  Interval range;
+};
+/// An operand and how it is subscripted by the labels, which are numbered from those of the output on. One that is moved here ends with
+/// the operation.
+struct Read {
+  Read(TensorHandle operand, std::initializer_list<plan::DimAccess> subscripts);
+  Read(const Read&) = default;
+  Read& operator=(const Read&) = delete;
+  ~Read();
+
+  TensorHandle tensor;
+  std::vector<plan::DimAccess> dims;
+};
+
 class Session {
  public:
   struct Impl;
@@ -89,11 +121,7 @@ class Session {
   void check_at_most(int line, Exact left, Exact right, std::string_view message);
   /// An affine subscript's values [lo, hi] against a dimension of `extent`, before data is computed.
   void check_subscript(int line, Interval values, Index extent, std::string_view text);
-  /// Whether a routine with so many bytes of operands runs in its distributed form.
-  [[nodiscard]] bool distributes(Index bytes) const;
-  /// Whether a tall QR is tried as Q = A R^-1.
-  [[nodiscard]] bool indirect_qr(Index rows, Index columns, Index blocks) const;
-  /// Says once per line, unless --quiet, that a routine gathers more than 1 MiB on one of several ranks.
+  /// Says once per line, unless --quiet, that a task gathers more than 1 MiB on one of several ranks.
   void gathers(int line, std::string_view routine, std::string_view operand, Index bytes);
   /// assert on a value every rank knows.
   void check(int line, bool condition, std::string_view message);
@@ -113,23 +141,44 @@ class Session {
                                  std::initializer_list<Index> tile = {}) {
     return Tensor<T>(record_random(kind, name, element_type_of<T>, shape, call_site, iterations, site, line, tile));
   }
-  /// An operation with an emitted kernel.
+  /// Every element by itself; without operands a source. `flops`: per point.
+  template <Element T>
+  [[nodiscard]] Tensor<T> map(const Where& where, std::initializer_list<Over> out, std::initializer_list<Read> reads, double flops,
+                              EmittedKernel kernel) {
+    return Tensor<T>(record_map(element_type_of<T>, where, out, reads, flops, kernel));
+  }
+  /// A reduction over the labels `over`.
+  template <Element T>
+  [[nodiscard]] Tensor<T> reduce(const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over, plan::Combine combine,
+                                 std::initializer_list<Read> reads, double flops, EmittedKernel kernel) {
+    return Tensor<T>(record_reduction(element_type_of<T>, where, out, over, combine, reads, flops, kernel));
+  }
+  /// A sum of products of the two reads (float), through BLIS.
+  template <Element T>
+  [[nodiscard]] Tensor<T> contraction(const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
+                                      std::initializer_list<Read> reads) {
+    return Tensor<T>(record_product(element_type_of<T>, where, out, over, reads));
+  }
+  /// Any operation with an emitted kernel.
   template <Element T>
   [[nodiscard]] Tensor<T> compute(plan::OpBuilder& op, Kernel kernel) {
     return Tensor<T>(record(op, element_type_of<T>, static_cast<Kernel&&>(kernel)));
   }
-  /// A sum of products of the operation's two reads (float), through BLIS.
+  /// Any sum of products.
   template <Element T>
   [[nodiscard]] Tensor<T> contraction(plan::OpBuilder& op) {
     return Tensor<T>(record_contraction(op, element_type_of<T>));
   }
+
+  /// A library routine, whose results the call then holds. `make`: who has its kernels. (Emitted programs call runtime/routines/calls.h.)
+  void routine(routines::Call& call, routines::MakeKernel make);
 
   /// A loop as one task. Its results are whole tensors where it runs.
   void loop(plan::OpBuilder& op, std::initializer_list<LoopResult> results, Kernel kernel);
 
   // Effects, in program order.
 
-  void output(std::string_view name, const TensorHandle& value, int site, int line);
+  void output(std::string_view name, TensorHandle value, int site, int line);
   void print(std::initializer_list<PrintItem> items, int site, int line);
   /// assert on a computed value.
   void check(int line, const Tensor<bool>& condition, std::string_view message, int site);
@@ -164,7 +213,13 @@ class Session {
   [[nodiscard]] const AppOptions& options() const;
 
  private:
-    [[nodiscard]] TensorHandle record(plan::OpBuilder& op, ElementType type, Kernel kernel);
+  [[nodiscard]] TensorHandle record(plan::OpBuilder& op, ElementType type, Kernel kernel);
+  [[nodiscard]] TensorHandle record_map(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Read> reads,
+                                        double flops, EmittedKernel& kernel);
+  [[nodiscard]] TensorHandle record_reduction(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
+                                              plan::Combine combine, std::initializer_list<Read> reads, double flops, EmittedKernel& kernel);
+  [[nodiscard]] TensorHandle record_product(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
+                                            std::initializer_list<Read> reads);
   [[nodiscard]] TensorHandle record_contraction(plan::OpBuilder& op, ElementType type);
   [[nodiscard]] TensorHandle record_input(std::string_view name, ElementType type, std::initializer_list<Index> shape, int site, int line,
                                           std::initializer_list<Index> tile);

@@ -116,7 +116,7 @@ Kernel summary_kernel(std::string_view name, const record::TensorState& value) {
 
 }  // namespace
 
-void Session::output(std::string_view name, const TensorHandle& value, int site, int line) {
+void Session::output(std::string_view name, TensorHandle value, int site, int line) {
   const auto file = impl_->setup.options.outputs.find(std::string(name));
   const record::TensorState* const state = &value.state();
   if (file == impl_->setup.options.outputs.end()) {

@@ -68,7 +68,6 @@ struct DimAccess {
 struct Access {
   TensorId tensor = -1;
   std::vector<DimAccess> dims;
-  std::string text;  ///< as in the source, `A[i, j]`
 };
 
 struct LabelDesc {

@@ -68,12 +68,12 @@ OpBuilder& OpBuilder::base(TensorId tensor) {
   return *this;
 }
 
-OpBuilder& OpBuilder::read(TensorId tensor, std::initializer_list<DimAccess> dims, std::string_view text) {
-  return read(tensor, std::vector<DimAccess>(dims), text);
+OpBuilder& OpBuilder::read(TensorId tensor, std::initializer_list<DimAccess> dims) {
+  return read(tensor, std::vector<DimAccess>(dims));
 }
 
-OpBuilder& OpBuilder::read(TensorId tensor, std::vector<DimAccess> dims, std::string_view text) {
-  op_.reads.push_back({tensor, std::move(dims), std::string(text)});
+OpBuilder& OpBuilder::read(TensorId tensor, std::vector<DimAccess> dims) {
+  op_.reads.push_back({tensor, std::move(dims)});
   return *this;
 }
 

@@ -48,8 +48,8 @@ class OpBuilder {
   OpBuilder& uncut();
   /// Elements not written keep those of `tensor`.
   OpBuilder& base(TensorId tensor);
-  OpBuilder& read(TensorId tensor, std::initializer_list<DimAccess> dims, std::string_view text = {});
-  OpBuilder& read(TensorId tensor, std::vector<DimAccess> dims, std::string_view text = {});
+  OpBuilder& read(TensorId tensor, std::initializer_list<DimAccess> dims);
+  OpBuilder& read(TensorId tensor, std::vector<DimAccess> dims);
   OpBuilder& combine(Combine c);
   OpBuilder& flops(double per_point);
   OpBuilder& tile(std::initializer_list<Index> edges);

@@ -84,7 +84,7 @@ class Recording {
     if (part.transposed) std::swap(labels.front(), labels.back());
     std::vector<plan::DimAccess> dims;
     for (const int label : labels) dims.push_back(plan::at(label));
-    op.read(part.tensor.id(), std::move(dims), part.text);
+    op.read(part.tensor.id(), std::move(dims));
   }
 
   const ProductChain& chain_;

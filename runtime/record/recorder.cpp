@@ -65,7 +65,7 @@ TensorHandle Recorder::control(const TensorHandle& scalar, Place place) {
   const plan::TensorDesc& desc = scalar.state().desc;
   TDSL_CHECK(desc.shape.empty(), "control is steered by scalars");
   plan::OpBuilder op(plan::OpClass::kControl, desc.name, place.site, place.line);
-  op.read(desc.id, {}, desc.name).replicated().flops(0);
+  op.read(desc.id, {}).replicated().flops(0);
   TensorHandle copy = record(std::move(op.op()), scalar.state().type);
   flush();
   return copy;
@@ -89,7 +89,7 @@ void Recorder::store(std::string_view name, const TensorHandle& tensor, Place pl
     op.out("i" + std::to_string(d), desc.shape[d]);
     dims.push_back(plan::at(static_cast<int>(d)));
   }
-  op.read(desc.id, std::move(dims), name).flops(0);
+  op.read(desc.id, std::move(dims)).flops(0);
   add(std::move(op.op()));
   flush();
 }

@@ -367,6 +367,14 @@ class Facts:
             raise Failed(f"{session.program.name}: a changed count is not found: {changed}, expected {wanted}")
         return results[0].out.strip()
 
+    # Emitted programs are for people: routines are called, not copied, and a kernel stands where its operation is recorded.
+    def test_emitted_programs_are_short(self):
+        for program, limit in (("logistic_regression", 150), ("cp_decomposition", 250), ("matmul", 45), ("tall_qr", 130)):
+            result = launch.run([self.tdslc, "emit", ROOT / f"samples/{program}.tdsl"], self.options.limit)
+            lines = result.out.count("\n")
+            if result.code != 0 or lines >= limit:
+                raise Failed(f"{program}: {lines} lines, where fewer than {limit} are wanted" if result.code == 0 else str(result))
+
     # What a survey records of samples: loops by two iterations, branches on data both ways. A file's first line makes the others.
     def test_regions_of_samples(self):
         for path in sorted((ROOT / "tests/e2e/regions").glob("*.txt")):

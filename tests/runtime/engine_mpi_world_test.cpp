@@ -163,7 +163,7 @@ TEST_CASE("nodes are known when the ranks fill them in order") {
     topology.node_of_rank = std::move(node_of_rank);
     return topology.ranks_per_node();
   };
-  CHECK(ranks_per_node(1, {0, 0, 0, 0}) == 1);
+  CHECK(ranks_per_node(1, {0, 0, 0, 0}) == 4);
   CHECK(ranks_per_node(2, {0, 0, 1, 1}) == 2);
   CHECK(ranks_per_node(2, {0, 1, 0, 1}) == 1);
   CHECK(ranks_per_node(2, {0, 0, 0, 1}) == 1);

@@ -23,7 +23,7 @@ Tensor<double> vector_of(TestSession& session, const std::string& name, Index n,
 Tensor<double> jacobi_step(TestSession& session, const Tensor<double>& u) {
   const Index n = u.extent(0);
   plan::OpBuilder op(plan::OpClass::kMap, "U", 3, 3);
-  op.label("i", {1, n - 1}).write({n}, {{0, 1, 0}}).base(u.id()).read(u.id(), {plan::near(0, -1, 2)}, "U[i-1]").flops(2);
+  op.label("i", {1, n - 1}).write({n}, {{0, 1, 0}}).base(u.id()).read(u.id(), {plan::near(0, -1, 2)}).flops(2);
   return session.compute<double>(op, [](const TaskArgs& args) {
     const auto old = args.in<double, 1>(0);
     const auto out = args.out<double, 1>();
@@ -35,7 +35,7 @@ Tensor<double> jacobi_step(TestSession& session, const Tensor<double>& u) {
 template <class F>
 Tensor<double> reduce(TestSession& session, const Tensor<double>& x, plan::Combine combine, double identity, F combine_two) {
   plan::OpBuilder op(plan::OpClass::kReduce, "s", 4, 4);
-  op.write({}, {}).reduce("i", x.extent(0)).read(x.id(), {plan::at(0)}, "x[i]").combine(combine);
+  op.write({}, {}).reduce("i", x.extent(0)).read(x.id(), {plan::at(0)}).combine(combine);
   return session.compute<double>(op, [identity, combine_two](const TaskArgs& args) {
     const auto in = args.in<double, 1>(0);
     double value = args.fresh ? identity : args.out<double, 0>()();
@@ -102,7 +102,7 @@ TEST_CASE("engine: an update of a slice keeps the rest and reuses the block when
     const auto update = [&](const Tensor<double>& old, Index lo, Index hi, double value) {
       plan::OpBuilder op(plan::OpClass::kMap, "A", 3, 3);
       op.label("i", {lo, hi}).label("j", {0, n}).write({n, n}, {{0, 1, 0}, {1, 1, 0}}).base(old.id());
-      op.read(old.id(), {plan::at(0), plan::at(1)}, "A[i, j]");
+      op.read(old.id(), {plan::at(0), plan::at(1)});
       return session.compute<double>(op, [value](const TaskArgs& args) {
         const auto in = args.in<double, 2>(0);
         const auto out = args.out<double, 2>();
@@ -157,7 +157,7 @@ TEST_CASE("engine: a thousand dependent iterations steered by a value") {
     session.while_loop([&] { return norm > 1e-2 && iterations < 1000; },
                        [&](Index) {
                          plan::OpBuilder op(plan::OpClass::kMap, "x", 3, 3);
-                         op.out("i", 64).read(x.id(), {plan::at(0)}, "x[i]");
+                         op.out("i", 64).read(x.id(), {plan::at(0)});
                          x = session.compute<double>(op, [](const TaskArgs& args) {
                            const auto in = args.in<double, 1>(0);
                            const auto out = args.out<double, 1>();
@@ -180,7 +180,7 @@ TEST_CASE("engine: every window down to the smallest gives the same product") {
       Tensor<double> a = matrix<double>(session, "A", n, n, [](Index i, Index j) { return static_cast<double>((i + 2 * j) % 9); });
       plan::OpBuilder op(plan::OpClass::kContraction, "C", 2, 2);
       op.out("i", n).out("j", n).reduce("k", n);
-      op.read(a.id(), {plan::at(0), plan::at(2)}, "A[i, k]").read(a.id(), {plan::at(2), plan::at(1)}, "A[k, j]");
+      op.read(a.id(), {plan::at(0), plan::at(2)}).read(a.id(), {plan::at(2), plan::at(1)});
       op.combine(plan::Combine::kSum).flops(2);
       session.collect(session.contraction<double>(op), c);
     };

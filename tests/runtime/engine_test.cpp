@@ -11,7 +11,7 @@ double b_value(Index k, Index j) { return static_cast<double>((2 * k + j) % 5 - 
 Tensor<double> product(TestSession& session, const Tensor<double>& a, const Tensor<double>& b) {
   plan::OpBuilder op(plan::OpClass::kContraction, "C", 2, 2);
   op.out("i", a.extent(0)).out("j", b.extent(1)).reduce("k", a.extent(1));
-  op.read(a.id(), {plan::at(0), plan::at(2)}, "A[i, k]").read(b.id(), {plan::at(2), plan::at(1)}, "B[k, j]");
+  op.read(a.id(), {plan::at(0), plan::at(2)}).read(b.id(), {plan::at(2), plan::at(1)});
   op.combine(plan::Combine::kSum).flops(2);
   return session.contraction<double>(op);
 }

@@ -162,7 +162,7 @@ class OperationGenerator {
   /// Often a variation of an earlier access to the same tensor: X[k, i] beside X[k, j], A[i] beside A[i + 1].
   void add_read() {
     const plan::TensorId id = random_.in(0, static_cast<Index>(made_.tensors.size()) - 1);
-    plan::Access access{id, {}, {}};
+    plan::Access access{id, {}};
     for (const plan::Access& earlier : made_.op.reads) {
       if (earlier.tensor == id && random_.chance(70)) access.dims = earlier.dims;
     }

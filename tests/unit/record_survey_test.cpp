@@ -16,7 +16,7 @@ namespace {
 /// An operation of one element at a site.
 TensorHandle step(Recorder& recorder, int site, const std::vector<const TensorHandle*>& operands = {}, const std::string& name = "x") {
   plan::OpBuilder op(operands.empty() ? plan::OpClass::kSource : plan::OpClass::kMap, name, site, 10 * site);
-  for (const TensorHandle* operand : operands) op.read(operand->id(), {}, "a");
+  for (const TensorHandle* operand : operands) op.read(operand->id(), {});
   return recorder.record(std::move(op.op()), ElementType::kF64);
 }
 

@@ -126,7 +126,6 @@ Op combination_of(const Op& recorded, const Op& partial) {
   }
   Access access;
   access.tensor = partial.outputs.front().id;
-  access.text = partial.outputs.front().name;
   for (int k = 0; k < parts; ++k) {
     const int label = static_cast<int>(op.labels.size());
     op.labels.push_back({"part" + std::to_string(k), {0, partial.shape[idx(k)]}});
@@ -153,7 +152,6 @@ Op copy_of(const Op& op, const TensorDesc& tensor) {
   copy.flops_per_point = 0;
   Access access;
   access.tensor = tensor.id;
-  access.text = tensor.name;
   const std::vector<std::string> names = result_names(op);
   for (int d = 0; d < static_cast<int>(tensor.shape.size()); ++d) {
     copy.out.push_back({d, 1, 0});

@@ -73,7 +73,7 @@ std::optional<std::vector<ReduceChoice>> PlacementBuilder::reduce_by(const Block
     if (blocks > 1 && tiling.tiles() % blocks != 0) {  // an operand is cut otherwise
       tiling = choose_panels(tiling.extent(), blocks * wanted, op_.op_class == OpClass::kContraction, inputs_.tile);
     }
-    if (tiling.tiles() % blocks != 0) return std::nullopt;
+    if (tiling.tiles() % blocks != 0 || (tiling.tiles() == 0 && blocks > 1)) return std::nullopt;
     ReduceChoice choice{tiling, 0, {}};
     if (blocks > 1) {
       choice.per_part = tiling.tiles() / blocks;

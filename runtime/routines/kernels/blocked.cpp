@@ -1,11 +1,11 @@
-#include "runtime/routines/blocked.h"
+#include "runtime/routines/kernels/blocked.h"
 
 #include <utility>
 
 #include "runtime/kernels/blas_call.h"
-#include "runtime/routines/columns.h"
+#include "runtime/routines/kernels/columns.h"
 
-namespace tdsl::rt::routines {
+namespace tdsl::rt::routines::kernels {
 
 namespace {
 
@@ -129,4 +129,4 @@ TDSL_BLOCKED(float);
 TDSL_BLOCKED(double);
 #undef TDSL_BLOCKED
 
-}  // namespace tdsl::rt::routines
+}  // namespace tdsl::rt::routines::kernels

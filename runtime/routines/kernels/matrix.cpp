@@ -1,4 +1,4 @@
-#include "runtime/routines/matrix.h"
+#include "runtime/routines/kernels/matrix.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/routines/columns.h"
+#include "runtime/routines/kernels/columns.h"
 
-namespace tdsl::rt::routines {
+namespace tdsl::rt::routines::kernels {
 
 namespace {
 
@@ -233,4 +233,4 @@ TDSL_MATRIX(float);
 TDSL_MATRIX(double);
 #undef TDSL_MATRIX
 
-}  // namespace tdsl::rt::routines
+}  // namespace tdsl::rt::routines::kernels

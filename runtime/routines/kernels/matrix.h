@@ -14,7 +14,7 @@
 //
 // L, Q, U and s may be narrower than the output; what they do not cover is 0.
 
-namespace tdsl::rt::routines {
+namespace tdsl::rt::routines::kernels {
 
 /// The lower factor of operand 0's lower triangle.
 template <class T>
@@ -42,4 +42,4 @@ template <class T>
 template <class T>
 [[nodiscard]] Kernel eigh(SourceLine place);
 
-}  // namespace tdsl::rt::routines
+}  // namespace tdsl::rt::routines::kernels

@@ -3,10 +3,10 @@
 #include "runtime/check.h"
 #include "runtime/kernels/task.h"
 
-// Kernels of the distributed factorisations (codegen/blocked.h has the algorithms): what one step does to one panel on one
+// Kernels of the distributed factorisations (runtime/routines/algorithms has the algorithms): what one step does to one panel on one
 // rank, and triangular solves whose rows or columns are distributed. T is float or double.
 
-namespace tdsl::rt::routines {
+namespace tdsl::rt::routines::kernels {
 
 /// X C' = P for a lower triangular C: operand 0 is P (the task's rows, all columns), operand 1 is C.
 template <class T>
@@ -36,4 +36,4 @@ template <class T>
 template <class T>
 [[nodiscard]] Kernel block_q(Index height);
 
-}  // namespace tdsl::rt::routines
+}  // namespace tdsl::rt::routines::kernels

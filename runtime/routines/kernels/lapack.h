@@ -6,7 +6,7 @@
 // are LAPACK's `info`. The only header of the runtime that includes lapacke.h. Workspaces are the caller's; a size of -1 asks
 // for the best one, which comes back in work[0].
 
-namespace tdsl::rt::routines::lapack {
+namespace tdsl::rt::routines::kernels::lapack {
 
 #define TDSL_LAPACK(name, parameters, call)     \
   template <class T>                            \
@@ -42,4 +42,4 @@ TDSL_LAPACK(gelsd,
 
 #undef TDSL_LAPACK
 
-}  // namespace tdsl::rt::routines::lapack
+}  // namespace tdsl::rt::routines::kernels::lapack

@@ -1,4 +1,4 @@
-#include "runtime/routines/line.h"
+#include "runtime/routines/kernels/line.h"
 
 #include <algorithm>
 #include <numeric>
@@ -6,7 +6,7 @@
 
 #include "runtime/kernels/scalar_math.h"
 
-namespace tdsl::rt::routines {
+namespace tdsl::rt::routines::kernels {
 
 using plan::idx;
 
@@ -233,4 +233,4 @@ TDSL_ORDERED(float);
 TDSL_ORDERED(double);
 #undef TDSL_ORDERED
 
-}  // namespace tdsl::rt::routines
+}  // namespace tdsl::rt::routines::kernels

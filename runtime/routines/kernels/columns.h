@@ -7,11 +7,11 @@
 
 #include "runtime/check.h"
 #include "runtime/kernels/task.h"
-#include "runtime/routines/lapack.h"
+#include "runtime/routines/kernels/lapack.h"
 
 // Matrices between a task's row-major operands and LAPACK's column-major ones. For the sources of this folder only.
 
-namespace tdsl::rt::routines {
+namespace tdsl::rt::routines::kernels {
 
 [[nodiscard]] inline std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 
@@ -104,4 +104,4 @@ Columns<T> reduce_to_q(Columns<T>& a, bool wants_q = true) {
   return r;
 }
 
-}  // namespace tdsl::rt::routines
+}  // namespace tdsl::rt::routines::kernels

@@ -5,7 +5,7 @@
 // Kernels of routines along lines. The operation's output never cuts dimension `axis`, and its one operand is read whole
 // there and label by label elsewhere; so a task has complete lines. T is the operand's element type.
 
-namespace tdsl::rt::routines {
+namespace tdsl::rt::routines::kernels {
 
 /// Running sums, from the first element on (i64, f32, f64).
 template <class T>
@@ -32,4 +32,4 @@ template <class T>
 template <class T>
 [[nodiscard]] Kernel topk_positions(int axis);
 
-}  // namespace tdsl::rt::routines
+}  // namespace tdsl::rt::routines::kernels

@@ -1,0 +1,164 @@
+#pragma once
+
+#include <cstddef>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "runtime/kernels/task.h"
+
+// Kernels that are one expression, made of a function of one point: views of the output and the operands, a subscript for each label of the
+// operation, and values that every rank knows. Around it stands one loop per label, in the order of the labels.
+//
+//     constexpr auto kernel_c = [](Out<double, 2> c, In<double, 2> a, Index i, Index j, double b) { c(i, j) = b * a(i, j); };
+//     each_simd(kernel_c, b)
+//     constexpr auto kernel_r = [](In<double, 2> a, Index i, Index k) { return a(i, k); };
+//     sum_simd<double, 1>(kernel_r)                                                       the first label is the output's
+
+namespace tdsl::rt {
+
+template <class T, int R>
+using Out = View<T, R>;
+template <class T, int R>
+using In = View<const T, R>;
+
+/// A kernel as emitted programs pass it. (What captures nothing is passed as a function: a std::function of its own would cost 5 ms of
+/// compile time.)
+class EmittedKernel {
+ public:
+  using Function = void (*)(const TaskArgs&);
+  EmittedKernel(Function function) : function_(function) {}
+  template <class F>
+  EmittedKernel(F kernel) : kernel_(static_cast<F&&>(kernel)) {}
+  [[nodiscard]] Kernel take();
+
+ private:
+  Function function_ = nullptr;
+  Kernel kernel_;
+};
+
+namespace detail {
+
+template <class V>
+struct IsView : std::false_type {};
+template <class T, int R>
+struct IsView<View<T, R>> : std::true_type {};
+
+template <class F>
+struct Signature : Signature<decltype(&F::operator())> {};
+template <class C, class R, class... A>
+struct Signature<R (C::*)(A...) const> {
+  using Arguments = std::tuple<A...>;
+  static constexpr std::size_t kViews = (0 + ... + (IsView<A>::value ? 1 : 0));
+  static constexpr int kOthers = static_cast<int>(sizeof...(A) - kViews);
+};
+
+/// Argument number K of F, of whose views the first `Outs` are outputs.
+template <class F, std::size_t K, std::size_t Outs>
+[[gnu::always_inline]] inline auto view_of(const TaskArgs& t) {
+  using V = std::tuple_element_t<K, typename Signature<F>::Arguments>;
+  const Operand& operand = K < Outs ? t.outputs[K] : t.inputs[K - Outs];
+  return [&]<class T, int R>(std::type_identity<View<T, R>>) { return operand.view<T, R>(); }(std::type_identity<V>{});
+}
+
+/// Loops over labels D to N - 1. Inlined with the function, whose views then live in registers.
+template <bool Simd, int D, int N, class F, class... At>
+[[gnu::always_inline]] inline void nest(const TaskArgs& t, const F& f, At... at) {
+  if constexpr (D == N) {
+    f(at...);
+  } else {
+    const Interval range = t.labels[D];
+    if constexpr (Simd && D + 1 == N) {
+#pragma omp simd
+      for (Index i = range.lo; i < range.hi; ++i) f(at..., i);
+    } else {
+      for (Index i = range.lo; i < range.hi; ++i) nest<Simd, D + 1, N>(t, f, at..., i);
+    }
+  }
+}
+
+template <bool Simd, int D, int N, class T, class F, class... At>
+[[gnu::always_inline]] inline T nested_sum(const TaskArgs& t, T total, const F& f, At... at) {
+  const Interval range = t.labels[D];
+  if constexpr (Simd && D + 1 == N) {
+#pragma omp simd reduction(+ : total)
+    for (Index i = range.lo; i < range.hi; ++i) total += f(at..., i);
+  } else {
+    for (Index i = range.lo; i < range.hi; ++i) {
+      if constexpr (D + 1 == N) {
+        total += f(at..., i);
+      } else {
+        total = nested_sum<Simd, D + 1, N>(t, total, f, at..., i);
+      }
+    }
+  }
+  return total;
+}
+
+template <bool Simd, class F, std::size_t... K, class... V>
+[[gnu::always_inline]] inline void run_each(const TaskArgs& t, const F& f, std::index_sequence<K...>, V... values) {
+  const std::tuple views(view_of<F, K, 1>(t)...);
+  const auto point = [=](auto... at) __attribute__((always_inline)) { f(std::get<K>(views)..., at..., values...); };
+  nest<Simd, 0, Signature<F>::kOthers - static_cast<int>(sizeof...(V))>(t, point);
+}
+
+template <bool Simd, class T, int R, class F, std::size_t... K, class... V>
+[[gnu::always_inline]] inline void run_sum(const TaskArgs& t, const F& f, std::index_sequence<K...>, V... values) {
+  const std::tuple views(view_of<F, K, 0>(t)...);
+  const View<T, R> out = t.out<T, R>();
+  const auto point = [=](auto... at) __attribute__((always_inline)) { return f(std::get<K>(views)..., at..., values...); };
+  const auto element = [&](auto... at) __attribute__((always_inline)) {
+    out(at...) = nested_sum<Simd, R, Signature<F>::kOthers - static_cast<int>(sizeof...(V))>(t, t.fresh ? T{0} : out(at...), point, at...);
+  };
+  nest<false, 0, R>(t, element);
+}
+
+template <bool Simd>
+struct Each {
+  template <class F, class... V>
+  [[gnu::always_inline]] static void run(const TaskArgs& t, const F& f, V... values) {
+    run_each<Simd>(t, f, std::make_index_sequence<Signature<F>::kViews>{}, values...);
+  }
+};
+template <bool Simd, class T, int R>
+struct Sum {
+  template <class F, class... V>
+  [[gnu::always_inline]] static void run(const TaskArgs& t, const F& f, V... values) {
+    run_sum<Simd, T, R>(t, f, std::make_index_sequence<Signature<F>::kViews>{}, values...);
+  }
+};
+
+/// The kernel that runs `Run` with `f`, which captures nothing.
+template <class Run, class F, class... V>
+EmittedKernel kernel_of(F, V... values) {
+  if constexpr (sizeof...(V) == 0) {
+    return EmittedKernel::Function([](const TaskArgs& t) { Run::run(t, F{}); });
+  } else {
+    return EmittedKernel([values...](const TaskArgs& t) { Run::run(t, F{}, values...); });
+  }
+}
+
+}  // namespace detail
+
+/// Calls f for every point of the task.
+template <class F, class... V>
+EmittedKernel each(F f, V... values) {
+  return detail::kernel_of<detail::Each<false>>(f, values...);
+}
+/// The same where no call depends on another and all operands are constant or contiguous along the last label.
+template <class F, class... V>
+EmittedKernel each_simd(F f, V... values) {
+  return detail::kernel_of<detail::Each<true>>(f, values...);
+}
+
+/// Adds up f over the labels that the output, of rank R, does not have.
+template <class T, int R, class F, class... V>
+EmittedKernel sum(F f, V... values) {
+  return detail::kernel_of<detail::Sum<false, T, R>>(f, values...);
+}
+template <class T, int R, class F, class... V>
+EmittedKernel sum_simd(F f, V... values) {
+  return detail::kernel_of<detail::Sum<true, T, R>>(f, values...);
+}
+
+}  // namespace tdsl::rt

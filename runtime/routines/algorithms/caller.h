@@ -1,0 +1,38 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "runtime/plan/op_builder.h"
+#include "runtime/record/control.h"
+#include "runtime/record/recorder.h"
+#include "runtime/routines/algorithms/kernel_call.h"
+
+namespace tdsl::rt::routines {
+
+using record::TensorHandle;
+
+/// The program that calls a routine: where it records, what steers it, and what it knows of the run. An executable's session, or the walk
+/// of `tdslc explain`.
+class Caller {
+ public:
+  Caller() = default;
+  Caller(const Caller&) = delete;
+  Caller& operator=(const Caller&) = delete;
+  virtual ~Caller() = default;
+
+  /// Throws RunError for a result that no tensor may be as large as.
+  [[nodiscard]] virtual TensorHandle record(plan::OpBuilder& op, ElementType type, const KernelCall& kernel) = 0;
+  [[nodiscard]] virtual record::Control& control() = 0;
+  /// The value of a scalar; nothing where it is not known before the program runs.
+  [[nodiscard]] virtual std::optional<double> read(const TensorHandle& scalar, record::Place place) = 0;
+
+  /// Whether a routine with so many bytes of operands runs in its distributed form.
+  [[nodiscard]] virtual bool distributes(Index bytes) const = 0;
+  /// Whether a tall QR is tried as Q = A R^-1.
+  [[nodiscard]] virtual bool indirect_qr(Index rows, Index columns, Index blocks) const = 0;
+  /// Operands of so many bytes are received by one rank: the program says so where that is much.
+  virtual void gathers(std::string_view routine, std::string_view operand, Index bytes, int line) = 0;
+};
+
+}  // namespace tdsl::rt::routines

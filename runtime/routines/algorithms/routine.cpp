@@ -1,0 +1,76 @@
+#include "runtime/routines/algorithms/routine.h"
+
+#include <array>
+
+#include "runtime/routines/algorithms/forms.h"
+#include "runtime/routines/algorithms/steps.h"
+
+namespace tdsl::rt::routines {
+
+namespace {
+
+/// With so many lines each rank has lines enough of its own.
+constexpr Index kFewLines = 64;
+
+struct Traits {
+  std::string_view name;
+  int places;       ///< of both forms
+  int first_alone;  ///< the first place of the form on one rank
+  void (*distributed)(Caller&, Call&) = nullptr;
+  int branches = 0;
+};
+
+/// By Routine.
+constexpr std::array<Traits, 13> kTraits = {{
+    {"cumsum", 4, 3, distributed_cumsum, 1},
+    {"sort", 1, 0},
+    {"argsort", 1, 0},
+    {"topk", 10, 8, distributed_topk, 1},
+    {"solve", 21, 20, distributed_solve, 1},
+    {"cholesky", 11, 10, distributed_cholesky, 1},
+    {"lu", 19, 15, distributed_lu, 1},
+    {"qr", 18, 15, distributed_qr, 3},
+    {"svd", 4, 0},
+    {"eigh", 3, 0},
+    {"inv", 1, 0},
+    {"det", 1, 0},
+    {"lstsq", 1, 0},
+}};
+const Traits& traits_of(Routine routine) { return kTraits[static_cast<std::size_t>(routine)]; }
+
+class Choice : private Steps {
+ public:
+  using Steps::Steps;
+
+  void run() {
+    const Traits& traits = traits_of(call_.routine);
+    const auto alone = [&] { on_one_rank(caller_, call_, traits.first_alone); };
+    if (traits.distributed == nullptr) return alone();
+    const bool distributed = caller_.distributes(operand_bytes()) && suits();
+    either(call_.site.known, 0, distributed, [&] { traits.distributed(caller_, call_); }, alone);
+  }
+
+ private:
+  /// Whether the distributed form is meant for such sizes.
+  [[nodiscard]] bool suits() {
+    const std::vector<Index>& shape = operand(0).state().desc.shape;
+    if (call_.routine == Routine::kQr) return shape[0] >= 2 * shape[1];
+    if (call_.routine == Routine::kTopk) return shape.size() == 1 && has_topk_by_blocks(shape[0], call_.count);
+    if (call_.routine == Routine::kCumsum) {
+      Index lines = 1;  // many lines are shared among ranks as they are
+      for (std::size_t d = 0; d < shape.size(); ++d) lines *= d == static_cast<std::size_t>(call_.axis) ? 1 : shape[d];
+      return shape.size() == 1 || lines < kFewLines;
+    }
+    return true;
+  }
+};
+
+}  // namespace
+
+std::string_view name_of(Routine routine) { return traits_of(routine).name; }
+int places_of(Routine routine) { return traits_of(routine).places; }
+int branches_of(Routine routine) { return traits_of(routine).branches; }
+
+void record_routine(Caller& caller, Call& call) { Choice(caller, call).run(); }
+
+}  // namespace tdsl::rt::routines

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string_view>
+
+#include "runtime/app/session.h"
+#include "runtime/routines/algorithms/site.h"
+
+// Library routines, as emitted programs call them: results, operands, numbers, and where the program calls. Operands that are not used
+// again are moved in. What is recorded, and the meaning of results, is said in algorithms/routine.h.
+
+namespace tdsl::rt::routines {
+
+/// Where a result goes, and its name for people; nothing: it is not wanted.
+struct Into {
+  Into() = default;
+  Into(TensorHandle& into, std::string_view its_name) : tensor(&into), name(its_name) {}
+
+  TensorHandle* tensor = nullptr;
+  std::string_view name;
+};
+
+void cumsum(Session& session, Into sums, TensorHandle a, Index axis, const Site& site);
+void sort(Session& session, Into sorted, TensorHandle a, Index axis, const Site& site);
+void argsort(Session& session, Into order, TensorHandle a, Index axis, const Site& site);
+void topk(Session& session, Into values, Into positions, TensorHandle a, Index axis, Index count, const Site& site);
+
+void cholesky(Session& session, Into lower, TensorHandle a, const Site& site);
+void lu(Session& session, Into rows, Into lower, Into upper, TensorHandle a, const Site& site);
+void qr(Session& session, Into q, Into r, TensorHandle a, const Site& site);
+void svd(Session& session, Into u, Into s, Into v, TensorHandle a, const Site& site);
+void eigh(Session& session, Into values, Into vectors, TensorHandle a, const Site& site);
+void inv(Session& session, Into inverse, TensorHandle a, const Site& site);
+void det(Session& session, Into determinant, TensorHandle a, const Site& site);
+void solve(Session& session, Into x, TensorHandle a, TensorHandle b, const Site& site);
+void lstsq(Session& session, Into x, TensorHandle a, TensorHandle b, const Site& site);
+
+}  // namespace tdsl::rt::routines

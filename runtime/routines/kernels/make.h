@@ -1,0 +1,15 @@
+#pragma once
+
+#include "runtime/check.h"
+#include "runtime/kernels/task.h"
+#include "runtime/routines/algorithms/kernel_call.h"
+
+namespace tdsl::rt::routines {
+
+/// The kernel that an algorithm calls by name. `place` is the line that it reports failures with. Two functions, so that programs that
+/// only sort are not linked with LAPACK.
+using MakeKernel = Kernel (*)(const KernelCall& call, SourceLine place);
+[[nodiscard]] Kernel make_matrix_kernel(const KernelCall& call, SourceLine place);
+[[nodiscard]] Kernel make_line_kernel(const KernelCall& call, SourceLine place);
+
+}  // namespace tdsl::rt::routines

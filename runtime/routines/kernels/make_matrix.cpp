@@ -1,0 +1,59 @@
+#include "runtime/routines/kernels/blocked.h"
+#include "runtime/routines/kernels/elements.h"
+#include "runtime/routines/kernels/make.h"
+#include "runtime/routines/kernels/matrix.h"
+
+namespace tdsl::rt::routines {
+
+namespace {
+
+template <class T>
+Kernel matrix_kernel(KernelName name, const std::vector<Index>& n, SourceLine place) {
+  using namespace kernels;  // NOLINT: they have the names of the calls
+  switch (name) {
+    case KernelName::kContraction: return nullptr;
+    case KernelName::kCholesky: return kernels::cholesky<T>(place);
+    case KernelName::kInverse: return inverse<T>(place);
+    case KernelName::kDeterminant: return determinant<T>(place);
+    case KernelName::kSolve: return kernels::solve<T>(place);
+    case KernelName::kLeastSquares: return least_squares<T>(place);
+    case KernelName::kLu: return kernels::lu<T>(place);
+    case KernelName::kQr: return kernels::qr<T>(place);
+    case KernelName::kSvd: return kernels::svd<T>(place);
+    case KernelName::kEigh: return kernels::eigh<T>(place);
+    case KernelName::kTriangularRows: return triangular_rows<T>();
+    case KernelName::kForwardColumns: return forward_columns<T>();
+    case KernelName::kBackwardColumns: return backward_columns<T>();
+    case KernelName::kLuPanel: return lu_panel<T>(place, n[0], n[1] != 0);
+    case KernelName::kBlockR: return block_r<T>(n[0]);
+    case KernelName::kBlockQ: return block_q<T>(n[0]);
+    case KernelName::kMove: return kernels::move<T>(n[0], n[1], n[2], n[3]);
+    case KernelName::kNegate: return kernels::negate<T>();
+    case KernelName::kZeros: return zeros<T>();
+    case KernelName::kZerosAbove: return zeros_above<T>();
+    case KernelName::kUnitLower: return unit_lower<T>();
+    case KernelName::kUpper: return upper<T>();
+    case KernelName::kBeside: return beside<T>(n[0]);
+    case KernelName::kFirstColumn: return first_column<T>();
+    case KernelName::kRow: return row<T>(n[0]);
+    case KernelName::kCount: return kernels::count();
+    case KernelName::kCopyRows: return copy_rows();
+    case KernelName::kRowNumbers: return row_numbers<T>(n[0]);
+    case KernelName::kPickRows: return pick_rows<T>(n[0], n[1]);
+    case KernelName::kNegativeFactors: return negative_factors<T>(n[0], n[1]);
+    case KernelName::kLast: return last<T>(n[0]);
+    case KernelName::kLastTransposed: return last_transposed<T>(n[0]);
+    case KernelName::kDistanceFromUnit: return distance_from_unit<T>(n[0]);
+    case KernelName::kProductOfLast: return product_of_last<T>(n[0]);
+    default: TDSL_CHECK(false, "a kernel of matrices");
+  }
+}
+
+}  // namespace
+
+Kernel make_matrix_kernel(const KernelCall& call, SourceLine place) {
+  TDSL_CHECK(call.type == ElementType::kF32 || call.type == ElementType::kF64, "matrices of floats");
+  return call.type == ElementType::kF32 ? matrix_kernel<float>(call.name, call.numbers, place) : matrix_kernel<double>(call.name, call.numbers, place);
+}
+
+}  // namespace tdsl::rt::routines

@@ -1,0 +1,214 @@
+#include <array>
+#include <limits>
+#include <tuple>
+
+#include "runtime/kernels/blocked_reduction.h"
+#include "runtime/kernels/scalar_math.h"
+#include "runtime/routines/kernels/elements.h"
+
+namespace tdsl::rt::routines::kernels {
+
+namespace {
+
+/// Calls f(i, j) for every point of the task's first two labels; no call depends on another.
+template <class F>
+void for_each_point(const TaskArgs& t, const F& f) {
+  const Interval columns = t.labels[1];
+  for (Index i = t.lo(0); i < t.hi(0); ++i) {
+#pragma omp simd
+    for (Index j = columns.lo; j < columns.hi; ++j) f(i, j);
+  }
+}
+
+template <class F>
+void for_each_row(const TaskArgs& t, const F& f) {
+  const Interval rows = t.labels[0];
+#pragma omp simd
+  for (Index i = rows.lo; i < rows.hi; ++i) f(i);
+}
+
+}  // namespace
+
+template <class T>
+Kernel move(Index row, Index column, Index from_row, Index from_column) {
+  return [=](const TaskArgs& t) {
+    for_each_point(t, [=, out = t.out<T, 2>(), in = t.in<T, 2>(0)](Index i, Index j) { out(row + i, column + j) = in(from_row + i, from_column + j); });
+  };
+}
+
+template <class T>
+Kernel negate() {
+  return [](const TaskArgs& t) {
+    for_each_point(t, [out = t.out<T, 2>(), in = t.in<T, 2>(0)](Index i, Index j) { out(i, j) = -in(i, j); });
+  };
+}
+
+template <class T>
+Kernel zeros() {
+  return [](const TaskArgs& t) { for_each_point(t, [out = t.out<T, 2>()](Index i, Index j) { out(i, j) = 0; }); };
+}
+
+template <class T>
+Kernel zeros_above() {
+  return [](const TaskArgs& t) {
+    const auto out = t.out<T, 2>();
+    for (Index i = t.lo(0); i < t.hi(0); ++i) {
+      for (Index j = std::max(t.lo(1), i + 1); j < t.hi(1); ++j) out(i, j) = 0;
+    }
+  };
+}
+
+template <class T>
+Kernel unit_lower() {
+  return [](const TaskArgs& t) {
+    for_each_point(t, [out = t.out<T, 2>(), in = t.in<T, 2>(0)](Index i, Index j) {
+      out(i, j) = i == j ? T{1} : j < i ? in(i, j) : T{0};
+    });
+  };
+}
+
+template <class T>
+Kernel upper() {
+  return [](const TaskArgs& t) {
+    for_each_point(t, [out = t.out<T, 2>(), in = t.in<T, 2>(0)](Index i, Index j) { out(i, j) = i <= j ? in(i, j) : T{0}; });
+  };
+}
+
+template <class T>
+Kernel beside(Index n) {
+  return [n](const TaskArgs& t) {
+    const auto out = t.out<T, 2>();
+    const auto left = t.in<T, 2>(0);
+    const bool vector = t.inputs[1].box.rank == 1;
+    for (Index i = t.lo(0); i < t.hi(0); ++i) {
+      for (Index j = t.lo(1); j < std::min(n, t.hi(1)); ++j) out(i, j) = left(i, j);
+      for (Index j = std::max(n, t.lo(1)); j < t.hi(1); ++j) out(i, j) = vector ? t.in<T, 1>(1)(i) : t.in<T, 2>(1)(i, j - n);
+    }
+  };
+}
+
+template <class T>
+Kernel first_column() {
+  return [](const TaskArgs& t) { for_each_row(t, [out = t.out<T, 1>(), in = t.in<T, 2>(0)](Index i) { out(i) = in(i, 0); }); };
+}
+
+template <class T>
+Kernel row(Index row) {
+  return [row](const TaskArgs& t) { for_each_row(t, [row, out = t.out<T, 1>(), in = t.in<T, 2>(0)](Index j) { out(j) = in(row, j); }); };
+}
+
+template <class T>
+Kernel negative_factors(Index width, Index lo) {
+  return [width, lo](const TaskArgs& t) {
+    const auto places = t.in<T, 2>(0);
+    const auto factors = t.in<T, 2>(1);
+    const auto out = t.out<T, 2>();
+    for (Index i = t.lo(0); i < t.hi(0); ++i) {
+      const Index diagonal = static_cast<Index>(places(i, width + 1)) - lo;
+      for (Index j = t.lo(1); j < t.hi(1); ++j) out(i, j) = j < diagonal ? -factors(i, j) : T{0};
+    }
+  };
+}
+
+template <class T>
+Kernel pick_rows(Index first, Index column) {
+  return [first, column](const TaskArgs& t) {
+    const auto rows = t.in<std::int64_t, 1>(0);
+    const auto from = t.in<T, 2>(1);
+    const auto out = t.out<T, 2>();
+    if (t.fresh) fill<T>(t.outputs[0], -std::numeric_limits<T>::infinity());
+    if (t.labels[1].empty() || t.labels[2].empty()) return;  // nothing was fetched
+    for (Index i = t.lo(0); i < t.hi(0); ++i) {
+      const Index r = rows(first + i);
+      if (r < t.lo(2) || r >= t.hi(2)) continue;
+      for (Index j = t.lo(1); j < t.hi(1); ++j) out(i, j) = from(r, column + j);
+    }
+  };
+}
+
+template <class T>
+Kernel last(Index last) {
+  return [last](const TaskArgs& t) {
+    for_each_point(t, [last, out = t.out<T, 2>(), in = t.in<T, 3>(0)](Index i, Index j) { out(i, j) = in(last, i, j); });
+  };
+}
+
+template <class T>
+Kernel last_transposed(Index last) {
+  return [last](const TaskArgs& t) {
+    for_each_point(t, [last, out = t.out<T, 2>(), in = t.in<T, 3>(0)](Index i, Index j) { out(i, j) = in(last, j, i); });
+  };
+}
+
+template <class T>
+Kernel distance_from_unit(Index last) {
+  return [last](const TaskArgs& t) {
+    const auto in = t.in<T, 3>(0);
+    T total = t.fresh ? T{0} : t.out<T, 0>()();
+    for (Index i = t.lo(0); i < t.hi(0); ++i) {
+      for (Index j = t.lo(1); j < t.hi(1); ++j) {
+        const T off = in(last, i, j) - (i == j ? T{1} : T{0});
+        total += off * off;
+      }
+    }
+    t.out<T, 0>()() = total;
+  };
+}
+
+template <class T>
+Kernel product_of_last(Index last) {
+  return [last](const TaskArgs& t) {
+    const auto left = t.in<T, 3>(0);
+    const auto right = t.in<T, 3>(1);
+    const auto out = t.out<T, 2>();
+    if (t.fresh) fill<T>(t.outputs[0], T{0});
+    const auto x_values = [&](Index i, Index l) { return std::tuple(left(last, i, l)); };
+    const auto y_values = [&](Index j, Index l) { return std::tuple(right(last, l, j)); };
+    const auto combine = [](T total, T x, T y) {
+      total += x * y;
+      return total;
+    };
+    const auto element = [&](Index i, Index j) -> T& { return out(i, j); };
+    blocked_reduction<T>(t.labels[0], t.labels[1], std::array{t.labels[2]}, x_values, y_values, combine, element);
+  };
+}
+
+Kernel count() {
+  return [](const TaskArgs& t) { for_each_row(t, [out = t.out<std::int64_t, 1>()](Index i) { out(i) = i; }); };
+}
+
+Kernel copy_rows() {
+  return [](const TaskArgs& t) {
+    for_each_row(t, [out = t.out<std::int64_t, 1>(), in = t.in<std::int64_t, 1>(0)](Index i) { out(i) = in(i); });
+  };
+}
+
+template <class T>
+Kernel row_numbers(Index column) {
+  return [column](const TaskArgs& t) {
+    for_each_row(t, [column, out = t.out<std::int64_t, 1>(), in = t.in<T, 2>(0)](Index i) { out(i) = static_cast<Index>(in(i, column)); });
+  };
+}
+
+#define TDSL_MATRIX_ELEMENTS(T)                        \
+  template Kernel move<T>(Index, Index, Index, Index); \
+  template Kernel negate<T>();                         \
+  template Kernel zeros<T>();                          \
+  template Kernel zeros_above<T>();                    \
+  template Kernel unit_lower<T>();                     \
+  template Kernel upper<T>();                          \
+  template Kernel beside<T>(Index);                    \
+  template Kernel first_column<T>();                   \
+  template Kernel row<T>(Index);                       \
+  template Kernel negative_factors<T>(Index, Index);   \
+  template Kernel pick_rows<T>(Index, Index);          \
+  template Kernel last<T>(Index);                      \
+  template Kernel last_transposed<T>(Index);           \
+  template Kernel distance_from_unit<T>(Index);        \
+  template Kernel product_of_last<T>(Index);           \
+  template Kernel row_numbers<T>(Index)
+TDSL_MATRIX_ELEMENTS(float);
+TDSL_MATRIX_ELEMENTS(double);
+#undef TDSL_MATRIX_ELEMENTS
+
+}  // namespace tdsl::rt::routines::kernels
