@@ -97,14 +97,14 @@ template <bool Simd, int D, int N, class T, class F, class... At>
 
 template <bool Simd, class F, std::size_t... K, class... V>
 [[gnu::always_inline]] inline void run_each(const TaskArgs& t, const F& f, std::index_sequence<K...>, V... values) {
-  const std::tuple views(view_of<F, K, 1>(t)...);
+  const auto views = std::make_tuple(view_of<F, K, 1>(t)...);
   const auto point = [=](auto... at) __attribute__((always_inline)) { f(std::get<K>(views)..., at..., values...); };
   nest<Simd, 0, Signature<F>::kOthers - static_cast<int>(sizeof...(V))>(t, point);
 }
 
 template <bool Simd, class T, int R, class F, std::size_t... K, class... V>
 [[gnu::always_inline]] inline void run_sum(const TaskArgs& t, const F& f, std::index_sequence<K...>, V... values) {
-  const std::tuple views(view_of<F, K, 0>(t)...);
+  const auto views = std::make_tuple(view_of<F, K, 0>(t)...);
   const View<T, R> out = t.out<T, R>();
   const auto point = [=](auto... at) __attribute__((always_inline)) { return f(std::get<K>(views)..., at..., values...); };
   const auto element = [&](auto... at) __attribute__((always_inline)) {

@@ -367,7 +367,7 @@ class Facts:
             raise Failed(f"{session.program.name}: a changed count is not found: {changed}, expected {wanted}")
         return results[0].out.strip()
 
-    # Emitted programs are for people: routines are called, not copied, and a kernel stands where its operation is recorded.
+    # Emitted programs are for people: routines are called, not copied, an operation is one statement, a simple kernel one expression.
     def test_emitted_programs_are_short(self):
         for program, limit in (("logistic_regression", 150), ("cp_decomposition", 250), ("matmul", 45), ("tall_qr", 130)):
             result = launch.run([self.tdslc, "emit", ROOT / f"samples/{program}.tdsl"], self.options.limit)

@@ -91,6 +91,9 @@ TEST_CASE("codegen emit: a row sum runs along the row into a scalar") {
   const std::string text = emitted("%5:f64[%0] \"r\" = compute [i in 0..%0] sum[k in 0..%1] (%2[i, k])\noutput \"r\" %5\n");
   CHECK(contains(text, "constexpr auto kernel_r = [](In<double, 2> A, Index i, Index k) { return A(i, k); };"));
   CHECK(contains(text, "rt::sum_simd<double, 1>(kernel_r)"));
+  const std::string without_operands = emitted("%5:f64 \"s\" = compute [] sum[i in 0..%0] (sqrt(f64(i)))\noutput \"s\" %5\n");
+  CHECK(contains(without_operands, "constexpr auto kernel_s = [](Index i) {"));
+  CHECK(compiler_says(without_operands) == "");
 }
 
 TEST_CASE("codegen emit: a contraction has no kernel of its own") {
