@@ -13,7 +13,7 @@ namespace {
 TensorHandle vector(Recorder& recorder, int site, Index n, double flops, const TensorHandle* operand = nullptr) {
   plan::OpBuilder op(operand == nullptr ? plan::OpClass::kSource : plan::OpClass::kMap, "x", site, site);
   op.out("i", n).flops(flops);
-  if (operand != nullptr) op.read(operand->id(), {plan::at(0)}, "a[i]");
+  if (operand != nullptr) op.read(operand->id(), {plan::at(0)});
   return recorder.record(std::move(op.op()), ElementType::kF64);
 }
 

@@ -102,6 +102,25 @@ std::size_t best_of(const std::vector<Alternative>& alternatives) {
   return fitting.empty() ? least : fitting[fastest_of(prices)];
 }
 
+/// What `auto` takes. Schedules of single tasks may give every block another owner, and many small messages, whose latencies the engine hides and
+/// the model adds up: they are taken only where they also receive and hold no more than the best of the others.
+std::size_t cheapest_of(const std::vector<Alternative>& alternatives) {
+  const auto places_tasks = [](const Alternative& a) { return a.name == name_of(Schedule::kPattern) || a.name == name_of(Schedule::kLshs); };
+  std::vector<std::size_t> regular, rest;
+  for (std::size_t k = 0; k < alternatives.size(); ++k) (places_tasks(alternatives[k]) ? rest : regular).push_back(k);
+  if (regular.empty()) return best_of(alternatives);
+  std::vector<Alternative> few;
+  for (const std::size_t k : regular) few.push_back(alternatives[k]);
+  const Alternative best = few[best_of(few)];
+  for (const std::size_t k : rest) {
+    const Alternative& a = alternatives[k];
+    if (a.price.bytes_received > best.price.bytes_received || a.held_bytes > best.held_bytes) continue;
+    regular.push_back(k);
+    few.push_back(a);
+  }
+  return regular[best_of(few)];
+}
+
 /// Regions of more operations are priced for one found plan only.
 constexpr std::size_t kPricedOften = 400;
 
@@ -154,7 +173,7 @@ ProgramPlans price_all(const Region& region, const PlanInputs& inputs, Schedule 
     if (schedule == Schedule::kAuto || (schedule != asked && others == Compare::kNothing)) continue;
     // Under --reproducible what is decided for owners must change no cut, which only the greedy plan is known to keep to.
     if (inputs.reproducible && schedule != Schedule::kGreedy) {
-      if (schedule == asked) plans.refused = std::string(name) + ": under --reproducible every operation is planned by itself";
+      if (schedule == asked) plans.refused = std::string(name) + ": not supported with --reproducible";
       continue;
     }
     try {
@@ -245,7 +264,7 @@ ProgramPlans plan_program(const Region& region, const PlanInputs& inputs, Schedu
   ProgramPlans plans = price_all(region, inputs, schedule, free ? Compare::kAll : others);
   std::vector<Alternative>& all = plans.alternatives;
   const auto named = [&all](Schedule name) { return std::find_if(all.begin(), all.end(), [name](const Alternative& a) { return a.name == name_of(name); }); };
-  auto chosen = free ? all.begin() + static_cast<std::ptrdiff_t>(best_of(all)) : named(schedule);
+  auto chosen = free ? all.begin() + static_cast<std::ptrdiff_t>(cheapest_of(all)) : named(schedule);
   if (!free && (chosen == all.end() || !chosen->fits)) {
     if (named(Schedule::kGreedy) == all.end()) all.push_back(plan_by(Schedule::kGreedy, region, inputs));
     const auto greedy = named(Schedule::kGreedy);
