@@ -264,8 +264,8 @@ TEST_CASE("schedules: what cannot be applied leaves every operation to itself, a
   const Region region = product(1000, 1000, 1000);
   const ProgramPlans all = plan_program(region, inputs, Schedule::kAuto);
   REQUIRE(all.left_out.size() == 2);
-  CHECK(all.left_out[0] == "pattern: the task workflow has more than 20000 tasks; a larger --tile gives fewer");
-  CHECK(all.left_out[1].starts_with("lshs: the task workflow has more than 20000 tasks"));
+  CHECK(all.left_out[0] == "pattern: the task workflow has more than 2000 tasks; a larger --tile gives fewer");
+  CHECK(all.left_out[1].starts_with("lshs: the task workflow has more than 2000 tasks"));
   CHECK(all.refused == "");
   CHECK(all.alternatives.size() == 3);
   const auto refused = [](const Region& of, const PlanInputs& with, Schedule schedule) {
