@@ -9,14 +9,14 @@ namespace tdsl::record {
 
 namespace {
 
-struct Order {
+struct SplitOrder {
   std::vector<double> cost;
   std::vector<std::size_t> split;
 };
 
-Order order_of(std::span<const Index> sizes) {
+SplitOrder order_of(std::span<const Index> sizes) {
   const std::size_t n = sizes.size() - 1;
-  Order order{std::vector<double>(n * n, 0), std::vector<std::size_t>(n * n, 0)};
+  SplitOrder order{std::vector<double>(n * n, 0), std::vector<std::size_t>(n * n, 0)};
   const auto size = [&](std::size_t k) { return static_cast<double>(sizes[k]); };
   for (std::size_t length = 2; length <= n; ++length) {
     for (std::size_t first = 0; first + length <= n; ++first) {
@@ -37,9 +37,9 @@ Order order_of(std::span<const Index> sizes) {
 constexpr std::size_t kLongestName = 48;
 
 /// Records the products of one chain.
-class Recording {
+class ChainRecording {
  public:
-  Recording(const ProductChain& chain, const std::function<TensorHandle(plan::OpBuilder&)>& contraction)
+  ChainRecording(const ProductChain& chain, const std::function<TensorHandle(plan::OpBuilder&)>& contraction)
       : chain_(chain), contraction_(contraction), splits_(chain_splits(chain.sizes)) {}
 
   TensorHandle run() { return product(0, chain_.factors.size() - 1).tensor; }
@@ -100,7 +100,7 @@ double chain_multiplications(std::span<const Index> sizes) { return order_of(siz
 
 TensorHandle record_chain(const ProductChain& chain, const std::function<TensorHandle(plan::OpBuilder&)>& contraction) {
   TDSL_CHECK(chain.factors.size() >= 2 && chain.sizes.size() == chain.factors.size() + 1, "a chain has one size more than factors");
-  return Recording(chain, contraction).run();
+  return ChainRecording(chain, contraction).run();
 }
 
 }  // namespace tdsl::record

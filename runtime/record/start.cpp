@@ -11,11 +11,11 @@ namespace tdsl::record {
 namespace {
 
 /// A place with several forms.
-struct Place {
+struct FormPlace {
   int forms = 1;
   std::vector<double> flops;  ///< by form, over all its iterations
 };
-using Places = std::map<int, Place>;
+using Places = std::map<int, FormPlace>;
 
 class FormChoice {
  public:
@@ -63,7 +63,7 @@ class FormChoice {
   void note(const plan::Region& region) {
     std::map<std::pair<int, int>, double> sums;
     for (const plan::RegionChoice& choice : region.choices) {
-      Place& place = places_[choice.site];
+      FormPlace& place = places_[choice.site];
       place.forms = choice.forms;
       place.flops.resize(static_cast<std::size_t>(choice.forms), kUnknown);
       sums[{choice.site, choice.form}] += choice.flops;
