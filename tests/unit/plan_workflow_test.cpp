@@ -15,7 +15,7 @@ namespace {
 using Grid = std::vector<Index>;
 
 /// C[i, j] = sum[k](A[i, k] * B[k, j])
-Region product(Index n, Index k, Index m) {
+Region tiled_product(Index n, Index k, Index m) {
   RegionWriter r({{'i', n}, {'k', k}, {'j', m}});
   const TensorId A = r.load("A", "ik"), B = r.load("B", "kj");
   return r.finish({r.op("C", "ij", {{A, "ik"}, {B, "kj"}})});
@@ -55,7 +55,7 @@ TEST_CASE("block grid: NumS's automatic grids") {
 }
 
 TEST_CASE("workflow: a product of 2 x 2 blocks") {
-  const Region region = product(4, 4, 4);
+  const Region region = tiled_product(4, 4, 4);
   const Workflow workflow = workflow_of(region, tiled({2}), {});
   CHECK(counted(workflow) == std::map<TaskKind, int>{{TaskKind::kLoad, 8}, {TaskKind::kPair, 8}, {TaskKind::kApply, 8}, {TaskKind::kReduce, 4}});
   const std::string text = print(workflow, region);
@@ -134,8 +134,8 @@ TEST_CASE("workflow: results are cut as operands are, sources by the automatic g
 }
 
 TEST_CASE("workflow: too many tasks are refused") {
-  const Region region = product(40, 40, 40);
+  const Region region = tiled_product(40, 40, 40);
   CHECK(workflow_of(region, tiled({4}), {}, 2300).tasks.size() == 200 + 2000 + 100);
   for (const Index most : {2299, 1500, 1299, 200, 199, 1}) CHECK_THROWS_AS((void)workflow_of(region, tiled({4}), {}, most), NoPlan);
-  CHECK_THROWS_WITH_AS(workflow_of(product(4000, 4000, 4000), tiled({4}), {}), "the task workflow has more than 1000000 tasks; a larger --tile gives fewer", NoPlan);
+  CHECK_THROWS_WITH_AS(workflow_of(tiled_product(4000, 4000, 4000), tiled({4}), {}), "the task workflow has more than 1000000 tasks; a larger --tile gives fewer", NoPlan);
 }

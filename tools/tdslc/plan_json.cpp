@@ -38,7 +38,7 @@ ordered_json whole_of(const PlanReport& report) {
   return json;
 }
 
-ordered_json why_of(const WhyReport& why) {
+ordered_json json_of_why(const WhyReport& why) {
   ordered_json values = ordered_json::array();
   for (std::size_t k = 0; k < why.values.size(); ++k) {
     const plan::SiteValue& v = why.values[k];
@@ -72,7 +72,7 @@ std::string json_of(const PlanReport& report, const Front& front) {
   if (report.planning_seconds) all["planning_seconds"] = *report.planning_seconds;
   if (!report.alternatives.empty()) all["schedule"] = report.alternatives.front().name;
   if (report.whole) all["whole"] = whole_of(report);
-  if (report.why) all["values"] = why_of(*report.why);
+  if (report.why) all["values"] = json_of_why(*report.why);
   if (report.memory.bytes > 0) {
     all["memory"] = {{"needed_bytes", report.memory.bytes}, {"fits", report.fits}, {"line", rt::line_in(report.memory.line)}, {"name", report.memory.name}};
   }
