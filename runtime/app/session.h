@@ -161,8 +161,8 @@ class Session {
   }
   /// Any operation with an emitted kernel.
   template <Element T>
-  [[nodiscard]] Tensor<T> compute(plan::OpBuilder& op, Kernel kernel) {
-    return Tensor<T>(record(op, element_type_of<T>, static_cast<Kernel&&>(kernel)));
+  [[nodiscard]] Tensor<T> compute(plan::OpBuilder& op, EmittedKernel kernel) {
+    return Tensor<T>(record(op, element_type_of<T>, kernel.take()));
   }
   /// Any sum of products.
   template <Element T>
