@@ -76,14 +76,20 @@ struct Found {
 /// Plans whose predicted seconds differ by less are equally fast: fewer bytes decide.
 constexpr double kAsFast = 1.01;
 
-/// The fastest of prices; of those as fast the one that receives least, of those the first.
+/// Of two equally fast plans the one that receives less, or as much and holds less.
+bool holds_less(const PlanPrice& a, const PlanPrice& b) {
+  const auto held = [](const PlanPrice& price) { return price.peak_bytes + static_cast<double>(price.largest_step); };
+  return a.bytes_received != b.bytes_received ? a.bytes_received < b.bytes_received : held(a) < held(b);
+}
+
+/// The fastest of prices; of those as fast the one that receives least, of those the one that holds least.
 std::size_t fastest_of(const std::vector<PlanPrice>& prices) {
   double fastest = std::numeric_limits<double>::infinity();
   for (const PlanPrice& price : prices) fastest = std::min(fastest, price.seconds);
   std::size_t best = prices.size();
   for (std::size_t k = 0; k < prices.size(); ++k) {
     if (prices[k].seconds > fastest * kAsFast) continue;
-    if (best == prices.size() || prices[k].bytes_received < prices[best].bytes_received) best = k;
+    if (best == prices.size() || holds_less(prices[k], prices[best])) best = k;
   }
   return best;
 }
