@@ -122,8 +122,10 @@ class ProgramEmitter {
       }
       if (const auto* o = std::get_if<OperationStep>(&s.op)) {
         k += operation(list, k, *o);
+        faults(s);
       } else if (const auto* output = std::get_if<OutputStep>(&s.op)) {
         k += this->output(list, k, *output);
+        faults(s);
       } else {
         step(s);
       }
