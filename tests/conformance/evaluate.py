@@ -167,7 +167,8 @@ class Reference:
             raise Wrong(f"{what}: printed {printed}, not {self.printed}")
 
     def near(self, got, want):
-        """Printed floats may be off by the bound of the output of rank 0 that has the value."""
+        """Printed floats may be off by the bound of the output of rank 0 that has the value, and by the tolerance that the case gives."""
         scalars = [(float(self.values[o]), float(self.bounds[o])) for o in self.case.outputs
                    if self.values[o].ndim == 0 and self.values[o].dtype.kind == "f"]
+        scalars += [(float(word), self.case.tolerance) for word in want.split() if self.case.tolerance and compare.NUMBER.match(word)]
         return compare.difference_of_prints(got, want, scalars) is None
