@@ -71,13 +71,13 @@ class FormChoice {
     for (const auto& [key, flops] : sums) places_[key.first].flops[static_cast<std::size_t>(key.second)] = flops;
   }
 
-  /// Of the plan that would be followed: whether it fits, and its seconds.
+  /// Whether a plan of the region fits, and its seconds: estimated by the search on one mesh, as there are many forms.
   [[nodiscard]] std::pair<bool, double> price(const plan::Region& region) const {
-    plan::PlanRequest alone = request_;
-    alone.compare = false;
-    const plan::ProgramPlans plans = plan::plans_for(region, inputs_, alone);
-    if (plans.alternatives.empty()) return {true, plan::price_of(region, inputs_, nullptr).seconds};
-    return {plans.alternatives.front().fits, plans.alternatives.front().price.seconds};
+    if (inputs_.ranks > 1) {
+      const plan::FoundPlan found = plan::search(region, inputs_, {false, nullptr, 1});
+      if (!found.plan.at.empty()) return {found.fits, found.seconds};
+    }
+    return {true, plan::price_of(region, inputs_, nullptr).seconds};
   }
 
   void try_forms(Start& best) {

@@ -11,8 +11,8 @@
 // one with the fewest is taken. That is all under `--schedule=greedy`, and under `--reproducible`, where bits must not depend on ranks.
 //
 // Else predicted seconds decide: place by place, those with the most operations first, each other form is tried while the others
-// stay as they are. The program with it is surveyed and planned as it would run, and the form is kept if that is faster. At most
-// kFormTrials are tried, fewer of large programs.
+// stay as they are. The program with it is surveyed and searched for a plan on one mesh, without copies, and the form is kept if that is
+// faster. At most kFormTrials are tried, fewer of large programs.
 
 namespace tdsl::record {
 

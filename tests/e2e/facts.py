@@ -319,7 +319,7 @@ class Facts:
         X = next(row for row in shown["statements"] if row["name"] == "X")
         if X["runner_up"]["layout"] not in ("i0:a i1:b", "i0:b i1:a") or X["runner_up"]["more"]["seconds"] <= 0 or shown["whole"]["mesh"] != [2, 2]:
             raise Failed(f"what is said of X: {X}, {shown['whole']}")
-        for more, wanted in (([], "schedule search (exact; loops as 2 iterations)"), (["--why", "w"], None), (["--dot"], "digraph"), (["--place", "X=i0:2,i1:2"], "schedule placed")):
+        for more, wanted in (([], "schedule search (exact; loops as 2 iterations)"), (["--why", "w"], None), (["--dot"], "digraph"), (["--time-plan"], "; planned in "), (["--place", "X=i0:2,i1:2"], "schedule placed")):
             text = launch.run([self.tdslc, "explain", ROOT / "samples/logistic_regression.tdsl", *sizes, *more], self.options.limit)
             if wanted is None and (text.code != 2 or "computed at several sites; say which by its number: 3 (source, line 13), " not in text.err):
                 raise Failed(f"--why w: {text}")

@@ -105,6 +105,7 @@ ReportRequest request_of(const CommandLine& line, const std::string& program, co
   request.plan = plan_request_of(options, program);
   request.why = line.why;
   request.predictions = options.plan_file.has_value();
+  request.time_plan = line.time_plan;
   request.plan.always = options.save_plan_file || line.dot || !line.why.empty();
   if (!line.why.empty() && inputs.ranks == 1) throw UsageError("--why: one rank has all of every tensor; give -n");
   codegen::WalkRequest& walk = request.walk;

@@ -157,8 +157,10 @@ std::vector<FoundPlan> search_meshes(const Region& region, const PlanInputs& inp
   std::vector<Mesh> meshes = meshes_of(inputs.ranks, inputs.ranks_per_node);
   if (options.asked != nullptr) std::erase_if(meshes, [&](const Mesh& mesh) { return !options.asked->on(mesh); });
   if (meshes.empty()) return {};
+  meshes = few_of(std::move(meshes), inputs.ranks);
+  if (meshes.size() > options.most_meshes) meshes.resize(options.most_meshes);
   std::vector<MeshSearch> searches;
-  for (const Mesh& mesh : few_of(std::move(meshes), inputs.ranks)) {
+  for (const Mesh& mesh : meshes) {
     searches.emplace_back(region, inputs, mesh, cap, share);
     ChoiceLimits choices;
     if (options.asked != nullptr) choices.asked = *options.asked->on(mesh);

@@ -23,6 +23,7 @@ struct FoundPlan {
 struct SearchOptions {
   bool copies = true;                   ///< kept copies are among the choices
   const AskedLayouts* asked = nullptr;  ///< what some sites have to choose from
+  std::size_t most_meshes = 4;          ///< fewer for an estimate
 };
 
 /// What a rank may own of a region's results: `--memory`, else a little more than its share of what lives together.
