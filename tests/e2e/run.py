@@ -108,6 +108,8 @@ def main():
     found = [] if options.only == "cases" else [(p, True) for p in sorted((root / "samples").glob("*.tdsl"))]
     cases = sorted((root / "tests/e2e/cases").glob("*.tdsl"))
     found += [] if options.only == "samples" else [(p, False) for p in cases]
+    if len({p.stem for p, _ in found}) < len(found):
+        sys.exit("a sample and a case have one name, and would share a folder")
     found = [(p, s) for p, s in found if options.filter in f"e2e/{p.stem}"]
     if options.mode in ("quick", "sanitizer") and not options.filter:
         found = [(p, s) for number, (p, s) in enumerate(found) if chosen_in(options.mode, number, s)]
