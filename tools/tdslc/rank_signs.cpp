@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 #include <vector>
 
 namespace tdsl::tools {
@@ -47,19 +48,21 @@ std::string signal_text(int signal) {
 
 std::string lost_ranks(const std::string& folder, int exit_code) {
   if (exit_code <= 128) return {};
+  const int signal = exit_code - 128;
   const std::vector<Sign> signs = read_signs(folder);
-  std::vector<int> silent;
-  for (const Sign& sign : signs) {
-    if (sign.signal == 0) silent.push_back(sign.rank);
-  }
-  if (!silent.empty()) {
-    const int signal = exit_code - 128;
-    return fmt::format("rank{} {} {} ended by {}{}", silent.size() == 1 ? "" : "s", fmt::join(silent, ", "), silent.size() == 1 ? "was" : "were",
-                       signal_text(signal), signal == SIGKILL ? ", as the system does when memory runs out" : "");
-  }
-  // The launcher ends the others when one has ended.
-  const auto first = std::ranges::min_element(signs, {}, &Sign::time);
-  return first == signs.end() ? "" : fmt::format("rank {} was ended by {}", first->rank, signal_text(first->signal));
+  const auto earliest = [](const std::vector<Sign>& of) { return fmt::format("rank {} was ended by {}", of.front().rank, signal_text(of.front().signal)); };
+
+  // The launcher ends the others when one has ended: by signals that they catch and, where they are slow to do so, by SIGKILL.
+  // So a rank that caught the first one's signal tells more than one that is gone without a word.
+  std::vector<Sign> caught, silent;
+  for (const Sign& sign : signs) (sign.signal == 0 ? silent : caught).push_back(sign);
+  std::ranges::sort(caught, {}, [&](const Sign& sign) { return std::pair(sign.signal != signal, sign.time); });
+  if (!caught.empty() && (silent.empty() || caught.front().signal == signal)) return earliest(caught);
+  if (silent.empty()) return {};
+  std::vector<int> ranks;
+  for (const Sign& sign : silent) ranks.push_back(sign.rank);
+  return fmt::format("rank{} {} {} ended by {}{}", ranks.size() == 1 ? "" : "s", fmt::join(ranks, ", "), ranks.size() == 1 ? "was" : "were",
+                     signal_text(signal), signal == SIGKILL ? ", as the system does when memory runs out" : "");
 }
 
 }  // namespace tdsl::tools
