@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -19,10 +21,12 @@ constexpr Index kPointsBetweenPauses = 65536;
 
 /// What the kernel keeps of its operation.
 struct ProductForm {
+  explicit ProductForm(const plan::Op& op) : reads(op.reads), out(op.out), labels(op.labels.size()), sums(!op.reduce.empty()) {}
+
   std::vector<plan::Access> reads;
   std::vector<plan::OutSubscript> out;
-  std::size_t labels = 0;
-  bool sums = false;
+  std::size_t labels;
+  bool sums;
 };
 
 /// A loop of the nest: how often, and how far the operands and the result move.
@@ -156,23 +160,42 @@ void product_of_two(std::vector<ProductLoop> loops, At<T> at) {
   });
 }
 
-/// Product of the elements that are `offset` of each operand on.
+/// An operand of many, and how far it moves per step of the free label and the two summed ones.
 template <class T>
-struct Factors {
-  std::vector<const T*> at;
-  std::vector<Index> step, first, second;  ///< per unit of the free label and the two summed ones
+struct Factor {
+  const T* at = nullptr;
+  Index free = 0, first = 0, second = 0;
 
-  void add(const T* operand, Index free, Index k, Index l) {
-    at.push_back(operand);
-    step.push_back(free);
-    first.push_back(k);
-    second.push_back(l);
-  }
-  [[nodiscard]] T operator()(Index i, Index k, Index l) const {
-    T product = at[0][i * step[0] + k * first[0] + l * second[0]];
-    for (std::size_t n = 1; n < at.size(); ++n) product *= at[n][i * step[n] + k * first[n] + l * second[n]];
+  [[nodiscard]] T operator()(Index i, Index k, Index l) const { return at[i * free + k * first + l * second]; }
+};
+
+/// The product of N factors; 0: of any number.
+template <int N, class T>
+struct FactorProduct {
+  std::array<Factor<T>, N> factors;
+
+  explicit FactorProduct(const std::vector<Factor<T>>& list) { std::copy_n(list.begin(), N, factors.begin()); }
+  [[nodiscard]] std::tuple<T> operator()(Index i, Index k, Index l) const {
+    T product = factors[0](i, k, l);
+    for (std::size_t n = 1; n < N; ++n) product *= factors[n](i, k, l);
     return product;
   }
+};
+template <class T>
+struct FactorProduct<0, T> {
+  std::span<const Factor<T>> factors;
+
+  explicit FactorProduct(const std::vector<Factor<T>>& list) : factors(list) {}
+  [[nodiscard]] std::tuple<T> operator()(Index i, Index k, Index l) const {
+    T product = 1;
+    for (const Factor<T>& factor : factors) product *= factor(i, k, l);
+    return product;
+  }
+};
+
+template <class T>
+struct MultiplyAdd {
+  T operator()(T total, T a, T b) const { return total + a * b; }
 };
 
 /// The loops of a sum of many factors: two over the result, which no factor has both, two summed ones, and those around them.
@@ -225,19 +248,29 @@ bool find_blocks(std::vector<ProductLoop> loops, BlockedLoops& blocked) {
   return true;
 }
 
+/// Calls f with the product of the factors.
+template <class T, class F>
+void with_product(const std::vector<Factor<T>>& factors, const F& f) {
+  if (factors.size() == 1) return f(FactorProduct<1, T>(factors));
+  if (factors.size() == 2) return f(FactorProduct<2, T>(factors));
+  f(FactorProduct<0, T>(factors));
+}
+
 template <class T>
 void blocked_product(const BlockedLoops& loops, At<T> at) {
+  const std::array ks{Interval{0, loops.summed[0].count}, Interval{0, loops.summed[1].count}};
   for_points(std::span<const ProductLoop>(loops.outer), at, [&](const At<T>& here) {
-    Factors<T> x, y;
+    std::vector<Factor<T>> xs, ys;
     for (std::size_t k = 0; k < here.in.size(); ++k) {
       const bool column = loops.columns.in[k] != 0;
-      (column ? y : x).add(here.in[k], column ? loops.columns.in[k] : loops.rows.in[k], loops.summed[0].in[k], loops.summed[1].in[k]);
+      (column ? ys : xs).push_back({here.in[k], column ? loops.columns.in[k] : loops.rows.in[k], loops.summed[0].in[k], loops.summed[1].in[k]});
     }
-    const std::array ks{Interval{0, loops.summed[0].count}, Interval{0, loops.summed[1].count}};
-    blocked_reduction<T>(
-        {0, loops.rows.count}, {0, loops.columns.count}, ks, [&x](Index i, Index k, Index l) { return std::tuple(x(i, k, l)); },
-        [&y](Index j, Index k, Index l) { return std::tuple(y(j, k, l)); }, [](T total, T a, T b) { return total + a * b; },
-        [&](Index i, Index j) -> T& { return here.out[i * loops.rows.out + j * loops.columns.out]; });
+    const auto element = [&](Index i, Index j) -> T& { return here.out[i * loops.rows.out + j * loops.columns.out]; };
+    with_product(xs, [&](const auto& x) {
+      with_product(ys, [&](const auto& y) {
+        blocked_reduction<T>({0, loops.rows.count}, {0, loops.columns.count}, ks, x, y, MultiplyAdd<T>{}, element);
+      });
+    });
   });
 }
 
@@ -284,9 +317,16 @@ void compute_products(const ProductForm& form, const TaskArgs& args) {
 
 }  // namespace
 
+template <class T>
+void add_products(const plan::Op& op, const TaskArgs& args) {
+  compute_products<T>(ProductForm(op), args);
+}
+template void add_products<float>(const plan::Op&, const TaskArgs&);
+template void add_products<double>(const plan::Op&, const TaskArgs&);
+
 Kernel sum_of_products_kernel(const plan::Op& op, ElementType type) {
   TDSL_CHECK(!op.reads.empty() && (op.reads.size() <= 2 || !op.reduce.empty()) && is_floating(type), "a product of float tensors");
-  ProductForm form{op.reads, op.out, op.labels.size(), !op.reduce.empty()};
+  ProductForm form(op);
   if (type == ElementType::kF32) return [form = std::move(form)](const TaskArgs& args) { compute_products<float>(form, args); };
   return [form = std::move(form)](const TaskArgs& args) { compute_products<double>(form, args); };
 }

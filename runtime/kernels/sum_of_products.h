@@ -17,4 +17,8 @@ namespace tdsl::rt {
 /// `op` is as it was recorded, without part dimensions.
 [[nodiscard]] Kernel sum_of_products_kernel(const plan::Op& op, ElementType type);
 
+/// The same for one task, T being float or double; with part dimensions, too.
+template <class T>
+void add_products(const plan::Op& op, const TaskArgs& args);
+
 }  // namespace tdsl::rt

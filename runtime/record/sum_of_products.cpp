@@ -174,7 +174,7 @@ TensorHandle record_sum(const SumOfProducts& sum, const SumRecording& recording)
   }
   std::vector<std::string> texts;
   for (const ContractionPath& path : paths) texts.push_back(text_of(sum, path) + ": " + operations_text(contractions.cost(path).operations) + " operations");
-  texts.push_back("all at once: " + operations_text(contractions.operations_as_one()));
+  texts.push_back("all at once: " + operations_text(contractions.operations_as_one()) + " operations");
   TensorHandle result;
   std::vector<Control::Branch> forms;
   const auto note = [&](std::size_t chosen) {
