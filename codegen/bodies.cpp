@@ -76,17 +76,47 @@ Body body_of(const FamilyProgram& program, const OperationStep& step, const Host
   return body;
 }
 
-}  // namespace
+class BodyObserver : public OperationObserver {
+ public:
+  BodyObserver(const FamilyProgram& program, Bodies& bodies) : program_(program), bodies_(bodies) {}
 
-plan::Region survey_with_bodies(const FamilyProgram& program, const WalkRequest& request, Bodies& bodies, const record::Forms& forms) {
-  return record::survey(recording_of(program, request, [&](plan::TensorId made, const OperationStep& step, const HostEvaluator& host) {
+  void emitted(plan::TensorId made, const OperationStep& step, const HostEvaluator& host) override {
     if (step.kernel == nullptr || step.kernel->compute.bodies.empty()) return;
     try {
-      bodies.emplace(made, body_of(program, step, host));
+      bodies_.emplace(made, body_of(program_, step, host));
     } catch (const Unknown&) {
       // The operation stays without one.
     }
-  }), forms);
+  }
+
+  void product(plan::TensorId made, const plan::Op& op, ir::Scalar type) override {
+    Body body{{}, type, std::vector<ir::Scalar>(op.reads.size(), type), op.name};
+    for (std::size_t l = 0; l < op.labels.size(); ++l) {
+      const ir::Label label{op.labels[l].name, Extent(op.labels[l].range.lo), Extent(op.labels[l].range.hi)};
+      (l < op.shape.size() ? body.compute.out : body.compute.reduce).push_back(label);
+    }
+    if (!op.reduce.empty()) body.compute.monoid = ir::Monoid{ir::Monoid::Kind::kSum, {}, {}, {}};
+    Expr product;
+    for (std::size_t k = 0; k < op.reads.size(); ++k) {
+      std::vector<Expr> labels;
+      for (const plan::DimAccess& dim : op.reads[k].dims) labels.push_back(ir::index_ref(dim.terms.front().label));
+      const Expr factor = ir::read(type, ValueId{static_cast<std::int32_t>(k)}, std::move(labels));
+      product = product ? ir::binary(ir::BinaryOp::kMul, product, factor) : factor;
+    }
+    body.compute.bodies = {product};
+    bodies_.emplace(made, std::move(body));
+  }
+
+ private:
+  const FamilyProgram& program_;
+  Bodies& bodies_;
+};
+
+}  // namespace
+
+plan::Region survey_with_bodies(const FamilyProgram& program, const WalkRequest& request, Bodies& bodies, const record::Forms& forms) {
+  BodyObserver observer(program, bodies);
+  return record::survey(recording_of(program, request, &observer), forms);
 }
 
 namespace {

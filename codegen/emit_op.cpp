@@ -87,6 +87,12 @@ std::string write_text(const OpTemplate& op, ExprEmitter& expr) {
   return fmt::format(".write({{{}}}, {{{}}})", shape, subscripts);
 }
 
+std::string tile_text(const OpTemplate& op, ExprEmitter& expr) {
+  std::string edges;
+  for (const Extent& e : op.tile) edges += (edges.empty() ? "" : ", ") + expr.text(e);
+  return edges;
+}
+
 std::string number(double x) {
   return x == static_cast<double>(static_cast<std::int64_t>(x)) ? fmt::format("{}", static_cast<std::int64_t>(x)) : fmt::format("{}", x);
 }
@@ -113,24 +119,22 @@ std::string builder_calls(const OpTemplate& op, ExprEmitter& expr, const std::fu
   }
   if (op.combine != plan::Combine::kNone) calls += fmt::format(".combine(Combine::{})", combine_text(op.combine));
   calls += fmt::format(".flops({})", number(op.flops_per_point));
-  if (!op.tile.empty()) {
-    std::string edges;
-    for (const Extent& e : op.tile) edges += (edges.empty() ? "" : ", ") + expr.text(e);
-    calls += fmt::format(".tile({{{}}})", edges);
-  }
+  if (!op.tile.empty()) calls += fmt::format(".tile({{{}}})", tile_text(op, expr));
   if (op.divisible) calls += ".divisible()";
   if (op.overwrites) calls += ".overwrites()";
   return calls;
 }
 
-std::string_view method_of(plan::OpClass c) {
+std::string_view method_of(const OpTemplate& op) {
+  const plan::OpClass c = op.op_class;
+  if (op.in_any_order) return "sum_of_products";
   return c == plan::OpClass::kContraction ? "contraction" : c == plan::OpClass::kReduce ? "reduce" : "map";
 }
 
 std::optional<std::string> short_arguments(const OpTemplate& op, ExprEmitter& expr, const std::function<std::string(std::size_t)>& operand) {
-  const bool contraction = op.op_class == plan::OpClass::kContraction;
+  const bool contraction = op.op_class == plan::OpClass::kContraction || op.in_any_order;
   const bool reduces = contraction || op.op_class == plan::OpClass::kReduce;
-  if (op.writes || op.base || !op.tile.empty() || op.overwrites) return std::nullopt;
+  if (op.writes || op.base || (!op.tile.empty() && !op.in_any_order) || op.overwrites) return std::nullopt;
   if (!reduces && op.divisible == op.reads.empty()) return std::nullopt;
   std::string out;
   std::string over;
@@ -141,7 +145,7 @@ std::optional<std::string> short_arguments(const OpTemplate& op, ExprEmitter& ex
   }
   std::string reads;
   for (std::size_t k = 0; k < op.reads.size(); ++k) reads += fmt::format("{}{{{}, {{{}}}}}", k == 0 ? "" : ", ", operand(k), dims_text(op.reads[k], expr));
-  if (contraction) return fmt::format("{{{}}}, {{{}}}, {{{}}}", out, over, reads);
+  if (contraction) return fmt::format("{{{}}}, {{{}}}, {{{}}}{}", out, over, reads, op.tile.empty() ? "" : ", {" + tile_text(op, expr) + "}");
   const std::string flops = number(op.flops_per_point);
   if (reduces) return fmt::format("{{{}}}, {{{}}}, Combine::{}, {{{}}}, {}", out, over, combine_text(op.combine), reads, flops);
   return fmt::format("{{{}}}, {{{}}}, {}", out, reads, flops);

@@ -256,11 +256,11 @@ class ProgramEmitter {
       const bool last = !again && std::ranges::find(ends, v) != ends.end();
       return last ? fmt::format("std::move({})", name(v)) : name(v);
     };
-    const bool contraction = op_class == plan::OpClass::kContraction;
+    const bool contraction = op_class == plan::OpClass::kContraction || o.op->in_any_order;
     if (const auto arguments = short_arguments(*o.op, expr_, operand)) {
       const std::string kernel_text = contraction ? "" : ", " + kernel(s, o);
       mark(s.range);
-      body_.line("{} = session.{}<{}>({{{}, {}, {}}}, {}{});", result, method_of(op_class), type(o.target), string_literal(o.op->name), o.op->site,
+      body_.line("{} = session.{}<{}>({{{}, {}, {}}}, {}{});", result, method_of(*o.op), type(o.target), string_literal(o.op->name), o.op->site,
                  line_of(s), *arguments, kernel_text);
       end_mark(s.range);
       for (const AccessTemplate& a : o.op->reads) std::erase(ends, a.tensor);

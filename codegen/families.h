@@ -107,6 +107,7 @@ struct OpTemplate {
   std::vector<Extent> tile;
   bool divisible = false;  ///< see plan::Op
   bool overwrites = false;
+  bool in_any_order = false;  ///< a sum of products that is recorded in the order which is best (runtime/record/sum_of_products.h)
 };
 
 /// What the kernel of an operation computes. Empty for contractions.

@@ -12,6 +12,7 @@
 #include "ir/check.h"
 #include "ir/combined.h"
 #include "ir/procedure.h"
+#include "runtime/record/sum_of_products.h"
 
 namespace tdsl::codegen {
 
@@ -27,6 +28,12 @@ double flops_of(const Expr& e) {
 }
 
 namespace {
+
+/// Reads in a product of reads.
+std::size_t factors_in(const Expr& product) {
+  const auto* b = std::get_if<ir::Binary>(&product->op);
+  return b == nullptr ? 1 : factors_in(b->left) + factors_in(b->right);
+}
 
 Expr zero_of(ir::Scalar s) {
   if (s == ir::Scalar::kBool) return ir::constant(s, false);
@@ -135,7 +142,8 @@ Expr ComputeLowering::expr_of(const Extent& e) { return builder_.expression(e, r
 void ComputeLowering::operation() {
   auto op = std::make_shared<OpTemplate>();
   auto kernel = std::make_shared<KernelTemplate>();
-  op->site = builder_.new_site();
+  op->in_any_order = compute_.in_any_order;
+  op->site = builder_.new_sites(op->in_any_order ? record::SumOfProducts::places(factors_in(compute_.bodies.front())) : 1);
   op->name = name();
   labels(*op);
   if (op->labels.size() > plan::kMaxDims) {
@@ -163,13 +171,14 @@ void ComputeLowering::operation() {
   op->flops_per_point = contraction ? 2 : flops + (combines ? 1 : 0);
   kernel->type = type_.scalar;
   kernel->compute = compute_;
-  find_accesses(builder_, *op, *kernel, range_, contraction);
+  find_accesses(builder_, *op, *kernel, range_, contraction || op->in_any_order);
   op->op_class = contraction          ? plan::OpClass::kContraction
                  : compute_.monoid    ? plan::OpClass::kReduce
                  : op->reads.empty() && !op->base ? plan::OpClass::kSource
                                       : plan::OpClass::kMap;
   op->divisible = op->op_class == plan::OpClass::kMap && kernel->scattered.empty() && kernel->gathers.empty() && !op->reads.empty();
   op->overwrites = op->divisible && op->base && !compute_.combine && !compute_.guard && places_once();
+  if (op->in_any_order) builder_.program().chooses = true;
   builder_.add(range_, OperationStep{target_, op, kernel});
 }
 

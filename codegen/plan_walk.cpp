@@ -14,6 +14,7 @@
 #include "runtime/check.h"
 #include "runtime/plan/op_builder.h"
 #include "runtime/record/chain.h"
+#include "runtime/record/sum_of_products.h"
 #include "runtime/record/survey.h"
 #include "runtime/routines/algorithms/routine.h"
 #include "runtime/size.h"
@@ -36,7 +37,7 @@ class Walk::Body {
     recorder_.flush();
   }
   [[nodiscard]] SourceRange place() const { return place_; }
-  void observe(OperationObserver observer) { observer_ = std::move(observer); }
+  void observe(OperationObserver* observer) { observer_ = observer; }
 
  private:
   void steps(const Steps& list) {
@@ -144,9 +145,25 @@ class Walk::Body {
 
   void operation(const OperationStep& o) {
     plan::Op op = instantiate(*o.op, line_, [this](const Extent& e) { return number(e); }, [this](ValueId v) { return tensor(v).id(); });
+    if (o.op->in_any_order) return sum_of_products(o, std::move(op));
     require_size(op.name, element_type(o.target), op.shape);
     tensors_[o.target] = recorder_.record(std::move(op), element_type(o.target));
-    if (observer_) observer_(tensor(o.target).id(), o, host_);
+    if (observer_ != nullptr) observer_->emitted(tensor(o.target).id(), o, host_);
+  }
+
+  void sum_of_products(const OperationStep& o, plan::Op whole) {
+    record::SumOfProducts sum{std::move(whole), {}};
+    for (const AccessTemplate& a : o.op->reads) sum.names.push_back(tensor(a.tensor).state().desc.name);
+    const record::ElementType type = element_type(o.target);
+    const SourceRange place = place_;
+    const auto one = [&](plan::OpBuilder& op) {
+      require_size(op.op().name, type, op.op().shape);
+      const plan::Op recorded = op.op();
+      record::TensorHandle made = recorder_.record(std::move(op.op()), type);
+      if (observer_ != nullptr) observer_->product(made.id(), recorded, program_.type(o.target).scalar);
+      return made;
+    };
+    tensors_[o.target] = record::record_sum(sum, {*control_, one, [&](const std::string& text) { (*note_)(place, "the sum of products runs as " + text); }});
   }
 
   void chain(const ChainStep& c) {
@@ -319,7 +336,7 @@ class Walk::Body {
   record::Control* control_ = nullptr;
   const Note* note_ = nullptr;
   HostEvaluator host_;
-  OperationObserver observer_;
+  OperationObserver* observer_ = nullptr;
   std::map<ValueId, record::TensorHandle> tensors_;
   int line_ = 0;
   SourceRange place_;
@@ -331,7 +348,7 @@ Walk::~Walk() = default;
 
 void Walk::run(record::Control& control, const Note& note) { body_->run(control, note); }
 SourceRange Walk::place() const { return body_->place(); }
-void Walk::observe(OperationObserver observer) { body_->observe(std::move(observer)); }
+void Walk::observe(OperationObserver* observer) { body_->observe(observer); }
 
 namespace {
 
@@ -395,7 +412,7 @@ void walk_as_shown(const FamilyProgram& program, const WalkRequest& request, rec
   walk.run(control, note);
 }
 
-record::Recording recording_of(const FamilyProgram& program, const WalkRequest& request, const OperationObserver& observer) {
+record::Recording recording_of(const FamilyProgram& program, const WalkRequest& request, OperationObserver* observer) {
   return [&program, &request, observer](record::Recorder& recorder, record::Control& control) {
     Walk walk(program, request, recorder);
     walk.observe(observer);

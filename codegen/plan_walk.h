@@ -28,8 +28,15 @@ struct WalkRequest {
 using Note = std::function<void(SourceRange, const std::string&)>;
 
 class HostEvaluator;
-/// Is told of every emitted operation: the tensor it makes, what it computes, and the numbers that host values have there.
-using OperationObserver = std::function<void(plan::TensorId, const OperationStep&, const HostEvaluator&)>;
+/// Is told what recorded operations compute.
+class OperationObserver {
+ public:
+  virtual ~OperationObserver() = default;
+  /// An emitted operation: the tensor it makes, what it computes, and the numbers that host values have there.
+  virtual void emitted(plan::TensorId made, const OperationStep& step, const HostEvaluator& host) = 0;
+  /// A product, or a sum of products, of all that the operation reads, as one of several orders has it.
+  virtual void product(plan::TensorId made, const plan::Op& op, ir::Scalar type) = 0;
+};
 
 /// Records what the executable would, with numbers for sizes, and computes nothing.
 class Walk {
@@ -42,7 +49,8 @@ class Walk {
   void run(record::Control& control, const Note& note);
   /// The step that is being walked.
   [[nodiscard]] SourceRange place() const;
-  void observe(OperationObserver observer);
+  /// Null: nobody is told.
+  void observe(OperationObserver* observer);
 
  private:
   class Body;
@@ -55,7 +63,7 @@ void walk_as_shown(const FamilyProgram& program, const WalkRequest& request, rec
                    const record::Forms& forms = {});
 /// What the executable surveys of itself. Refers to its arguments.
 [[nodiscard]] record::Recording recording_of(const FamilyProgram& program, const WalkRequest& request,
-                                             const OperationObserver& observer = {});
+                                             OperationObserver* observer = nullptr);
 
 /// The operation with numbers for all extents; `tensor` numbers its operands.
 [[nodiscard]] plan::Op instantiate(const OpTemplate& op, int line, const std::function<std::int64_t(const Extent&)>& number,

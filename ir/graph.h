@@ -80,6 +80,9 @@ struct Compute {
   std::optional<ValueId> base;
   std::optional<Monoid> combine;
   Expr fill;  ///< constant; may be null
+  /// A sum of products of three float tensors or more, which are contracted in an order that is chosen where sizes are known: changes
+  /// nothing but the rounding. No part of the meaning.
+  bool in_any_order = false;
 };
 
 /// `n` of an input's type: bound by files or `--set`. Result: i64, rank 0.

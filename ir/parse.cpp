@@ -86,6 +86,11 @@ class TextParser : ExprParser {
   Compute compute() {
     Compute c;
     labels_.clear();
+    if (cursor_.accept("in")) {
+      cursor_.expect("any");
+      cursor_.expect("order");
+      c.in_any_order = true;
+    }
     c.out = label_list();
     if (cursor_.peek() != '(') {
       c.monoid = monoid();

@@ -357,10 +357,34 @@ class Verifier {
     for (const Expr& e : c.left)
       require(e && e->type == Scalar::kI64, "a left subscript is not i64");
     require(!c.base || n.results.size() == 1, "a node with a base has one result");
+    require(!c.in_any_order || is_sum_of_products(c), "what is computed in any order is no sum of products");
     if (problems_.size() != before)
       return;
     for (std::size_t k = 0; k < n.results.size(); ++k)
       compute_result(c, c.bodies[k], program_.type(n.results[k]));
+  }
+
+  /// Of float tensors, each subscripted by different index variables that count from 0.
+  static bool is_sum_of_products(const Compute& c) {
+    const bool plain = c.left.empty() && !c.base && !c.guard && !c.combine && c.bodies.size() == 1 && c.monoid && c.monoid->kind == Monoid::Kind::kSum;
+    const auto from_zero = [](const Label& l) { return l.begin == Extent(0); };
+    return plain && is_float(c.bodies[0]->type) && std::ranges::all_of(c.out, from_zero) && std::ranges::all_of(c.reduce, from_zero) &&
+           factors_of(c.bodies[0]).value_or(0) >= 3;
+  }
+  /// How many; nothing if it is no product of tensors.
+  static std::optional<int> factors_of(const Expr& e) {
+    if (const auto* product = std::get_if<Binary>(&e->op)) {
+      const auto left = factors_of(product->left), right = factors_of(product->right);
+      return product->op == BinaryOp::kMul && left && right ? std::optional(*left + *right) : std::nullopt;
+    }
+    const auto* r = std::get_if<Read>(&e->op);
+    std::vector<std::int32_t> labels;
+    for (std::size_t d = 0; r != nullptr && d < r->subscripts.size(); ++d) {
+      const auto* label = std::get_if<IndexRef>(&r->subscripts[d]->op);
+      if (label == nullptr || std::ranges::find(labels, label->label) != labels.end()) return std::nullopt;
+      labels.push_back(label->label);
+    }
+    return labels.empty() ? std::nullopt : std::optional(1);
   }
 
   void compute_result(const Compute& c, const Expr& body, const Type& type) {

@@ -40,64 +40,26 @@ class StartChoices {
       if (!removed[k])
         chain(region, k, removed);
     }
-    std::vector<Node> nodes;
     for (std::size_t k = 0; k < region.nodes.size(); ++k) {
       if (!removed[k])
-        contract(std::move(region.nodes[k]), nodes);
+        contract(region.nodes[k]);
     }
-    region.nodes = std::move(nodes);
+    std::size_t k = 0;
+    std::erase_if(region.nodes, [&](const Node&) { return removed[k++]; });
   }
 
-  /// A sum of products of several tensors becomes a chain, the only order worth taking, or a choice.
-  void contract(Node node, std::vector<Node>& into) {
-    const auto* c = std::get_if<Compute>(&node.op);
+  /// A sum of products of several tensors becomes a chain, or one in any order.
+  void contract(Node& node) {
+    auto* c = std::get_if<Compute>(&node.op);
     const auto einsum = c == nullptr ? std::nullopt : einsum_of(program_, *c);
-    if (!einsum) {
-      into.push_back(std::move(node));
+    if (!einsum)
       return;
-    }
     if (const auto chain = chain_of(*einsum)) {
       become_chain(node, *chain);
-      into.push_back(std::move(node));
-      return;
+    } else if (gains_by_order(*einsum)) {
+      c->in_any_order = true;
+      context_.applied(node.range, "in which order these tensors are contracted is chosen when the program starts");
     }
-    const PathChoice choice = paths_of(*einsum);
-    if (choice.paths.empty()) {
-      into.push_back(std::move(node));
-    } else if (choice.paths.size() == 1 && !choice.as_one) {
-      context_.applied(node.range, "the tensors are contracted two by two: " + text_of(program_, *einsum, choice.paths[0]));
-      for (Node& n : nodes_of(program_, *einsum, choice.paths[0], node.results[0], node.range))
-        into.push_back(std::move(n));
-    } else {
-      choose(node, *einsum, choice);
-      into.push_back(std::move(node));
-    }
-  }
-
-  void choose(Node& node, const Einsum& einsum, const PathChoice& choice) {
-    Choose forms;
-    for (const ContractionPath& path : choice.paths) {
-      const ValueId v = another(node.results[0]);
-      forms.names.push_back(text_of(program_, einsum, path));
-      forms.regions.push_back({{}, nodes_of(program_, einsum, path, v, node.range), {v}});
-    }
-    if (choice.as_one) {
-      const ValueId v = another(node.results[0]);
-      forms.names.emplace_back("all at once");
-      Region region{{}, {}, {v}};
-      region.nodes.push_back({node.range, {v}, node.op});
-      forms.regions.push_back(std::move(region));
-    }
-    context_.applied(node.range, "in which order these tensors are contracted is chosen when the program starts");
-    node.op = std::move(forms);
-  }
-
-  /// A value like `v`.
-  ValueId another(ValueId v) {
-    const ValueInfo info = program_.info(v);
-    const ValueId copy = program_.new_value(info.type, info.name, info.range);
-    program_.values[static_cast<std::size_t>(copy.id)].tile = info.tile;
-    return copy;
   }
 
   void chain(Region& region, std::size_t k, std::vector<bool>& removed) {

@@ -13,16 +13,12 @@ namespace tdsl::passes {
 /// becomes
 ///     %5 = chain [%0, %1, %2, %3] (%6, %7, %8)
 ///
-/// A sum of products of three tensors or more is such a chain, in whatever order it is written, or becomes a choice between
-/// the orders of contracting them two by two that can be best, and computing it all at once:
+/// A sum of products of three tensors or more is such a chain, in whatever order it is written, or is marked, where contracting tensors two by
+/// two can be cheaper:
 ///
 ///     %5 = compute [i in 0..%0, r in 0..%3] sum[j in 0..%1, k in 0..%2] (mul(mul(%6[i, j, k], %7[j, r]), %8[k, r]))
 /// becomes
-///     %5 = choose either "(X C) B" () {
-///       %9 = compute [i in 0..%0, j in 0..%1, r in 0..%3] sum[k in 0..%2] (mul(%6[i, j, k], %8[k, r]))
-///       %10 = compute [i in 0..%0, r in 0..%3] sum[j in 0..%1] (mul(%9[i, j, r], %7[j, r]))
-///       yield %10
-///     } or "(X B) C" () { … } or "all at once" () { … }
+///     %5 = compute in any order [i in 0..%0, r in 0..%3] sum[j in 0..%1, k in 0..%2] (mul(mul(%6[i, j, k], %7[j, r]), %8[k, r]))
 ///
 /// Loops that run as one task are left alone: they compute element by element.
 /// Changes the rounding of float sums and nothing else. Precondition and postcondition: verified.

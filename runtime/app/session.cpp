@@ -8,6 +8,8 @@
 #include "runtime/app/session_impl.h"
 #include "runtime/kernels/contraction.h"
 #include "runtime/kernels/philox.h"
+#include "runtime/kernels/sum_of_products.h"
+#include "runtime/record/sum_of_products.h"
 #include "runtime/size.h"
 
 namespace tdsl::rt {
@@ -147,6 +149,20 @@ TensorHandle Session::record_product(ElementType type, const Where& where, std::
   plan::OpBuilder op = operation(plan::OpClass::kContraction, where, out, over, reads);
   op.combine(plan::Combine::kSum).flops(2);
   return record_contraction(op, type);
+}
+
+TensorHandle Session::record_sum(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
+                                 std::initializer_list<Read> reads, std::initializer_list<Index> tile) {
+  plan::OpBuilder op = operation(plan::OpClass::kReduce, where, out, over, reads);
+  op.combine(plan::Combine::kSum).flops(static_cast<double>(reads.size()));
+  if (tile.size() > 0) op.tile(tile);
+  record::SumOfProducts sum{std::move(op.op()), {}};
+  for (const Read& read : reads) sum.names.push_back(read.tensor.state().desc.name);
+  const auto one = [&](plan::OpBuilder& part) {
+    if (part.op().op_class == plan::OpClass::kContraction) return record_contraction(part, type);
+    return record(part, type, sum_of_products_kernel(part.op(), type));
+  };
+  return record::record_sum(sum, {impl_->control, one, [](const std::string&) {}});
 }
 
 void Session::loop(plan::OpBuilder& op, std::initializer_list<LoopResult> results, Kernel kernel) {

@@ -159,6 +159,13 @@ class Session {
                                       std::initializer_list<Read> reads) {
     return Tensor<T>(record_product(element_type_of<T>, where, out, over, reads));
   }
+  /// A sum of products of three reads or more (float), which are contracted in the order that is best for their sizes (record/sum_of_products.h).
+  /// Its sites are those of `record::SumOfProducts::places`, from `where.site` on.
+  template <Element T>
+  [[nodiscard]] Tensor<T> sum_of_products(const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
+                                          std::initializer_list<Read> reads, std::initializer_list<Index> tile = {}) {
+    return Tensor<T>(record_sum(element_type_of<T>, where, out, over, reads, tile));
+  }
   /// Any operation with an emitted kernel.
   template <Element T>
   [[nodiscard]] Tensor<T> compute(plan::OpBuilder& op, EmittedKernel kernel) {
@@ -220,6 +227,8 @@ class Session {
                                               plan::Combine combine, std::initializer_list<Read> reads, double flops, EmittedKernel& kernel);
   [[nodiscard]] TensorHandle record_product(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
                                             std::initializer_list<Read> reads);
+  [[nodiscard]] TensorHandle record_sum(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
+                                        std::initializer_list<Read> reads, std::initializer_list<Index> tile);
   [[nodiscard]] TensorHandle record_contraction(plan::OpBuilder& op, ElementType type);
   [[nodiscard]] TensorHandle record_input(std::string_view name, ElementType type, std::initializer_list<Index> shape, int site, int line,
                                           std::initializer_list<Index> tile);

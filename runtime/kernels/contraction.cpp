@@ -7,6 +7,7 @@
 #include "runtime/kernels/blas_call.h"
 #include "runtime/kernels/label_strides.h"
 #include "runtime/kernels/short_rows.h"
+#include "runtime/kernels/sum_of_products.h"
 
 namespace tdsl::rt {
 
@@ -164,24 +165,33 @@ bool covers_block(const plan::Op& op, const TaskArgs& args) {
   return true;
 }
 
+/// Many products of a matrix and a vector, neighbours in memory being of different ones: loops along the neighbours are faster than BLIS on
+/// strided operands.
+bool are_interleaved(const Nest& nest) {
+  const auto neighbours = [](const ContractionLoop& l) { return l.count >= kSmall && l.c == 1 && (l.a == 0 || l.a == 1) && (l.b == 0 || l.b == 1); };
+  return (nest.m.count == 1 || nest.n.count == 1) && std::any_of(nest.outer.begin(), nest.outer.end(), neighbours);
+}
+
 template <class T>
 void contract(const plan::Op& op, const TaskArgs& args) {
   const Operand& out = args.outputs[0];
   bool accumulate = !args.fresh;
   bool computes = true;
   for (const Interval& label : args.labels) computes = computes && !label.empty();
-  if (args.fresh && (!computes || !covers_block(op, args))) {
-    fill(out, T{0});
-    accumulate = true;
-  }
-  if (!computes) return;
   const std::size_t labels = op.labels.size();
   const LabelStrides a = strides_of(op.reads[0], labels, args.inputs[0]);
   const LabelStrides b = strides_of(op.reads[1], labels, args.inputs[1]);
   const LabelStrides c = strides_of(op.out, labels, out);
   std::vector<ContractionLoop> loops;
   for (std::size_t l = 0; l < labels; ++l) loops.push_back({args.labels[l].size(), a.step[l], b.step[l], c.step[l]});
-  output_loops(arrange(std::move(loops)), 0, reinterpret_cast<const T*>(args.inputs[0].data) + offset_at(a, args.labels),
+  const Nest nest = arrange(std::move(loops));
+  if (computes && !op.reduce.empty() && are_interleaved(nest)) return add_products<T>(op, args);
+  if (args.fresh && (!computes || !covers_block(op, args))) {
+    fill(out, T{0});
+    accumulate = true;
+  }
+  if (!computes) return;
+  output_loops(nest, 0, reinterpret_cast<const T*>(args.inputs[0].data) + offset_at(a, args.labels),
                reinterpret_cast<const T*>(args.inputs[1].data) + offset_at(b, args.labels),
                reinterpret_cast<T*>(out.data) + offset_at(c, args.labels), accumulate);
 }

@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 RANKS, THREADS, TILES = (1, 2, 3, 4, 7), (1, 2, 3), (None, "7")
 # Sizes at which the switch cuts operands and sums itself.
 LARGE = {
+    "cp_decomposition": ("n=90 m=80 l=70 r=12", ["--steps", "2"]),
     "attention": ("heads=3 n=400 d=30 e=50", []),
     "conjugate_gradient": ("n=600", ["--tolerance", "0.05"]),
     "heat": ("n=700 m=500", ["--steps", "10"]),

@@ -126,6 +126,9 @@ TEST_CASE("contraction kernel: every pattern of labels agrees with its definitio
       auto batch = start();
       batch.out("b", 3).out("i", 18).out("j", n).reduce("k", 20).read(0, {at(3), at(0), at(1)}).read(1, {at(2), at(3), at(0)});
       check_contraction(random, batch, {20, 3, 18}, {n, 20, 3});
+      auto interleaved = start();
+      interleaved.out("i", n).out("q", 20).reduce("k", 18).read(0, {at(0), at(2), at(1)}).read(1, {at(2), at(1)});
+      check_contraction(random, interleaved, {n, 18, 20}, {18, 20});
       auto two = start();
       two.out("i", 18).out("j", 19).reduce("k", n).reduce("l", 5).read(0, {at(0), at(2), at(3)}).read(1, {at(2), at(3), at(1)});
       check_contraction(random, two, {18, n, 5}, {n, 5, 19});

@@ -40,6 +40,7 @@ file "all.tdsl"
   yield %21
 }
 %24:f64[%0] "c" = chain [%0, %0, %0, 1] (%1, %1', %9)
+%29:f64[%0] "e" = compute in any order [i in 0..%0] sum[j in 0..%0, k in 0..%0] (mul(mul(%1[i, j], %1[j, k]), %9[k]))
 %25:f64[%0] "d" = choose @0:8:1-8:4 either "first" () {
   yield %24
 } or "say \"or\"" () {

@@ -79,6 +79,11 @@ TEST_CASE("verify: chains and choices") {
   CHECK(mentions(start + "%3:f64[%0, %0 + 1] = chain [%0, %0, %0, %0] (%1, %1, %1)\n", "the first and the last size"));
   CHECK(mentions(start + "%3:f64[%0, %0] = chain [%0, %0, %0, %0] (%1, %1, %2)\n", "is no matrix"));
   CHECK(mentions(start + "%3:f32[%0, %0] = chain [%0, %0, %0, %0] (%1, %1, %1)\n", "element type"));
+  const std::string ordered = start + "%3:f64[%0] = compute in any order [i in 0..%0] sum[j in 0..%0, k in 0..%0] ";
+  CHECK(problems_with(ordered + "(mul(mul(%1[i, j], %1[j, k]), %2[k]))\n") == "");
+  for (const char* body : {"(mul(%1[i, j], %1[j, k]))\n", "(mul(mul(%1[i, j], %1[j, j]), %2[k]))\n", "(mul(add(%1[i, j], %1[j, k]), %2[k]))\n"}) {
+    CHECK(mentions(ordered + body, "no sum of products"));
+  }
   const std::string form = "%4:f64[%0] = compute [i in 0..%0] (%2[i])\nyield %4\n";
   CHECK(problems_with(start + "%3:f64[%0] = choose either \"a\" () {\n" + form + "} or \"b\" () {\nyield %2\n}\n") == "");
   CHECK(mentions(start + "%3:f64[%0] = choose either \"a\" () {\n" + form + "} or \"b\" () {\nyield %1\n}\n", "a form's yields"));
