@@ -1,5 +1,6 @@
 """papers.py LIBRARY WORKLOAD FOLDER JSON: a workload of workloads.py by NumPy, PyTorch or Dask on the inputs in FOLDER. The JSON has `arrays`
 (names), `params`, and for Dask `address` and `chunks` (input -> chunk lengths). Prints the seconds of a second run; writes FOLDER/answer.bin."""
+import gc
 import json
 import os
 import pathlib
@@ -31,6 +32,9 @@ class NumPy:
 
     def finish(self, values):
         return values
+
+    def forget(self):
+        pass
 
     def relu(self, x):
         return np.maximum(x, 0)
@@ -73,6 +77,9 @@ class PyTorch:
     def finish(self, values):
         return [v.numpy() if hasattr(v, "numpy") else v for v in values]
 
+    def forget(self):
+        pass
+
     def logistic_loss(self, z, y):
         return self.torch.nn.functional.binary_cross_entropy_with_logits(z, y, reduction="sum")
 
@@ -110,6 +117,15 @@ class Dask(NumPy):
         self.wait(values)
         return values
 
+    def forget(self):
+        """Until no worker holds anything: what has the same expression is not computed again as long as one does, and chunks stay where they were sent."""
+        gc.collect()
+        for _ in range(100):
+            if not any(self.client.has_what().values()):
+                return
+            time.sleep(0.05)
+        raise SystemExit("Dask holds results that nobody wants")
+
     def relu(self, x):
         return self.da.maximum(x, 0)
 
@@ -127,8 +143,10 @@ def read_block(path, block_info=None):
 def main():
     library, workload, folder, request = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3]), json.loads(sys.argv[4])
     lib = {"NumPy": NumPy, "PyTorch": PyTorch, "Dask": Dask}[library](request)
-    arrays = {name: lib.load(str(folder / f"{name}.npy"), name) for name in request["arrays"]}
     for _ in range(2):
+        arrays = result = None
+        lib.forget()
+        arrays = {name: lib.load(str(folder / f"{name}.npy"), name) for name in request["arrays"]}
         start = time.perf_counter()
         result = lib.finish(getattr(workloads, workload)(lib, arrays, request["params"]))
         seconds = time.perf_counter() - start
