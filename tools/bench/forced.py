@@ -22,8 +22,8 @@ def everywhere(names, layout):
 
 
 def step(n, m, h, o):
-    experiment = network("network_step", "", n, m, h, o, 1, ())
-    return dataclasses.replace(experiment, program=HERE / "programs" / "network_step.tdsl", params={"rate": 0.05})
+    experiment = network("network_step", "network", "", "", n, m, h, o, 1, ())
+    return dataclasses.replace(experiment, outputs=["V1", "V2"], program=HERE / "programs" / "network_step.tdsl", params={"rate": 0.05})
 
 
 DATA = {**everywhere("Z A P E Q D", "i:4"), "G1": "i:4", "G2": "i:4"}
