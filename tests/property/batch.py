@@ -11,6 +11,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 import compare
 import launch
+import plans
 
 ERROR_LINE = re.compile(r"batch\.tdsl:(\d+)(?::\d+)?: ?(.*)")
 LEAST_WINDOW = re.compile(r"smallest legal value is --window (\d+)")
@@ -28,15 +29,17 @@ class Point(NamedTuple):
     factorise: str = "auto"
     reproducible: bool = False
     schedule: str = "auto"
+    imposed: int = 0  # seed of a random plan, if not 0
 
     def __str__(self):
         return (f"ranks={self.ranks} tile={self.tile or 'auto'} threads={self.threads}"
                 f" window={'least' if self.window else 'none'} delays={self.delays}"
-                f" factorise={self.factorise}{' reproducible' if self.reproducible else ''} schedule={self.schedule}")
+                f" factorise={self.factorise}{' reproducible' if self.reproducible else ''} schedule={self.schedule}"
+                f"{f' imposed={self.imposed}' if self.imposed else ''}")
 
 
 class Failure(NamedTuple):
-    """kind: front, eval, build, run, hang, difference, statistics, survey, or `unsupported`."""
+    """kind: front, eval, build, plan, run, hang, difference, statistics, survey, or `unsupported`."""
     program: object
     kind: str
     text: str
@@ -64,7 +67,7 @@ class Batch:
         self.folder, self.tools = Path(folder), tools
         self.members = dict(enumerate(programs))
         self.failures = []
-        self.open_outputs = self.inexact = self.compared = 0
+        self.open_outputs = self.inexact = self.compared = self.decisions = self.refused = 0
         self.folder.mkdir(parents=True, exist_ok=True)
         for index, program in self.members.items():
             for i in program.used_inputs():
@@ -170,15 +173,25 @@ class Batch:
                    "--threads", point.threads, "--stats", statistics]
         if point.tile:
             command += ["--tile", point.tile]
-        command += ["--factorise", point.factorise, "--schedule", point.schedule] + (["--reproducible"] if point.reproducible else [])
+        command += ["--factorise", point.factorise]
+        plan = self.random_plan(point, command[command.index("--threads"):]) if point.imposed else None
+        if plan:
+            command += ["--use-plan", plan.path]
+        else:
+            command += ["--schedule", point.schedule] + (["--reproducible"] if point.reproducible else [])
         environment = {"TDSL_OVERSUBSCRIBED": "1"} | ({"TDSL_DELAYS": str(point.delays)} if point.delays else {})
         window = 1 if point.window else None
         while True:
             result = launch.run(command + (["--window", window] if window else []), self.limit, env=environment)
             asked = LEAST_WINDOW.search(result.err) if window and result.code == 2 else None
+            if plan and result.code == 2 and plan.leave_out(result.err):
+                continue
             if not asked or int(asked[1]) <= window:
                 break
             window = int(asked[1])
+        if plan:
+            self.decisions += plan.decisions()
+            self.refused += plan.refused
         if result.timed_out:
             raise Stuck("hang", f"nothing after {self.limit:.0f} s", point)
         if result.code != 0:
@@ -190,6 +203,15 @@ class Batch:
         if point.ranks > 1:
             self.check_survey(json.loads(statistics.read_text())["region"], point, command[command.index("--threads"):])
         return None
+
+    def random_plan(self, point, options):
+        options = options[:options.index("--stats")] + options[options.index("--stats") + 2:]
+        arguments = [*self.arguments(), *self.output_arguments(self.folder / "run"), *options]
+        explain = [self.tools.tdslc, "explain", self.path, *self.tools.extra]
+        try:
+            return plans.random_plan(explain, arguments, point.ranks, point.imposed, self.folder / "imposed.plan", self.limit)
+        except plans.Unusable as unusable:
+            raise Stuck("plan", str(unusable), point)
 
     def build_and_evaluate(self):
         """Programs that cannot be built leave; the others are evaluated again then: random numbers depend on their place."""
@@ -283,13 +305,15 @@ def printed_values(text):
 def run_batch(programs, folder, tools, points, log=lambda text: None, bisect=True):
     """Failures of the programs at the points, and the batches' counters. What fails without a line is bisected."""
     batch = Batch(programs, folder, tools)
-    counters = {"compared": 0, "open": 0, "inexact": 0, "launches": 0}
+    counters = dict.fromkeys(("compared", "open", "inexact", "launches", "decisions", "refused"), 0)
     failures, pending = [], list(points)
 
     def finish():
         counters["compared"] += batch.compared
         counters["open"] += batch.open_outputs
         counters["inexact"] += batch.inexact
+        counters["decisions"] += batch.decisions
+        counters["refused"] += batch.refused
         return failures + batch.failures, counters
 
     try:

@@ -26,10 +26,12 @@ TILES = (None, None, "1", "2", "3", "5", "4,3", "1000")
 
 
 def choose_points(rng, ranks, launches):
-    """For every rank count so many launches with random tiles, threads, windows and delays."""
-    return [Point(r, rng.choice(TILES), rng.choice([1, 1, 2]), rng.random() < 0.3, rng.choice([0, 0, rng.randrange(1, 10**6)]),
-                  rng.choice(FORMS), rng.random() < 0.2, rng.choice(SCHEDULES))
-            for r in ranks for _ in range(launches)]
+    """For every rank count so many launches with random tiles, threads, windows and delays, and one under a random plan."""
+    points = [Point(r, rng.choice(TILES), rng.choice([1, 1, 2]), rng.random() < 0.3, rng.choice([0, 0, rng.randrange(1, 10**6)]),
+                    rng.choice(FORMS), rng.random() < 0.2, rng.choice(SCHEDULES))
+              for r in ranks for _ in range(launches)]
+    points += [Point(rng.choice((2, 3, 4)), rng.choice(TILES), 1, False, 0, rng.choice(FORMS), imposed=rng.randrange(1, 10**6)) for _ in range(launches)]
+    return points
 
 
 def parse_arguments():
@@ -157,7 +159,7 @@ def main():
     skipped = sum(f.kind == UNSUPPORTED for f in run.failures)
     t = run.totals
     print(f"{options.count} programs, {t['launches']} launches, {t['compared']} outputs compared, {t['open']} outputs left open by "
-          f"their bounds, {t['inexact']} bounds in exact programs, {skipped} not supported yet, {failed} failed, {time.time() - begun:.0f} s")
+          f"their bounds, {t['inexact']} bounds in exact programs, {t['decisions']} decisions imposed, {t['refused']} refused, {skipped} not supported yet, {failed} failed, {time.time() - begun:.0f} s")
     return 1 if failed else 0
 
 

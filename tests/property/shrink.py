@@ -70,7 +70,7 @@ class Shrinker:
         return sum(e.size() + 2 for s in all_statements(self.program.statements) for e in s.exprs or [Expr("", [], "", (), 0, 0)])
 
     def simpler_point(self):
-        for change in ({"ranks": 1}, {"ranks": 2}, {"tile": None}, {"threads": 1}, {"window": False}, {"delays": 0}, {"reproducible": False}, {"schedule": "auto"}):
+        for change in ({"ranks": 1}, {"ranks": 2}, {"tile": None}, {"threads": 1}, {"window": False}, {"delays": 0}, {"reproducible": False}, {"schedule": "auto"}, {"imposed": 0}):
             point = self.point._replace(**change)
             if point != self.point and (point.ranks <= self.point.ranks):
                 self.accept(self.program, point)

@@ -119,10 +119,10 @@ def competitors(options, makers, check):
     return found
 
 
-def checker(expected):
+def checker(expected, tolerance):
     def check(name, answer):
         worst = np.abs(answer - expected).max() if answer.shape == expected.shape else np.inf
-        if not worst <= 1e-8 * np.abs(expected).max():
+        if not worst <= tolerance * np.abs(expected).max():
             raise SystemExit(f"{name} computed something else: {worst:g} apart where the largest is {np.abs(expected).max():g}")
     return check
 
@@ -131,7 +131,7 @@ def one(options, scratch, experiment, peers, cluster, dask):
     experiment.write(scratch)
     ours = Ours(options, scratch, experiment, cluster)
     first = ours()
-    check = checker(first.answer)
+    check = checker(first.answer, experiment.tolerance)
     calls = {"tdsl": ours, **competitors(options, candidates(options, experiment, peers, scratch, cluster, dask), check)}
     samples, counts = {name: [] for name in calls}, first.counts
     names = list(calls)

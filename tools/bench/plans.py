@@ -1,4 +1,5 @@
-"""What planning a whole program costs: the samples on 64 ranks, and generated programs of many operations on 4096."""
+"""What planning a whole program costs: the samples on 64 ranks, and generated programs of many operations on 4096. And what it gains: the
+samples' received bytes beside those of the greedy plan."""
 import json
 import os
 import pathlib
@@ -14,6 +15,7 @@ sys.path.insert(0, str(ROOT / "tests" / "e2e"))
 from program import Program  # noqa: E402
 
 SAMPLE_RANKS, GRAPH_RANKS = 64, 4096
+COMPARED_RANKS = (2, 3, 4, 5, 7, 8, 12, 16)
 LIMIT = 60  # processor seconds of one command
 
 
@@ -77,17 +79,44 @@ def planned(options, scratch, name, source, ranks, arguments):
     return row(name, times, len(told["statements"]), memory, best)
 
 
+def predictions(options, scratch, path, program, ranks):
+    """Schedule -> received bytes of the busiest rank and seconds; the chosen one is called auto."""
+    told, _ = measured([options.tdslc, "explain", str(path), "-n", str(ranks), *sizes_of(program), "--", *program.variants[0].args], scratch)
+    alternatives = [a for a in told["alternatives"] if "predicted" in a]
+    found = {a["schedule"]: (a["predicted"]["bytes_received_max"], a["predicted"]["seconds"]) for a in alternatives}
+    return found | {"auto": found[alternatives[0]["schedule"]]}
+
+
+def against_greedy(options, scratch, samples):
+    """Every sample's received bytes under the chosen plan over those under the greedy one. A star: more bytes, but predicted to be faster."""
+    print(f"\n{'% received, auto / greedy':28}" + "".join(f"{f'{p} ranks':>10}" for p in COMPARED_RANKS))
+    rows, worse = [], []
+    for path, program in samples:
+        cells, ratios = [], {}
+        for ranks in COMPARED_RANKS:
+            found = predictions(options, scratch, path, program, ranks)
+            (bytes_of_auto, seconds_of_auto), (bytes_of_greedy, seconds_of_greedy) = found["auto"], found["greedy"]
+            more = bytes_of_auto > bytes_of_greedy
+            if more and not seconds_of_auto < seconds_of_greedy:
+                worse.append(f"{path.stem} on {ranks}")
+            ratios[ranks] = bytes_of_auto / bytes_of_greedy if bytes_of_greedy else float(more) + 1
+            cells.append(f"{ratios[ranks]:.3f}{'*' if more else ' '}")
+        print(f"{path.stem:28}" + "".join(f"{cell:>10}" for cell in cells), flush=True)
+        rows.append({"name": path.stem, "ratio": statistics.median(ratios.values()), "received_to_greedy": ratios})
+    print(f"% more bytes than greedily without being predicted faster: {', '.join(worse) or 'none'}")
+    return {"title": "received bytes, auto to greedy", "rows": rows, "worse": worse}
+
+
 def plan(options, scratch):
     print(f"{'% load ' + format(os.getloadavg()[0], '.1f'):28} {'statements':>10} {'ms':>10} {'best':>10} {'MiB':>8}")
     rows = []
-    for path in sorted((ROOT / "samples").glob("*.tdsl")):
-        if options.only and path.stem not in options.only:
-            continue
-        program = Program(path)
+    samples = [(path, Program(path)) for path in sorted((ROOT / "samples").glob("*.tdsl")) if path.stem in (options.only or [path.stem])]
+    for path, program in samples:
         rows.append(planned(options, scratch, path.stem, path, SAMPLE_RANKS, [*sizes_of(program), "--", *program.variants[0].args]))
     for operations in options.operations if not options.only or "graph" in options.only else ():
         source = scratch / f"graph{operations}.tdsl"
         source.write_text(graph_text(operations, 1))
         rows.append(planned(options, scratch, source.stem, source, GRAPH_RANKS, ["--set", "n=65536"]))
     rows = [r for r in rows if r]
-    return [{"title": f"planning, samples on {SAMPLE_RANKS} ranks, graphs on {GRAPH_RANKS}", "rows": [dict(r, ratio=r["seconds"]) for r in rows]}]
+    title = f"planning, samples on {SAMPLE_RANKS} ranks, graphs on {GRAPH_RANKS}"
+    return [{"title": title, "rows": [dict(r, ratio=r["seconds"]) for r in rows]}, against_greedy(options, scratch, samples)]

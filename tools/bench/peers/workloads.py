@@ -1,5 +1,5 @@
-"""The papers' workloads as users of array libraries write them. `lib` brings what the libraries call differently: einsum, relu, sigmoid, exp,
-log1p, maximum, argmin, where, tensordot; `now(...)`: values that steer the program, as NumPy arrays."""
+"""The papers' workloads as users of array libraries write them. `lib` brings what the libraries call differently: einsum, relu, sigmoid, log,
+log1p, share (of what is true), where, tensordot; `now(...)`: values that steer the program, as NumPy arrays."""
 import numpy as np
 
 
@@ -9,7 +9,9 @@ def newton(lib, a, p):
         q = lib.sigmoid(X @ lib.array(w))
         g, H = lib.now(X.T @ (q - y), X.T @ ((q * (1 - q))[:, None] * X))
         w = w - np.linalg.solve(H + p["lambda"] * np.eye(len(w)), g + p["lambda"] * w)
-    return [w]
+    z = X @ lib.array(w)
+    loss, correct = lib.now(lib.logistic_loss(z, y), lib.share((z > 0) == (y > 0.5)))
+    return [w, float(loss) + 0.5 * p["lambda"] * (w @ w), correct]
 
 
 def lbfgs(lib, a, p):
@@ -44,14 +46,25 @@ def nearest(lib, a, p):
     return [np.argmin(D), np.sqrt(D.min())]
 
 
-def network(lib, a, p):
+def train(lib, a, p):
+    """The weights after training, and what the network then says."""
     X, Y, V1, V2 = a["X"], a["Y"], a["W1"], a["W2"]
     for _ in range(p["steps"]):
         A = lib.relu(X @ V1)
         E = lib.sigmoid(A @ V2) - Y
         D = lib.where(A > 0, E @ V2.T, 0.0)
         V1, V2 = V1 - p["rate"] / X.shape[0] * (X.T @ D), V2 - p["rate"] / X.shape[0] * (A.T @ E)
-    return [V1, V2]
+    return V1, V2, lib.sigmoid(lib.relu(X @ V1) @ V2)
+
+
+def network(lib, a, p):
+    V1, V2, P = train(lib, a, p)
+    return [V1, V2, lib.share(P.argmax(1) == a["Y"].argmax(1))]
+
+
+def network_loss(lib, a, p):
+    V1, V2, P = train(lib, a, p)
+    return [V1, V2, -(a["Y"] * lib.log(P) + (1 - a["Y"]) * lib.log1p(-P)).mean()]
 
 
 def mttkrp(lib, a, p):

@@ -1,0 +1,134 @@
+"""Random plans to impose: what `tdslc explain --save-plan` wrote, with some of its assignments changed to others that are legal."""
+import collections
+import random
+import re
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
+import launch
+
+SCHEDULES = ("search", "eindecomp", "pattern", "lshs")
+OPERATION = re.compile(r" site (\d+) +(\w+) .*?: t(\d+)\[(.*?)\] \w+(?: = \w+(?:\[(.*?)\])? ?(.*?))?(?:; ends .*)?$")
+DECISION = re.compile(r'(\d+) (\w+) ("(?:\\.|[^"\\])*") (.*)')
+REFUSED = re.compile(r"error: --use-plan .*: line (\d+): ")
+CHANGED = 0.4  # of the decisions
+
+
+class Unusable(Exception):
+    """No plan could be saved; the text says why."""
+
+
+class Site:
+    """Dimensions of the result, reduced labels, and the sites that read the result."""
+
+    def __init__(self):
+        self.result, self.reduced, self.readers = [], [], set()
+
+
+def sites_of(region):
+    """By number, from what `tdslc explain --stage=region` prints."""
+    sites, makers = collections.defaultdict(Site), {}
+    for line in region.splitlines():
+        found = OPERATION.search(line)
+        if found is None:
+            continue
+        number, made = int(found[1]), found[3]
+        site = sites[number]
+        site.result = re.findall(r"(\S+?):\d+", found[4])
+        site.reduced = re.findall(r"(\S+?):\d+", found[5] or "")
+        for tensor in re.findall(r"\bt(\d+)\[", found[6] or ""):
+            if tensor in makers:
+                sites[makers[tensor]].readers.add(number)
+        makers[made] = number
+    return sites
+
+
+class RandomPlan:
+    """The lines of a plan in a file and changes to them."""
+
+    def __init__(self, path, sites, rng):
+        self.path, self.rng, self.sites, self.refused = path, rng, sites, 0
+        self.lines = path.read_text().splitlines()
+        self.ranks = int(re.search(r" ranks (\d+) ", self.lines[1])[1])
+        self.axes = re.findall(r"\b([abc]):", self.lines[2])
+
+    def write(self):
+        self.path.write_text("\n".join(self.lines) + "\n")
+
+    def decisions(self):
+        return len(self.lines) - 3
+
+    def leave_out(self, message):
+        """Whether a message refuses a line; it is gone from the file then."""
+        line = REFUSED.search(message)
+        if line is None:
+            return False
+        del self.lines[int(line[1]) - 1]
+        self.refused += 1
+        self.write()
+        return True
+
+    def change(self):
+        self.change_mesh()
+        for number, line in enumerate(self.lines[3:], 3):
+            if line.startswith("choose "):
+                self.lines[number] = line[:line.rindex(" ")] + f" {self.rng.randrange(2)}"
+            elif self.rng.random() < CHANGED:
+                self.change_decision(number)
+
+    def change_mesh(self):
+        """Axes may number the ranks in any order."""
+        if "*" in self.lines[2]:
+            return
+        sizes = [int(size) for size in re.findall(r":(\d+)/", self.lines[2])]
+        strides, stride = [0] * len(sizes), 1
+        for axis in self.rng.sample(range(len(sizes)), len(sizes)):
+            strides[axis] = stride
+            stride *= sizes[axis]
+        self.lines[2] = "mesh" + "".join(f" {name}:{size}/{step}" for name, size, step in zip(self.axes, sizes, strides))
+
+    def layout(self, names):
+        """Axes given at random to dimensions of these names, some to none, or all of it at one place."""
+        if not names or self.rng.random() < 0.2:
+            return self.rng.choice(("everywhere", f"home {self.rng.randrange(self.ranks)}"))
+        cut = {}
+        for axis in self.rng.sample(self.axes, len(self.axes)):
+            if self.rng.random() < 0.85:
+                cut.setdefault(self.rng.choice(names), []).append(axis)
+        words = [f"{name}:{''.join(axes)}" for name, axes in cut.items()]
+        if not words:
+            return "everywhere"
+        return " ".join(words + (["repeated"] if len(self.axes) > 1 and self.rng.random() < 0.2 else []))
+
+    def change_decision(self, number):
+        """Other layouts of the work, of the result where partial results meet, and of a copy for the readers."""
+        number_of_site, kind, name, _ = DECISION.match(self.lines[number]).groups()
+        site = self.sites[int(number_of_site)]
+        work, more = self.layout(site.result + site.reduced), ""
+        if any(f"{label}:" in work for label in site.reduced):
+            more = f" -> {self.layout(site.result)}"
+        readers = sorted(site.readers)
+        if readers and self.rng.random() < 0.2:
+            more += f" keep {self.layout(site.result)} for {' '.join(map(str, self.rng.sample(readers, self.rng.randint(1, len(readers)))))}"
+        self.lines[number] = f"{number_of_site} {kind} {name} {work}{more}"
+
+
+def random_plan(explain, arguments, ranks, seed, path, limit):
+    """A plan for this many ranks, written to `path`, of the program with these arguments. `explain`: a command and its options before `--`."""
+    rng = random.Random(seed)
+
+    def told(*options):
+        result = launch.run([*explain, "-n", ranks, *options, "--", *arguments], limit)
+        if result.code != 0:
+            raise Unusable(f"explain {options[0]}: {result.err[-500:]}")
+        return result.out
+
+    for schedule in (rng.choice(SCHEDULES), "search"):
+        told("--schedule", schedule, "--save-plan", path)
+        if " schedule greedy\n" not in path.read_text():  # else the schedule does not know what to do with the program
+            break
+    plan = RandomPlan(path, sites_of(told("--stage=region")), rng)
+    plan.change()
+    plan.write()
+    return plan
