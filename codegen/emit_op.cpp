@@ -61,6 +61,7 @@ std::string label_text(const LabelTemplate& l, ExprEmitter& expr) {
   switch (l.kind) {
     case LabelTemplate::Kind::kOut:
       return fmt::format(".out({}, {})", string_literal(l.name), range_text(l, expr));
+    case LabelTemplate::Kind::kWhole: return fmt::format(".out({}, {}).uncut()", string_literal(l.name), range_text(l, expr));
     case LabelTemplate::Kind::kReduce: return fmt::format(".reduce({}, {})", string_literal(l.name), range_text(l, expr));
     case LabelTemplate::Kind::kGather: return fmt::format(".gather({}, {})", string_literal(l.name), expr.text(l.end));
     case LabelTemplate::Kind::kPlain:
@@ -112,7 +113,7 @@ std::string builder_calls(const OpTemplate& op, ExprEmitter& expr, const std::fu
     calls += fmt::format(".read({}.id(), {{{}}})", tensor_name(a.tensor), dims);
   }
   if (op.combine != plan::Combine::kNone) calls += fmt::format(".combine(Combine::{})", combine_text(op.combine));
-  calls += fmt::format(".flops({})", number(op.flops_per_point));
+  calls += op.flops_per_row ? fmt::format(".flops_per_row({})", expr.text(*op.flops_per_row)) : fmt::format(".flops({})", number(op.flops_per_point));
   if (!op.tile.empty()) {
     std::string edges;
     for (const Extent& e : op.tile) edges += (edges.empty() ? "" : ", ") + expr.text(e);
