@@ -23,7 +23,6 @@ class FusedEmitter {
   EmittedKernel run() {
     Statements block_body;
     for (const Member& m : fused_.members) {
-      if (&m != &result()) block_body.push_back(simple(fmt::format("const auto {} = {}.of({});", name_of_local(m), memory_of(m), rows_)));
       for (Statement& s : statements(m)) block_body.push_back(std::move(s));
     }
     Writer w;
@@ -34,11 +33,14 @@ class FusedEmitter {
     }
     w.line("const auto {} = t.out<{}, {}>();", local_names_.at(result().value), cpp_type(result().type), result().compute.out.size());
     if (closes()) w.line("if (t.fresh) rt::fill<{}>(t.outputs[0], {});", cpp_type(result().type), identity(result()));
-    w.line("const rt::rows::Blocks {}(t.labels[{}], {});", blocks_, shared_label(), bytes_per_row());
+    std::string locals;
     for (const Member& m : fused_.members) {
-      if (&m != &result()) w.line("const rt::rows::Local<{}, {}> {}({}, {{{}}});", cpp_type(m.type), m.compute.out.size(), memory_of(m), blocks_, line_extents(m));
+      if (&m == &result()) continue;
+      const std::string extents = line_extents(m);
+      w.line("rt::rows::Local<{}, {}> {}{};", cpp_type(m.type), m.compute.out.size(), name_of_local(m), extents.empty() ? "" : fmt::format("({{{}}})", extents));
+      locals += ", " + name_of_local(m);
     }
-    write(w, {block(fmt::format("for (const Interval {} : {})", rows_, blocks_), std::move(block_body))});
+    write(w, {block(fmt::format("for (const Interval {} : rt::rows::Blocks(t.labels[{}], {}{}))", rows_, shared_label(), bytes_per_row(), locals), std::move(block_body))});
     std::string signature = fmt::format("void {}(const TaskArgs& t", request_.name);
     for (const ValueId v : captures_) signature += fmt::format(", {} {}", cpp_type(request_.program.type(v).scalar), request_.value_name(v));
     return {fmt::format("{}) {{\n{}}}\n", signature, w.text()), captures_, false, false};
@@ -63,10 +65,6 @@ class FusedEmitter {
       const std::string text = known.empty() ? describe(request_.program, m.compute) : known;
       local_names_[m.value] = table_.claim(&m == &result() ? name_of(request_.program, request_.step.target) : text.size() <= 32 ? text : "part");
     }
-    for (const Member& m : fused_.members) {
-      if (&m != &result()) memories_[m.value] = table_.claim(local_names_.at(m.value) + "_rows");
-    }
-    blocks_ = table_.claim("blocks");
     rows_ = table_.claim("rows");
     total_ = table_.claim("total");
     // Loops of different members may have the same names.
@@ -104,7 +102,6 @@ class FusedEmitter {
   }
 
   const std::string& name_of_local(const Member& m) { return local_names_.at(m.value); }
-  const std::string& memory_of(const Member& m) { return memories_.at(m.value); }
 
   static const ir::Label& label_of(const Member& m, std::size_t l) {
     return l < m.compute.out.size() ? m.compute.out[l] : m.compute.reduce[l - m.compute.out.size()];
@@ -170,6 +167,9 @@ class FusedEmitter {
     if (std::optional<std::string> call = product(m)) return {simple(*call)};
     std::vector<std::size_t> loops;
     for (std::size_t l = 0; l < m.compute.out.size(); ++l) loops.push_back(l);
+    if (m.compute.reduce.empty() && loops.size() == 1) {
+      return {simple(fmt::format("rt::rows::each({}, [&](Index {}) {{ {} = {}; }});", rows_, labels_.at(m.value)[0], element(m), text(m)))};
+    }
     if (m.compute.reduce.empty()) return nest(m, loops, true, {simple(fmt::format("{} = {};", element(m), text(m)))});
     if (closes(m)) return closing(m);
     return nest(m, loops, false, along_lines(m));
@@ -271,9 +271,8 @@ class FusedEmitter {
   std::vector<ValueId> captures_;
   std::map<int, std::string> views_;               ///< by operand
   std::map<ValueId, std::string> local_names_;     ///< members, as views
-  std::map<ValueId, std::string> memories_;        ///< members that exist for a block
   std::map<ValueId, std::vector<std::string>> labels_;  ///< of members; then two names for reductions
-  std::string blocks_, rows_, total_;
+  std::string rows_, total_;
 };
 
 }  // namespace

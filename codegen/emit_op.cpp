@@ -124,25 +124,31 @@ std::string builder_calls(const OpTemplate& op, ExprEmitter& expr, const std::fu
   return calls;
 }
 
-std::string_view method_of(plan::OpClass c) {
-  return c == plan::OpClass::kContraction ? "contraction" : c == plan::OpClass::kReduce ? "reduce" : "map";
+std::string_view method_of(const OpTemplate& op) {
+  if (op.flops_per_row) return "rows";
+  return op.op_class == plan::OpClass::kContraction ? "contraction" : op.op_class == plan::OpClass::kReduce ? "reduce" : "map";
 }
 
 std::optional<std::string> short_arguments(const OpTemplate& op, ExprEmitter& expr, const std::function<std::string(std::size_t)>& operand) {
   const bool contraction = op.op_class == plan::OpClass::kContraction;
+  const bool fused = op.flops_per_row.has_value();
   const bool reduces = contraction || op.op_class == plan::OpClass::kReduce;
   if (op.writes || op.base || !op.tile.empty() || op.overwrites) return std::nullopt;
-  if (!reduces && op.divisible == op.reads.empty()) return std::nullopt;
+  if (!reduces && !fused && op.divisible == op.reads.empty()) return std::nullopt;
   std::string out;
   std::string over;
   for (const LabelTemplate& l : op.labels) {
-    if (l.kind != LabelTemplate::Kind::kOut && l.kind != LabelTemplate::Kind::kReduce) return std::nullopt;
-    std::string& list = l.kind == LabelTemplate::Kind::kOut ? out : over;
-    list += fmt::format("{}{{{}, {}}}", list.empty() ? "" : ", ", string_literal(l.name), range_text(l, expr));
+    const bool whole = l.kind == LabelTemplate::Kind::kWhole;
+    if (l.kind != LabelTemplate::Kind::kOut && l.kind != LabelTemplate::Kind::kReduce && !whole) return std::nullopt;
+    std::string& list = l.kind == LabelTemplate::Kind::kReduce ? over : out;
+    list += fmt::format("{}{{{}, {}{}}}", list.empty() ? "" : ", ", string_literal(l.name), range_text(l, expr), whole ? ", Cut::kWhole" : "");
   }
   std::string reads;
   for (std::size_t k = 0; k < op.reads.size(); ++k) reads += fmt::format("{}{{{}, {{{}}}}}", k == 0 ? "" : ", ", operand(k), dims_text(op.reads[k], expr));
   if (contraction) return fmt::format("{{{}}}, {{{}}}, {{{}}}", out, over, reads);
+  if (fused) {
+    return fmt::format("{{{}}}, {{{}}}, Combine::{}, {{{}}}, {}", out, over, combine_text(op.combine), reads, expr.text(*op.flops_per_row));
+  }
   const std::string flops = number(op.flops_per_point);
   if (reduces) return fmt::format("{{{}}}, {{{}}}, Combine::{}, {{{}}}, {}", out, over, combine_text(op.combine), reads, flops);
   return fmt::format("{{{}}}, {{{}}}, {}", out, reads, flops);

@@ -261,7 +261,7 @@ class ProgramEmitter {
     if (const auto arguments = short_arguments(*o.op, expr_, operand)) {
       const std::string kernel_text = contraction ? "" : ", " + kernel(s, o);
       mark(s.range);
-      body_.line("{} = session.{}<{}>({{{}, {}, {}}}, {}{});", result, method_of(op_class), type(o.target), string_literal(o.op->name), o.op->site,
+      body_.line("{} = session.{}<{}>({{{}, {}, {}}}, {}{});", result, method_of(*o.op), type(o.target), string_literal(o.op->name), o.op->site,
                  line_of(s), *arguments, kernel_text);
       end_mark(s.range);
       for (const AccessTemplate& a : o.op->reads) std::erase(ends, a.tensor);

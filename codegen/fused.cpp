@@ -79,7 +79,9 @@ class FusedLowering {
       const auto* r = std::get_if<ir::Read>(&n.op);
       if (r == nullptr || builder_.is_host(r->tensor) || is_member(r->tensor) || template_->operand.contains(&n)) return;
       AccessTemplate access{r->tensor, {}, describe(builder_.program(), ir::read(n.type, r->tensor, r->subscripts), names)};
-      for (const Expr& subscript : r->subscripts) access.dims.push_back(dimension(m, subscript));
+      for (std::size_t d = 0; d < r->subscripts.size(); ++d) {
+        access.dims.push_back(dimension(m, r->subscripts[d], builder_.rewritten(builder_.type(r->tensor).shape[d], node_.range)));
+      }
       template_->operand[&n] = operand(std::move(access));
     });
   }
@@ -93,19 +95,20 @@ class FusedLowering {
     return l < m.compute.out.size() ? m.compute.out[l] : m.compute.reduce[l - m.compute.out.size()];
   }
 
-  DimTemplate dimension(const Member& m, const Expr& subscript) {
+  DimTemplate dimension(const Member& m, const Expr& subscript, const Extent& extent) {
     const auto form = affine_of(subscript, [this](const Expr& x) { return builder_.hoist(x); });
     TDSL_CHECK(form && form->terms.size() <= 1, "subscripts of fused operators are labels or constants");
     if (form->terms.empty()) return {{}, form->constant, form->constant + Extent(1)};
     const int label = form->terms[0].label;
     if (label == m.shared) return {{{shared(), Extent(1)}}, Extent(0), Extent(1)};
-    return {{}, label_of(m, label).begin, label_of(m, label).end};
+    const ir::Label& l = label_of(m, label);
+    return {{}, l.begin, l.end, l.begin == Extent(0) && l.end == extent};
   }
 
   int operand(AccessTemplate access) {
     const auto same = [&](const AccessTemplate& a) {
       return a.tensor == access.tensor && std::ranges::equal(a.dims, access.dims, [](const DimTemplate& x, const DimTemplate& y) {
-               return x.terms == y.terms && x.lo == y.lo && x.hi == y.hi;
+               return x.terms == y.terms && x.whole == y.whole && x.lo == y.lo && x.hi == y.hi;
              });
     };
     const auto found = std::ranges::find_if(op_->reads, same);

@@ -65,7 +65,7 @@ class RowFusion {
     // From the last node on, so that a nest is seen with its last operator first.
     for (std::size_t k = region.nodes.size(); k-- > 0;) {
       const Nest nest = best_nest(region, k);
-      if (nest.size() > 1)
+      if (nest.size() > 1 && pays(region, nest))
         k = build(region, nest);
     }
   }
@@ -165,6 +165,28 @@ class RowFusion {
         return true;
     }
     return false;
+  }
+
+  /// Whether something is saved that is as large as the largest tensor that is read by rows: one read instead of two, or a value never stored.
+  bool pays(const Region& region, const Nest& nest) const {
+    std::map<ValueId, int> readers;
+    std::set<ValueId> stored;
+    for (const auto& [k, shared] : nest) {
+      std::set<ValueId> of_this;
+      for_each_read(std::get<Compute>(region.nodes[k].op), [&](const Read& r) {
+        if (!r.subscripts.empty() && bare_label(r.subscripts[0]) == shared)
+          of_this.insert(r.tensor);
+      });
+      for (const ValueId v : of_this)
+        ++readers[v];
+      stored.insert(region.nodes[k].results[0]);
+    }
+    std::size_t most = 0;
+    for (const auto& [v, count] : readers)
+      most = std::max(most, program_.type(v).rank());
+    return std::ranges::any_of(readers, [&](const auto& entry) {
+      return program_.type(entry.first).rank() == most && (entry.second > 1 || stored.contains(entry.first));
+    });
   }
 
   /// Puts the nest where its last operator is. Returns that place.

@@ -17,8 +17,9 @@ namespace tdsl::passes {
 ///       yield %7
 ///     }
 ///
-/// A value is absorbed if only the nest reads it, at the shared index variable alone. Operators whose points are more than the elements of
-/// an operand (products of matrices) stay: what counts for them is not how often their operands are read.
+/// It pays where a tensor as large as what is read by rows anyway is read once instead of twice, or is never stored. A value is absorbed if
+/// only the nest reads it, at the shared index variable alone. Operators whose points are more than the elements of an operand (products of
+/// matrices) stay: what counts for them is not how often their operands are read.
 ///
 /// Precondition and postcondition: verified.
 [[nodiscard]] ir::Program fuse_rows(const ir::Program& program, PassContext& context);

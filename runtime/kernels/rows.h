@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <tuple>
 #include <utility>
 
 #include "runtime/kernels/progress.h"
@@ -17,60 +18,80 @@
 
 namespace tdsl::rt::rows {
 
-/// The rows of a task in blocks that stay in cache: 32 KiB of what one row reads and writes, but 8 to 256 rows.
+/// A value that exists for one block of rows at a time: a line of `extents` elements for each. Subscripted by the rows' own numbers.
+template <class T, int R>
+class Local {
+ public:
+  explicit Local(std::array<Index, static_cast<std::size_t>(R) - 1> extents = {}) {
+    for (int d = R - 1; d >= 0; --d) {
+      view_.stride[static_cast<std::size_t>(d)] = line_;
+      if (d > 0) line_ *= std::max<Index>(extents[static_cast<std::size_t>(d) - 1], 0);
+    }
+  }
+  void reserve(Index rows) {
+    memory_ = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(rows * line_));
+    view_.data = memory_.get();
+  }
+  void move_to(Index row) { view_.shift = -row * view_.stride[0]; }
+
+  template <class... Subscripts>
+  [[gnu::always_inline]] T& operator()(Subscripts... x) const {
+    return view_(x...);
+  }
+  operator View<T, R>() const { return view_; }
+  operator View<const T, R>() const { return view_; }
+
+ private:
+  Index line_ = 1;
+  std::unique_ptr<T[]> memory_;
+  View<T, R> view_;
+};
+
+/// The rows of a task in blocks that stay in cache: 32 KiB of what one row reads and writes, but 8 to 256 rows. The locals move with them.
+template <class... Locals>
 class Blocks {
  public:
-  Blocks(Interval rows, Index bytes_per_row) : rows_(rows), size_(std::clamp<Index>(kBytes / std::max<Index>(bytes_per_row, 1), 8, 256)) {}
-  [[nodiscard]] Index size() const { return std::min(size_, std::max<Index>(rows_.size(), 0)); }
+  Blocks(Interval rows, Index bytes_per_row, Locals&... locals)
+      : rows_(rows), size_(std::clamp<Index>(kBytes / std::max<Index>(bytes_per_row, 1), 8, 256)), locals_(locals...) {
+    (locals.reserve(std::clamp<Index>(rows.size(), 0, size_)), ...);
+  }
 
   class Iterator {
    public:
-    Iterator(Interval rows, Index size) : rows_(rows), size_(size) {}
-    Interval operator*() const { return {rows_.lo, std::min(rows_.hi, rows_.lo + size_)}; }
+    Iterator(const Blocks& blocks, Index at) : blocks_(blocks), at_(at) {}
+    Interval operator*() const {
+      std::apply([this](auto&... local) { (local.move_to(at_), ...); }, blocks_.locals_);
+      return {at_, std::min(blocks_.rows_.hi, at_ + blocks_.size_)};
+    }
     Iterator& operator++() {
-      rows_.lo = std::min(rows_.hi, rows_.lo + size_);
+      at_ = std::min(blocks_.rows_.hi, at_ + blocks_.size_);
       progress::pause();
       return *this;
     }
-    bool operator!=(const Iterator& other) const { return rows_.lo != other.rows_.lo; }
+    bool operator!=(const Iterator& other) const { return at_ != other.at_; }
 
    private:
-    Interval rows_;
-    Index size_;
+    const Blocks& blocks_;
+    Index at_;
   };
-  [[nodiscard]] Iterator begin() const { return {rows_.lo < rows_.hi ? rows_ : Interval{rows_.hi, rows_.hi}, size_}; }
-  [[nodiscard]] Iterator end() const { return {{rows_.hi, rows_.hi}, size_}; }
+  [[nodiscard]] Iterator begin() const { return {*this, std::min(rows_.lo, rows_.hi)}; }
+  [[nodiscard]] Iterator end() const { return {*this, rows_.hi}; }
 
  private:
   static constexpr Index kBytes = 32 << 10;
   Interval rows_;
   Index size_;
+  std::tuple<Locals&...> locals_;
 };
+template <class... Locals>
+Blocks(Interval, Index, Locals&...) -> Blocks<Locals...>;
 
-/// A value that exists for one block of rows at a time: a line of `extents` elements for each.
-template <class T, int R>
-class Local {
- public:
-  Local(const Blocks& blocks, std::array<Index, static_cast<std::size_t>(R) - 1> extents) {
-    Index elements = 1;
-    for (int d = R - 1; d >= 0; --d) {
-      view_.stride[static_cast<std::size_t>(d)] = elements;
-      elements *= d == 0 ? blocks.size() : std::max<Index>(extents[static_cast<std::size_t>(d) - 1], 0);
-    }
-    memory_ = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(elements));
-  }
-  /// By the rows' own subscripts.
-  [[nodiscard]] View<T, R> of(Interval rows) const {
-    View<T, R> view = view_;
-    view.data = memory_.get();
-    view.shift = -rows.lo * view.stride[0];
-    return view;
-  }
-
- private:
-  std::unique_ptr<T[]> memory_;
-  View<T, R> view_;
-};
+/// f(i) for all rows i, in any order.
+template <class F>
+[[gnu::always_inline]] inline void each(Interval rows, const F& f) {
+#pragma omp simd
+  for (Index i = rows.lo; i < rows.hi; ++i) f(i);
+}
 
 namespace detail {
 
