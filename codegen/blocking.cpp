@@ -17,15 +17,6 @@ std::set<int> labels_in(const Expr& e) {
   return labels;
 }
 
-/// `x ** 2` is x * x to compilers.
-bool is_square(const ir::Binary& b) {
-  const auto* exponent = std::get_if<ir::Constant>(&b.right->op);
-  if (b.op != ir::BinaryOp::kPow || exponent == nullptr || !ir::is_float(b.left->type)) return false;
-  const auto* real = std::get_if<double>(&exponent->value);
-  const auto* integer = std::get_if<std::int64_t>(&exponent->value);
-  return (real != nullptr && *real == 2.0) || (integer != nullptr && *integer == 2);
-}
-
 /// Whether compilers turn it into vector instructions on every processor.
 bool has_vector_form(const ir::ExprNode& node) {
   if (const auto* u = std::get_if<ir::Unary>(&node.op)) {
@@ -77,9 +68,43 @@ class Splitter {
   Blocking& into_;
 };
 
+/// What is known of a float where x and y values are neither nan nor inf.
+enum class Known : std::uint8_t { kNothing, kNoNan, kFinite };
+
+Known known_of(const Expr& e, const Blocking& blocks) {
+  const auto is_value = [&](const Blocking::Values& values) {
+    return std::ranges::any_of(values, [&](const std::vector<Expr>& places) {
+      return std::ranges::any_of(places, [&](const Expr& place) { return place.id() == e.id(); });
+    });
+  };
+  if (!ir::is_float(e->type)) return Known::kNothing;
+  if (is_value(blocks.x) || is_value(blocks.y)) return Known::kFinite;
+  if (const auto* u = std::get_if<ir::Unary>(&e->op)) {
+    return u->op == ir::UnaryOp::kNeg || u->op == ir::UnaryOp::kAbs ? known_of(u->operand, blocks) : Known::kNothing;
+  }
+  const auto* b = std::get_if<ir::Binary>(&e->op);
+  if (b == nullptr) return Known::kNothing;
+  const Known left = known_of(b->left, blocks), right = known_of(b->right, blocks);
+  if (left == Known::kNothing || right == Known::kNothing) return Known::kNothing;
+  const bool finite = left == Known::kFinite && right == Known::kFinite, one_finite = left == Known::kFinite || right == Known::kFinite;
+  using enum ir::BinaryOp;
+  // A result may overflow; inf - inf and 0 * inf are nan.
+  if (b->op == kAdd || b->op == kSub) return one_finite ? Known::kNoNan : Known::kNothing;
+  if (b->op == kMul) return finite ? Known::kNoNan : Known::kNothing;
+  return Known::kNothing;
+}
+
 bool can_fail(const Expr& e) { return e && may_fail(e); }
 
 }  // namespace
+
+bool is_square(const ir::Binary& b) {
+  const auto* exponent = std::get_if<ir::Constant>(&b.right->op);
+  if (b.op != ir::BinaryOp::kPow || exponent == nullptr || !ir::is_float(b.left->type)) return false;
+  const auto* real = std::get_if<double>(&exponent->value);
+  const auto* integer = std::get_if<std::int64_t>(&exponent->value);
+  return (real != nullptr && *real == 2.0) || (integer != nullptr && *integer == 2);
+}
 
 std::optional<Blocking> blocking(const OpTemplate& op, const KernelTemplate& kernel) {
   const ir::Compute& compute = kernel.compute;
@@ -108,7 +133,10 @@ std::optional<Blocking> blocking(const OpTemplate& op, const KernelTemplate& ker
     }
     Splitter splitter(kernel, result);
     const bool splits = splitter.split(compute.bodies.front()) && (!compute.guard || splitter.split(compute.guard));
-    if (splits && !result.x.empty() && !result.y.empty()) return result;
+    if (!splits || result.x.empty() || result.y.empty()) continue;
+    const bool extremum = compute.monoid->kind == ir::Monoid::Kind::kMin || compute.monoid->kind == ir::Monoid::Kind::kMax;
+    result.numbers = extremum && known_of(compute.bodies.front(), result) != Known::kNothing;
+    return result;
   }
   return std::nullopt;
 }

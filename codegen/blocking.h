@@ -20,7 +20,11 @@ struct Blocking {
   using Values = std::vector<std::vector<Expr>>;  ///< each with all its occurrences
   Values x;                   ///< largest subexpressions that do not mention the column
   Values y;                   ///< largest others that do not mention the row
+  bool numbers = false;       ///< a minimum or maximum of what is no nan where neither x nor y are nan or inf
 };
+
+/// `x ** 2` of a float, which is x * x to compilers.
+[[nodiscard]] bool is_square(const ir::Binary& b);
 
 /// How to block the kernel, or nothing: where an expression needs row and column at once, may fail, guards its reads, or
 /// calls functions that have no vector form the plain loops are as good or needed.

@@ -407,8 +407,9 @@ class KernelEmitter {
     return fmt::format("[&]({}) {{ return std::tuple({}); }}", parameters, list);
   }
 
-  /// The scalar function between the values of a row, those of a column, and an element.
-  Statements combination(const Blocking& blocks, std::string& parameters) {
+  /// Names of the values of a row and of those of a column; returns the parameters of the scalar function between them and an element.
+  std::string name_values(const Blocking& blocks) {
+    std::string parameters = fmt::format("{} total", cpp_type(kernel_.type));
     const auto name_all = [&](const Blocking::Values& values, std::string_view stem) {
       for (const std::vector<Expr>& places : values) {
         const std::string name = names_.table.claim(stem);
@@ -416,17 +417,40 @@ class KernelEmitter {
         for (const Expr& e : places) expr_.replace(e.id(), name);
       }
     };
-    parameters = fmt::format("{} total", cpp_type(kernel_.type));
     name_all(blocks.x, "x");
     name_all(blocks.y, "y");
-    Statements body = guarded(accumulate(*compute_.monoid, "total"));
+    return parameters;
+  }
+
+  /// The body of the scalar function; `numbers`: of values that make no nan.
+  Statements combination(bool numbers) {
+    const Monoid& m = *compute_.monoid;
+    Statements body;
+    if (numbers) {
+      const std::string_view function = m.kind == Monoid::Kind::kMin ? "min_number" : "max_number";
+      body = {simple(fmt::format("total = scalar::{}(total, {});", function, expr_.text(compute_.bodies.front())))};
+    } else if (const auto factors = added_product()) {
+      body = {simple(fmt::format("total = std::fma({}, {}, total);", expr_.text(factors->first), expr_.text(factors->second)))};
+    } else {
+      body = accumulate(m, "total");
+    }
+    body = guarded(std::move(body));
     if (body.size() == 1 && !body.front().has_block) {
       body = {simple(returned(body.front().text))};
     } else {
       body.push_back(simple("return total;"));
     }
-    expr_.replace_nothing();
     return body;
+  }
+
+  /// Of a float sum of products or squares, the factors: they are added without a rounding in between.
+  [[nodiscard]] std::optional<std::pair<Expr, Expr>> added_product() const {
+    if (compute_.monoid->kind != Monoid::Kind::kSum || !ir::is_float(kernel_.type)) return std::nullopt;
+    const auto* body = std::get_if<ir::Binary>(&compute_.bodies.front()->op);
+    if (body == nullptr || compute_.bodies.front()->type != kernel_.type) return std::nullopt;
+    if (is_square(*body)) return std::pair{body->left, body->left};
+    if (body->op == ir::BinaryOp::kMul) return std::pair{body->left, body->right};
+    return std::nullopt;
   }
 
   /// `return total + x * y;` for `total += x * y;`
@@ -443,10 +467,12 @@ class KernelEmitter {
     for (const int l : blocks.reduce) reduce += (reduce.empty() ? "" : ", ") + labels_of_task(l);
     const auto& labels = expr_.labels();
     return nest(blocks.outer, 0, false, [&] {
-      std::string parameters;
       const std::string x = values_function(blocks.row, blocks.reduce, blocks.x);
       const std::string y = values_function(blocks.column, blocks.reduce, blocks.y);
-      const Statements combine = combination(blocks, parameters);
+      const std::string parameters = name_values(blocks);
+      const Statements combine = combination(false);
+      const Statements of_numbers = blocks.numbers ? combination(true) : Statements{};
+      expr_.replace_nothing();
       const std::string type(cpp_type(kernel_.type));
       std::vector<std::string> names;
       for (const char* name : {"x_values", "y_values", "combine", "element"}) names.push_back(names_.table.claim(name));
@@ -456,6 +482,11 @@ class KernelEmitter {
       result.push_back(block(fmt::format("const auto {} = [=]({})", names[2], parameters), combine, "};"));
       result.push_back(simple(fmt::format("const auto {} = [&](Index {}, Index {}) -> {}& {{ return {}; }};", names[3],
                                           labels[static_cast<std::size_t>(blocks.row)], labels[static_cast<std::size_t>(blocks.column)], type, out_element())));
+      if (blocks.numbers) {
+        const std::string name = names_.table.claim("combine_numbers");
+        result.push_back(block(fmt::format("const auto {} = [=]({})", name, parameters), of_numbers, "};"));
+        names.insert(names.end(), {"rt::simd_level()", name});
+      }
       result.push_back(simple(fmt::format("rt::blocked_reduction<{}>({}, {}, std::array{{{}}}, {});", type, labels_of_task(blocks.row),
                                           labels_of_task(blocks.column), reduce, fmt::join(names, ", "))));
       return result;

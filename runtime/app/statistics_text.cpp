@@ -35,12 +35,13 @@ void raise_to(plan::Range& most, const plan::Range& r) {
   most.hi = std::max(most.hi, r.hi);
 }
 
-/// Sums over ranks; seconds are the slowest rank's.
+/// Sums over ranks; seconds are the slowest rank's, the begin is that of the first which has tasks.
 SiteNumbers over_ranks(const std::vector<RankFigures>& ranks, int site) {
   SiteNumbers sum;
   for (const RankFigures& rank : ranks) {
     for (const SiteNumbers& n : rank.sites) {
       if (n.site != site) continue;
+      if (n.tasks > 0) sum.begin = sum.tasks > 0 ? std::min(sum.begin, n.begin) : n.begin;
       sum.bytes_received += n.bytes_received;
       sum.bytes_sent += n.bytes_sent;
       sum.messages += n.messages;
@@ -73,7 +74,8 @@ void write_predicted(JsonWriter& json, const SiteNumbers& n) {
 void write_measured(JsonWriter& json, const SiteNumbers& n) {
   json.key("measured").begin_object();
   json.field("bytes_received", n.bytes_received).field("bytes_sent", n.bytes_sent).field("messages", n.messages);
-  json.field("flops", n.flops).field("tasks", n.tasks).field("kernels", n.kernels).field("seconds", n.seconds);
+  json.field("flops", n.flops).field("tasks", n.tasks).field("kernels", n.kernels);
+  json.field("begin", n.begin).field("seconds", n.seconds);
   json.end_object();
 }
 

@@ -43,7 +43,7 @@ struct RunDescription {
 /// One rank's numbers of one site.
 struct SiteNumbers {
   double site = 0;
-  double bytes_received = 0, bytes_sent = 0, messages = 0, flops = 0, tasks = 0, kernels = 0, seconds = 0;
+  double bytes_received = 0, bytes_sent = 0, messages = 0, flops = 0, tasks = 0, kernels = 0, begin = 0, seconds = 0;
   plan::Range predicted_bytes, predicted_sent, predicted_from_other_nodes, predicted_messages, predicted_flops, predicted_tasks, predicted_seconds;
 };
 /// One rank's numbers without its sites.

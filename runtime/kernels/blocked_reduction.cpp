@@ -6,7 +6,7 @@ SimdLevel simd_level() {
 #ifdef TDSL_HAS_SIMD_LEVELS
   static const SimdLevel level = [] {
     const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-                        __builtin_cpu_supports("avx512vl");
+                        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma");
     if (avx512) return SimdLevel::kAvx512;
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? SimdLevel::kAvx2 : SimdLevel::kBaseline;
   }();

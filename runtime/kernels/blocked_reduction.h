@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "runtime/kernels/progress.h"
@@ -15,7 +19,8 @@
 //
 // What depends on (i, k) and what depends on (j, k) is computed once for blocks that stay in cache and laid out as the innermost loop
 // reads it; that loop keeps a tile of C in registers. Every element takes its k in index order, one after the other, whatever
-// the blocks and the processor: the bits are those of the plain loops.
+// the blocks and the processor: the bits are those of the plain loops. Blocks without nan and inf may have a simpler function with the same
+// results: a minimum that looks for nan takes three instructions, one of numbers takes one.
 
 namespace tdsl::rt {
 
@@ -31,15 +36,21 @@ namespace blocked {
 
 inline constexpr Index kRows = 8;           ///< rows of a register tile
 inline constexpr Index kColumnBytes = 128;  ///< its columns: two of the widest vectors
-inline constexpr Index kSteps = 128;        ///< points of k between two visits of a tile
+inline constexpr Index kSteps = 256;        ///< points of k between two visits of a tile
 inline constexpr Index kRowBlock = 64;      ///< rows whose x are laid out at once
 inline constexpr Index kColumnBlock = 4096;  ///< bytes of a row of y that are laid out at once
 
-/// The values of one block: for every value an array [tile][step][lane].
+template <class V>
+[[nodiscard]] bool is_number([[maybe_unused]] V value) {
+  if constexpr (std::is_floating_point_v<V>) return std::abs(value) <= std::numeric_limits<V>::max();
+  return true;
+}
+
+/// The values of one block of at most `depth` steps: for every value an array [tile][step][lane].
 template <Index Lanes, class... V>
 class Pack {
  public:
-  explicit Pack(Index tiles) : arrays_(std::make_unique<V[]>(static_cast<std::size_t>(tiles * kSteps * Lanes))...) {}
+  Pack(Index tiles, Index depth) : depth_(depth), arrays_(std::make_unique<V[]>(static_cast<std::size_t>(tiles * depth * Lanes))...) {}
 
   /// Lays out f(lane's label, k…) of `lanes` labels from `first` on and the points of k from number `step` on. The lanes beyond stay as they
   /// are: computed with, never stored.
@@ -47,7 +58,7 @@ class Pack {
   void fill(Index tile, Index first, Index lanes, const std::array<Interval, K>& ks, Index step, Index steps, const F& f) {
     std::array<Index, K> at = point(ks, step);
     for (Index s = 0; s < steps; ++s) {
-      const Index to = (tile * kSteps + s) * Lanes;
+      const Index to = (tile * depth_ + s) * Lanes;
       for (Index l = 0; l < lanes; ++l) {
         store(to + l, std::apply([&](auto... k) { return f(first + l, k...); }, at), std::index_sequence_for<V...>{});
       }
@@ -56,7 +67,12 @@ class Pack {
   }
 
   [[nodiscard]] std::tuple<const V*...> of_tile(Index tile) const {
-    return std::apply([&](const auto&... array) { return std::tuple<const V*...>(array.get() + tile * kSteps * Lanes...); }, arrays_);
+    return std::apply([&](const auto&... array) { return std::tuple<const V*...>(array.get() + tile * depth_ * Lanes...); }, arrays_);
+  }
+
+  /// Whether the first `steps` steps of a tile hold neither nan nor inf.
+  [[nodiscard]] bool holds_numbers(Index tile, Index steps) const {
+    return std::apply([&](const auto*... values) { return (... && are_numbers(values, steps * Lanes)); }, of_tile(tile));
   }
 
  private:
@@ -81,16 +97,24 @@ class Pack {
     ((std::get<N>(arrays_)[static_cast<std::size_t>(at)] = std::get<N>(values)), ...);
   }
 
+  template <class T>
+  static bool are_numbers(const T* values, Index count) {
+    int others = 0;
+    for (Index i = 0; i < count; ++i) others |= is_number(values[i]) ? 0 : 1;
+    return others == 0;
+  }
+
+  Index depth_;
   std::tuple<std::unique_ptr<V[]>...> arrays_;
 };
 
-/// `steps` points of k on Height x Width elements of a tile of C, in registers.
+/// `steps` points of k on Height x Width elements of a tile of C, in registers. `lines`: its rows in memory.
 template <Index Height, Index Width, Index Columns, class T, class Combine, class... X, class... Y>
-[[gnu::always_inline]] inline void steps_of(Index steps, T* tile, const std::tuple<const X*...>& xs, const std::tuple<const Y*...>& ys,
-                                            const Combine& combine) {
+[[gnu::always_inline]] inline void steps_of(Index steps, T* const* lines, Index column, const std::tuple<const X*...>& xs,
+                                            const std::tuple<const Y*...>& ys, const Combine& combine) {
   T sum[Height][Width];
   for (Index i = 0; i < Height; ++i) {
-    for (Index j = 0; j < Width; ++j) sum[i][j] = tile[i * Columns + j];
+    for (Index j = 0; j < Width; ++j) sum[i][j] = lines[i][column + j];
   }
   for (Index s = 0; s < steps; ++s) {
 #if defined(__GNUC__) && !defined(__clang__)
@@ -108,17 +132,17 @@ template <Index Height, Index Width, Index Columns, class T, class Combine, clas
     }
   }
   for (Index i = 0; i < Height; ++i) {
-    for (Index j = 0; j < Width; ++j) tile[i * Columns + j] = sum[i][j];
+    for (Index j = 0; j < Width; ++j) lines[i][column + j] = sum[i][j];
   }
 }
 
 /// A whole tile, as parts that fit the registers.
 template <Index Height, Index Width, Index Columns, class T, class Combine, class... X, class... Y>
-[[gnu::always_inline]] inline void parts_of(Index steps, T* tile, const std::tuple<const X*...>& xs, const std::tuple<const Y*...>& ys,
+[[gnu::always_inline]] inline void parts_of(Index steps, T* const* lines, const std::tuple<const X*...>& xs, const std::tuple<const Y*...>& ys,
                                             const Combine& combine) {
   for (Index i = 0; i < kRows; i += Height) {
     for (Index j = 0; j < Columns; j += Width) {
-      steps_of<Height, Width, Columns>(steps, tile + i * Columns + j, std::apply([&](auto... x) { return std::tuple(x + i...); }, xs),
+      steps_of<Height, Width, Columns>(steps, lines + i, j, std::apply([&](auto... x) { return std::tuple(x + i...); }, xs),
                                        std::apply([&](auto... y) { return std::tuple(y + j...); }, ys), combine);
     }
   }
@@ -126,48 +150,65 @@ template <Index Height, Index Width, Index Columns, class T, class Combine, clas
 
 // One function per level, with everything inlined into it: the scalar function is compiled for the level's vectors.
 template <Index Columns, class T, class Combine, class Xs, class Ys>
-[[gnu::flatten, gnu::noinline]] void tile_baseline(Index steps, T* tile, const Xs& xs, const Ys& ys, const Combine& combine) {
-  parts_of<4, std::max<Index>(Columns / 4, 1), Columns>(steps, tile, xs, ys, combine);
+[[gnu::flatten, gnu::noinline]] void tile_baseline(Index steps, T* const* lines, const Xs& xs, const Ys& ys, const Combine& combine) {
+  parts_of<4, std::max<Index>(Columns / 4, 1), Columns>(steps, lines, xs, ys, combine);
 }
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define TDSL_HAS_SIMD_LEVELS 1
 template <Index Columns, class T, class Combine, class Xs, class Ys>
-[[gnu::target("avx2,prefer-vector-width=256"), gnu::flatten, gnu::noinline]] void tile_avx2(Index steps, T* tile, const Xs& xs, const Ys& ys,
+[[gnu::target("avx2,fma,prefer-vector-width=256"), gnu::flatten, gnu::noinline]] void tile_avx2(Index steps, T* const* lines, const Xs& xs, const Ys& ys,
                                                                                               const Combine& combine) {
-  parts_of<4, std::max<Index>(Columns / 2, 1), Columns>(steps, tile, xs, ys, combine);
+  parts_of<4, std::max<Index>(Columns / 2, 1), Columns>(steps, lines, xs, ys, combine);
 }
 template <Index Columns, class T, class Combine, class Xs, class Ys>
-[[gnu::target("avx512f,avx512dq,avx512bw,avx512vl,prefer-vector-width=512"), gnu::flatten, gnu::noinline]] void tile_avx512(
-    Index steps, T* tile, const Xs& xs, const Ys& ys, const Combine& combine) {
-  parts_of<kRows, Columns, Columns>(steps, tile, xs, ys, combine);
+[[gnu::target("avx512f,avx512dq,avx512bw,avx512vl,fma,prefer-vector-width=512"), gnu::flatten, gnu::noinline]] void tile_avx512(
+    Index steps, T* const* lines, const Xs& xs, const Ys& ys, const Combine& combine) {
+  parts_of<kRows, Columns, Columns>(steps, lines, xs, ys, combine);
 }
 #endif
 
 template <Index Columns, class T, class Combine, class Xs, class Ys>
-void tile_steps([[maybe_unused]] SimdLevel level, Index steps, T* tile, const Xs& xs, const Ys& ys, const Combine& combine) {
+void tile_steps([[maybe_unused]] SimdLevel level, Index steps, T* const* lines, const Xs& xs, const Ys& ys, const Combine& combine) {
 #ifdef TDSL_HAS_SIMD_LEVELS
-  if (level == SimdLevel::kAvx512) return tile_avx512<Columns>(steps, tile, xs, ys, combine);
-  if (level == SimdLevel::kAvx2) return tile_avx2<Columns>(steps, tile, xs, ys, combine);
+  if (level == SimdLevel::kAvx512) return tile_avx512<Columns>(steps, lines, xs, ys, combine);
+  if (level == SimdLevel::kAvx2) return tile_avx2<Columns>(steps, lines, xs, ys, combine);
 #endif
-  tile_baseline<Columns>(steps, tile, xs, ys, combine);
+  tile_baseline<Columns>(steps, lines, xs, ys, combine);
 }
 
 /// The work on one panel of k, given the types of x and y.
-template <class T, class Combine, class Target, class XPack, class YPack, Index Columns>
+template <class T, class Combine, class Numbers, class Target, class XPack, class YPack, Index Columns>
 struct Panel {
   const Combine& combine;
+  const Numbers& numbers;
   const Target& target;
   SimdLevel level;
+  bool in_rows;  ///< neighbouring elements of a row are neighbours in memory
 
-  void tile(Index steps, Index i, Index rows, Index j, Index columns, const XPack& x, Index x_tile, const YPack& y, Index y_tile) const {
+  void tile(Index steps, Index i, Index rows, Index j, Index columns, const XPack& x, Index x_tile, const YPack& y, Index y_tile, bool all_numbers) const {
+    T* lines[kRows];
+    if (in_rows && rows == kRows && columns == Columns) {
+      for (Index r = 0; r < kRows; ++r) lines[r] = &target(i + r, j);
+      return compute(steps, lines, x.of_tile(x_tile), y.of_tile(y_tile), all_numbers);
+    }
     T part[kRows * Columns] = {};
+    for (Index r = 0; r < kRows; ++r) lines[r] = part + r * Columns;
     for (Index r = 0; r < rows; ++r) {
-      for (Index c = 0; c < columns; ++c) part[r * Columns + c] = target(i + r, j + c);
+      for (Index c = 0; c < columns; ++c) lines[r][c] = target(i + r, j + c);
     }
-    tile_steps<Columns>(level, steps, part, x.of_tile(x_tile), y.of_tile(y_tile), combine);
+    compute(steps, lines, x.of_tile(x_tile), y.of_tile(y_tile), all_numbers);
     for (Index r = 0; r < rows; ++r) {
-      for (Index c = 0; c < columns; ++c) target(i + r, j + c) = part[r * Columns + c];
+      for (Index c = 0; c < columns; ++c) target(i + r, j + c) = lines[r][c];
     }
+  }
+
+ private:
+  template <class Xs, class Ys>
+  void compute(Index steps, T* const* lines, const Xs& xs, const Ys& ys, [[maybe_unused]] bool all_numbers) const {
+    if constexpr (!std::is_same_v<Numbers, std::nullptr_t>) {
+      if (all_numbers) return tile_steps<Columns>(level, steps, lines, xs, ys, numbers);
+    }
+    tile_steps<Columns>(level, steps, lines, xs, ys, combine);
   }
 };
 
@@ -176,18 +217,18 @@ constexpr Index widest(const std::tuple<V...>*) {
   return std::max({static_cast<Index>(sizeof(V))...});
 }
 template <Index Lanes, class... V>
-Pack<Lanes, V...> pack_of(Index tiles, const std::tuple<V...>*) {
-  return Pack<Lanes, V...>(tiles);
+Pack<Lanes, V...> pack_of(Index tiles, Index depth, const std::tuple<V...>*) {
+  return Pack<Lanes, V...>(tiles, depth);
 }
 
 }  // namespace blocked
 
 /// For all i of `is` and j of `js`: target(i, j) = combine(target(i, j), x(i, k…)…, y(j, k…)…) for the points k of `ks` in row-major order.
-/// `x` and `y` return tuples and may be called more than once for a point; `target(i, j)` is a reference to an element, those of
-/// one i lying in a row. Nothing may fail.
-template <class T, std::size_t K, class X, class Y, class Combine, class Target>
+/// `x` and `y` return tuples and may be called more than once for a point; `target(i, j)` is a reference to an element. Nothing may fail.
+/// `numbers`: the same function as `combine`, but it may rely on values of x and y being neither nan nor inf; it is called for blocks of such.
+template <class T, std::size_t K, class X, class Y, class Combine, class Target, class Numbers = std::nullptr_t>
 void blocked_reduction(Interval is, Interval js, const std::array<Interval, K>& ks, const X& x, const Y& y, const Combine& combine,
-                       const Target& target, SimdLevel level = simd_level()) {
+                       const Target& target, SimdLevel level = simd_level(), const Numbers& numbers = nullptr) {
   using namespace blocked;
   const auto rank = std::make_index_sequence<K>{};
   const auto type_at = []<std::size_t... N>(const auto& f, std::index_sequence<N...>) {
@@ -204,20 +245,35 @@ void blocked_reduction(Interval is, Interval js, const std::array<Interval, K>& 
   if (is.empty() || js.empty() || points == 0) return;
 
   const auto ceil_div = [](Index a, Index b) { return (a + b - 1) / b; };
-  auto xs = pack_of<kRows>(std::min(kRowTiles, ceil_div(is.size(), kRows)), x_type);
-  auto ys = pack_of<kColumns>(std::min(kColumnTiles, ceil_div(js.size(), kColumns)), y_type);
-  const Panel<T, Combine, Target, decltype(xs), decltype(ys), kColumns> panel{combine, target, level};
+  const Index depth = std::min(points, kSteps);
+  auto xs = pack_of<kRows>(std::min(kRowTiles, ceil_div(is.size(), kRows)), depth, x_type);
+  auto ys = pack_of<kColumns>(std::min(kColumnTiles, ceil_div(js.size(), kColumns)), depth, y_type);
+  constexpr bool kTwoWays = !std::is_same_v<Numbers, std::nullptr_t>;
+  std::array<bool, kRowTiles> x_numbers{};
+  std::array<bool, kColumnTiles> y_numbers{};
+  const bool in_rows = js.size() > 1 && &target(is.lo, js.lo) + 1 == &target(is.lo, js.lo + 1);
+  const Panel<T, Combine, Numbers, Target, decltype(xs), decltype(ys), kColumns> panel{combine, numbers, target, level, in_rows};
   for (Index j0 = js.lo; j0 < js.hi; j0 += kColumnTiles * kColumns) {
     const Index j1 = std::min(js.hi, j0 + kColumnTiles * kColumns);
     for (Index step = 0; step < points; step += kSteps) {
       const Index steps = std::min(kSteps, points - step);
-      for (Index j = j0; j < j1; j += kColumns) ys.fill((j - j0) / kColumns, j, std::min(kColumns, j1 - j), ks, step, steps, y);
+      for (Index j = j0; j < j1; j += kColumns) {
+        const Index tile = (j - j0) / kColumns;
+        ys.fill(tile, j, std::min(kColumns, j1 - j), ks, step, steps, y);
+        if constexpr (kTwoWays) y_numbers[static_cast<std::size_t>(tile)] = ys.holds_numbers(tile, steps);
+      }
       for (Index i0 = is.lo; i0 < is.hi; i0 += kRowBlock) {
         const Index i1 = std::min(is.hi, i0 + kRowBlock);
-        for (Index i = i0; i < i1; i += kRows) xs.fill((i - i0) / kRows, i, std::min(kRows, i1 - i), ks, step, steps, x);
+        for (Index i = i0; i < i1; i += kRows) {
+          const Index tile = (i - i0) / kRows;
+          xs.fill(tile, i, std::min(kRows, i1 - i), ks, step, steps, x);
+          if constexpr (kTwoWays) x_numbers[static_cast<std::size_t>(tile)] = xs.holds_numbers(tile, steps);
+        }
         for (Index j = j0; j < j1; j += kColumns) {
           for (Index i = i0; i < i1; i += kRows) {
-            panel.tile(steps, i, std::min(kRows, i1 - i), j, std::min(kColumns, j1 - j), xs, (i - i0) / kRows, ys, (j - j0) / kColumns);
+            const Index row = (i - i0) / kRows, column = (j - j0) / kColumns;
+            panel.tile(steps, i, std::min(kRows, i1 - i), j, std::min(kColumns, j1 - j), xs, row, ys, column,
+                       x_numbers[static_cast<std::size_t>(row)] && y_numbers[static_cast<std::size_t>(column)]);
           }
         }
         progress::pause();

@@ -6,6 +6,7 @@
 #include "runtime/check.h"
 #include "runtime/kernels/blas_call.h"
 #include "runtime/kernels/label_strides.h"
+#include "runtime/kernels/short_rows.h"
 
 namespace tdsl::rt {
 
@@ -96,6 +97,18 @@ void plain_product(const Nest& nest, const T* a, const T* b, T* c, bool accumula
   }
 }
 
+/// A matrix (rows along `rows`, summed along `k`) and a vector.
+template <class T>
+void product_with_vector(Index rows, Index k, blas::Matrix<const T> a, const T* x, Index x_step, bool accumulate, T* y, Index y_step) {
+  if (k <= short_rows::kLongest && a.column_stride == 1) {
+    short_rows::dots(rows, k, a.data, a.row_stride, x, x_step, accumulate, y, y_step);
+  } else if (rows <= short_rows::kLongest && a.row_stride == 1) {
+    short_rows::scaled_sum(k, rows, a.data, a.column_stride, x, x_step, accumulate, y, y_step);
+  } else {
+    blas::gemv(rows, k, a, x, x_step, accumulate, y, y_step);
+  }
+}
+
 template <class T>
 void product(const Nest& nest, const T* a, const T* b, T* c, bool accumulate) {
   const ContractionLoop& m = nest.m;
@@ -107,9 +120,9 @@ void product(const Nest& nest, const T* a, const T* b, T* c, bool accumulate) {
   if (small || outer_product || dot) {
     plain_product(nest, a, b, c, accumulate);
   } else if (n.count == 1) {
-    blas::gemv(m.count, k.count, {a, m.a, k.a}, b, k.b, accumulate, c, m.c);
+    product_with_vector<T>(m.count, k.count, {a, m.a, k.a}, b, k.b, accumulate, c, m.c);
   } else if (m.count == 1) {
-    blas::gemv(n.count, k.count, {b, n.b, k.b}, a, k.a, accumulate, c, n.c);
+    product_with_vector<T>(n.count, k.count, {b, n.b, k.b}, a, k.a, accumulate, c, n.c);
   } else {
     blas::gemm(m.count, n.count, k.count, {a, m.a, k.a}, {b, k.b, n.b}, accumulate, {c, m.c, n.c});
   }

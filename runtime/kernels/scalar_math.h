@@ -198,6 +198,18 @@ requires Number<T> || std::same_as<T, bool>
   return b != b ? b : larger;
 }
 
+/// The same of a `b` that is not nan: one instruction.
+template <class T>
+requires Number<T>
+[[nodiscard]] constexpr T min_number(T a, T b) {
+  return b < a ? b : a;
+}
+template <class T>
+requires Number<T>
+[[nodiscard]] constexpr T max_number(T a, T b) {
+  return a < b ? b : a;
+}
+
 /// Identities of the reductions: `min` of nothing is the largest value (inf), `max` of nothing the smallest (-inf).
 template <class T>
 [[nodiscard]] constexpr T min_identity() {

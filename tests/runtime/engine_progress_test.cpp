@@ -102,7 +102,7 @@ TEST_CASE("progress: a rank talks while it computes a large block") {
 
 TEST_CASE("progress: register-blocked reductions call the hook between their blocks") {
   if (rt::World(rt::read_environment()).size() > 1) return;
-  const Index n = 200;
+  const Index n = 300;
   std::vector<double> c(static_cast<std::size_t>(n * n), 1e9);
   int calls = 0;
   const rt::progress::Scope scope(count_call, &calls);
@@ -111,7 +111,7 @@ TEST_CASE("progress: register-blocked reductions call the hook between their blo
       [](Index j, Index k) { return std::tuple(static_cast<double>(j - k)); },
       [](double least, double x, double y) { return std::min(least, x + y); },
       [&](Index i, Index j) -> double& { return c[static_cast<std::size_t>(i * n + j)]; });
-  CHECK(calls == 2 * 4);  // two panels of 128 steps, four blocks of 64 rows
+  CHECK(calls == 2 * 5);  // two panels of 256 steps, five blocks of 64 rows
   CHECK(c[static_cast<std::size_t>(3 * n + 4)] == 7);
 }
 

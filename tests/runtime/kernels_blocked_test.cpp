@@ -26,11 +26,11 @@ std::vector<SimdLevel> levels_here() {
   return levels;
 }
 
-/// Floats with some nan, inf and zeros of both signs.
-std::vector<double> special_values(std::mt19937& random, std::size_t count) {
+/// Floats with zeros of both signs, one in `rarity` / 2 nan or inf.
+std::vector<double> special_values(std::mt19937& random, std::size_t count, unsigned rarity) {
   std::vector<double> values(count);
   for (double& x : values) {
-    const auto pick = random() % 40;
+    const auto pick = random() % rarity;
     x = pick == 0 ? std::nan("") : pick == 1 ? INFINITY : pick < 4 ? (pick == 2 ? 0.0 : -0.0) : std::ldexp(static_cast<double>(random()), -31) - 1;
   }
   return values;
@@ -45,12 +45,13 @@ struct Elements {
   T& operator[](Index i) const { return data[static_cast<std::size_t>(i)]; }
 };
 
-template <class T, class Combine>
-void compare(Index m, Index n, Interval k, Interval l, T start, const Combine& combine) {
+/// `numbers`: nullptr, or what may take the place of `combine` in blocks without nan and inf.
+template <class T, class Combine, class Numbers = std::nullptr_t>
+void compare(Index m, Index n, Interval k, Interval l, T start, const Combine& combine, const Numbers& numbers = nullptr, unsigned rarity = 40) {
   std::mt19937 random(7);
   const Index points = k.size() * l.size();
-  const auto a = special_values(random, static_cast<std::size_t>(m * points));
-  const auto b = special_values(random, static_cast<std::size_t>(n * points));
+  const auto a = special_values(random, static_cast<std::size_t>(m * points), rarity);
+  const auto b = special_values(random, static_cast<std::size_t>(n * points), rarity);
   const auto point = [&](Index kk, Index ll) { return (kk - k.lo) * l.size() + ll - l.lo; };
   const auto x = [&](Index i, Index kk, Index ll) {
     return std::tuple(a[static_cast<std::size_t>(i * points + point(kk, ll))], static_cast<float>(kk));
@@ -71,7 +72,7 @@ void compare(Index m, Index n, Interval k, Interval l, T start, const Combine& c
     const Elements<T> c(static_cast<std::size_t>(m * n), start);
     rt::blocked_reduction<T>(
         Interval{0, m}, Interval{3, n + 3}, std::array{k, l}, x, y, combine, [&](Index i, Index j) -> T& { return c[i * n + j - 3]; },
-        level);
+        level, numbers);
     Index wrong = 0;
     for (Index e = 0; e < m * n; ++e) {
       const bool both_nan = c[e] != c[e] && expected[e] != expected[e];
@@ -106,6 +107,35 @@ TEST_CASE("kernels: blocked reductions give the bits of the plain loops on every
     }
   }
   compare<double>(5, 5, {0, 0}, {0, 4}, INFINITY, min_plus);
+}
+
+TEST_CASE("kernels: blocks without nan and inf take the shorter function, with the same bits; sums of squares are fused on every level") {
+  const auto min_plus = [](double total, double x, float k, double y) { return rt::scalar::min(total, x + y + static_cast<double>(k)); };
+  const auto least = [](double total, double x, float k, double y) { return rt::scalar::min_number(total, x + y + static_cast<double>(k)); };
+  const auto largest = [](float total, double x, float, double y) { return rt::scalar::max(total, static_cast<float>(x - y)); };
+  const auto largest_number = [](float total, double x, float, double y) { return rt::scalar::max_number(total, static_cast<float>(x - y)); };
+  const auto squares = [](double total, double x, float, double y) { return std::fma(x - y, x - y, total); };
+  for (const unsigned rarity : {200U, 20'000U}) {
+    compare<double>(67, 530, {0, 29}, {-2, 8}, INFINITY, min_plus, least, rarity);
+    compare<double>(9, 17, {0, 29}, {-2, 8}, std::nan(""), min_plus, least, rarity);
+    compare<float>(67, 50, {0, 29}, {-2, 8}, -INFINITY, largest, largest_number, rarity);
+    compare<double>(67, 530, {0, 29}, {-2, 8}, 0.0, squares, nullptr, rarity);
+  }
+}
+
+TEST_CASE("kernels: one value that is no number changes the function of its own block alone") {
+  const Index m = 24, n = 40;
+  const auto x = [](Index i, Index k) { return std::tuple(i == 9 && k == 3 ? INFINITY : 1.0); };
+  const auto y = [](Index j, Index k) { return std::tuple(j == 20 && k == 5 ? std::nan("") : 1.0); };
+  const Elements<double> c(static_cast<std::size_t>(m * n), 0);
+  rt::blocked_reduction<double>(
+      Interval{0, m}, Interval{0, n}, std::array{Interval{0, 10}}, x, y, [](double total, double, double) { return total; },
+      [&](Index i, Index j) -> double& { return c[i * n + j]; }, rt::simd_level(), [](double total, double, double) { return total + 1; });
+  Index wrong = 0;
+  for (Index i = 0; i < m; ++i) {
+    for (Index j = 0; j < n; ++j) wrong += c[i * n + j] == (i / 8 == 1 || j / 16 == 1 ? 0 : 10) ? 0 : 1;
+  }
+  CHECK(wrong == 0);
 }
 
 }  // namespace tdsl::tests

@@ -154,6 +154,30 @@ TEST_CASE("contraction kernel: every pattern of labels agrees with its definitio
   }
 }
 
+TEST_CASE("contraction kernel: a vector and short rows, in both orders, in memory of rows and of columns, with steps") {
+  std::mt19937 random(11);
+  const auto start = [] { return plan::OpBuilder(plan::OpClass::kContraction, "C", 0, 0); };
+  using plan::at;
+  for (const Index length : {2, 7, 16, 17}) {
+    CAPTURE(length);
+    auto dots = start();
+    dots.out("i", 60).reduce("k", length).read(0, {at(0), at(1)}).read(1, {at(1)});
+    check_contraction(random, dots, {60, length}, {length});
+    auto dots_of_second = start();
+    dots_of_second.out("i", 60).reduce("k", length).read(0, {at(1, 1, 2)}).read(1, {at(0), at(1)});
+    check_contraction(random, dots_of_second, {2 * length + 1}, {60, length});
+    auto sums = start();
+    sums.out("k", length).reduce("i", 60).read(0, {at(1), at(0)}).read(1, {at(1)});
+    check_contraction(random, sums, {60, length}, {60});
+    auto columns = start();
+    columns.out("i", 60).reduce("k", length).read(0, {at(1), at(0)}).read(1, {at(1)});
+    check_contraction(random, columns, {length, 60}, {length});
+    auto wide = start();
+    wide.out("b", 3).out("i", 60).reduce("k", length).read(0, {at(1), at(0), at(2, 1)}).read(1, {at(2), at(0)});
+    check_contraction(random, wide, {60, 3, length + 2}, {length, 3});
+  }
+}
+
 TEST_CASE("combine kernel: parts meet in order, for every monoid") {
   const Index parts = 5;
   plan::OpBuilder builder(plan::OpClass::kCombine, "s", 0, 0);

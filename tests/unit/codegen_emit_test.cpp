@@ -76,8 +76,28 @@ TEST_CASE("codegen emit: (min, +) is blocked in registers; each side is computed
   const auto y_values = [&](Index j, Index k) { return std::tuple(B(k, j)); };
   const auto combine = [=](double total, double x, double y) { return scalar::min(total, x + y); };
   const auto element = [&](Index i, Index j) -> double& { return D(i, j); };
+  const auto combine_numbers = [=](double total, double x, double y) { return scalar::min_number(total, x + y); };
   rt::blocked_reduction<double>(
-      t.labels[0], t.labels[1], std::array{t.labels[2]}, x_values, y_values, combine, element);)"));
+      t.labels[0], t.labels[1], std::array{t.labels[2]}, x_values, y_values, combine, element, rt::simd_level(),
+      combine_numbers);)"));
+}
+
+TEST_CASE("codegen emit: what may be nan without nan or inf in the operands keeps the function that looks for it") {
+  const auto has_two = [](const std::string& body) {
+    return contains(emitted("%5:f64[%0, %0] \"D\" = compute [i in 0..%0, j in 0..%0] max[k in 0..%1] (" + body + ")\noutput \"D\" %5\n"), "combine_numbers");
+  };
+  CHECK(has_two("abs(sub(%2[i, k], %3[k, j]))"));
+  CHECK(has_two("mul(%2[i, k], %3[k, j])"));
+  CHECK_FALSE(has_two("mul(add(%2[i, k], %3[k, j]), %3[k, j])"));  // inf * 0
+  CHECK_FALSE(has_two("sub(add(%2[i, k], %3[k, j]), mul(%2[i, k], %3[k, j]))"));  // inf - inf
+}
+
+TEST_CASE("codegen emit: sums of squares and products add without a rounding in between") {
+  const auto text = [](const std::string& body) {
+    return emitted("%5:f64[%0, %0] \"D\" = compute [i in 0..%0, j in 0..%0] sum[k in 0..%1] (" + body + ")\noutput \"D\" %5\n");
+  };
+  CHECK(contains(text("pow(sub(%2[i, k], %3[k, j]), 2:i64)"), "return std::fma(x - y, x - y, total);"));
+  CHECK(contains(text("mul(max(%2[i, k], %3[k, j]), %3[k, j])"), "return std::fma(scalar::max(x, y), y, total);"));
 }
 
 TEST_CASE("codegen emit: a library's function of row and column runs along rows of the result") {

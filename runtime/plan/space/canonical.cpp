@@ -4,6 +4,7 @@
 
 #include "runtime/plan/space/placement.h"
 #include "runtime/plan/space/placement_parts.h"
+#include "runtime/plan/space/task_size.h"
 #include "runtime/plan/space/tiles.h"
 
 namespace tdsl::plan {
@@ -91,7 +92,7 @@ Tiling cut_label(const Op& op, std::size_t k, const std::vector<Index>& tile, co
   if (small_gather || in_order) return Tiling::near_equal(extent, 1);
   const Tiling theirs = finest(op, label, Tiling::near_equal(extent, std::min<Index>(extent, 1)), tile, operands);
   if (theirs.tiles() > 1) return theirs;
-  return choose_panels(extent, 1, op.op_class == OpClass::kContraction, tile);
+  return choose_panels(extent, 1, op.op_class == OpClass::kContraction ? longest_edges(op, kProductBlock)[idx(label)] : kMapTileElements, tile);
 }
 
 double elements_of(const std::vector<Index>& shape) {

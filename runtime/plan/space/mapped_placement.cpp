@@ -71,7 +71,7 @@ std::optional<std::vector<ReduceChoice>> PlacementBuilder::reduce_by(const Block
     }
     Tiling tiling = panels(k, blocks == 1 ? 1 : blocks * wanted);
     if (blocks > 1 && tiling.tiles() % blocks != 0) {  // an operand is cut otherwise
-      tiling = choose_panels(tiling.extent(), blocks * wanted, op_.op_class == OpClass::kContraction, inputs_.tile);
+      tiling = choose_panels(tiling.extent(), blocks * wanted, longest_edge(op_.reduce[k].label), inputs_.tile);
     }
     if (tiling.tiles() % blocks != 0 || (tiling.tiles() == 0 && blocks > 1)) return std::nullopt;
     ReduceChoice choice{tiling, 0, {}};

@@ -39,6 +39,13 @@ double points_of(const Op& op) {
   return points;
 }
 
+PlacementBuilder::PlacementBuilder(const Op& op, const PlanInputs& inputs, const Operands& operands) : op_(op), inputs_(inputs), operands_(operands) {
+  if (inputs.reproducible) cuts_ = canonical_cuts(op, inputs.tile, operands);
+  if (cuts_) return;
+  longest_ = op.op_class == OpClass::kContraction ? longest_edges(op, largest_block(op, inputs)) : std::vector<Index>(op.labels.size(), kMapTileElements);
+  stream_ = stream_of(op, operands);
+}
+
 Index PlacementBuilder::parts_wanted(Index output_tiles, Index ranks_used) const {
   if (op_.combine == Combine::kNone || inputs_.threads == 1 || op_.most_split_labels() == 0 || op_.reduce.empty()) return 1;
   const Index mine = std::max<Index>(1, output_tiles / std::max<Index>(ranks_used, 1));
@@ -72,7 +79,7 @@ Tiling PlacementBuilder::panels(std::size_t k, Index multiple) const {
     const int d = reduced_dim(op_, access, label, placed->desc);
     if (d >= 0) return placed->distribution.tiling(d);
   }
-  return choose_panels(op_.labels[idx(label)].range.size(), multiple, op_.op_class == OpClass::kContraction, inputs_.tile);
+  return choose_panels(op_.labels[idx(label)].range.size(), multiple, longest_edge(label), inputs_.tile);
 }
 
 void PlacementBuilder::share_cuts(Draft& draft) const {
@@ -182,6 +189,7 @@ Candidate PlacementBuilder::single(Index home, std::string why) const {
   draft.home = home;
   draft.tilings = out_tilings(std::vector<Index>(op_.shape.size(), 1), inputs_.threads, 1);
   draft.dims.resize(op_.shape.size());
+  if (inputs_.ranks == 1 && !op_.reduce.empty() && stream_.bound) adopt_tiles(draft);
   draft.reduce = unsplit(tile_count(draft.tilings), 1, 1);
   return build(std::move(draft), std::move(why));
 }
@@ -267,7 +275,7 @@ Candidate PlacementBuilder::spread(Draft draft, const std::vector<Index>& out_sh
     const Index shares_and_parts = std::lcm(multiple, factor) * (factor > 1 ? wanted : 1);
     Tiling tiling = panels(k, shares_and_parts);
     if (factor > 1 && tiling.tiles() % factor != 0 && inputs_.tile.empty()) {  // an operand is cut otherwise
-      tiling = choose_panels(tiling.extent(), shares_and_parts, op_.op_class == OpClass::kContraction, {});
+      tiling = choose_panels(tiling.extent(), shares_and_parts, longest_edge(op_.reduce[k].label), {});
     }
     ReduceChoice choice{tiling, 0, {}};
     if (factor > 1) {
@@ -297,7 +305,7 @@ void PlacementBuilder::adopt_tiles(Draft& draft) const {
       const GridDim& dim = operand->distribution.grid_dims()[idx(d)];
       const Tiling& tiling = operand->distribution.tiling(d);
       if (dim.axes != draft.dims[o].axes || dim.shift != 0) continue;
-      if (op_.op_class == OpClass::kContraction && tiling.longest() > 2 * kContractionEdge) continue;
+      if (op_.op_class == OpClass::kContraction && tiling.longest() > 2 * longest_edge(s.label)) continue;
       largest[o] = operand->desc.elements();
       draft.tilings[o] = tiling;
       draft.dims[o] = dim;
@@ -448,6 +456,10 @@ std::vector<Tiling> PlacementBuilder::out_tilings(const std::vector<Index>& mult
   if (cuts_) return cuts_->out;
   TileRequest request{op_.shape, multiple, op_.op_class == OpClass::kContraction, threads, spread};
   if (request.contraction && !op_.outputs.empty()) request.unit = tile_unit(inputs_, op_.outputs.front().element.bytes);
+  for (const OutSubscript& s : op_.out) request.longest.push_back(s.label >= 0 ? longest_edge(s.label) : kContractionEdge);
+  request.thinnest = stream_.thinnest;
+  request.bytes = stream_.bytes;
+  request.flops = stream_.flops;
   // A reduction that cannot be made in parts has nothing but its output to be shared by.
   const bool whole = op_.combine == Combine::kNone || op_.base >= 0;
   for (const ReduceLabel& r : op_.reduce) {

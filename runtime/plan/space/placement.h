@@ -6,6 +6,7 @@
 
 #include "runtime/plan/space/candidates.h"
 #include "runtime/plan/space/canonical.h"
+#include "runtime/plan/space/task_size.h"
 
 // Builds single candidates: one kind of placement each, with tiles, panels, parts and the layout of operands that have
 // no place yet.
@@ -33,9 +34,7 @@ struct Draft {
 
 class PlacementBuilder {
  public:
-  PlacementBuilder(const Op& op, const PlanInputs& inputs, const Operands& operands) : op_(op), inputs_(inputs), operands_(operands) {
-    if (inputs.reproducible) cuts_ = canonical_cuts(op, inputs.tile, operands);
-  }
+  PlacementBuilder(const Op& op, const PlanInputs& inputs, const Operands& operands);
   /// The only cuts there are under `--reproducible`.
   [[nodiscard]] const std::optional<Cuts>& cuts() const { return cuts_; }
 
@@ -43,6 +42,8 @@ class PlacementBuilder {
   [[nodiscard]] Index parts_wanted(Index output_tiles, Index ranks_used) const;
   /// Tiles of a reduce label: those of an operand already placed, else chosen.
   [[nodiscard]] Tiling panels(std::size_t k, Index multiple) const;
+  /// Longest edge of a task along a label.
+  [[nodiscard]] Index longest_edge(int label) const { return longest_[idx(label)]; }
   /// Two output dimensions that subscript the same dimension of one operand (X X') get the same cuts: with nested or
   /// overlapping boxes elements would travel to a rank twice.
   void share_cuts(Draft& draft) const;
@@ -108,6 +109,8 @@ class PlacementBuilder {
   const Op& op_;
   const PlanInputs& inputs_;
   const Operands& operands_;
+  std::vector<Index> longest_;
+  Stream stream_;
   std::optional<Cuts> cuts_;
 };
 

@@ -10,6 +10,7 @@ namespace {
 // Note [Tiles for threads]
 // Threads take whole tasks, so a rank is busy to the end only with several tasks for each thread: at least four tiles, in a
 // number that the threads share evenly if it can be had by small factors. Panels multiply the tasks but run in order.
+// Less is worth a task where memory bounds the work: what counts are the bytes and operations of a task, not its elements.
 
 /// Into how many pieces to cut next, so that `tiles` become a multiple of `threads`.
 Index next_cut(Index tiles, Index threads) {
@@ -24,6 +25,13 @@ Index next_cut(Index tiles, Index threads) {
 Index most_cuts(Index multiple) { return std::max<Index>(1, kMostTiles / multiple); }
 
 constexpr Index kLargeTileUnits = 4;  ///< a tile that is no shorter than so many units is cut at whole ones
+
+/// Whether each of `pieces` of a tile is worth a task where memory bounds the work, cut along a dimension where it has `edge`.
+bool is_worth_tasks(const TileRequest& request, Index elements, std::size_t dimension, Index edge, Index pieces) {
+  if (dimension >= request.thinnest.size() || edge / pieces < request.thinnest[dimension]) return false;
+  const double each = static_cast<double>(elements) / static_cast<double>(pieces);
+  return each * request.bytes >= kTaskBytes || each * request.flops >= kTaskFlops;
+}
 
 /// Tiles per coordinate and dimension: cut the longest share until tiles are small enough and there are enough of them.
 std::vector<Index> cuts(const TileRequest& request) {
@@ -44,24 +52,27 @@ std::vector<Index> cuts(const TileRequest& request) {
     for (std::size_t d = 0; d < cut.size(); ++d) longest = std::max(longest, edge(d));
     return longest;
   };
-  if (request.contraction) {
-    for (std::size_t d = 0; d < cut.size(); ++d) cut[d] = std::clamp<Index>(ceil_div(edge(d), kContractionEdge), 1, most_cuts(request.multiple[d]));
+  for (std::size_t d = 0; request.contraction && d < cut.size(); ++d) {
+    const Index longest = d < request.longest.size() ? request.longest[d] : kContractionEdge;
+    cut[d] = std::clamp<Index>(ceil_div(edge(d), longest), 1, most_cuts(request.multiple[d]));
   }
   while (!cut.empty()) {
     const bool too_large = elements() > kMapTileElements && !request.contraction;
     const bool too_few = tiles_per_rank() < 4 * request.threads && request.threads > 1;
     const Index now = elements();
     const Index edges = longest_edge();
-    const bool worth = now >= 4 * kSmallTileElements || (edges >= 2 * kThinTile && now >= kSmallTilePoints / request.depth);
-    if (!too_large && !(too_few && worth)) break;
+    bool worth = now >= 4 * kSmallTileElements || (edges >= 2 * kThinTile && now >= kSmallTilePoints / request.depth);
     // Prefer leading dimensions: rows of the last one stay long.
     std::size_t longest = 0;
     for (std::size_t d = 1; d < cut.size(); ++d) {
       const Index bias = d + 1 == cut.size() && cut.size() > 1 && !request.contraction ? 64 : 1;
       if (edge(d) > edge(longest) * bias) longest = d;
     }
+    const Index pieces = too_large ? 2 : next_cut(tiles_per_rank(), request.threads);
+    worth = worth || is_worth_tasks(request, now, longest, edge(longest), pieces);
+    if (!too_large && !(too_few && worth)) break;
     if (edge(longest) <= 1 || cut[longest] >= most_cuts(request.multiple[longest])) break;
-    cut[longest] *= too_large ? 2 : next_cut(tiles_per_rank(), request.threads);
+    cut[longest] *= pieces;
   }
   return cut;
 }
@@ -92,10 +103,9 @@ Index tile_unit(const PlanInputs& inputs, Index element_bytes) {
   return element_bytes == 4 ? 96 : element_bytes == 8 ? 112 : 1;
 }
 
-Tiling choose_panels(Index extent, Index multiple, bool contraction, const std::vector<Index>& tile) {
+Tiling choose_panels(Index extent, Index multiple, Index longest, const std::vector<Index>& tile) {
   if (!tile.empty()) return Tiling::fixed(extent, tile.front());
-  const Index edge = contraction ? kContractionEdge : kMapTileElements;
-  return Tiling::near_equal(extent, multiple * std::clamp<Index>(ceil_div(extent, multiple * edge), 1, most_cuts(multiple)));
+  return Tiling::near_equal(extent, multiple * std::clamp<Index>(ceil_div(extent, multiple * longest), 1, most_cuts(multiple)));
 }
 
 }  // namespace tdsl::plan

@@ -22,21 +22,29 @@ inline void stop(const std::string& message) {
   std::exit(1);
 }
 
-/// A file of `count` elements of T, as NumPy's save writes it (version 1 header, C order), mapped.
+/// The elements of a file as NumPy's save writes it (version 1 header, C order), mapped, and their number.
+template <class T>
+const T* all_of(const char* path, std::size_t& count) {
+  const int file = ::open(path, O_RDONLY);
+  struct stat info {};
+  if (file < 0 || ::fstat(file, &info) != 0) stop(std::string("cannot read ") + path);
+  void* const data = ::mmap(nullptr, static_cast<std::size_t>(info.st_size), PROT_READ, MAP_SHARED, file, 0);
+  ::close(file);
+  if (data == MAP_FAILED) stop(std::string("cannot map ") + path);
+  const auto* bytes = static_cast<const unsigned char*>(data);
+  const std::size_t header = 10 + bytes[8] + 256U * bytes[9];
+  count = (static_cast<std::size_t>(info.st_size) - header) / sizeof(T);
+  return reinterpret_cast<const T*>(bytes + header);
+}
+
+/// Such a file of `count` elements.
 template <class T>
 class MatrixFile {
  public:
   MatrixFile(const char* path, std::size_t count) {
-    const int file = ::open(path, O_RDONLY);
-    struct stat info {};
-    if (file < 0 || ::fstat(file, &info) != 0) stop(std::string("cannot read ") + path);
-    void* const data = ::mmap(nullptr, static_cast<std::size_t>(info.st_size), PROT_READ, MAP_SHARED, file, 0);
-    ::close(file);
-    if (data == MAP_FAILED) stop(std::string("cannot map ") + path);
-    const auto* bytes = static_cast<const unsigned char*>(data);
-    const std::size_t header = 10 + bytes[8] + 256U * bytes[9];
-    if (header + count * sizeof(T) != static_cast<std::size_t>(info.st_size)) stop(std::string(path) + " has another size");
-    elements_ = reinterpret_cast<const T*>(bytes + header);
+    std::size_t elements = 0;
+    elements_ = all_of<T>(path, elements);
+    if (elements != count) stop(std::string(path) + " has another size");
   }
   const T* data() const { return elements_; }
 

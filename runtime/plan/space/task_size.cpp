@@ -1,0 +1,104 @@
+#include "runtime/plan/space/task_size.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "runtime/plan/space/placement.h"
+#include "runtime/plan/space/placement_parts.h"
+#include "runtime/plan/space/tiles.h"
+
+namespace tdsl::plan {
+
+namespace {
+
+const TensorDesc& described(const Operands& operands, TensorId id) {
+  const PlacedTensor* placed = operands.placed(id);
+  return placed != nullptr ? placed->desc : operands.describe(id);
+}
+
+/// The labels of a block: of an operand or of the result.
+using BlockLabels = std::vector<int>;
+
+std::vector<BlockLabels> blocks_of(const Op& op) {
+  std::vector<BlockLabels> blocks(1);
+  for (const OutSubscript& s : op.out) {
+    if (s.label >= 0) blocks.front().push_back(s.label);
+  }
+  for (const Access& access : op.reads) {
+    BlockLabels& block = blocks.emplace_back();
+    for (const DimAccess& dim : access.dims) {
+      for (const Affine::Term& term : dim.terms) block.push_back(term.label);
+    }
+  }
+  for (BlockLabels& block : blocks) {
+    std::sort(block.begin(), block.end());
+    block.erase(std::unique(block.begin(), block.end()), block.end());
+  }
+  return blocks;
+}
+
+/// The read with the most elements; null: there is none.
+const Access* largest_read(const Op& op, const Operands& operands) {
+  const Access* largest = nullptr;
+  for (const Access& access : op.reads) {
+    if (largest == nullptr || described(operands, access.tensor).elements() > described(operands, largest->tensor).elements()) largest = &access;
+  }
+  return largest;
+}
+
+}  // namespace
+
+std::vector<Index> longest_edges(const Op& op, Index block) {
+  std::vector<Index> longest;
+  const std::vector<BlockLabels> blocks = blocks_of(op);
+  for (int label = 0; label < static_cast<int>(op.labels.size()); ++label) {
+    Index edge = std::numeric_limits<Index>::max();
+    for (const BlockLabels& labels : blocks) {
+      if (std::find(labels.begin(), labels.end(), label) == labels.end()) continue;
+      Index others = 1;
+      for (const int other : labels) {
+        if (other != label) others = product(others, std::clamp<Index>(op.labels[idx(other)].range.size(), 1, kContractionEdge));
+      }
+      edge = std::min(edge, block / others);
+    }
+    longest.push_back(std::max(edge, kContractionEdge));
+  }
+  return longest;
+}
+
+Index largest_block(const Op& op, const PlanInputs& inputs) {
+  Index bytes = std::numeric_limits<Index>::max();
+  if (op.outputs.empty()) return kProductBlock;
+  // Two operands, while those of the next step arrive; beside them a memory limit has the tensors.
+  if (inputs.window > 0) bytes = std::min(bytes, inputs.window / 4);
+  if (inputs.memory > 0) bytes = std::min(bytes, inputs.memory / (16 * inputs.threads));
+  return std::min(kProductBlock, bytes / op.outputs.front().element.bytes);
+}
+
+Stream stream_of(const Op& op, const Operands& operands) {
+  Stream stream;
+  const Access* largest = largest_read(op, operands);
+  double result = 1, elements = 0, bytes = 0;
+  for (const Index extent : op.shape) result *= static_cast<double>(extent);
+  for (const Access& access : op.reads) {
+    const TensorDesc& tensor = described(operands, access.tensor);
+    elements += static_cast<double>(tensor.elements());
+    bytes += static_cast<double>(tensor.bytes());
+  }
+  const double points = points_of(op);
+  stream.bound = largest != nullptr && result > 0 && points < kStreamPoints * (elements + result);
+  if (!stream.bound) return stream;
+  stream.bytes = bytes / result;
+  stream.flops = points * op.flops_per_point / result;
+  const bool may_split = op.combine != Combine::kNone && op.base < 0 && !op.reduce.empty() && op.most_split_labels() > 0;
+  const DimAccess* last = largest->dims.empty() ? nullptr : &largest->dims.back();
+  for (const OutSubscript& s : op.out) {
+    // Rows stay whole, or long, because memory is read as it lies.
+    const bool along_rows = largest->dims.size() > 1 && s.label >= 0 && parts::mentions(*last, s.label);
+    const bool never = s.label < 0 || (along_rows && may_split);
+    stream.thinnest.push_back(never ? std::numeric_limits<Index>::max() : along_rows ? kShortRow : kFewRows);
+  }
+  return stream;
+}
+
+}  // namespace tdsl::plan
