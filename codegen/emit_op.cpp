@@ -61,6 +61,7 @@ std::string label_text(const LabelTemplate& l, ExprEmitter& expr) {
   switch (l.kind) {
     case LabelTemplate::Kind::kOut:
       return fmt::format(".out({}, {})", string_literal(l.name), range_text(l, expr));
+    case LabelTemplate::Kind::kWhole: return fmt::format(".out({}, {}).uncut()", string_literal(l.name), range_text(l, expr));
     case LabelTemplate::Kind::kReduce: return fmt::format(".reduce({}, {})", string_literal(l.name), range_text(l, expr));
     case LabelTemplate::Kind::kGather: return fmt::format(".gather({}, {})", string_literal(l.name), expr.text(l.end));
     case LabelTemplate::Kind::kPlain:
@@ -118,7 +119,7 @@ std::string builder_calls(const OpTemplate& op, ExprEmitter& expr, const std::fu
     calls += fmt::format(".read({}.id(), {{{}}})", tensor_name(a.tensor), dims);
   }
   if (op.combine != plan::Combine::kNone) calls += fmt::format(".combine(Combine::{})", combine_text(op.combine));
-  calls += fmt::format(".flops({})", number(op.flops_per_point));
+  calls += op.flops_per_row ? fmt::format(".flops_per_row({})", expr.text(*op.flops_per_row)) : fmt::format(".flops({})", number(op.flops_per_point));
   if (!op.tile.empty()) calls += fmt::format(".tile({{{}}})", tile_text(op, expr));
   if (op.divisible) calls += ".divisible()";
   if (op.overwrites) calls += ".overwrites()";
@@ -127,25 +128,31 @@ std::string builder_calls(const OpTemplate& op, ExprEmitter& expr, const std::fu
 
 std::string_view method_of(const OpTemplate& op) {
   const plan::OpClass c = op.op_class;
+  if (op.flops_per_row) return "rows";
   if (op.in_any_order) return "sum_of_products";
   return c == plan::OpClass::kContraction ? "contraction" : c == plan::OpClass::kReduce ? "reduce" : "map";
 }
 
 std::optional<std::string> short_arguments(const OpTemplate& op, ExprEmitter& expr, const std::function<std::string(std::size_t)>& operand) {
   const bool contraction = op.op_class == plan::OpClass::kContraction || op.in_any_order;
+  const bool fused = op.flops_per_row.has_value();
   const bool reduces = contraction || op.op_class == plan::OpClass::kReduce;
   if (op.writes || op.base || (!op.tile.empty() && !op.in_any_order) || op.overwrites) return std::nullopt;
-  if (!reduces && op.divisible == op.reads.empty()) return std::nullopt;
+  if (!reduces && !fused && op.divisible == op.reads.empty()) return std::nullopt;
   std::string out;
   std::string over;
   for (const LabelTemplate& l : op.labels) {
-    if (l.kind != LabelTemplate::Kind::kOut && l.kind != LabelTemplate::Kind::kReduce) return std::nullopt;
-    std::string& list = l.kind == LabelTemplate::Kind::kOut ? out : over;
-    list += fmt::format("{}{{{}, {}}}", list.empty() ? "" : ", ", string_literal(l.name), range_text(l, expr));
+    const bool whole = l.kind == LabelTemplate::Kind::kWhole;
+    if (l.kind != LabelTemplate::Kind::kOut && l.kind != LabelTemplate::Kind::kReduce && !whole) return std::nullopt;
+    std::string& list = l.kind == LabelTemplate::Kind::kReduce ? over : out;
+    list += fmt::format("{}{{{}, {}{}}}", list.empty() ? "" : ", ", string_literal(l.name), range_text(l, expr), whole ? ", Cut::kWhole" : "");
   }
   std::string reads;
   for (std::size_t k = 0; k < op.reads.size(); ++k) reads += fmt::format("{}{{{}, {{{}}}}}", k == 0 ? "" : ", ", operand(k), dims_text(op.reads[k], expr));
   if (contraction) return fmt::format("{{{}}}, {{{}}}, {{{}}}{}", out, over, reads, op.tile.empty() ? "" : ", {" + tile_text(op, expr) + "}");
+  if (fused) {
+    return fmt::format("{{{}}}, {{{}}}, Combine::{}, {{{}}}, {}", out, over, combine_text(op.combine), reads, expr.text(*op.flops_per_row));
+  }
   const std::string flops = number(op.flops_per_point);
   if (reduces) return fmt::format("{{{}}}, {{{}}}, Combine::{}, {{{}}}, {}", out, over, combine_text(op.combine), reads, flops);
   return fmt::format("{{{}}}, {{{}}}, {}", out, reads, flops);

@@ -17,7 +17,7 @@ namespace tdsl::codegen {
 /// The arguments of Session::map, reduce, contraction and sum_of_products before the kernel, but for the first: `{{"i", n}}, {{x, {at(0)}}}, 2`. Nothing for
 /// operations that need more calls. `operand`: read number k.
 [[nodiscard]] std::optional<std::string> short_arguments(const OpTemplate& op, ExprEmitter& expr, const std::function<std::string(std::size_t)>& operand);
-/// `map`, `reduce`, `contraction` or `sum_of_products`
+/// `map`, `reduce`, `rows`, `contraction` or `sum_of_products`
 [[nodiscard]] std::string_view method_of(const OpTemplate& op);
 
 }  // namespace tdsl::codegen

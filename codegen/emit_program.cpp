@@ -8,6 +8,7 @@
 #include "codegen/affine.h"
 #include "codegen/describe.h"
 #include "codegen/emit_expr.h"
+#include "codegen/emit_fused.h"
 #include "codegen/emit_kernel.h"
 #include "codegen/emit_loop.h"
 #include "codegen/emit_op.h"
@@ -41,7 +42,7 @@ class ProgramEmitter {
     w.line("}}");
     if (!points_.empty()) kernels_ = points_ + "\n" + kernels_;
     if (!functions_.empty()) kernels_ = "namespace fn {\n\n" + functions_ + "}  // namespace fn\n\n" + kernels_;
-    return {std::move(kernels_), w.text(), uses_file_, checks_, uses_routines_, uses_blocked_, uses_elements_, uses_chain_};
+    return {std::move(kernels_), w.text(), uses_file_, checks_, uses_routines_, uses_blocked_, uses_rows_, uses_elements_, uses_chain_};
   }
 
  private:
@@ -363,7 +364,7 @@ class ProgramEmitter {
   /// The text that passes the kernel with what it captures: a short one as it is, another one by the name of its function.
   std::string kernel(const Step& s, const OperationStep& o) {
     KernelRequest request{program_, o, "", s.range, [this](ValueId v) { return name(v); }, [this](const ir::ProcedureRef& p) { return procedure(p); }};
-    const std::optional<ShortKernel> point = short_kernel(request);
+    const std::optional<ShortKernel> point = o.fused ? std::nullopt : short_kernel(request);
     request.name = table_.claim("kernel_" + name(o.target));
     if (point) {
       // Not inside program(), which is not optimised.
@@ -372,7 +373,8 @@ class ProgramEmitter {
       last_point_ = comment;
       return fmt::format("{}({}{})", point->loops, request.name, point->values.empty() ? "" : ", " + names_of(point->values));
     }
-    const EmittedKernel k = emit_kernel(request);
+    const EmittedKernel k = o.fused ? emit_fused(request) : emit_kernel(request);
+    uses_rows_ = uses_rows_ || o.fused;
     checks_ = checks_ || k.checks_subscripts;
     uses_blocked_ = uses_blocked_ || k.blocked;
     uses_file_ = uses_file_ || k.checks_subscripts || k.function.find("place(") != std::string::npos;
@@ -519,6 +521,7 @@ class ProgramEmitter {
   bool checks_ = false;
   bool uses_routines_ = false;
   bool uses_blocked_ = false;
+  bool uses_rows_ = false;
   bool uses_elements_ = false;
   bool uses_chain_ = false;
 };

@@ -18,6 +18,7 @@ struct EmittedProgram {
   bool checks_subscripts = false;  ///< calls inside()
   bool uses_routines = false;      ///< calls kernels of runtime/routines
   bool uses_blocked = false;       ///< calls blocked_reduction()
+  bool uses_rows = false;          ///< fused operators
   bool uses_elements = false;      ///< runs loops as tasks
   bool uses_chain = false;         ///< multiplies chains of matrices
 };

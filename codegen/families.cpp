@@ -6,6 +6,7 @@
 
 #include "codegen/chain.h"
 #include "codegen/family_builder.h"
+#include "codegen/fused.h"
 #include "codegen/knowledge.h"
 #include "codegen/operation.h"
 #include "codegen/releases.h"
@@ -61,7 +62,8 @@ class Lowering {
         [&](const ir::Routine& r) { lower_routine(builder_, n, r); }, [&](const ir::Chain& c) { lower_chain(builder_, n, c); },
         [&](const ir::For& f) { on_tasks(n) ? lower_serial_loop(builder_, program_, n) : for_loop(n, f); },
         [&](const ir::While& w) { on_tasks(n) ? lower_serial_loop(builder_, program_, n) : while_loop(n, w); },
-        [&](const ir::If& i) { branch(n, i); }, [&](const ir::Choose& c) { choose(n, c); }, [&](const ir::Print& p) { print(n, p); },
+        [&](const ir::If& i) { branch(n, i); }, [&](const ir::Choose& c) { choose(n, c); },
+        [&](const ir::Fused& f) { lower_fused(builder_, n, f); }, [&](const ir::Print& p) { print(n, p); },
         [&](const ir::Assert& a) {
           builder_.add(n.range, AssertStep{builder_.resolve(a.condition), ir::failure_text(a), builder_.new_site()});
         },
@@ -221,6 +223,10 @@ void uses_of(const std::vector<Term>& terms, const std::function<void(ValueId)>&
   for (const Term& t : terms) uses_of(t.coefficient, f);
 }
 
+bool is_member(const FusedTemplate& fused, ValueId v) {
+  return std::ranges::any_of(fused.members, [&](const FusedTemplate::Member& m) { return m.value == v; });
+}
+
 void uses_of(const OperationStep& s, const std::function<void(ValueId)>& f) {
   for (const LabelTemplate& l : s.op->labels) {
     uses_of(l.begin, f);
@@ -243,6 +249,21 @@ void uses_of(const OperationStep& s, const std::function<void(ValueId)>& f) {
     for (const auto& extent : extents) {
       if (extent) uses_of(*extent, f);
     }
+  }
+  if (s.op->flops_per_row) uses_of(*s.op->flops_per_row, f);
+  if (s.fused) {
+    for (const FusedTemplate::Member& m : s.fused->members) {
+      for (const auto* labels : {&m.compute.out, &m.compute.reduce}) {
+        for (const ir::Label& l : *labels) {
+          uses_of(l.begin, f);
+          uses_of(l.end, f);
+        }
+      }
+      ir::for_each_node(m.compute.bodies[0], [&](const ir::ExprNode& n) {
+        if (const auto* r = std::get_if<ir::Read>(&n.op); r != nullptr && !is_member(*s.fused, r->tensor)) f(r->tensor);
+      });
+    }
+    return;
   }
   const ir::Compute& c = s.kernel->compute;
   for (const Expr& e : c.bodies) uses_of(e, f);

@@ -82,6 +82,7 @@ struct OutTemplate {
 struct LabelTemplate {
   enum class Kind : std::uint8_t {
     kOut,    ///< an output dimension by itself
+    kWhole,  ///< the same, never cut
     kPlain,  ///< reaches the output through `OpTemplate::write`
     kReduce,
     kGather,  ///< a reduce label whose values come from data (plan::LabelDesc::from_data)
@@ -104,6 +105,7 @@ struct OpTemplate {
   std::optional<ValueId> base;
   plan::Combine combine = plan::Combine::kNone;
   double flops_per_point = 0;
+  std::optional<Extent> flops_per_row;  ///< of a fused operator, instead: of one value of its shared label
   std::vector<Extent> tile;
   bool divisible = false;  ///< see plan::Op
   bool overwrites = false;
@@ -126,6 +128,20 @@ struct KernelTemplate {
   /// Scatters: per left subscript the extent it is checked against where it is computed, or nothing for plain ones.
   /// Empty otherwise.
   std::vector<std::optional<Extent>> scattered;
+};
+
+/// What the kernel of a fused operator computes: the Computes of an ir::Fused with one shared label, the last of which is the result.
+struct FusedTemplate {
+  struct Member {
+    ValueId value;
+    ir::Compute compute;
+    ir::Scalar type = ir::Scalar::kF64;  ///< of the value
+    std::int32_t shared = 0;             ///< which of its labels
+    SourceRange range;
+  };
+  std::vector<Member> members;
+  /// The operand (index into OpTemplate::reads) that every Read of a tensor from outside refers to.
+  std::unordered_map<const ir::ExprNode*, int> operand;
 };
 
 struct Step;
@@ -159,6 +175,7 @@ struct OperationStep {
   ValueId target;
   std::shared_ptr<const OpTemplate> op;
   std::shared_ptr<const KernelTemplate> kernel;
+  std::shared_ptr<const FusedTemplate> fused = nullptr;  ///< instead of the kernel, which is empty then
 };
 /// A call of a library routine (runtime/routines/algorithms), which records operations by itself.
 struct RoutineStep {

@@ -80,6 +80,12 @@ class Classifier {
           for (const ir::Region& r : c.regions) region(r);
           data(c);  // which form runs says nothing about host values
         },
+        [&](const ir::Fused& f) {
+          for (const ir::Node& member : f.body.nodes) {
+            for (const ValueId v : member.results) set_data(v);
+          }
+          data(f);
+        },
         [](const ir::Print&) {}, [](const ir::Assert&) {}, [](const ir::Check&) {}, [](const ir::Output&) {},
         [](const ir::Gradient&) {});
   }

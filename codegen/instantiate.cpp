@@ -18,6 +18,7 @@ void add_label(plan::OpBuilder& builder, const LabelTemplate& l, const Number& n
   switch (l.kind) {
     case LabelTemplate::Kind::kOut: builder.out(l.name, range); return;
     case LabelTemplate::Kind::kPlain: builder.label(l.name, range); return;
+    case LabelTemplate::Kind::kWhole: builder.out(l.name, range).uncut(); return;
     case LabelTemplate::Kind::kReduce: builder.reduce(l.name, range); return;
     case LabelTemplate::Kind::kGather: builder.gather(l.name, range.hi); return;
   }
@@ -43,7 +44,12 @@ plan::Op instantiate(const OpTemplate& op, int line, const Number& number, const
     }
     builder.read(tensor(a.tensor), std::move(dims));
   }
-  builder.combine(op.combine).flops(op.flops_per_point);
+  builder.combine(op.combine);
+  if (op.flops_per_row) {
+    builder.flops_per_row(number(*op.flops_per_row));
+  } else {
+    builder.flops(op.flops_per_point);
+  }
   std::vector<plan::Index> tile;
   for (const Extent& e : op.tile) tile.push_back(number(e));
   if (!tile.empty()) builder.tile(std::move(tile));

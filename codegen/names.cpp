@@ -20,7 +20,7 @@ constexpr const char* kReserved[] = {
     "static_assert", "static_cast", "struct", "switch", "template", "this", "thread_local", "throw", "true", "try", "typedef",
     "typeid", "typename", "union", "unsigned", "using", "virtual", "void", "volatile", "wchar_t", "while", "xor", "xor_eq",
     // used by emitted code
-    "Combine", "In", "Index", "Interval", "Known", "kScalars", "OpBuilder", "OpClass", "Out", "TaskArgs", "Tensor", "at", "place", "argc", "argv", "faults", "fixed", "fn", "info", "inside",
+    "Combine", "Cut", "In", "Index", "Interval", "Known", "kScalars", "OpBuilder", "OpClass", "Out", "TaskArgs", "Tensor", "at", "place", "argc", "argv", "faults", "fixed", "fn", "info", "inside",
     "main", "near", "next", "plan", "program", "program_info", "rt", "scalar", "session", "std", "t", "tdsl", "total", "value", "whole",
     // macros and functions of the standard headers
     "errno", "assert", "stdin", "stdout", "stderr", "INFINITY", "NAN", "EOF", "NULL", "unix", "linux", "I"};

@@ -81,6 +81,8 @@ std::vector<RegionType*> regions(NodeType& node) {
       all.push_back(&region);
     return all;
   }
+  if (auto* f = std::get_if<Fused>(&node.op))
+    return Result{&f->body};
   return {};
 }
 
@@ -152,6 +154,12 @@ void rename(Program& program, Node& node, const Renaming& names) {
       },
       [&](While& w) { rename(w.inits, names); }, [&](If& i) { i.condition = renamed(i.condition, names); },
       [](Choose&) {},
+      [&](Fused& f) {
+        for (Label& l : f.shared) {
+          l.begin = renamed(l.begin, names);
+          l.end = renamed(l.end, names);
+        }
+      },
       [&](Print& p) {
         for (auto& item : p.items) {
           if (auto* v = std::get_if<ValueId>(&item))

@@ -57,7 +57,7 @@ void Activity::add(const Node& node) {
         }
       },
       // Passes make them after derivatives have been expanded.
-      [](const Chain&) {}, [](const Choose&) {},
+      [](const Chain&) {}, [](const Choose&) {}, [](const Fused&) {},
       [&](const For& f) { add_carried(f.inits, f.body.arguments, f.body.yields, node.results, f.body); },
       [&](const While& w) { add_carried(w.inits, w.body.arguments, w.body.yields, node.results, w.body); },
       [&](const If& i) {

@@ -152,6 +152,7 @@ class Interpreter {
           define(n, region(taken ? i.then_region : i.else_region, {}), open);
         },
         [&](const Choose& c) { define(n, region(c.regions.front(), {})); },
+        [&](const Fused& f) { define(n, region(f.body, {})); },
         [&](const Print& p) { print(p); },
         [&](const Assert& a) {
           if (environment_.control(a.condition) == 0) {

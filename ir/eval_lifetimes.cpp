@@ -46,6 +46,8 @@ class Finder {
       for (const Region& r : c->regions)
         nested(r);
     }
+    if (const auto* f = std::get_if<Fused>(&node.op))
+      nested(f->body);
     const std::vector<ValueId> operands = operands_of(program_, node);
     std::set<ValueId> all = inside;
     all.insert(operands.begin(), operands.end());

@@ -233,6 +233,8 @@ void for_each_node(const Region& region, const std::function<void(const Node&)>&
     } else if (const auto* choice = std::get_if<Choose>(&node.op)) {
       for (const Region& r : choice->regions)
         for_each_node(r, f);
+    } else if (const auto* fused = std::get_if<Fused>(&node.op)) {
+      for_each_node(fused->body, f);
     }
   }
 }
@@ -260,6 +262,7 @@ std::vector<ValueId> operands_of(const Program& program, const Node& node) {
       },
       [&](const While& w) { mentions.add(w.inits); }, [&](const If& i) { mentions.add(i.condition); },
       [](const Choose&) {},
+      [&](const Fused& f) { mentions.add(f.shared); },
       [&](const Print& p) {
         for (const auto& item : p.items) {
           if (const auto* v = std::get_if<ValueId>(&item))

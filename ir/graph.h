@@ -194,6 +194,15 @@ struct Choose {
   std::vector<Region> regions;
   std::vector<std::string> names;  ///< of the forms, for people
 };
+/// Operators in one loop nest. It means what its nodes, all of them Computes, mean one after the other; what is not yielded never exists as
+/// a whole tensor. All nodes run over the index variables `shared` together: `labels[m][f]` is the label of node m that is number f of them.
+/// An out label there makes the node's value *aligned*: the others read it at that index variable alone, so that a part of it is complete
+/// when they need it. A reduce label *closes* the value: no other node reads it.
+struct Fused {
+  std::vector<Label> shared;
+  std::vector<std::vector<std::int32_t>> labels;
+  Region body;  ///< without arguments
+};
 struct Print {
   std::vector<std::variant<std::string, ValueId>> items;
 };
@@ -227,7 +236,7 @@ struct Gradient {
   std::vector<ValueId> wrt;
 };
 
-using Op = std::variant<Dimension, Param, Input, Compute, Random, Routine, Chain, For, While, If, Choose, Print, Assert, Check,
+using Op = std::variant<Dimension, Param, Input, Compute, Random, Routine, Chain, For, While, If, Choose, Fused, Print, Assert, Check,
                         Output, Gradient>;
 
 struct Node {

@@ -36,6 +36,8 @@ void LoopVariables::enter(const Node& node) {
     enter(i->else_region);
   } else if (const auto* c = std::get_if<Choose>(&node.op)) {
     for (const Region& r : c->regions) enter(r);
+  } else if (const auto* fused = std::get_if<Fused>(&node.op)) {
+    enter(fused->body);
   }
 }
 

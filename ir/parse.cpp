@@ -228,6 +228,19 @@ class TextParser : ExprParser {
     return c;
   }
 
+  Fused fused(Node& n) {
+    Fused f;
+    f.shared = label_list();
+    cursor_.expect("at");
+    list("(", ")", [&] {
+      std::vector<std::int32_t>& of = f.labels.emplace_back();
+      list("[", "]", [&] { of.push_back(static_cast<std::int32_t>(small())); });
+    });
+    node_place(n);
+    f.body = region(n.range);
+    return f;
+  }
+
   Print print_items() {
     Print p;
     if (cursor_.peek() != '"' && cursor_.peek() != '%')
@@ -310,6 +323,8 @@ class TextParser : ExprParser {
       n.op = branch(n);
     } else if (name == "choose") {
       n.op = choose(n);
+    } else if (name == "fused") {
+      n.op = fused(n);
     } else {
       n.op = simple_op(name, n.results);
       node_place(n);

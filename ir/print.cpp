@@ -270,6 +270,13 @@ class ProgramPrinter {
                         c.regions[k], n.range);
           line("}");
         },
+        [&](const Fused& f) {
+          const std::string at = joined(f.labels, [](const std::vector<std::int32_t>& of) {
+            return fmt::format("[{}]", joined(of, [](std::int32_t label) { return fmt::format("{}", label); }));
+          });
+          open_region(fmt::format("{}fused [{}] at ({}){}", head, joined(f.shared, label_text), at, place), f.body, n.range);
+          line("}");
+        },
         [&](const Print& p) {
           plain("print " + joined(p.items, [](const auto& item) {
                   return match(

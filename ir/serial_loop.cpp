@@ -56,7 +56,7 @@ class SerialCheck {
         },
         [&](const Routine& x) { no("it calls a library routine")(x); },
         [&](const Chain& x) { no("it multiplies a chain of matrices")(x); },
-        [&](const Choose& x) { no("it chooses between forms")(x); },
+        [&](const Choose& x) { no("it chooses between forms")(x); }, [&](const Fused& x) { no("it holds a fused operator")(x); },
         [&](const Output& x) { no("it holds an output")(x); }, [&](const Dimension& x) { no("it binds a dimension")(x); },
         [&](const Param& x) { no("it reads an option")(x); }, [&](const Input& x) { no("it reads a file")(x); },
         [&](const Gradient& x) { no("it takes a derivative")(x); });

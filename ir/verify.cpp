@@ -9,6 +9,7 @@
 #include "ir/infer.h"
 #include "ir/serial_loop.h"
 #include "ir/verify_expr.h"
+#include "ir/verify_fused.h"
 #include "ir/verify_routine.h"
 
 namespace tdsl::ir {
@@ -49,7 +50,7 @@ std::string op_name(const Op& op) {
       op, [](const Dimension&) { return "dimension"; }, [](const Param&) { return "param"; },
       [](const Input&) { return "input"; }, [](const Compute&) { return "compute"; },
       [](const Random&) { return "random"; }, [](const Routine&) { return "routine"; },
-      [](const Chain&) { return "chain"; }, [](const Choose&) { return "choose"; }, [](const For&) { return "for"; }, [](const While&) { return "while"; },
+      [](const Chain&) { return "chain"; }, [](const Choose&) { return "choose"; }, [](const Fused&) { return "fused"; }, [](const For&) { return "for"; }, [](const While&) { return "while"; },
       [](const If&) { return "if"; }, [](const Print&) { return "print"; }, [](const Assert&) { return "assert"; },
       [](const Check&) { return "check"; }, [](const Output&) { return "output"; },
       [](const Gradient&) { return "gradient"; });
@@ -186,6 +187,11 @@ class Verifier {
           for (const Region& r : c.regions)
             nested(r);
           choose(n, c);
+        },
+        [&](const Fused& f) {
+          nested(f.body);
+          for (const std::string& problem : fused_problems(program_, n, f))
+            require(false, problem);
         },
         [&](const Print&) { no_result(n); },
         [&](const Assert& a) {

@@ -95,6 +95,13 @@ class DeadCode {
         }
         mark(region);
       }
+    } else if (const auto* f = std::get_if<Fused>(&node.op)) {
+      revive_operands(node);
+      for (std::size_t k = 0; k < node.results.size(); ++k) {
+        if (live(node.results[k]))
+          revive(f->body.yields[k]);
+      }
+      mark(f->body);
     } else {
       revive_operands(node);
     }
@@ -168,6 +175,17 @@ class DeadCode {
         for (Region& r : c->regions)
           keep_only(r.yields, keep);
         keep_only(node.results, keep);
+      } else if (auto* f = std::get_if<Fused>(&node.op)) {
+        for (const ValueId v : node.results)
+          keep.push_back(live(v));
+        keep_only(f->body.yields, keep);
+        keep_only(node.results, keep);
+        std::vector<std::vector<std::int32_t>> labels;
+        for (std::size_t m = 0; m < f->body.nodes.size(); ++m) {
+          if (live(f->body.nodes[m].results[0]))
+            labels.push_back(f->labels[m]);
+        }
+        f->labels = std::move(labels);
       }
       for (Region* inner : regions_of(node))
         sweep(*inner);

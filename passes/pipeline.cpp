@@ -11,6 +11,7 @@
 #include "passes/common_subexpressions.h"
 #include "passes/copy_propagation.h"
 #include "passes/dead_code.h"
+#include "passes/fuse_rows.h"
 #include "passes/fusion.h"
 #include "passes/loop_invariants.h"
 #include "passes/loops_to_algebra.h"
@@ -49,6 +50,7 @@ constexpr std::array kPipeline = {
     Pass{"serial_loops", "run loops over single elements as one task", serial_loops, 1},
     // Last: the others need not know what is chosen from.
     Pass{"start_choices", "leave choices that need sizes to the start of the run", start_choices, 2},
+    Pass{"fuse_rows", "run operators over the rows of the same tensors in one loop nest", fuse_rows, 2},
 };
 
 void check(const ir::Program& program, std::string_view pass) {

@@ -101,6 +101,13 @@ void rename_operands(Node& node, const ValueMap& map) {
         for (Region& r : c.regions)
           rename_operands(r, map);
       },
+      [&](Fused& f) {
+        for (Label& l : f.shared) {
+          l.begin = rename_values(l.begin, map);
+          l.end = rename_values(l.end, map);
+        }
+        rename_operands(f.body, map);
+      },
       [&](Print& p) {
         for (auto& item : p.items) {
           if (auto* v = std::get_if<ValueId>(&item))

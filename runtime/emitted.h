@@ -34,6 +34,7 @@ using plan::near;
 using plan::OpBuilder;
 using plan::OpClass;
 using plan::whole;
+using rt::Cut;
 using rt::In;
 using rt::Index;
 using rt::Interval;

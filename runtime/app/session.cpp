@@ -120,7 +120,10 @@ namespace {
 plan::OpBuilder operation(plan::OpClass op_class, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
                           std::initializer_list<Read> reads) {
   plan::OpBuilder op(op_class, where.name, where.site, where.line);
-  for (const Over& label : out) op.out(label.label, label.range);
+  for (const Over& label : out) {
+    op.out(label.label, label.range);
+    if (label.cut == Cut::kWhole) op.uncut();
+  }
   for (const Over& label : over) op.reduce(label.label, label.range);
   for (const Read& read : reads) op.read(read.tensor.id(), read.dims);
   return op;
@@ -141,6 +144,13 @@ TensorHandle Session::record_reduction(ElementType type, const Where& where, std
                                        plan::Combine combine, std::initializer_list<Read> reads, double flops, EmittedKernel& kernel) {
   plan::OpBuilder op = operation(plan::OpClass::kReduce, where, out, over, reads);
   op.combine(combine).flops(flops);
+  return record(op, type, kernel.take());
+}
+
+TensorHandle Session::record_rows(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
+                                  plan::Combine combine, std::initializer_list<Read> reads, Index flops, EmittedKernel& kernel) {
+  plan::OpBuilder op = operation(over.size() == 0 ? plan::OpClass::kMap : plan::OpClass::kReduce, where, out, over, reads);
+  op.combine(combine).flops_per_row(flops);
   return record(op, type, kernel.take());
 }
 

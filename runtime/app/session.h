@@ -80,13 +80,16 @@ struct Where {
   int site;
   int line;
 };
+/// Whether tasks have parts of an output dimension or all of it.
+enum class Cut : std::uint8_t { kParts, kWhole };
 /// A label and its values.
 struct Over {
-  Over(std::string_view its_label, Index extent) : label(its_label), range{0, extent} {}
-  Over(std::string_view its_label, Interval values) : label(its_label), range(values) {}
+  Over(std::string_view its_label, Index extent, Cut its_cut = Cut::kParts) : label(its_label), range{0, extent}, cut(its_cut) {}
+  Over(std::string_view its_label, Interval values, Cut its_cut = Cut::kParts) : label(its_label), range(values), cut(its_cut) {}
 
   std::string_view label;
   Interval range;
+  Cut cut;
 };
 /// An operand and how it is subscripted by the labels, which are numbered from those of the output on. One that is moved here ends with
 /// the operation.
@@ -152,6 +155,12 @@ class Session {
   [[nodiscard]] Tensor<T> reduce(const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over, plan::Combine combine,
                                  std::initializer_list<Read> reads, double flops, EmittedKernel kernel) {
     return Tensor<T>(record_reduction(element_type_of<T>, where, out, over, combine, reads, flops, kernel));
+  }
+  /// A fused operator: rows of one label, which `out` has or which is reduced `over`; `flops` are those of one row.
+  template <Element T>
+  [[nodiscard]] Tensor<T> rows(const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over, plan::Combine combine,
+                               std::initializer_list<Read> reads, Index flops, EmittedKernel kernel) {
+    return Tensor<T>(record_rows(element_type_of<T>, where, out, over, combine, reads, flops, kernel));
   }
   /// A sum of products of the two reads (float), through BLIS.
   template <Element T>
@@ -221,6 +230,8 @@ class Session {
 
  private:
   [[nodiscard]] TensorHandle record(plan::OpBuilder& op, ElementType type, Kernel kernel);
+  [[nodiscard]] TensorHandle record_rows(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
+                                         plan::Combine combine, std::initializer_list<Read> reads, Index flops, EmittedKernel& kernel);
   [[nodiscard]] TensorHandle record_map(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Read> reads,
                                         double flops, EmittedKernel& kernel);
   [[nodiscard]] TensorHandle record_reduction(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "runtime/plan/space/index.h"
@@ -26,6 +27,12 @@ struct View {
   T& operator()(Subscripts... x) const {
     static_assert(sizeof...(Subscripts) == R);
     return data[offset(std::make_index_sequence<R>{}, static_cast<Index>(x)...)];
+  }
+  /// The same elements, to be read.
+  operator View<const T, R>() const
+    requires(!std::is_const_v<T>)
+  {
+    return {data, shift, stride};
   }
 
  private:

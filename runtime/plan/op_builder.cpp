@@ -87,6 +87,14 @@ OpBuilder& OpBuilder::flops(double per_point) {
   return *this;
 }
 
+OpBuilder& OpBuilder::flops_per_row(Index row) {
+  double points = 1;
+  for (std::size_t d = 0; d < op_.shape.size(); ++d) {
+    if (op_.is_uncut(d)) points *= static_cast<double>(std::max<Index>(op_.shape[d], 1));
+  }
+  return flops(static_cast<double>(row) / points);
+}
+
 OpBuilder& OpBuilder::tile(std::initializer_list<Index> edges) { return tile(std::vector<Index>(edges)); }
 
 OpBuilder& OpBuilder::tile(std::vector<Index> edges) {

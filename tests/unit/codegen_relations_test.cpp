@@ -48,7 +48,9 @@ Compiled compiled(const std::string& text, const std::map<std::string, std::int6
   Compiled made;
   made.graph = *program;
   passes::PassContext context;
-  made.families = codegen::lower(passes::run_pipeline(*program, {}, context));
+  passes::PipelineOptions pipeline;
+  pipeline.disabled = {"fuse_rows"};
+  made.families = codegen::lower(passes::run_pipeline(*program, pipeline, context));
   codegen::WalkRequest request;
   request.dimensions = sizes;
   made.region = codegen::survey_with_bodies(made.families, request, made.bodies);

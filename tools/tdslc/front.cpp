@@ -25,6 +25,7 @@ namespace {
 passes::PipelineOptions pipeline_options(const CommandLine& line) {
   passes::PipelineOptions options;
   options.level = line.level;
+  if (line.stage == "algebra") options.disabled.insert("fuse_rows");  // one operator, one operation
   for (const std::string& name : line.disabled_passes) {
     if (!passes::is_pass(name)) {
       std::vector<std::string> names;

@@ -108,7 +108,7 @@ std::optional<Layout> fitting_layout(const Op& op, Layout layout, const Mesh& me
                       op.shape[1] >= inputs.ranks && !op.is_uncut(0) && !op.is_uncut(1) && map.row_dim < 2 && map.column_dim < 2;
     return fits ? std::optional(layout) : std::nullopt;
   }
-  std::vector<Index> most = most_shares(op, inputs, may_split(op));
+  std::vector<Index> most = most_shares(op, inputs, may_split(op) && layout.cut.size() > op.shape.size());
   most.resize(layout.cut.size(), 1);
   int split = 0;
   for (std::size_t slot = 0; slot < layout.cut.size(); ++slot) {
@@ -199,7 +199,7 @@ std::optional<std::vector<Layout>> AskedLayouts::layouts_on(const Mesh& mesh, co
   }
   std::optional<Shares> shares = parse_shares(text, names);
   if (!shares) return std::nullopt;
-  std::vector<Index> most = most_shares(op, inputs_, may_split(op));
+  std::vector<Index> most = most_shares(op, inputs_, may_split(op) && names.size() > op.shape.size());
   most.resize(names.size(), 1);
   for (std::size_t slot = 0; slot < names.size(); ++slot) {
     if (shares->slots[slot] <= most[slot]) continue;

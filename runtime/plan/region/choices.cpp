@@ -266,11 +266,12 @@ bool may_repeat(const Op& op, const PlanInputs& inputs) {
 }
 
 std::vector<Index> most_shares(const Op& op, const PlanInputs& inputs, bool reduced) {
+  const bool combined = !reduced && may_split(op);  // what a kernel needs whole, the sum of partial results does not
   const counting::CutSpace space = task_space(op, inputs);
   std::vector<Index> most;
   const auto shares = [&](std::size_t slot) { return space.tilings[slot] ? space.tilings[slot]->tiles() : space.extents[slot]; };
   for (std::size_t d = 0; d < op.shape.size(); ++d) {
-    const bool divisible = (op.out[d].label >= 0 || op.out[d].label == kAnyLabel) && !op.is_uncut(d);
+    const bool divisible = (op.out[d].label >= 0 || op.out[d].label == kAnyLabel) && (combined || !op.is_uncut(d));
     most.push_back(divisible ? std::max<Index>(shares(d), 1) : 1);
   }
   for (std::size_t k = 0; reduced && k < op.reduce.size(); ++k) most.push_back(std::max<Index>(shares(op.shape.size() + k), 1));

@@ -1,0 +1,282 @@
+#include "codegen/emit_fused.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "codegen/describe.h"
+#include "codegen/names.h"
+#include "codegen/statements.h"
+#include "ir/check.h"
+
+namespace tdsl::codegen {
+
+namespace {
+
+using ir::Monoid;
+using Member = FusedTemplate::Member;
+
+class FusedEmitter {
+ public:
+  explicit FusedEmitter(const KernelRequest& request) : request_(request), op_(*request.step.op), fused_(*request.step.fused) { claim_names(); }
+
+  EmittedKernel run() {
+    Statements block_body;
+    for (const Member& m : fused_.members) {
+      for (Statement& s : statements(m)) block_body.push_back(std::move(s));
+    }
+    Writer w;
+    w.indent();
+    for (const auto& [operand, name] : views_) {
+      const ir::Type& type = request_.program.type(op_.reads[static_cast<std::size_t>(operand)].tensor);
+      w.line("const auto {} = t.in<{}, {}>({});", name, cpp_type(type.scalar), type.rank(), operand);
+    }
+    w.line("const auto {} = t.out<{}, {}>();", local_names_.at(result().value), cpp_type(result().type), result().compute.out.size());
+    if (closes()) w.line("if (t.fresh) rt::fill<{}>(t.outputs[0], {});", cpp_type(result().type), identity(result()));
+    std::string locals;
+    for (const Member& m : fused_.members) {
+      if (&m == &result()) continue;
+      const std::string extents = line_extents(m);
+      w.line("rt::rows::Local<{}, {}> {}{};", cpp_type(m.type), m.compute.out.size(), name_of_local(m), extents.empty() ? "" : fmt::format("({{{}}})", extents));
+      locals += ", " + name_of_local(m);
+    }
+    write(w, {block(fmt::format("for (const Interval {} : rt::rows::Blocks(t.labels[{}], {}{}))", rows_, shared_label(), bytes_per_row(), locals), std::move(block_body))});
+    std::string signature = fmt::format("void {}(const TaskArgs& t", request_.name);
+    for (const ValueId v : captures_) signature += fmt::format(", {} {}", cpp_type(request_.program.type(v).scalar), request_.value_name(v));
+    return {fmt::format("{}) {{\n{}}}\n", signature, w.text()), captures_, false, false};
+  }
+
+ private:
+  [[nodiscard]] const Member& result() const { return fused_.members.back(); }
+  [[nodiscard]] static bool closes(const Member& m) { return static_cast<std::size_t>(m.shared) >= m.compute.out.size(); }
+  [[nodiscard]] bool closes() const { return closes(result()); }
+  [[nodiscard]] std::size_t shared_label() const { return closes() ? op_.labels.size() - 1 : static_cast<std::size_t>(result().shared); }
+
+  void claim_names() {
+    std::set<ValueId> seen;
+    for_each_use(request_.program, {{}, request_.step}, [&](ValueId v) {
+      if (seen.insert(v).second && request_.program.is_host(v)) static_cast<void>(table_.claim(request_.value_name(v)));
+    });
+    for (std::size_t k = 0; k < op_.reads.size(); ++k) {
+      views_[static_cast<int>(k)] = table_.claim(name_of(request_.program, op_.reads[k].tensor));
+    }
+    for (const Member& m : fused_.members) {
+      const std::string& known = request_.program.info(m.value).name;
+      const std::string text = known.empty() ? describe(request_.program, m.compute) : known;
+      local_names_[m.value] = table_.claim(&m == &result() ? name_of(request_.program, request_.step.target) : text.size() <= 32 ? text : "part");
+    }
+    rows_ = table_.claim("rows");
+    total_ = table_.claim("total");
+    // Loops of different members may have the same names.
+    const NameTable common = table_;
+    for (const Member& m : fused_.members) {
+      NameTable own = common;
+      std::vector<std::string> labels;
+      for (const auto* list : {&m.compute.out, &m.compute.reduce}) {
+        for (const ir::Label& l : *list) labels.push_back(own.claim(l.name));
+      }
+      for (const char* name : {"a", "b"}) labels.push_back(own.claim(name));
+      labels_[m.value] = std::move(labels);
+    }
+  }
+
+  std::string host(ValueId v) {
+    if (std::ranges::find(captures_, v) == captures_.end()) captures_.push_back(v);
+    return request_.value_name(v);
+  }
+
+  ExprEmitter expressions(const Member& m) {
+    return {labels_.at(m.value), [this](ValueId v) { return host(v); },
+            [this](const ir::ExprNode& n, const std::vector<std::string>& subscripts) {
+              const auto& r = std::get<ir::Read>(n.op);
+              if (request_.program.is_host(r.tensor)) return host(r.tensor);
+              return fmt::format("{}({})", tensor_name(n), fmt::join(subscripts, ", "));
+            }};
+  }
+
+  /// The view that a read refers to.
+  std::string tensor_name(const ir::ExprNode& read) {
+    const auto& r = std::get<ir::Read>(read.op);
+    if (const auto found = local_names_.find(r.tensor); found != local_names_.end()) return found->second;
+    return views_.at(fused_.operand.at(&read));
+  }
+
+  const std::string& name_of_local(const Member& m) { return local_names_.at(m.value); }
+
+  static const ir::Label& label_of(const Member& m, std::size_t l) {
+    return l < m.compute.out.size() ? m.compute.out[l] : m.compute.reduce[l - m.compute.out.size()];
+  }
+  std::string extent(const Extent& e, int outer = 0) {
+    ExprEmitter expr({}, [this](ValueId v) { return host(v); }, nullptr);
+    return expr.text(e, outer);
+  }
+  std::string line_extents(const Member& m) {
+    std::string list;
+    for (std::size_t d = 1; d < m.compute.out.size(); ++d) {
+      list += (d == 1 ? "" : ", ") + extent(m.compute.out[d].end - m.compute.out[d].begin);
+    }
+    return list;
+  }
+  std::string identity(const Member& m) {
+    ExprEmitter expr({}, [this](ValueId v) { return host(v); }, nullptr);
+    return expr.text(ir::identity_of(*m.compute.monoid, m.type));
+  }
+
+  /// Of what is read, and of values that exist for a block.
+  std::string bytes_per_row() {
+    Extent bytes;
+    for (const AccessTemplate& a : op_.reads) {
+      const bool by_rows = std::ranges::any_of(a.dims, [&](const DimTemplate& d) { return !d.terms.empty(); });
+      Extent elements(ir::size_of(request_.program.type(a.tensor).scalar));
+      for (const DimTemplate& d : a.dims) {
+        if (d.terms.empty()) elements = elements * (d.hi - d.lo);
+      }
+      if (by_rows) bytes = bytes + elements;
+    }
+    for (const Member& m : fused_.members) {
+      if (closes(m)) continue;
+      Extent elements(ir::size_of(m.type));
+      for (std::size_t d = 1; d < m.compute.out.size(); ++d) elements = elements * (m.compute.out[d].end - m.compute.out[d].begin);
+      bytes = bytes + elements;
+    }
+    return extent(bytes);
+  }
+
+  std::string range(const Member& m, std::size_t label) {
+    if (static_cast<std::int32_t>(label) == m.shared) return rows_;
+    const ir::Label& l = label_of(m, label);
+    return fmt::format("Interval{{{}, {}}}", extent(l.begin), extent(l.end));
+  }
+  std::string loop(const Member& m, std::size_t label) {
+    const std::string& name = labels_.at(m.value)[label];
+    const bool shared = static_cast<std::int32_t>(label) == m.shared;
+    const ir::Label& l = label_of(m, label);
+    return fmt::format("for (Index {0} = {1}; {0} < {2}; ++{0})", name, shared ? rows_ + ".lo" : extent(l.begin), shared ? rows_ + ".hi" : extent(l.end));
+  }
+
+  std::string element(const Member& m) {
+    std::string list;
+    for (std::size_t l = 0; l < m.compute.out.size(); ++l) {
+      const Extent& begin = m.compute.out[l].begin;
+      list += (l == 0 ? "" : ", ") + labels_.at(m.value)[l] + (begin == Extent(0) ? "" : " - " + extent(begin, 7));
+    }
+    return fmt::format("{}({})", name_of_local(m), list);
+  }
+
+  Statements statements(const Member& m) {
+    if (std::optional<std::string> call = product(m)) return {simple(*call)};
+    std::vector<std::size_t> loops;
+    for (std::size_t l = 0; l < m.compute.out.size(); ++l) loops.push_back(l);
+    if (m.compute.reduce.empty() && loops.size() == 1) {
+      return {simple(fmt::format("rt::rows::each({}, [&](Index {}) {{ {} = {}; }});", rows_, labels_.at(m.value)[0], element(m), text(m)))};
+    }
+    if (m.compute.reduce.empty()) return nest(m, loops, true, {simple(fmt::format("{} = {};", element(m), text(m)))});
+    if (closes(m)) return closing(m);
+    return nest(m, loops, false, along_lines(m));
+  }
+
+  std::string text(const Member& m, int outer = 0) { return expressions(m).text(m.compute.bodies[0], outer); }
+
+  /// Loops over the labels, the first one outermost.
+  Statements nest(const Member& m, const std::vector<std::size_t>& labels, bool simd, Statements body) {
+    for (std::size_t k = labels.size(); k-- > 0;) {
+      Statements around;
+      if (simd && k + 1 == labels.size()) around.push_back(simple("#pragma omp simd"));
+      around.push_back(block(loop(m, labels[k]), std::move(body)));
+      body = std::move(around);
+    }
+    return body;
+  }
+
+  /// `scalar::max(a, b)`
+  std::string combined(const Member& m, const std::string& a, const std::string& b) {
+    const bool real = ir::is_float(m.type);
+    switch (m.compute.monoid->kind) {
+      case Monoid::Kind::kSum: return real ? fmt::format("{} + {}", a, b) : fmt::format("scalar::add({}, {})", a, b);
+      case Monoid::Kind::kProd: return real ? fmt::format("{} * {}", a, b) : fmt::format("scalar::multiply({}, {})", a, b);
+      case Monoid::Kind::kMin: return fmt::format("scalar::min({}, {})", a, b);
+      case Monoid::Kind::kMax: return fmt::format("scalar::max({}, {})", a, b);
+      case Monoid::Kind::kAny: return fmt::format("{} || {}", b, a);
+      case Monoid::Kind::kAll: return fmt::format("{} && {}", b, a);
+      default: break;
+    }
+    TDSL_CHECK(false, "other monoids are not fused");
+    return {};
+  }
+
+  /// Reduces over the labels in `labels`, the last one through the runtime's partial results, and puts what comes out into `target`.
+  Statements line_reduction(const Member& m, const std::vector<std::size_t>& labels, const std::string& start, const std::string& target) {
+    const std::vector<std::string>& names = labels_.at(m.value);
+    const std::string type(cpp_type(m.type));
+    const std::string& a = names[names.size() - 2];
+    const std::string& b = names[names.size() - 1];
+    const std::string line = fmt::format("rt::rows::reduce<{0}>({1}, {2}, [&]({0} {3}, {0} {4}) {{ return {5}; }}, [&](Index {6}) {{ return {7}; }})", type,
+                                         range(m, labels.back()), identity(m), a, b, combined(m, a, b), names[labels.back()], text(m));
+    if (labels.size() == 1 && start.empty()) return {simple(fmt::format("{} = {};", target, line))};
+    Statements result{simple(fmt::format("{} {} = {};", type, total_, start.empty() ? identity(m) : start))};
+    const std::vector<std::size_t> outer(labels.begin(), labels.end() - 1);
+    for (Statement& s : nest(m, outer, false, {simple(fmt::format("{} = {};", total_, combined(m, total_, line)))})) result.push_back(std::move(s));
+    result.push_back(simple(fmt::format("{} = {};", target, total_)));
+    return result;
+  }
+
+  Statements along_lines(const Member& m) {
+    std::vector<std::size_t> reduced;
+    for (std::size_t l = m.compute.out.size(); l < m.compute.out.size() + m.compute.reduce.size(); ++l) reduced.push_back(l);
+    return line_reduction(m, reduced, "", element(m));
+  }
+
+  /// Rows outermost, the result's last dimension innermost; without dimensions, into a scalar.
+  Statements closing(const Member& m) {
+    std::vector<std::size_t> loops{static_cast<std::size_t>(m.shared)};
+    for (std::size_t l = m.compute.out.size(); l < m.compute.out.size() + m.compute.reduce.size(); ++l) {
+      if (static_cast<std::int32_t>(l) != m.shared) loops.push_back(l);
+    }
+    if (m.compute.out.empty()) return line_reduction(m, loops, element(m), element(m));
+    for (std::size_t l = 0; l < m.compute.out.size(); ++l) loops.push_back(l);
+    return nest(m, loops, true, {simple(fmt::format("{0} = {1};", element(m), combined(m, element(m), text(m, 7))))});
+  }
+
+  /// The call for `sum[j](x[i, j] * v[j])` and `sum[i](x[i, j] * u[i])`.
+  std::optional<std::string> product(const Member& m) {
+    const auto& c = m.compute;
+    const auto* times = std::get_if<ir::Binary>(&c.bodies[0]->op);
+    if (!c.monoid || c.monoid->kind != Monoid::Kind::kSum || !ir::is_float(m.type) || times == nullptr || times->op != ir::BinaryOp::kMul) return std::nullopt;
+    if (c.out.size() != 1 || c.reduce.size() != 1 || !(c.out[0].begin == Extent(0))) return std::nullopt;
+    const std::int32_t other = 1 - m.shared;
+    for (const auto& [x, v] : {std::pair(&times->left, &times->right), std::pair(&times->right, &times->left)}) {
+      if (!is_read(**x, {m.shared, other}, m.type)) continue;
+      const bool along = !closes(m) && is_read(**v, {other}, m.type);
+      if (!along && !(closes(m) && is_read(**v, {m.shared}, m.type))) continue;
+      return fmt::format("rt::rows::{}<{}>({}, {}, {}, {}, {});", along ? "dot" : "add_scaled", cpp_type(m.type), name_of_local(m), tensor_name(**x), rows_,
+                         tensor_name(**v), range(m, static_cast<std::size_t>(other)));
+    }
+    return std::nullopt;
+  }
+
+  /// Whether it reads a tensor at exactly these labels.
+  bool is_read(const ir::ExprNode& e, const std::vector<std::int32_t>& labels, ir::Scalar type) {
+    const auto* r = std::get_if<ir::Read>(&e.op);
+    return r != nullptr && e.type == type && !request_.program.is_host(r->tensor) &&
+           std::ranges::equal(r->subscripts, labels, [](const Expr& s, std::int32_t label) {
+             const auto* i = std::get_if<ir::IndexRef>(&s->op);
+             return i != nullptr && i->label == label;
+           });
+  }
+
+  const KernelRequest& request_;
+  const OpTemplate& op_;
+  const FusedTemplate& fused_;
+  NameTable table_;
+  std::vector<ValueId> captures_;
+  std::map<int, std::string> views_;               ///< by operand
+  std::map<ValueId, std::string> local_names_;     ///< members, as views
+  std::map<ValueId, std::vector<std::string>> labels_;  ///< of members; then two names for reductions
+  std::string rows_, total_;
+};
+
+}  // namespace
+
+EmittedKernel emit_fused(const KernelRequest& request) { return FusedEmitter(request).run(); }
+
+}  // namespace tdsl::codegen

@@ -1,0 +1,152 @@
+#include "codegen/fused.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "codegen/affine.h"
+#include "codegen/describe.h"
+#include "codegen/compute_lowering.h"
+#include "ir/check.h"
+
+namespace tdsl::codegen {
+
+namespace {
+
+using Member = FusedTemplate::Member;
+
+class FusedLowering {
+ public:
+  FusedLowering(FamilyBuilder& builder, const ir::Node& node, const ir::Fused& fused) : builder_(builder), node_(node), fused_(fused) {}
+
+  void run() {
+    if (fused_.shared.size() != 1 || node_.results.size() != 1) {
+      throw NotSupported(node_.range, "fused operators of several shared labels or results are not supported yet");
+    }
+    for (std::size_t m = 0; m < fused_.body.nodes.size(); ++m) member(fused_.body.nodes[m], fused_.labels[m][0]);
+    TDSL_CHECK(template_->members.back().value == builder_.resolve(fused_.body.yields[0]), "the result is the last member");
+    op_->site = builder_.new_site();
+    labels();
+    for (const Member& m : template_->members) reads(m);
+    const ValueId target = builder_.resolve(node_.results[0]);
+    op_->name = name(target);
+    op_->op_class = closes() ? plan::OpClass::kReduce : plan::OpClass::kMap;
+    if (closes()) op_->combine = combine_of(*result().compute.monoid);
+    op_->flops_per_row = flops();
+    builder_.add(node_.range, OperationStep{target, op_, std::make_shared<KernelTemplate>(), template_});
+  }
+
+ private:
+  [[nodiscard]] const Member& result() const { return template_->members.back(); }
+  [[nodiscard]] bool closes() const { return static_cast<std::size_t>(result().shared) >= result().compute.out.size(); }
+
+  void member(const ir::Node& node, std::int32_t shared) {
+    const ValueId v = builder_.resolve(node.results[0]);
+    Member m{v, std::get<ir::Compute>(node.op), builder_.type(v).scalar, shared, node.range};
+    m.compute.bodies = {builder_.rewritten(m.compute.bodies[0])};
+    for (auto* list : {&m.compute.out, &m.compute.reduce}) {
+      for (ir::Label& l : *list) {
+        l.begin = builder_.rewritten(l.begin, node.range);
+        l.end = builder_.rewritten(l.end, node.range);
+      }
+    }
+    template_->members.push_back(std::move(m));
+  }
+
+  /// The result's dimensions, and the shared label where that is none of them.
+  void labels() {
+    const Member& r = result();
+    for (std::size_t l = 0; l < r.compute.out.size(); ++l) {
+      const ir::Label& label = r.compute.out[l];
+      const bool shared = static_cast<std::int32_t>(l) == r.shared;
+      op_->labels.push_back({shared ? LabelTemplate::Kind::kOut : LabelTemplate::Kind::kWhole, label.name, label.begin, label.end});
+    }
+    if (!closes()) return;
+    const ir::Label& label = r.compute.reduce[static_cast<std::size_t>(r.shared) - r.compute.out.size()];
+    op_->labels.push_back({LabelTemplate::Kind::kReduce, label.name, label.begin, label.end});
+  }
+
+  /// The shared label's number in the operation.
+  [[nodiscard]] int shared() const { return closes() ? static_cast<int>(op_->labels.size()) - 1 : result().shared; }
+
+  void reads(const Member& m) {
+    std::vector<std::string> names;
+    for (const auto* list : {&m.compute.out, &m.compute.reduce}) {
+      for (const ir::Label& l : *list) names.push_back(l.name);
+    }
+    ir::for_each_node(m.compute.bodies[0], [&](const ir::ExprNode& n) {
+      const auto* r = std::get_if<ir::Read>(&n.op);
+      if (r == nullptr || builder_.is_host(r->tensor) || is_member(r->tensor) || template_->operand.contains(&n)) return;
+      AccessTemplate access{r->tensor, {}, describe(builder_.program(), ir::read(n.type, r->tensor, r->subscripts), names)};
+      for (std::size_t d = 0; d < r->subscripts.size(); ++d) {
+        access.dims.push_back(dimension(m, r->subscripts[d], builder_.rewritten(builder_.type(r->tensor).shape[d], node_.range)));
+      }
+      template_->operand[&n] = operand(std::move(access));
+    });
+  }
+
+  [[nodiscard]] bool is_member(ValueId v) const {
+    return std::ranges::any_of(template_->members, [&](const Member& m) { return m.value == v; });
+  }
+
+  [[nodiscard]] static const ir::Label& label_of(const Member& m, int label) {
+    const auto l = static_cast<std::size_t>(label);
+    return l < m.compute.out.size() ? m.compute.out[l] : m.compute.reduce[l - m.compute.out.size()];
+  }
+
+  DimTemplate dimension(const Member& m, const Expr& subscript, const Extent& extent) {
+    const auto form = affine_of(subscript, [this](const Expr& x) { return builder_.hoist(x); });
+    TDSL_CHECK(form && form->terms.size() <= 1, "subscripts of fused operators are labels or constants");
+    if (form->terms.empty()) return {{}, form->constant, form->constant + Extent(1)};
+    const int label = form->terms[0].label;
+    if (label == m.shared) return {{{shared(), Extent(1)}}, Extent(0), Extent(1)};
+    const ir::Label& l = label_of(m, label);
+    return {{}, l.begin, l.end, l.begin == Extent(0) && l.end == extent};
+  }
+
+  int operand(AccessTemplate access) {
+    const auto same = [&](const AccessTemplate& a) {
+      return a.tensor == access.tensor && std::ranges::equal(a.dims, access.dims, [](const DimTemplate& x, const DimTemplate& y) {
+               return x.terms == y.terms && x.whole == y.whole && x.lo == y.lo && x.hi == y.hi;
+             });
+    };
+    const auto found = std::ranges::find_if(op_->reads, same);
+    if (found != op_->reads.end()) return static_cast<int>(found - op_->reads.begin());
+    op_->reads.push_back(std::move(access));
+    return static_cast<int>(op_->reads.size()) - 1;
+  }
+
+  [[nodiscard]] Extent flops() const {
+    Extent all;
+    for (const Member& m : template_->members) {
+      Extent points(1);
+      const auto labels = static_cast<int>(m.compute.out.size() + m.compute.reduce.size());
+      for (int l = 0; l < labels; ++l) {
+        if (l != m.shared) points = points * (label_of(m, l).end - label_of(m, l).begin);
+      }
+      const double each = flops_of(m.compute.bodies[0]) + (m.compute.monoid ? 1 : 0);
+      all = all + points * Extent(static_cast<std::int64_t>(std::ceil(each)));
+    }
+    return all;
+  }
+
+  [[nodiscard]] std::string name(ValueId target) const {
+    const std::string& known = builder_.program().info(target).name;
+    if (!known.empty()) return known;
+    const std::string text = describe(builder_.program(), result().compute);
+    return text.size() <= 48 ? text : "temporary";
+  }
+
+  FamilyBuilder& builder_;
+  const ir::Node& node_;
+  const ir::Fused& fused_;
+  std::shared_ptr<OpTemplate> op_ = std::make_shared<OpTemplate>();
+  std::shared_ptr<FusedTemplate> template_ = std::make_shared<FusedTemplate>();
+};
+
+}  // namespace
+
+void lower_fused(FamilyBuilder& builder, const ir::Node& node, const ir::Fused& fused) { FusedLowering(builder, node, fused).run(); }
+
+}  // namespace tdsl::codegen
