@@ -92,13 +92,17 @@ std::vector<int> cheapest_beside(const Network& network, int variable, const Ass
 /// The search of one mesh.
 class MeshSearch {
  public:
-  MeshSearch(const Region& region, const PlanInputs& inputs, Mesh mesh, double cap, double share)
-      : region_(region), inputs_(inputs), mesh_(std::move(mesh)), cap_(cap), share_(share) {}
+  MeshSearch(const Region& region, const PlanInputs& inputs, Mesh mesh, double cap, double share, bool linearise)
+      : region_(region), inputs_(inputs), mesh_(std::move(mesh)), cap_(cap), share_(share), linearise_(linearise) {}
 
   /// Once for every kind of choices; those of the first are among those of the next, and numbered alike. Returns whether a better plan was found.
   bool try_choices(const ChoiceLimits& choices) {
     const RegionNetwork network(region_, inputs_, mesh_, choices);
     MemoryLimits limits = network.memory();
+    if (std::exchange(linearise_, false)) {
+      const Answer line = linearise(network.network(), network.arcs());
+      line_ = {line.cost, line.cost == kForbidden ? PlanValue{} : network.plan_of(line.values)};
+    }
     limits.cap = cap_;
     limits.share = std::max(share_, 1.0);
     // Copies are numbered behind what there is without them.
@@ -128,6 +132,8 @@ class MeshSearch {
     return best_.fits ? best_.seconds < other.best_.seconds : excess_ < other.excess_;
   }
   [[nodiscard]] FoundPlan found() const { return best_; }
+  /// The linearisation and what it costs; kForbidden: there is none.
+  [[nodiscard]] const std::pair<double, PlanValue>& line() const { return line_; }
 
  private:
   const Region& region_;
@@ -135,6 +141,8 @@ class MeshSearch {
   Mesh mesh_;
   double cap_;
   double share_;
+  bool linearise_;
+  std::pair<double, PlanValue> line_{kForbidden, {}};
   FoundPlan best_;
   double excess_ = 0;
   Assignment start_;
@@ -151,7 +159,7 @@ double memory_limit(const Region& region, const PlanInputs& inputs) {
   return std::max(inputs.share_cap * share, share + static_cast<double>(inputs.least_slack));
 }
 
-std::vector<FoundPlan> search_meshes(const Region& region, const PlanInputs& inputs, const SearchOptions& options) {
+MeshPlans search_meshes(const Region& region, const PlanInputs& inputs, const SearchOptions& options) {
   const double share = share_of(region, inputs.ranks);
   const double cap = memory_limit(region, inputs);
   std::vector<Mesh> meshes = meshes_of(inputs.ranks, inputs.ranks_per_node);
@@ -161,7 +169,7 @@ std::vector<FoundPlan> search_meshes(const Region& region, const PlanInputs& inp
   if (meshes.size() > options.most_meshes) meshes.resize(options.most_meshes);
   std::vector<MeshSearch> searches;
   for (const Mesh& mesh : meshes) {
-    searches.emplace_back(region, inputs, mesh, cap, share);
+    searches.emplace_back(region, inputs, mesh, cap, share, options.linearise);
     ChoiceLimits choices;
     if (options.asked != nullptr) choices.asked = *options.asked->on(mesh);
     searches.back().try_choices(choices);
@@ -169,16 +177,23 @@ std::vector<FoundPlan> search_meshes(const Region& region, const PlanInputs& inp
   std::vector<MeshSearch*> order;
   for (MeshSearch& s : searches) order.push_back(&s);
   std::stable_sort(order.begin(), order.end(), [](const MeshSearch* a, const MeshSearch* b) { return a->better_than(*b); });
-  std::vector<FoundPlan> found;
+  MeshPlans plans;
+  double least = kForbidden;
+  for (const MeshSearch& s : searches) {
+    if (s.line().first >= least) continue;
+    least = s.line().first;
+    plans.linearised = s.line().second;
+  }
+  std::vector<FoundPlan>& found = plans.found;
   for (const MeshSearch* s : order) found.push_back(s->found());
   // Copies are searched for on the best mesh alone.
   if (options.copies && order.front()->try_copies()) found.insert(found.begin(), order.front()->found());
   std::erase_if(found, [](const FoundPlan& plan) { return plan.plan.at.empty(); });
-  return found;
+  return plans;
 }
 
 FoundPlan search(const Region& region, const PlanInputs& inputs, const SearchOptions& options) {
-  std::vector<FoundPlan> found = search_meshes(region, inputs, options);
+  std::vector<FoundPlan> found = search_meshes(region, inputs, options).found;
   return found.empty() ? FoundPlan{} : std::move(found.front());
 }
 

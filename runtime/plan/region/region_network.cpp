@@ -190,10 +190,12 @@ void RegionNetwork::add_reads(const Op& op, std::size_t site, double weight, con
       if (n == needs.size()) needs.push_back(std::move(need));
       need_of.push_back(n);
     }
+    std::vector<OwnedBoxes> own;
+    for (std::size_t l = 0; l < boxes.boxes.size(); ++l) own.push_back({boxes.boxes[l], *boxes.layouts[l], mesh_, tensor, ranks_});
+    ReceivingTable receiving(own, needs, inputs_);
     std::vector<double> seconds;  // per layout and need
-    for (std::size_t l = 0; l < boxes.boxes.size(); ++l) {
-      const OwnedBoxes own{boxes.boxes[l], *boxes.layouts[l], mesh_, tensor, ranks_};
-      for (const std::vector<Boxes>& need : needs) seconds.push_back(weight * seconds_to_receive(own, need, inputs_));
+    for (std::size_t l = 0; l < own.size(); ++l) {
+      for (std::size_t n = 0; n < needs.size(); ++n) seconds.push_back(weight * receiving.seconds(l, n));
     }
     std::vector<double> table(places.size() * work.size());
     for (std::size_t v = 0; v < places.size(); ++v) {
@@ -206,9 +208,9 @@ void RegionNetwork::add_reads(const Op& op, std::size_t site, double weight, con
       arcs_.push_back({from.place, reader});
       continue;
     }
-    std::vector<double> own(places.size());
-    for (std::size_t v = 0; v < places.size(); ++v) own[v] = table[v * work.size() + v];
-    network_.add(reader, own);
+    std::vector<double> alone(places.size());
+    for (std::size_t v = 0; v < places.size(); ++v) alone[v] = table[v * work.size() + v];
+    network_.add(reader, alone);
   }
 }
 
@@ -216,6 +218,11 @@ void RegionNetwork::add_results(const Op& op, std::size_t site, double weight, c
   const SiteChoices& s = choices_.sites[site];
   const std::vector<Place>& places = choices_.places[idx(s.place)].places;
   const PlacedBoxes boxes = place_boxes(op, op.outputs.front(), places);
+  std::vector<const Boxes*> owned, worked;
+  for (const Boxes& b : boxes.boxes) owned.push_back(&b);
+  for (const Boxes& b : work) worked.push_back(&b);
+  counting::CommonVolumes ready(owned, worked, op.shape.size());
+  std::vector<double> ready_here;
   std::vector<double> table(work.size() * places.size(), kForbidden);
   for (std::size_t w = 0; w < work.size(); ++w) {
     const Layout& layout = s.works[w];
@@ -233,7 +240,9 @@ void RegionNetwork::add_results(const Op& op, std::size_t site, double weight, c
       }
       double& known = seconds[boxes.own[v]];
       if (known < 0) {
-        known = weight * seconds_to_meet(op, {boxes.boxes[boxes.own[v]], places[v].layout, mesh_, op.outputs.front(), ranks_}, work[w], layout, parts, inputs_);
+        ready.of(boxes.own[v], w, ready_here);
+        const OwnedBoxes own{boxes.boxes[boxes.own[v]], places[v].layout, mesh_, op.outputs.front(), ranks_};
+        known = weight * seconds_to_meet(op, own, work[w], ready_here, layout, parts, inputs_);
       }
       cost = known;
     }

@@ -73,6 +73,8 @@ struct Found {
   std::string note;
 };
 
+Found linearisation(std::optional<PlanValue> plan) { return {std::move(plan), "by linearisation"}; }
+
 /// Plans whose predicted seconds differ by less are equally fast: fewer bytes decide.
 constexpr double kAsFast = 1.01;
 
@@ -130,23 +132,29 @@ std::size_t cheapest_of(const std::vector<Alternative>& alternatives) {
 /// Regions of more operations are priced for one found plan only.
 constexpr std::size_t kPricedOften = 400;
 
-/// The best of the searched plans, if there is one.
-std::optional<FoundPlan> best_found(const Region& region, const PlanInputs& inputs, const SearchOptions& options) {
-  std::vector<FoundPlan> found = search_meshes(region, inputs, options);
+/// The best of the searched plans, if there is one; how it was found is left in `plans`.
+std::optional<Alternative> best_found(const Region& region, const PlanInputs& inputs, std::vector<FoundPlan> found, ProgramPlans& plans) {
   if (found.empty()) return std::nullopt;
   const bool any = std::any_of(found.begin(), found.end(), [](const FoundPlan& f) { return f.fits; });
   std::erase_if(found, [any](const FoundPlan& f) { return f.fits != any; });
   if (region.ops.size() > kPricedOften) found.resize(1);
+  std::vector<Alternative> weighed;
   std::vector<PlanPrice> prices;
-  for (const FoundPlan& f : found) {
-    if (found.size() > 1) prices.push_back(price_of(region, inputs, std::make_shared<const PlanValue>(f.plan)));
+  for (FoundPlan& f : found) {
+    f.plan.schedule = name_of(Schedule::kSearch);
+    const char* note = f.exact ? "the cheapest of its kind" : "found by descent";
+    weighed.push_back(weigh(name_of(Schedule::kSearch), std::make_shared<const PlanValue>(f.plan), note, region, inputs));
+    prices.push_back(weighed.back().price);
   }
-  return std::move(found[prices.empty() ? 0 : fastest_of(prices)]);
+  const std::size_t best = fastest_of(prices);
+  plans.note = weighed[best].note;
+  plans.found = std::move(found[best]);
+  return std::move(weighed[best]);
 }
 
 Found found_by(Schedule schedule, const Region& region, const PlanInputs& inputs, Index most_tasks) {
   switch (schedule) {
-    case Schedule::kEinDecomp: return {by_linearisation(region, inputs), "by linearisation"};
+    case Schedule::kEinDecomp: return linearisation(by_linearisation(region, inputs));
     case Schedule::kPattern:
     case Schedule::kLshs: {
       const Workflow workflow = scheduled_workflow(schedule, region, inputs, most_tasks);
@@ -161,9 +169,8 @@ Found found_by(Schedule schedule, const Region& region, const PlanInputs& inputs
 
 bool in_window(const Alternative& plan, const PlanInputs& inputs) { return inputs.window == 0 || plan.price.largest_step <= inputs.window; }
 
-/// By a schedule other than the search.
-Alternative scheduled(Schedule schedule, const Region& region, const PlanInputs& inputs, Index most_tasks) {
-  Found found = found_by(schedule, region, inputs, most_tasks);
+/// What a schedule other than the search has found, priced.
+Alternative weigh_found(Schedule schedule, Found found, const Region& region, const PlanInputs& inputs) {
   std::shared_ptr<const PlanValue> plan;
   if (found.plan && !found.plan->at.empty()) {
     found.plan->schedule = name_of(schedule);
@@ -175,6 +182,7 @@ Alternative scheduled(Schedule schedule, const Region& region, const PlanInputs&
 /// The plans that are wanted, in the order of the schedules.
 ProgramPlans price_all(const Region& region, const PlanInputs& inputs, Schedule asked, Compare others) {
   ProgramPlans plans;
+  std::optional<PlanValue> linearised;
   for (const auto& [name, schedule] : kSchedules) {
     if (schedule == Schedule::kAuto || (schedule != asked && others == Compare::kNothing)) continue;
     // Under --reproducible what is decided for owners must change no cut, which only the greedy plan is known to keep to.
@@ -183,11 +191,17 @@ ProgramPlans price_all(const Region& region, const PlanInputs& inputs, Schedule 
       continue;
     }
     try {
-      if (schedule != Schedule::kSearch) {
-        plans.alternatives.push_back(scheduled(schedule, region, inputs, schedule == asked ? kWorkflowTasks : kAutoTasks));
-      } else if (std::optional<Alternative> found = searched_plan(region, inputs, {}, plans)) {
-        plans.alternatives.push_back(std::move(*found));
+      if (schedule == Schedule::kSearch) {
+        SearchOptions options;
+        options.linearise = others == Compare::kAll;
+        MeshPlans meshes = search_meshes(region, inputs, options);
+        linearised = std::move(meshes.linearised);
+        if (std::optional<Alternative> found = best_found(region, inputs, std::move(meshes.found), plans)) plans.alternatives.push_back(std::move(*found));
+        continue;
       }
+      const bool known = schedule == Schedule::kEinDecomp && others == Compare::kAll;  // the search has been there
+      Found found = known ? linearisation(std::move(linearised)) : found_by(schedule, region, inputs, schedule == asked ? kWorkflowTasks : kAutoTasks);
+      plans.alternatives.push_back(weigh_found(schedule, std::move(found), region, inputs));
     } catch (const NoPlan& none) {
       plans.left_out.push_back(std::string(name) + ": " + none.what());
       if (schedule == asked) plans.refused = plans.left_out.back();
@@ -215,14 +229,7 @@ Alternative weigh(std::string name, std::shared_ptr<const PlanValue> plan, std::
 }
 
 std::optional<Alternative> searched_plan(const Region& region, const PlanInputs& inputs, const SearchOptions& options, ProgramPlans& plans) {
-  std::optional<FoundPlan> found = best_found(region, inputs, options);
-  if (!found) return std::nullopt;
-  found->plan.schedule = name_of(Schedule::kSearch);
-  Alternative alternative = weigh(name_of(Schedule::kSearch), std::make_shared<const PlanValue>(found->plan),
-                                  found->exact ? "the cheapest of its kind" : "found by descent", region, inputs);
-  plans.note = alternative.note;
-  plans.found = std::move(found);
-  return alternative;
+  return best_found(region, inputs, search_meshes(region, inputs, options).found, plans);
 }
 
 const char* name_of(Schedule schedule) {
@@ -258,7 +265,7 @@ Workflow scheduled_workflow(Schedule schedule, const Region& region, const PlanI
 }
 
 Alternative plan_by(Schedule schedule, const Region& region, const PlanInputs& inputs, Index most_tasks) {
-  if (schedule != Schedule::kSearch) return scheduled(schedule, region, inputs, most_tasks);
+  if (schedule != Schedule::kSearch) return weigh_found(schedule, found_by(schedule, region, inputs, most_tasks), region, inputs);
   ProgramPlans aside;
   std::optional<Alternative> found = searched_plan(region, inputs, {}, aside);
   return found ? std::move(*found) : weigh(name_of(schedule), nullptr, "", region, inputs);
