@@ -26,12 +26,14 @@ struct SearchOptions {
   const AskedLayouts* asked = nullptr;  ///< what some sites have to choose from
   std::size_t most_meshes = 4;          ///< fewer for an estimate
   bool linearise = false;               ///< the cheapest linearisation is wanted, too
+  CostTables* tables = nullptr;         ///< of other searches with the same inputs
 };
 
 /// The plans of several meshes.
 struct MeshPlans {
   std::vector<FoundPlan> found;         ///< the cheapest plan of every mesh, the best one first, with copies and then without
   std::optional<PlanValue> linearised;  ///< what EinDecomp's linearisation gives, on its best mesh; none where values along some path forbid those of another
+  Index work = 0;                       ///< table entries read by all searches
 };
 
 /// What a rank may own of a region's results: `--memory`, else a little more than its share of what lives together.

@@ -131,6 +131,11 @@ std::size_t cheapest_of(const std::vector<Alternative>& alternatives) {
 
 /// Regions of more operations are priced for one found plan only.
 constexpr std::size_t kPricedOften = 400;
+/// Found plans of other meshes that are so much slower by the search's model are not priced: it is closer than that.
+constexpr double kFarBehind = 1.5;
+/// So many ranks stand for all where plans are compared; fewer for programs of many operations.
+constexpr Index kComparedRanks = 16, kFewRanks = 8;
+constexpr std::size_t kManyOperations = 200;
 
 /// The best of the searched plans, if there is one; how it was found is left in `plans`.
 std::optional<Alternative> best_found(const Region& region, const PlanInputs& inputs, std::vector<FoundPlan> found, ProgramPlans& plans) {
@@ -138,6 +143,8 @@ std::optional<Alternative> best_found(const Region& region, const PlanInputs& in
   const bool any = std::any_of(found.begin(), found.end(), [](const FoundPlan& f) { return f.fits; });
   std::erase_if(found, [any](const FoundPlan& f) { return f.fits != any; });
   if (region.ops.size() > kPricedOften) found.resize(1);
+  const double most = kFarBehind * found.front().seconds;
+  std::erase_if(found, [most, any](const FoundPlan& f) { return any && f.seconds > most; });
   std::vector<Alternative> weighed;
   std::vector<PlanPrice> prices;
   for (FoundPlan& f : found) {
@@ -210,6 +217,11 @@ ProgramPlans price_all(const Region& region, const PlanInputs& inputs, Schedule 
   return plans;
 }
 
+/// The alternative of a schedule, or the end.
+std::vector<Alternative>::iterator named(std::vector<Alternative>& all, Schedule schedule) {
+  return std::find_if(all.begin(), all.end(), [schedule](const Alternative& a) { return a.name == name_of(schedule); });
+}
+
 std::string whole_bytes(double bytes) { return std::to_string(static_cast<Index>(bytes)) + " bytes"; }
 
 std::string misfit_of(const Alternative& plan, const Region& region, const PlanInputs& inputs) {
@@ -274,16 +286,32 @@ Alternative plan_by(Schedule schedule, const Region& region, const PlanInputs& i
 ProgramPlans plan_program(const Region& region, const PlanInputs& inputs, Schedule schedule, Compare others) {
   if (region.ops.empty() || inputs.ranks == 1) return {};
   const bool free = schedule == Schedule::kAuto;
-  ProgramPlans plans = price_all(region, inputs, schedule, free ? Compare::kAll : others);
+  const bool compares = free || others == Compare::kAll;
+  // Plans are compared by what few ranks do; the chosen one is looked at more closely.
+  PlanInputs few = inputs;
+  if (compares) few.sample = std::min(inputs.sample, region.ops.size() > kManyOperations ? kFewRanks : kComparedRanks);
+  ProgramPlans plans = price_all(region, few, schedule, compares ? Compare::kAll : Compare::kNothing);
   std::vector<Alternative>& all = plans.alternatives;
-  const auto named = [&all](Schedule name) { return std::find_if(all.begin(), all.end(), [name](const Alternative& a) { return a.name == name_of(name); }); };
-  auto chosen = free ? all.begin() + static_cast<std::ptrdiff_t>(cheapest_of(all)) : named(schedule);
+  const auto priced_well = [&](Alternative& a) {
+    const bool fitted = a.fits;
+    if (few.sample < inputs.ranks && few.sample < inputs.sample) a = weigh(a.name, a.plan, a.note, region, inputs);
+    return a.fits == fitted;
+  };
+  const auto choose = [&] { return free ? all.begin() + static_cast<std::ptrdiff_t>(cheapest_of(all)) : named(all, schedule); };
+  auto chosen = choose();
+  if (chosen != all.end() && !priced_well(*chosen)) {
+    for (Alternative& a : all) (void)priced_well(a);
+    chosen = choose();
+  }
   if (!free && (chosen == all.end() || !chosen->fits)) {
-    if (named(Schedule::kGreedy) == all.end()) all.push_back(plan_by(Schedule::kGreedy, region, inputs));
-    const auto greedy = named(Schedule::kGreedy);
-    chosen = named(schedule);
+    if (named(all, Schedule::kGreedy) == all.end()) all.push_back(plan_by(Schedule::kGreedy, region, inputs));
+    const auto greedy = named(all, Schedule::kGreedy);
+    chosen = named(all, schedule);
     if (chosen != all.end() && best_of({*chosen, *greedy}) == 1) plans.refused = misfit_of(*chosen, region, inputs);
-    if (!plans.refused.empty()) chosen = greedy;
+    if (!plans.refused.empty()) {
+      chosen = greedy;
+      (void)priced_well(*greedy);
+    }
   }
   std::rotate(all.begin(), chosen, chosen + 1);
   plans.note = all.front().note;
