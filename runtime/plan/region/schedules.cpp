@@ -4,6 +4,8 @@
 #include <array>
 #include <limits>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "runtime/plan/workflow/lshs.h"
@@ -110,10 +112,11 @@ std::size_t best_of(const std::vector<Alternative>& alternatives) {
   return fitting.empty() ? least : fitting[fastest_of(prices)];
 }
 
+bool places_tasks(const Alternative& a) { return a.name == name_of(Schedule::kPattern) || a.name == name_of(Schedule::kLshs); }
+
 /// What `auto` takes. Schedules of single tasks may give every block another owner, and many small messages, whose latencies the engine hides and
 /// the model adds up: they are taken only where they also receive and hold no more than the best of the others.
 std::size_t cheapest_of(const std::vector<Alternative>& alternatives) {
-  const auto places_tasks = [](const Alternative& a) { return a.name == name_of(Schedule::kPattern) || a.name == name_of(Schedule::kLshs); };
   std::vector<std::size_t> regular, rest;
   for (std::size_t k = 0; k < alternatives.size(); ++k) (places_tasks(alternatives[k]) ? rest : regular).push_back(k);
   if (regular.empty()) return best_of(alternatives);
@@ -133,6 +136,8 @@ std::size_t cheapest_of(const std::vector<Alternative>& alternatives) {
 constexpr std::size_t kPricedOften = 400;
 /// Found plans of other meshes that are so much slower by the search's model are not priced: it is closer than that.
 constexpr double kFarBehind = 1.5;
+/// What few ranks find no more than so many times as slow as the fastest is compared by more of them.
+constexpr double kNearlyAsFast = 1.1;
 /// So many ranks stand for all where plans are compared; fewer for programs of many operations.
 constexpr Index kComparedRanks = 16, kFewRanks = 8;
 constexpr std::size_t kManyOperations = 200;
@@ -287,21 +292,26 @@ ProgramPlans plan_program(const Region& region, const PlanInputs& inputs, Schedu
   if (region.ops.empty() || inputs.ranks == 1) return {};
   const bool free = schedule == Schedule::kAuto;
   const bool compares = free || others == Compare::kAll;
-  // Plans are compared by what few ranks do; the chosen one is looked at more closely.
+  // Plans are compared by what few ranks do; those that are nearly as fast as the fastest are looked at more closely, and those that give every
+  // block an owner of its own, whose busiest rank may be any.
   PlanInputs few = inputs;
   if (compares) few.sample = std::min(inputs.sample, region.ops.size() > kManyOperations ? kFewRanks : kComparedRanks);
   ProgramPlans plans = price_all(region, few, schedule, compares ? Compare::kAll : Compare::kNothing);
   std::vector<Alternative>& all = plans.alternatives;
-  const auto priced_well = [&](Alternative& a) {
-    const bool fitted = a.fits;
-    if (few.sample < inputs.ranks && few.sample < inputs.sample) a = weigh(a.name, a.plan, a.note, region, inputs);
-    return a.fits == fitted;
+  std::set<std::string> priced;  // by all ranks that are looked at
+  const auto price_well = [&](Alternative& a) {
+    if (few.sample < inputs.ranks && few.sample < inputs.sample && priced.insert(a.name).second) a = weigh(a.name, a.plan, a.note, region, inputs);
   };
   const auto choose = [&] { return free ? all.begin() + static_cast<std::ptrdiff_t>(cheapest_of(all)) : named(all, schedule); };
   auto chosen = choose();
-  if (chosen != all.end() && !priced_well(*chosen)) {
-    for (Alternative& a : all) (void)priced_well(a);
+  while (chosen != all.end() && few.sample < inputs.ranks && !priced.contains(chosen->name)) {
+    const double seconds = chosen->price.seconds;
+    price_well(*chosen);
+    for (Alternative& a : all) {
+      if (free && (places_tasks(a) || a.price.seconds <= kNearlyAsFast * seconds)) price_well(a);
+    }
     chosen = choose();
+    if (few.sample >= inputs.sample) break;
   }
   if (!free && (chosen == all.end() || !chosen->fits)) {
     if (named(all, Schedule::kGreedy) == all.end()) all.push_back(plan_by(Schedule::kGreedy, region, inputs));
@@ -310,7 +320,7 @@ ProgramPlans plan_program(const Region& region, const PlanInputs& inputs, Schedu
     if (chosen != all.end() && best_of({*chosen, *greedy}) == 1) plans.refused = misfit_of(*chosen, region, inputs);
     if (!plans.refused.empty()) {
       chosen = greedy;
-      (void)priced_well(*greedy);
+      price_well(*greedy);
     }
   }
   std::rotate(all.begin(), chosen, chosen + 1);

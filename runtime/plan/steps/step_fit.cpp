@@ -98,6 +98,14 @@ class StepFit {
   double largest_;
 };
 
+/// All operands together are so much smaller that no step comes near the limit, boxes that overlap included.
+bool is_small(const Op& op, const TensorLookup& tensors, double limit) {
+  constexpr double kOverlap = 8;
+  double bytes = 0;
+  for (const Access& access : op.reads) bytes += static_cast<double>(tensors(access.tensor).desc.bytes());
+  return kOverlap * bytes <= limit;
+}
+
 }  // namespace
 
 double received_share(double owned) { return std::max(64 * kMiB, 0.2 * owned); }
@@ -119,6 +127,7 @@ double step_limit(const Op& op, const TensorLookup& tensors, const PlanInputs& i
 }
 
 void fit_steps(const Op& op, OpPlan& plan, const TensorLookup& tensors, double limit, const PlanInputs& inputs) {
+  if (inputs.window == 0 && is_small(op, tensors, limit)) return;
   StepFit fit(op, plan, tensors, limit, inputs);
   // Thinner panels are other sums.
   if (!inputs.reproducible) fit.thinner_panels();
