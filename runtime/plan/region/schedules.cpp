@@ -148,7 +148,8 @@ std::optional<Alternative> best_found(const Region& region, const PlanInputs& in
   const bool any = std::any_of(found.begin(), found.end(), [](const FoundPlan& f) { return f.fits; });
   std::erase_if(found, [any](const FoundPlan& f) { return f.fits != any; });
   if (region.ops.size() > kPricedOften) found.resize(1);
-  const double most = kFarBehind * found.front().seconds;
+  // The first one may have copies, of which the model thinks best: the second counts.
+  const double most = kFarBehind * found[found.size() > 1 ? 1 : 0].seconds;
   std::erase_if(found, [most, any](const FoundPlan& f) { return any && f.seconds > most; });
   std::vector<Alternative> weighed;
   std::vector<PlanPrice> prices;
