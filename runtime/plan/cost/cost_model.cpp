@@ -50,7 +50,20 @@ Index repeats(const RankView& v, const Access& access) {
 /// Blocks of the operand's dimension that the intervals are cut into.
 Index cut_count(const Intervals& list, const Tiling& tiling) {
   Index n = 0;
-  for (const Interval& i : list) n += tiling.tiles_meeting(i).size();
+  if (tiling.tiles() <= 1) {
+    for (const Interval& i : list) n += intersect(i, {0, tiling.extent()}).empty() ? 0 : 1;
+    return n;
+  }
+  Interval tile;  // the last one that was met: the next interval often lies in it, too
+  for (const Interval& i : list) {
+    if (!i.empty() && i.lo >= tile.lo && i.hi <= tile.hi) {
+      ++n;
+      continue;
+    }
+    const Interval met = tiling.tiles_meeting(i);
+    n += met.size();
+    if (!met.empty()) tile = tiling.tile(met.hi - 1);
+  }
   return n;
 }
 

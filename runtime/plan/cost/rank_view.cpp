@@ -14,13 +14,9 @@ Index total(const Intervals& list) {
 
 void tidy(Intervals& list) {
   const auto before = [](const Interval& a, const Interval& b) { return a.lo != b.lo ? a.lo < b.lo : a.hi < b.hi; };
-  const auto out_of_order = std::adjacent_find(list.begin(), list.end(), [&](const Interval& a, const Interval& b) { return !before(a, b); });
-  const bool ordered = out_of_order == list.end();
-  if (!ordered || std::any_of(list.begin(), list.end(), [](const Interval& i) { return i.empty(); })) {
-    std::erase_if(list, [](const Interval& i) { return i.empty(); });
-    std::sort(list.begin(), list.end(), before);
-    list.erase(std::unique(list.begin(), list.end()), list.end());
-  }
+  std::erase_if(list, [](const Interval& i) { return i.empty(); });
+  if (!std::is_sorted(list.begin(), list.end(), before)) std::sort(list.begin(), list.end(), before);  // most are
+  list.erase(std::unique(list.begin(), list.end()), list.end());
 }
 
 Intervals merged(const Intervals& list) {

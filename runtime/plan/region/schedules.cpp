@@ -139,7 +139,7 @@ constexpr double kFarBehind = 1.5;
 /// What few ranks find no more than so many times as slow as the fastest is compared by more of them.
 constexpr double kNearlyAsFast = 1.1;
 /// So many ranks stand for all where plans are compared; fewer for programs of many operations.
-constexpr Index kComparedRanks = 16, kFewRanks = 8;
+constexpr Index kComparedRanks = 16, kFewRanks = 4;
 constexpr std::size_t kManyOperations = 200;
 
 /// The best of the searched plans, if there is one; how it was found is left in `plans`.
@@ -293,15 +293,17 @@ ProgramPlans plan_program(const Region& region, const PlanInputs& inputs, Schedu
   if (region.ops.empty() || inputs.ranks == 1) return {};
   const bool free = schedule == Schedule::kAuto;
   const bool compares = free || others == Compare::kAll;
+  const bool many = region.ops.size() > kManyOperations;
   // Plans are compared by what few ranks do; those that are nearly as fast as the fastest are looked at more closely, and those that give every
-  // block an owner of its own, whose busiest rank may be any.
-  PlanInputs few = inputs;
-  if (compares) few.sample = std::min(inputs.sample, region.ops.size() > kManyOperations ? kFewRanks : kComparedRanks);
+  // block an owner of its own, whose busiest rank may be any. Of many operations that takes seconds.
+  PlanInputs few = inputs, well = inputs;
+  if (many) well.sample = std::min(inputs.sample, 2 * kFewRanks);
+  if (compares) few.sample = std::min(inputs.sample, many ? kFewRanks : kComparedRanks);
   ProgramPlans plans = price_all(region, few, schedule, compares ? Compare::kAll : Compare::kNothing);
   std::vector<Alternative>& all = plans.alternatives;
   std::set<std::string> priced;  // by all ranks that are looked at
   const auto price_well = [&](Alternative& a) {
-    if (few.sample < inputs.ranks && few.sample < inputs.sample && priced.insert(a.name).second) a = weigh(a.name, a.plan, a.note, region, inputs);
+    if (few.sample < inputs.ranks && few.sample < well.sample && priced.insert(a.name).second) a = weigh(a.name, a.plan, a.note, region, well);
   };
   const auto choose = [&] { return free ? all.begin() + static_cast<std::ptrdiff_t>(cheapest_of(all)) : named(all, schedule); };
   auto chosen = choose();
@@ -309,10 +311,10 @@ ProgramPlans plan_program(const Region& region, const PlanInputs& inputs, Schedu
     const double seconds = chosen->price.seconds;
     price_well(*chosen);
     for (Alternative& a : all) {
-      if (free && (places_tasks(a) || a.price.seconds <= kNearlyAsFast * seconds)) price_well(a);
+      if (free && !many && (places_tasks(a) || a.price.seconds <= kNearlyAsFast * seconds)) price_well(a);
     }
     chosen = choose();
-    if (few.sample >= inputs.sample) break;
+    if (few.sample >= well.sample) break;
   }
   if (!free && (chosen == all.end() || !chosen->fits)) {
     if (named(all, Schedule::kGreedy) == all.end()) all.push_back(plan_by(Schedule::kGreedy, region, inputs));
