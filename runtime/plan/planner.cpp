@@ -274,7 +274,7 @@ double Planner::excess(const Candidate& c, bool frees_base, const TensorLookup& 
 void Planner::fit_memory(Candidate& c, bool frees_base, const TensorLookup& tensors) const {
   const double above = excess(c, frees_base, tensors);
   if (above <= 0) return;
-  const double step = summarise(c.op, c.plan, tensors, inputs_.machine, inputs_.threads).max_step;
+  const double step = summarise(c.op, c.plan, tensors, inputs_.machine, inputs_.threads, inputs_.sample).max_step;
   fit_steps(c.op, c.plan, tensors, std::max(1.0, step - above), inputs_);
 }
 
@@ -326,7 +326,7 @@ Planner::Price Planner::price(Candidate& c, const Op& op, bool frees_base, bool 
   }
   if (alone) return price;
   c.plan.ranks_per_node = inputs_.ranks_per_node;
-  price.seconds = summarise(c.op, c.plan, tensors, inputs_.machine, inputs_.threads).max_seconds;
+  price.seconds = summarise(c.op, c.plan, tensors, inputs_.machine, inputs_.threads, inputs_.sample).max_seconds;
   if (c.partial) price.seconds = seconds_to_combine(op, c.op, price.seconds);
   return price;
 }

@@ -19,6 +19,9 @@ class Imposed;
 struct Candidate;
 struct Operands;
 
+/// So many ranks stand for all where nothing else is said.
+inline constexpr Index kSampledRanks = 64;
+
 /// All a plan depends on beside the program and its extents.
 struct PlanInputs {
   Index ranks = 1;
@@ -32,6 +35,7 @@ struct PlanInputs {
   double share_cap = 1.2;      ///< without --memory a rank may own so many times its share of what lives together,
   Index least_slack = Index{64} << 20;  ///< or its share and so many bytes
   Machine machine;
+  Index sample = kSampledRanks;  ///< about how many ranks stand for all where operations are priced
 
   /// One node: what holds within a node holds everywhere. Afterwards `ranks_per_node` is 1, no nodes, or a proper divisor of the ranks.
   void settle_nodes();

@@ -72,9 +72,9 @@ class FormChoice {
   }
 
   /// Whether a plan of the region fits, and its seconds: estimated by the search on one mesh, as there are many forms.
-  [[nodiscard]] std::pair<bool, double> price(const plan::Region& region) const {
+  [[nodiscard]] std::pair<bool, double> price(const plan::Region& region) {
     if (inputs_.ranks > 1) {
-      const plan::FoundPlan found = plan::search(region, inputs_, {false, nullptr, 1});
+      const plan::FoundPlan found = plan::search(region, inputs_, {.copies = false, .most_meshes = 1, .tables = &tables_});
       if (!found.plan.at.empty()) return {found.fits, found.seconds};
     }
     return {true, plan::price_of(region, inputs_, nullptr).seconds};
@@ -113,6 +113,7 @@ class FormChoice {
   const plan::PlanRequest& request_;
   Places places_;
   Forms forms_;
+  plan::CostTables tables_;  ///< of all trials
 };
 
 }  // namespace

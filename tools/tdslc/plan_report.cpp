@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 
 #include "runtime/app/statistics_text.h"
 #include "runtime/plan/steps/steps.h"
@@ -234,11 +234,11 @@ PlanReport report_of(const codegen::FamilyProgram& program, const ReportRequest&
   record::Recorder recorder(reporter);
   record::Forms forms;
   if (program.chooses || record::plans_are_wanted(request.plan, request.inputs)) {
-    const auto begin = std::chrono::steady_clock::now();
+    const std::clock_t begin = std::clock();  // of the processor: planning is sequential, and other programs may run
     record::Start start = record::start_of(codegen::recording_of(program, request.walk), request.inputs, request.plan);
-    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+    const double taken = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
     if (start.plan != nullptr) forms.at = start.plan->forms;
-    reporter.choose(std::move(start), taken.count());
+    reporter.choose(std::move(start), taken);
   }
   const auto note = [&reporter](codegen::SourceRange range, const std::string& text) { reporter.note(range, text); };
   codegen::walk_as_shown(program, request.walk, recorder, note, forms);

@@ -50,7 +50,20 @@ Index repeats(const RankView& v, const Access& access) {
 /// Blocks of the operand's dimension that the intervals are cut into.
 Index cut_count(const Intervals& list, const Tiling& tiling) {
   Index n = 0;
-  for (const Interval& i : list) n += tiling.tiles_meeting(i).size();
+  if (tiling.tiles() <= 1) {
+    for (const Interval& i : list) n += intersect(i, {0, tiling.extent()}).empty() ? 0 : 1;
+    return n;
+  }
+  Interval tile;  // the last one that was met: the next interval often lies in it, too
+  for (const Interval& i : list) {
+    if (!i.empty() && i.lo >= tile.lo && i.hi <= tile.hi) {
+      ++n;
+      continue;
+    }
+    const Interval met = tiling.tiles_meeting(i);
+    n += met.size();
+    if (!met.empty()) tile = tiling.tile(met.hi - 1);
+  }
   return n;
 }
 
@@ -340,16 +353,16 @@ double assembled_bytes(const Op& op, const OpPlan& plan, const TensorLookup& ten
   return most;
 }
 
-std::vector<Index> rank_sample(Index ranks) {
+std::vector<Index> rank_sample(Index ranks, Index most) {
+  const Index count = std::min(ranks, std::max<Index>(most, 2));
   std::vector<Index> sample;
-  const Index stride = std::max<Index>(1, ranks / 64);
-  for (Index rank = 0; rank < ranks; rank += (rank + stride < ranks || rank == ranks - 1) ? stride : ranks - 1 - rank) sample.push_back(rank);
+  for (Index k = 0; k < count; ++k) sample.push_back(count > 1 ? k * (ranks - 1) / (count - 1) : 0);
   return sample;
 }
 
-std::vector<Index> rank_sample(const Distribution& space) {
+std::vector<Index> rank_sample(const Distribution& space, Index most_sampled) {
   const Index p = space.ranks();
-  std::vector<Index> sample = rank_sample(p);
+  std::vector<Index> sample = rank_sample(p, most_sampled);
   const auto add = [&](Index rank) {
     const auto at = std::lower_bound(sample.begin(), sample.end(), rank);
     if (at == sample.end() || *at != rank) sample.insert(at, rank);
@@ -369,10 +382,10 @@ std::vector<Index> rank_sample(const Distribution& space) {
   return sample;
 }
 
-CostSummary summarise(const Op& op, const OpPlan& plan, const TensorLookup& tensors, const Machine& machine, int threads) {
+CostSummary summarise(const Op& op, const OpPlan& plan, const TensorLookup& tensors, const Machine& machine, int threads, Index most) {
   CostSummary sum;
   double count = 0;
-  for (const Index rank : rank_sample(plan.space)) {
+  for (const Index rank : rank_sample(plan.space, most)) {
     const Cost c = cost_of(op, plan, tensors, rank, machine, threads);
     sum.max_bytes = std::max(sum.max_bytes, c.bytes_received.hi);
     sum.max_flops = std::max(sum.max_flops, c.flops.hi);

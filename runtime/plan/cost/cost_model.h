@@ -43,18 +43,19 @@ struct Cost {
 /// Upper bound of the bytes that one task copies together because an operand lies in several blocks or pieces.
 [[nodiscard]] double assembled_bytes(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank);
 
-/// The ranks that stand for all `ranks`: beyond 64 a spread that includes both ends of every grid axis.
-[[nodiscard]] std::vector<Index> rank_sample(Index ranks);
+/// The ranks that stand for all `ranks`: beyond `most` an even spread that includes the first and the last.
+[[nodiscard]] std::vector<Index> rank_sample(Index ranks, Index most = kSampledRanks);
 /// With those that may be alone with the work: at both ends of a grid that has a home, or with the most tiles of a table.
-[[nodiscard]] std::vector<Index> rank_sample(const Distribution& space);
+[[nodiscard]] std::vector<Index> rank_sample(const Distribution& space, Index most = kSampledRanks);
 
-/// Over all ranks (by classes of equal ranks where possible): maxima and means.
+/// Over the ranks that stand for all: maxima and means.
 struct CostSummary {
   double max_bytes = 0, mean_bytes = 0;
   double max_flops = 0, mean_flops = 0;
   double max_step = 0;
   double max_seconds = 0;
 };
-[[nodiscard]] CostSummary summarise(const Op& op, const OpPlan& plan, const TensorLookup& tensors, const Machine& machine, int threads);
+[[nodiscard]] CostSummary summarise(const Op& op, const OpPlan& plan, const TensorLookup& tensors, const Machine& machine, int threads,
+                                    Index most = kSampledRanks);
 
 }  // namespace tdsl::plan

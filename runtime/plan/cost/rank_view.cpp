@@ -1,6 +1,7 @@
 #include "runtime/plan/cost/rank_view.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace tdsl::plan::counting {
@@ -12,8 +13,9 @@ Index total(const Intervals& list) {
 }
 
 void tidy(Intervals& list) {
+  const auto before = [](const Interval& a, const Interval& b) { return a.lo != b.lo ? a.lo < b.lo : a.hi < b.hi; };
   std::erase_if(list, [](const Interval& i) { return i.empty(); });
-  std::sort(list.begin(), list.end(), [](const Interval& a, const Interval& b) { return a.lo != b.lo ? a.lo < b.lo : a.hi < b.hi; });
+  if (!std::is_sorted(list.begin(), list.end(), before)) std::sort(list.begin(), list.end(), before);  // most are
   list.erase(std::unique(list.begin(), list.end()), list.end());
 }
 
@@ -49,6 +51,10 @@ Intervals common(const Intervals& a, const Intervals& b) {
 }
 
 bool equal_or_disjoint(const Intervals& a, const Intervals& b) {
+  const auto apart = [](const Intervals& list) {
+    return std::adjacent_find(list.begin(), list.end(), [](const Interval& x, const Interval& y) { return y.lo < x.hi || y.empty(); }) == list.end();
+  };
+  if (b.empty() && apart(a)) return true;  // most lists are in order
   Intervals both = a;
   both.insert(both.end(), b.begin(), b.end());
   tidy(both);
@@ -62,6 +68,20 @@ namespace {
 
 /// The rank's number, counted from the first of the grid.
 Index in_grid(const Distribution& x, Index rank) { return ((rank - x.home()) % x.ranks() + x.ranks()) % x.ranks(); }
+
+/// The grid coordinate whose digits along the axes are those of the rank's number; nothing where the axes are no digits of one number.
+std::optional<Index> coordinate_of(const std::vector<GridAxis>& axes, Index offset) {
+  Index coordinate = 0, size = 1, reach = 1;
+  for (const GridAxis& axis : axes) {
+    coordinate += offset / axis.stride % axis.size * axis.div;
+    size *= axis.size;
+    reach += (axis.size - 1) * axis.div;
+  }
+  for (const GridAxis& axis : axes) {
+    if (coordinate / axis.div % axis.size != offset / axis.stride % axis.size) return std::nullopt;
+  }
+  return reach == size ? std::optional(coordinate) : std::nullopt;
+}
 
 }  // namespace
 
@@ -119,6 +139,12 @@ Intervals owned_intervals(const Distribution& x, Index rank, int d) {
   const GridDim& dim = x.grid_dims()[idx(d)];
   Index size = 1;
   for (const GridAxis& axis : dim.axes) size *= axis.size;
+  if (const std::optional<Index> mine = coordinate_of(dim.axes, offset)) {  // every `size` th run of q tiles
+    const Index first = ((*mine - dim.shift) % size + size) % size;
+    list.reserve(static_cast<std::size_t>(tiles / size + 1));
+    for (Index start = first * dim.q; start < tiles; start += size * dim.q) add(start, start + dim.q);
+    return list;
+  }
   for (Index start = 0, number = 0; start < tiles; start += dim.q, ++number) {
     const Index g = (number + dim.shift) % size;
     bool mine = true;

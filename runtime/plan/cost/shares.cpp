@@ -112,6 +112,15 @@ double touched_elements(const Op& op, const Access& access, const Boxes& work, s
   return elements;
 }
 
+Boxes common_boxes(const Boxes& a, const Boxes& b) {
+  Boxes boxes = nothing(a.ranks(), a.dims);
+  for (std::size_t r = 0; r < a.ranks(); ++r) {
+    boxes.has[r] = a.has[r] != 0 && b.has[r] != 0 ? 1 : 0;
+    for (std::size_t d = 0; boxes.has[r] != 0 && d < a.dims; ++d) boxes.at[r * a.dims + d] = intersect(a.of(r, d), b.of(r, d));
+  }
+  return boxes;
+}
+
 double volume(const Boxes& boxes, std::size_t rank) {
   if (!boxes.has[rank]) return 0;
   double v = 1;

@@ -41,6 +41,8 @@ struct CutSpace {
 /// Elements of an operand that the rank's points touch, overhangs included.
 [[nodiscard]] double touched_elements(const Op& op, const Access& access, const Boxes& work, std::size_t rank);
 
+/// Per rank what is in both; nothing where one of them has nothing.
+[[nodiscard]] Boxes common_boxes(const Boxes& a, const Boxes& b);
 [[nodiscard]] double volume(const Boxes& boxes, std::size_t rank);
 /// Elements of both boxes of a rank.
 [[nodiscard]] double common_volume(const Boxes& a, const Boxes& b, std::size_t rank);

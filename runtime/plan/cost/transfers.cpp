@@ -110,16 +110,34 @@ std::vector<Traffic> meeting_traffic(const OwnedBoxes& own, const Boxes& work, c
   });
 }
 
-std::vector<Traffic> receiving_traffic(const OwnedBoxes& own, const std::vector<Boxes>& needs, const PlanInputs& inputs) {
-  std::vector<double> received;
-  for (std::size_t r = 0; r < own.boxes.ranks(); ++r) received.push_back(united(needs, r) - united_own(needs, own.boxes, r));
-  return node_traffic(received, own, own.layout, inputs, [&](std::size_t r) {
+std::vector<Traffic> receiving_traffic(const OwnedBoxes& own, const std::vector<Boxes>& needs, const std::vector<double>& lacking, const PlanInputs& inputs) {
+  return node_traffic(lacking, own, own.layout, inputs, [&](std::size_t r) {
     counting::Member member{{}, lists_of(own.boxes, r), own.boxes.has[r] != 0};
     for (const Boxes& need : needs) {
       if (need.has[r]) member.needs.push_back(lists_of(need, r));
     }
     return member;
   });
+}
+
+/// Bringing what is needed, where ranks lack so many elements.
+double seconds_to_get(const OwnedBoxes& own, const std::vector<Boxes>& needs, const std::vector<double>& lacking, const PlanInputs& inputs) {
+  double most = 0;
+  std::size_t busiest = 0;
+  for (std::size_t r = 0; r < lacking.size(); ++r) {
+    if (lacking[r] > most) most = lacking[r], busiest = r;
+  }
+  if (most == 0) return 0;
+  Traffic traffic{most * static_cast<double>(own.tensor.element.bytes), 0, false, 0, 0};
+  if (inputs.tells_nodes()) {
+    const std::vector<Traffic> all = receiving_traffic(own, needs, lacking, inputs);
+    for (std::size_t r = 0; r < all.size(); ++r) {
+      if (seconds_of_bytes(all[r], inputs.machine) > seconds_of_bytes(all[busiest], inputs.machine)) busiest = r;
+    }
+    traffic = all[busiest];
+  }
+  for (const Boxes& need : needs) traffic.messages += other_owners(own, need, busiest);
+  return seconds_of(traffic, inputs.machine);
 }
 
 }  // namespace
@@ -165,26 +183,48 @@ double seconds_to_compute(const Op& op, const Boxes& work, const PlanInputs& inp
 }
 
 double seconds_to_receive(const OwnedBoxes& own, const std::vector<Boxes>& needs, const PlanInputs& inputs) {
-  double most = 0;
-  std::size_t busiest = 0;
-  for (std::size_t r = 0; r < own.boxes.ranks(); ++r) {
-    const double elements = united(needs, r) - united_own(needs, own.boxes, r);
-    if (elements > most) most = elements, busiest = r;
+  std::vector<double> lacking;
+  for (std::size_t r = 0; r < own.boxes.ranks(); ++r) lacking.push_back(united(needs, r) - united_own(needs, own.boxes, r));
+  return seconds_to_get(own, needs, lacking, inputs);
+}
+
+ReceivingTable::ReceivingTable(const std::vector<OwnedBoxes>& own, const std::vector<std::vector<Boxes>>& needs, const PlanInputs& inputs)
+    : own_(own), needs_(needs), inputs_(inputs) {
+  for (const std::vector<Boxes>& need : needs) {
+    std::vector<double>& elements = needed_.emplace_back();
+    for (std::size_t r = 0; r < need.front().ranks(); ++r) elements.push_back(united(need, r));
+    if (need.size() == 2) both_.push_back(counting::common_boxes(need[0], need[1]));
   }
-  if (most == 0) return 0;
-  Traffic traffic{most * static_cast<double>(own.tensor.element.bytes), 0, false, 0, 0};
-  if (inputs.tells_nodes()) {
-    const std::vector<Traffic> all = receiving_traffic(own, needs, inputs);
-    for (std::size_t r = 0; r < all.size(); ++r) {
-      if (seconds_of_bytes(all[r], inputs.machine) > seconds_of_bytes(all[busiest], inputs.machine)) busiest = r;
-    }
-    traffic = all[busiest];
+  std::vector<const Boxes*> owned, needed;
+  for (const OwnedBoxes& boxes : own) owned.push_back(&boxes.boxes);
+  auto both = both_.begin();
+  for (const std::vector<Boxes>& need : needs) {
+    first_.push_back(needed.size());
+    for (const Boxes& boxes : need) needed.push_back(&boxes);
+    if (need.size() == 2) needed.push_back(&*both++);
   }
-  for (const Boxes& need : needs) traffic.messages += other_owners(own, need, busiest);
-  return seconds_of(traffic, inputs.machine);
+  common_.emplace(owned, needed, own.empty() ? 0 : own.front().boxes.dims);
+}
+
+double ReceivingTable::seconds(std::size_t layout, std::size_t need) {
+  lacking_ = needed_[need];
+  const std::size_t boxes = needs_[need].size();
+  for (std::size_t k = 0; k < boxes + (boxes == 2 ? 1 : 0); ++k) {
+    common_->of(layout, first_[need] + k, volumes_);
+    const double sign = k < boxes ? 1 : -1;  // what both need is counted twice
+    for (std::size_t r = 0; r < lacking_.size(); ++r) lacking_[r] -= sign * volumes_[r];
+  }
+  return seconds_to_get(own_[layout], needs_[need], lacking_, inputs_);
 }
 
 double seconds_to_meet(const Op& op, const OwnedBoxes& own, const Boxes& work, const Layout& made, Index parts, const PlanInputs& inputs) {
+  std::vector<double> ready;
+  for (std::size_t r = 0; r < own.boxes.ranks(); ++r) ready.push_back(ready_elements(own.boxes, work, r));
+  return seconds_to_meet(op, own, work, ready, made, parts, inputs);
+}
+
+double seconds_to_meet(const Op& op, const OwnedBoxes& own, const Boxes& work, const std::vector<double>& ready, const Layout& made, Index parts,
+                       const PlanInputs& inputs) {
   const auto element = static_cast<double>(op.outputs.front().element.bytes);
   const auto count = static_cast<double>(parts);
   const std::vector<Traffic> all = inputs.tells_nodes() ? meeting_traffic(own, work, made, count, inputs) : std::vector<Traffic>{};
@@ -193,7 +233,7 @@ double seconds_to_meet(const Op& op, const OwnedBoxes& own, const Boxes& work, c
   for (std::size_t r = 0; r < own.boxes.ranks(); ++r) {
     if (!own.boxes.has[r]) continue;
     const double mine = counting::volume(own.boxes, r);
-    const double received = mine * count - ready_elements(own.boxes, work, r);
+    const double received = mine * count - ready[r];
     if (received > most) most = received, busiest = r;
     const Traffic traffic = all.empty() ? Traffic{received * element, 0, false, 0, 0} : all[r];
     worst = std::max(worst, seconds_of_bytes(traffic, inputs.machine) + (count + 1) * mine * element / (inputs.machine.stream_rate * inputs.threads));
@@ -204,7 +244,7 @@ double seconds_to_meet(const Op& op, const OwnedBoxes& own, const Boxes& work, c
     const Index shares = coordinates(own.mesh, made.cut[d]);
     if (shares > 1) boxes *= static_cast<double>(Tiling::near_equal(op.shape[d], shares).tiles_meeting(own.boxes.of(busiest, d)).size());
   }
-  if (ready_elements(own.boxes, work, busiest) > 0) boxes -= 1;
+  if (ready[busiest] > 0) boxes -= 1;
   Traffic traffic = all.empty() ? Traffic{} : all[busiest];
   traffic.messages = boxes;
   return worst + seconds_of_messages(traffic, inputs.machine) + inputs.machine.task_overhead;

@@ -1,6 +1,8 @@
 #include "runtime/plan/region/choices.h"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <numeric>
 #include <unordered_map>
 
@@ -45,17 +47,51 @@ bool small_work(const Op& op) {
   return small_result(op) && points <= kRedundantPoints && points * op.flops_per_point <= kRedundantFlops;
 }
 
+/// More numbers of columns are not tried.
+constexpr std::size_t kColumnCounts = 8;
+
 /// Layouts of the ranks' column maps, for rank counts without a good grid.
 void add_column_maps(std::vector<Layout>& layouts, const Op& op, const PlanInputs& inputs, std::size_t slots) {
   const Index p = inputs.ranks;
   if (p < 4 || inputs.reproducible || op.shape.size() != 2 || !inputs.tile.empty() || !op.tile.empty()) return;
   if (op.out[0].label < 0 || op.out[1].label < 0 || op.is_uncut(0) || op.is_uncut(1) || op.shape[0] < p || op.shape[1] < p) return;
+  std::vector<Index> counts;
   for (Index columns = 2; columns * columns <= 2 * p; ++columns) {
-    if (p % columns == 0) continue;
+    if (p % columns != 0) counts.push_back(columns);
+  }
+  // Of many those that are about equally far from one another, as ratios, the last one included.
+  std::vector<Index> few;
+  const double ratio = counts.size() <= kColumnCounts ? 1 : std::pow(static_cast<double>(counts.back()) / static_cast<double>(counts.front()), 1.0 / (kColumnCounts - 1));
+  for (const Index columns : counts) {
+    if (few.empty() || static_cast<double>(columns) >= 0.999 * ratio * static_cast<double>(few.back()) || columns == counts.back()) few.push_back(columns);
+  }
+  for (const Index columns : few) {
     for (const ColumnMap& map : {ColumnMap{columns, 0, 1}, ColumnMap{columns, 1, 0}}) {
       layouts.push_back({std::vector<Axes>(slots), false, 0, map});
     }
   }
+}
+
+/// Layouts of more than this are those of a mesh with fewer axes.
+constexpr std::size_t kMostLayouts = 512;
+
+/// The last axis behind the one before it, always: as if they were one.
+bool keeps_together(const Layout& layout, std::int8_t axis) {
+  return std::all_of(layout.cut.begin(), layout.cut.end(), [axis](const Axes& axes) {
+    const auto at = std::find(axes.begin(), axes.end(), axis), before = std::find(axes.begin(), axes.end(), static_cast<std::int8_t>(axis - 1));
+    return at == axes.end() ? before == axes.end() : at != axes.begin() && *(at - 1) == axis - 1;
+  });
+}
+
+/// spread_layouts(), merging axes while there are too many.
+std::vector<Layout> few_layouts(const Mesh& mesh, const std::vector<Index>& most) {
+  std::vector<Layout> layouts = spread_layouts(mesh, most);
+  for (std::size_t axis = mesh.axes.size(); --axis > 0 && layouts.size() > kMostLayouts;) {
+    std::vector<Layout> together;
+    std::copy_if(layouts.begin(), layouts.end(), std::back_inserter(together), [&](const Layout& layout) { return keeps_together(layout, static_cast<std::int8_t>(axis)); });
+    if (!together.empty()) layouts = std::move(together);
+  }
+  return layouts;
 }
 
 void add_whole(std::vector<Layout>& layouts, std::size_t slots, bool repeated, Index home) {
@@ -130,7 +166,7 @@ class ChoiceBuilder {
     const Op& op = region_.ops[site.op].op;
     const std::size_t slots = op.shape.size();
     if (site.fixed) return {fixed_layout(op)};
-    std::vector<Layout> layouts = spread_layouts(mesh_, most_shares(op, inputs_, false));
+    std::vector<Layout> layouts = few_layouts(mesh_, most_shares(op, inputs_, false));
     if (!layouts.front().whole()) add_column_maps(layouts, op, inputs_, slots);
     const bool one_task = op.op_class == OpClass::kLoop || op.is_one_task();
     if (site.splits ? small_result(op) : small_work(op) || (is_source(op) && small_result(op))) {
@@ -212,7 +248,7 @@ class ChoiceBuilder {
   std::vector<Layout> works_of(const SiteChoices& site) const {
     const Op& op = region_.ops[site.op].op;
     const std::size_t slots = op.shape.size() + op.reduce.size();
-    std::vector<Layout> layouts = spread_layouts(mesh_, most_shares(op, inputs_, true));
+    std::vector<Layout> layouts = few_layouts(mesh_, most_shares(op, inputs_, true));
     std::erase_if(layouts, [&](const Layout& layout) {
       int split = 0;
       for (std::size_t k = op.shape.size(); k < slots; ++k) split += layout.cut[k].empty() ? 0 : 1;

@@ -46,11 +46,11 @@ class HeldBytes {
 };
 
 /// The ranks that stand for all, for every operation.
-std::vector<Index> sample_of(const std::vector<PlannedSegment>& planned) {
+std::vector<Index> sample_of(const std::vector<PlannedSegment>& planned, Index most) {
   std::set<Index> sample;
   for (const PlannedSegment& segment : planned) {
     for (const auto& op : segment.ops) {
-      const std::vector<Index> of_op = rank_sample(op->plan.space);
+      const std::vector<Index> of_op = rank_sample(op->plan.space, most);
       sample.insert(of_op.begin(), of_op.end());
     }
   }
@@ -85,7 +85,7 @@ PlanPrice price_of(const Region& region, const PlanInputs& inputs, const std::sh
   Planner planner(inputs);
   if (plan != nullptr) planner.impose(std::make_unique<ImposedPlan>(plan));
   const std::vector<PlannedSegment> planned = plan_one_by_one(region, planner);
-  const std::vector<Index> ranks = sample_of(planned);
+  const std::vector<Index> ranks = sample_of(planned, inputs.sample);
   std::vector<RankTotal> totals(ranks.size());
   PlanPrice price;
   HeldBytes held(ranks);

@@ -3,13 +3,22 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "runtime/plan/cost/transfers.h"
+#include "runtime/plan/signature.h"
 
 namespace tdsl::plan {
 
 using counting::Boxes;
+
+namespace {
+
+/// The most ranks that are looked at because something may lie there alone.
+constexpr std::size_t kSampledHomes = 8;
+
+}  // namespace
 
 std::vector<Index> mesh_sample(const Mesh& mesh, bool whole_nodes) {
   const Index p = mesh.ranks();
@@ -19,24 +28,32 @@ std::vector<Index> mesh_sample(const Mesh& mesh, bool whole_nodes) {
     return ranks;
   }
   ranks.push_back(0);
+  Index middle = 0;
   for (const MeshAxis& axis : mesh.axes) {
-    std::vector<Index> more;
-    for (const Index rank : ranks) {
-      if (whole_nodes && axis.inside_node) {
-        for (Index at = 0; at < axis.size; ++at) more.push_back(rank + at * axis.stride);
-        continue;
-      }
-      for (const Index at : {Index{0}, axis.size / 2, axis.size - 1}) more.push_back(rank + at * axis.stride);
+    const std::vector<Index> before = ranks;
+    const bool all = whole_nodes && axis.inside_node;
+    for (Index at = all ? 1 : axis.size - 1; at < axis.size; ++at) {
+      for (const Index rank : before) ranks.push_back(rank + at * axis.stride);
     }
-    std::sort(more.begin(), more.end());
-    more.erase(std::unique(more.begin(), more.end()), more.end());
-    ranks = std::move(more);
+    if (!all) middle += axis.size / 2 * axis.stride;
   }
+  // Beside the corners one that has neighbours on all sides; with its node.
+  const std::size_t corners = ranks.size();
+  for (std::size_t k = 0; k < corners; ++k) {
+    const bool first_node = std::all_of(mesh.axes.begin(), mesh.axes.end(), [&](const MeshAxis& axis) {
+      return (whole_nodes && axis.inside_node) || ranks[k] / axis.stride % axis.size == 0;
+    });
+    if (first_node) ranks.push_back(ranks[k] + middle);
+  }
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
   return ranks;
 }
 
-RegionNetwork::RegionNetwork(const Region& region, const PlanInputs& inputs, Mesh mesh, const ChoiceLimits& limits)
-    : region_(region), inputs_(inputs), mesh_(std::move(mesh)), ranks_(mesh_sample(mesh_, inputs.tells_nodes())), choices_(choices_of(region, inputs, mesh_, limits)) {
+RegionNetwork::RegionNetwork(const Region& region, const PlanInputs& inputs, Mesh mesh, const ChoiceLimits& limits, CostTables* tables)
+    : region_(region), inputs_(inputs), mesh_(std::move(mesh)), choices_(choices_of(region, inputs, mesh_, limits)), tables_(tables != nullptr ? *tables : own_tables_) {
+  tables_.trim();
+  choose_ranks();
   for (std::size_t s = 0; s < choices_.sites.size(); ++s) site_number_[choices_.sites[s].site] = s;
   for (const RegionOp& recorded : region_.ops) {
     for (const TensorDesc& output : recorded.op.outputs) producer_[output.id] = {site_number_.at(recorded.op.site), &output};
@@ -47,6 +64,21 @@ RegionNetwork::RegionNetwork(const Region& region, const PlanInputs& inputs, Mes
     if (weights[k] > 0) add_operation(k, weights[k]);
   }
   add_memory();
+  placed_.clear();
+}
+
+void RegionNetwork::choose_ranks() {
+  ranks_ = mesh_sample(mesh_, inputs_.tells_nodes());
+  if (inputs_.tells_nodes()) return;
+  // Those that may be alone with something.
+  std::set<Index> homes;
+  for (const PlaceChoices& place : choices_.places) {
+    for (const Place& p : place.places) {
+      if (p.layout.whole() && !p.layout.repeated && homes.size() < kSampledHomes) homes.insert(p.layout.home);
+    }
+  }
+  homes.insert(ranks_.begin(), ranks_.end());
+  ranks_ = {homes.begin(), homes.end()};
 }
 
 /// Whether one operation costs what the other does wherever it runs: most operations of a loop's second iteration do.
@@ -87,6 +119,12 @@ std::vector<Layout> RegionNetwork::works(std::size_t site) const {
 }
 
 void RegionNetwork::add_variables() {
+  std::string setting;  // what all tables depend on
+  for (const MeshAxis& axis : mesh_.axes) append_number(setting, axis.size), append_number(setting, axis.stride);
+  for (const Index rank : ranks_) append_number(setting, rank);
+  const std::string list = std::to_string(tables_.number_of(setting)) + ':';
+  for (const PlaceChoices& place : choices_.places) place_list_.push_back(tables_.number_of(list + cost_text(place.places)));
+  for (std::size_t s = 0; s < choices_.sites.size(); ++s) work_list_.push_back(tables_.number_of(list + cost_text(works(s))));
   for (const PlaceChoices& place : choices_.places) network_.add_variable(static_cast<int>(place.places.size()));
   for (std::size_t s = 0; s < choices_.sites.size(); ++s) {
     const SiteChoices& site = choices_.sites[s];
@@ -109,6 +147,32 @@ std::vector<Boxes> RegionNetwork::work_boxes(const Op& op, const std::vector<Lay
   return boxes;
 }
 
+RegionNetwork::Worked RegionNetwork::worked(const Op& op, std::size_t site) const {
+  return {op, site, std::to_string(work_list_[site]) + '|' + cost_text(op)};
+}
+
+void RegionNetwork::find_boxes(Worked& work) const {
+  if (!work.boxes.empty()) return;
+  work.layouts = works(work.site);
+  work.boxes = work_boxes(work.op, work.layouts);
+}
+
+void RegionNetwork::add(int variable, double weight, const CostTables::Table& table) {
+  CostTables::Table weighted = table;
+  for (double& cost : weighted) cost *= weight;
+  network_.add(variable, weighted);
+}
+
+const RegionNetwork::PlacedBoxes& RegionNetwork::placed_boxes(const SiteChoices& site, const TensorDesc& tensor) {
+  const Op& op = region_.ops[site.op].op;
+  std::string name = std::to_string(place_list_[idx(site.place)]) + (op.op_class == OpClass::kLoop ? 'l' : 'o');
+  for (const Index extent : tensor.shape) append_number(name, extent);
+  for (const Index edge : op.tile) name += 't', append_number(name, edge);
+  const auto [known, fresh] = placed_.try_emplace(std::move(name));
+  if (fresh) known->second = place_boxes(op, tensor, choices_.places[idx(site.place)].places);
+  return known->second;
+}
+
 RegionNetwork::PlacedBoxes RegionNetwork::place_boxes(const Op& op, const TensorDesc& tensor, const std::vector<Place>& places) const {
   counting::CutSpace space = task_space(op, inputs_);
   const bool whole = op.op_class == OpClass::kLoop;  // outputs of shapes of their own, each one block
@@ -124,6 +188,7 @@ RegionNetwork::PlacedBoxes RegionNetwork::place_boxes(const Op& op, const Tensor
       fitting.cut.resize(tensor.shape.size());
       placed.layouts.push_back(&layout);
       placed.boxes.push_back(counting::shares_of(space, fitting, mesh_, ranks_));
+      placed.numbers.push_back(tables_.number_of(cost_text(layout)));
     }
     return n;
   };
@@ -137,88 +202,137 @@ void RegionNetwork::add_operation(std::size_t k, double weight) {
   // Effects take tensors from where they lie.
   if (op.op_class == OpClass::kStore || op.op_class == OpClass::kCollect || op.outputs.empty()) return;
   const std::size_t site = site_number_.at(op.site);
-  const std::vector<Layout> layouts = works(site);
-  const std::vector<Boxes> work = work_boxes(op, layouts);
-  const double task = inputs_.machine.task_overhead / inputs_.threads;
-  std::vector<double> seconds(work.size());
-  for (std::size_t w = 0; w < work.size(); ++w) {
-    seconds[w] = weight * (seconds_to_compute(op, work[w], inputs_) + tasks_of(layouts[w], mesh_) * task);
-  }
-  network_.add(work_variable_[site], seconds);
-  add_reads(op, site, weight, work);
-  if (choices_.sites[site].splits) add_results(op, site, weight, work);
-  add_copies(op, site, weight);
+  Worked work = worked(op, site);
+  add(work_variable_[site], weight, tables_.table("w|" + work.name, [&] {
+    find_boxes(work);
+    const double task = inputs_.machine.task_overhead / inputs_.threads;
+    CostTables::Table seconds;
+    for (std::size_t w = 0; w < work.boxes.size(); ++w) {
+      seconds.push_back(seconds_to_compute(op, work.boxes[w], inputs_) + tasks_of(work.layouts[w], mesh_) * task);
+    }
+    return seconds;
+  }));
+  add_reads(work, weight);
+  if (choices_.sites[site].splits) add_results(work, weight);
+  add_copies(work, weight);
 }
 
-void RegionNetwork::add_copies(const Op& op, std::size_t site, double weight) {
-  const std::vector<Place>& places = choices_.places[idx(choices_.sites[site].place)].places;
+void RegionNetwork::add_copies(const Worked& work, double weight) {
+  const int variable = choices_.sites[work.site].place;
+  const std::vector<Place>& places = choices_.places[idx(variable)].places;
   if (std::none_of(places.begin(), places.end(), [](const Place& place) { return place.copy.has_value(); })) return;
-  const TensorDesc& tensor = op.outputs.front();
-  const PlacedBoxes boxes = place_boxes(op, tensor, places);
-  std::vector<double> seconds(places.size(), 0);
-  for (std::size_t v = 0; v < places.size(); ++v) {
-    if (!boxes.has_copy(v)) continue;
-    const OwnedBoxes own{boxes.boxes[boxes.own[v]], places[v].layout, mesh_, tensor, ranks_};
-    seconds[v] = weight * (seconds_to_receive(own, {boxes.boxes[boxes.copy[v]]}, inputs_) + inputs_.machine.task_overhead);
-  }
-  network_.add(choices_.sites[site].place, seconds);
+  add(variable, weight, tables_.table("c|" + std::to_string(place_list_[idx(variable)]) + '|' + work.name, [&] {
+    const TensorDesc& tensor = work.op.outputs.front();
+    const PlacedBoxes boxes = place_boxes(work.op, tensor, places);
+    CostTables::Table seconds(places.size(), 0);
+    for (std::size_t v = 0; v < places.size(); ++v) {
+      if (!boxes.has_copy(v)) continue;
+      const OwnedBoxes own{boxes.boxes[boxes.own[v]], places[v].layout, mesh_, tensor, ranks_};
+      seconds[v] = seconds_to_receive(own, {boxes.boxes[boxes.copy[v]]}, inputs_) + inputs_.machine.task_overhead;
+    }
+    return seconds;
+  }));
 }
 
-void RegionNetwork::add_reads(const Op& op, std::size_t site, double weight, const std::vector<Boxes>& work) {
+void RegionNetwork::add_reads(Worked& work, double weight) {
   std::map<TensorId, std::vector<const Access*>> accesses;
-  for (const Access& access : op.reads) {
+  for (const Access& access : work.op.reads) {
     std::vector<const Access*>& list = accesses[access.tensor];
     const bool again = std::any_of(list.begin(), list.end(), [&](const Access* a) { return a->dims == access.dims; });
     if (!again) list.push_back(&access);
   }
-  const int reader = work_variable_[site];
+  const int reader = work_variable_[work.site];
   for (const auto& [id, list] : accesses) {
     const auto found = producer_.find(id);
     if (found == producer_.end()) continue;
     const SiteChoices& from = choices_.sites[found->second.site];
-    const TensorDesc& tensor = *found->second.desc;
-    const std::vector<Place>& places = choices_.places[idx(from.place)].places;
-    const PlacedBoxes boxes = place_boxes(region_.ops[from.op].op, tensor, places);
-    // Many ways to work need the same of an operand: each need is priced once.
-    std::vector<std::vector<Boxes>> needs;
-    std::vector<std::size_t> need_of;
-    for (const Boxes& mine : work) {
-      std::vector<Boxes> need;
-      for (const Access* access : list) need.push_back(counting::needs_of(op, *access, tensor.shape, mine));
-      std::size_t n = 0;
-      while (n < needs.size() && !same_boxes(needs[n], need)) ++n;
-      if (n == needs.size()) needs.push_back(std::move(need));
-      need_of.push_back(n);
-    }
-    std::vector<double> seconds;  // per layout and need
-    for (std::size_t l = 0; l < boxes.boxes.size(); ++l) {
-      const OwnedBoxes own{boxes.boxes[l], *boxes.layouts[l], mesh_, tensor, ranks_};
-      for (const std::vector<Boxes>& need : needs) seconds.push_back(weight * seconds_to_receive(own, need, inputs_));
-    }
-    std::vector<double> table(places.size() * work.size());
-    for (std::size_t v = 0; v < places.size(); ++v) {
-      const double* from_own = &seconds[boxes.own[v] * needs.size()];
-      const double* from_copy = boxes.has_copy(v) ? &seconds[boxes.copy[v] * needs.size()] : from_own;
-      for (std::size_t w = 0; w < work.size(); ++w) table[v * work.size() + w] = std::min(from_own[need_of[w]], from_copy[need_of[w]]);
-    }
+    std::string name(1, region_.ops[from.op].op.op_class == OpClass::kLoop ? 'l' : 'o');
+    for (const Index edge : region_.ops[from.op].op.tile) name += 't', append_number(name, edge);
+    append_number(name, found->second.desc->element.bytes);
+    for (const Index extent : found->second.desc->shape) append_number(name, extent);
+    for (const Access* access : list) name += 'a', append_number(name, access - work.op.reads.data());
+    name += '|' + work.name;
+    CostTables::Table table = tables_.table("r|" + std::to_string(place_list_[idx(from.place)]) + name, [&] {
+      return reading_table(work, found->second, list, tables_.reading(name));
+    });
+    for (double& cost : table) cost *= weight;
     if (from.place != reader) {
       network_.add(from.place, reader, std::move(table));
       arcs_.push_back({from.place, reader});
       continue;
     }
-    std::vector<double> own(places.size());
-    for (std::size_t v = 0; v < places.size(); ++v) own[v] = table[v * work.size() + v];
-    network_.add(reader, own);
+    const std::size_t n = choices_.places[idx(from.place)].places.size();
+    std::vector<double> alone(n);
+    for (std::size_t v = 0; v < n; ++v) alone[v] = table[v * n + v];
+    network_.add(reader, alone);
   }
 }
 
-void RegionNetwork::add_results(const Op& op, std::size_t site, double weight, const std::vector<Boxes>& work) {
-  const SiteChoices& s = choices_.sites[site];
-  const std::vector<Place>& places = choices_.places[idx(s.place)].places;
+/// What the ways to work need of an operand. Many need the same: each need is priced once.
+void RegionNetwork::find_needs(Worked& work, const std::vector<Index>& shape, const std::vector<const Access*>& accesses, ReadingCosts& costs) const {
+  find_boxes(work);
+  for (const Boxes& mine : work.boxes) {
+    std::vector<Boxes> need;
+    for (const Access* access : accesses) need.push_back(counting::needs_of(work.op, *access, shape, mine));
+    std::size_t n = 0;
+    while (n < costs.needs.size() && !same_boxes(costs.needs[n], need)) ++n;
+    if (n == costs.needs.size()) costs.needs.push_back(std::move(need));
+    costs.need_of.push_back(n);
+  }
+}
+
+/// Seconds to receive one operand: its places x ways to work.
+CostTables::Table RegionNetwork::reading_table(Worked& work, const Producer& producer, const std::vector<const Access*>& accesses, ReadingCosts& costs) {
+  const SiteChoices& from = choices_.sites[producer.site];
+  const TensorDesc& tensor = *producer.desc;
+  if (costs.need_of.empty()) find_needs(work, tensor.shape, accesses, costs);
+  const PlacedBoxes& boxes = placed_boxes(from, tensor);
+  std::vector<OwnedBoxes> own;  // of new layouts
+  std::vector<Index> numbers;
+  for (std::size_t l = 0; l < boxes.boxes.size(); ++l) {
+    if (costs.seconds.contains(boxes.numbers[l])) continue;
+    own.push_back({boxes.boxes[l], *boxes.layouts[l], mesh_, tensor, ranks_});
+    numbers.push_back(boxes.numbers[l]);
+  }
+  ReceivingTable receiving(own, costs.needs, inputs_);
+  for (std::size_t l = 0; l < own.size(); ++l) {
+    std::vector<double>& seconds = costs.seconds[numbers[l]];
+    for (std::size_t n = 0; n < costs.needs.size(); ++n) seconds.push_back(receiving.seconds(l, n));
+    tables_.count(seconds.size());
+  }
+  std::vector<const double*> rows;  // per layout
+  for (const Index number : boxes.numbers) rows.push_back(costs.seconds.at(number).data());
+  CostTables::Table table;
+  table.reserve(boxes.own.size() * costs.need_of.size());
+  for (std::size_t v = 0; v < boxes.own.size(); ++v) {
+    const double* from_own = rows[boxes.own[v]];
+    const double* from_copy = boxes.has_copy(v) ? rows[boxes.copy[v]] : from_own;
+    for (const std::size_t n : costs.need_of) table.push_back(std::min(from_own[n], from_copy[n]));
+  }
+  return table;
+}
+
+void RegionNetwork::add_results(Worked& work, double weight) {
+  const int place = choices_.sites[work.site].place;
+  CostTables::Table table = tables_.table("m|" + std::to_string(place_list_[idx(place)]) + '|' + work.name, [&] { return meeting_table(work); });
+  for (double& cost : table) cost *= weight;  // what is forbidden stays so
+  network_.add(work_variable_[work.site], place, std::move(table));
+}
+
+/// Seconds until partial results have met: ways to work x places of the result.
+CostTables::Table RegionNetwork::meeting_table(Worked& work) {
+  find_boxes(work);
+  const Op& op = work.op;
+  const std::vector<Place>& places = choices_.places[idx(choices_.sites[work.site].place)].places;
   const PlacedBoxes boxes = place_boxes(op, op.outputs.front(), places);
-  std::vector<double> table(work.size() * places.size(), kForbidden);
-  for (std::size_t w = 0; w < work.size(); ++w) {
-    const Layout& layout = s.works[w];
+  std::vector<const Boxes*> owned, worked;
+  for (const Boxes& b : boxes.boxes) owned.push_back(&b);
+  for (const Boxes& b : work.boxes) worked.push_back(&b);
+  counting::CommonVolumes ready(owned, worked, op.shape.size());
+  std::vector<double> ready_here;
+  CostTables::Table table(work.boxes.size() * places.size(), kForbidden);
+  for (std::size_t w = 0; w < work.boxes.size(); ++w) {
+    const Layout& layout = work.layouts[w];
     const auto reduced = layout.cut.begin() + static_cast<std::ptrdiff_t>(op.shape.size());
     Index parts = 1;
     for (auto axes = reduced; axes != layout.cut.end(); ++axes) parts *= coordinates(mesh_, *axes);
@@ -233,12 +347,14 @@ void RegionNetwork::add_results(const Op& op, std::size_t site, double weight, c
       }
       double& known = seconds[boxes.own[v]];
       if (known < 0) {
-        known = weight * seconds_to_meet(op, {boxes.boxes[boxes.own[v]], places[v].layout, mesh_, op.outputs.front(), ranks_}, work[w], layout, parts, inputs_);
+        ready.of(boxes.own[v], w, ready_here);
+        const OwnedBoxes own{boxes.boxes[boxes.own[v]], places[v].layout, mesh_, op.outputs.front(), ranks_};
+        known = seconds_to_meet(op, own, work.boxes[w], ready_here, layout, parts, inputs_);
       }
       cost = known;
     }
   }
-  network_.add(work_variable_[site], s.place, std::move(table));
+  return table;
 }
 
 void RegionNetwork::add_memory() {
@@ -253,7 +369,7 @@ void RegionNetwork::add_memory() {
     if (found == producer_.end() || live.contains(id)) return;
     const SiteChoices& from = choices_.sites[found->second.site];
     const TensorDesc& tensor = *found->second.desc;
-    const PlacedBoxes boxes = place_boxes(region_.ops[from.op].op, tensor, choices_.places[idx(from.place)].places);
+    const PlacedBoxes& boxes = placed_boxes(from, tensor);
     std::vector<double> bytes;
     for (std::size_t v = 0; v < boxes.own.size(); ++v) {
       const double copied = boxes.has_copy(v) ? most(boxes.boxes[boxes.copy[v]]) : 0;
@@ -283,8 +399,11 @@ void RegionNetwork::add_memory() {
       if (!op.outputs.empty()) {
         const std::size_t site = site_number_.at(op.site);
         if (choices_.sites[site].splits) {
-          std::vector<double> bytes = partial_bytes(op, choices_.sites[site].works, work_boxes(op, works(site)));
-          point.terms.push_back({work_variable_[site], std::move(bytes)});
+          Worked work = worked(op, site);
+          point.terms.push_back({work_variable_[site], tables_.table("p|" + work.name, [&] {
+            find_boxes(work);
+            return partial_bytes(op, work.layouts, work.boxes);
+          })});
         }
       }
       memory_.points.push_back(std::move(point));

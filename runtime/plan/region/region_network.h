@@ -1,10 +1,13 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "runtime/plan/region/choices.h"
+#include "runtime/plan/region/cost_tables.h"
 #include "runtime/plan/search/limits.h"
 #include "runtime/plan/search/linearise.h"
 #include "runtime/plan/value/plan_value.h"
@@ -23,7 +26,8 @@ namespace tdsl::plan {
 
 class RegionNetwork {
  public:
-  RegionNetwork(const Region& region, const PlanInputs& inputs, Mesh mesh, const ChoiceLimits& limits = {});
+  /// `tables`: of other networks with the same inputs; null: there are none.
+  RegionNetwork(const Region& region, const PlanInputs& inputs, Mesh mesh, const ChoiceLimits& limits = {}, CostTables* tables = nullptr);
 
   [[nodiscard]] const Network& network() const { return network_; }
   [[nodiscard]] const std::vector<Arc>& arcs() const { return arcs_; }
@@ -44,24 +48,42 @@ class RegionNetwork {
   };
   /// Layouts of the site's work, by value of its work variable.
   [[nodiscard]] std::vector<Layout> works(std::size_t site) const;
+  void choose_ranks();
   void add_variables();
   [[nodiscard]] bool costs_alike(const Op& a, const Op& b) const;
   [[nodiscard]] std::vector<double> merged_weights() const;
   void add_operation(std::size_t k, double weight);
-  void add_reads(const Op& op, std::size_t site, double weight, const std::vector<counting::Boxes>& work);
-  void add_results(const Op& op, std::size_t site, double weight, const std::vector<counting::Boxes>& work);
+  /// An operation at its site, and the boxes of its work, found when they are wanted.
+  struct Worked {
+    const Op& op;
+    std::size_t site;
+    std::string name;  ///< of tables: what they depend on of the operation and its ways to work
+    std::vector<Layout> layouts{};
+    std::vector<counting::Boxes> boxes{};
+  };
+  [[nodiscard]] Worked worked(const Op& op, std::size_t site) const;
+  void find_boxes(Worked& work) const;
+  void add(int variable, double weight, const CostTables::Table& table);
+  void add_reads(Worked& work, double weight);
+  void find_needs(Worked& work, const std::vector<Index>& shape, const std::vector<const Access*>& accesses, ReadingCosts& costs) const;
+  [[nodiscard]] CostTables::Table reading_table(Worked& work, const Producer& from, const std::vector<const Access*>& accesses, ReadingCosts& costs);
+  void add_results(Worked& work, double weight);
+  [[nodiscard]] CostTables::Table meeting_table(Worked& work);
   void add_memory();
   [[nodiscard]] std::vector<counting::Boxes> work_boxes(const Op& op, const std::vector<Layout>& layouts) const;
   /// What ranks have of a tensor, an output of the operation: boxes of every layout that is among its places, once each.
   struct PlacedBoxes {
     std::vector<const Layout*> layouts;
     std::vector<counting::Boxes> boxes;
+    std::vector<Index> numbers;     ///< of the layouts, in all networks with the same tables
     std::vector<std::size_t> own;   ///< per place, a number in `boxes`
     std::vector<std::size_t> copy;  ///< the same; the number of boxes: none
     [[nodiscard]] bool has_copy(std::size_t place) const { return copy[place] < boxes.size(); }
   };
   [[nodiscard]] PlacedBoxes place_boxes(const Op& op, const TensorDesc& tensor, const std::vector<Place>& places) const;
-  void add_copies(const Op& op, std::size_t site, double weight);
+  /// The same, found once for equal choices and shapes.
+  [[nodiscard]] const PlacedBoxes& placed_boxes(const SiteChoices& site, const TensorDesc& tensor);
+  void add_copies(const Worked& work, double weight);
   [[nodiscard]] std::vector<int> readers_of_copy(std::size_t site, const Assignment& x) const;
 
   const Region& region_;
@@ -75,9 +97,13 @@ class RegionNetwork {
   MemoryLimits memory_;
   std::unordered_map<TensorId, Producer> producer_;
   std::unordered_map<int, std::size_t> site_number_;
+  CostTables own_tables_;
+  CostTables& tables_;
+  std::vector<Index> place_list_, work_list_;  ///< numbers of the lists of choices, per entry of Choices::places and per site
+  std::unordered_map<std::string, PlacedBoxes> placed_;  ///< while the network is made
 };
 
-/// Ranks that stand for all, in order: every rank of few, else those at both ends and in the middle of every axis, or `whole_nodes` of them.
+/// Ranks that stand for all, in order: every rank of few, else the corners of the mesh and the rank in its middle, or `whole_nodes` of them.
 [[nodiscard]] std::vector<Index> mesh_sample(const Mesh& mesh, bool whole_nodes);
 
 }  // namespace tdsl::plan

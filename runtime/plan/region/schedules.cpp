@@ -4,6 +4,8 @@
 #include <array>
 #include <limits>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "runtime/plan/workflow/lshs.h"
@@ -73,6 +75,8 @@ struct Found {
   std::string note;
 };
 
+Found linearisation(std::optional<PlanValue> plan) { return {std::move(plan), "by linearisation"}; }
+
 /// Plans whose predicted seconds differ by less are equally fast: fewer bytes decide.
 constexpr double kAsFast = 1.01;
 
@@ -108,10 +112,11 @@ std::size_t best_of(const std::vector<Alternative>& alternatives) {
   return fitting.empty() ? least : fitting[fastest_of(prices)];
 }
 
+bool places_tasks(const Alternative& a) { return a.name == name_of(Schedule::kPattern) || a.name == name_of(Schedule::kLshs); }
+
 /// What `auto` takes. Schedules of single tasks may give every block another owner, and many small messages, whose latencies the engine hides and
 /// the model adds up: they are taken only where they also receive and hold no more than the best of the others.
 std::size_t cheapest_of(const std::vector<Alternative>& alternatives) {
-  const auto places_tasks = [](const Alternative& a) { return a.name == name_of(Schedule::kPattern) || a.name == name_of(Schedule::kLshs); };
   std::vector<std::size_t> regular, rest;
   for (std::size_t k = 0; k < alternatives.size(); ++k) (places_tasks(alternatives[k]) ? rest : regular).push_back(k);
   if (regular.empty()) return best_of(alternatives);
@@ -129,24 +134,40 @@ std::size_t cheapest_of(const std::vector<Alternative>& alternatives) {
 
 /// Regions of more operations are priced for one found plan only.
 constexpr std::size_t kPricedOften = 400;
+/// Found plans of other meshes that are so much slower by the search's model are not priced: it is closer than that.
+constexpr double kFarBehind = 1.5;
+/// What few ranks find no more than so many times as slow as the fastest is compared by more of them.
+constexpr double kNearlyAsFast = 1.1;
+/// So many ranks stand for all where plans are compared; fewer for programs of many operations.
+constexpr Index kComparedRanks = 16, kFewRanks = 4;
+constexpr std::size_t kManyOperations = 200;
 
-/// The best of the searched plans, if there is one.
-std::optional<FoundPlan> best_found(const Region& region, const PlanInputs& inputs, const SearchOptions& options) {
-  std::vector<FoundPlan> found = search_meshes(region, inputs, options);
+/// The best of the searched plans, if there is one; how it was found is left in `plans`.
+std::optional<Alternative> best_found(const Region& region, const PlanInputs& inputs, std::vector<FoundPlan> found, ProgramPlans& plans) {
   if (found.empty()) return std::nullopt;
   const bool any = std::any_of(found.begin(), found.end(), [](const FoundPlan& f) { return f.fits; });
   std::erase_if(found, [any](const FoundPlan& f) { return f.fits != any; });
   if (region.ops.size() > kPricedOften) found.resize(1);
+  // The first one may have copies, of which the model thinks best: the second counts.
+  const double most = kFarBehind * found[found.size() > 1 ? 1 : 0].seconds;
+  std::erase_if(found, [most, any](const FoundPlan& f) { return any && f.seconds > most; });
+  std::vector<Alternative> weighed;
   std::vector<PlanPrice> prices;
-  for (const FoundPlan& f : found) {
-    if (found.size() > 1) prices.push_back(price_of(region, inputs, std::make_shared<const PlanValue>(f.plan)));
+  for (FoundPlan& f : found) {
+    f.plan.schedule = name_of(Schedule::kSearch);
+    const char* note = f.exact ? "the cheapest of its kind" : "found by descent";
+    weighed.push_back(weigh(name_of(Schedule::kSearch), std::make_shared<const PlanValue>(f.plan), note, region, inputs));
+    prices.push_back(weighed.back().price);
   }
-  return std::move(found[prices.empty() ? 0 : fastest_of(prices)]);
+  const std::size_t best = fastest_of(prices);
+  plans.note = weighed[best].note;
+  plans.found = std::move(found[best]);
+  return std::move(weighed[best]);
 }
 
 Found found_by(Schedule schedule, const Region& region, const PlanInputs& inputs, Index most_tasks) {
   switch (schedule) {
-    case Schedule::kEinDecomp: return {by_linearisation(region, inputs), "by linearisation"};
+    case Schedule::kEinDecomp: return linearisation(by_linearisation(region, inputs));
     case Schedule::kPattern:
     case Schedule::kLshs: {
       const Workflow workflow = scheduled_workflow(schedule, region, inputs, most_tasks);
@@ -161,9 +182,8 @@ Found found_by(Schedule schedule, const Region& region, const PlanInputs& inputs
 
 bool in_window(const Alternative& plan, const PlanInputs& inputs) { return inputs.window == 0 || plan.price.largest_step <= inputs.window; }
 
-/// By a schedule other than the search.
-Alternative scheduled(Schedule schedule, const Region& region, const PlanInputs& inputs, Index most_tasks) {
-  Found found = found_by(schedule, region, inputs, most_tasks);
+/// What a schedule other than the search has found, priced.
+Alternative weigh_found(Schedule schedule, Found found, const Region& region, const PlanInputs& inputs) {
   std::shared_ptr<const PlanValue> plan;
   if (found.plan && !found.plan->at.empty()) {
     found.plan->schedule = name_of(schedule);
@@ -175,6 +195,7 @@ Alternative scheduled(Schedule schedule, const Region& region, const PlanInputs&
 /// The plans that are wanted, in the order of the schedules.
 ProgramPlans price_all(const Region& region, const PlanInputs& inputs, Schedule asked, Compare others) {
   ProgramPlans plans;
+  std::optional<PlanValue> linearised;
   for (const auto& [name, schedule] : kSchedules) {
     if (schedule == Schedule::kAuto || (schedule != asked && others == Compare::kNothing)) continue;
     // Under --reproducible what is decided for owners must change no cut, which only the greedy plan is known to keep to.
@@ -183,17 +204,28 @@ ProgramPlans price_all(const Region& region, const PlanInputs& inputs, Schedule 
       continue;
     }
     try {
-      if (schedule != Schedule::kSearch) {
-        plans.alternatives.push_back(scheduled(schedule, region, inputs, schedule == asked ? kWorkflowTasks : kAutoTasks));
-      } else if (std::optional<Alternative> found = searched_plan(region, inputs, {}, plans)) {
-        plans.alternatives.push_back(std::move(*found));
+      if (schedule == Schedule::kSearch) {
+        SearchOptions options;
+        options.linearise = others == Compare::kAll;
+        MeshPlans meshes = search_meshes(region, inputs, options);
+        linearised = std::move(meshes.linearised);
+        if (std::optional<Alternative> found = best_found(region, inputs, std::move(meshes.found), plans)) plans.alternatives.push_back(std::move(*found));
+        continue;
       }
+      const bool known = schedule == Schedule::kEinDecomp && others == Compare::kAll;  // the search has been there
+      Found found = known ? linearisation(std::move(linearised)) : found_by(schedule, region, inputs, schedule == asked ? kWorkflowTasks : kAutoTasks);
+      plans.alternatives.push_back(weigh_found(schedule, std::move(found), region, inputs));
     } catch (const NoPlan& none) {
       plans.left_out.push_back(std::string(name) + ": " + none.what());
       if (schedule == asked) plans.refused = plans.left_out.back();
     }
   }
   return plans;
+}
+
+/// The alternative of a schedule, or the end.
+std::vector<Alternative>::iterator named(std::vector<Alternative>& all, Schedule schedule) {
+  return std::find_if(all.begin(), all.end(), [schedule](const Alternative& a) { return a.name == name_of(schedule); });
 }
 
 std::string whole_bytes(double bytes) { return std::to_string(static_cast<Index>(bytes)) + " bytes"; }
@@ -215,14 +247,7 @@ Alternative weigh(std::string name, std::shared_ptr<const PlanValue> plan, std::
 }
 
 std::optional<Alternative> searched_plan(const Region& region, const PlanInputs& inputs, const SearchOptions& options, ProgramPlans& plans) {
-  std::optional<FoundPlan> found = best_found(region, inputs, options);
-  if (!found) return std::nullopt;
-  found->plan.schedule = name_of(Schedule::kSearch);
-  Alternative alternative = weigh(name_of(Schedule::kSearch), std::make_shared<const PlanValue>(found->plan),
-                                  found->exact ? "the cheapest of its kind" : "found by descent", region, inputs);
-  plans.note = alternative.note;
-  plans.found = std::move(found);
-  return alternative;
+  return best_found(region, inputs, search_meshes(region, inputs, options).found, plans);
 }
 
 const char* name_of(Schedule schedule) {
@@ -258,7 +283,7 @@ Workflow scheduled_workflow(Schedule schedule, const Region& region, const PlanI
 }
 
 Alternative plan_by(Schedule schedule, const Region& region, const PlanInputs& inputs, Index most_tasks) {
-  if (schedule != Schedule::kSearch) return scheduled(schedule, region, inputs, most_tasks);
+  if (schedule != Schedule::kSearch) return weigh_found(schedule, found_by(schedule, region, inputs, most_tasks), region, inputs);
   ProgramPlans aside;
   std::optional<Alternative> found = searched_plan(region, inputs, {}, aside);
   return found ? std::move(*found) : weigh(name_of(schedule), nullptr, "", region, inputs);
@@ -267,16 +292,39 @@ Alternative plan_by(Schedule schedule, const Region& region, const PlanInputs& i
 ProgramPlans plan_program(const Region& region, const PlanInputs& inputs, Schedule schedule, Compare others) {
   if (region.ops.empty() || inputs.ranks == 1) return {};
   const bool free = schedule == Schedule::kAuto;
-  ProgramPlans plans = price_all(region, inputs, schedule, free ? Compare::kAll : others);
+  const bool compares = free || others == Compare::kAll;
+  const bool many = region.ops.size() > kManyOperations;
+  // Plans are compared by what few ranks do; those that are nearly as fast as the fastest are looked at more closely, and those that give every
+  // block an owner of its own, whose busiest rank may be any. Of many operations that takes seconds.
+  PlanInputs few = inputs, well = inputs;
+  if (many) well.sample = std::min(inputs.sample, 2 * kFewRanks);
+  if (compares) few.sample = std::min(inputs.sample, many ? kFewRanks : kComparedRanks);
+  ProgramPlans plans = price_all(region, few, schedule, compares ? Compare::kAll : Compare::kNothing);
   std::vector<Alternative>& all = plans.alternatives;
-  const auto named = [&all](Schedule name) { return std::find_if(all.begin(), all.end(), [name](const Alternative& a) { return a.name == name_of(name); }); };
-  auto chosen = free ? all.begin() + static_cast<std::ptrdiff_t>(cheapest_of(all)) : named(schedule);
+  std::set<std::string> priced;  // by all ranks that are looked at
+  const auto price_well = [&](Alternative& a) {
+    if (few.sample < inputs.ranks && few.sample < well.sample && priced.insert(a.name).second) a = weigh(a.name, a.plan, a.note, region, well);
+  };
+  const auto choose = [&] { return free ? all.begin() + static_cast<std::ptrdiff_t>(cheapest_of(all)) : named(all, schedule); };
+  auto chosen = choose();
+  while (chosen != all.end() && few.sample < inputs.ranks && !priced.contains(chosen->name)) {
+    const double seconds = chosen->price.seconds;
+    price_well(*chosen);
+    for (Alternative& a : all) {
+      if (free && !many && (places_tasks(a) || a.price.seconds <= kNearlyAsFast * seconds)) price_well(a);
+    }
+    chosen = choose();
+    if (few.sample >= well.sample) break;
+  }
   if (!free && (chosen == all.end() || !chosen->fits)) {
-    if (named(Schedule::kGreedy) == all.end()) all.push_back(plan_by(Schedule::kGreedy, region, inputs));
-    const auto greedy = named(Schedule::kGreedy);
-    chosen = named(schedule);
+    if (named(all, Schedule::kGreedy) == all.end()) all.push_back(plan_by(Schedule::kGreedy, region, inputs));
+    const auto greedy = named(all, Schedule::kGreedy);
+    chosen = named(all, schedule);
     if (chosen != all.end() && best_of({*chosen, *greedy}) == 1) plans.refused = misfit_of(*chosen, region, inputs);
-    if (!plans.refused.empty()) chosen = greedy;
+    if (!plans.refused.empty()) {
+      chosen = greedy;
+      price_well(*greedy);
+    }
   }
   std::rotate(all.begin(), chosen, chosen + 1);
   plans.note = all.front().note;

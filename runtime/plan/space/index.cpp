@@ -3,10 +3,15 @@
 namespace tdsl::plan {
 
 namespace {
-// Products of an extent and a tile count exceed 64 bits only for absurd inputs, but they must not overflow silently.
+// Products of an extent and a tile count exceed 64 bits only for absurd inputs, but they must not overflow silently. Divisions of 128 bits take
+// several times as long as those of 64, and planning does millions.
 __extension__ using Wide = __int128;
 
-Index scaled(Index t, Index n, Index tiles) { return static_cast<Index>(Wide{t} * n / tiles); }
+Index scaled(Index t, Index n, Index tiles) {
+  Index narrow = 0;
+  if (!__builtin_mul_overflow(t, n, &narrow)) return narrow / tiles;
+  return static_cast<Index>(Wide{t} * n / tiles);
+}
 }  // namespace
 
 Tiling Tiling::near_equal(Index extent, Index tiles, Index unit) {
@@ -33,6 +38,8 @@ Interval Tiling::tile(Index t) const {
 Index Tiling::tile_of(Index x) const {
   if (edge_ > 0) return x / edge_;
   // In units: the least t with (t+1) n / T > x (floor division), i.e. (t+1) n >= (x+1) T.
+  Index narrow = 0;
+  if (!__builtin_mul_overflow(x / unit_ + 1, tiles_, &narrow) && !__builtin_add_overflow(narrow, units() - 1, &narrow)) return narrow / units() - 1;
   const Wide needed = Wide{x / unit_ + 1} * tiles_;
   return static_cast<Index>((needed + units() - 1) / units()) - 1;
 }

@@ -49,7 +49,7 @@ class StepFit {
   /// Copied operands count where the user says what a step may hold; --memory adds them itself.
   [[nodiscard]] double largest_step() const {
     if (inputs_.window > 0) return plan::largest_step(op_, plan_, tensors_, inputs_);
-    return summarise(op_, plan_, tensors_, inputs_.machine, inputs_.threads).max_step;
+    return summarise(op_, plan_, tensors_, inputs_.machine, inputs_.threads, inputs_.sample).max_step;
   }
 
   [[nodiscard]] double tasks() const {
@@ -98,14 +98,22 @@ class StepFit {
   double largest_;
 };
 
+/// All operands together are so much smaller that no step comes near the limit, boxes that overlap included.
+bool is_small(const Op& op, const TensorLookup& tensors, double limit) {
+  constexpr double kOverlap = 8;
+  double bytes = 0;
+  for (const Access& access : op.reads) bytes += static_cast<double>(tensors(access.tensor).desc.bytes());
+  return kOverlap * bytes <= limit;
+}
+
 }  // namespace
 
 double received_share(double owned) { return std::max(64 * kMiB, 0.2 * owned); }
 
 double largest_step(const Op& op, const OpPlan& plan, const TensorLookup& tensors, const PlanInputs& inputs) {
   double copies = 0;
-  for (const Index rank : rank_sample(plan.space)) copies = std::max(copies, assembled_bytes(op, plan, tensors, rank));
-  return summarise(op, plan, tensors, inputs.machine, inputs.threads).max_step + inputs.threads * copies;
+  for (const Index rank : rank_sample(plan.space, inputs.sample)) copies = std::max(copies, assembled_bytes(op, plan, tensors, rank));
+  return summarise(op, plan, tensors, inputs.machine, inputs.threads, inputs.sample).max_step + inputs.threads * copies;
 }
 
 double step_limit(const Op& op, const TensorLookup& tensors, const PlanInputs& inputs) {
@@ -119,6 +127,7 @@ double step_limit(const Op& op, const TensorLookup& tensors, const PlanInputs& i
 }
 
 void fit_steps(const Op& op, OpPlan& plan, const TensorLookup& tensors, double limit, const PlanInputs& inputs) {
+  if (inputs.window == 0 && is_small(op, tensors, limit)) return;
   StepFit fit(op, plan, tensors, limit, inputs);
   // Thinner panels are other sums.
   if (!inputs.reproducible) fit.thinner_panels();
