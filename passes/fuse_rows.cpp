@@ -65,7 +65,7 @@ class RowFusion {
     // From the last node on, so that a nest is seen with its last operator first.
     for (std::size_t k = region.nodes.size(); k-- > 0;) {
       const Nest nest = best_nest(region, k);
-      if (nest.size() > 1 && pays(region, nest))
+      if (nest.size() > 1 && has_all_its_labels(region, nest) && pays(region, nest))
         k = build(region, nest);
     }
   }
@@ -165,6 +165,13 @@ class RowFusion {
         return true;
     }
     return false;
+  }
+
+  /// Whether the nest needs whole lines of something. Where all values that it absorbs have more dimensions, they could share more labels, and a
+  /// nest over one of them would have fewer tasks than its operators have alone.
+  static bool has_all_its_labels(const Region& region, const Nest& nest) {
+    return std::any_of(nest.begin(), std::prev(nest.end()),
+                       [&](const auto& entry) { return std::get<Compute>(region.nodes[entry.first].op).out.size() == 1; });
   }
 
   /// Whether something is saved that is as large as the largest tensor that is read by rows: one read instead of two, or a value never stored.
