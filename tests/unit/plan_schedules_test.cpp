@@ -329,6 +329,18 @@ TEST_CASE("schedules: names") {
   CHECK(schedule_names() == "auto, search, eindecomp, pattern, lshs, greedy");
 }
 
+TEST_CASE("schedules: a plan of tasks whose steps put whole shares together is not taken") {
+  // D reads 60 blocks of P and 32 of F in a step of one task each, by patterns: 108 MB more than the rank holds anyway, for as many seconds.
+  PlanInputs inputs;
+  inputs.ranks = 4;
+  const Region region = nearest(60000, 450);
+  const ProgramPlans plans = plan_program(region, inputs, Schedule::kAuto, Compare::kAll);
+  const Alternative pattern = plan_by(Schedule::kPattern, region, inputs);
+  const Alternative& chosen = plans.alternatives.front();
+  CHECK(pattern.price.bytes_received <= chosen.price.bytes_received);
+  CHECK(pattern.price.largest_step > 10 * chosen.price.largest_step);
+}
+
 TEST_CASE("schedules: one rank has nothing to decide, and --reproducible keeps to the greedy plan") {
   PlanInputs inputs = bytes_only(1, 1.2);
   CHECK(plan_program(product(100, 100, 100), inputs, Schedule::kAuto).alternatives.empty());

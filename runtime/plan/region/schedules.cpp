@@ -115,17 +115,19 @@ std::size_t best_of(const std::vector<Alternative>& alternatives) {
 bool places_tasks(const Alternative& a) { return a.name == name_of(Schedule::kPattern) || a.name == name_of(Schedule::kLshs); }
 
 /// What `auto` takes. Schedules of single tasks may give every block another owner, and many small messages, whose latencies the engine hides and
-/// the model adds up: they are taken only where they also receive and hold no more than the best of the others.
+/// the model adds up: they are taken only where they also receive and hold no more than the best of the others, steps included. A step that takes
+/// its operands from many blocks at once puts them together first, which the model does not see.
 std::size_t cheapest_of(const std::vector<Alternative>& alternatives) {
   std::vector<std::size_t> regular, rest;
   for (std::size_t k = 0; k < alternatives.size(); ++k) (places_tasks(alternatives[k]) ? rest : regular).push_back(k);
   if (regular.empty()) return best_of(alternatives);
   std::vector<Alternative> few;
   for (const std::size_t k : regular) few.push_back(alternatives[k]);
+  const auto held_with_a_step = [](const Alternative& a) { return a.held_bytes + static_cast<double>(a.price.largest_step); };
   const Alternative best = few[best_of(few)];
   for (const std::size_t k : rest) {
     const Alternative& a = alternatives[k];
-    if (a.price.bytes_received > best.price.bytes_received || a.held_bytes > best.held_bytes) continue;
+    if (a.price.bytes_received > best.price.bytes_received || held_with_a_step(a) > held_with_a_step(best)) continue;
     regular.push_back(k);
     few.push_back(a);
   }

@@ -52,7 +52,7 @@ inline constexpr Index kAutoTasks = 2'000;
 enum class Compare : std::uint8_t { kNothing, kAll };
 
 /// The plan of a region by the schedule: kAuto compares all of them, and the cheapest that fits comes first (of
-/// pattern and lshs only what also receives and holds no more than the others); of those that do not fit the one
+/// pattern and lshs only what also receives and holds no more than the others, steps included); of those that do not fit the one
 /// that holds least. A schedule that gives no plan, or one that does not fit while the greedy one does or holds less, leaves the greedy one. With
 /// Compare::kAll the others are there behind the chosen one. A function of its arguments alone.
 [[nodiscard]] ProgramPlans plan_program(const Region& region, const PlanInputs& inputs, Schedule schedule, Compare others = Compare::kNothing);
