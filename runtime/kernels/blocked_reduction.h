@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "runtime/kernels/progress.h"
+#include "runtime/kernels/simd_level.h"
 #include "runtime/plan/space/index.h"
 
 // Reductions with two free labels, C(i, j) = combine over k of f(x(i, k), y(j, k)), for any scalar function: (min, +), distances, integer
@@ -26,11 +27,6 @@ namespace tdsl::rt {
 
 using plan::Index;
 using plan::Interval;
-
-/// Which vectors a tile may use. Executables run on any processor of the architecture and use what they find.
-enum class SimdLevel : std::uint8_t { kBaseline, kAvx2, kAvx512 };
-/// The best level of this processor.
-[[nodiscard]] SimdLevel simd_level();
 
 namespace blocked {
 
@@ -153,8 +149,7 @@ template <Index Columns, class T, class Combine, class Xs, class Ys>
 [[gnu::flatten, gnu::noinline]] void tile_baseline(Index steps, T* const* lines, const Xs& xs, const Ys& ys, const Combine& combine) {
   parts_of<4, std::max<Index>(Columns / 4, 1), Columns>(steps, lines, xs, ys, combine);
 }
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define TDSL_HAS_SIMD_LEVELS 1
+#ifdef TDSL_HAS_SIMD_LEVELS
 template <Index Columns, class T, class Combine, class Xs, class Ys>
 [[gnu::target("avx2,fma,prefer-vector-width=256"), gnu::flatten, gnu::noinline]] void tile_avx2(Index steps, T* const* lines, const Xs& xs, const Ys& ys,
                                                                                               const Combine& combine) {

@@ -1,9 +1,6 @@
 #include "runtime/kernels/rows.h"
 
 #include <cmath>
-#include <type_traits>
-
-#include "runtime/kernels/blocked_reduction.h"
 
 namespace tdsl::rt::rows::detail {
 
@@ -123,7 +120,7 @@ template <class Work>
   one_of(std::make_integer_sequence<Index, kShortLine>{});
 }
 
-#if defined(__x86_64__)
+#ifdef TDSL_HAS_SIMD_LEVELS
 template <class Work>
 [[gnu::target("avx2,fma")]] void with_avx2(const Work& work, Index n, Index rows) {
   by_length(work, n, rows);
@@ -135,9 +132,9 @@ template <class Work>
 #endif
 
 template <class Work>
-void run(const Work& work, Index n, Index rows) {
-#if defined(__x86_64__)
-  switch (simd_level()) {
+void run(const Work& work, Index n, Index rows, [[maybe_unused]] SimdLevel level) {
+#ifdef TDSL_HAS_SIMD_LEVELS
+  switch (level) {
     case SimdLevel::kAvx512: return with_avx512(work, n, rows);
     case SimdLevel::kAvx2: return with_avx2(work, n, rows);
     case SimdLevel::kBaseline: break;
@@ -148,11 +145,17 @@ void run(const Work& work, Index n, Index rows) {
 
 }  // namespace
 
-void dot(double* u, const double* x, Index stride, const double* v, Index n, Index rows) { run(Dot<double>{u, x, stride, v}, n, rows); }
-void dot(float* u, const float* x, Index stride, const float* v, Index n, Index rows) { run(Dot<float>{u, x, stride, v}, n, rows); }
-void add_scaled(double* y, const double* x, Index stride, const double* u, Index n, Index rows) {
-  run(AddScaled<double>{y, x, stride, u}, n, rows);
+void dot(double* u, const double* x, Index stride, const double* v, Index n, Index rows, SimdLevel level) {
+  run(Dot<double>{u, x, stride, v}, n, rows, level);
 }
-void add_scaled(float* y, const float* x, Index stride, const float* u, Index n, Index rows) { run(AddScaled<float>{y, x, stride, u}, n, rows); }
+void dot(float* u, const float* x, Index stride, const float* v, Index n, Index rows, SimdLevel level) {
+  run(Dot<float>{u, x, stride, v}, n, rows, level);
+}
+void add_scaled(double* y, const double* x, Index stride, const double* u, Index n, Index rows, SimdLevel level) {
+  run(AddScaled<double>{y, x, stride, u}, n, rows, level);
+}
+void add_scaled(float* y, const float* x, Index stride, const float* u, Index n, Index rows, SimdLevel level) {
+  run(AddScaled<float>{y, x, stride, u}, n, rows, level);
+}
 
 }  // namespace tdsl::rt::rows::detail

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "runtime/kernels/progress.h"
+#include "runtime/kernels/simd_level.h"
 #include "runtime/kernels/task.h"
 
 // What fused operators are made of: several operators take turns on blocks of rows, which stay in cache between them.
@@ -96,11 +97,11 @@ template <class F>
 namespace detail {
 
 /// u[r] = sum over k < n of x[r * stride + k] * v[k].
-void dot(double* u, const double* x, Index stride, const double* v, Index n, Index rows);
-void dot(float* u, const float* x, Index stride, const float* v, Index n, Index rows);
+void dot(double* u, const double* x, Index stride, const double* v, Index n, Index rows, SimdLevel level = simd_level());
+void dot(float* u, const float* x, Index stride, const float* v, Index n, Index rows, SimdLevel level = simd_level());
 /// y[k] += x[r * stride + k] * u[r], rows in order.
-void add_scaled(double* y, const double* x, Index stride, const double* u, Index n, Index rows);
-void add_scaled(float* y, const float* x, Index stride, const float* u, Index n, Index rows);
+void add_scaled(double* y, const double* x, Index stride, const double* u, Index n, Index rows, SimdLevel level = simd_level());
+void add_scaled(float* y, const float* x, Index stride, const float* u, Index n, Index rows, SimdLevel level = simd_level());
 
 /// Partial sums of a line.
 template <class T>

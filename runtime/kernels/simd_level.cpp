@@ -1,4 +1,4 @@
-#include "runtime/kernels/blocked_reduction.h"
+#include "runtime/kernels/simd_level.h"
 
 namespace tdsl::rt {
 
