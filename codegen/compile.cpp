@@ -51,7 +51,8 @@ void write_file(const fs::path& path, const std::string& text) {
 }
 
 void compile_and_link(const Toolchain& t, const CompileRequest& r, WorkFolder& work, const fs::path& source, const fs::path& executable) {
-  ProcessRequest compile{.command = {t.compiler}, .capture = true, .folder = &work};
+  // What a compiler leaves that is ended at the wrong moment goes with the folder.
+  ProcessRequest compile{.command = {t.compiler}, .environment = {{"TMPDIR", work.path()}}, .capture = true, .folder = &work};
   const auto append = [&](const std::vector<std::string>& flags) {
     compile.command.insert(compile.command.end(), flags.begin(), flags.end());
   };

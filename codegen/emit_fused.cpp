@@ -37,10 +37,15 @@ class FusedEmitter {
     for (const Member& m : fused_.members) {
       if (&m == &result()) continue;
       const std::string extents = line_extents(m);
-      w.line("rt::rows::Local<{}, {}> {}{};", cpp_type(m.type), m.compute.out.size(), name_of_local(m), extents.empty() ? "" : fmt::format("({{{}}})", extents));
+      w.line("rt::rows::Local<{}, {}> {}{};", cpp_type(m.type), m.compute.out.size() - outer_.size(), name_of_local(m), extents.empty() ? "" : fmt::format("({{{}}})", extents));
       locals += ", " + name_of_local(m);
     }
-    write(w, {block(fmt::format("for (const Interval {} : rt::rows::Blocks(t.labels[{}], {}{}))", rows_, shared_label(), bytes_per_row(), locals), std::move(block_body))});
+    Statements loops{block(fmt::format("for (const Interval {} : rt::rows::Blocks(t.labels[{}], {}{}))", rows_, shared_label(outer_.size()), bytes_per_row(), locals),
+                           std::move(block_body))};
+    for (std::size_t f = outer_.size(); f-- > 0;) {
+      loops = {block(fmt::format("for (Index {0} = t.labels[{1}].lo; {0} < t.labels[{1}].hi; ++{0})", outer_[f], shared_label(f)), std::move(loops))};
+    }
+    write(w, loops);
     std::string signature = fmt::format("void {}(const TaskArgs& t", request_.name);
     for (const ValueId v : captures_) signature += fmt::format(", {} {}", cpp_type(request_.program.type(v).scalar), request_.value_name(v));
     return {fmt::format("{}) {{\n{}}}\n", signature, w.text()), captures_, false, false};
@@ -48,9 +53,17 @@ class FusedEmitter {
 
  private:
   [[nodiscard]] const Member& result() const { return fused_.members.back(); }
-  [[nodiscard]] static bool closes(const Member& m) { return static_cast<std::size_t>(m.shared) >= m.compute.out.size(); }
+  [[nodiscard]] static bool closes(const Member& m) { return static_cast<std::size_t>(m.shared[0]) >= m.compute.out.size(); }
   [[nodiscard]] bool closes() const { return closes(result()); }
-  [[nodiscard]] std::size_t shared_label() const { return closes() ? op_.labels.size() - 1 : static_cast<std::size_t>(result().shared); }
+  /// The operation's label that is number f of the shared ones.
+  [[nodiscard]] std::size_t shared_label(std::size_t f) const {
+    return closes() ? op_.labels.size() - result().shared.size() + f : static_cast<std::size_t>(result().shared[f]);
+  }
+  /// Blocks are of the last shared label; around them are loops over the others.
+  [[nodiscard]] static bool counts_rows(const Member& m, std::size_t label) { return static_cast<std::int32_t>(label) == m.shared.back(); }
+  [[nodiscard]] static bool is_outer(const Member& m, std::size_t label) {
+    return !counts_rows(m, label) && std::ranges::find(m.shared, static_cast<std::int32_t>(label)) != m.shared.end();
+  }
 
   void claim_names() {
     std::set<ValueId> seen;
@@ -67,6 +80,9 @@ class FusedEmitter {
     }
     rows_ = table_.claim("rows");
     total_ = table_.claim("total");
+    for (std::size_t f = 0; f + 1 < result().shared.size(); ++f) {
+      outer_.push_back(table_.claim(label_of(result(), static_cast<std::size_t>(result().shared[f])).name));
+    }
     // Loops of different members may have the same names.
     const NameTable common = table_;
     for (const Member& m : fused_.members) {
@@ -75,6 +91,7 @@ class FusedEmitter {
       for (const auto* list : {&m.compute.out, &m.compute.reduce}) {
         for (const ir::Label& l : *list) labels.push_back(own.claim(l.name));
       }
+      for (std::size_t f = 0; f < outer_.size(); ++f) labels[static_cast<std::size_t>(m.shared[f])] = outer_[f];
       for (const char* name : {"a", "b"}) labels.push_back(own.claim(name));
       labels_[m.value] = std::move(labels);
     }
@@ -90,9 +107,13 @@ class FusedEmitter {
             [this](const ir::ExprNode& n, const std::vector<std::string>& subscripts) {
               const auto& r = std::get<ir::Read>(n.op);
               if (request_.program.is_host(r.tensor)) return host(r.tensor);
-              return fmt::format("{}({})", tensor_name(n), fmt::join(subscripts, ", "));
+              const bool local = is_local(r.tensor);
+              return fmt::format("{}({})", tensor_name(n), fmt::join(subscripts.begin() + (local ? static_cast<std::ptrdiff_t>(outer_.size()) : 0), subscripts.end(), ", "));
             }};
   }
+
+  /// Whether the value exists for a block of rows: not its outer dimensions.
+  [[nodiscard]] bool is_local(ValueId v) const { return v != result().value && local_names_.contains(v); }
 
   /// The view that a read refers to.
   std::string tensor_name(const ir::ExprNode& read) {
@@ -112,8 +133,9 @@ class FusedEmitter {
   }
   std::string line_extents(const Member& m) {
     std::string list;
-    for (std::size_t d = 1; d < m.compute.out.size(); ++d) {
-      list += (d == 1 ? "" : ", ") + extent(m.compute.out[d].end - m.compute.out[d].begin);
+    const std::size_t first = m.shared.size();
+    for (std::size_t d = first; d < m.compute.out.size(); ++d) {
+      list += (d == first ? "" : ", ") + extent(m.compute.out[d].end - m.compute.out[d].begin);
     }
     return list;
   }
@@ -136,29 +158,30 @@ class FusedEmitter {
     for (const Member& m : fused_.members) {
       if (closes(m)) continue;
       Extent elements(ir::size_of(m.type));
-      for (std::size_t d = 1; d < m.compute.out.size(); ++d) elements = elements * (m.compute.out[d].end - m.compute.out[d].begin);
+      for (std::size_t d = m.shared.size(); d < m.compute.out.size(); ++d) elements = elements * (m.compute.out[d].end - m.compute.out[d].begin);
       bytes = bytes + elements;
     }
     return extent(bytes);
   }
 
   std::string range(const Member& m, std::size_t label) {
-    if (static_cast<std::int32_t>(label) == m.shared) return rows_;
+    if (counts_rows(m, label)) return rows_;
     const ir::Label& l = label_of(m, label);
     return fmt::format("Interval{{{}, {}}}", extent(l.begin), extent(l.end));
   }
   std::string loop(const Member& m, std::size_t label) {
     const std::string& name = labels_.at(m.value)[label];
-    const bool shared = static_cast<std::int32_t>(label) == m.shared;
+    const bool shared = counts_rows(m, label);
     const ir::Label& l = label_of(m, label);
     return fmt::format("for (Index {0} = {1}; {0} < {2}; ++{0})", name, shared ? rows_ + ".lo" : extent(l.begin), shared ? rows_ + ".hi" : extent(l.end));
   }
 
   std::string element(const Member& m) {
     std::string list;
-    for (std::size_t l = 0; l < m.compute.out.size(); ++l) {
+    const std::size_t first = is_local(m.value) ? outer_.size() : 0;
+    for (std::size_t l = first; l < m.compute.out.size(); ++l) {
       const Extent& begin = m.compute.out[l].begin;
-      list += (l == 0 ? "" : ", ") + labels_.at(m.value)[l] + (begin == Extent(0) ? "" : " - " + extent(begin, 7));
+      list += (l == first ? "" : ", ") + labels_.at(m.value)[l] + (begin == Extent(0) ? "" : " - " + extent(begin, 7));
     }
     return fmt::format("{}({})", name_of_local(m), list);
   }
@@ -166,9 +189,11 @@ class FusedEmitter {
   Statements statements(const Member& m) {
     if (std::optional<std::string> call = product(m)) return {simple(*call)};
     std::vector<std::size_t> loops;
-    for (std::size_t l = 0; l < m.compute.out.size(); ++l) loops.push_back(l);
+    for (std::size_t l = 0; l < m.compute.out.size(); ++l) {
+      if (!is_outer(m, l)) loops.push_back(l);
+    }
     if (m.compute.reduce.empty() && loops.size() == 1) {
-      return {simple(fmt::format("rt::rows::each({}, [&](Index {}) {{ {} = {}; }});", rows_, labels_.at(m.value)[0], element(m), text(m)))};
+      return {simple(fmt::format("rt::rows::each({}, [&](Index {}) {{ {} = {}; }});", rows_, labels_.at(m.value)[loops[0]], element(m), text(m)))};
     }
     if (m.compute.reduce.empty()) return nest(m, loops, true, {simple(fmt::format("{} = {};", element(m), text(m)))});
     if (closes(m)) return closing(m);
@@ -228,9 +253,9 @@ class FusedEmitter {
 
   /// Rows outermost, the result's last dimension innermost; without dimensions, into a scalar.
   Statements closing(const Member& m) {
-    std::vector<std::size_t> loops{static_cast<std::size_t>(m.shared)};
+    std::vector<std::size_t> loops{static_cast<std::size_t>(m.shared.back())};
     for (std::size_t l = m.compute.out.size(); l < m.compute.out.size() + m.compute.reduce.size(); ++l) {
-      if (static_cast<std::int32_t>(l) != m.shared) loops.push_back(l);
+      if (!counts_rows(m, l) && !is_outer(m, l)) loops.push_back(l);
     }
     if (m.compute.out.empty()) return line_reduction(m, loops, element(m), element(m));
     for (std::size_t l = 0; l < m.compute.out.size(); ++l) loops.push_back(l);
@@ -243,11 +268,12 @@ class FusedEmitter {
     const auto* times = std::get_if<ir::Binary>(&c.bodies[0]->op);
     if (!c.monoid || c.monoid->kind != Monoid::Kind::kSum || !ir::is_float(m.type) || times == nullptr || times->op != ir::BinaryOp::kMul) return std::nullopt;
     if (c.out.size() != 1 || c.reduce.size() != 1 || !(c.out[0].begin == Extent(0))) return std::nullopt;
-    const std::int32_t other = 1 - m.shared;
+    if (!outer_.empty()) return std::nullopt;
+    const std::int32_t other = 1 - m.shared[0];
     for (const auto& [x, v] : {std::pair(&times->left, &times->right), std::pair(&times->right, &times->left)}) {
-      if (!is_read(**x, {m.shared, other}, m.type)) continue;
+      if (!is_read(**x, {m.shared[0], other}, m.type)) continue;
       const bool along = !closes(m) && is_read(**v, {other}, m.type);
-      if (!along && !(closes(m) && is_read(**v, {m.shared}, m.type))) continue;
+      if (!along && !(closes(m) && is_read(**v, {m.shared[0]}, m.type))) continue;
       return fmt::format("rt::rows::{}<{}>({}, {}, {}, {}, {});", along ? "dot" : "add_scaled", cpp_type(m.type), name_of_local(m), tensor_name(**x), rows_,
                          tensor_name(**v), range(m, static_cast<std::size_t>(other)));
     }
@@ -272,6 +298,7 @@ class FusedEmitter {
   std::map<int, std::string> views_;               ///< by operand
   std::map<ValueId, std::string> local_names_;     ///< members, as views
   std::map<ValueId, std::vector<std::string>> labels_;  ///< of members; then two names for reductions
+  std::vector<std::string> outer_;                 ///< loops around the blocks
   std::string rows_, total_;
 };
 

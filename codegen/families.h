@@ -130,13 +130,13 @@ struct KernelTemplate {
   std::vector<std::optional<Extent>> scattered;
 };
 
-/// What the kernel of a fused operator computes: the Computes of an ir::Fused with one shared label, the last of which is the result.
+/// What the kernel of a fused operator computes: the Computes of an ir::Fused, the last of which is the result.
 struct FusedTemplate {
   struct Member {
     ValueId value;
     ir::Compute compute;
     ir::Scalar type = ir::Scalar::kF64;  ///< of the value
-    std::int32_t shared = 0;             ///< which of its labels
+    std::vector<std::int32_t> shared;    ///< which of its labels
     SourceRange range;
   };
   std::vector<Member> members;

@@ -21,10 +21,8 @@ class FusedLowering {
   FusedLowering(FamilyBuilder& builder, const ir::Node& node, const ir::Fused& fused) : builder_(builder), node_(node), fused_(fused) {}
 
   void run() {
-    if (fused_.shared.size() != 1 || node_.results.size() != 1) {
-      throw NotSupported(node_.range, "fused operators of several shared labels or results are not supported yet");
-    }
-    for (std::size_t m = 0; m < fused_.body.nodes.size(); ++m) member(fused_.body.nodes[m], fused_.labels[m][0]);
+    if (node_.results.size() != 1) throw NotSupported(node_.range, "fused operators of several results are not supported yet");
+    for (std::size_t m = 0; m < fused_.body.nodes.size(); ++m) member(fused_.body.nodes[m], fused_.labels[m]);
     TDSL_CHECK(template_->members.back().value == builder_.resolve(fused_.body.yields[0]), "the result is the last member");
     op_->site = builder_.new_site();
     labels();
@@ -39,9 +37,9 @@ class FusedLowering {
 
  private:
   [[nodiscard]] const Member& result() const { return template_->members.back(); }
-  [[nodiscard]] bool closes() const { return static_cast<std::size_t>(result().shared) >= result().compute.out.size(); }
+  [[nodiscard]] bool closes() const { return static_cast<std::size_t>(result().shared[0]) >= result().compute.out.size(); }
 
-  void member(const ir::Node& node, std::int32_t shared) {
+  void member(const ir::Node& node, const std::vector<std::int32_t>& shared) {
     const ValueId v = builder_.resolve(node.results[0]);
     Member m{v, std::get<ir::Compute>(node.op), builder_.type(v).scalar, shared, node.range};
     m.compute.bodies = {builder_.rewritten(m.compute.bodies[0])};
@@ -59,16 +57,21 @@ class FusedLowering {
     const Member& r = result();
     for (std::size_t l = 0; l < r.compute.out.size(); ++l) {
       const ir::Label& label = r.compute.out[l];
-      const bool shared = static_cast<std::int32_t>(l) == r.shared;
+      const bool shared = is_shared(r, static_cast<int>(l));
       op_->labels.push_back({shared ? LabelTemplate::Kind::kOut : LabelTemplate::Kind::kWhole, label.name, label.begin, label.end});
     }
     if (!closes()) return;
-    const ir::Label& label = r.compute.reduce[static_cast<std::size_t>(r.shared) - r.compute.out.size()];
-    op_->labels.push_back({LabelTemplate::Kind::kReduce, label.name, label.begin, label.end});
+    for (const std::int32_t l : r.shared) {
+      const ir::Label& label = label_of(r, l);
+      op_->labels.push_back({LabelTemplate::Kind::kReduce, label.name, label.begin, label.end});
+    }
   }
 
-  /// The shared label's number in the operation.
-  [[nodiscard]] int shared() const { return closes() ? static_cast<int>(op_->labels.size()) - 1 : result().shared; }
+  /// A shared label's number in the operation.
+  [[nodiscard]] int shared(std::size_t f) const {
+    return closes() ? static_cast<int>(op_->labels.size() - result().shared.size() + f) : result().shared[f];
+  }
+  [[nodiscard]] static bool is_shared(const Member& m, int label) { return std::ranges::find(m.shared, label) != m.shared.end(); }
 
   void reads(const Member& m) {
     std::vector<std::string> names;
@@ -100,7 +103,8 @@ class FusedLowering {
     TDSL_CHECK(form && form->terms.size() <= 1, "subscripts of fused operators are labels or constants");
     if (form->terms.empty()) return {{}, form->constant, form->constant + Extent(1)};
     const int label = form->terms[0].label;
-    if (label == m.shared) return {{{shared(), Extent(1)}}, Extent(0), Extent(1)};
+    const auto place = std::ranges::find(m.shared, label);
+    if (place != m.shared.end()) return {{{shared(static_cast<std::size_t>(place - m.shared.begin())), Extent(1)}}, Extent(0), Extent(1)};
     const ir::Label& l = label_of(m, label);
     return {{}, l.begin, l.end, l.begin == Extent(0) && l.end == extent};
   }
@@ -123,7 +127,7 @@ class FusedLowering {
       Extent points(1);
       const auto labels = static_cast<int>(m.compute.out.size() + m.compute.reduce.size());
       for (int l = 0; l < labels; ++l) {
-        if (l != m.shared) points = points * (label_of(m, l).end - label_of(m, l).begin);
+        if (!is_shared(m, l)) points = points * (label_of(m, l).end - label_of(m, l).begin);
       }
       const double each = flops_of(m.compute.bodies[0]) + (m.compute.monoid ? 1 : 0);
       all = all + points * Extent(static_cast<std::int64_t>(std::ceil(each)));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
@@ -52,8 +53,10 @@ class RowFusion {
   }
 
  private:
-  /// The nodes of one nest, by their places in the region, each with its shared label.
-  using Nest = std::map<std::size_t, std::int32_t>;
+  /// Which labels of an operator the nest runs over.
+  using Shared = std::vector<std::int32_t>;
+  /// The nodes of one nest, by their places in the region, each with its shared labels.
+  using Nest = std::map<std::size_t, Shared>;
 
   void visit(Region& region) {
     for (Node& node : region.nodes) {
@@ -65,7 +68,7 @@ class RowFusion {
     // From the last node on, so that a nest is seen with its last operator first.
     for (std::size_t k = region.nodes.size(); k-- > 0;) {
       const Nest nest = best_nest(region, k);
-      if (nest.size() > 1 && has_all_its_labels(region, nest) && pays(region, nest))
+      if (nest.size() > 1 && pays(region, nest))
         k = build(region, nest);
     }
   }
@@ -81,11 +84,11 @@ class RowFusion {
   }
 
   /// Whether the operator can be in a nest over `shared`: rows of what it reads are where the nest is, and no row is read more often than once.
-  [[nodiscard]] bool fits(const Compute& c, std::int32_t shared) const {
-    if (!(label_of(c, shared).begin == Extent(0)))
+  [[nodiscard]] bool fits(const Compute& c, const Shared& shared) const {
+    const auto aligned = static_cast<std::size_t>(std::ranges::count_if(shared, [&](std::int32_t l) { return static_cast<std::size_t>(l) < c.out.size(); }));
+    if (aligned != 0 && (aligned != shared.size() || shared != leading(shared.size())))
       return false;
-    const bool aligned = static_cast<std::size_t>(shared) < c.out.size();
-    if (aligned && shared != 0)
+    if (std::ranges::any_of(shared, [&](std::int32_t l) { return !(label_of(c, l).begin == Extent(0)); }))
       return false;
     bool good = true;
     bool covered = c.reduce.empty();
@@ -93,56 +96,86 @@ class RowFusion {
       std::set<std::int32_t> labels;
       for (std::size_t d = 0; d < r.subscripts.size(); ++d) {
         const std::int32_t label = bare_label(r.subscripts[d]);
-        if (label >= 0) {
-          good = good && labels.insert(label).second && (label == shared) == (d == 0 && label == shared);
-        } else {
-          good = good && extent_of(r.subscripts[d]).has_value();
-        }
+        const auto place = static_cast<std::size_t>(std::ranges::find(shared, label) - shared.begin());
+        good = good && (label >= 0 ? labels.insert(label).second && (place == shared.size() || place == d) : extent_of(r.subscripts[d]).has_value());
       }
       good = good && !program_.type(r.tensor).has_sparse();
-      covered = covered || (labels.contains(shared) && static_cast<std::int32_t>(labels.size()) == label_count(c));
+      const bool by_rows = std::ranges::all_of(shared, [&](std::int32_t l) { return labels.contains(l); });
+      covered = covered || (by_rows && static_cast<std::int32_t>(labels.size()) == label_count(c));
     });
     return good && covered;
   }
 
+  /// The first labels.
+  static Shared leading(std::size_t count) {
+    Shared labels(count);
+    std::iota(labels.begin(), labels.end(), 0);
+    return labels;
+  }
+
+  /// What the nest may run over, as its last operator has it: its first labels, or those of the first dimensions of what it reads.
+  static std::vector<Shared> candidates(const Compute& c) {
+    std::vector<Shared> lists;
+    for (std::size_t count = 1; count <= c.out.size(); ++count)
+      lists.push_back(leading(count));
+    for_each_read(c, [&](const Read& r) {
+      Shared shared;
+      for (const Expr& subscript : r.subscripts) {
+        const std::int32_t label = bare_label(subscript);
+        if (label < static_cast<std::int32_t>(c.out.size()))
+          break;
+        shared.push_back(label);
+        lists.push_back(shared);
+      }
+    });
+    return lists;
+  }
+
+  /// The one with most operators; of several, the one over most labels, which has most tasks.
   Nest best_nest(const Region& region, std::size_t seed) const {
     const Compute* c = plain_compute(region.nodes[seed]);
     Nest best;
-    for (std::int32_t label = 0; c != nullptr && label < label_count(*c); ++label) {
-      if (!fits(*c, label))
+    if (c == nullptr)
+      return best;
+    for (const Shared& shared : candidates(*c)) {
+      if (!fits(*c, shared))
         continue;
-      Nest nest = grown(region, seed, label);
-      if (nest.size() > best.size())
+      Nest nest = grown(region, seed, shared);
+      if (nest.size() > best.size() || (nest.size() == best.size() && !nest.empty() && shared.size() > best.at(seed).size()))
         best = std::move(nest);
     }
     return best;
   }
 
-  /// The nest that ends with the operator and runs over this label of it.
-  Nest grown(const Region& region, std::size_t seed, std::int32_t label) const {
-    Nest nest{{seed, label}};
+  /// The nest that ends with the operator and runs over these labels of it.
+  Nest grown(const Region& region, std::size_t seed, const Shared& shared) const {
+    Nest nest{{seed, shared}};
+    const Shared rows = leading(shared.size());
     for (std::size_t k = seed; k-- > 0;) {
       const Compute* c = plain_compute(region.nodes[k]);
-      if (c == nullptr || c->out.empty() || !fits(*c, 0) || !read_by_rows(region, nest, region.nodes[k].results[0], label_of(*c, 0)))
+      if (c == nullptr || c->out.size() < rows.size() || !fits(*c, rows) || !read_by_rows(region, nest, region.nodes[k].results[0], *c))
         continue;
       if (!replaced_meanwhile(*c, region, k + 1, seed))
-        nest.emplace(k, 0);
+        nest.emplace(k, rows);
     }
     return nest;
   }
 
-  /// Whether operators of the nest are all that reads the value, each at its shared label.
-  bool read_by_rows(const Region& region, const Nest& nest, ValueId v, const Label& rows) const {
+  /// Whether operators of the nest are all that reads the value of this Compute, each at its shared labels.
+  bool read_by_rows(const Region& region, const Nest& nest, ValueId v, const Compute& producer) const {
     int readers = 0;
     for (const auto& [k, shared] : nest) {
       const auto& c = std::get<Compute>(region.nodes[k].op);
       bool reads_it = false;
-      bool by_rows = label_of(c, shared).end == rows.end && rows.begin == Extent(0);
+      bool by_rows = true;
+      for (std::size_t f = 0; f < shared.size(); ++f)
+        by_rows = by_rows && label_of(c, shared[f]).end == producer.out[f].end;
       for_each_read(c, [&](const Read& r) {
         if (r.tensor != v)
           return;
         reads_it = true;
-        by_rows = by_rows && !r.subscripts.empty() && bare_label(r.subscripts[0]) == shared;
+        for (std::size_t f = 0; f < shared.size(); ++f)
+          by_rows = by_rows && f < r.subscripts.size() && bare_label(r.subscripts[f]) == shared[f];
       });
       if (reads_it && !by_rows)
         return false;
@@ -167,13 +200,6 @@ class RowFusion {
     return false;
   }
 
-  /// Whether the nest needs whole lines of something. Where all values that it absorbs have more dimensions, they could share more labels, and a
-  /// nest over one of them would have fewer tasks than its operators have alone.
-  static bool has_all_its_labels(const Region& region, const Nest& nest) {
-    return std::any_of(nest.begin(), std::prev(nest.end()),
-                       [&](const auto& entry) { return std::get<Compute>(region.nodes[entry.first].op).out.size() == 1; });
-  }
-
   /// Whether something is saved that is as large as the largest tensor that is read by rows: one read instead of two, or a value never stored.
   bool pays(const Region& region, const Nest& nest) const {
     std::map<ValueId, int> readers;
@@ -181,7 +207,7 @@ class RowFusion {
     for (const auto& [k, shared] : nest) {
       std::set<ValueId> of_this;
       for_each_read(std::get<Compute>(region.nodes[k].op), [&](const Read& r) {
-        if (!r.subscripts.empty() && bare_label(r.subscripts[0]) == shared)
+        if (!r.subscripts.empty() && bare_label(r.subscripts[0]) == shared[0])
           of_this.insert(r.tensor);
       });
       for (const ValueId v : of_this)
@@ -198,13 +224,14 @@ class RowFusion {
 
   /// Puts the nest where its last operator is. Returns that place.
   std::size_t build(Region& region, const Nest& nest) {
-    const auto& [last, last_label] = *nest.rbegin();
+    const auto& [last, last_shared] = *nest.rbegin();
     Node node{region.nodes[last].range, region.nodes[last].results, {}};
     Fused fused;
-    fused.shared = {label_of(std::get<Compute>(region.nodes[last].op), last_label)};
-    for (const auto& [k, label] : nest) {
+    for (const std::int32_t label : last_shared)
+      fused.shared.push_back(label_of(std::get<Compute>(region.nodes[last].op), label));
+    for (const auto& [k, shared] : nest) {
       fused.body.nodes.push_back(std::move(region.nodes[k]));
-      fused.labels.push_back({label});
+      fused.labels.push_back(shared);
     }
     for (std::size_t m = 0; m + 1 < fused.body.nodes.size(); ++m)
       context_.applied(fused.body.nodes[m].range, "computed by rows, in the loops of what reads it");
