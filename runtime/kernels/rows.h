@@ -48,12 +48,13 @@ class Local {
   View<T, R> view_;
 };
 
-/// The rows of a task in blocks that stay in cache: 32 KiB of what one row reads and writes, but 8 to 256 rows. The locals move with them.
+/// The rows of a task in blocks that stay in cache: 32 KiB of what one row reads and writes, but 8 to 256 rows; of long rows fewer, 1 MiB or one.
+/// The locals move with them.
 template <class... Locals>
 class Blocks {
  public:
   Blocks(Interval rows, Index bytes_per_row, Locals&... locals)
-      : rows_(rows), size_(std::clamp<Index>(kBytes / std::max<Index>(bytes_per_row, 1), 8, 256)), locals_(locals...) {
+      : rows_(rows), size_(rows_at_once(std::max<Index>(bytes_per_row, 1))), locals_(locals...) {
     (locals.reserve(std::clamp<Index>(rows.size(), 0, size_)), ...);
   }
 
@@ -79,7 +80,8 @@ class Blocks {
   [[nodiscard]] Iterator end() const { return {*this, rows_.hi}; }
 
  private:
-  static constexpr Index kBytes = 32 << 10;
+  static constexpr Index kBytes = 32 << 10, kMostBytes = 1 << 20;
+  static Index rows_at_once(Index bytes) { return std::clamp<Index>(kBytes / bytes, std::clamp<Index>(kMostBytes / bytes, 1, 8), 256); }
   Interval rows_;
   Index size_;
   std::tuple<Locals&...> locals_;
