@@ -53,7 +53,9 @@ class FusedEmitter {
     for (std::size_t f = outer_.size(); f-- > 0;) {
       loops = {block(fmt::format("for (Index {0} = t.labels[{1}].lo; {0} < t.labels[{1}].hi; ++{0})", outer_[f], shared_label(f)), std::move(loops))};
     }
+    if (!faults_.empty()) w.line("scalar::Faults {};", faults_);
     write(w, loops);
+    if (!faults_.empty()) w.line("if ({0}.any()) rt::stop(place({1}), {0}.message());", faults_, place_text(request_.place));
     std::string signature = fmt::format("void {}(const TaskArgs& t", request_.name);
     for (const ValueId v : captures_) signature += fmt::format(", {} {}", cpp_type(request_.program.type(v).scalar), request_.value_name(v));
     return {fmt::format("{}) {{\n{}}}\n", signature, w.text()), captures_, false, uses_blocked_};
@@ -151,7 +153,14 @@ class FusedEmitter {
               if (request_.program.is_host(r.tensor)) return host(r.tensor);
               const bool local = is_local(r.tensor);
               return fmt::format("{}({})", tensor_name(n), fmt::join(subscripts.begin() + (local ? static_cast<std::ptrdiff_t>(outer_.size()) : 0), subscripts.end(), ", "));
-            }};
+            },
+            [this](const ir::SourceRange&) { return faults_name(); }};
+  }
+
+  /// Members cannot fail, but functions that can in general report to something.
+  std::string faults_name() {
+    if (faults_.empty()) faults_ = table_.claim("faults");
+    return faults_;
   }
 
   /// Whether the value exists for a block of rows: not its outer dimensions.
@@ -424,7 +433,7 @@ class FusedEmitter {
   std::map<ValueId, std::vector<std::string>> labels_;  ///< of members; then two names for reductions
   std::vector<std::string> outer_;                 ///< loops around the blocks
   std::map<ValueId, ValueId> in_place_;            ///< values that take the place of others
-  std::string rows_, total_;
+  std::string rows_, total_, faults_;
   bool uses_blocked_ = false;
 };
 
