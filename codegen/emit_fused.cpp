@@ -7,6 +7,7 @@
 #include "codegen/describe.h"
 #include "codegen/names.h"
 #include "codegen/statements.h"
+#include "codegen/vector_forms.h"
 #include "ir/check.h"
 
 namespace tdsl::codegen {
@@ -48,7 +49,7 @@ class FusedEmitter {
     write(w, loops);
     std::string signature = fmt::format("void {}(const TaskArgs& t", request_.name);
     for (const ValueId v : captures_) signature += fmt::format(", {} {}", cpp_type(request_.program.type(v).scalar), request_.value_name(v));
-    return {fmt::format("{}) {{\n{}}}\n", signature, w.text()), captures_, false, false};
+    return {fmt::format("{}) {{\n{}}}\n", signature, w.text()), captures_, false, false, widest()};
   }
 
  private:
@@ -102,14 +103,33 @@ class FusedEmitter {
     return request_.value_name(v);
   }
 
+  /// Products are library functions, with versions of their own.
+  [[nodiscard]] rt::SimdLevel widest() {
+    auto level = rt::SimdLevel::kBaseline;
+    for (const Member& m : fused_.members) {
+      if (product(m)) continue;
+      const std::size_t loops = m.compute.out.size() + m.compute.reduce.size() - m.shared.size();
+      const bool busy = loops > 1 || library_calls(m.compute.bodies[0]) > 0;
+      level = std::max(level, busy ? rt::SimdLevel::kAvx512 : rt::SimdLevel::kAvx2);
+    }
+    return level;
+  }
+
   ExprEmitter expressions(const Member& m) {
-    return {labels_.at(m.value), [this](ValueId v) { return host(v); },
+    ExprEmitter e{labels_.at(m.value), [this](ValueId v) { return host(v); },
             [this](const ir::ExprNode& n, const std::vector<std::string>& subscripts) {
               const auto& r = std::get<ir::Read>(n.op);
               if (request_.program.is_host(r.tensor)) return host(r.tensor);
               const bool local = is_local(r.tensor);
               return fmt::format("{}({})", tensor_name(n), fmt::join(subscripts.begin() + (local ? static_cast<std::ptrdiff_t>(outer_.size()) : 0), subscripts.end(), ", "));
             }};
+    e.use_vector_math([this, &m](const ir::Select& s) {
+      return computes_both(s, request_.program, [&m](std::int32_t label, const Extent& extent) {
+        const ir::Label& l = label_of(m, static_cast<std::size_t>(label));
+        return l.begin == Extent(0) && l.end == extent;
+      });
+    });
+    return e;
   }
 
   /// Whether the value exists for a block of rows: not its outer dimensions.

@@ -371,7 +371,10 @@ class ProgramEmitter {
       const std::string comment = s.range.known() ? source_comment(s.range) + "\n" : "";
       points_ += fmt::format("{}constexpr auto {} = {};\n", comment == last_point_ ? "" : comment, request.name, point->function);
       last_point_ = comment;
-      return fmt::format("{}({}{})", point->loops, request.name, point->values.empty() ? "" : ", " + names_of(point->values));
+      const std::string level = level_text(kept(point->widest));
+      const std::string arguments = point->arguments + (point->arguments.empty() || level.empty() ? "" : ", ") + level;
+      return fmt::format("{}{}({}{})", point->loops, arguments.empty() ? "" : "<" + arguments + ">", request.name,
+                         point->values.empty() ? "" : ", " + names_of(point->values));
     }
     const EmittedKernel k = o.fused ? emit_fused(request) : emit_kernel(request);
     uses_rows_ = uses_rows_ || o.fused;
@@ -380,9 +383,27 @@ class ProgramEmitter {
     uses_file_ = uses_file_ || k.checks_subscripts || k.function.find("place(") != std::string::npos;
     if (s.range.known()) kernels_ += source_comment(s.range) + "\n";
     kernels_ += k.function + "\n";
-    if (k.captures.empty()) return request.name;
     const std::string list = names_of(k.captures);
+    if (const std::string level = level_text(kept(k.widest)); !level.empty()) return fmt::format("rt::versions<{}, {}>({})", level, request.name, list);
+    if (k.captures.empty()) return request.name;
     return fmt::format("[{0}](const TaskArgs& t) {{ {1}(t, {0}); }}", list, request.name);
+  }
+
+  /// The versions that are compiled beside the baseline's: there is a limit to what a build may take.
+  rt::SimdLevel kept(rt::SimdLevel widest) {
+    using enum rt::SimdLevel;
+    if (widest == kAvx512 && busy_versions_ + 2 <= kMostBusyVersions) {
+      busy_versions_ += 2;
+      return kAvx512;
+    }
+    if (widest == kAvx2 && light_versions_ < kMostLightVersions) {
+      ++light_versions_;
+      return kAvx2;
+    }
+    return kBaseline;
+  }
+  static std::string level_text(rt::SimdLevel level) {
+    return level == rt::SimdLevel::kAvx512 ? "kAvx512" : level == rt::SimdLevel::kAvx2 ? "kAvx2" : "";
   }
 
   std::string names_of(const std::vector<ValueId>& values) {
@@ -512,6 +533,10 @@ class ProgramEmitter {
   ExprEmitter expr_;
   Writer body_;
   std::string functions_;
+  /// A version takes 0.05 to 0.3 s of build time.
+  static constexpr int kMostBusyVersions = 10, kMostLightVersions = 4;
+  int busy_versions_ = 0;
+  int light_versions_ = 0;
   std::string kernels_;
   std::string points_;  ///< functions of one point, of short kernels
   std::string last_point_;  ///< the source that was shown last
