@@ -382,9 +382,10 @@ class ProgramEmitter {
     uses_blocked_ = uses_blocked_ || k.blocked;
     uses_file_ = uses_file_ || k.checks_subscripts || k.function.find("place(") != std::string::npos;
     if (s.range.known()) kernels_ += source_comment(s.range) + "\n";
-    kernels_ += k.function + "\n";
     const std::string list = names_of(k.captures);
-    if (const std::string level = level_text(kept(k.widest)); !level.empty()) return fmt::format("rt::versions<{}, {}>({})", level, request.name, list);
+    const std::string level = level_text(kept(k.widest));
+    kernels_ += (level.empty() ? "" : "TDSL_VERSIONS ") + k.function + "\n";
+    if (!level.empty()) return fmt::format("rt::versions<{}, {}>({})", level, request.name, list);
     if (k.captures.empty()) return request.name;
     return fmt::format("[{0}](const TaskArgs& t) {{ {1}(t, {0}); }}", list, request.name);
   }

@@ -24,6 +24,9 @@
 #define TDSL_RECORDING [[gnu::cold]]
 #endif
 
+/// Marks kernels that are compiled in versions, into which they are inlined.
+#define TDSL_VERSIONS [[gnu::always_inline]] inline
+
 namespace tdsl::emitted {
 
 namespace rt = tdsl::rt;

@@ -1,6 +1,7 @@
 #include "runtime/kernels/vector_math.h"
 
 #include <cmath>
+#include <limits>
 #include <string_view>
 #include <type_traits>
 
@@ -42,6 +43,13 @@ template <class V, class Log>
   }
 }
 
+/// With AVX-512 the logarithm of a negative number is a nan that depends on the number.
+template <class V>
+[[gnu::always_inline]] inline void mend_nan(V& result) {
+  const V nan = V{} + std::numeric_limits<Element<V>>::quiet_NaN();
+  result = result == result ? result : nan;
+}
+
 #endif
 
 }  // namespace
@@ -65,6 +73,7 @@ template <class V, class Log>
     if (#isa[0] < 'd' && !TDSL_HAS_SLEEF) return each_lane(x, [](T a) { return std::function(a); }), x;  \
     V result = Sleef_finz_##function##width(x);                                                          \
     if constexpr (std::string_view(#function) == "log1p") mend_log1p(x, result, tdsl_log##suffix);       \
+    if constexpr (std::string_view(#function) == "log" && #isa[0] == 'e') mend_nan(result);              \
     return result;                                                                                       \
   }
 #else

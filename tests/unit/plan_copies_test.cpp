@@ -401,7 +401,7 @@ TEST_CASE("copies: of the result of a loop, whose dimensions are no labels of th
   Op loop;
   loop.op_class = OpClass::kLoop;
   loop.name = "x";
-  loop.outputs.push_back({7, "x", {5, 3}, {}, {}});
+  loop.outputs.push_back({7, {}, {5, 3}, "x"});
   const Op copy = copy_of(loop, loop.outputs.front());
   REQUIRE(copy.labels.size() == 2);
   CHECK(copy.labels[0].name != copy.labels[1].name);
