@@ -71,7 +71,7 @@ struct Summed {
 };
 
 template <class Work, class T>
-void run_at(SimdLevel level, T* y, const T* x, Index n) {
+void run_at([[maybe_unused]] SimdLevel level, T* y, const T* x, Index n) {
 #ifdef TDSL_HAS_SIMD_LEVELS
   if (level == SimdLevel::kAvx512) return rt::detail::with_avx512<Work>(y, x, n);
   if (level == SimdLevel::kAvx2) return rt::detail::with_avx2<Work>(y, x, n);
