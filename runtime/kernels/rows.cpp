@@ -3,6 +3,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "runtime/kernels/blas_call.h"
+
 namespace tdsl::rt::rows::detail {
 
 namespace {
@@ -207,6 +209,15 @@ void add_scaled(double* y, const double* x, Index stride, const double* u, Index
 }
 void add_scaled(float* y, const float* x, Index stride, const float* u, Index n, Index rows, SimdLevel level) {
   run(AddScaled<float>{y, x, stride, u}, n, rows, level);
+}
+
+void multiply(Index m, Index n, Index k, const double* a, Index a_row, Index a_column, const double* b, Index b_row, Index b_column, bool add, double* c,
+              Index c_row) {
+  blas::gemm(m, n, k, {a, a_row, a_column}, {b, b_row, b_column}, add, {c, c_row, 1});
+}
+void multiply(Index m, Index n, Index k, const float* a, Index a_row, Index a_column, const float* b, Index b_row, Index b_column, bool add, float* c,
+              Index c_row) {
+  blas::gemm(m, n, k, {a, a_row, a_column}, {b, b_row, b_column}, add, {c, c_row, 1});
 }
 
 }  // namespace tdsl::rt::rows::detail
