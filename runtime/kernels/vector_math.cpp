@@ -31,13 +31,16 @@ template <class V, class F>
 template <class T>
 constexpr T kLarge = static_cast<T>(sizeof(T) == 8 ? 0x1p1000 : 0x1p100);
 
+inline bool any_large(__m128d x) { return _mm_movemask_pd(x > kLarge<double>) != 0; }
+inline bool any_large(__m128 x) { return _mm_movemask_ps(x > kLarge<float>) != 0; }
+[[gnu::target("avx")]] inline bool any_large(__m256d x) { return _mm256_movemask_pd(x > kLarge<double>) != 0; }
+[[gnu::target("avx")]] inline bool any_large(__m256 x) { return _mm256_movemask_ps(x > kLarge<float>) != 0; }
+[[gnu::target("avx512f")]] inline bool any_large(__m512d x) { return _mm512_cmp_pd_mask(x, _mm512_set1_pd(kLarge<double>), _CMP_GT_OQ) != 0; }
+[[gnu::target("avx512f")]] inline bool any_large(__m512 x) { return _mm512_cmp_ps_mask(x, _mm512_set1_ps(kLarge<float>), _CMP_GT_OQ) != 0; }
+
 /// Gives the lanes that need it the logarithm.
 template <class V, class Log>
-[[gnu::always_inline]] inline void mend_log1p(const V& x, V& result, const Log& log) {
-  const auto large = x > kLarge<Element<V>>;
-  auto any = large[0];
-  for (unsigned lane = 1; lane < kLanes<V>; ++lane) any |= large[lane];
-  if (any == 0) [[likely]] return;
+[[gnu::noinline]] void mend_log1p(const V& x, V& result, const Log& log) {
   for (unsigned lane = 0; lane < kLanes<V>; ++lane) {
     if (x[lane] > kLarge<Element<V>>) result[lane] = log(x[lane]);
   }
@@ -72,7 +75,9 @@ template <class V>
   V _ZGV##isa##v_tdsl_##function##suffix(V x) noexcept {                                                 \
     if (#isa[0] < 'd' && !TDSL_HAS_SLEEF) return each_lane(x, [](T a) { return std::function(a); }), x;  \
     V result = Sleef_finz_##function##width(x);                                                          \
-    if constexpr (std::string_view(#function) == "log1p") mend_log1p(x, result, tdsl_log##suffix);       \
+    if constexpr (std::string_view(#function) == "log1p") {                                              \
+      if (any_large(x)) [[unlikely]] mend_log1p(x, result, tdsl_log##suffix);                            \
+    }                                                                                                    \
     if constexpr (std::string_view(#function) == "log" && #isa[0] == 'e') mend_nan(result);              \
     return result;                                                                                       \
   }
