@@ -339,9 +339,16 @@ class KernelEmitter {
     if (compute_.monoid || compute_.combine) return guarded(accumulate(compute_.monoid ? *compute_.monoid : *compute_.combine, target));
     const Expr& body = compute_.bodies.front();
     if (compute_.guard && !op_.writes && !op_.base) {
-      return {simple(fmt::format("{} = {} ? {} : {};", target, expr_.text(compute_.guard, 1), expr_.text(body, 1), fill_text()))};
+      return {simple(fmt::format("{} = {};", target, value_where(compute_.guard, body, compute_.fill, fill_text())))};
     }
     return guarded({simple(fmt::format("{} = {};", target, expr_.text(body)))});
+  }
+
+  /// `condition ? body : otherwise`; no `otherwise`: a constant.
+  std::string value_where(const Expr& condition, const Expr& body, const Expr& otherwise, const std::string& otherwise_text) {
+    const bool both = ir::is_float(body->type) && takes_both({condition, body, otherwise ? otherwise : ir::constant(body->type, 0.0)});
+    if (both) return fmt::format("math::choose({}, {}, {})", expr_.text(condition), expr_.text(body), otherwise_text);
+    return fmt::format("{} ? {} : {}", expr_.text(condition, 1), expr_.text(body, 1), otherwise_text);
   }
 
   Statements guarded(Statements body) {
@@ -403,8 +410,8 @@ class KernelEmitter {
     const std::string range = result.empty() ? range_name(label) : fmt::format("Interval{{{}, {}}}", begin, end);
     open_.insert(label);
     const Expr rest = without_parts(compute_.guard, observed_);
-    const std::string body = expr_.text(compute_.bodies.front(), rest ? 1 : 0);
-    const std::string value = rest ? fmt::format("{} ? {} : {}", expr_.text(rest, 1), body, identity_text()) : body;
+    const Expr& body = compute_.bodies.front();
+    const std::string value = rest ? value_where(rest, body, Expr(), identity_text()) : expr_.text(body);
     open_.erase(label);
     if (!vectorises(label)) return std::nullopt;
     vectorised_ = true;
