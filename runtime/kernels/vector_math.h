@@ -12,7 +12,7 @@
 // zeros, infinities and nan are libm's, but exp and expm1 may overflow from 0.999998 of the largest number on.
 //
 // Where they come from is decided when the runtime is built: SLEEF (TDSL_SLEEF) or libm, one element after the other (math_library.h tells). Kernels
-// and procedures use them; what every rank computes for itself and the evaluator use scalar_math.h.
+// and loops that run as one task use them; procedures, what every rank computes for itself and the evaluator use scalar_math.h.
 
 #ifdef TDSL_HAS_SIMD_LEVELS
 #define TDSL_VECTOR_FUNCTION(function)                                                         \
