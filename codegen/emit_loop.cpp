@@ -99,6 +99,8 @@ ExprEmitter LoopEmitter::expressions() {
         return fmt::format("rt::StopAt{{place, {}}}", line(place));
       });
   e.set_procedures(request_.procedure_name);
+  // The bits are those of the same statements as operations.
+  e.use_vector_math([](const ir::Select&) { return false; });
   return e;
 }
 

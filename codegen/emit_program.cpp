@@ -368,10 +368,13 @@ class ProgramEmitter {
     request.name = table_.claim("kernel_" + name(o.target));
     if (point) {
       // Not inside program(), which is not optimised.
-      const std::string comment = s.range.known() ? source_comment(s.range) + "\n" : "";
+      const std::string level = level_text(kept(point->widest, kPointPrice));
+      const std::string comment = (s.range.known() ? source_comment(s.range) + "\n" : "") + left_out(point->widest, level);
       points_ += fmt::format("{}constexpr auto {} = {};\n", comment == last_point_ ? "" : comment, request.name, point->function);
       last_point_ = comment;
-      return fmt::format("{}({}{})", point->loops, request.name, point->values.empty() ? "" : ", " + names_of(point->values));
+      const std::string arguments = point->arguments + (point->arguments.empty() || level.empty() ? "" : ", ") + level;
+      return fmt::format("{}{}({}{})", point->loops, arguments.empty() ? "" : "<" + arguments + ">", request.name,
+                         point->values.empty() ? "" : ", " + names_of(point->values));
     }
     const EmittedKernel k = o.fused ? emit_fused(request) : emit_kernel(request);
     uses_rows_ = uses_rows_ || o.fused;
@@ -379,10 +382,29 @@ class ProgramEmitter {
     uses_blocked_ = uses_blocked_ || k.blocked;
     uses_file_ = uses_file_ || k.checks_subscripts || k.function.find("place(") != std::string::npos;
     if (s.range.known()) kernels_ += source_comment(s.range) + "\n";
-    kernels_ += k.function + "\n";
-    if (k.captures.empty()) return request.name;
     const std::string list = names_of(k.captures);
+    const std::string level = level_text(kept(k.widest, kFunctionPrice));
+    kernels_ += left_out(k.widest, level) + (level.empty() ? "" : "TDSL_VERSIONS ") + k.function + "\n";
+    if (!level.empty()) return fmt::format("rt::versions<{}, {}>({})", level, request.name, list);
+    if (k.captures.empty()) return request.name;
     return fmt::format("[{0}](const TaskArgs& t) {{ {1}(t, {0}); }}", list, request.name);
+  }
+
+  /// The versions that are compiled beside the baseline's: a build may take so long only. `price`: of a version.
+  rt::SimdLevel kept(rt::SimdLevel widest, int price) {
+    using enum rt::SimdLevel;
+    const bool busy = widest == kAvx512;
+    const int all = busy ? 2 * price : price;
+    if (widest == kBaseline || version_prices_ + all > (busy ? kMostForVersions : kMostForLightVersions)) return kBaseline;
+    version_prices_ += all;
+    return widest;
+  }
+  static std::string left_out(rt::SimdLevel widest, const std::string& level) {
+    if (widest == rt::SimdLevel::kBaseline || !level.empty()) return "";
+    return "// For the baseline's vectors only: versions for others would make the build long.\n";
+  }
+  static std::string level_text(rt::SimdLevel level) {
+    return level == rt::SimdLevel::kAvx512 ? "kAvx512" : level == rt::SimdLevel::kAvx2 ? "kAvx2" : "";
   }
 
   std::string names_of(const std::vector<ValueId>& values) {
@@ -512,6 +534,9 @@ class ProgramEmitter {
   ExprEmitter expr_;
   Writer body_;
   std::string functions_;
+  /// Build time of versions, in units of 0.03 s. Kernels that wait for memory leave half of it to those that compute.
+  static constexpr int kPointPrice = 1, kFunctionPrice = 3, kMostForVersions = 30, kMostForLightVersions = 15;
+  int version_prices_ = 0;
   std::string kernels_;
   std::string points_;  ///< functions of one point, of short kernels
   std::string last_point_;  ///< the source that was shown last
