@@ -70,9 +70,9 @@ bool is_data(const Extent& e, const Program& program, const Scalars& scalars) {
   });
 }
 
-/// An extent no smaller than the label's, in sizes: its own, that of the window `max(0, i - h)..min(n, i + h + 1)`, or a
-/// dimension that it subscripts.
-std::optional<Extent> most_values(const Program& program, const Node& node, const Compute& c, std::int32_t label, const Sizes& sizes,
+/// The label's extent in sizes: its own, that of the window `max(0, i - h)..min(n, i + h + 1)`, or on average half of a dimension
+/// that it subscripts.
+std::optional<Extent> values_of(const Program& program, const Node& node, const Compute& c, std::int32_t label, const Sizes& sizes,
                                   const Scalars& scalars) {
   const auto outs = static_cast<std::int32_t>(c.out.size());
   const Label& l = label < outs ? c.out[static_cast<std::size_t>(label)] : c.reduce[static_cast<std::size_t>(label - outs)];
@@ -98,7 +98,8 @@ std::optional<Extent> most_values(const Program& program, const Node& node, cons
       if (const auto* r = std::get_if<Read>(&e.op)) subscripts(r->subscripts, program.type(r->tensor));
     });
   }
-  return found;
+  // The range moves with the loops around, from nothing to everything.
+  return found ? std::optional(Extent::quotient(*found, 2)) : std::nullopt;
 }
 
 /// How many plain points one of the Compute is worth: functions such as exp take several times an addition, a function
@@ -147,27 +148,31 @@ std::optional<Work> work_of(const Program& program, const Node& loop, const Size
   Work work;
   const Scalars scalars = scalars_in(loop);
   bool known = true;
-  for_each_inner(loop, [&](const Node& n) {
-    const auto* c = std::get_if<Compute>(&n.op);
-    if (c == nullptr || (c->out.empty() && c->reduce.empty())) return;
-    Extent points(weight_of(*c));
-    for (std::int32_t label = 0; label < static_cast<std::int32_t>(c->out.size() + c->reduce.size()); ++label) {
-      const auto values = most_values(program, n, *c, label, sizes, scalars);
-      known = known && values;
-      if (values) points = points * *values;
-    }
-    work.points = work.points + points;
-    ++work.statements;
-  });
+  Extent elements;
   for (const ValueId v : outer_tensors(program, loop)) {
-    Extent bytes(size_of(program.type(v).scalar));
+    Extent volume(1);
     for (const Extent& e : program.type(v).shape) {
       const auto extent = sizes.of(e);
       known = known && extent;
-      if (extent) bytes = bytes * *extent;
+      if (extent) volume = volume * *extent;
     }
-    work.bytes = work.bytes + bytes;
+    elements = elements + volume;
+    work.bytes = work.bytes + Extent(size_of(program.type(v).scalar)) * volume;
   }
+  for_each_inner(loop, [&](const Node& n) {
+    const auto* c = std::get_if<Compute>(&n.op);
+    if (c == nullptr || (c->out.empty() && c->reduce.empty())) return;
+    Extent points(1);
+    bool counted = true;
+    for (std::int32_t label = 0; label < static_cast<std::int32_t>(c->out.size() + c->reduce.size()); ++label) {
+      const auto values = values_of(program, n, *c, label, sizes, scalars);
+      counted = counted && values;
+      if (values) points = points * *values;
+    }
+    // A statement of a size that nobody can tell is taken to be as large as all that the loop works on.
+    work.points = work.points + Extent(weight_of(*c)) * (counted ? points : elements);
+    ++work.statements;
+  });
   if (!known) return std::nullopt;
   return work;
 }
@@ -211,9 +216,9 @@ Expr as_float(const Expr& e) {
 
 /// `task` where the work is little and `statements` elsewhere; one of them where that is known. `task` has the names of
 /// `statements` outside and others inside.
-std::vector<Node> chosen_by_size(Program& program, Node task, Node statements, const Work& work, std::int64_t most_bytes) {
+std::vector<Node> chosen_by_size(Program& program, Node task, Node statements, const Work& work) {
   Expr small_enough;
-  for (const auto& [amount, most] : {std::pair(work.points, kTaskPoints * work.statements), std::pair(work.bytes, most_bytes)}) {
+  for (const auto& [amount, most] : {std::pair(work.points, kTaskPoints * work.statements), std::pair(work.bytes, kTaskBytes)}) {
     const auto known = amount.constant();
     if (known && *known > most) return {std::move(statements)};
     if (known) continue;
@@ -251,7 +256,7 @@ std::vector<Node> two_forms(Program& program, const Node& task, Node statements,
   if (!work || work->statements == 0) return {std::move(statements)};
   // Values inside the loop may have been replaced since, in the other form only.
   Renaming names;
-  return chosen_by_size(program, cloned(program, task, names), std::move(statements), *work, kTaskBytes);
+  return chosen_by_size(program, cloned(program, task, names), std::move(statements), *work);
 }
 
 std::vector<Node> two_forms_of_tensors(Program& program, Node loop, const Sizes& sizes) {
@@ -261,7 +266,7 @@ std::vector<Node> two_forms_of_tensors(Program& program, Node loop, const Sizes&
   Node task = copied(program, loop, names);
   if (auto* f = std::get_if<For>(&task.op)) f->serial = true;
   if (auto* w = std::get_if<While>(&task.op)) w->serial = true;
-  return chosen_by_size(program, std::move(task), std::move(loop), *work, kTensorTaskBytes);
+  return chosen_by_size(program, std::move(task), std::move(loop), *work);
 }
 
 }  // namespace tdsl::passes

@@ -20,11 +20,9 @@ namespace tdsl::passes {
 
 /// Points of a statement that take a rank about as long as planning and starting it. Those with functions such as exp count
 /// several times.
-inline constexpr std::int64_t kTaskPoints = 16384;
+inline constexpr std::int64_t kTaskPoints = 262144;
 /// What one rank may hold for the sake of short statements.
-inline constexpr std::int64_t kTaskBytes = std::int64_t{256} << 20;
-/// Of tensors that all ranks would work on otherwise: what is brought to one rank without a word.
-inline constexpr std::int64_t kTensorTaskBytes = std::int64_t{1} << 20;
+inline constexpr std::int64_t kTaskBytes = std::int64_t{1} << 30;
 
 /// Integers that every rank knows before the program computes.
 class Sizes {
