@@ -66,15 +66,19 @@ void LoopEmitter::scalar(const ir::Node& n, const ir::Compute& c, std::size_t k)
 
 void LoopEmitter::tensor(const ir::Node& n, const ir::Compute& c, std::size_t k) {
   const ValueId v = n.results[k];
+  bool stages = false;
   if (!c.base && changes_size(v)) body_.line("{}.resize({{{}}});", name(v), sizes_of(v));
   if (c.base) {
     if (variables_.variable(*c.base) != variables_.variable(v)) {
       if (changes_size(v)) body_.line("{}.resize({{{}}});", name(v), sizes_of(v));
       assign(v, text(*c.base));
-    } else if (ir::update_order(c) == ir::UpdateOrder::kStaged) {
-      return staged(n, c, k);
+    } else {
+      stages = ir::update_order(c) == ir::UpdateOrder::kStaged;
     }
-  } else if (c.guard || c.combine || !c.left.empty()) {
+  }
+  if (accumulates_lines(c, k)) return accumulated(n, c, k);
+  if (stages) return staged(n, c, k);
+  if (!c.base && (c.guard || c.combine || !c.left.empty())) {
     const ir::Scalar s = program_.type(v).scalar;
     body_.line("rt::fill<{}>({}, {});", type(v), name(v), untouched(c, s));
   }
@@ -97,17 +101,22 @@ void LoopEmitter::store_point(const ir::Node& n, const ir::Compute& c, std::size
 }
 
 void LoopEmitter::staged(const ir::Node& n, const ir::Compute& c, std::size_t k) {
-  const std::string next = table_.claim("next_" + name(n.results[k]));
-  staged_.push_back(fmt::format("rt::Resized<{}, {}> {};", cpp_type(c.bodies[k]->type), c.out.size(), next));
-  std::string sizes;
-  for (const ir::Label& l : c.out) sizes += (sizes.empty() ? "" : ", ") + expressions().text(l.end - l.begin);
-  body_.line("{}.resize({{{}}});", next, sizes);
+  const std::string next = staging(n, c, k);
   loops(c.out, [&] {
     where_selected(c, [&] { body_.line("{}({}) = {};", next, position(c), value(c, k).text); });
   });
   loops(c.out, [&] {
     where_selected(c, [&] { store_point(n, c, k, {fmt::format("{}({})", next, position(c)), ""}); });
   });
+}
+
+std::string LoopEmitter::staging(const ir::Node& n, const ir::Compute& c, std::size_t k) {
+  const std::string next = table_.claim("next_" + name(n.results[k]));
+  staged_.push_back(fmt::format("rt::Resized<{}, {}> {};", cpp_type(c.bodies[k]->type), c.out.size(), next));
+  std::string sizes;
+  for (const ir::Label& l : c.out) sizes += (sizes.empty() ? "" : ", ") + expressions().text(l.end - l.begin);
+  body_.line("{}.resize({{{}}});", next, sizes);
+  return next;
 }
 
 std::string LoopEmitter::own_element(ValueId v, const ir::Compute& c) { return fmt::format("{}({})", text(v), position(c)); }
@@ -130,9 +139,7 @@ void LoopEmitter::loops(const std::vector<ir::Label>& labels, const std::functio
   }
   bounds_.enter(labels, first);
   for (std::size_t l = 0; l < labels.size(); ++l) {
-    ExprEmitter e = expressions();
-    body_.line("for (Index {0} = {1}; {0} < {2}; ++{0}) {{", labels_[first + l], e.text(labels[l].begin), e.text(labels[l].end));
-    body_.indent();
+    open_loop(labels[l], labels_[first + l]);
   }
   f();
   for (std::size_t l = 0; l < labels.size(); ++l) {
@@ -142,6 +149,12 @@ void LoopEmitter::loops(const std::vector<ir::Label>& labels, const std::functio
   bounds_.leave(labels);
   labels_.resize(first);
   label_names_.resize(first);
+}
+
+void LoopEmitter::open_loop(const ir::Label& l, const std::string& name) {
+  ExprEmitter e = expressions();
+  body_.line("for (Index {0} = {1}; {0} < {2}; ++{0}) {{", name, e.text(l.begin), e.text(l.end));
+  body_.indent();
 }
 
 void LoopEmitter::where_selected(const ir::Compute& c, const std::function<void()>& change) {

@@ -110,6 +110,15 @@ class LoopEmitter {
   void meet_by_user(const ir::Monoid& m, const std::string& target, const std::string& value);
   Value value(const ir::Compute& c, std::size_t k);
   Value reduction(const ir::Compute& c, std::size_t k, const std::string& total);
+  /// Sums of many elements at once, the reduction's index variable outside: where lines lie along the result, not along the sum.
+  bool accumulates_lines(const ir::Compute& c, std::size_t k);
+  void accumulated(const ir::Node& n, const ir::Compute& c, std::size_t k);
+  /// `rt::add_products` of a line and what it is scaled by, or empty.
+  std::string added_products(const ir::Compute& c, const Expr& body, const std::string& line);
+  /// `for (Index i = …`, opened.
+  void open_loop(const ir::Label& l, const std::string& name);
+  /// Memory for the values of all points of the statement, sized.
+  std::string staging(const ir::Node& n, const ir::Compute& c, std::size_t k);
   /// Whether the order of the reduction's steps is free: none can fail, and the operator is associative and commutative.
   bool reduces_lines(const ir::Compute& c, std::size_t k);
   /// The reduction over the last index variable as an expression, through the runtime's partial results.

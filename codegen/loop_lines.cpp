@@ -4,6 +4,7 @@
 #include "codegen/loop_emitter.h"
 #include "ir/affine.h"
 #include "ir/expr_build.h"
+#include "ir/update_order.h"
 
 // What loops that run as one task do along lines of tensors: checks in front of them, sums of partial sums.
 
@@ -56,6 +57,20 @@ std::string combined_text(const Monoid& m, ir::Scalar s) {
     case Monoid::Kind::kMin: return "scalar::min(a, b)";
     default: return "scalar::max(a, b)";
   }
+}
+
+/// How far apart in memory the elements are that an expression reads as the label counts: the same one, neighbours, or far.
+enum class LineStep : std::uint8_t { kNone, kNext, kFar };
+LineStep line_step(const ir::Read& r, std::int32_t label) {
+  LineStep step = LineStep::kNone;
+  for (std::size_t d = 0; d < r.subscripts.size(); ++d) {
+    if (!ir::mentions_label(r.subscripts[d], label)) continue;
+    const auto p = ir::polynomial_of(r.subscripts[d]);
+    const auto form = p ? ir::linear_in(*p, ir::label_value(label)) : std::nullopt;
+    const bool next = step == LineStep::kNone && d + 1 == r.subscripts.size() && form && form->coefficient == 1;
+    step = next ? LineStep::kNext : LineStep::kFar;
+  }
+  return step;
 }
 
 }  // namespace
@@ -157,15 +172,93 @@ std::string LoopEmitter::line_reduction(const ir::Compute& c, std::size_t k) {
 
 bool LoopEmitter::is_line(const Expr& e, std::int32_t label) {
   const auto* r = std::get_if<ir::Read>(&e->op);
-  if (r == nullptr || r->subscripts.empty() || !ir::is_float(e->type)) return false;
-  const auto counts = [&](const Expr& s, std::int64_t coefficient) {
-    if (coefficient == 0) return !ir::mentions_label(s, label);
-    const auto p = ir::polynomial_of(s);
-    const auto form = p ? ir::linear_in(*p, ir::label_value(label)) : std::nullopt;
-    return form && form->coefficient == coefficient;
+  return r != nullptr && ir::is_float(e->type) && line_step(*r, label) == LineStep::kNext;
+}
+
+bool LoopEmitter::accumulates_lines(const ir::Compute& c, std::size_t k) {
+  if (c.out.empty() || c.reduce.empty() || c.guard || (c.base && ir::update_order(c) == ir::UpdateOrder::kCopied)) return false;
+  const auto line = static_cast<std::int32_t>(c.out.size() - 1);
+  const auto sum = static_cast<std::int32_t>(c.out.size() + c.reduce.size() - 1);
+  bool far = false;
+  bool lines = true;
+  ir::for_each_node(c.bodies[k], [&](const ir::ExprNode& e) {
+    const auto* r = std::get_if<ir::Read>(&e.op);
+    if (r == nullptr) return;
+    far = far || (line_step(*r, sum) == LineStep::kFar && line_step(*r, line) == LineStep::kNext);
+    lines = lines && line_step(*r, line) != LineStep::kFar;
+  });
+  if (!far || !lines) return false;
+  bounds_.enter(c.out, 0);
+  labels_.resize(c.out.size());
+  const bool free = reduces_lines(c, k);
+  labels_.clear();
+  bounds_.leave(c.out);
+  return free;
+}
+
+void LoopEmitter::accumulated(const ir::Node& n, const ir::Compute& c, std::size_t k) {
+  const std::string next = staging(n, c, k);
+  const ir::Scalar scalar = c.bodies[k]->type;
+  body_.line("rt::fill<{}>({}, {});", cpp_type(scalar), next, expressions().text(ir::identity_of(*c.monoid, scalar)));
+  std::vector<ir::Label> labels = c.out;
+  labels.insert(labels.end(), c.reduce.begin(), c.reduce.end());
+  for (const ir::Label& l : labels) {
+    labels_.push_back(table_.claim(l.name.empty() ? "k" : l.name));
+    label_names_.push_back(l.name);
+  }
+  bounds_.enter(labels, 0);
+  const std::size_t line = c.out.size() - 1;
+  const std::size_t sum = labels.size() - 1;
+  std::size_t opened = 0;
+  const auto open = [&](std::size_t l) {
+    open_loop(labels[l], labels_[l]);
+    ++opened;
   };
-  return counts(r->subscripts.back(), 1) &&
-         std::all_of(r->subscripts.begin(), r->subscripts.end() - 1, [&](const Expr& s) { return counts(s, 0); });
+  for (std::size_t l = 0; l < labels.size(); ++l) {
+    if (l != line && l != sum) open(l);
+  }
+  const Expr body = spelled(c.bodies[k]);
+  const std::string element = fmt::format("{}({})", next, position(c));
+  if (const std::string products = added_products(c, body, element); !products.empty()) {
+    body_.line("{}", products);
+  } else {
+    open(sum);
+    open(line);
+    meet(*c.monoid, element, expressions().text(body));
+  }
+  for (; opened > 0; --opened) {
+    body_.outdent();
+    body_.line("}}");
+  }
+  bounds_.leave(labels);
+  labels_.clear();
+  label_names_.clear();
+  if (!c.base && (c.combine || !c.left.empty())) {
+    body_.line("rt::fill<{}>({}, {});", type(n.results[k]), name(n.results[k]), untouched(c, program_.type(n.results[k]).scalar));
+  }
+  loops(c.out, [&] { store_point(n, c, k, {fmt::format("{}({})", next, position(c)), ""}); });
+}
+
+std::string LoopEmitter::added_products(const ir::Compute& c, const Expr& body, const std::string& element) {
+  const auto line = static_cast<std::int32_t>(c.out.size() - 1);
+  const auto sum = static_cast<std::int32_t>(c.out.size() + c.reduce.size() - 1);
+  const auto* times = std::get_if<ir::Binary>(&body->op);
+  if (c.monoid->kind != Monoid::Kind::kSum || times == nullptr || times->op != ir::BinaryOp::kMul || !ir::is_float(body->type)) return "";
+  const auto steady = [&](const Expr& s) {
+    const auto p = ir::polynomial_of(s);
+    return p && ir::linear_in(*p, ir::label_value(sum));
+  };
+  for (const auto& [x, scale] : {std::pair(times->left, times->right), std::pair(times->right, times->left)}) {
+    if (!is_line(x, line) || ir::mentions_label(scale, line) || !std::ranges::all_of(std::get<ir::Read>(x->op).subscripts, steady)) continue;
+    const auto interval = [&](const ir::Label& l) { return fmt::format("Interval{{{}, {}}}", expressions().text(l.begin), expressions().text(l.end)); };
+    const std::string& i = labels_[static_cast<std::size_t>(sum)];
+    const std::string& j = labels_[static_cast<std::size_t>(line)];
+    const std::string_view scalar = cpp_type(body->type);
+    return fmt::format("rt::add_products<{0}>({1}, {2}, [&](Index {4}) -> {0}& {{ return {5}; }}, [&](Index {3}) {{ return {6}; }}, "
+                       "[&](Index {3}, Index {4}) -> const {0}& {{ return {7}; }});",
+                       scalar, interval(c.reduce.back()), interval(c.out.back()), i, j, element, expressions().text(scale), expressions().text(x));
+  }
+  return "";
 }
 
 }  // namespace tdsl::codegen

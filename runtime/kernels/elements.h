@@ -84,6 +84,20 @@ template <class T, class X, class Y>
   return sum;
 }
 
+/// to(j) += scale(i) * x(i, j) for all rows i, one after the other; a row has no gaps, rows are equally far apart. By the rules of rows.h.
+template <class T, class To, class Scale, class X>
+void add_products(Interval rows, Interval line, const To& to, const Scale& scale, const X& x) {
+  if (rows.empty() || line.empty()) return;
+  constexpr Index kAtOnce = 64;
+  std::array<T, kAtOnce> scales;
+  const Index stride = rows.size() > 1 ? &x(rows.lo + 1, line.lo) - &x(rows.lo, line.lo) : 0;
+  for (Index first = rows.lo; first < rows.hi; first += kAtOnce) {
+    const Index count = std::min(kAtOnce, rows.hi - first);
+    for (Index i = 0; i < count; ++i) scales[static_cast<std::size_t>(i)] = scale(first + i);
+    rows::detail::add_scaled(&to(line.lo), &x(first, line.lo), stride, scales.data(), line.size(), count);
+  }
+}
+
 /// Ends the run at the first of the subscripts `first`, `first + step`, … (`count` of them) that is outside of the dimension.
 inline void check_line(Index first, Index step, Index count, Index extent, SourceLine (*place)(int), int line, const char* text) {
   const auto outside = [extent](Index x) { return x < 0 || x >= extent; };
