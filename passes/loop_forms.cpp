@@ -1,6 +1,7 @@
 #include "passes/loop_forms.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <utility>
 
@@ -120,11 +121,12 @@ std::int64_t weight_of(const Compute& c) {
   return 1 + operations / kPlain;
 }
 
-/// Points of the tensor statements inside the loop, each counted once, and how many statements there are; bytes of all
-/// tensors the loop reads or changes.
+/// Points of the tensor statements inside the loop, each counted once, how many statements there are, and how often they run together;
+/// bytes of all tensors the loop reads or changes.
 struct Work {
   Extent points;
   std::int64_t statements = 0;
+  Extent runs;
   Extent bytes;
 };
 
@@ -142,6 +144,38 @@ std::set<ValueId> outer_tensors(const Program& program, const Node& loop) {
   for_each_inner(loop, node);
   std::erase_if(tensors, [&](ValueId v) { return program.type(v).rank() == 0; });
   return tensors;
+}
+
+/// How often a loop's body runs, which is inside of one that runs `around` times.
+Extent iterations_of(const Node& loop, const Extent& around, const Sizes& sizes) {
+  constexpr std::int64_t kUntilData = 64;
+  const auto* f = std::get_if<For>(&loop.op);
+  if (f == nullptr) return kUntilData;
+  const std::int64_t step = std::abs(f->step);
+  const Extent first = Extent::of(f->step > 0 ? f->begin : f->end);
+  const Extent last = Extent::of(f->step > 0 ? f->end : f->begin);
+  if (const auto all = sizes.of(last - first)) return Extent::quotient(*all, step);
+  // From the index of a loop around, or up to it.
+  return Extent::quotient(sizes.of(last).value_or(around), 2 * step);
+}
+
+/// How often the tensor statements of a loop run in all.
+Extent runs_of(const Node& loop, const Extent& around, const Sizes& sizes) {
+  const Extent often = iterations_of(loop, around, sizes);
+  Extent runs;
+  const auto region = [&](const auto& self, const Region& r) -> void {
+    for (const Node& n : r.nodes) {
+      const auto* c = std::get_if<Compute>(&n.op);
+      if (c != nullptr && !(c->out.empty() && c->reduce.empty())) runs = runs + Extent(1);
+      if (is_loop(n)) {
+        runs = runs + runs_of(n, often, sizes);
+      } else {
+        for (const Region* inner : regions_of(n)) self(self, *inner);
+      }
+    }
+  };
+  for (const Region* r : regions_of(loop)) region(region, *r);
+  return often * runs;
 }
 
 std::optional<Work> work_of(const Program& program, const Node& loop, const Sizes& sizes) {
@@ -174,6 +208,7 @@ std::optional<Work> work_of(const Program& program, const Node& loop, const Size
     ++work.statements;
   });
   if (!known) return std::nullopt;
+  work.runs = runs_of(loop, Extent(1), sizes);
   return work;
 }
 
@@ -218,12 +253,14 @@ Expr as_float(const Expr& e) {
 /// `statements` outside and others inside.
 std::vector<Node> chosen_by_size(Program& program, Node task, Node statements, const Work& work) {
   Expr small_enough;
-  for (const auto& [amount, most] : {std::pair(work.points, kTaskPoints * work.statements), std::pair(work.bytes, kTaskBytes)}) {
-    const auto known = amount.constant();
-    if (known && *known > most) return {std::move(statements)};
-    if (known) continue;
-    const Expr few = binary(BinaryOp::kLe, as_float(ir::expr_of(amount)), constant(Scalar::kF64, static_cast<double>(most)));
-    small_enough = conjunction(small_enough, few);
+  const auto bytes = work.bytes.constant();
+  const bool few_bytes = bytes && *bytes <= kGatheredBytes;
+  const Extent paid = few_bytes ? work.bytes : Extent(kGatheredBytes) + Extent(kBytesPerRun) * work.runs;
+  for (const auto& [amount, most] : {std::pair(work.points, Extent(kTaskPoints * work.statements)), std::pair(work.bytes, Extent(kTaskBytes)), std::pair(work.bytes, paid)}) {
+    const auto room = (most - amount).constant();
+    if (room && *room < 0) return {std::move(statements)};
+    if (room) continue;
+    small_enough = conjunction(small_enough, binary(BinaryOp::kLe, as_float(ir::expr_of(amount)), as_float(ir::expr_of(most))));
   }
   if (!small_enough) {
     task.results = statements.results;
