@@ -108,4 +108,10 @@ Tiling choose_panels(Index extent, Index multiple, Index longest, const std::vec
   return Tiling::near_equal(extent, multiple * std::clamp<Index>(ceil_div(extent, multiple * longest), 1, most_cuts(multiple)));
 }
 
+std::vector<Tiling> whole_tiles(const TensorDesc& tensor) {
+  std::vector<Tiling> tilings;
+  for (const Index extent : tensor.shape) tilings.push_back(Tiling::near_equal(extent, 1));
+  return tilings;
+}
+
 }  // namespace tdsl::plan

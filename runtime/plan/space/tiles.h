@@ -51,4 +51,7 @@ inline constexpr double kStreamPoints = 32;            ///< points per element o
 inline constexpr Index kFewRows = 8;                   ///< of a streamed operand are worth a task
 inline constexpr Index kShortRow = 512;                ///< … and so much of every row
 
+/// The tensor as one tile.
+[[nodiscard]] std::vector<Tiling> whole_tiles(const TensorDesc& tensor);
+
 }  // namespace tdsl::plan

@@ -1,13 +1,11 @@
-#include "passes/affine.h"
+#include "ir/affine.h"
 
 #include <algorithm>
 #include <limits>
 
 #include "ir/check.h"
 
-namespace tdsl::passes {
-
-using namespace ir;
+namespace tdsl::ir {
 
 namespace {
 
@@ -133,4 +131,4 @@ bool mentions(const Extent& e, ValueId v) {
   return std::ranges::find(values, v) != values.end();
 }
 
-}  // namespace tdsl::passes
+}  // namespace tdsl::ir
