@@ -280,6 +280,12 @@ void ComputeLowering::guarded_left(const AffineForm& form, const OpTemplate& op,
   builder_.add(range_, AssertStep{v, fmt::format("the subscript '{}' lies outside its dimension", text), builder_.new_site()});
 }
 
+namespace {
+
+bool is_unit(const ir::Label& l) { return (l.end - l.begin).constant() == 1; }
+
+}  // namespace
+
 bool ComputeLowering::is_contraction() {
   if (!compute_.monoid || compute_.monoid->kind != Monoid::Kind::kSum || compute_.guard || !plain_or_shifted_left()) return false;
   if (!ir::is_float(type_.scalar) || compute_.out.empty()) return false;
@@ -294,7 +300,7 @@ bool ComputeLowering::is_contraction() {
     const auto label = static_cast<int>(l);
     const bool left = left_labels->contains(label);
     const bool right = right_labels->contains(label);
-    if (l >= compute_.out.size() ? !(left && right) : !(left || right)) return false;
+    if (l >= compute_.out.size() ? !(left && right) : !(left || right || is_unit(compute_.out[l]))) return false;
     product_of_extents = product_of_extents || left != right;
   }
   // With every output label in both factors it is a batch of inner products, which a loop does better.
@@ -320,10 +326,24 @@ std::optional<std::set<int>> ComputeLowering::single_labels(const Expr& e) {
   std::set<int> labels;
   for (const Expr& s : r->subscripts) {
     const auto form = affine_of(s, [this](const Expr& x) { return builder_.hoist(x); });
-    if (!form || form->terms.size() != 1 || !(form->terms[0].coefficient == Extent(1))) return std::nullopt;
-    if (!labels.insert(form->terms[0].label).second) return std::nullopt;
+    if (!form) return std::nullopt;
+    for (const Term& t : form->terms) {
+      if (!moves_forwards(t.coefficient) || !labels.insert(t.label).second) return std::nullopt;
+    }
   }
   return labels;
+}
+
+bool ComputeLowering::moves_forwards(const Extent& coefficient) const {
+  if (coefficient.terms().size() != 1) return false;
+  const auto& [sizes, number] = *coefficient.terms().begin();
+  return number > 0 && std::ranges::all_of(sizes, [this](const Extent::AtomRef& size) {
+    const auto runs_up_to = [&](const ir::Label& l) {
+      const auto end = l.end.as_value();
+      return l.begin == Extent(0) && size->kind == Extent::Atom::Kind::kValue && end == size->value;
+    };
+    return std::ranges::any_of(compute_.out, runs_up_to) || std::ranges::any_of(compute_.reduce, runs_up_to);
+  });
 }
 
 void lower_compute(FamilyBuilder& builder, const ir::Node& node, const Compute& compute) {

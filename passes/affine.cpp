@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "ir/check.h"
 
@@ -131,6 +132,28 @@ std::optional<LinearForm> linear_in(const Extent& e, ValueId v) {
 bool mentions(const Extent& e, ValueId v) {
   const std::vector<ValueId> values = e.values();
   return std::ranges::find(values, v) != values.end();
+}
+
+bool reads_each_label_once(const Read& r) {
+  std::set<ValueId> seen;
+  for (const Expr& subscript : r.subscripts) {
+    const auto polynomial = polynomial_of(subscript);
+    if (!polynomial)
+      return false;
+    for (const auto& [monomial, coefficient] : polynomial->terms()) {
+      int labels = 0;
+      for (const Extent::AtomRef& atom : monomial) {
+        if (atom->kind != Extent::Atom::Kind::kValue || atom->value.id > label_value(0).id)
+          continue;
+        ++labels;
+        if (!seen.insert(atom->value).second)
+          return false;
+      }
+      if (labels > 1 || (labels == 1 && coefficient < 0))
+        return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace tdsl::passes

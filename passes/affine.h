@@ -32,4 +32,7 @@ struct LinearForm {
 
 [[nodiscard]] bool mentions(const ir::Extent& e, ir::ValueId v);
 
+/// Whether the subscripts are sums of index variables, each times a positive number or sizes, and of sizes, and no index variable occurs twice.
+[[nodiscard]] bool reads_each_label_once(const ir::Read& r);
+
 }  // namespace tdsl::passes
