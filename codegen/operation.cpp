@@ -339,12 +339,26 @@ bool ComputeLowering::moves_forwards(const Extent& coefficient) const {
   const auto& [sizes, number] = *coefficient.terms().begin();
   return number > 0 && std::ranges::all_of(sizes, [this](const Extent::AtomRef& size) {
     const auto runs_up_to = [&](const ir::Label& l) {
-      const auto end = l.end.as_value();
-      return l.begin == Extent(0) && size->kind == Extent::Atom::Kind::kValue && end == size->value;
+      return l.begin == Extent(0) && size->kind == Extent::Atom::Kind::kValue && l.end == builder_.size_behind(size->value);
     };
     return std::ranges::any_of(compute_.out, runs_up_to) || std::ranges::any_of(compute_.reduce, runs_up_to);
   });
 }
+
+namespace {
+
+/// Whether it divides what has no index variable.
+bool divides_sizes(const Expr& e) {
+  bool found = false;
+  ir::for_each_node(e, [&](const ir::ExprNode& n) {
+    const auto* b = std::get_if<ir::Binary>(&n.op);
+    found = found || (b != nullptr && n.type == ir::Scalar::kI64 && (b->op == ir::BinaryOp::kDiv || b->op == ir::BinaryOp::kRem) && !mentions_label(b->left) &&
+                      !mentions_label(b->right));
+  });
+  return found;
+}
+
+}  // namespace
 
 void lower_compute(FamilyBuilder& builder, const ir::Node& node, const Compute& compute) {
   for (std::size_t k = 0; k < node.results.size(); ++k) {
@@ -356,6 +370,7 @@ void lower_compute(FamilyBuilder& builder, const ir::Node& node, const Compute& 
       for (ir::Label& l : *list) {
         l.begin = builder.rewritten(l.begin, node.range);
         l.end = builder.rewritten(l.end, node.range);
+        if (divides_sizes(one.bodies.front())) builder.hoist_quotients(l.end, node.range);
       }
     }
     const ValueId target = builder.resolve(node.results[k]);

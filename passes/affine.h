@@ -15,6 +15,8 @@ namespace tdsl::passes {
 [[nodiscard]] constexpr ir::ValueId label_value(std::int32_t label) {
   return {-2 - label};
 }
+/// As polynomial_of; quotients and remainders of sizes count as sizes.
+[[nodiscard]] std::optional<ir::Extent> subscript_polynomial(const ir::Expr& e);
 /// Whether no term is a product of atoms.
 [[nodiscard]] bool is_linear(const ir::Extent& e);
 

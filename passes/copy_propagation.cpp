@@ -47,15 +47,6 @@ bool is_view(const Read& r) {
   });
 }
 
-bool divides(const Expr& e) {
-  bool found = false;
-  for_each_node(e, [&](const ExprNode& n) {
-    const auto* b = std::get_if<Binary>(&n.op);
-    found = found || (b != nullptr && (b->op == BinaryOp::kDiv || b->op == BinaryOp::kRem));
-  });
-  return found;
-}
-
 class CopyPropagation {
  public:
   CopyPropagation(Program program, PassContext& context) : program_(std::move(program)), context_(context) {
@@ -128,7 +119,7 @@ class CopyPropagation {
     const Subscripts known(program_.type(source->tensor), labels);
     for (const Expr& s : source->subscripts) {
       subscripts.push_back(known.settled(substitute_labels(s, arguments)));
-      if (divides(subscripts.back()))
+      if (divides_labels(subscripts.back()))
         return {};  // a copy takes one division an element, its readers may take many
     }
     return read(e->type, source->tensor, std::move(subscripts), e->range);

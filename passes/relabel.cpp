@@ -6,8 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "ir/expr_build.h"
 #include "passes/affine.h"
 #include "passes/rewriting.h"
+#include "passes/subscripts.h"
 
 namespace tdsl::passes {
 
@@ -24,9 +26,22 @@ const Read* copied_element(const Node& node) {
 
 bool is_unit(const Label& l) { return l.end - l.begin == Extent(1); }
 
+/// More labels than that are not supported everywhere.
+constexpr std::size_t kMostLabels = 8;
+
+/// How often the label stands in a dividend.
+int divides(const Expr& e, std::int32_t label) {
+  int count = 0;
+  for_each_node(e, [&](const ExprNode& n) {
+    const auto* b = std::get_if<Binary>(&n.op);
+    count += b != nullptr && (b->op == BinaryOp::kDiv || b->op == BinaryOp::kRem) && mentions_label(b->left, label) ? 1 : 0;
+  });
+  return count;
+}
+
 /// Whether the subscript is the row-major position of its index variables, each of which counts from 0, plus a constant; they are added to `seen`.
 bool is_position(const Expr& subscript, const std::vector<Label>& labels, std::set<std::int32_t>& seen) {
-  const auto polynomial = polynomial_of(subscript);
+  const auto polynomial = subscript_polynomial(subscript);
   if (!polynomial)
     return false;
   std::vector<std::pair<std::int32_t, Extent>> steps;  // of index variables
@@ -74,6 +89,10 @@ class Relabelling {
 
  private:
   void visit(Region& region) {
+    for (Node& node : region.nodes) {
+      if (auto* c = std::get_if<Compute>(&node.op); c != nullptr && c->monoid)
+        split_reduce_labels(*c);
+    }
     for (std::size_t k = 0; k < region.nodes.size(); ++k) {
       const Read* copied = copied_element(region.nodes[k]);
       if (copied == nullptr || uses_[static_cast<std::size_t>(copied->tensor.id)] != 1)
@@ -85,6 +104,77 @@ class Relabelling {
       region.nodes.erase(region.nodes.begin() + static_cast<std::ptrdiff_t>(*from));
       --k;
     }
+  }
+
+  /// sum[k in 0..b * c](A[i, k / c, k % c]) runs over b and c.
+  void split_reduce_labels(Compute& c) const {
+    if (c.monoid->kind == Monoid::Kind::kArgMin || c.monoid->kind == Monoid::Kind::kArgMax)
+      return;
+    for (std::size_t r = 0; r < c.reduce.size(); ++r) {
+      const auto inner = divisor_of(c, static_cast<std::int32_t>(c.out.size() + r));
+      if (inner && split(c, r, *inner))
+        --r;  // the outer part may have parts itself
+    }
+  }
+
+  /// What the label is divided by without remainder: of several numbers the one that divides first.
+  static std::optional<Extent> divisor_of(const Compute& c, std::int32_t label) {
+    std::optional<Extent> found;
+    for_each_node(c.bodies[0], [&](const ExprNode& n) {
+      const auto* b = std::get_if<Binary>(&n.op);
+      if (b != nullptr && (b->op == BinaryOp::kDiv || b->op == BinaryOp::kRem) && bare_label(b->left) == label && !found)
+        found = extent_of(b->right);
+    });
+    return found;
+  }
+
+  /// Whether it is a product of positive numbers and sizes of tensors that are read.
+  [[nodiscard]] bool is_size(const Compute& c, const Extent& e) const {
+    std::vector<Extent> sizes;
+    for (const ValueId v : values_read(c)) {
+      const std::vector<Extent>& shape = program_.type(v).shape;
+      sizes.insert(sizes.end(), shape.begin(), shape.end());
+    }
+    Extent rest = e;
+    for (const Extent& size : sizes) {
+      if (const auto less = size.constant() ? std::nullopt : exact_quotient(rest, size))
+        rest = *less;
+    }
+    return rest.constant() && *rest.constant() > 0;
+  }
+
+  /// Replaces reduce label number r by two, the last of which runs over `inner`; whether nothing is divided any more.
+  bool split(Compute& c, std::size_t r, const Extent& inner) const {
+    const Label label = c.reduce[r];
+    const auto outer = exact_quotient(label.end, inner);
+    if (!(label.begin == Extent(0)) || !outer || !is_size(c, inner) || !is_size(c, *outer) || c.out.size() + c.reduce.size() >= kMostLabels)
+      return false;
+    Compute parts = c;
+    const auto at = static_cast<std::ptrdiff_t>(r);
+    parts.reduce[r] = {label.name, 0, *outer};
+    std::vector<Label> others = c.out;
+    others.insert(others.end(), c.reduce.begin(), c.reduce.end());
+    parts.reduce.insert(parts.reduce.begin() + at + 1, renamed_apart({{label.name, 0, inner}}, others).front());
+    const auto first = static_cast<std::int32_t>(c.out.size() + r);
+    std::vector<Expr> replacements;
+    for (std::int32_t l = 0; l < static_cast<std::int32_t>(c.out.size() + c.reduce.size()); ++l)
+      replacements.push_back(index_ref(l <= first ? l : l + 1));
+    replacements[static_cast<std::size_t>(first)] = expr_of_polynomial(Extent::of(label_value(first)) * inner + Extent::of(label_value(first + 1)));
+    const std::vector<const Label*> labels = labels_of(parts);
+    bool settled = true;
+    const auto placed = [&](const Expr& e) {
+      const Expr result = e ? with_settled_subscripts(program_, substitute_labels(e, replacements), labels) : e;
+      settled = settled && (!result || !divides(result, first) || divides(result, first) < divides(e, first));
+      return result;
+    };
+    for (Expr& body : parts.bodies)
+      body = placed(body);
+    parts.guard = placed(parts.guard);
+    for (Expr& left : parts.left)
+      left = placed(left);
+    if (settled)
+      c = std::move(parts);
+    return settled;
   }
 
   static std::optional<std::size_t> producer_of(const Region& region, std::size_t before, ValueId v) {
@@ -144,11 +234,13 @@ class Relabelling {
     }
     for (std::size_t r = 0; r < from.reduce.size(); ++r)
       replacements.push_back(index_ref(static_cast<std::int32_t>(to.out.size() + r)));
-    to.bodies = {substitute_labels(from.bodies[0], replacements)};
-    to.guard = from.guard ? substitute_labels(from.guard, replacements) : Expr();
-    to.fill = from.fill;
     to.reduce = renamed_apart(from.reduce, to.out);
     to.monoid = from.monoid;
+    to.fill = from.fill;
+    const std::vector<const Label*> labels = labels_of(to);
+    const auto placed = [&](const Expr& e) { return e ? with_settled_subscripts(program_, substitute_labels(e, replacements), labels) : e; };
+    to.bodies = {placed(from.bodies[0])};
+    to.guard = placed(from.guard);
     if (program_.info(copy.results[0]).name.empty())
       program_.values[static_cast<std::size_t>(copy.results[0].id)].name = program_.info(source.results[0]).name;
     copy.range = source.range;

@@ -138,12 +138,10 @@ class Simplifier {
   }
 
   void visit(Compute& c) {
-    std::vector<const Label*> labels;
-    for (const auto* list : {&c.out, &c.reduce}) {
-      for (const Label& l : *list)
-        labels.push_back(&l);
-    }
-    rewrite_expressions(c, [&](const Expr& e) { return rewrite(e, [&](const Expr& x) { return with_settled_subscripts(simplified(x), labels); }); });
+    const std::vector<const Label*> labels = labels_of(c);
+    rewrite_expressions(c, [&](const Expr& e) {
+      return with_settled_subscripts(program_, rewrite(e, [&](const Expr& x) { return simplified(x); }), labels);
+    });
     if (c.guard && is_bool_constant(c.guard, true))
       c.guard = Expr();
   }
@@ -157,18 +155,6 @@ class Simplifier {
         [&](const Binary& b) { return integer_polynomial(simplify_binary(folded, b)); },
         [&](const Select& s) { return equal(s.when_true, s.when_false) ? s.when_true : folded; },
         [&](const Cast&) { return folded; }, [&](const Apply&) { return folded; });
-  }
-
-  /// The element that is read, with subscripts that need no quotients where the ranges of index variables settle them.
-  Expr with_settled_subscripts(const Expr& e, const std::vector<const Label*>& labels) const {
-    const auto* r = std::get_if<Read>(&e->op);
-    if (r == nullptr || r->subscripts.empty())
-      return e;
-    const Subscripts known(program_.type(r->tensor), labels);
-    std::vector<Expr> subscripts;
-    for (const Expr& s : r->subscripts)
-      subscripts.push_back(known.settled(s));
-    return with_children(e, subscripts);
   }
 
   /// The factories fold; text that was read back or children that have become constants need it again.

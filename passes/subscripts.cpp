@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "ir/expr_build.h"
 #include "passes/affine.h"
 
 namespace tdsl::passes {
@@ -16,6 +17,9 @@ bool equal_atoms(const Extent::Atom& a, const Extent::Atom& b) {
   return a.kind == b.kind && a.value == b.value && a.numerator == b.numerator && a.denominator == b.denominator;
 }
 
+/// A polynomial of sizes.
+std::optional<Extent> size_of(const Expr& e) { return mentions_labels(e) ? std::nullopt : subscript_polynomial(e); }
+
 /// The only atom of an extent that is one.
 const Extent::Atom* lone_atom(const Extent& e) {
   if (e.terms().size() != 1)
@@ -24,7 +28,7 @@ const Extent::Atom* lone_atom(const Extent& e) {
   return coefficient == 1 && monomial.size() == 1 ? monomial[0].get() : nullptr;
 }
 
-Extent extent_of_atom(const Extent::Atom& atom) {
+Extent atom_extent(const Extent::Atom& atom) {
   switch (atom.kind) {
     case Extent::Atom::Kind::kValue:
       return Extent::of(atom.value);
@@ -36,10 +40,10 @@ Extent extent_of_atom(const Extent::Atom& atom) {
   return {};
 }
 
-Extent extent_of_term(const Extent::Monomial& monomial, std::int64_t coefficient) {
+Extent term_extent(const Extent::Monomial& monomial, std::int64_t coefficient) {
   Extent product = coefficient;
   for (const Extent::AtomRef& atom : monomial)
-    product = product * extent_of_atom(*atom);
+    product = product * atom_extent(*atom);
   return product;
 }
 
@@ -54,7 +58,7 @@ std::optional<Extent> exact_quotient(const Extent::Monomial& monomial, std::int6
       return std::nullopt;
     rest.erase(found);
   }
-  return extent_of_term(rest, coefficient / number);
+  return term_extent(rest, coefficient / number);
 }
 
 bool has_atom(const Extent::Monomial& monomial, const Extent::Atom& atom) {
@@ -82,6 +86,20 @@ const Extent::Atom* first_quotient(const Extent& e) {
 }
 
 }  // namespace
+
+std::optional<Extent> exact_quotient(const Extent& e, const Extent& divisor) {
+  if (divisor.terms().size() != 1)
+    return std::nullopt;
+  const auto& [monomial, number] = *divisor.terms().begin();
+  Extent quotient;
+  for (const auto& [atoms, coefficient] : e.terms()) {
+    const auto term = exact_quotient(atoms, coefficient, monomial, number);
+    if (!term)
+      return std::nullopt;
+    quotient = quotient + *term;
+  }
+  return quotient;
+}
 
 Subscripts::Subscripts(const Type& tensor, const std::vector<const Label*>& labels) : labels_(labels) {
   for (const Extent& e : tensor.shape) {
@@ -119,7 +137,7 @@ bool Subscripts::never_negative_as_written(const Extent& e) const {
   for (const auto& [monomial, coefficient] : e.terms()) {
     Extent product = coefficient;
     for (const Extent::AtomRef& atom : monomial)
-      product = product * (extent_of_atom(*atom) + Extent(is_positive(*atom) ? 1 : 0));
+      product = product * (atom_extent(*atom) + Extent(is_positive(*atom) ? 1 : 0));
     sum = sum + product;
   }
   return std::ranges::all_of(sum.terms(), [this](const auto& term) {
@@ -139,7 +157,7 @@ bool Subscripts::never_negative(const Extent& e) const {
   const Extent::Atom* quotient = first_quotient(e);
   if (quotient == nullptr || !is_positive(quotient->denominator) || !never_negative_as_written(quotient->numerator))
     return false;
-  return never_negative_as_written(e - (quotient->numerator - quotient->denominator * extent_of_atom(*quotient)));
+  return never_negative_as_written(e - (quotient->numerator - quotient->denominator * atom_extent(*quotient)));
 }
 
 std::optional<Subscripts::Hull> Subscripts::hull_of(const Extent& polynomial) const {
@@ -156,7 +174,7 @@ std::optional<Subscripts::Hull> Subscripts::hull_of(const Extent& polynomial) co
       if (here != nullptr)
         continue;
       sizes = sizes && (is_positive(*atom) || contains(not_negative_, *atom));
-      factor = factor * extent_of_atom(*atom);
+      factor = factor * atom_extent(*atom);
     }
     if (label == nullptr) {
       hull.lowest = hull.lowest + factor;
@@ -182,8 +200,8 @@ Expr Subscripts::settled(const Expr& e) const {
 }
 
 Expr Subscripts::settled(const Expr& whole, const Binary& b) const {
-  const auto dividend = polynomial_of(b.left);
-  const auto divisor = extent_of(b.right);
+  const auto dividend = subscript_polynomial(b.left);
+  const auto divisor = size_of(b.right);
   if (!dividend || !divisor || !is_positive(*divisor))
     return whole;
   const auto& [monomial, number] = *divisor->terms().begin();
@@ -192,7 +210,7 @@ Expr Subscripts::settled(const Expr& whole, const Binary& b) const {
     if (const auto exact = exact_quotient(atoms, coefficient, monomial, number)) {
       quotient = quotient + *exact;
     } else {
-      rest = rest + extent_of_term(atoms, coefficient);
+      rest = rest + term_extent(atoms, coefficient);
     }
   }
   const auto hull = hull_of(rest);
@@ -204,30 +222,63 @@ Expr Subscripts::settled(const Expr& whole, const Binary& b) const {
 }
 
 bool Subscripts::never_negative(const Expr& e) const {
-  if (const auto polynomial = polynomial_of(e)) {
+  if (const auto polynomial = subscript_polynomial(e)) {
     const auto hull = hull_of(*polynomial);
     return hull && never_negative(hull->lowest);
   }
   const auto* b = std::get_if<Binary>(&e->op);
   if (b == nullptr || (b->op != BinaryOp::kDiv && b->op != BinaryOp::kRem))
     return false;
-  const auto divisor = extent_of(b->right);
+  const auto divisor = size_of(b->right);
   return divisor && is_positive(*divisor) && never_negative(b->left);
 }
 
 bool Subscripts::inside(const Expr& e, const Extent& extent) const {
-  if (const auto polynomial = polynomial_of(e)) {
+  if (const auto polynomial = subscript_polynomial(e)) {
     const auto hull = hull_of(*polynomial);
     return hull && never_negative(hull->lowest) && never_negative(extent - Extent(1) - hull->highest);
   }
   const auto* b = std::get_if<Binary>(&e->op);
   const bool divides = b != nullptr && (b->op == BinaryOp::kDiv || b->op == BinaryOp::kRem);
-  const auto divisor = divides ? extent_of(b->right) : std::nullopt;
+  const auto divisor = divides ? size_of(b->right) : std::nullopt;
   if (!divisor || !is_positive(*divisor) || degree_of(extent) > 8)
     return false;
   if (b->op == BinaryOp::kRem)
     return never_negative(b->left) && never_negative(extent - *divisor);
   return inside(b->left, extent * *divisor);
+}
+
+Expr with_settled_subscripts(const Program& program, const Expr& e, const std::vector<const Label*>& labels) {
+  if (!e)
+    return e;
+  return rewrite(e, [&](const Expr& x) {
+    const auto* r = std::get_if<Read>(&x->op);
+    if (r == nullptr || r->subscripts.empty())
+      return x;
+    const Subscripts known(program.type(r->tensor), labels);
+    std::vector<Expr> subscripts;
+    for (const Expr& s : r->subscripts)
+      subscripts.push_back(known.settled(s));
+    return with_children(x, subscripts);
+  });
+}
+
+std::vector<const Label*> labels_of(const Compute& c) {
+  std::vector<const Label*> labels;
+  for (const auto* list : {&c.out, &c.reduce}) {
+    for (const Label& l : *list)
+      labels.push_back(&l);
+  }
+  return labels;
+}
+
+bool divides_labels(const Expr& e) {
+  bool found = false;
+  for_each_node(e, [&](const ExprNode& n) {
+    const auto* b = std::get_if<Binary>(&n.op);
+    found = found || (b != nullptr && (b->op == BinaryOp::kDiv || b->op == BinaryOp::kRem) && (mentions_labels(b->left) || mentions_labels(b->right)));
+  });
+  return found;
 }
 
 }  // namespace tdsl::passes

@@ -41,4 +41,16 @@ class Subscripts {
   std::vector<ir::Extent> not_negative_; ///< single atoms
 };
 
+/// `e` over a product of sizes and numbers that divides every term of it; nothing else.
+[[nodiscard]] std::optional<ir::Extent> exact_quotient(const ir::Extent& e, const ir::Extent& divisor);
+
+/// The expression with all subscripts settled.
+[[nodiscard]] ir::Expr with_settled_subscripts(const ir::Program& program, const ir::Expr& e, const std::vector<const ir::Label*>& labels);
+
+/// The labels of a Compute by number.
+[[nodiscard]] std::vector<const ir::Label*> labels_of(const ir::Compute& c);
+
+/// Whether there is a quotient or remainder with an index variable in it.
+[[nodiscard]] bool divides_labels(const ir::Expr& e);
+
 }  // namespace tdsl::passes
