@@ -7,6 +7,7 @@
 #include "ir/contraction.h"
 #include "ir/expr_build.h"
 #include "passes/affine.h"
+#include "passes/parts.h"
 #include "passes/rewriting.h"
 
 namespace tdsl::passes {
@@ -17,10 +18,6 @@ namespace {
 
 /// A result no longer than this along an operand's own index variable gains nothing by a product of matrices.
 constexpr std::int64_t kFewColumns = 4;
-
-const Label& label_of(const Compute& c, std::size_t label) {
-  return label < c.out.size() ? c.out[label] : c.reduce[label - c.out.size()];
-}
 
 /// A tensor read at index variables, each once: what a product of matrices takes as it is.
 bool is_operand(const FactorGroup& group) {
@@ -65,7 +62,7 @@ class Contractions {
     std::vector<Node> operands;
     std::vector<Expr> elements;
     for (const FactorGroup& group : groups) {
-      const Expr element = is_operand(group) ? group.factors.front() : ahead(node, c, group, operands);
+      const Expr element = is_operand(group) ? group.factors.front() : computed_ahead(program_, c, group.expression(), node.range, operands);
       if (!element)
         return;
       elements.push_back(element);
@@ -102,54 +99,6 @@ class Contractions {
       const auto* r = std::get_if<Read>(&f->op);
       return r != nullptr && !r->subscripts.empty() && std::ranges::all_of(r->subscripts, [](const Expr& s) { return bare_label(s) >= 0; });
     });
-  }
-
-  /// The element of a tensor that holds the group's values; null if computing them could stop the run.
-  Expr ahead(const Node& node, const Compute& c, const FactorGroup& group, std::vector<Node>& before) {
-    const Scalar s = c.bodies[0]->type;
-    Compute operand;
-    Type type{s, {}, {}};
-    std::vector<Expr> replacements(c.out.size() + c.reduce.size());
-    std::vector<Expr> subscripts;
-    for (const std::size_t label : dimensions(group)) {
-      const Label& l = label_of(c, label);
-      const Expr here = index_ref(static_cast<std::int32_t>(label));
-      replacements[label] = index_ref(static_cast<std::int32_t>(operand.out.size()));
-      operand.out.push_back(l);
-      type.shape.push_back(l.end - l.begin);
-      subscripts.push_back(l.begin == Extent(0) ? here : index_difference(here, expr_of_polynomial(l.begin)));
-    }
-    operand.bodies = {substitute_labels(group.expression(), replacements)};
-    if (can_fail(program_, operand))
-      return {};
-    const ValueId v = program_.new_value(type, "", node.range);
-    before.push_back({node.range, {v}, std::move(operand)});
-    return read(s, v, std::move(subscripts), node.range);
-  }
-
-  /// The group's index variables in the order of its largest tensor's dimensions.
-  static std::vector<std::size_t> dimensions(const FactorGroup& group) {
-    std::vector<std::size_t> order;
-    std::size_t most = 0;
-    for (const Expr& f : group.factors) {
-      for_each_node(f, [&](const ExprNode& n) {
-        const auto* r = std::get_if<Read>(&n.op);
-        if (r == nullptr || r->subscripts.size() <= most)
-          return;
-        most = r->subscripts.size();
-        order.clear();
-        for (const Expr& s : r->subscripts) {
-          const std::int32_t label = bare_label(s);
-          if (label >= 0 && std::ranges::count(order, static_cast<std::size_t>(label)) == 0)
-            order.push_back(static_cast<std::size_t>(label));
-        }
-      });
-    }
-    for (std::size_t l = 0; l < 64; ++l) {
-      if ((group.labels >> l & 1) != 0 && std::ranges::count(order, l) == 0)
-        order.push_back(l);
-    }
-    return order;
   }
 
   /// The whole product, then the elements that are wanted.

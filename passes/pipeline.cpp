@@ -18,6 +18,7 @@
 #include "passes/loops_to_algebra.h"
 #include "passes/neighbours.h"
 #include "passes/relabel.h"
+#include "passes/repeated_parts.h"
 #include "passes/serial_loops.h"
 #include "passes/simplify.h"
 #include "passes/start_choices.h"
@@ -43,6 +44,7 @@ constexpr std::array kPipeline = {
     Pass{"dead_code", "remove what nobody uses", dead_code, 1},
     // Before equal operands are found.
     Pass{"contractions", "compute operands of products ahead", contractions, 2},
+    Pass{"repeated_parts", "compute ahead what is the same for many points", repeated_parts, 2},
     // Ordered operands let equal computations be seen as such.
     Pass{"canonicalise", "one spelling for computations that differ by spelling only", canonicalise, 1},
     Pass{"common_subexpressions", "compute the same thing once", common_subexpressions, 1},
