@@ -4,6 +4,7 @@
 #include <set>
 
 #include "codegen/affine.h"
+#include "ir/vector_form.h"
 
 namespace tdsl::codegen {
 
@@ -17,22 +18,9 @@ std::set<int> labels_in(const Expr& e) {
   return labels;
 }
 
-/// Whether compilers turn it into vector instructions on every processor.
-bool has_vector_form(const ir::ExprNode& node) {
-  if (const auto* u = std::get_if<ir::Unary>(&node.op)) {
-    using enum ir::UnaryOp;
-    return u->op == kNeg || u->op == kNot || u->op == kAbs || u->op == kRelu || u->op == kIsNan;
-  }
-  if (const auto* b = std::get_if<ir::Binary>(&node.op)) {
-    using enum ir::BinaryOp;
-    return is_square(*b) || (b->op != kRem && b->op != kPow && b->op != kMod && (b->op != kDiv || ir::is_float(node.type)));
-  }
-  return !std::holds_alternative<ir::Apply>(node.op);
-}
-
 class Splitter {
  public:
-  Splitter(const KernelTemplate& kernel, Blocking& into) : kernel_(kernel), into_(into) {}
+  Splitter(const IsOperand& is_operand, Blocking& into) : is_operand_(is_operand), into_(into) {}
 
   /// Whether the expression is a function of x and y values, which are collected.
   bool split(const Expr& e) {
@@ -40,7 +28,7 @@ class Splitter {
     if (!varies(e, labels)) return true;
     if (!labels.contains(into_.column)) return keep(into_.x, e);
     if (!labels.contains(into_.row)) return keep(into_.y, e);
-    if (std::holds_alternative<ir::Read>(e->op) || !has_vector_form(*e)) return false;
+    if (std::holds_alternative<ir::Read>(e->op) || !ir::has_vector_form(*e)) return false;
     const std::vector<Expr> parts = ir::children(*e);
     return std::ranges::all_of(parts, [&](const Expr& part) { return split(part); });
   }
@@ -50,7 +38,7 @@ class Splitter {
   [[nodiscard]] bool varies(const Expr& e, const std::set<int>& labels) const {
     const bool loops = std::ranges::any_of(labels, [&](int l) { return std::ranges::find(into_.outer, l) == into_.outer.end(); });
     bool reads = false;
-    ir::for_each_node(e, [&](const ir::ExprNode& n) { reads = reads || kernel_.operand.contains(&n); });
+    ir::for_each_node(e, [&](const ir::ExprNode& n) { reads = reads || is_operand_(n); });
     return loops || reads;
   }
 
@@ -64,7 +52,7 @@ class Splitter {
     return true;
   }
 
-  const KernelTemplate& kernel_;
+  const IsOperand& is_operand_;
   Blocking& into_;
 };
 
@@ -98,45 +86,42 @@ bool can_fail(const Expr& e) { return e && may_fail(e); }
 
 }  // namespace
 
-bool is_square(const ir::Binary& b) {
-  const auto* exponent = std::get_if<ir::Constant>(&b.right->op);
-  if (b.op != ir::BinaryOp::kPow || exponent == nullptr || !ir::is_float(b.left->type)) return false;
-  const auto* real = std::get_if<double>(&exponent->value);
-  const auto* integer = std::get_if<std::int64_t>(&exponent->value);
-  return (real != nullptr && *real == 2.0) || (integer != nullptr && *integer == 2);
+std::optional<Blocking> blocking(const ir::Compute& compute, Blocking labels, const IsOperand& is_operand) {
+  if (!compute.monoid || can_fail(compute.bodies.front()) || can_fail(compute.guard)) return std::nullopt;
+  if (compute.monoid->kind == ir::Monoid::Kind::kUser) {
+    bool vectors = !can_fail(compute.monoid->combine);
+    ir::for_each_node(compute.monoid->combine, [&](const ir::ExprNode& n) { vectors = vectors && ir::has_vector_form(n); });
+    if (!vectors) return std::nullopt;
+  }
+  Splitter splitter(is_operand, labels);
+  const bool splits = splitter.split(compute.bodies.front()) && (!compute.guard || splitter.split(compute.guard));
+  if (!splits || labels.x.empty() || labels.y.empty()) return std::nullopt;
+  const bool extremum = compute.monoid->kind == ir::Monoid::Kind::kMin || compute.monoid->kind == ir::Monoid::Kind::kMax;
+  labels.numbers = extremum && known_of(compute.bodies.front(), labels) != Known::kNothing;
+  return labels;
 }
 
 std::optional<Blocking> blocking(const OpTemplate& op, const KernelTemplate& kernel) {
-  const ir::Compute& compute = kernel.compute;
   // Values are computed for whole blocks, guards notwithstanding: every read must be inside everywhere.
   const bool everywhere = kernel.checked.empty() && kernel.trusted.empty() && kernel.gathers.empty() && kernel.scattered.empty();
-  if (!compute.monoid || !everywhere || can_fail(compute.bodies.front()) || can_fail(compute.guard)) return std::nullopt;
-  if (compute.monoid->kind == ir::Monoid::Kind::kUser) {
-    bool vectors = !can_fail(compute.monoid->combine);
-    ir::for_each_node(compute.monoid->combine, [&](const ir::ExprNode& n) { vectors = vectors && has_vector_form(n); });
-    if (!vectors) return std::nullopt;
-  }
+  if (!kernel.compute.monoid || !everywhere) return std::nullopt;
   const int column = row_label(op);
   const std::vector<int> out = out_labels(op);
   const auto uses = std::ranges::count_if(op.out, [&](const OutTemplate& o) { return o.label == column; });
   if (column < 0 || uses > 1) return std::nullopt;
+  const IsOperand is_operand = [&](const ir::ExprNode& n) { return kernel.operand.contains(&n); };
   for (auto row = out.rbegin(); row != out.rend(); ++row) {
     if (*row == column) continue;
-    Blocking result;
-    result.row = *row;
-    result.column = column;
+    Blocking labels;
+    labels.row = *row;
+    labels.column = column;
     for (const int l : out) {
-      if (l != column && l != *row) result.outer.push_back(l);
+      if (l != column && l != *row) labels.outer.push_back(l);
     }
     for (std::size_t l = 0; l < op.labels.size(); ++l) {
-      if (op.labels[l].kind == LabelTemplate::Kind::kReduce) result.reduce.push_back(static_cast<int>(l));
+      if (op.labels[l].kind == LabelTemplate::Kind::kReduce) labels.reduce.push_back(static_cast<int>(l));
     }
-    Splitter splitter(kernel, result);
-    const bool splits = splitter.split(compute.bodies.front()) && (!compute.guard || splitter.split(compute.guard));
-    if (!splits || result.x.empty() || result.y.empty()) continue;
-    const bool extremum = compute.monoid->kind == ir::Monoid::Kind::kMin || compute.monoid->kind == ir::Monoid::Kind::kMax;
-    result.numbers = extremum && known_of(compute.bodies.front(), result) != Known::kNothing;
-    return result;
+    if (std::optional<Blocking> result = blocking(kernel.compute, std::move(labels), is_operand)) return result;
   }
   return std::nullopt;
 }

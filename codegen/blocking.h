@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -23,11 +24,13 @@ struct Blocking {
   bool numbers = false;       ///< a minimum or maximum of what is no nan where neither x nor y are nan or inf
 };
 
-/// `x ** 2` of a float, which is x * x to compilers.
-[[nodiscard]] bool is_square(const ir::Binary& b);
+/// Whether an expression reads an operand there, not a scalar.
+using IsOperand = std::function<bool(const ir::ExprNode&)>;
 
-/// How to block the kernel, or nothing: where an expression needs row and column at once, may fail, guards its reads, or
-/// calls functions that have no vector form the plain loops are as good or needed.
+/// How to block a reduction with these labels, of which the values are filled in, or nothing: where an expression needs row and column at
+/// once, may fail, or calls functions that have no vector form the plain loops are as good or needed.
+[[nodiscard]] std::optional<Blocking> blocking(const ir::Compute& compute, Blocking labels, const IsOperand& is_operand);
+/// The same of a kernel, with labels as they suit it; nothing also where it guards its reads.
 [[nodiscard]] std::optional<Blocking> blocking(const OpTemplate& op, const KernelTemplate& kernel);
 
 }  // namespace tdsl::codegen

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "codegen/describe.h"
+#include "codegen/emit_blocked.h"
+#include "codegen/fused.h"
 #include "codegen/names.h"
 #include "codegen/statements.h"
 #include "ir/check.h"
@@ -36,11 +39,16 @@ class FusedEmitter {
     std::string locals;
     for (const Member& m : fused_.members) {
       if (&m == &result()) continue;
+      if (const auto taken = in_place_.find(m.value); taken != in_place_.end()) {
+        w.line("auto& {} = {};  // element by element in its place", name_of_local(m), local_names_.at(taken->second));
+        continue;
+      }
       const std::string extents = line_extents(m);
       w.line("rt::rows::Local<{}, {}> {}{};", cpp_type(m.type), m.compute.out.size() - outer_.size(), name_of_local(m), extents.empty() ? "" : fmt::format("({{{}}})", extents));
       locals += ", " + name_of_local(m);
     }
-    Statements loops{block(fmt::format("for (const Interval {} : rt::rows::Blocks(t.labels[{}], {}{}))", rows_, shared_label(outer_.size()), bytes_per_row(), locals),
+    Statements loops{block(fmt::format("for (const Interval {} : rt::rows::Blocks(t.labels[{}], rt::rows::Work::{}, {}{}))", rows_, shared_label(outer_.size()), multiplies() || uses_blocked_ ? "kProducts" : "kLines",
+                                         bytes_per_row(), locals),
                            std::move(block_body))};
     for (std::size_t f = outer_.size(); f-- > 0;) {
       loops = {block(fmt::format("for (Index {0} = t.labels[{1}].lo; {0} < t.labels[{1}].hi; ++{0})", outer_[f], shared_label(f)), std::move(loops))};
@@ -48,7 +56,7 @@ class FusedEmitter {
     write(w, loops);
     std::string signature = fmt::format("void {}(const TaskArgs& t", request_.name);
     for (const ValueId v : captures_) signature += fmt::format(", {} {}", cpp_type(request_.program.type(v).scalar), request_.value_name(v));
-    return {fmt::format("{}) {{\n{}}}\n", signature, w.text()), captures_, false, false};
+    return {fmt::format("{}) {{\n{}}}\n", signature, w.text()), captures_, false, uses_blocked_};
   }
 
  private:
@@ -83,6 +91,7 @@ class FusedEmitter {
     for (std::size_t f = 0; f + 1 < result().shared.size(); ++f) {
       outer_.push_back(table_.claim(label_of(result(), static_cast<std::size_t>(result().shared[f])).name));
     }
+    take_places();
     // Loops of different members may have the same names.
     const NameTable common = table_;
     for (const Member& m : fused_.members) {
@@ -94,6 +103,39 @@ class FusedEmitter {
       for (std::size_t f = 0; f < outer_.size(); ++f) labels[static_cast<std::size_t>(m.shared[f])] = outer_[f];
       for (const char* name : {"a", "b"}) labels.push_back(own.claim(name));
       labels_[m.value] = std::move(labels);
+    }
+    for (const auto& [v, labels] : labels_) {
+      for (const std::string& label : labels) static_cast<void>(table_.claim(label));
+    }
+  }
+
+  /// An element-wise operator that is the last to read a value of the block takes its place, if every element needs the one there alone.
+  void take_places() {
+    for (std::size_t k = 0; k + 1 < fused_.members.size(); ++k) {
+      const Member& m = fused_.members[k];
+      if (m.compute.monoid || m.compute.out.empty()) continue;
+      std::vector<std::int32_t> same(m.compute.out.size());
+      std::iota(same.begin(), same.end(), 0);
+      for (const Member& from : fused_.members) {
+        if (&from == &m) break;
+        const bool alike = from.type == m.type && !closes(from) && std::ranges::equal(from.compute.out, m.compute.out, [](const ir::Label& a, const ir::Label& b) {
+          return a.begin == b.begin && a.end == b.end && a.begin == Extent(0);
+        });
+        bool here = false, only = true;
+        for (std::size_t reader = 0; reader < fused_.members.size(); ++reader) {
+          ir::for_each_node(fused_.members[reader].compute.bodies[0], [&](const ir::ExprNode& n) {
+            const auto* r = std::get_if<ir::Read>(&n.op);
+            if (r == nullptr || r->tensor != from.value) return;
+            here = here || reader == k;
+            only = only && (reader < k || (reader == k && is_read(n, same, from.type)));
+          });
+        }
+        const bool free = std::ranges::none_of(in_place_, [&](const auto& entry) { return entry.second == from.value; });
+        if (alike && here && only && free) {
+          in_place_[m.value] = from.value;
+          break;
+        }
+      }
     }
   }
 
@@ -148,7 +190,8 @@ class FusedEmitter {
   std::string bytes_per_row() {
     Extent bytes;
     for (const AccessTemplate& a : op_.reads) {
-      const bool by_rows = std::ranges::any_of(a.dims, [&](const DimTemplate& d) { return !d.terms.empty(); });
+      const int row = static_cast<int>(shared_label(outer_.size()));
+      const bool by_rows = std::ranges::any_of(a.dims, [&](const DimTemplate& d) { return !d.terms.empty() && d.terms[0].label == row; });
       Extent elements(ir::size_of(request_.program.type(a.tensor).scalar));
       for (const DimTemplate& d : a.dims) {
         if (d.terms.empty()) elements = elements * (d.hi - d.lo);
@@ -156,7 +199,7 @@ class FusedEmitter {
       if (by_rows) bytes = bytes + elements;
     }
     for (const Member& m : fused_.members) {
-      if (closes(m)) continue;
+      if (closes(m) || in_place_.contains(m.value)) continue;
       Extent elements(ir::size_of(m.type));
       for (std::size_t d = m.shared.size(); d < m.compute.out.size(); ++d) elements = elements * (m.compute.out[d].end - m.compute.out[d].begin);
       bytes = bytes + elements;
@@ -188,6 +231,8 @@ class FusedEmitter {
 
   Statements statements(const Member& m) {
     if (std::optional<std::string> call = product(m)) return {simple(*call)};
+    if (m.compute.monoid && (m.compute.monoid->kind == Monoid::Kind::kArgMin || m.compute.monoid->kind == Monoid::Kind::kArgMax)) return position(m);
+    if (std::optional<Statements> blocks = blocked(m)) return std::move(*blocks);
     std::vector<std::size_t> loops;
     for (std::size_t l = 0; l < m.compute.out.size(); ++l) {
       if (!is_outer(m, l)) loops.push_back(l);
@@ -251,6 +296,84 @@ class FusedEmitter {
     return line_reduction(m, reduced, "", element(m));
   }
 
+  /// Where the best element of every line is.
+  Statements position(const Member& m) {
+    std::vector<std::size_t> loops;
+    for (std::size_t l = 0; l < m.compute.out.size(); ++l) {
+      if (!is_outer(m, l)) loops.push_back(l);
+    }
+    const std::size_t along = m.compute.out.size();
+    const std::string_view function = m.compute.monoid->kind == Monoid::Kind::kArgMin ? "arg_min" : "arg_max";
+    return nest(m, loops, false, {simple(fmt::format("{} = rt::rows::{}<{}>({}, [&](Index {}) {{ return {}; }});", element(m), function,
+                                                     cpp_type(m.compute.bodies[0]->type), range(m, along), labels_.at(m.value)[along], text(m)))});
+  }
+
+  /// A reduction of rows with what all rows share, by blocks that stay in registers.
+  std::optional<Statements> blocked(const Member& m) {
+    const ir::Compute& c = m.compute;
+    if (closes(m) || c.reduce.empty() || c.out.size() <= m.shared.size()) return std::nullopt;
+    Blocking labels;
+    labels.row = m.shared.back();
+    labels.column = static_cast<int>(c.out.size()) - 1;
+    std::vector<std::size_t> loops;
+    for (std::size_t l = 0; l + 1 < c.out.size(); ++l) {
+      if (static_cast<int>(l) == labels.row) continue;
+      labels.outer.push_back(static_cast<int>(l));
+      if (!is_outer(m, l)) loops.push_back(l);
+    }
+    for (std::size_t l = c.out.size(); l < c.out.size() + c.reduce.size(); ++l) labels.reduce.push_back(static_cast<int>(l));
+    const std::optional<Blocking> blocks = blocking(c, std::move(labels), [&](const ir::ExprNode& n) {
+      const auto* r = std::get_if<ir::Read>(&n.op);
+      return r != nullptr && !request_.program.is_host(r->tensor);
+    });
+    if (!blocks) return std::nullopt;
+    uses_blocked_ = true;
+    BlockedPlace place{rows_, range(m, static_cast<std::size_t>(blocks->column)), {}, element(m)};
+    for (const int l : blocks->reduce) place.reduce.push_back(range(m, static_cast<std::size_t>(l)));
+    ExprEmitter expr = expressions(m);
+    Statements result = nest(m, loops, false, blocked_statements(expr, c, Expr(), m.type, *blocks, place, [&](std::string_view name) { return table_.claim(name); }));
+    result.insert(result.begin(), simple(filled(m)));
+    return result;
+  }
+
+  /// Gives the elements of a block their first values.
+  std::string filled(const Member& m) {
+    std::string lines, target = name_of_local(m);
+    const std::size_t count = m.compute.out.size() - m.shared.size();
+    for (std::size_t l = m.shared.size(); l < m.compute.out.size(); ++l) {
+      const Extent length = m.compute.out[l].end - m.compute.out[l].begin;
+      lines += (lines.empty() ? "" : ", ") + fmt::format("Interval{{0, {}}}", extent(length));
+    }
+    if (!is_local(m.value)) target = at_outer(target, outer_.size());
+    return fmt::format("rt::rows::fill<{}, {}>({}, {}, {{{}}}, {});", cpp_type(m.type), count + 1, target, rows_, lines, identity(m));
+  }
+
+  /// The view at the loops around the blocks.
+  std::string at_outer(std::string view, std::size_t count) {
+    for (std::size_t f = 0; f < count; ++f) view = fmt::format("rt::rows::at({}, {})", view, outer_[f]);
+    return view;
+  }
+  [[nodiscard]] bool multiplies() const {
+    return std::ranges::any_of(fused_.members, [](const Member& m) { return matrix_product(m).has_value(); });
+  }
+
+  /// The call for a product of matrices.
+  std::string matrix_call(const Member& m, const MatrixProduct& p) {
+    const std::string type(cpp_type(m.type));
+    const auto view = [&](const ir::ExprNode* read, std::size_t shared) {
+      const bool local = is_local(std::get<ir::Read>(read->op).tensor);
+      return at_outer(tensor_name(*read), local ? 0 : std::min(shared, outer_.size()));
+    };
+    const std::string target = is_local(m.value) ? name_of_local(m) : at_outer(name_of_local(m), p.of_rows ? 0 : outer_.size());
+    if (p.of_rows) {
+      return fmt::format("rt::rows::add_product<{}>({}, {}, {}, {}, {}, {});", type, target, view(p.x, 0), rows_, view(p.y, 0), range(m, 0), range(m, 1));
+    }
+    const std::size_t j = m.compute.out.size() - 1;
+    const std::string y = view(p.y, p.shared);
+    return fmt::format("rt::rows::product<{}>({}, {}, {}, {}, {}, {});", type, target, view(p.x, outer_.size()), rows_,
+                       p.transposed ? fmt::format("rt::rows::transposed<const {}>({})", type, y) : y, range(m, j), range(m, j + 1));
+  }
+
   /// Rows outermost, the result's last dimension innermost; without dimensions, into a scalar.
   Statements closing(const Member& m) {
     std::vector<std::size_t> loops{static_cast<std::size_t>(m.shared.back())};
@@ -264,6 +387,7 @@ class FusedEmitter {
 
   /// The call for `sum[j](x[i, j] * v[j])` and `sum[i](x[i, j] * u[i])`.
   std::optional<std::string> product(const Member& m) {
+    if (const std::optional<MatrixProduct> p = matrix_product(m)) return matrix_call(m, *p);
     const auto& c = m.compute;
     const auto* times = std::get_if<ir::Binary>(&c.bodies[0]->op);
     if (!c.monoid || c.monoid->kind != Monoid::Kind::kSum || !ir::is_float(m.type) || times == nullptr || times->op != ir::BinaryOp::kMul) return std::nullopt;
@@ -299,7 +423,9 @@ class FusedEmitter {
   std::map<ValueId, std::string> local_names_;     ///< members, as views
   std::map<ValueId, std::vector<std::string>> labels_;  ///< of members; then two names for reductions
   std::vector<std::string> outer_;                 ///< loops around the blocks
+  std::map<ValueId, ValueId> in_place_;            ///< values that take the place of others
   std::string rows_, total_;
+  bool uses_blocked_ = false;
 };
 
 }  // namespace

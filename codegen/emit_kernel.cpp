@@ -7,13 +7,13 @@
 #include "codegen/affine.h"
 #include "codegen/blocking.h"
 #include "codegen/describe.h"
+#include "codegen/emit_blocked.h"
 #include "codegen/emit_expr.h"
 #include "codegen/guard_bounds.h"
 #include "codegen/loop_order.h"
 #include "codegen/names.h"
 #include "codegen/statements.h"
 #include "ir/check.h"
-#include "ir/combined.h"
 
 namespace tdsl::codegen {
 
@@ -21,9 +21,6 @@ namespace {
 
 using ir::match;
 using ir::Monoid;
-
-/// Precedence that the right side of a sum needs to stand without parentheses (see spelling()).
-constexpr int kFactor = 7;
 
 class KernelEmitter {
  public:
@@ -329,35 +326,8 @@ class KernelEmitter {
 
   /// `target = combine(target, body)`.
   Statements accumulate(const Monoid& m, const std::string& target) {
-    const bool real = ir::is_float(kernel_.type);
-    const Expr& body = compute_.bodies.front();
-    const auto assign = [&](std::string_view function) {
-      return Statements{simple(fmt::format("{0} = scalar::{1}({0}, {2});", target, function, expr_.text(body)))};
-    };
-    switch (m.kind) {
-      case Monoid::Kind::kSum:
-        return real ? Statements{simple(fmt::format("{} += {};", target, expr_.text(body)))} : assign("add");
-      case Monoid::Kind::kProd:
-        return real ? Statements{simple(fmt::format("{} *= {};", target, expr_.text(body)))} : assign("multiply");
-      case Monoid::Kind::kMin: return assign("min");
-      case Monoid::Kind::kMax: return assign("max");
-      // The element is evaluated in any case, as the sequential meaning says: it may report a fault.
-      case Monoid::Kind::kAny: return {simple(fmt::format("{0} = {1} || {0};", target, expr_.text(body, 3)))};
-      case Monoid::Kind::kAll: return {simple(fmt::format("{0} = {1} && {0};", target, expr_.text(body, 3)))};
-      case Monoid::Kind::kUser: return user_combine(m, target);
-      case Monoid::Kind::kArgMin:
-      case Monoid::Kind::kArgMax: break;
-    }
-    TDSL_CHECK(false, "argmin and argmax have been lowered");
-    return {};
-  }
-
-  Statements user_combine(const Monoid& m, const std::string& target) {
-    expr_.set_arguments(target, "next");
-    ordered_ = true;
-    const Expr both = ir::combined(m, ir::argument(kernel_.type, 0), ir::argument(kernel_.type, 1));
-    return {simple(fmt::format("const {} next = {};", cpp_type(kernel_.type), expr_.text(compute_.bodies.front()))),
-            simple(fmt::format("{} = {};", target, expr_.text(both)))};
+    if (m.kind == Monoid::Kind::kUser) ordered_ = true;
+    return accumulation(expr_, m, compute_.bodies.front(), kernel_.type, target);
   }
 
   [[nodiscard]] std::string identity_text() { return expr_.text(ir::identity_of(*compute_.monoid, kernel_.type)); }
@@ -393,105 +363,13 @@ class KernelEmitter {
     });
   }
 
-  /// `[&](Index i, Index k) { return std::tuple(A(i, k)); }`
-  std::string values_function(int label, const std::vector<int>& reduce, const Blocking::Values& values) {
-    std::string list;
-    std::set<int> used;
-    for (const std::vector<Expr>& places : values) {
-      list += (list.empty() ? "" : ", ") + expr_.text(places.front());
-      ir::for_each_node(places.front(), [&](const ir::ExprNode& n) {
-        if (const auto* r = std::get_if<ir::IndexRef>(&n.op)) used.insert(r->label);
-      });
-    }
-    const auto parameter = [&](int l) { return "Index" + (used.contains(l) ? " " + expr_.labels()[static_cast<std::size_t>(l)] : ""); };
-    std::string parameters = parameter(label);
-    for (const int l : reduce) parameters += ", " + parameter(l);
-    return fmt::format("[&]({}) {{ return std::tuple({}); }}", parameters, list);
-  }
-
-  /// Names of the values of a row and of those of a column; returns the parameters of the scalar function between them and an element.
-  std::string name_values(const Blocking& blocks) {
-    std::string parameters = fmt::format("{} total", cpp_type(kernel_.type));
-    const auto name_all = [&](const Blocking::Values& values, std::string_view stem) {
-      for (const std::vector<Expr>& places : values) {
-        const std::string name = names_.table.claim(stem);
-        parameters += fmt::format(", {} {}", cpp_type(places.front()->type), name);
-        for (const Expr& e : places) expr_.replace(e.id(), name);
-      }
-    };
-    name_all(blocks.x, "x");
-    name_all(blocks.y, "y");
-    return parameters;
-  }
-
-  /// The body of the scalar function; `numbers`: of values that make no nan.
-  Statements combination(bool numbers) {
-    const Monoid& m = *compute_.monoid;
-    Statements body;
-    if (numbers) {
-      const std::string_view function = m.kind == Monoid::Kind::kMin ? "min_number" : "max_number";
-      body = {simple(fmt::format("total = scalar::{}(total, {});", function, expr_.text(compute_.bodies.front())))};
-    } else if (const auto factors = added_product()) {
-      body = {simple(fmt::format("total = std::fma({}, {}, total);", expr_.text(factors->first), expr_.text(factors->second)))};
-    } else {
-      body = accumulate(m, "total");
-    }
-    body = guarded(std::move(body));
-    if (body.size() == 1 && !body.front().has_block) {
-      body = {simple(returned(body.front().text))};
-    } else {
-      body.push_back(simple("return total;"));
-    }
-    return body;
-  }
-
-  /// Of a float sum of products or squares, the factors: they are added without a rounding in between.
-  [[nodiscard]] std::optional<std::pair<Expr, Expr>> added_product() const {
-    if (compute_.monoid->kind != Monoid::Kind::kSum || !ir::is_float(kernel_.type)) return std::nullopt;
-    const auto* body = std::get_if<ir::Binary>(&compute_.bodies.front()->op);
-    if (body == nullptr || compute_.bodies.front()->type != kernel_.type) return std::nullopt;
-    if (is_square(*body)) return std::pair{body->left, body->left};
-    if (body->op == ir::BinaryOp::kMul) return std::pair{body->left, body->right};
-    return std::nullopt;
-  }
-
-  /// `return total + x * y;` for `total += x * y;`
-  [[nodiscard]] std::string returned(const std::string& assignment) {
-    constexpr std::string_view kBecomes = "total = ";
-    if (assignment.starts_with(kBecomes)) return "return " + assignment.substr(kBecomes.size());
-    const bool adds = assignment.starts_with("total +=");
-    return fmt::format("return total {} {};", adds ? "+" : "*", expr_.text(compute_.bodies.front(), adds ? kFactor : kFactor + 1));
-  }
-
   Statements blocked(const Blocking& blocks) {
     blocked_ = true;
-    std::string reduce;
-    for (const int l : blocks.reduce) reduce += (reduce.empty() ? "" : ", ") + labels_of_task(l);
-    const auto& labels = expr_.labels();
     return nest(blocks.outer, 0, false, [&] {
-      const std::string x = values_function(blocks.row, blocks.reduce, blocks.x);
-      const std::string y = values_function(blocks.column, blocks.reduce, blocks.y);
-      const std::string parameters = name_values(blocks);
-      const Statements combine = combination(false);
-      const Statements of_numbers = blocks.numbers ? combination(true) : Statements{};
-      expr_.replace_nothing();
-      const std::string type(cpp_type(kernel_.type));
-      std::vector<std::string> names;
-      for (const char* name : {"x_values", "y_values", "combine", "element"}) names.push_back(names_.table.claim(name));
-      Statements result;
-      result.push_back(simple(fmt::format("const auto {} = {};", names[0], x)));
-      result.push_back(simple(fmt::format("const auto {} = {};", names[1], y)));
-      result.push_back(block(fmt::format("const auto {} = [=]({})", names[2], parameters), combine, "};"));
-      result.push_back(simple(fmt::format("const auto {} = [&](Index {}, Index {}) -> {}& {{ return {}; }};", names[3],
-                                          labels[static_cast<std::size_t>(blocks.row)], labels[static_cast<std::size_t>(blocks.column)], type, out_element())));
-      if (blocks.numbers) {
-        const std::string name = names_.table.claim("combine_numbers");
-        result.push_back(block(fmt::format("const auto {} = [=]({})", name, parameters), of_numbers, "};"));
-        names.insert(names.end(), {"rt::simd_level()", name});
-      }
-      result.push_back(simple(fmt::format("rt::blocked_reduction<{}>({}, {}, std::array{{{}}}, {});", type, labels_of_task(blocks.row),
-                                          labels_of_task(blocks.column), reduce, fmt::join(names, ", "))));
-      return result;
+      BlockedPlace place{labels_of_task(blocks.row), labels_of_task(blocks.column), {}, out_element()};
+      for (const int l : blocks.reduce) place.reduce.push_back(labels_of_task(l));
+      const Expr rest = without_parts(compute_.guard, observed_);
+      return blocked_statements(expr_, compute_, rest, kernel_.type, blocks, place, [&](std::string_view name) { return names_.table.claim(name); });
     });
   }
 

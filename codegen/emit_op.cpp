@@ -98,6 +98,12 @@ std::string number(double x) {
   return x == static_cast<double>(static_cast<std::int64_t>(x)) ? fmt::format("{}", static_cast<std::int64_t>(x)) : fmt::format("{}", x);
 }
 
+/// `2 * n + 3`, or `2 * n + 3, 2 * n`: all, and those of products.
+std::string row_flops_text(const OpTemplate& op, ExprEmitter& expr) {
+  const std::string all = expr.text(*op.flops_per_row);
+  return op.product_flops_per_row == Extent(0) ? all : fmt::format("{}, {}", all, expr.text(op.product_flops_per_row));
+}
+
 }  // namespace
 
 std::string op_class_text(plan::OpClass c) {
@@ -119,7 +125,7 @@ std::string builder_calls(const OpTemplate& op, ExprEmitter& expr, const std::fu
     calls += fmt::format(".read({}.id(), {{{}}})", tensor_name(a.tensor), dims);
   }
   if (op.combine != plan::Combine::kNone) calls += fmt::format(".combine(Combine::{})", combine_text(op.combine));
-  calls += op.flops_per_row ? fmt::format(".flops_per_row({})", expr.text(*op.flops_per_row)) : fmt::format(".flops({})", number(op.flops_per_point));
+  calls += op.flops_per_row ? fmt::format(".flops_per_row({})", row_flops_text(op, expr)) : fmt::format(".flops({})", number(op.flops_per_point));
   if (!op.tile.empty()) calls += fmt::format(".tile({{{}}})", tile_text(op, expr));
   if (op.divisible) calls += ".divisible()";
   if (op.overwrites) calls += ".overwrites()";
@@ -151,7 +157,9 @@ std::optional<std::string> short_arguments(const OpTemplate& op, ExprEmitter& ex
   for (std::size_t k = 0; k < op.reads.size(); ++k) reads += fmt::format("{}{{{}, {{{}}}}}", k == 0 ? "" : ", ", operand(k), dims_text(op.reads[k], expr));
   if (contraction) return fmt::format("{{{}}}, {{{}}}, {{{}}}{}", out, over, reads, op.tile.empty() ? "" : ", {" + tile_text(op, expr) + "}");
   if (fused) {
-    return fmt::format("{{{}}}, {{{}}}, Combine::{}, {{{}}}, {}", out, over, combine_text(op.combine), reads, expr.text(*op.flops_per_row));
+    const bool products = !(op.product_flops_per_row == Extent(0));
+    return fmt::format("{{{}}}, {{{}}}, Combine::{}, {{{}}}, {}{}{}", out, over, combine_text(op.combine), reads, products ? "{" : "", row_flops_text(op, expr),
+                       products ? "}" : "");
   }
   const std::string flops = number(op.flops_per_point);
   if (reduces) return fmt::format("{{{}}}, {{{}}}, Combine::{}, {{{}}}, {}", out, over, combine_text(op.combine), reads, flops);

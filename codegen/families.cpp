@@ -251,6 +251,7 @@ void uses_of(const OperationStep& s, const std::function<void(ValueId)>& f) {
     }
   }
   if (s.op->flops_per_row) uses_of(*s.op->flops_per_row, f);
+  uses_of(s.op->product_flops_per_row, f);
   if (s.fused) {
     for (const FusedTemplate::Member& m : s.fused->members) {
       for (const auto* labels : {&m.compute.out, &m.compute.reduce}) {

@@ -106,6 +106,7 @@ struct OpTemplate {
   plan::Combine combine = plan::Combine::kNone;
   double flops_per_point = 0;
   std::optional<Extent> flops_per_row;  ///< of a fused operator, instead: of one value of its shared label
+  Extent product_flops_per_row;         ///< those of them that BLAS computes
   std::vector<Extent> tile;
   bool divisible = false;  ///< see plan::Op
   bool overwrites = false;

@@ -31,7 +31,8 @@ class FusedLowering {
     op_->name = name(target);
     op_->op_class = closes() ? plan::OpClass::kReduce : plan::OpClass::kMap;
     if (closes()) op_->combine = combine_of(*result().compute.monoid);
-    op_->flops_per_row = flops();
+    op_->flops_per_row = flops(false);
+    op_->product_flops_per_row = flops(true);
     builder_.add(node_.range, OperationStep{target, op_, std::make_shared<KernelTemplate>(), template_});
   }
 
@@ -121,9 +122,11 @@ class FusedLowering {
     return static_cast<int>(op_->reads.size()) - 1;
   }
 
-  [[nodiscard]] Extent flops() const {
+  /// Of one row; only those of products that BLAS computes, or all.
+  [[nodiscard]] Extent flops(bool of_products) const {
     Extent all;
     for (const Member& m : template_->members) {
+      if (of_products && !matrix_product(m)) continue;
       Extent points(1);
       const auto labels = static_cast<int>(m.compute.out.size() + m.compute.reduce.size());
       for (int l = 0; l < labels; ++l) {
@@ -150,6 +153,41 @@ class FusedLowering {
 };
 
 }  // namespace
+
+std::optional<MatrixProduct> matrix_product(const Member& m) {
+  const ir::Compute& c = m.compute;
+  const auto* times = std::get_if<ir::Binary>(&c.bodies[0]->op);
+  if (!c.monoid || c.monoid->kind != ir::Monoid::Kind::kSum || !ir::is_float(m.type) || times == nullptr || times->op != ir::BinaryOp::kMul) return std::nullopt;
+  const bool from_zero = std::ranges::all_of(c.out, [](const ir::Label& l) { return l.begin == Extent(0); });
+  if (c.reduce.size() != 1 || !from_zero) return std::nullopt;
+  const auto reads = [&](const Expr& e, const std::vector<std::int32_t>& labels) {
+    const auto* r = std::get_if<ir::Read>(&e->op);
+    return r != nullptr && e->type == m.type && std::ranges::equal(r->subscripts, labels, [](const Expr& s, std::int32_t label) {
+             const auto* i = std::get_if<ir::IndexRef>(&s->op);
+             return i != nullptr && i->label == label;
+           });
+  };
+  const auto shared = static_cast<std::int32_t>(m.shared.size());
+  const bool of_rows = static_cast<std::size_t>(m.shared[0]) >= c.out.size();
+  if (c.out.size() != (of_rows ? 2 : m.shared.size() + 1) || (of_rows && shared != 1)) return std::nullopt;
+  for (const auto& [x, y] : {std::pair(&times->left, &times->right), std::pair(&times->right, &times->left)}) {
+    if (of_rows) {
+      if (reads(*x, {2, 0}) && reads(*y, {2, 1})) return MatrixProduct{x->id(), y->id(), true, false, 0};
+      continue;
+    }
+    std::vector<std::int32_t> labels = m.shared;
+    labels.push_back(shared + 1);
+    if (!reads(*x, labels)) continue;
+    for (std::int32_t prefix = 0; prefix < shared; ++prefix) {
+      for (const bool transposed : {false, true}) {
+        labels.assign(m.shared.begin(), m.shared.begin() + prefix);
+        for (const std::int32_t l : {shared + (transposed ? 0 : 1), shared + (transposed ? 1 : 0)}) labels.push_back(l);
+        if (reads(*y, labels)) return MatrixProduct{x->id(), y->id(), false, transposed, static_cast<std::size_t>(prefix)};
+      }
+    }
+  }
+  return std::nullopt;
+}
 
 void lower_fused(FamilyBuilder& builder, const ir::Node& node, const ir::Fused& fused) { FusedLowering(builder, node, fused).run(); }
 

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstddef>
+#include <optional>
+
 #include "codegen/family_builder.h"
 
 namespace tdsl::codegen {
@@ -7,5 +10,18 @@ namespace tdsl::codegen {
 /// One operation for a fused operator with one result. Its tasks are parts of the shared labels' ranges, along which its
 /// operands and, if it is aligned, its result are cut; everything else of them a task has whole.
 void lower_fused(FamilyBuilder& builder, const ir::Node& node, const ir::Fused& fused);
+
+/// A member that is a product of matrices: rows of x times what all rows share, or rows of x and of y, summed over them.
+///
+///     u[i, j] = sum[k](x[i, k] * y[k, j])         y may be transposed, or have leading shared labels
+///     c[a, b] = sum[i](x[i, a] * y[i, b])         `of_rows`
+struct MatrixProduct {
+  const ir::ExprNode* x = nullptr;
+  const ir::ExprNode* y = nullptr;
+  bool of_rows = false;
+  bool transposed = false;  ///< y is y[j, k]
+  std::size_t shared = 0;   ///< leading shared labels of y
+};
+[[nodiscard]] std::optional<MatrixProduct> matrix_product(const FusedTemplate::Member& m);
 
 }  // namespace tdsl::codegen

@@ -46,7 +46,7 @@ plan::Op instantiate(const OpTemplate& op, int line, const Number& number, const
   }
   builder.combine(op.combine);
   if (op.flops_per_row) {
-    builder.flops_per_row(number(*op.flops_per_row));
+    builder.flops_per_row(number(*op.flops_per_row), number(op.product_flops_per_row));
   } else {
     builder.flops(op.flops_per_point);
   }

@@ -8,7 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "ir/clone.h"
 #include "ir/serial_loop.h"
+#include "ir/vector_form.h"
 #include "passes/affine.h"
 #include "passes/rewriting.h"
 
@@ -37,8 +39,15 @@ bool applies(const Expr& e) {
   return found;
 }
 
-bool is_known_monoid(const Monoid& m) {
-  return m.kind != Monoid::Kind::kUser && m.kind != Monoid::Kind::kArgMin && m.kind != Monoid::Kind::kArgMax;
+bool is_position(const Monoid& m) { return m.kind == Monoid::Kind::kArgMin || m.kind == Monoid::Kind::kArgMax; }
+
+std::set<std::int32_t> labels_in(const Expr& e) {
+  std::set<std::int32_t> labels;
+  for_each_node(e, [&](const ExprNode& n) {
+    if (const auto* i = std::get_if<IndexRef>(&n.op))
+      labels.insert(i->label);
+  });
+  return labels;
 }
 
 class RowFusion {
@@ -66,11 +75,21 @@ class RowFusion {
         visit(*inner);
     }
     // From the last node on, so that a nest is seen with its last operator first.
-    for (std::size_t k = region.nodes.size(); k-- > 0;) {
+    for (std::size_t k = region.nodes.size(); k-- > 0;)
+      k = fuse(region, k);
+  }
+
+  /// The nest that ends with the node, if one pays. Returns where the node is then.
+  std::size_t fuse(Region& region, std::size_t k) {
+    for (const bool multiplies : {true, false}) {
+      if (multiplies && !may_multiply_)
+        continue;
+      multiplies_ = multiplies;
       const Nest nest = best_nest(region, k);
-      if (nest.size() > 1 && pays(region, nest))
-        k = build(region, nest);
+      if (nest.size() > 1 && (holds_products(region, nest) ? multiplies_well(region, nest) : pays(region, nest)))
+        return build(region, nest);
     }
+    return k;
   }
 
   [[nodiscard]] const Compute* plain_compute(const Node& node) const {
@@ -78,20 +97,21 @@ class RowFusion {
     const bool plain = c != nullptr && c->bodies.size() == 1 && c->left.empty() && !c->base && !c->combine && !c->guard && !c->fill && !c->in_any_order;
     if (!plain || program_.type(node.results[0]).has_sparse() || !program_.info(node.results[0]).tile.empty())
       return nullptr;
-    if ((c->monoid && !is_known_monoid(*c->monoid)) || applies(c->bodies[0]) || can_fail(program_, *c))
+    if ((c->monoid && c->monoid->kind == Monoid::Kind::kUser) || applies(c->bodies[0]) || can_fail(program_, *c))
       return nullptr;
     return c;
   }
 
-  /// Whether the operator can be in a nest over `shared`: rows of what it reads are where the nest is, and no row is read more often than once.
+  /// Whether the operator can be in a nest over `shared`: rows of what it reads are where the nest is.
   [[nodiscard]] bool fits(const Compute& c, const Shared& shared) const {
-    const auto aligned = static_cast<std::size_t>(std::ranges::count_if(shared, [&](std::int32_t l) { return static_cast<std::size_t>(l) < c.out.size(); }));
+    const std::size_t aligned = aligned_labels(c, shared);
     if (aligned != 0 && (aligned != shared.size() || shared != leading(shared.size())))
       return false;
     if (std::ranges::any_of(shared, [&](std::int32_t l) { return !(label_of(c, l).begin == Extent(0)); }))
       return false;
+    if (c.monoid && is_position(*c.monoid) && (aligned == 0 || c.reduce.size() != 1))
+      return false;
     bool good = true;
-    bool covered = c.reduce.empty();
     for_each_read(c, [&](const Read& r) {
       std::set<std::int32_t> labels;
       for (std::size_t d = 0; d < r.subscripts.size(); ++d) {
@@ -100,10 +120,65 @@ class RowFusion {
         good = good && (label >= 0 ? labels.insert(label).second && (place == shared.size() || place == d) : extent_of(r.subscripts[d]).has_value());
       }
       good = good && !program_.type(r.tensor).has_sparse();
-      const bool by_rows = std::ranges::all_of(shared, [&](std::int32_t l) { return labels.contains(l); });
-      covered = covered || (by_rows && static_cast<std::int32_t>(labels.size()) == label_count(c));
     });
-    return good && covered;
+    return good && (streams(c, shared) || (multiplies_ && multiplies(c, shared)));
+  }
+
+  static std::size_t aligned_labels(const Compute& c, const Shared& shared) {
+    return static_cast<std::size_t>(std::ranges::count_if(shared, [&](std::int32_t l) { return static_cast<std::size_t>(l) < c.out.size(); }));
+  }
+  static bool is_by_rows(const Read& r, const Shared& shared) {
+    for (std::size_t f = 0; f < shared.size(); ++f) {
+      if (f >= r.subscripts.size() || bare_label(r.subscripts[f]) != shared[f])
+        return false;
+    }
+    return true;
+  }
+
+  /// Whether no row is read more often than once.
+  [[nodiscard]] static bool streams(const Compute& c, const Shared& shared) {
+    bool covered = c.reduce.empty();
+    for_each_read(c, [&](const Read& r) {
+      std::set<std::int32_t> labels;
+      for (const Expr& s : r.subscripts)
+        labels.insert(bare_label(s));
+      labels.erase(-1);
+      covered = covered || (is_by_rows(r, shared) && static_cast<std::int32_t>(labels.size()) == label_count(c));
+    });
+    return covered;
+  }
+
+  /// Whether it is a product, of whatever kind, that runs well on blocks of rows: of rows with what all rows share (`sum[k](X[i, k] * V[k, j])`,
+  /// `min[k](X[i, k] + V[k, j])`), or of rows with rows, summed over them (`sum[i](X[i, j] * Y[i, k])`).
+  [[nodiscard]] bool multiplies(const Compute& c, const Shared& shared) const {
+    if (!c.monoid || is_position(*c.monoid) || c.guard)
+      return false;
+    return aligned_labels(c, shared) == 0 ? multiplies_rows(c, shared) : c.out.size() > shared.size() && mixes(c, c.bodies[0], shared);
+  }
+  [[nodiscard]] static bool multiplies_rows(const Compute& c, const Shared& shared) {
+    const auto* times = std::get_if<Binary>(&c.bodies[0]->op);
+    if (c.monoid->kind != Monoid::Kind::kSum || times == nullptr || times->op != BinaryOp::kMul || !is_float(c.bodies[0]->type))
+      return false;
+    if (shared.size() != 1 || c.out.size() != 2 || c.reduce.size() != 1)
+      return false;
+    const auto is_row = [&](const Expr& e, std::int32_t other) {
+      const auto* r = std::get_if<Read>(&e->op);
+      return r != nullptr && e->type == c.bodies[0]->type && r->subscripts.size() == 2 && is_by_rows(*r, shared) && bare_label(r->subscripts[1]) == other;
+    };
+    return (is_row(times->left, 0) && is_row(times->right, 1)) || (is_row(times->left, 1) && is_row(times->right, 0));
+  }
+  /// Whether the expression is made of values of a row and values that all rows share, by operators that run on vectors.
+  [[nodiscard]] static bool mixes(const Compute& c, const Expr& e, const Shared& shared) {
+    const std::set<std::int32_t> labels = labels_in(e);
+    const bool of_row = labels.contains(shared.back());
+    const bool of_column = std::ranges::any_of(labels, [&](std::int32_t l) {
+      return static_cast<std::size_t>(l) >= shared.size() && static_cast<std::size_t>(l) < c.out.size();
+    });
+    if (!of_row || !of_column)
+      return true;
+    if (std::holds_alternative<Read>(e->op) || !has_vector_form(*e))
+      return false;
+    return std::ranges::all_of(children(*e), [&](const Expr& part) { return mixes(c, part, shared); });
   }
 
   /// The first labels.
@@ -222,26 +297,88 @@ class RowFusion {
     });
   }
 
-  /// Puts the nest where its last operator is. Returns that place.
-  std::size_t build(Region& region, const Nest& nest) {
-    const auto& [last, last_shared] = *nest.rbegin();
-    Node node{region.nodes[last].range, region.nodes[last].results, {}};
-    Fused fused;
-    for (const std::int32_t label : last_shared)
-      fused.shared.push_back(label_of(std::get<Compute>(region.nodes[last].op), label));
+  [[nodiscard]] static bool holds_products(const Region& region, const Nest& nest) {
+    return std::ranges::any_of(nest, [&](const auto& entry) { return !streams(std::get<Compute>(region.nodes[entry.first].op), entry.second); });
+  }
+
+  /// Whether products are of values of the nest, or make values that are reduced there: something as large as they is never stored. Where only
+  /// element-wise operators follow, products are faster by themselves.
+  [[nodiscard]] static bool multiplies_well(const Region& region, const Nest& nest) {
     for (const auto& [k, shared] : nest) {
-      fused.body.nodes.push_back(std::move(region.nodes[k]));
-      fused.labels.push_back(shared);
+      const auto& c = std::get<Compute>(region.nodes[k].op);
+      if (streams(c, shared))
+        continue;
+      if (!reads_members(region, nest, c) && !is_reduced(region, nest, k))
+        return false;
     }
-    for (std::size_t m = 0; m + 1 < fused.body.nodes.size(); ++m)
-      context_.applied(fused.body.nodes[m].range, "computed by rows, in the loops of what reads it");
-    const ValueId outside = node.results[0];
-    const ValueId inside = program_.new_value(program_.type(outside), program_.info(outside).name, program_.info(outside).range);
-    uses_.push_back(1);
-    fused.body.nodes.back().results = {inside};
-    fused.body.yields = {inside};
-    node.op = std::move(fused);
-    region.nodes[last] = std::move(node);
+    return true;
+  }
+  [[nodiscard]] static bool reads_members(const Region& region, const Nest& nest, const Compute& c) {
+    const std::set<ValueId> read = values_read(c);
+    return std::ranges::any_of(nest, [&](const auto& entry) { return read.contains(region.nodes[entry.first].results[0]); });
+  }
+  /// Whether an operator reduces what comes from this one, perhaps through others.
+  [[nodiscard]] static bool is_reduced(const Region& region, const Nest& nest, std::size_t product) {
+    std::set<ValueId> from{region.nodes[product].results[0]};
+    for (auto entry = nest.upper_bound(product); entry != nest.end(); ++entry) {
+      const Node& node = region.nodes[entry->first];
+      const auto& c = std::get<Compute>(node.op);
+      const std::set<ValueId> read = values_read(c);
+      if (std::ranges::none_of(read, [&](ValueId v) { return from.contains(v); }))
+        continue;
+      if (!c.reduce.empty())
+        return true;
+      from.insert(node.results[0]);
+    }
+    return false;
+  }
+
+  /// Whether all that rows share in products, and what products of rows make, is known to stay in cache.
+  [[nodiscard]] bool is_small(const Region& region, const Nest& nest) const {
+    constexpr std::int64_t kSmall = 1 << 15;
+    for (const auto& [k, shared] : nest) {
+      const auto& c = std::get<Compute>(region.nodes[k].op);
+      if (streams(c, shared))
+        continue;
+      Extent elements(1);
+      for (std::int32_t l = 0; l < label_count(c); ++l) {
+        if (std::ranges::find(shared, l) == shared.end())
+          elements = elements * (label_of(c, l).end - label_of(c, l).begin);
+      }
+      const std::optional<std::int64_t> count = elements.constant();
+      if (!count || *count > kSmall)
+        return false;
+    }
+    return true;
+  }
+
+  /// Puts the nest where its last operator is, beside the operators as they were if only sizes tell which is faster. Returns that place.
+  std::size_t build(Region& region, const Nest& nest) {
+    const bool chosen = holds_products(region, nest) && !is_small(region, nest);
+    std::vector<Node> members;
+    std::vector<Shared> labels;
+    for (const auto& [k, shared] : nest) {
+      members.push_back(std::move(region.nodes[k]));
+      labels.push_back(shared);
+    }
+    const std::size_t last = nest.rbegin()->first;
+    const SourceRange range = members.back().range;
+    const std::vector<ValueId> results = members.back().results;
+    for (std::size_t m = 0; m + 1 < members.size(); ++m)
+      context_.applied(members[m].range, "computed by rows, in the loops of what reads it");
+    if (!chosen) {
+      region.nodes[last] = fused(std::move(members), std::move(labels), results);
+    } else {
+      context_.applied(range, "in two forms: by rows, or one operator after the other; sizes decide when the program starts");
+      Choose choose{{}, {"by rows", "one operator after the other"}};
+      Region separate = copy_of(members);
+      const std::vector<ValueId> inner{again(results[0])};
+      Node node = fused(std::move(members), std::move(labels), inner);
+      choose.regions.push_back({{}, {}, inner});
+      choose.regions[0].nodes.push_back(std::move(node));
+      choose.regions.push_back(std::move(separate));
+      region.nodes[last] = Node{range, results, std::move(choose)};
+    }
     std::size_t at = last;
     for (auto entry = std::next(nest.rbegin()); entry != nest.rend(); ++entry) {
       region.nodes.erase(region.nodes.begin() + static_cast<std::ptrdiff_t>(entry->first));
@@ -250,9 +387,52 @@ class RowFusion {
     return at;
   }
 
+  /// Another value like this one.
+  ValueId again(ValueId v) {
+    const ValueInfo info = program_.info(v);
+    const ValueId fresh = program_.new_value(info.type, info.name, info.range);
+    uses_.push_back(1);
+    return fresh;
+  }
+
+  Node fused(std::vector<Node> members, std::vector<Shared> labels, const std::vector<ValueId>& results) {
+    Fused op;
+    for (const std::int32_t label : labels.back())
+      op.shared.push_back(label_of(std::get<Compute>(members.back().op), label));
+    const ValueId inside = again(results[0]);
+    members.back().results = {inside};
+    Node node{members.back().range, results, {}};
+    op.labels = std::move(labels);
+    op.body.nodes = std::move(members);
+    op.body.yields = {inside};
+    node.op = std::move(op);
+    return node;
+  }
+
+  /// The same operators under other names, with nests that hold no products.
+  Region copy_of(const std::vector<Node>& members) {
+    Region region;
+    Renaming names;
+    for (const Node& n : members) {
+      region.nodes.push_back(cloned(program_, n, names));
+      rename(program_, region.nodes.back(), names);
+    }
+    region.yields = region.nodes.back().results;
+    uses_.resize(program_.values.size(), 1);
+    for (const auto& [from, to] : names)
+      uses_[static_cast<std::size_t>(to.id)] = from == members.back().results[0] ? 1 : uses_[static_cast<std::size_t>(from.id)];
+    const bool outer = std::exchange(may_multiply_, false);
+    for (std::size_t k = region.nodes.size(); k-- > 0;)
+      k = fuse(region, k);
+    may_multiply_ = outer;
+    return region;
+  }
+
   Program program_;
   PassContext& context_;
   std::vector<int> uses_;
+  bool may_multiply_ = true;  ///< nests may hold products
+  bool multiplies_ = true;    ///< the nest that is looked for may
 };
 
 }  // namespace

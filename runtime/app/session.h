@@ -80,6 +80,12 @@ struct Where {
   int site;
   int line;
 };
+/// Floating-point operations of one row of a fused operator.
+struct RowFlops {
+  RowFlops(Index of_all, Index of_matrix_products = 0) : all(of_all), of_products(of_matrix_products) {}
+  Index all;
+  Index of_products;  ///< those of them that BLAS does
+};
 /// Whether tasks have parts of an output dimension or all of it.
 enum class Cut : std::uint8_t { kParts, kWhole };
 /// A label and its values.
@@ -159,7 +165,7 @@ class Session {
   /// A fused operator: rows of one label, which `out` has or which is reduced `over`; `flops` are those of one row.
   template <Element T>
   [[nodiscard]] Tensor<T> rows(const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over, plan::Combine combine,
-                               std::initializer_list<Read> reads, Index flops, EmittedKernel kernel) {
+                               std::initializer_list<Read> reads, RowFlops flops, EmittedKernel kernel) {
     return Tensor<T>(record_rows(element_type_of<T>, where, out, over, combine, reads, flops, kernel));
   }
   /// A sum of products of the two reads (float), through BLIS.
@@ -231,7 +237,7 @@ class Session {
  private:
   [[nodiscard]] TensorHandle record(plan::OpBuilder& op, ElementType type, Kernel kernel);
   [[nodiscard]] TensorHandle record_rows(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
-                                         plan::Combine combine, std::initializer_list<Read> reads, Index flops, EmittedKernel& kernel);
+                                         plan::Combine combine, std::initializer_list<Read> reads, RowFlops flops, EmittedKernel& kernel);
   [[nodiscard]] TensorHandle record_map(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Read> reads,
                                         double flops, EmittedKernel& kernel);
   [[nodiscard]] TensorHandle record_reduction(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,

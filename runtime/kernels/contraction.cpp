@@ -1,12 +1,15 @@
 #include "runtime/kernels/contraction.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
+#include <vector>
 
 #include "runtime/check.h"
 #include "runtime/kernels/blas_call.h"
 #include "runtime/kernels/label_strides.h"
-#include "runtime/kernels/short_rows.h"
+#include "runtime/kernels/progress.h"
+#include "runtime/kernels/rows.h"
 #include "runtime/kernels/sum_of_products.h"
 
 namespace tdsl::rt {
@@ -75,10 +78,10 @@ Nest arrange(std::vector<ContractionLoop> loops) {
 
 template <class T>
 T dot_product(const T* x, Index x_step, const T* y, Index y_step, Index count) {
+  constexpr Index kFew = 16;
   T sum = 0;
-  if (x_step == 1 && y_step == 1) {
-#pragma omp simd reduction(+ : sum)
-    for (Index l = 0; l < count; ++l) sum += x[l] * y[l];
+  if (x_step == 1 && y_step == 1 && count > kFew) {
+    rows::detail::dot(&sum, x, 0, y, count, 1);
   } else {
     for (Index l = 0; l < count; ++l) sum += x[l * x_step] * y[l * y_step];
   }
@@ -98,16 +101,70 @@ void plain_product(const Nest& nest, const T* a, const T* b, T* c, bool accumula
   }
 }
 
+/// The elements of a vector as neighbours: copied unless they are.
+template <class T>
+class Neighbours {
+ public:
+  Neighbours(const T* x, Index step, Index count) : data_(x) {
+    if (step == 1) return;
+    copy_.resize(static_cast<std::size_t>(count));
+    for (Index l = 0; l < count; ++l) copy_[static_cast<std::size_t>(l)] = x[l * step];
+    data_ = copy_.data();
+  }
+  [[nodiscard]] const T* data() const { return data_; }
+
+ private:
+  std::vector<T> copy_;
+  const T* data_;
+};
+
+/// Elements of a matrix between two pauses.
+constexpr Index kElementsAtOnce = 1 << 17;
+
+/// y = A x, or y += A x, where elements of a row are neighbours: every row is a sum of its own.
+template <class T>
+void dots_of_rows(Index rows, Index k, const T* a, Index step, const T* x, Index x_step, bool accumulate, T* y, Index y_step) {
+  constexpr Index kMostRows = 256;
+  const Neighbours<T> vector(x, x_step, k);
+  const Index at_once = std::clamp<Index>(kElementsAtOnce / k, 4, kMostRows);
+  const bool in_place = !accumulate && y_step == 1;
+  std::array<T, kMostRows> sums;
+  for (Index first = 0; first < rows; first += at_once) {
+    const Index count = std::min(at_once, rows - first);
+    rows::detail::dot(in_place ? y + first : sums.data(), a + first * step, step, vector.data(), k, count);
+    for (Index i = 0; i < count && !in_place; ++i) {
+      T& target = y[(first + i) * y_step];
+      target = accumulate ? target + sums[static_cast<std::size_t>(i)] : sums[static_cast<std::size_t>(i)];
+    }
+    progress::pause();
+  }
+}
+
+/// y = A x, or y += A x, where elements of a column are neighbours: columns are added up, a part of y that stays in cache at a time.
+template <class T>
+void sum_of_columns(Index rows, Index k, const T* a, Index step, const T* x, Index x_step, bool accumulate, T* y, Index y_step) {
+  constexpr Index kMostRows = 8192;
+  const Neighbours<T> vector(x, x_step, k);
+  std::vector<T> sums(y_step == 1 ? std::size_t{0} : static_cast<std::size_t>(std::min(rows, kMostRows)));
+  for (Index first = 0; first < rows; first += kMostRows) {
+    const Index count = std::min(kMostRows, rows - first);
+    T* const target = y_step == 1 ? y + first : sums.data();
+    for (Index i = 0; i < count && (y_step != 1 || !accumulate); ++i) target[i] = accumulate ? y[(first + i) * y_step] : T{0};
+    const Index at_once = std::max<Index>(8, kElementsAtOnce / count);
+    for (Index l = 0; l < k; l += at_once) {
+      rows::detail::add_scaled(target, a + first + l * step, step, vector.data() + l, count, std::min(at_once, k - l));
+      progress::pause();
+    }
+    for (Index i = 0; i < count && y_step != 1; ++i) y[(first + i) * y_step] = target[i];
+  }
+}
+
 /// A matrix (rows along `rows`, summed along `k`) and a vector.
 template <class T>
 void product_with_vector(Index rows, Index k, blas::Matrix<const T> a, const T* x, Index x_step, bool accumulate, T* y, Index y_step) {
-  if (k <= short_rows::kLongest && a.column_stride == 1) {
-    short_rows::dots(rows, k, a.data, a.row_stride, x, x_step, accumulate, y, y_step);
-  } else if (rows <= short_rows::kLongest && a.row_stride == 1) {
-    short_rows::scaled_sum(k, rows, a.data, a.column_stride, x, x_step, accumulate, y, y_step);
-  } else {
-    blas::gemv(rows, k, a, x, x_step, accumulate, y, y_step);
-  }
+  if (a.column_stride == 1) return dots_of_rows(rows, k, a.data, a.row_stride, x, x_step, accumulate, y, y_step);
+  if (a.row_stride == 1) return sum_of_columns(rows, k, a.data, a.column_stride, x, x_step, accumulate, y, y_step);
+  blas::gemv(rows, k, a, x, x_step, accumulate, y, y_step);
 }
 
 template <class T>

@@ -1,6 +1,9 @@
 #include "runtime/kernels/rows.h"
 
 #include <cmath>
+#include <cstring>
+
+#include "runtime/kernels/blas_call.h"
 
 namespace tdsl::rt::rows::detail {
 
@@ -43,6 +46,47 @@ template <class T, Index N>
   for (Index k = 0; k < N; ++k) y[k] = total[k];
 }
 
+/// Asks for what is read soon. Several rows at once look to the processor like no stream; the address may be outside of the matrix.
+template <class T>
+[[gnu::always_inline]] inline void prefetch(const T* x) {
+  __builtin_prefetch(x, 0, 2);
+}
+
+/// Four partial sums.
+template <class T>
+using Four [[gnu::vector_size(4 * sizeof(T))]] = T;
+
+/// The sum of each of four vectors: (0 + 2) + (1 + 3) of its elements.
+template <class T>
+[[gnu::always_inline]] inline void sums_of(const Four<T> (&parts)[4], T* u) {
+  const Four<T> ab = __builtin_shufflevector(parts[0], parts[1], 0, 1, 4, 5) + __builtin_shufflevector(parts[0], parts[1], 2, 3, 6, 7);
+  const Four<T> cd = __builtin_shufflevector(parts[2], parts[3], 0, 1, 4, 5) + __builtin_shufflevector(parts[2], parts[3], 2, 3, 6, 7);
+  const Four<T> sums = __builtin_shufflevector(ab, cd, 0, 2, 4, 6) + __builtin_shufflevector(ab, cd, 1, 3, 5, 7);
+  std::memcpy(u, &sums, sizeof(sums));
+}
+
+/// Partial sums of four lines, each with the others' element in the same place: halves meet until one is left.
+template <class T>
+[[gnu::always_inline]] inline void meet(T (&part)[4][kLanes<T>], T* u) {
+  Four<T> parts[4];
+  for (Index r = 0; r < 4; ++r) {
+    for (Index half = kLanes<T> / 2; half >= 4; half /= 2) {
+#pragma omp simd
+      for (Index l = 0; l < half; ++l) part[r][l] += part[r][l + half];
+    }
+    std::memcpy(&parts[r], part[r], sizeof(parts[r]));
+  }
+  sums_of<T>(parts, u);
+}
+
+template <class T>
+[[gnu::always_inline]] inline void meet(T (&part)[1][kLanes<T>], T* u) {
+  for (Index half = kLanes<T> / 2; half > 0; half /= 2) {
+    for (Index l = 0; l < half; ++l) part[0][l] += part[0][l + half];
+  }
+  u[0] = part[0][0];
+}
+
 template <class T, Index R>
 [[gnu::always_inline]] inline void long_dot(T* u, const T* x, Index stride, const T* v, Index n) {
   constexpr Index kParts = kLanes<T>;
@@ -50,23 +94,32 @@ template <class T, Index R>
   Index k = 0;
   for (; k + kParts <= n; k += kParts) {
     for (Index r = 0; r < R; ++r) {
+      prefetch(x + (r + R) * stride + k);
 #pragma omp simd
       for (Index l = 0; l < kParts; ++l) part[r][l] = added(x[r * stride + k + l], v[k + l], part[r][l]);
     }
   }
   for (Index r = 0; r < R; ++r) {
     for (Index l = 0; k + l < n; ++l) part[r][l] = added(x[r * stride + k + l], v[k + l], part[r][l]);
-    for (Index half = kParts / 2; half > 0; half /= 2) {
-      for (Index l = 0; l < half; ++l) part[r][l] += part[r][l + half];
-    }
-    u[r] = part[r][0];
   }
+  meet<T>(part, u);
 }
 
 template <class T, Index R>
 [[gnu::always_inline]] inline void long_add_scaled(T* y, const T* x, Index stride, const T* u, Index n) {
+  constexpr Index kParts = kLanes<T>;
+  Index k = 0;
+  for (; k + kParts <= n; k += kParts) {
+    T total[kParts];
+    for (Index l = 0; l < kParts; ++l) total[l] = y[k + l];
+    for (Index r = 0; r < R; ++r) {
+      prefetch(x + (r + R) * stride + k);
 #pragma omp simd
-  for (Index k = 0; k < n; ++k) {
+      for (Index l = 0; l < kParts; ++l) total[l] = added(x[r * stride + k + l], u[r], total[l]);
+    }
+    for (Index l = 0; l < kParts; ++l) y[k + l] = total[l];
+  }
+  for (; k < n; ++k) {
     T total = y[k];
     for (Index r = 0; r < R; ++r) total = added(x[r * stride + k], u[r], total);
     y[k] = total;
@@ -156,6 +209,15 @@ void add_scaled(double* y, const double* x, Index stride, const double* u, Index
 }
 void add_scaled(float* y, const float* x, Index stride, const float* u, Index n, Index rows, SimdLevel level) {
   run(AddScaled<float>{y, x, stride, u}, n, rows, level);
+}
+
+void multiply(Index m, Index n, Index k, const double* a, Index a_row, Index a_column, const double* b, Index b_row, Index b_column, bool add, double* c,
+              Index c_row) {
+  blas::gemm(m, n, k, {a, a_row, a_column}, {b, b_row, b_column}, add, {c, c_row, 1});
+}
+void multiply(Index m, Index n, Index k, const float* a, Index a_row, Index a_column, const float* b, Index b_row, Index b_column, bool add, float* c,
+              Index c_row) {
+  blas::gemm(m, n, k, {a, a_row, a_column}, {b, b_row, b_column}, add, {c, c_row, 1});
 }
 
 }  // namespace tdsl::rt::rows::detail

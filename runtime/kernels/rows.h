@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <tuple>
 #include <utility>
@@ -48,13 +49,16 @@ class Local {
   View<T, R> view_;
 };
 
-/// The rows of a task in blocks that stay in cache: 32 KiB of what one row reads and writes, but 8 to 256 rows; of long rows fewer, 1 MiB or one.
-/// The locals move with them.
+/// Whether products of matrices are among the work on a block: they want more rows.
+enum class Work : std::uint8_t { kLines, kProducts };
+
+/// The rows of a task in blocks that stay in cache: 32 KiB of what one row reads and writes, but 8 (128 for products) to 256 rows; of long rows
+/// fewer, 1 MiB (4 MiB) or one. The locals move with them.
 template <class... Locals>
 class Blocks {
  public:
-  Blocks(Interval rows, Index bytes_per_row, Locals&... locals)
-      : rows_(rows), size_(rows_at_once(std::max<Index>(bytes_per_row, 1))), locals_(locals...) {
+  Blocks(Interval rows, Work work, Index bytes_per_row, Locals&... locals)
+      : rows_(rows), size_(rows_at_once(work, std::max<Index>(bytes_per_row, 1))), locals_(locals...) {
     (locals.reserve(std::clamp<Index>(rows.size(), 0, size_)), ...);
   }
 
@@ -80,14 +84,17 @@ class Blocks {
   [[nodiscard]] Iterator end() const { return {*this, rows_.hi}; }
 
  private:
-  static constexpr Index kBytes = 32 << 10, kMostBytes = 1 << 20;
-  static Index rows_at_once(Index bytes) { return std::clamp<Index>(kBytes / bytes, std::clamp<Index>(kMostBytes / bytes, 1, 8), 256); }
+  static constexpr Index kBytes = 32 << 10, kMostBytes = 1 << 20, kMostBytesOfProducts = 4 << 20;
+  static Index rows_at_once(Work work, Index bytes) {
+    const Index least = work == Work::kProducts ? std::clamp<Index>(kMostBytesOfProducts / bytes, 1, 128) : std::clamp<Index>(kMostBytes / bytes, 1, 8);
+    return std::clamp<Index>(kBytes / bytes, least, 256);
+  }
   Interval rows_;
   Index size_;
   std::tuple<Locals&...> locals_;
 };
 template <class... Locals>
-Blocks(Interval, Index, Locals&...) -> Blocks<Locals...>;
+Blocks(Interval, Work, Index, Locals&...) -> Blocks<Locals...>;
 
 /// f(i) for all rows i, in any order.
 template <class F>
@@ -104,6 +111,12 @@ void dot(float* u, const float* x, Index stride, const float* v, Index n, Index 
 /// y[k] += x[r * stride + k] * u[r], rows in order.
 void add_scaled(double* y, const double* x, Index stride, const double* u, Index n, Index rows, SimdLevel level = simd_level());
 void add_scaled(float* y, const float* x, Index stride, const float* u, Index n, Index rows, SimdLevel level = simd_level());
+
+/// c (m x n) = a (m x k) b, or c += a b, through BLAS; strides in elements.
+void multiply(Index m, Index n, Index k, const double* a, Index a_row, Index a_column, const double* b, Index b_row, Index b_column, bool add, double* c,
+              Index c_row);
+void multiply(Index m, Index n, Index k, const float* a, Index a_row, Index a_column, const float* b, Index b_row, Index b_column, bool add, float* c,
+              Index c_row);
 
 /// Partial sums of a line.
 template <class T>
@@ -124,6 +137,114 @@ template <class T>
 void add_scaled(const View<T, 1>& y, const View<const T, 2>& x, Interval rows, const View<const T, 1>& u, Interval j) {
   if (rows.empty() || j.empty()) return;
   detail::add_scaled(&y(j.lo), &x(rows.lo, j.lo), x.stride[0], &u(rows.lo), j.size(), rows.size());
+}
+
+/// The part of a view at one value of its first subscript.
+template <class T, int R>
+[[gnu::always_inline]] inline View<T, R - 1> at(const View<T, R>& x, Index i) {
+  View<T, R - 1> part{x.data, x.shift + i * x.stride[0], {}};
+  for (std::size_t d = 1; d < static_cast<std::size_t>(R); ++d) part.stride[d - 1] = x.stride[d];
+  return part;
+}
+/// Rows as columns.
+template <class T>
+[[gnu::always_inline]] inline View<T, 2> transposed(const View<T, 2>& x) {
+  return {x.data, x.shift, {x.stride[1], x.stride[0]}};
+}
+
+/// u(i, j) = sum over k of x(i, k) * y(k, j) for the rows i.
+template <class T>
+void product(const View<T, 2>& u, const View<const T, 2>& x, Interval rows, const View<const T, 2>& y, Interval j, Interval k) {
+  if (rows.empty() || j.empty()) return;
+  if (k.empty()) {
+    for (Index i = rows.lo; i < rows.hi; ++i) std::fill(&u(i, j.lo), &u(i, j.lo) + j.size(), T{});
+    return;
+  }
+  detail::multiply(rows.size(), j.size(), k.size(), &x(rows.lo, k.lo), x.stride[0], x.stride[1], &y(k.lo, j.lo), y.stride[0], y.stride[1], false,
+                   &u(rows.lo, j.lo), u.stride[0]);
+}
+/// c(a, b) += sum over the rows i of x(i, a) * y(i, b).
+template <class T>
+void add_product(const View<T, 2>& c, const View<const T, 2>& x, Interval rows, const View<const T, 2>& y, Interval a, Interval b) {
+  if (rows.empty() || a.empty() || b.empty()) return;
+  detail::multiply(a.size(), b.size(), rows.size(), &x(rows.lo, a.lo), x.stride[1], x.stride[0], &y(rows.lo, b.lo), y.stride[0], y.stride[1], true,
+                   &c(a.lo, b.lo), c.stride[0]);
+}
+
+/// All elements of the rows, along lines of these.
+template <class T, int R>
+void fill(const View<T, R>& x, Interval rows, const std::array<Interval, static_cast<std::size_t>(R) - 1>& lines, T value) {
+  for (Index i = rows.lo; i < rows.hi; ++i) {
+    if constexpr (R == 1) {
+      x(i) = value;
+    } else {
+      std::array<Interval, static_cast<std::size_t>(R) - 2> inner{};
+      for (std::size_t d = 0; d < inner.size(); ++d) inner[d] = lines[d + 1];
+      fill<T, R - 1>(at(x, i), lines[0], inner, value);
+    }
+  }
+}
+
+/// Where f is least: the first of several, the first nan if there are; -1 for an empty line. `before(a, b)`: whether a is better than b.
+template <class T, class Before, class F>
+[[gnu::always_inline]] inline Index best(Interval line, const Before& before, const F& f) {
+  if (line.empty()) return -1;
+  constexpr Index kLanes = detail::kLanes<T>;
+  const auto is_nan = [](T x) { return x != x; };
+  Index at = line.lo;
+  T value = f(line.lo);
+  Index j = line.lo + 1;
+  if (line.size() >= 4 * kLanes) {
+    // The best of every lane first, then which lane has it.
+    T values[kLanes];
+    Index places[kLanes];
+    bool nan = false;
+    for (Index l = 0; l < kLanes; ++l) {
+      values[l] = f(line.lo + l);
+      places[l] = line.lo + l;
+      nan |= is_nan(values[l]);
+    }
+    for (j = line.lo + kLanes; j + kLanes <= line.hi; j += kLanes) {
+#pragma omp simd reduction(| : nan)
+      for (Index l = 0; l < kLanes; ++l) {
+        const T next = f(j + l);
+        const bool better = before(next, values[l]);
+        values[l] = better ? next : values[l];
+        places[l] = better ? j + l : places[l];
+        nan |= is_nan(next);
+      }
+    }
+    if (nan) {
+      at = line.lo;
+      value = f(at);
+      j = line.lo + 1;
+    } else {
+      at = places[0];
+      value = values[0];
+      for (Index l = 1; l < kLanes; ++l) {
+        if (before(values[l], value) || (values[l] == value && places[l] < at)) {
+          at = places[l];
+          value = values[l];
+        }
+      }
+    }
+  }
+  for (; j < line.hi && !is_nan(value); ++j) {
+    const T next = f(j);
+    if (before(next, value) || is_nan(next)) {
+      at = j;
+      value = next;
+    }
+  }
+  return at;
+}
+template <class T, class F>
+[[gnu::always_inline]] inline Index arg_min(Interval line, const F& f) {
+  return best<T>(line, [](T a, T b) { return a < b; }, f);
+}
+template <class T, class F>
+[[gnu::always_inline]] inline Index arg_max(Interval line, const F& f) {
+  return best<T>(line, [](T a, T b) { return a > b; }, f);
 }
 
 /// `combine` over f(j) for all j of the line; `combine` is associative and commutative, `identity` its identity.

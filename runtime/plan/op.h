@@ -134,6 +134,8 @@ struct Op {
   TensorId base = -1;          ///< output blocks start as copies of this tensor's (same shape); -1: none
   Combine combine = Combine::kNone;
   double flops_per_point = 1;  ///< floating-point operations per point of the label space
+  double product_share = 0;    ///< those of them that BLAS does, of 1: of a fused operator
+  bool by_rows = false;        ///< a fused operator: what all rows share is read for every block of rows, everything else once
   std::vector<bool> uncut;     ///< per output dimension: one tile, never shared by ranks (a kernel needs all of it); empty: none
   std::vector<Index> tile;     ///< `tile (a, b)` annotation of the output; empty: none
   bool replicated = false;     ///< every rank computes everything (tiny scalar work, kControl)

@@ -87,7 +87,9 @@ OpBuilder& OpBuilder::flops(double per_point) {
   return *this;
 }
 
-OpBuilder& OpBuilder::flops_per_row(Index row) {
+OpBuilder& OpBuilder::flops_per_row(Index row, Index of_products) {
+  op_.by_rows = true;
+  op_.product_share = row > 0 ? std::clamp(static_cast<double>(of_products) / static_cast<double>(row), 0.0, 1.0) : 0;
   double points = 1;
   for (std::size_t d = 0; d < op_.shape.size(); ++d) {
     if (op_.is_uncut(d)) points *= static_cast<double>(std::max<Index>(op_.shape[d], 1));

@@ -52,8 +52,8 @@ class OpBuilder {
   OpBuilder& read(TensorId tensor, std::vector<DimAccess> dims);
   OpBuilder& combine(Combine c);
   OpBuilder& flops(double per_point);
-  /// Of all points together that have one value of each label that is cut.
-  OpBuilder& flops_per_row(Index flops);
+  /// Of all points together that have one value of each label that is cut: of a fused operator. `of_products`: those that BLAS does.
+  OpBuilder& flops_per_row(Index flops, Index of_products = 0);
   OpBuilder& tile(std::initializer_list<Index> edges);
   OpBuilder& tile(std::vector<Index> edges);
   OpBuilder& run_ahead(Index bytes);

@@ -93,7 +93,7 @@ TEST_CASE("kernels: blocks of rows hold every row once, and locals move with the
     for (const Index bytes : {0, 8, 200, 100000, 300000, 1 << 30}) {
       rows::Local<Index, 2> local({3});
       std::vector<int> seen(static_cast<std::size_t>(count), 0);
-      for (const Interval block : rows::Blocks(Interval{10, 10 + count}, bytes, local)) {
+      for (const Interval block : rows::Blocks(Interval{10, 10 + count}, rows::Work::kLines, bytes, local)) {
         CHECK(block.size() <= std::max<Index>(1, std::min<Index>(256, (1 << 20) / std::max<Index>(bytes, 1))));
         for (Index i = block.lo; i < block.hi; ++i) {
           for (Index j = 0; j < 3; ++j) local(i, j) = 3 * i + j;

@@ -396,3 +396,15 @@ TEST_CASE("copies: each fibre makes partial results of its own, and combines the
     CHECK(count(planned[2]->op, planned[2]->plan, recorder.planner.lookup(), rank).bytes == n / 2 * 8);
   }
 }
+
+TEST_CASE("copies: of the result of a loop, whose dimensions are no labels of the loop") {
+  Op loop;
+  loop.op_class = OpClass::kLoop;
+  loop.name = "x";
+  loop.outputs.push_back({7, {}, {5, 3}, "x"});
+  const Op copy = copy_of(loop, loop.outputs.front());
+  REQUIRE(copy.labels.size() == 2);
+  CHECK(copy.labels[0].name != copy.labels[1].name);
+  CHECK(copy.labels[1].range.size() == 3);
+  CHECK(copy.reads.front().tensor == 7);
+}

@@ -7,6 +7,7 @@
 
 #include "runtime/plan/cost/node_bytes.h"
 #include "runtime/plan/cost/tile_pieces.h"
+#include "runtime/plan/cost/work_rate.h"
 
 // Note [Counting in closed form]
 // What a rank needs of an operand is, in every dimension, a list of element intervals (one per owned tile of the label
@@ -327,15 +328,15 @@ Cost cost_of(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Inde
   Cost cost;
   const bool by_table = plan.space.kind() == Distribution::Kind::kTable;
   const double read_once = by_table ? add_listed_tiles(cost, op, plan, tensors, rank) : add_product(cost, op, plan, tensors, rank);
-  const bool blas = op.op_class == OpClass::kContraction;
-  // Every point of an emitted loop reads its operands. BLAS streams them once and then reads them from cache: a matrix-vector product is a stream.
   double touched_bytes = cost.output_bytes.hi;
-  if (blas) {
+  if (streams_operands(op)) {
     touched_bytes += read_once;
+    const double again = op.by_rows ? reads_of_shared(op, cost.flops.hi / std::max(1.0, op.flops_per_point)) - 1 : 0;
+    for (const Access& access : op.reads) touched_bytes += again > 0 && is_shared(access) ? again * static_cast<double>(tensors(access.tensor).desc.bytes()) : 0;
   } else {
     touched_bytes += 8.0 * static_cast<double>(op.reads.size()) * cost.flops.hi / std::max(1.0, op.flops_per_point);
   }
-  const double compute = std::max(cost.flops.hi / (machine.flop_rate * (blas ? 1.0 : 0.2)), touched_bytes / machine.stream_rate) / threads;
+  const double compute = std::max(seconds_of_flops(op, cost.flops.hi, machine), touched_bytes / machine.stream_rate) / threads;
   const double network = seconds_of(traffic_of(op, plan, tensors, rank, cost.bytes_received.hi, cost.boxes.hi, machine), machine);
   cost.seconds = {std::max(compute, network), compute + network + cost.tasks.hi * machine.task_overhead / threads};
   return cost;

@@ -4,15 +4,13 @@
 #include <cmath>
 
 #include "runtime/plan/cost/node_bytes.h"
+#include "runtime/plan/cost/work_rate.h"
 
 namespace tdsl::plan {
 
 using counting::Boxes;
 
 namespace {
-
-/// Floating-point operations per second of emitted loops, of BLAS's rate.
-constexpr double kLoopRate = 0.2;
 
 /// Elements of one or two boxes together, on a rank.
 double united(const std::vector<Boxes>& needs, std::size_t r) {
@@ -159,7 +157,6 @@ double tasks_of(const Layout& layout, const Mesh& mesh) {
 
 double seconds_to_compute(const Op& op, const Boxes& work, const PlanInputs& inputs) {
   const Machine& machine = inputs.machine;
-  const bool blas = op.op_class == OpClass::kContraction;
   double worst = 0;
   for (std::size_t r = 0; r < work.ranks(); ++r) {
     if (!work.has[r]) continue;
@@ -170,14 +167,16 @@ double seconds_to_compute(const Op& op, const Boxes& work, const PlanInputs& inp
       for (std::size_t d = 0; d < op.shape.size(); ++d) elements *= static_cast<double>(work.of(r, d).size());
       bytes += elements * static_cast<double>(output.element.bytes);
     }
-    // BLAS streams its operands once and then reads them from cache; every point of an emitted loop reads them.
-    if (blas) {
-      for (const Access& access : op.reads) bytes += counting::touched_elements(op, access, work, r) * static_cast<double>(op.outputs.front().element.bytes);
+    if (streams_operands(op)) {
+      for (const Access& access : op.reads) {
+        const double times = op.by_rows && is_shared(access) ? reads_of_shared(op, points) : 1;
+        bytes += times * counting::touched_elements(op, access, work, r) * static_cast<double>(op.outputs.front().element.bytes);
+      }
     } else {
       bytes += 8.0 * static_cast<double>(op.reads.size()) * points;
     }
     const double flops = points * op.flops_per_point;
-    worst = std::max(worst, std::max(flops / (machine.flop_rate * (blas ? 1.0 : kLoopRate)), bytes / machine.stream_rate));
+    worst = std::max(worst, std::max(seconds_of_flops(op, flops, machine), bytes / machine.stream_rate));
   }
   return worst / inputs.threads;
 }

@@ -54,6 +54,7 @@ class RegionHash {
     hash_.add(op.home);
     hash_.add(op.run_ahead);
     hash_.add(op.flops_per_point);
+    hash_.add(op.product_share);
     add_space(op);
     hash_.add(op.reads.size());
     for (const Access& access : op.reads) add(access);

@@ -155,7 +155,8 @@ Op copy_of(const Op& op, const TensorDesc& tensor) {
   const std::vector<std::string> names = result_names(op);
   for (int d = 0; d < static_cast<int>(tensor.shape.size()); ++d) {
     copy.out.push_back({d, 1, 0});
-    copy.labels.push_back({names[idx(d)], {0, tensor.shape[idx(d)]}});
+    // Results of loops have shapes of their own.
+    copy.labels.push_back({idx(d) < names.size() ? names[idx(d)] : "dimension " + std::to_string(d), {0, tensor.shape[idx(d)]}});
     access.dims.push_back({{{d, 1}}, {0, 1}, false});
   }
   copy.reads.push_back(std::move(access));

@@ -2,14 +2,9 @@
 
 #include <algorithm>
 
+#include "runtime/plan/cost/work_rate.h"
+
 namespace tdsl::plan {
-
-namespace {
-
-/// Floating-point operations per second of emitted loops, of BLAS's rate.
-constexpr double kLoopRate = 0.2;
-
-}  // namespace
 
 TaskLoads::TaskLoads(const Region& region, const PlanInputs& inputs, const Workflow& workflow)
     : region_(region), inputs_(inputs), workflow_(workflow), loads_(static_cast<std::size_t>(inputs.ranks), 0) {}
@@ -17,7 +12,6 @@ TaskLoads::TaskLoads(const Region& region, const PlanInputs& inputs, const Workf
 std::vector<double> TaskLoads::added_by(std::size_t op, const Processes& processes) const {
   const WorkflowOp& tasks = workflow_.ops[op];
   const Machine& machine = inputs_.machine;
-  const double rate = machine.flop_rate * (region_.ops[op].op.op_class == OpClass::kContraction ? 1.0 : kLoopRate);
   std::vector<double> added(loads_.size(), 0);
   arrived_.clear();
   const auto process_of = [&](TaskNumber n) { return n >= tasks.first ? processes[static_cast<std::size_t>(n - tasks.first)] : workflow_.task(n).process; };
@@ -30,7 +24,7 @@ std::vector<double> TaskLoads::added_by(std::size_t op, const Processes& process
     const WorkflowTask& task = workflow_.task(n);
     const std::int32_t process = process_of(n);
     if (process < 0 || task.kind == TaskKind::kPair) continue;
-    added[static_cast<std::size_t>(process)] += task.flops / rate;
+    added[static_cast<std::size_t>(process)] += seconds_of_flops(region_.ops[op].op, task.flops, machine);
     if (task.kind == TaskKind::kApply) {
       for (const TaskInput& block : workflow_.blocks_of(task)) receive(process, block.task, block.bytes);
       continue;
