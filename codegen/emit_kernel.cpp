@@ -55,10 +55,12 @@ class KernelEmitter {
     const std::string statement = sums ? fmt::format("return {};", element) : fmt::format("{} = {};", out_element(), element);
     if (checks_ || expr_.uses_faults()) return std::nullopt;
     const bool simd = !order_.labels.empty() && !expr_.applies() && order_.in_order.contains(order_.labels.back());
+    const int across = sums || simd || order_.labels.size() < 2 ? -1 : label_across(op_, order_.labels.back());
     const std::string output = fmt::format("{}, {}", cpp_type(kernel_.type), request_.program.type(request_.step.target).rank());
     std::string list = sums ? "" : fmt::format("Out<{}> {}", output, out_name());
     for (const std::string& parameter : parameters()) list += (list.empty() ? "" : ", ") + parameter;
     vectorised_ = simd;
+    if (across >= 0) return ShortKernel{fmt::format("[]({}) {{ {} }}", list, statement), "rt::each_in_squares", std::to_string(across), widest(), captures_};
     return ShortKernel{fmt::format("[]({}) {{ {} }}", list, statement), fmt::format("rt::{}{}", sums ? "sum" : "each", simd ? "_simd" : ""),
                        sums ? output : "", widest(), captures_};
   }

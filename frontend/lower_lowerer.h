@@ -438,6 +438,8 @@ class Lowerer {
   Tensor flattened(const Tensor& t, const ir::SourceRange& range);
   /// The row-major position of the element at the tensor's own labels.
   [[nodiscard]] ir::Expr row_major(const Tensor& t) const;
+  /// The same among `count` of its dimensions.
+  [[nodiscard]] ir::Expr row_major(const Tensor& t, std::size_t first, std::size_t count) const;
   /// The subscripts of the element at the row-major position `flat`.
   [[nodiscard]] std::vector<ir::Expr> split(ir::Expr flat, const std::vector<Dim>& shape, const ir::SourceRange& range) const;
   MatrixCall matrix_call(ir::Routine::Kind kind, const Tensor& a, const ast::Call& call);

@@ -15,6 +15,8 @@ namespace tdsl::ir {
 [[nodiscard]] constexpr ValueId label_value(std::int32_t label) {
   return {-2 - label};
 }
+/// As polynomial_of; quotients and remainders of sizes count as sizes.
+[[nodiscard]] std::optional<Extent> subscript_polynomial(const Expr& e);
 /// Whether no term is a product of atoms.
 [[nodiscard]] bool is_linear(const Extent& e);
 
@@ -31,5 +33,8 @@ struct LinearForm {
 [[nodiscard]] std::optional<LinearForm> linear_in(const Extent& e, ValueId v);
 
 [[nodiscard]] bool mentions(const Extent& e, ValueId v);
+
+/// Whether the subscripts are sums of index variables, each times a positive number or sizes, and of sizes, and no index variable occurs twice.
+[[nodiscard]] bool reads_each_label_once(const Read& r);
 
 }  // namespace tdsl::ir

@@ -12,5 +12,7 @@ using ir::linear_in;
 using ir::LinearForm;
 using ir::mentions;
 using ir::polynomial_of;
+using ir::reads_each_label_once;
+using ir::subscript_polynomial;
 
 }  // namespace tdsl::passes

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <tuple>
 #include <type_traits>
@@ -81,6 +82,36 @@ template <bool Simd, int D, int N, class F, class... At>
   }
 }
 
+/// Loops over all labels, in squares of label `Across` and of the last one: operands of which some are contiguous along one and some along the
+/// other come from the cache either way.
+template <int Across, int D, int N, class F>
+[[gnu::always_inline]] inline void nest_in_squares(const TaskArgs& t, const F& f, Index (&at)[N]) {
+  if constexpr (D == Across) {
+    nest_in_squares<Across, D + 1, N>(t, f, at);
+  } else if constexpr (D + 1 < N) {
+    const Interval range = t.labels[D];
+    for (Index i = range.lo; i < range.hi; ++i) {
+      at[D] = i;
+      nest_in_squares<Across, D + 1, N>(t, f, at);
+    }
+  } else {
+    constexpr Index kSquare = 32;
+    const Interval rows = t.labels[Across], columns = t.labels[D];
+    const auto call = [&]<std::size_t... L>(std::index_sequence<L...>) __attribute__((always_inline)) { f(at[L]...); };
+    for (Index row = rows.lo; row < rows.hi; row += kSquare) {
+      for (Index column = columns.lo; column < columns.hi; column += kSquare) {
+        for (Index i = row; i < std::min(row + kSquare, rows.hi); ++i) {
+          at[Across] = i;
+          for (Index j = column; j < std::min(column + kSquare, columns.hi); ++j) {
+            at[D] = j;
+            call(std::make_index_sequence<static_cast<std::size_t>(N)>{});
+          }
+        }
+      }
+    }
+  }
+}
+
 template <bool Simd, int D, int N, class T, class F, class... At>
 [[gnu::always_inline]] inline T nested_sum(const TaskArgs& t, T total, const F& f, At... at) {
   const Interval range = t.labels[D];
@@ -105,6 +136,15 @@ template <bool Simd, class F, std::size_t... K, class... V>
   nest<Simd, 0, Signature<F>::kOthers - static_cast<int>(sizeof...(V))>(t, point);
 }
 
+template <int Across, class F, std::size_t... K, class... V>
+[[gnu::always_inline]] inline void run_in_squares(const TaskArgs& t, const F& f, std::index_sequence<K...>, V... values) {
+  const auto views = std::make_tuple(view_of<F, K, 1>(t)...);
+  const auto point = [=](auto... at) __attribute__((always_inline)) { f(std::get<K>(views)..., at..., values...); };
+  constexpr int kLabels = Signature<F>::kOthers - static_cast<int>(sizeof...(V));
+  Index at[kLabels] = {};
+  nest_in_squares<Across, 0, kLabels>(t, point, at);
+}
+
 template <bool Simd, class T, int R, class F, std::size_t... K, class... V>
 [[gnu::always_inline]] inline void run_sum(const TaskArgs& t, const F& f, std::index_sequence<K...>, V... values) {
   const auto views = std::make_tuple(view_of<F, K, 0>(t)...);
@@ -121,6 +161,13 @@ struct Each {
   template <class F, class... V>
   [[gnu::always_inline]] static void run(const TaskArgs& t, const F& f, V... values) {
     run_each<Simd>(t, f, std::make_index_sequence<Signature<F>::kViews>{}, values...);
+  }
+};
+template <int Across>
+struct EachInSquares {
+  template <class F, class... V>
+  [[gnu::always_inline]] static void run(const TaskArgs& t, const F& f, V... values) {
+    run_in_squares<Across>(t, f, std::make_index_sequence<Signature<F>::kViews>{}, values...);
   }
 };
 template <bool Simd, class T, int R>
@@ -175,6 +222,12 @@ EmittedKernel each_simd(F, V... values) {
 template <SimdLevel Widest, auto F, class... V>
 EmittedKernel versions(V... values) {
   return detail::kernel_of<Widest, detail::Function<F>>(values...);
+}
+
+/// The same for every point of a task some of whose operands are contiguous along label `Across`, as transposed ones are, others along the last.
+template <int Across, SimdLevel Widest = SimdLevel::kBaseline, class F, class... V>
+EmittedKernel each_in_squares(F, V... values) {
+  return detail::kernel_of<Widest, detail::RunOf<detail::EachInSquares<Across>, F>>(values...);
 }
 
 /// Adds up f over the labels that the output, of rank R, does not have.

@@ -47,6 +47,7 @@ std::vector<Index> cuts(const TileRequest& request) {
     for (std::size_t d = 0; d < cut.size(); ++d) n *= request.multiple[d] * cut[d];
     return n / std::max<Index>(request.spread, 1);
   };
+  const auto is_uncut = [&](std::size_t d) { return d < request.uncut.size() && request.uncut[d]; };
   const auto longest_edge = [&] {
     Index longest = 0;
     for (std::size_t d = 0; d < cut.size(); ++d) longest = std::max(longest, edge(d));
@@ -64,7 +65,10 @@ std::vector<Index> cuts(const TileRequest& request) {
     bool worth = now >= 4 * kSmallTileElements || (edges >= 2 * kThinTile && now >= kSmallTilePoints / request.depth);
     // Prefer leading dimensions: rows of the last one stay long.
     std::size_t longest = 0;
-    for (std::size_t d = 1; d < cut.size(); ++d) {
+    while (is_uncut(longest)) ++longest;
+    if (longest == cut.size()) break;
+    for (std::size_t d = longest + 1; d < cut.size(); ++d) {
+      if (is_uncut(d)) continue;
       const Index bias = d + 1 == cut.size() && cut.size() > 1 && !request.contraction ? 64 : 1;
       if (edge(d) > edge(longest) * bias) longest = d;
     }
