@@ -32,6 +32,8 @@ codegen::CompiledProgram build_program(const CommandLine& line, const codegen::T
   request.name = program_name(line.program);
   request.native = line.native || toolchain.native;
   request.use_cache = !line.no_cache;
+  request.include_folder = include_folder(line, front);
+  request.headers = front.headers;
   return codegen::compile_program(toolchain, request);
 }
 

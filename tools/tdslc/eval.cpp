@@ -141,6 +141,7 @@ int eval(const CommandLine& line) {
     fmt::print("{}", rt::help_text(declaration_of(front.graph)));
     return 0;
   }
+  link_foreigns(line, front);
   ir::EvalOptions eval;
   eval.seed = options.seed;
   eval.dimensions = options.dimensions;

@@ -175,6 +175,7 @@ std::string workflow_text(const CommandLine& line, const codegen::FamilyProgram&
 int explain(const CommandLine& line) {
   Front front;
   compile_front(line, {}, front);
+  link_foreigns(line, front);
   const codegen::FamilyProgram families = lower(front);
   const rt::AppOptions options = options_of(line, front.graph);
   const Written files{options.save_plan_file.value_or(""), options.plan_file.value_or("")};

@@ -30,6 +30,8 @@ struct Front {
   ir::Program graph;      ///< as the frontend made it
   ir::Program optimised;  ///< after the passes
   passes::PassContext context;
+  std::vector<ir::ForeignRef> foreigns;  ///< functions of C++ headers
+  std::vector<std::string> headers;      ///< the user's C++ files
   std::size_t shown = 0;    ///< diagnostics of `sink` that have been printed
 };
 
@@ -44,6 +46,11 @@ struct FrontOptions {
 
 /// Parses, checks and optimises line.program. Throws ProgramErrors.
 void compile_front(const CommandLine& line, const FrontOptions& options, Front& front);
+
+/// Compiles the functions of C++ headers for evaluation in this process. Throws codegen::CompilerFailure.
+void link_foreigns(const CommandLine& line, Front& front);
+/// The folder that emitted code's includes of the user's headers are relative to; empty if there are none.
+[[nodiscard]] std::string include_folder(const CommandLine& line, const Front& front);
 
 /// Lowers to task families. Throws ProgramErrors for what is not supported yet.
 [[nodiscard]] codegen::FamilyProgram lower(Front& front, bool print = true);
