@@ -132,7 +132,7 @@ TEST_CASE("header reader: what kernels write whole") {
 TEST_CASE("header reader: operands used against their declaration") {
   CHECK(of_kernel("void k(In A, Out L) { double s = A(0, 0); s += 1; }") == "3:14 'k' never writes its out operand 'L'");
   CHECK(of_kernel("void k(In A, Out L) { for (int i = 0; i < 3; ++i) for (int j = 0; j < 3; ++j) L(i, j) += A(i, j); }") ==
-        "3:80 'k' reads its out operand 'L' before it writes it");
+        "3:79 'k' reads its out operand 'L' before it writes it");
   CHECK(of_kernel("double first(In A) { return A(0, 0); }\nvoid k(In A, Out L) { double s = first(L); L(0, 0) = s; }") == "4:34 'k' reads its out operand 'L' before it writes it");
   CHECK(of_kernel("void k(In A, Out L) { for (int j = 0; j < 3; ++j) { double s = A(j, j); for (int i = 0; i < j; ++i) s -= L(j, i); L(j, j) = s; } }") == "good");
   CHECK(of_kernel("void k(In A, Out L) { A(0, 0) = 1; L(0, 0) = 1; }").find("3:") == 0);

@@ -2,6 +2,7 @@
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/declaration.h"
 #include "tools/tdslc/front.h"
+#include "tools/tdslc/own_functions.h"
 
 namespace tdsl::tools {
 

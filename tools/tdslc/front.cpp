@@ -10,14 +10,13 @@
 #include <fstream>
 #include <sstream>
 
-#include "codegen/clang/header_reader.h"
 #include "codegen/emit.h"
-#include "codegen/foreign_library.h"
 #include "codegen/toolchain.h"
 #include "frontend/file_names.h"
 #include "ir/check.h"
 #include "passes/pipeline.h"
 #include "runtime/io/file_kind.h"
+#include "tools/tdslc/own_functions.h"
 #include "tools/tdslc/streams.h"
 
 namespace tdsl::tools {
@@ -84,13 +83,7 @@ void compile_front(const CommandLine& line, const FrontOptions& options, Front& 
   compile.library_directory = codegen::find_prefix() + "/share/tdsl/stdlib";
   compile.declared = options.declared;
   compile.foreign = [&](const ir::ForeignRef& f) { front.foreigns.push_back(f); };
-  compile.read_header = [&](const std::string& path, const std::vector<ir::ForeignDeclaration>& declarations) {
-    ir::HeaderFacts facts = codegen::read_header(path, declarations, {"-I" + codegen::find_prefix() + "/include/tdsl"});
-    for (const std::string& header : facts.files) {
-      if (std::ranges::find(front.headers, header) == front.headers.end()) front.headers.push_back(header);
-    }
-    return facts;
-  };
+  compile.read_header = header_reader_for(front);
   std::optional<ir::Program> graph = frontend::compile(front.sources, file, front.sink, compile);
   if (options.print) print_diagnostics(front);
   if (!graph || front.sink.has_errors()) throw ProgramErrors{};
@@ -100,17 +93,6 @@ void compile_front(const CommandLine& line, const FrontOptions& options, Front& 
   front.optimised = passes::run_pipeline(front.graph, pipeline_options(line), front.context);
   add_pass_warnings(front);
   if (options.print) print_diagnostics(front);
-}
-
-std::string include_folder(const CommandLine& line, const Front& front) {
-  if (front.foreigns.empty()) return {};
-  std::error_code ignored;
-  return std::filesystem::absolute(line.program, ignored).parent_path().lexically_normal().string();
-}
-
-void link_foreigns(const CommandLine& line, Front& front) {
-  if (front.foreigns.empty()) return;
-  codegen::load_foreign_library(codegen::read_toolchain(codegen::find_prefix()), {program_name(line.program), front.foreigns, include_folder(line, front), front.headers, !line.no_cache});
 }
 
 codegen::FamilyProgram lower(Front& front, bool print) {

@@ -47,11 +47,6 @@ struct FrontOptions {
 /// Parses, checks and optimises line.program. Throws ProgramErrors.
 void compile_front(const CommandLine& line, const FrontOptions& options, Front& front);
 
-/// Compiles the functions of C++ headers for evaluation in this process. Throws codegen::CompilerFailure.
-void link_foreigns(const CommandLine& line, Front& front);
-/// The folder that emitted code's includes of the user's headers are relative to; empty if there are none.
-[[nodiscard]] std::string include_folder(const CommandLine& line, const Front& front);
-
 /// Lowers to task families. Throws ProgramErrors for what is not supported yet.
 [[nodiscard]] codegen::FamilyProgram lower(Front& front, bool print = true);
 
