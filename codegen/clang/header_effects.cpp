@@ -1,6 +1,7 @@
 #include "codegen/clang/header_effects.h"
 
 #include <clang/AST/ASTContext.h>
+#include <clang/AST/DeclTemplate.h>
 #include <clang/AST/RecursiveASTVisitor.h>
 #include <clang/Basic/SourceManager.h>
 
@@ -34,11 +35,13 @@ bool is_pure_library_name(std::string_view name) {
   return names.contains(name);
 }
 
-/// std::vector's memory is the call's own.
-bool is_trusted_class(const clang::FunctionDecl& f) {
+/// std::vector's memory is the call's own. What elements of a class do when they are made and copied is looked at.
+bool is_trusted_class(const clang::ASTContext& context, const clang::FunctionDecl& f) {
   const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(&f);
-  if (method == nullptr || !method->getParent()->isInStdNamespace()) return false;
-  const auto& name = method->getParent()->getName();
+  const auto* made = method == nullptr ? nullptr : llvm::dyn_cast<clang::ClassTemplateSpecializationDecl>(method->getParent());
+  if (made == nullptr || !made->isInStdNamespace() || made->getTemplateArgs()[0].getKind() != clang::TemplateArgument::Type) return false;
+  if (!made->getTemplateArgs()[0].getAsType().isTrivialType(context)) return false;
+  const auto name = made->getName();
   return (name == "vector" || name == "_Vector_base") && (method->getIdentifier() == nullptr || (method->getName() != "at" && method->getName() != "_M_range_check"));
 }
 
@@ -116,7 +119,7 @@ class EffectFinder : public clang::RecursiveASTVisitor<EffectFinder> {
   void function(const clang::FunctionDecl& f, clang::SourceRange called) {
     if (open_.contains(f.getCanonicalDecl())) effects_.may_stop = true;  // recursion
     if (!done_.insert(f.getCanonicalDecl()).second) return;
-    if (is_trusted_class(f) || is_trivial(f)) return;
+    if (is_trusted_class(context_, f) || is_trivial(f)) return;
     const clang::FunctionDecl* definition = nullptr;
     if (!f.hasBody(definition)) {
       effects_.operations += 10;
@@ -245,8 +248,11 @@ class EffectFinder : public clang::RecursiveASTVisitor<EffectFinder> {
 
   bool is_constant(const clang::VarDecl& v) const {
     if (!v.getType().isConstQualified() && !context_.getBaseElementType(v.getType()).isConstQualified() && !v.isConstexpr()) return false;
+    if (!is_plain_constant(v.getType())) return false;
     const clang::VarDecl* definition = v.getInitializingDeclaration();
-    return is_plain_constant(v.getType()) && definition != nullptr && definition->evaluateValue() != nullptr;
+    // The initialiser of a template's static member may not have been instantiated.
+    if (definition == nullptr || !definition->hasInit() || definition->getInit() == nullptr || definition->getInit()->isValueDependent()) return v.isConstexpr();
+    return definition->evaluateValue() != nullptr;
   }
 
   void variable_use(const clang::ValueDecl* declaration, clang::SourceRange place) {

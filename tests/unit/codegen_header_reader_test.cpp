@@ -101,6 +101,7 @@ TEST_CASE("header reader: effects") {
   CHECK(of_f("double f(double x) { asm(\"\"); return x; }") == "1:22 'f' contains assembler");
   CHECK(of_f("double cell;\ndouble* const p = &cell;\ndouble f(double x) { return *p = x; }") == "3:30 'f' uses the global variable 'p', which is no constant");
   CHECK(of_f("#include <vector>\ndouble f(double x) { std::vector<double> v(3); return v.at(int(x)); }").find("calls a library function that calls") != std::string::npos);
+  CHECK(of_f("#include <vector>\nint n = 0;\nstruct S { S() { ++n; } };\ndouble f(double x) { std::vector<S> v(3); return x; }") != "good");
   CHECK(of_f("int n = 0;\ninline void g() { ++n; }\ndouble f(double x) { g(); return x; }") == "2:21 'f' uses the global variable 'n', which is no constant");
 }
 
