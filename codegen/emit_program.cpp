@@ -13,6 +13,7 @@
 #include "codegen/emit_loop.h"
 #include "codegen/emit_op.h"
 #include "codegen/emit_procedure.h"
+#include "codegen/foreign.h"
 #include "codegen/names.h"
 #include "codegen/writer.h"
 
@@ -42,7 +43,7 @@ class ProgramEmitter {
     w.line("}}");
     if (!points_.empty()) kernels_ = points_ + "\n" + kernels_;
     if (!functions_.empty()) kernels_ = "namespace fn {\n\n" + functions_ + "}  // namespace fn\n\n" + kernels_;
-    return {std::move(kernels_), w.text(), uses_file_, checks_, uses_routines_, uses_blocked_, uses_rows_, uses_elements_, uses_chain_};
+    return {std::move(kernels_), w.text(), uses_file_, checks_, uses_routines_, uses_blocked_, uses_rows_, uses_elements_, uses_chain_, uses_tiles_, std::move(headers_)};
   }
 
  private:
@@ -72,6 +73,7 @@ class ProgramEmitter {
     const auto found = procedures_.find(p->text);
     if (found != procedures_.end()) return found->second;
     const std::string function = function_table_.claim(p->name);
+    if (p->foreign) headers_.insert(p->foreign->header);
     const EmittedProcedure emitted = emit_procedure(*p, function, [this](const ir::ProcedureRef& inner) { return procedure(inner); });
     uses_file_ = uses_file_ || emitted.uses_file;
     uses_elements_ = uses_elements_ || emitted.uses_file;  // what fails at once is declared there
@@ -297,7 +299,7 @@ class ProgramEmitter {
 
   /// A loop that runs as one task, and names for what it gives.
   void loop(const Step& s, const LoopStep& l) {
-    const std::string builder = table_.claim("op_loop_" + l.name);
+    const std::string builder = table_.claim((l.kernel ? "op_" : "op_loop_") + l.name);
     std::string calls;
     for (const AccessTemplate& a : l.reads) {
       std::string dims;
@@ -307,10 +309,13 @@ class ProgramEmitter {
     if (l.ordered) calls += ".on_rank(0)";
     body_.line("OpBuilder {}(OpClass::kLoop, {}, {}, {});", builder, string_literal(l.name), l.site, line_of(s));
     body_.line("{}{}.flops(static_cast<double>({}));", builder, calls, expr_.text(l.flops));
-    const std::string function = table_.claim("loop_" + l.name);
-    const EmittedLoop emitted = emit_loop({program_, l, function, s.range, [this](ValueId v) { return name(v); },
-                                           [this](SourceRange range) { return source_comment(range); },
-                                           [this](const ir::ProcedureRef& p) { return procedure(p); }});
+    const std::string function = table_.claim((l.kernel ? "call_" : "loop_") + l.name);
+    const LoopRequest request{program_, l, function, s.range, [this](ValueId v) { return name(v); },
+                              [this](SourceRange range) { return source_comment(range); },
+                              [this](const ir::ProcedureRef& p) { return procedure(p); }};
+    const EmittedLoop emitted = l.kernel ? emit_foreign(request) : emit_loop(request);
+    if (l.kernel) headers_.insert(l.kernel->header);
+    uses_tiles_ = uses_tiles_ || l.kernel != nullptr;
     checks_ = checks_ || emitted.checks_subscripts;
     uses_file_ = uses_file_ || emitted.uses_file || emitted.checks_subscripts;
     uses_elements_ = true;
@@ -549,6 +554,8 @@ class ProgramEmitter {
   bool uses_rows_ = false;
   bool uses_elements_ = false;
   bool uses_chain_ = false;
+  bool uses_tiles_ = false;
+  std::set<std::string> headers_;  ///< of the user's
 };
 
 }  // namespace
