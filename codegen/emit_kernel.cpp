@@ -77,7 +77,7 @@ class KernelEmitter {
 
   /// The vectors from which the kernel gains. Loops that wait for memory do not gain from the widest.
   [[nodiscard]] rt::SimdLevel widest() const {
-    if (!vectorised_) return rt::SimdLevel::kBaseline;
+    if (!vectorised_ || (op_.reads.empty() && op_.flops_per_point == 0)) return rt::SimdLevel::kBaseline;
     std::int64_t bytes = ir::size_of(kernel_.type);
     for (const AccessTemplate& read : op_.reads) bytes += ir::size_of(request_.program.type(read.tensor).scalar);
     const bool busy = expr_.calls_library() || op_.flops_per_point > kFlopsPerByte * static_cast<double>(bytes);

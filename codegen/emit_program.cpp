@@ -4,6 +4,7 @@
 #include <cctype>
 #include <map>
 #include <set>
+#include <string_view>
 
 #include "codegen/affine.h"
 #include "codegen/describe.h"
@@ -388,7 +389,7 @@ class ProgramEmitter {
     uses_file_ = uses_file_ || k.checks_subscripts || k.function.find("place(") != std::string::npos;
     if (s.range.known()) kernels_ += source_comment(s.range) + "\n";
     const std::string list = names_of(k.captures);
-    const std::string level = level_text(kept(k.widest, kFunctionPrice));
+    const std::string level = level_text(kept(k.widest, price_of(k.function)));
     kernels_ += left_out(k.widest, level) + (level.empty() ? "" : "TDSL_VERSIONS ") + k.function + "\n";
     if (!level.empty()) return fmt::format("rt::versions<{}, {}>({})", level, request.name, list);
     if (k.captures.empty()) return request.name;
@@ -399,10 +400,20 @@ class ProgramEmitter {
   rt::SimdLevel kept(rt::SimdLevel widest, int price) {
     using enum rt::SimdLevel;
     const bool busy = widest == kAvx512;
-    const int all = busy ? 2 * price : price;
+    // Of long kernels one version, so that others have some, too.
+    if (price > kMostForTwo) widest = std::min(widest, kAvx2);
+    const int all = widest == kAvx512 ? 2 * price : price;
     if (widest == kBaseline || version_prices_ + all > (busy ? kMostForVersions : kMostForLightVersions)) return kBaseline;
     version_prices_ += all;
     return widest;
+  }
+  /// Half the loops that are written there, the runtime's included.
+  static int price_of(std::string_view function) {
+    int loops = 0;
+    for (const std::string_view head : {"for (", "rt::rows::reduce", "rt::rows::each", "rt::rows::arg_", "rt::lanes::"}) {
+      for (std::size_t at = function.find(head); at != std::string_view::npos; at = function.find(head, at + 1)) ++loops;
+    }
+    return std::max(1, loops / 2);
   }
   static std::string left_out(rt::SimdLevel widest, const std::string& level) {
     if (widest == rt::SimdLevel::kBaseline || !level.empty()) return "";
@@ -539,8 +550,8 @@ class ProgramEmitter {
   ExprEmitter expr_;
   Writer body_;
   std::string functions_;
-  /// Build time of versions, in units of 0.03 s. Kernels that wait for memory leave half of it to those that compute.
-  static constexpr int kPointPrice = 1, kFunctionPrice = 3, kMostForVersions = 30, kMostForLightVersions = 15;
+  /// Build time of versions, in units of 0.03 s. Kernels that wait for memory leave a third of it to those that compute.
+  static constexpr int kPointPrice = 1, kMostForTwo = 8, kMostForVersions = 30, kMostForLightVersions = 20;
   int version_prices_ = 0;
   std::string kernels_;
   std::string points_;  ///< functions of one point, of short kernels
