@@ -112,7 +112,8 @@ void LoopEmitter::check_ahead(const ir::Node& n, const ir::Compute& c, std::size
   for_each_evaluated(c.bodies[k], [&](const ir::ExprNode& e) {
     if (const auto* r = std::get_if<ir::Read>(&e.op); r != nullptr && !r->subscripts.empty()) check(r->tensor, r->subscripts, e.range);
   });
-  if (!c.left.empty()) check(n.results[k], c.left, c.left[0]->range.known() ? c.left[0]->range : n.range);
+  // A tensor of other extents in this iteration gets them later.
+  if (!c.left.empty() && !changes_size(n.results[k])) check(n.results[k], c.left, c.left[0]->range.known() ? c.left[0]->range : n.range);
   bounds_.leave(labels);
   if (lines.empty()) return;
   std::string points;
