@@ -369,7 +369,7 @@ class Facts:
 
     # Emitted programs are for people: routines are called, not copied, an operation is one statement, a simple kernel one expression.
     def test_emitted_programs_are_short(self):
-        for program, limit in (("logistic_regression", 150), ("cp_decomposition", 250), ("matmul", 45), ("tall_qr", 130)):
+        for program, limit in (("logistic_regression", 175), ("cp_decomposition", 250), ("matmul", 45), ("tall_qr", 130)):
             result = launch.run([self.tdslc, "emit", ROOT / f"samples/{program}.tdsl"], self.options.limit)
             lines = result.out.count("\n")
             if result.code != 0 or lines >= limit:
