@@ -11,7 +11,8 @@ import launch
 SCHEDULES = ("search", "eindecomp", "pattern", "lshs")
 OPERATION = re.compile(r" site (\d+) +(\w+) .*?: t(\d+)\[(.*?)\] \w+(?: = \w+(?:\[(.*?)\])? ?(.*?))?(?:; ends .*)?$")
 DECISION = re.compile(r'(\d+) (\w+) ("(?:\\.|[^"\\])*") (.*)')
-REFUSED = re.compile(r"error: --use-plan .*: line (\d+): ")
+REFUSED = re.compile(r"--use-plan .*: line (\d+): ")
+READERS = re.compile(r" keep .* for ([\d ]+)$")
 CHANGED = 0.4  # of the decisions
 
 
@@ -69,13 +70,21 @@ class RandomPlan:
         self.write()
         return True
 
-    def change(self):
+    def change_forms(self):
+        """Chooses among the forms of places that have several, and leaves only those lines."""
+        forms = [line[:line.rindex(" ")] + f" {self.rng.randrange(2)}" for line in self.lines[3:] if line.startswith("choose ")]
+        self.lines[3:] = forms
+
+    def change(self, decisions):
+        """Of these decisions, changed at random, those of operations that the forms have."""
         self.change_mesh()
-        for number, line in enumerate(self.lines[3:], 3):
-            if line.startswith("choose "):
-                self.lines[number] = line[:line.rindex(" ")] + f" {self.rng.randrange(2)}"
-            elif self.rng.random() < CHANGED:
-                self.change_decision(number)
+        for line in decisions:
+            needed = [int(line.split()[0]), *map(int, (READERS.search(line) or ["", ""])[1].split())]
+            if not self.sites.keys() >= set(needed):
+                continue
+            self.lines.append(line)
+            if self.rng.random() < CHANGED:
+                self.change_decision(len(self.lines) - 1)
 
     def change_mesh(self):
         """Axes may number the ranks in any order."""
@@ -128,7 +137,11 @@ def random_plan(explain, arguments, ranks, seed, path, limit):
         told("--schedule", schedule, "--save-plan", path)
         if " schedule greedy\n" not in path.read_text():  # else the schedule does not know what to do with the program
             break
-    plan = RandomPlan(path, sites_of(told("--stage=region")), rng)
-    plan.change()
+    plan = RandomPlan(path, {}, rng)
+    decisions = [line for line in plan.lines[3:] if not line.startswith("choose ")]
+    plan.change_forms()
+    plan.write()
+    plan.sites = sites_of(told("--use-plan", path, "--stage=region"))
+    plan.change(decisions)
     plan.write()
     return plan
