@@ -44,7 +44,8 @@ class WaitingPeer:
         request = json.dumps(dict(request, arrays=list(experiment.arrays), params=experiment.params, threads=threads, waits=True))
         command = [PYTHON, SCRIPT, library, experiment.workload, str(scratch), request]
         # Dask's own threads take the chunks; the BLAS under them gets one.
-        environment = peers.python_environment(1 if library == "Dask" else threads)
+        # Threads that wait do not take the other's processor, and memory lies in large pages, as ours does.
+        environment = peers.python_environment(1 if library == "Dask" else threads, OMP_WAIT_POLICY="passive", GLIBC_TUNABLES="glibc.malloc.hugetlb=1")
         self.errors = open(scratch / f"{library}.log", "w+")
         self.process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True)
         self.told()
