@@ -354,7 +354,7 @@ class RowFusion {
 
   /// Puts the nest where its last operator is, beside the operators as they were if only sizes tell which is faster. Returns that place.
   std::size_t build(Region& region, const Nest& nest) {
-    const bool chosen = holds_products(region, nest) && !is_small(region, nest);
+    const bool chosen = context_.options().fusion == FusionPolicy::kCost && holds_products(region, nest) && !is_small(region, nest);
     std::vector<Node> members;
     std::vector<Shared> labels;
     for (const auto& [k, shared] : nest) {

@@ -27,11 +27,20 @@ struct PassWarning {
   std::string message;
 };
 
+/// Which operators share loops (`--fusion`).
+enum class FusionPolicy : std::uint8_t {
+  kCost,          ///< where predicted cost says so
+  kAll,           ///< wherever they can, even if values are computed more than once
+  kNoRedundancy,  ///< wherever they can, if no value is computed more than once
+  kNone,
+};
+
 struct PassOptions {
   /// The largest number of nodes an expression may grow to by substitution.
   int expression_limit = 256;
   /// Whether loops may run as one task (`serial_loops`), so that it pays to keep that form.
   bool task_forms = true;
+  FusionPolicy fusion = FusionPolicy::kCost;
 };
 
 /// What passes share: options in, remarks and warnings out.

@@ -17,6 +17,7 @@
 #include "passes/loops_to_algebra.h"
 #include "passes/neighbours.h"
 #include "passes/serial_loops.h"
+#include "passes/shared_maps.h"
 #include "passes/simplify.h"
 #include "passes/start_choices.h"
 #include "passes/updates.h"
@@ -51,6 +52,7 @@ constexpr std::array kPipeline = {
     // Last: the others need not know what is chosen from.
     Pass{"start_choices", "leave choices that need sizes to the start of the run", start_choices, 2},
     Pass{"fuse_rows", "run operators over the rows of the same tensors in one loop nest", fuse_rows, 2},
+    Pass{"shared_maps", "compute element-wise values again in the loops of each reader where that is cheaper than storing them", shared_maps, 2},
 };
 
 void check(const ir::Program& program, std::string_view pass) {
@@ -58,6 +60,11 @@ void check(const ir::Program& program, std::string_view pass) {
   if (problems.empty())
     return;
   throw ir::InternalError("the pass '" + std::string(pass) + "' broke the program: " + problems[0]);
+}
+
+bool left_out(const Pass& pass, FusionPolicy fusion) {
+  const bool fuses = pass.name == "fusion" || pass.name == "fuse_rows" || pass.name == "shared_maps";
+  return (fusion == FusionPolicy::kNone && fuses) || (fusion == FusionPolicy::kNoRedundancy && pass.name == "shared_maps");
 }
 
 }  // namespace
@@ -73,8 +80,9 @@ bool is_pass(std::string_view name) {
 ir::Program run_pipeline(const ir::Program& program, const PipelineOptions& options, PassContext& context) {
   ir::Program current = program;
   context.options().task_forms = !options.disabled.contains("serial_loops");
+  context.options().fusion = options.fusion;
   for (const Pass& pass : kPipeline) {
-    if (pass.level > options.level || options.disabled.contains(pass.name))
+    if (pass.level > options.level || options.disabled.contains(pass.name) || left_out(pass, options.fusion))
       continue;
     context.enter(std::string(pass.name));
     const auto start = std::chrono::steady_clock::now();

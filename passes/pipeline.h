@@ -27,6 +27,7 @@ struct Pass {
 struct PipelineOptions {
   int level = 2;
   std::set<std::string, std::less<>> disabled;
+  FusionPolicy fusion = FusionPolicy::kCost;
   /// Called after each pass that ran, with the time it took.
   std::function<void(const Pass&, const ir::Program& before, const ir::Program& after, double seconds)> after_pass;
 };

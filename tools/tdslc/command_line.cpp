@@ -108,6 +108,9 @@ Examples:
 void add_compile_options(CLI::App& app, CommandLine& line) {
   app.add_option("-O,--level", line.level, "Optimisation level of the passes: 0, 1 or 2")->check(CLI::Range(0, 2));
   app.add_option("--disable-pass", line.disabled_passes, "Leave a pass out (see `tdslc passes`)")->type_name("PASS")->allow_extra_args(false);
+  app.add_option("--fusion", line.fusion, "Which operators share loops: by cost, all that can, all without computing a value twice, or none")
+      ->type_name("cost|all|no-redundancy|none")
+      ->check(CLI::IsMember({"cost", "all", "no-redundancy", "none"}));
 }
 
 void add_options_of(CLI::App& app, Command command, CommandLine& line) {

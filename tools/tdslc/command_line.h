@@ -23,6 +23,7 @@ struct CommandLine {
   bool no_cache = false;
   int level = 2;
   std::vector<std::string> disabled_passes;
+  std::string fusion = "cost";
   std::vector<std::string> dump_after;
   bool time_passes = false;
   bool time_plan = false;

@@ -20,11 +20,11 @@
 
 namespace tdsl::tools {
 
-namespace {
-
 passes::PipelineOptions pipeline_options(const CommandLine& line) {
   passes::PipelineOptions options;
   options.level = line.level;
+  using enum passes::FusionPolicy;
+  options.fusion = line.fusion == "all" ? kAll : line.fusion == "no-redundancy" ? kNoRedundancy : line.fusion == "none" ? kNone : kCost;
   if (line.stage == "algebra") options.disabled.insert("fuse_rows");  // one operator, one operation
   for (const std::string& name : line.disabled_passes) {
     if (!passes::is_pass(name)) {
@@ -36,6 +36,8 @@ passes::PipelineOptions pipeline_options(const CommandLine& line) {
   }
   return options;
 }
+
+namespace {
 
 /// Warnings of passes and lowering carry their id as text.
 frontend::DiagnosticId known_id(const std::string& text) {

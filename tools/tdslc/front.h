@@ -11,6 +11,7 @@
 #include "frontend/frontend.h"
 #include "ir/graph.h"
 #include "passes/pass_context.h"
+#include "passes/pipeline.h"
 #include "tools/tdslc/command_line.h"
 
 namespace tdsl::tools {
@@ -42,6 +43,8 @@ struct FrontOptions {
 /// The text of a program. Throws UsageError.
 [[nodiscard]] std::string read_program(const std::string& path);
 
+/// Which passes run. Throws UsageError for one that does not exist.
+[[nodiscard]] passes::PipelineOptions pipeline_options(const CommandLine& line);
 /// Parses, checks and optimises line.program. Throws ProgramErrors.
 void compile_front(const CommandLine& line, const FrontOptions& options, Front& front);
 

@@ -30,9 +30,7 @@ int passes(const CommandLine& line) {
   }
   Front front;
   compile_front(line, {true, false}, front);
-  passes::PipelineOptions options;
-  options.level = line.level;
-  for (const std::string& name : line.disabled_passes) options.disabled.insert(name);
+  passes::PipelineOptions options = pipeline_options(line);
   options.after_pass = [&](const passes::Pass& pass, const ir::Program&, const ir::Program& after, double seconds) {
     if (line.time_passes || dumps.empty()) fmt::print("{:<24}{:8.3f} ms\n", pass.name, seconds * 1e3);
     if (dumps.contains("all") || dumps.contains(pass.name)) fmt::print("after {}:\n{}\n", pass.name, ir::print(after));
