@@ -36,6 +36,9 @@ std::string key_of(const Toolchain& t, const CompileRequest& r) {
   h.add(std::string_view(t.compiler));
   for (const auto* list : {&t.compile_flags, &t.include_flags, &t.link_flags, &t.libraries}) h.add(*list);
   if (r.native) h.add(t.native_flags);
+  h.add(std::string_view(r.include_folder));
+  for (const std::string& header : r.headers) h.add(std::string_view(header + " " + fingerprint(header)));
+  if (r.shared_object) h.add(std::string_view("shared"));
   h.add(state_of_file(t.compiler));
   for (const std::string& library : t.libraries) {
     if (!library.starts_with('-')) h.add(state_of_file(library));
@@ -58,11 +61,13 @@ void compile_and_link(const Toolchain& t, const CompileRequest& r, WorkFolder& w
   };
   append(t.compile_flags);
   if (r.native) append(t.native_flags);
-  append(t.precompiled_flags);
+  if (!r.shared_object) append(t.precompiled_flags);
   append(t.include_flags);
+  if (!r.include_folder.empty()) append({"-I" + r.include_folder});
   append(t.link_flags);
+  if (r.shared_object) append({"-shared", "-fPIC"});
   append({source.string(), "-o", executable.string()});
-  append(t.libraries);
+  if (!r.shared_object) append(t.libraries);
   const ProcessResult result = run_process(compile);
   if (result.exit_code == 0) return;
   throw CompilerFailure(fmt::format("the C++ compiler failed ({}, exit code {}):\n{}", t.compiler, result.exit_code, result.output));

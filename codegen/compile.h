@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "codegen/toolchain.h"
 
@@ -18,6 +19,9 @@ struct CompileRequest {
   std::string name;            ///< of the program, for file names
   bool native = false;         ///< tie the executable to this machine's CPU
   bool use_cache = true;
+  std::string include_folder = {};         ///< where the headers that the source includes by relative names are; empty: nowhere
+  std::vector<std::string> headers = {};   ///< the user's files that it includes: their content is a part of the key
+  bool shared_object = false;              ///< instead of an executable: compiled and linked without the runtime
 };
 
 /// An executable for the source, compiled and linked now or found unchanged in the cache (`cache.h`). The key is a hash of the source, the

@@ -56,8 +56,10 @@ class ComputeLowering {
   /// A sum of products of two tensors, each label at most once per tensor: what matrix multiplication can do.
   [[nodiscard]] bool is_contraction();
   [[nodiscard]] bool plain_or_shifted_left();
-  /// The labels of a read whose subscripts are distinct labels plus constants; nothing for anything else.
+  /// The labels of a read whose subscripts are sums of labels, each once and moving forwards, and constants; nothing for anything else.
   [[nodiscard]] std::optional<std::set<int>> single_labels(const Expr& e);
+  /// Whether a factor of an index variable is known to be positive wherever there is a point: a number and what index variables run up to.
+  [[nodiscard]] bool moves_forwards(const Extent& coefficient) const;
 
   // --- Reductions: reduction.cpp
   /// Reductions accumulate into elements that begin as the identity or as the base. Whatever else the Compute does with

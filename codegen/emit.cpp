@@ -143,6 +143,9 @@ std::string emit(const FamilyProgram& program, const EmitOptions& options) {
   if (body.uses_elements) w.line("#include \"runtime/kernels/elements.h\"");
   if (body.uses_chain) w.line("#include \"runtime/routines/chain.h\"");
   if (body.uses_routines) w.line("#include \"runtime/routines/calls.h\"");
+  if (body.uses_tiles) w.line("#include \"runtime/kernels/tiles.h\"");
+  if (!body.headers.empty()) w.blank();
+  for (const std::string& header : body.headers) w.line("#include \"{}\"", header);
   w.blank();
   w.line("using namespace tdsl::emitted;");
   w.blank();

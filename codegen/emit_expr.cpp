@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "codegen/describe.h"
+#include "codegen/vector_forms.h"
 
 namespace tdsl::codegen {
 
@@ -82,10 +83,7 @@ std::string ExprEmitter::text(const Expr& e, int outer) {
       [&](const ir::Read& r) { return read(*e, r); },
       [&](const ir::Argument& a) { return arguments_[static_cast<std::size_t>(a.position)]; }, [&](const ir::Unary& u) { return unary(*e, u); },
       [&](const ir::Binary& b) { return binary(*e, b, outer); },
-      [&](const ir::Select& s) {
-        return parenthesised(fmt::format("{} ? {} : {}", text(s.condition, 1), text(s.when_true, 1), text(s.when_false, 1)),
-                             outer > 0);
-      },
+      [&](const ir::Select& s) { return select(s, outer); },
       [&](const ir::Cast& c) { return cast(*e, c); },
       [&](const ir::Apply& a) {
         applies_ = true;
@@ -102,11 +100,18 @@ std::string ExprEmitter::read(const ir::ExprNode& node, const ir::Read& r) {
   return element_(node, subscripts);
 }
 
+std::string ExprEmitter::select(const ir::Select& s, int outer) {
+  if (both_branches_ && both_branches_(s)) return fmt::format("math::choose({}, {}, {})", text(s.condition), text(s.when_true), text(s.when_false));
+  return parenthesised(fmt::format("{} ? {} : {}", text(s.condition, 1), text(s.when_true, 1), text(s.when_false, 1)), outer > 0);
+}
+
 std::string ExprEmitter::unary(const ir::ExprNode& node, const ir::Unary& u) {
   if (u.op == ir::UnaryOp::kNot) return "!" + text(u.operand, kUnary);
   if (u.op == ir::UnaryOp::kNeg && ir::is_float(node.type)) return "-" + text(u.operand, kUnary + 1);
   const std::string_view function = u.op == ir::UnaryOp::kNeg ? "negate" : ir::name_of(u.op);
-  return fmt::format("scalar::{}({})", function, text(u.operand));
+  const bool library = is_library_function(u.op);
+  calls_library_ = calls_library_ || library;
+  return fmt::format("{}::{}({})", library && both_branches_ ? "math" : "scalar", function, text(u.operand));
 }
 
 std::string ExprEmitter::infix(const ir::Binary& b, int outer) {

@@ -26,6 +26,9 @@ class ExprEmitter {
   /// The C++ name of the function that a procedure has become.
   using ProcedureName = std::function<std::string(const ir::ProcedureRef&)>;
 
+  /// Whether both branches are computed before one is taken.
+  using BothBranches = std::function<bool(const ir::Select&)>;
+
   ExprEmitter(std::vector<std::string> labels, HostName host, ElementText element, FaultsName faults = nullptr)
       : labels_(std::move(labels)), host_(std::move(host)), element_(std::move(element)), faults_(std::move(faults)) {}
 
@@ -42,6 +45,8 @@ class ExprEmitter {
   /// What the variables of a procedure are called.
   void set_arguments(std::vector<std::string> names) { arguments_ = std::move(names); }
   void set_procedures(ProcedureName procedures) { procedures_ = std::move(procedures); }
+  /// From now on library functions are those of runtime/kernels/vector_math.h, and selects for which `both` holds compute both branches.
+  void use_vector_math(BothBranches both) { both_branches_ = std::move(both); }
   /// From now on this node is the variable `name`.
   void replace(const ir::ExprNode* node, std::string name) { replaced_[node] = std::move(name); }
   void replace_nothing() { replaced_.clear(); }
@@ -51,8 +56,11 @@ class ExprEmitter {
   void clear_faults() { uses_faults_ = false; }
   /// Whether anything printed so far applies a procedure, which may stop the run.
   [[nodiscard]] bool applies() const { return applies_; }
+  /// Whether anything printed so far calls a library function.
+  [[nodiscard]] bool calls_library() const { return calls_library_; }
 
  private:
+  [[nodiscard]] std::string select(const ir::Select& s, int outer);
   [[nodiscard]] std::string unary(const ir::ExprNode& node, const ir::Unary& u);
   [[nodiscard]] std::string binary(const ir::ExprNode& node, const ir::Binary& b, int outer);
   [[nodiscard]] std::string integer_binary(const ir::ExprNode& node, const ir::Binary& b, int outer);
@@ -72,8 +80,10 @@ class ExprEmitter {
   std::unordered_map<const ir::ExprNode*, std::string> replaced_;
   std::vector<std::string> arguments_ = {"a", "b"};
   ProcedureName procedures_;
+  BothBranches both_branches_;
   bool uses_faults_ = false;
   bool applies_ = false;
+  bool calls_library_ = false;
 };
 
 /// The C++ type of a scalar as emitted: `double`, `Index` for i64.

@@ -10,6 +10,7 @@
 #include "codegen/fused.h"
 #include "codegen/names.h"
 #include "codegen/statements.h"
+#include "codegen/vector_forms.h"
 #include "ir/check.h"
 
 namespace tdsl::codegen {
@@ -53,10 +54,12 @@ class FusedEmitter {
     for (std::size_t f = outer_.size(); f-- > 0;) {
       loops = {block(fmt::format("for (Index {0} = t.labels[{1}].lo; {0} < t.labels[{1}].hi; ++{0})", outer_[f], shared_label(f)), std::move(loops))};
     }
+    if (!faults_.empty()) w.line("scalar::Faults {};", faults_);
     write(w, loops);
+    if (!faults_.empty()) w.line("if ({0}.any()) rt::stop(place({1}), {0}.message());", faults_, place_text(request_.place));
     std::string signature = fmt::format("void {}(const TaskArgs& t", request_.name);
     for (const ValueId v : captures_) signature += fmt::format(", {} {}", cpp_type(request_.program.type(v).scalar), request_.value_name(v));
-    return {fmt::format("{}) {{\n{}}}\n", signature, w.text()), captures_, false, uses_blocked_};
+    return {fmt::format("{}) {{\n{}}}\n", signature, w.text()), captures_, false, uses_blocked_, widest_};
   }
 
  private:
@@ -144,14 +147,34 @@ class FusedEmitter {
     return request_.value_name(v);
   }
 
+  /// The vectors from which the loops of a member gain. (Products and blocked reductions have versions of their own.)
+  static rt::SimdLevel widest(const Member& m) {
+    const std::size_t loops = m.compute.out.size() + m.compute.reduce.size() - m.shared.size();
+    return loops > 1 || library_calls(m.compute.bodies[0]) > 0 ? rt::SimdLevel::kAvx512 : rt::SimdLevel::kAvx2;
+  }
+
   ExprEmitter expressions(const Member& m) {
-    return {labels_.at(m.value), [this](ValueId v) { return host(v); },
+    ExprEmitter e{labels_.at(m.value), [this](ValueId v) { return host(v); },
             [this](const ir::ExprNode& n, const std::vector<std::string>& subscripts) {
               const auto& r = std::get<ir::Read>(n.op);
               if (request_.program.is_host(r.tensor)) return host(r.tensor);
               const bool local = is_local(r.tensor);
               return fmt::format("{}({})", tensor_name(n), fmt::join(subscripts.begin() + (local ? static_cast<std::ptrdiff_t>(outer_.size()) : 0), subscripts.end(), ", "));
-            }};
+            },
+            [this](const ir::SourceRange&) { return faults_name(); }};
+    e.use_vector_math([this, &m](const ir::Select& s) {
+      return computes_both(s, request_.program, [&m](std::int32_t label, const Extent& extent) {
+        const ir::Label& l = label_of(m, static_cast<std::size_t>(label));
+        return l.begin == Extent(0) && l.end == extent;
+      });
+    });
+    return e;
+  }
+
+  /// Members cannot fail, but functions that can in general report to something.
+  std::string faults_name() {
+    if (faults_.empty()) faults_ = table_.claim("faults");
+    return faults_;
   }
 
   /// Whether the value exists for a block of rows: not its outer dimensions.
@@ -231,8 +254,12 @@ class FusedEmitter {
 
   Statements statements(const Member& m) {
     if (std::optional<std::string> call = product(m)) return {simple(*call)};
-    if (m.compute.monoid && (m.compute.monoid->kind == Monoid::Kind::kArgMin || m.compute.monoid->kind == Monoid::Kind::kArgMax)) return position(m);
-    if (std::optional<Statements> blocks = blocked(m)) return std::move(*blocks);
+    const bool position_of_best = m.compute.monoid && (m.compute.monoid->kind == Monoid::Kind::kArgMin || m.compute.monoid->kind == Monoid::Kind::kArgMax);
+    if (!position_of_best) {
+      if (std::optional<Statements> blocks = blocked(m)) return std::move(*blocks);
+    }
+    widest_ = std::max(widest_, widest(m));
+    if (position_of_best) return position(m);
     std::vector<std::size_t> loops;
     for (std::size_t l = 0; l < m.compute.out.size(); ++l) {
       if (!is_outer(m, l)) loops.push_back(l);
@@ -424,8 +451,9 @@ class FusedEmitter {
   std::map<ValueId, std::vector<std::string>> labels_;  ///< of members; then two names for reductions
   std::vector<std::string> outer_;                 ///< loops around the blocks
   std::map<ValueId, ValueId> in_place_;            ///< values that take the place of others
-  std::string rows_, total_;
+  std::string rows_, total_, faults_;
   bool uses_blocked_ = false;
+  rt::SimdLevel widest_ = rt::SimdLevel::kBaseline;
 };
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "codegen/loop_order.h"
 #include "codegen/names.h"
 #include "codegen/statements.h"
+#include "codegen/vector_forms.h"
 #include "ir/check.h"
 
 namespace tdsl::codegen {
@@ -22,6 +23,9 @@ namespace {
 using ir::match;
 using ir::Monoid;
 
+/// From here on arithmetic takes longer than memory.
+constexpr double kFlopsPerByte = 4;
+
 class KernelEmitter {
  public:
   explicit KernelEmitter(const KernelRequest& request)
@@ -30,6 +34,7 @@ class KernelEmitter {
               [this](const ir::ExprNode& n, const std::vector<std::string>& s) { return element(n, s); },
               [this](const ir::SourceRange& place) { return faults_name(place); }) {
     expr_.set_procedures(request.procedure_name);
+    expr_.use_vector_math([this](const ir::Select& s) { return takes_both(s); });
   }
 
   EmittedKernel run() {
@@ -50,14 +55,35 @@ class KernelEmitter {
     const std::string statement = sums ? fmt::format("return {};", element) : fmt::format("{} = {};", out_element(), element);
     if (checks_ || expr_.uses_faults()) return std::nullopt;
     const bool simd = !order_.labels.empty() && !expr_.applies() && order_.in_order.contains(order_.labels.back());
-    const std::string output = fmt::format("<{}, {}>", cpp_type(kernel_.type), request_.program.type(request_.step.target).rank());
-    std::string list = sums ? "" : fmt::format("Out{} {}", output, out_name());
+    const int across = sums || simd || order_.labels.size() < 2 ? -1 : label_across(op_, order_.labels.back());
+    const std::string output = fmt::format("{}, {}", cpp_type(kernel_.type), request_.program.type(request_.step.target).rank());
+    std::string list = sums ? "" : fmt::format("Out<{}> {}", output, out_name());
     for (const std::string& parameter : parameters()) list += (list.empty() ? "" : ", ") + parameter;
-    return ShortKernel{fmt::format("[]({}) {{ {} }}", list, statement),
-                       fmt::format("rt::{}{}{}", sums ? "sum" : "each", simd ? "_simd" : "", sums ? output : ""), captures_};
+    vectorised_ = simd;
+    if (across >= 0) return ShortKernel{fmt::format("[]({}) {{ {} }}", list, statement), "rt::each_in_squares", std::to_string(across), widest(), captures_};
+    return ShortKernel{fmt::format("[]({}) {{ {} }}", list, statement), fmt::format("rt::{}{}", sums ? "sum" : "each", simd ? "_simd" : ""),
+                       sums ? output : "", widest(), captures_};
   }
 
  private:
+  /// Whether both branches of a select are computed, so that the loop around it becomes vectors.
+  [[nodiscard]] bool takes_both(const ir::Select& s) const {
+    if (!kernel_.checked.empty() || !kernel_.gathers.empty()) return false;
+    return computes_both(s, request_.program, [this](std::int32_t label, const Extent& extent) {
+      const LabelTemplate& l = op_.labels[static_cast<std::size_t>(label)];
+      return l.begin == Extent(0) && l.end == extent;
+    });
+  }
+
+  /// The vectors from which the kernel gains. Loops that wait for memory do not gain from the widest.
+  [[nodiscard]] rt::SimdLevel widest() const {
+    if (!vectorised_ || (op_.reads.empty() && op_.flops_per_point == 0)) return rt::SimdLevel::kBaseline;
+    std::int64_t bytes = ir::size_of(kernel_.type);
+    for (const AccessTemplate& read : op_.reads) bytes += ir::size_of(request_.program.type(read.tensor).scalar);
+    const bool busy = expr_.calls_library() || op_.flops_per_point > kFlopsPerByte * static_cast<double>(bytes);
+    return busy ? rt::SimdLevel::kAvx512 : rt::SimdLevel::kAvx2;
+  }
+
   /// Whether the kernel may be one expression: an assignment to every point, or a sum.
   [[nodiscard]] bool is_short() const {
     if (compute_.combine || compute_.guard || op_.writes || op_.base || !kernel_.gathers.empty() || !kernel_.scattered.empty()) return false;
@@ -198,13 +224,17 @@ class KernelEmitter {
     open_.insert(label);
     Statements inner = nest(labels, depth + 1, mark, body);
     open_.erase(label);
-    // Reports and exceptions are dependences between iterations, which the pragma would deny.
-    const bool independent = !checks_ && !expr_.uses_faults() && !expr_.applies() && !ordered_;
-    if (mark && depth + 1 == labels.size() && independent && order_.in_order.contains(label)) {
-      result.push_back(simple("#pragma omp simd" + simd_clause_));
+    if (mark && depth + 1 == labels.size() && vectorises(label)) {
+      result.push_back(simple("#pragma omp simd"));
+      vectorised_ = true;
     }
     result.push_back(block(fmt::format("for (Index {0} = {1}; {0} < {2}; ++{0})", name, begin, end), std::move(inner)));
     return before == 0 ? result : with_points(std::move(result));
+  }
+
+  /// Whether the loop over a label may become vectors, once its body has been printed. Reports and exceptions are dependences between iterations.
+  [[nodiscard]] bool vectorises(int label) const {
+    return !checks_ && !expr_.uses_faults() && !expr_.applies() && !ordered_ && order_.in_order.contains(label);
   }
 
   /// A task over no points may have no operands, not even for bounds.
@@ -311,9 +341,16 @@ class KernelEmitter {
     if (compute_.monoid || compute_.combine) return guarded(accumulate(compute_.monoid ? *compute_.monoid : *compute_.combine, target));
     const Expr& body = compute_.bodies.front();
     if (compute_.guard && !op_.writes && !op_.base) {
-      return {simple(fmt::format("{} = {} ? {} : {};", target, expr_.text(compute_.guard, 1), expr_.text(body, 1), fill_text()))};
+      return {simple(fmt::format("{} = {};", target, value_where(compute_.guard, body, compute_.fill, fill_text())))};
     }
     return guarded({simple(fmt::format("{} = {};", target, expr_.text(body)))});
+  }
+
+  /// `condition ? body : otherwise`; no `otherwise`: a constant.
+  std::string value_where(const Expr& condition, const Expr& body, const Expr& otherwise, const std::string& otherwise_text) {
+    const bool both = ir::is_float(body->type) && takes_both({condition, body, otherwise ? otherwise : ir::constant(body->type, 0.0)});
+    if (both) return fmt::format("math::choose({}, {}, {})", expr_.text(condition), expr_.text(body), otherwise_text);
+    return fmt::format("{} ? {} : {}", expr_.text(condition, 1), expr_.text(body, 1), otherwise_text);
   }
 
   Statements guarded(Statements body) {
@@ -342,23 +379,48 @@ class KernelEmitter {
     for (const int l : order_.labels) {
       (op_.labels[static_cast<std::size_t>(l)].kind == LabelTemplate::Kind::kReduce ? reduce_labels : out_labels).push_back(l);
     }
-    const Monoid& m = *compute_.monoid;
-    const bool sum = m.kind == Monoid::Kind::kSum;
-    const bool associative = ir::is_float(kernel_.type) && (sum || m.kind == Monoid::Kind::kProd);
-    if (associative) simd_clause_ = fmt::format(" reduction({} : total)", sum ? "+" : "*");
     return nest(out_labels, 0, false, [&] {
       const std::string target = out_element();
       const bool starts = !op_.writes && !op_.base;
       const std::string first = starts ? fmt::format("t.fresh ? {} : {}", identity_text(), target) : target;
       Statements result = {simple(fmt::format("{} total = {};", cpp_type(kernel_.type), first))};
-      for (Statement& s : nest(reduce_labels, 0, associative && kernel_.gathers.empty(), [&] {
-             return with_panels(guarded(located([&] { return accumulate(m, "total"); })));
-           })) {
-        result.push_back(std::move(s));
-      }
+      for (Statement& s : into_total(reduce_labels)) result.push_back(std::move(s));
       result.push_back(simple(fmt::format("{} = total;", target)));
       return result;
     });
+  }
+
+  Statements into_total(const std::vector<int>& labels) {
+    const std::vector<int> outer(labels.begin(), labels.end() - 1);
+    bool lines = true;
+    Statements result = nest(outer, 0, false, [&] {
+      std::optional<Statements> line = line_sum(labels.back());
+      lines = line.has_value();
+      return lines ? *line : Statements{};
+    });
+    if (lines) return result;
+    return nest(labels, 0, false, [&] { return with_panels(guarded(located([&] { return accumulate(*compute_.monoid, "total"); }))); });
+  }
+
+  /// Adds or multiplies up along the last label through the runtime's partial results, which become vectors; nothing where that cannot be.
+  std::optional<Statements> line_sum(int label) {
+    const Monoid& m = *compute_.monoid;
+    const bool sum = m.kind == Monoid::Kind::kSum;
+    if (!ir::is_float(kernel_.type) || !(sum || m.kind == Monoid::Kind::kProd) || !kernel_.gathers.empty()) return std::nullopt;
+    Statements result;
+    const auto [begin, end] = loop_bounds(label, result);
+    const std::string range = result.empty() ? range_name(label) : fmt::format("Interval{{{}, {}}}", begin, end);
+    open_.insert(label);
+    const Expr rest = without_parts(compute_.guard, observed_);
+    const Expr& body = compute_.bodies.front();
+    const std::string value = rest ? value_where(rest, body, Expr(), identity_text()) : expr_.text(body);
+    open_.erase(label);
+    if (!vectorises(label)) return std::nullopt;
+    vectorised_ = true;
+    const bool bounds = !result.empty();
+    result.push_back(simple(fmt::format("total {}= rt::lanes::{}<{}>({}, [&](Index {}) {{ return {}; }});", sum ? "+" : "*", sum ? "sum" : "product",
+                                        cpp_type(kernel_.type), range, expr_.labels()[static_cast<std::size_t>(label)], value)));
+    return bounds ? with_points(std::move(result)) : result;
   }
 
   Statements blocked(const Blocking& blocks) {
@@ -389,7 +451,7 @@ class KernelEmitter {
     for (const ValueId v : captures_) {
       signature += fmt::format(", {} {}", cpp_type(request_.program.type(v).scalar), request_.value_name(v));
     }
-    return {fmt::format("{}) {{\n{}}}\n", signature, w.text()), captures_, checks_, blocked_};
+    return {fmt::format("{}) {{\n{}}}\n", signature, w.text()), captures_, checks_, blocked_, widest()};
   }
 
   /// Gives elements their first values where the loops only add to them or do not reach them all.
@@ -420,10 +482,10 @@ class KernelEmitter {
   std::set<int> open_;                      ///< labels of the loops around
   std::set<const ir::ExprNode*> observed_;  ///< parts of the guard that loops observe by their bounds
   std::string out_name_;
-  std::string simd_clause_;
   bool checks_ = false;
   bool blocked_ = false;
   bool ordered_ = false;
+  bool vectorised_ = false;
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "codegen/emit_expr.h"
 #include "codegen/families.h"
 #include "codegen/writer.h"
+#include "runtime/kernels/simd_level.h"
 
 namespace tdsl::codegen {
 
@@ -17,12 +18,15 @@ struct EmittedKernel {
   std::vector<ValueId> captures;      ///< host values it takes after the TaskArgs, in order
   bool checks_subscripts = false;     ///< calls inside()
   bool blocked = false;               ///< uses runtime/kernels/blocked_reduction.h
+  rt::SimdLevel widest = rt::SimdLevel::kBaseline;  ///< the widest vectors that make it faster; the bits are the same with all
 };
 
 /// A kernel that is one expression of a point.
 struct ShortKernel {
   std::string function;  ///< `[](Out<double, 1> y, In<double, 1> x, Index i) { y(i) = 2.0 * x(i); }`
-  std::string loops;     ///< what makes a kernel of it: `rt::each_simd`
+  std::string loops;     ///< what makes a kernel of it: `rt::sum_simd`
+  std::string arguments;  ///< template arguments of that: `double, 1`
+  rt::SimdLevel widest = rt::SimdLevel::kBaseline;
   std::vector<ValueId> values;  ///< host values that are its last parameters
 };
 

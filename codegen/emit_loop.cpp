@@ -19,7 +19,7 @@ ir::Program values_of(const FamilyProgram& program) {
 
 LoopEmitter::LoopEmitter(const LoopRequest& request)
     : request_(request), step_(request.step), program_(request.program), values_(values_of(request.program)),
-      variables_(values_, *request.step.loop), bounds_(*request.step.loop, request.step.sizes), last_line_(request.place.line) {
+      variables_(values_, *request.step.loop), bounds_(*request.step.loop, request.step.sizes, LoopBounds::Opaque::kNamed), last_line_(request.place.line) {
   static_cast<void>(table_.claim("seed"));
   for (const auto& [outside, here] : step_.outer) {
     const auto size = step_.sizes.find(outside);
@@ -99,6 +99,8 @@ ExprEmitter LoopEmitter::expressions() {
         return fmt::format("rt::StopAt{{place, {}}}", line(place));
       });
   e.set_procedures(request_.procedure_name);
+  // The bits are those of the same statements as operations.
+  e.use_vector_math([](const ir::Select&) { return false; });
   return e;
 }
 
@@ -113,7 +115,7 @@ std::string LoopEmitter::place_of(ValueId tensor, const std::vector<Expr>& subsc
   std::string list;
   for (std::size_t d = 0; d < texts.size(); ++d) {
     std::string s = texts[d];
-    if (!bounds_.inside(subscripts[d], program_.type(tensor).shape[d])) {
+    if (!bounds_.inside(subscripts[d], program_.type(tensor).shape[d]) && !is_checked_ahead(tensor, d, subscripts[d])) {
       checks_ = uses_file_ = true;
       s = fmt::format("inside({}, {}.extent[{}], {}, {})", s, view, d, line(range),
                       string_literal(describe(program_, subscripts[d], label_names_) + "' of '" + name_of(program_, tensor)));
@@ -151,10 +153,26 @@ void LoopEmitter::locals(Writer& w) {
   const std::map<ValueId, std::string> names = names_;
   for (const auto& [v, name] : names) {
     if (!is_tensor(v) || outputs.contains(v)) continue;
-    std::string sizes;
-    for (const Extent& e : program_.type(v).shape) sizes += (sizes.empty() ? "" : ", ") + expressions().text(e);
-    w.line("const rt::Local<{}, {}> {}({{{}}});", type(v), program_.type(v).rank(), name, sizes);
+    if (changes_size(v)) {
+      w.line("rt::Resized<{}, {}> {};", type(v), program_.type(v).rank(), name);
+    } else {
+      w.line("const rt::Local<{}, {}> {}({{{}}});", type(v), program_.type(v).rank(), name, sizes_of(v));
+    }
   }
+  for (const std::string& declaration : staged_) w.line("{}", declaration);
+}
+
+std::string LoopEmitter::sizes_of(ValueId v) {
+  std::string sizes;
+  for (const Extent& e : program_.type(v).shape) sizes += (sizes.empty() ? "" : ", ") + expressions().text(e);
+  return sizes;
+}
+
+bool LoopEmitter::changes_size(ValueId v) const {
+  return std::ranges::any_of(program_.type(v).shape, [this](const Extent& e) {
+    const std::vector<ValueId> values = e.values();
+    return std::ranges::any_of(values, [this](ValueId x) { return variables_.is_inside(x); });
+  });
 }
 
 void LoopEmitter::outermost() {

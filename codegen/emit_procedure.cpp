@@ -33,6 +33,7 @@ class ProcedureEmitter {
   }
 
   EmittedProcedure run() {
+    if (procedure_.foreign) return call_of_users();
     Statements all = procedure_.body;
     all.push_back({{}, Procedure::Assign{-1, procedure_.result}});
     count(all);
@@ -49,6 +50,18 @@ class ProcedureEmitter {
   }
 
  private:
+  /// `double gelu(double x) { return ::gelu(x); }`
+  EmittedProcedure call_of_users() {
+    std::string parameters;
+    std::string arguments;
+    for (std::size_t k = 0; k < procedure_.parameters; ++k) {
+      const std::string_view between = k == 0 ? "" : ", ";
+      parameters += fmt::format("{}{} {}", between, type(static_cast<std::int32_t>(k)), names_[k]);
+      arguments += fmt::format("{}{}", between, names_[k]);
+    }
+    return {fmt::format("{} {}({}) {{\n  return ::{}({});\n}}\n", cpp_type(procedure_.foreign->result), name_, parameters, procedure_.foreign->name, arguments), false};
+  }
+
   [[nodiscard]] std::string_view type(std::int32_t variable) const {
     return cpp_type(procedure_.variables[static_cast<std::size_t>(variable)].type);
   }

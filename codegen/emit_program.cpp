@@ -4,6 +4,7 @@
 #include <cctype>
 #include <map>
 #include <set>
+#include <string_view>
 
 #include "codegen/affine.h"
 #include "codegen/describe.h"
@@ -13,6 +14,7 @@
 #include "codegen/emit_loop.h"
 #include "codegen/emit_op.h"
 #include "codegen/emit_procedure.h"
+#include "codegen/foreign.h"
 #include "codegen/names.h"
 #include "codegen/writer.h"
 
@@ -42,7 +44,7 @@ class ProgramEmitter {
     w.line("}}");
     if (!points_.empty()) kernels_ = points_ + "\n" + kernels_;
     if (!functions_.empty()) kernels_ = "namespace fn {\n\n" + functions_ + "}  // namespace fn\n\n" + kernels_;
-    return {std::move(kernels_), w.text(), uses_file_, checks_, uses_routines_, uses_blocked_, uses_rows_, uses_elements_, uses_chain_};
+    return {std::move(kernels_), w.text(), uses_file_, checks_, uses_routines_, uses_blocked_, uses_rows_, uses_elements_, uses_chain_, uses_tiles_, std::move(headers_)};
   }
 
  private:
@@ -72,6 +74,7 @@ class ProgramEmitter {
     const auto found = procedures_.find(p->text);
     if (found != procedures_.end()) return found->second;
     const std::string function = function_table_.claim(p->name);
+    if (p->foreign) headers_.insert(p->foreign->header);
     const EmittedProcedure emitted = emit_procedure(*p, function, [this](const ir::ProcedureRef& inner) { return procedure(inner); });
     uses_file_ = uses_file_ || emitted.uses_file;
     uses_elements_ = uses_elements_ || emitted.uses_file;  // what fails at once is declared there
@@ -297,7 +300,7 @@ class ProgramEmitter {
 
   /// A loop that runs as one task, and names for what it gives.
   void loop(const Step& s, const LoopStep& l) {
-    const std::string builder = table_.claim("op_loop_" + l.name);
+    const std::string builder = table_.claim((l.kernel ? "op_" : "op_loop_") + l.name);
     std::string calls;
     for (const AccessTemplate& a : l.reads) {
       std::string dims;
@@ -307,10 +310,13 @@ class ProgramEmitter {
     if (l.ordered) calls += ".on_rank(0)";
     body_.line("OpBuilder {}(OpClass::kLoop, {}, {}, {});", builder, string_literal(l.name), l.site, line_of(s));
     body_.line("{}{}.flops(static_cast<double>({}));", builder, calls, expr_.text(l.flops));
-    const std::string function = table_.claim("loop_" + l.name);
-    const EmittedLoop emitted = emit_loop({program_, l, function, s.range, [this](ValueId v) { return name(v); },
-                                           [this](SourceRange range) { return source_comment(range); },
-                                           [this](const ir::ProcedureRef& p) { return procedure(p); }});
+    const std::string function = table_.claim((l.kernel ? "call_" : "loop_") + l.name);
+    const LoopRequest request{program_, l, function, s.range, [this](ValueId v) { return name(v); },
+                              [this](SourceRange range) { return source_comment(range); },
+                              [this](const ir::ProcedureRef& p) { return procedure(p); }};
+    const EmittedLoop emitted = l.kernel ? emit_foreign(request) : emit_loop(request);
+    if (l.kernel) headers_.insert(l.kernel->header);
+    uses_tiles_ = uses_tiles_ || l.kernel != nullptr;
     checks_ = checks_ || emitted.checks_subscripts;
     uses_file_ = uses_file_ || emitted.uses_file || emitted.checks_subscripts;
     uses_elements_ = true;
@@ -368,10 +374,13 @@ class ProgramEmitter {
     request.name = table_.claim("kernel_" + name(o.target));
     if (point) {
       // Not inside program(), which is not optimised.
-      const std::string comment = s.range.known() ? source_comment(s.range) + "\n" : "";
+      const std::string level = level_text(kept(point->widest, kPointPrice));
+      const std::string comment = (s.range.known() ? source_comment(s.range) + "\n" : "") + left_out(point->widest, level);
       points_ += fmt::format("{}constexpr auto {} = {};\n", comment == last_point_ ? "" : comment, request.name, point->function);
       last_point_ = comment;
-      return fmt::format("{}({}{})", point->loops, request.name, point->values.empty() ? "" : ", " + names_of(point->values));
+      const std::string arguments = point->arguments + (point->arguments.empty() || level.empty() ? "" : ", ") + level;
+      return fmt::format("{}{}({}{})", point->loops, arguments.empty() ? "" : "<" + arguments + ">", request.name,
+                         point->values.empty() ? "" : ", " + names_of(point->values));
     }
     const EmittedKernel k = o.fused ? emit_fused(request) : emit_kernel(request);
     uses_rows_ = uses_rows_ || o.fused;
@@ -379,10 +388,39 @@ class ProgramEmitter {
     uses_blocked_ = uses_blocked_ || k.blocked;
     uses_file_ = uses_file_ || k.checks_subscripts || k.function.find("place(") != std::string::npos;
     if (s.range.known()) kernels_ += source_comment(s.range) + "\n";
-    kernels_ += k.function + "\n";
-    if (k.captures.empty()) return request.name;
     const std::string list = names_of(k.captures);
+    const std::string level = level_text(kept(k.widest, price_of(k.function)));
+    kernels_ += left_out(k.widest, level) + (level.empty() ? "" : "TDSL_VERSIONS ") + k.function + "\n";
+    if (!level.empty()) return fmt::format("rt::versions<{}, {}>({})", level, request.name, list);
+    if (k.captures.empty()) return request.name;
     return fmt::format("[{0}](const TaskArgs& t) {{ {1}(t, {0}); }}", list, request.name);
+  }
+
+  /// The versions that are compiled beside the baseline's: a build may take so long only. `price`: of a version.
+  rt::SimdLevel kept(rt::SimdLevel widest, int price) {
+    using enum rt::SimdLevel;
+    const bool busy = widest == kAvx512;
+    // Of long kernels one version, so that others have some, too.
+    if (price > kMostForTwo) widest = std::min(widest, kAvx2);
+    const int all = widest == kAvx512 ? 2 * price : price;
+    if (widest == kBaseline || version_prices_ + all > (busy ? kMostForVersions : kMostForLightVersions)) return kBaseline;
+    version_prices_ += all;
+    return widest;
+  }
+  /// Half the loops that are written there, the runtime's included.
+  static int price_of(std::string_view function) {
+    int loops = 0;
+    for (const std::string_view head : {"for (", "rt::rows::reduce", "rt::rows::each", "rt::rows::arg_", "rt::lanes::"}) {
+      for (std::size_t at = function.find(head); at != std::string_view::npos; at = function.find(head, at + 1)) ++loops;
+    }
+    return std::max(1, loops / 2);
+  }
+  static std::string left_out(rt::SimdLevel widest, const std::string& level) {
+    if (widest == rt::SimdLevel::kBaseline || !level.empty()) return "";
+    return "// For the baseline's vectors only: versions for others would make the build long.\n";
+  }
+  static std::string level_text(rt::SimdLevel level) {
+    return level == rt::SimdLevel::kAvx512 ? "kAvx512" : level == rt::SimdLevel::kAvx2 ? "kAvx2" : "";
   }
 
   std::string names_of(const std::vector<ValueId>& values) {
@@ -512,6 +550,9 @@ class ProgramEmitter {
   ExprEmitter expr_;
   Writer body_;
   std::string functions_;
+  /// Build time of versions, in units of 0.03 s. Kernels that wait for memory leave a third of it to those that compute.
+  static constexpr int kPointPrice = 1, kMostForTwo = 8, kMostForVersions = 30, kMostForLightVersions = 20;
+  int version_prices_ = 0;
   std::string kernels_;
   std::string points_;  ///< functions of one point, of short kernels
   std::string last_point_;  ///< the source that was shown last
@@ -524,6 +565,8 @@ class ProgramEmitter {
   bool uses_rows_ = false;
   bool uses_elements_ = false;
   bool uses_chain_ = false;
+  bool uses_tiles_ = false;
+  std::set<std::string> headers_;  ///< of the user's
 };
 
 }  // namespace

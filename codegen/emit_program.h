@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,8 @@ struct EmittedProgram {
   bool uses_rows = false;          ///< fused operators
   bool uses_elements = false;      ///< runs loops as tasks
   bool uses_chain = false;         ///< multiplies chains of matrices
+  bool uses_tiles = false;         ///< calls kernels of the user's
+  std::set<std::string> headers;   ///< of the user's
 };
 [[nodiscard]] EmittedProgram emit_program(const FamilyProgram& program, const EmitOptions& options);
 

@@ -6,6 +6,7 @@
 
 #include "codegen/chain.h"
 #include "codegen/family_builder.h"
+#include "codegen/foreign.h"
 #include "codegen/fused.h"
 #include "codegen/knowledge.h"
 #include "codegen/operation.h"
@@ -59,7 +60,7 @@ class Lowering {
           builder_.add(n.range, InputStep{n.results[0], i.name, builder_.new_site()});
         },
         [&](const ir::Compute& c) { lower_compute(builder_, n, c); }, [&](const ir::Random& r) { random(n, r); },
-        [&](const ir::Routine& r) { lower_routine(builder_, n, r); }, [&](const ir::Chain& c) { lower_chain(builder_, n, c); },
+        [&](const ir::Routine& r) { r.foreign ? lower_foreign(builder_, n, r) : lower_routine(builder_, n, r); }, [&](const ir::Chain& c) { lower_chain(builder_, n, c); },
         [&](const ir::For& f) { on_tasks(n) ? lower_serial_loop(builder_, program_, n) : for_loop(n, f); },
         [&](const ir::While& w) { on_tasks(n) ? lower_serial_loop(builder_, program_, n) : while_loop(n, w); },
         [&](const ir::If& i) { branch(n, i); }, [&](const ir::Choose& c) { choose(n, c); },

@@ -207,7 +207,7 @@ struct ChainStep {
   std::string name;
   int site = 0;  ///< the first of as many as there are products
 };
-/// A serial loop (ir/serial_loop.h): one operation of one task, which reads tensors whole.
+/// A serial loop (ir/serial_loop.h) or a kernel of the user's: one operation of one task, which reads tensors whole.
 struct LoopStep {
   struct Result {
     ValueId target;
@@ -215,6 +215,8 @@ struct LoopStep {
     int continues = -1;  ///< the read whose elements it starts from
   };
   std::shared_ptr<const ir::Node> loop;
+  ir::ForeignRef kernel = nullptr;   ///< instead of a loop
+  std::vector<ValueId> arguments;    ///< of the kernel: host values and tensors
   std::map<ValueId, ValueId> outer;  ///< values from outside the loop: the host value or tensor each of them is
   std::map<ValueId, Extent> sizes;   ///< those that are host integers, as polynomials over host values
   std::vector<AccessTemplate> reads;

@@ -97,17 +97,37 @@ std::optional<ValueId> FamilyBuilder::hoist(const Expr& e) {
   });
   if (!host_only) return std::nullopt;
   if (const auto* r = std::get_if<ir::Read>(&e->op)) return r->tensor;
-  if (may_fail(e)) return std::nullopt;
   for (const Scope& scope : scopes_) {
     for (const auto& [expr, value] : scope.hoisted) {
       if (ir::equal(expr, e)) return value;
     }
   }
+  if (may_fail(e)) return std::nullopt;
   const ValueId target = new_value({e->type, {}, {}}, "", e->range, true);
   add(e->range, HostStep{target, e});
   // Carried variables get new values only at the end of a scope, where the memo ends too.
   scopes_.back().hoisted.emplace_back(e, target);
   return target;
+}
+
+void FamilyBuilder::hoist_quotients(const Extent& size, SourceRange range) {
+  for (const auto& [monomial, coefficient] : size.terms()) {
+    for (const Extent::AtomRef& atom : monomial) {
+      if (atom->kind == Extent::Atom::Kind::kValue) continue;
+      const bool divides = atom->kind == Extent::Atom::Kind::kQuotient;
+      const Expr e = ir::binary(divides ? ir::BinaryOp::kDiv : ir::BinaryOp::kRem, expression(atom->numerator, range), expression(atom->denominator, range));
+      if (hoist(e)) continue;
+      const ValueId v = new_value({ir::Scalar::kI64, {}, {}}, "size", range, true);
+      add(range, HostStep{v, e});
+      scopes_.back().hoisted.emplace_back(e, v);
+      sizes_.emplace(v, divides ? Extent::quotient(atom->numerator, atom->denominator) : Extent::remainder(atom->numerator, atom->denominator));
+    }
+  }
+}
+
+Extent FamilyBuilder::size_behind(ValueId v) const {
+  const auto found = sizes_.find(v);
+  return found == sizes_.end() ? Extent::of(v) : found->second;
 }
 
 Expr FamilyBuilder::expression(const Extent& e, SourceRange range) {

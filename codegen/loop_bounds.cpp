@@ -40,7 +40,7 @@ ValueId label_value(std::int32_t label) { return {-2 - label}; }
 
 }  // namespace
 
-LoopBounds::LoopBounds(const ir::Node& loop, const std::map<ValueId, Extent>& sizes) : sizes_(sizes) {
+LoopBounds::LoopBounds(const ir::Node& loop, const std::map<ValueId, Extent>& sizes, Opaque opaque) : sizes_(sizes), opaque_(opaque) {
   if (const auto* f = std::get_if<ir::For>(&loop.op)) collect(f->body);
   if (const auto* w = std::get_if<ir::While>(&loop.op)) {
     collect(w->condition);
@@ -78,7 +78,9 @@ std::optional<Extent> LoopBounds::found_polynomial(ValueId v) const {
   if (const auto found = sizes_.find(v); found != sizes_.end()) return found->second;
   if (std::ranges::find(loops_, v, &Range::index) != loops_.end()) return Extent::of(v);
   const auto found = defined_.find(v);
-  return found == defined_.end() ? std::nullopt : polynomial(found->second);
+  auto known = found == defined_.end() ? std::nullopt : polynomial(found->second);
+  if (!known && opaque_ == Opaque::kNamed && v.id >= 0) known = Extent::of(v);
+  return known;
 }
 
 std::optional<Extent> LoopBounds::polynomial(const Expr& e) const {
@@ -149,6 +151,7 @@ bool LoopBounds::inside(const Expr& subscript, const Extent& extent) const {
   if (!value) return false;
   const Extent size = extent.substitute([this](ValueId v) -> std::optional<Extent> {
     const auto found = sizes_.find(v);
+    if (found == sizes_.end() && opaque_ == Opaque::kNamed) return polynomial(v);
     return found == sizes_.end() ? std::nullopt : std::optional(found->second);
   });
   return nonnegative(*value) && nonnegative(size - Extent(1) - *value);

@@ -12,8 +12,10 @@ namespace tdsl::codegen {
 /// indices of the loops around a place, and the ranges of those indices.
 class LoopBounds {
  public:
+  /// What integers are that a loop carries or that are read from a tensor: unknown, or named by themselves, which serves comparisons.
+  enum class Opaque : std::uint8_t { kUnknown, kNamed };
   /// `sizes`: integers from outside as polynomials. Both must outlive this.
-  LoopBounds(const ir::Node& loop, const std::map<ValueId, Extent>& sizes);
+  LoopBounds(const ir::Node& loop, const std::map<ValueId, Extent>& sizes, Opaque opaque = Opaque::kUnknown);
 
   /// From here on / no longer inside this loop.
   void enter(const ir::For& loop);
@@ -22,7 +24,7 @@ class LoopBounds {
   void enter(const std::vector<ir::Label>& labels, std::size_t first);
   void leave(const std::vector<ir::Label>& labels);
 
-  /// Nothing if the value is carried by a loop, or read from a tensor.
+  /// Nothing if the value is carried by a loop, or read from a tensor, and such values are unknown.
   [[nodiscard]] std::optional<Extent> polynomial(const Expr& e) const;
   [[nodiscard]] std::optional<Extent> polynomial(ValueId v) const;
   /// Whether 0 <= subscript < extent wherever this place is reached.
@@ -46,6 +48,7 @@ class LoopBounds {
   void collect(const ir::Region& region);
 
   const std::map<ValueId, Extent>& sizes_;
+  Opaque opaque_;
   std::map<ValueId, Expr> defined_;
   std::vector<Range> loops_;
   mutable std::map<ValueId, std::optional<Extent>> known_;  ///< polynomials found inside of these loops

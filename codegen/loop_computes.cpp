@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "codegen/compute_lowering.h"
 #include "codegen/describe.h"
 #include "codegen/host_values.h"
@@ -5,6 +7,7 @@
 #include "ir/check.h"
 #include "ir/combined.h"
 #include "ir/expr_build.h"
+#include "ir/update_order.h"
 
 namespace tdsl::codegen {
 
@@ -20,7 +23,11 @@ bool selects_points(const ir::Compute& c) { return ir::mentions_labels(c.guard, 
 void LoopEmitter::compute(const ir::Node& n, const ir::Compute& c) {
   if (constant(n, c)) return;
   comment(n.range);
-  for (std::size_t k = 0; k < n.results.size(); ++k) is_tensor(n.results[k]) ? tensor(n, c, k) : scalar(n, c, k);
+  for (std::size_t k = 0; k < n.results.size(); ++k) {
+    check_ahead(n, c, k);
+    is_tensor(n.results[k]) ? tensor(n, c, k) : scalar(n, c, k);
+    checked_.clear();
+  }
 }
 
 bool LoopEmitter::constant(const ir::Node& n, const ir::Compute& c) {
@@ -59,9 +66,19 @@ void LoopEmitter::scalar(const ir::Node& n, const ir::Compute& c, std::size_t k)
 
 void LoopEmitter::tensor(const ir::Node& n, const ir::Compute& c, std::size_t k) {
   const ValueId v = n.results[k];
+  bool stages = false;
+  if (!c.base && changes_size(v)) body_.line("{}.resize({{{}}});", name(v), sizes_of(v));
   if (c.base) {
-    if (variables_.variable(*c.base) != variables_.variable(v)) assign(v, text(*c.base));
-  } else if (c.guard || c.combine || !c.left.empty()) {
+    if (variables_.variable(*c.base) != variables_.variable(v)) {
+      if (changes_size(v)) body_.line("{}.resize({{{}}});", name(v), sizes_of(v));
+      assign(v, text(*c.base));
+    } else {
+      stages = ir::update_order(c) == ir::UpdateOrder::kStaged;
+    }
+  }
+  if (accumulates_lines(c, k)) return accumulated(n, c, k);
+  if (stages) return staged(n, c, k);
+  if (!c.base && (c.guard || c.combine || !c.left.empty())) {
     const ir::Scalar s = program_.type(v).scalar;
     body_.line("rt::fill<{}>({}, {});", type(v), name(v), untouched(c, s));
   }
@@ -70,24 +87,48 @@ void LoopEmitter::tensor(const ir::Node& n, const ir::Compute& c, std::size_t k)
 
 void LoopEmitter::point(const ir::Node& n, const ir::Compute& c, std::size_t k) {
   where_selected(c, [&] {
-    const Value x = value(c, k);
-    if (c.left.empty()) return store(c, own_element(n.results[k], c), x);
-    std::vector<std::string> subscripts;
-    ExprEmitter e = expressions();
-    for (const Expr& s : c.left) subscripts.push_back(e.subscript(spelled(s)));
-    const ir::SourceRange& range = c.left[0]->range.known() ? c.left[0]->range : n.range;
-    store(c, place_of(n.results[k], c.left, subscripts, range), x);
+    store_point(n, c, k, value(c, k));
   });
 }
 
-std::string LoopEmitter::own_element(ValueId v, const ir::Compute& c) {
+void LoopEmitter::store_point(const ir::Node& n, const ir::Compute& c, std::size_t k, const Value& x) {
+  if (c.left.empty()) return store(c, own_element(n.results[k], c), x);
+  std::vector<std::string> subscripts;
+  ExprEmitter e = expressions();
+  for (const Expr& s : c.left) subscripts.push_back(e.subscript(spelled(s)));
+  const ir::SourceRange& range = c.left[0]->range.known() ? c.left[0]->range : n.range;
+  store(c, place_of(n.results[k], c.left, subscripts, range), x);
+}
+
+void LoopEmitter::staged(const ir::Node& n, const ir::Compute& c, std::size_t k) {
+  const std::string next = staging(n, c, k);
+  loops(c.out, [&] {
+    where_selected(c, [&] { body_.line("{}({}) = {};", next, position(c), value(c, k).text); });
+  });
+  loops(c.out, [&] {
+    where_selected(c, [&] { store_point(n, c, k, {fmt::format("{}({})", next, position(c)), ""}); });
+  });
+}
+
+std::string LoopEmitter::staging(const ir::Node& n, const ir::Compute& c, std::size_t k) {
+  const std::string next = table_.claim("next_" + name(n.results[k]));
+  staged_.push_back(fmt::format("rt::Resized<{}, {}> {};", cpp_type(c.bodies[k]->type), c.out.size(), next));
+  std::string sizes;
+  for (const ir::Label& l : c.out) sizes += (sizes.empty() ? "" : ", ") + expressions().text(l.end - l.begin);
+  body_.line("{}.resize({{{}}});", next, sizes);
+  return next;
+}
+
+std::string LoopEmitter::own_element(ValueId v, const ir::Compute& c) { return fmt::format("{}({})", text(v), position(c)); }
+
+std::string LoopEmitter::position(const ir::Compute& c) {
   std::string subscripts;
   ExprEmitter e = expressions();
   for (std::size_t l = 0; l < c.out.size(); ++l) {
     const bool shifted = c.out[l].begin != Extent(0);
     subscripts += (l == 0 ? "" : ", ") + labels_[l] + (shifted ? " - " + e.text(c.out[l].begin, 7) : "");
   }
-  return fmt::format("{}({})", text(v), subscripts);
+  return subscripts;
 }
 
 void LoopEmitter::loops(const std::vector<ir::Label>& labels, const std::function<void()>& f) {
@@ -98,9 +139,7 @@ void LoopEmitter::loops(const std::vector<ir::Label>& labels, const std::functio
   }
   bounds_.enter(labels, first);
   for (std::size_t l = 0; l < labels.size(); ++l) {
-    ExprEmitter e = expressions();
-    body_.line("for (Index {0} = {1}; {0} < {2}; ++{0}) {{", labels_[first + l], e.text(labels[l].begin), e.text(labels[l].end));
-    body_.indent();
+    open_loop(labels[l], labels_[first + l]);
   }
   f();
   for (std::size_t l = 0; l < labels.size(); ++l) {
@@ -110,6 +149,12 @@ void LoopEmitter::loops(const std::vector<ir::Label>& labels, const std::functio
   bounds_.leave(labels);
   labels_.resize(first);
   label_names_.resize(first);
+}
+
+void LoopEmitter::open_loop(const ir::Label& l, const std::string& name) {
+  ExprEmitter e = expressions();
+  body_.line("for (Index {0} = {1}; {0} < {2}; ++{0}) {{", name, e.text(l.begin), e.text(l.end));
+  body_.indent();
 }
 
 void LoopEmitter::where_selected(const ir::Compute& c, const std::function<void()>& change) {
@@ -172,6 +217,10 @@ LoopEmitter::Value LoopEmitter::reduction(const ir::Compute& c, std::size_t k, c
     const std::string x = expressions().text(spelled(c.bodies[k]));
     position ? body_.line("{}.add({}, {});", total, x, labels_[c.out.size()]) : meet(m, total, x);
   };
+  if (!selects && held.empty() && reduces_lines(c, k)) {
+    loops({c.reduce.begin(), c.reduce.end() - 1}, [&] { meet(m, total, line_reduction(c, k)); });
+    return {total, ""};
+  }
   loops(c.reduce, [&] {
     selects ? body_.block(fmt::format("if ({})", expressions().text(spelled(c.guard))), each) : each();
   });

@@ -46,6 +46,10 @@ class LoopEmitter {
   void outputs(Writer& w);
   /// Tensors that neither come from outside nor are results.
   void locals(Writer& w);
+  /// The extents, as C++.
+  std::string sizes_of(ValueId v);
+  /// Whether the tensor has other extents in other iterations.
+  [[nodiscard]] bool changes_size(ValueId v) const;
   void outermost();
 
   // --- Statements: loop_statements.cpp
@@ -83,8 +87,17 @@ class LoopEmitter {
   /// `L(i, j) = value;`, for every point.
   void tensor(const ir::Node& n, const ir::Compute& c, std::size_t k);
   void point(const ir::Node& n, const ir::Compute& c, std::size_t k);
+  /// All values before the first of them is stored.
+  void staged(const ir::Node& n, const ir::Compute& c, std::size_t k);
+  /// `L(i, j) = value;`
+  void store_point(const ir::Node& n, const ir::Compute& c, std::size_t k, const Value& x);
+  /// Checks in front of the loops what an index variable runs through there.
+  void check_ahead(const ir::Node& n, const ir::Compute& c, std::size_t k);
+  [[nodiscard]] bool is_checked_ahead(ValueId tensor, std::size_t dimension, const Expr& subscript) const;
   /// Where a point goes without a left side: positions count from where the index variables begin.
   std::string own_element(ValueId v, const ir::Compute& c);
+  /// The position of a point among those of the statement.
+  std::string position(const ir::Compute& c);
   /// Loops over index variables, with what `f` writes inside; `labels` are numbered behind those of the loops around.
   void loops(const std::vector<ir::Label>& labels, const std::function<void()>& f);
   /// Zero, `fill` or the identity: what a value is when nothing is computed.
@@ -97,6 +110,28 @@ class LoopEmitter {
   void meet_by_user(const ir::Monoid& m, const std::string& target, const std::string& value);
   Value value(const ir::Compute& c, std::size_t k);
   Value reduction(const ir::Compute& c, std::size_t k, const std::string& total);
+  /// Sums of many elements at once, the reduction's index variable outside: where lines lie along the result, not along the sum.
+  bool accumulates_lines(const ir::Compute& c, std::size_t k);
+  void accumulated(const ir::Node& n, const ir::Compute& c, std::size_t k);
+  /// `rt::add_products` of a line and what it is scaled by, or empty.
+  std::string added_products(const ir::Compute& c, const Expr& body, const std::string& line);
+  /// `for (Index i = …`, opened.
+  void open_loop(const ir::Label& l, const std::string& name);
+  /// Memory for the values of all points of the statement, sized.
+  std::string staging(const ir::Node& n, const ir::Compute& c, std::size_t k);
+  /// Whether the order of the reduction's steps is free: none can fail, and the operator is associative and commutative.
+  bool reduces_lines(const ir::Compute& c, std::size_t k);
+  /// The reduction over the last index variable as an expression, through the runtime's partial results.
+  std::string line_reduction(const ir::Compute& c, std::size_t k);
+  /// Whether the expression reads neighbours in memory as the index variable counts.
+  bool is_line(const Expr& e, std::int32_t label);
+
+  /// A subscript that needs no check where it is evaluated.
+  struct Checked {
+    ValueId tensor;
+    std::size_t dimension;
+    Expr subscript;
+  };
 
   const LoopRequest& request_;
   const LoopStep& step_;
@@ -111,6 +146,8 @@ class LoopEmitter {
   std::map<ValueId, Expr> constants_;
   std::map<ValueId, std::string> inlined_;  ///< conditions written where they are used
   std::set<ValueId> declared_;
+  std::vector<Checked> checked_;      ///< of the statement at hand
+  std::vector<std::string> staged_;   ///< declarations of memory for values that are stored together
   std::vector<ValueId> captures_;
   std::vector<std::string> labels_;       ///< index variables of the loops around, in C++
   std::vector<std::string> label_names_;  ///< and in the program

@@ -45,6 +45,21 @@ std::vector<int> out_labels(const OpTemplate& op) {
   return order;
 }
 
+int label_across(const OpTemplate& op, int row) {
+  const auto has_label = [](const DimTemplate& dim, int label) {
+    return std::ranges::any_of(dim.terms, [&](const Term& t) { return t.label == label; });
+  };
+  for (const AccessTemplate& access : op.reads) {
+    if (access.dims.size() < 2) continue;
+    const DimTemplate& last = access.dims.back();
+    const bool moves_across = std::any_of(access.dims.begin(), access.dims.end() - 1, [&](const DimTemplate& d) { return has_label(d, row); });
+    if (!moves_across || last.whole || last.terms.size() != 1 || last.terms.front().label == row) continue;
+    const int label = last.terms.front().label;
+    if (op.labels[static_cast<std::size_t>(label)].kind == LabelTemplate::Kind::kOut) return label;
+  }
+  return -1;
+}
+
 LoopOrder loop_order(const OpTemplate& op, const KernelTemplate& kernel) {
   LoopOrder result;
   result.labels = out_labels(op);

@@ -19,6 +19,9 @@ struct LoopOrder {
 /// Labels of the output in the order of its dimensions.
 [[nodiscard]] std::vector<int> out_labels(const OpTemplate& op);
 
+/// The output label along which an operand is contiguous that moves across memory along `row`, as a transposed one does; -1 if none is.
+[[nodiscard]] int label_across(const OpTemplate& op, int row);
+
 /// Without reduction: the output's dimensions in order. With: see emit_kernel.h.
 [[nodiscard]] LoopOrder loop_order(const OpTemplate& op, const KernelTemplate& kernel);
 

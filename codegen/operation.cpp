@@ -280,6 +280,12 @@ void ComputeLowering::guarded_left(const AffineForm& form, const OpTemplate& op,
   builder_.add(range_, AssertStep{v, fmt::format("the subscript '{}' lies outside its dimension", text), builder_.new_site()});
 }
 
+namespace {
+
+bool is_unit(const ir::Label& l) { return (l.end - l.begin).constant() == 1; }
+
+}  // namespace
+
 bool ComputeLowering::is_contraction() {
   if (!compute_.monoid || compute_.monoid->kind != Monoid::Kind::kSum || compute_.guard || !plain_or_shifted_left()) return false;
   if (!ir::is_float(type_.scalar) || compute_.out.empty()) return false;
@@ -294,7 +300,7 @@ bool ComputeLowering::is_contraction() {
     const auto label = static_cast<int>(l);
     const bool left = left_labels->contains(label);
     const bool right = right_labels->contains(label);
-    if (l >= compute_.out.size() ? !(left && right) : !(left || right)) return false;
+    if (l >= compute_.out.size() ? !(left && right) : !(left || right || is_unit(compute_.out[l]))) return false;
     product_of_extents = product_of_extents || left != right;
   }
   // With every output label in both factors it is a batch of inner products, which a loop does better.
@@ -320,11 +326,39 @@ std::optional<std::set<int>> ComputeLowering::single_labels(const Expr& e) {
   std::set<int> labels;
   for (const Expr& s : r->subscripts) {
     const auto form = affine_of(s, [this](const Expr& x) { return builder_.hoist(x); });
-    if (!form || form->terms.size() != 1 || !(form->terms[0].coefficient == Extent(1))) return std::nullopt;
-    if (!labels.insert(form->terms[0].label).second) return std::nullopt;
+    if (!form) return std::nullopt;
+    for (const Term& t : form->terms) {
+      if (!moves_forwards(t.coefficient) || !labels.insert(t.label).second) return std::nullopt;
+    }
   }
   return labels;
 }
+
+bool ComputeLowering::moves_forwards(const Extent& coefficient) const {
+  if (coefficient.terms().size() != 1) return false;
+  const auto& [sizes, number] = *coefficient.terms().begin();
+  return number > 0 && std::ranges::all_of(sizes, [this](const Extent::AtomRef& size) {
+    const auto runs_up_to = [&](const ir::Label& l) {
+      return l.begin == Extent(0) && size->kind == Extent::Atom::Kind::kValue && l.end == builder_.size_behind(size->value);
+    };
+    return std::ranges::any_of(compute_.out, runs_up_to) || std::ranges::any_of(compute_.reduce, runs_up_to);
+  });
+}
+
+namespace {
+
+/// Whether it divides what has no index variable.
+bool divides_sizes(const Expr& e) {
+  bool found = false;
+  ir::for_each_node(e, [&](const ir::ExprNode& n) {
+    const auto* b = std::get_if<ir::Binary>(&n.op);
+    found = found || (b != nullptr && n.type == ir::Scalar::kI64 && (b->op == ir::BinaryOp::kDiv || b->op == ir::BinaryOp::kRem) && !mentions_label(b->left) &&
+                      !mentions_label(b->right));
+  });
+  return found;
+}
+
+}  // namespace
 
 void lower_compute(FamilyBuilder& builder, const ir::Node& node, const Compute& compute) {
   for (std::size_t k = 0; k < node.results.size(); ++k) {
@@ -336,6 +370,7 @@ void lower_compute(FamilyBuilder& builder, const ir::Node& node, const Compute& 
       for (ir::Label& l : *list) {
         l.begin = builder.rewritten(l.begin, node.range);
         l.end = builder.rewritten(l.end, node.range);
+        if (divides_sizes(one.bodies.front())) builder.hoist_quotients(l.end, node.range);
       }
     }
     const ValueId target = builder.resolve(node.results[k]);

@@ -50,7 +50,7 @@ bool remove_unused(Steps& steps, const std::set<ValueId>& used) {
       for (RoutineStep::Result& r : routine->results) r.wanted = used.contains(r.target);
     }
     auto* loop = std::get_if<LoopStep>(&s.op);
-    if (loop == nullptr) continue;
+    if (loop == nullptr || loop->kernel != nullptr) continue;
     // Tensors are the loop's memory; scalars that end with it are nobody's business.
     std::erase_if(loop->results, [&](const LoopStep::Result& r) { return r.continues < 0 && !used.contains(r.target); });
   }

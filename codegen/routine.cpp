@@ -47,7 +47,8 @@ class RoutineLowering {
       case Kind::kTopk:
       case Kind::kSolve:
       case Kind::kCholesky:
-      case Kind::kLu: return;
+      case Kind::kLu:
+      case Kind::kForeign: return;
     }
   }
 
@@ -111,6 +112,7 @@ rt::routines::Routine library_routine(Kind kind) {
     case Kind::kInv: return Routine::kInv;
     case Kind::kDet: return Routine::kDet;
     case Kind::kLstsq: return Routine::kLstsq;
+    case Kind::kForeign: break;  // lower_foreign
   }
   return Routine::kCumsum;
 }

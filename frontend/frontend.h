@@ -6,6 +6,7 @@
 #include <string>
 
 #include "frontend/diagnostics.h"
+#include "ir/foreign_header.h"
 #include "ir/graph.h"
 
 namespace tdsl::frontend {
@@ -23,6 +24,9 @@ struct CompileOptions {
   bool warn_unused = true;        ///< warn about names that nothing reads
   /// The text of an imported file, or nothing; without it files are read.
   std::function<std::optional<std::string>(const std::string& path)> read = {};
+  /// Reads the headers of `extern`; without it they are not looked at, and their functions may do anything.
+  ir::HeaderReader read_header = {};
+  std::function<void(const ir::ForeignRef&)> foreign = {};  ///< called for every function of a header
   std::function<void(const DeclaredName&)> declared = {};  ///< called for every variable, param, input and output
 };
 

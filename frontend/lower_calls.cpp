@@ -130,6 +130,14 @@ Tensor Lowerer::lower_call(const ast::Call& call, const SourceRange& range) {
     fail(DiagnosticId::kMisplacedTuple, range,
          "'" + name + "' returns " + counted(results.size(), "value") + ": write let (a, b) = " + name + "(…);");
   }
+  if (const auto foreign = foreigns_.find(name); foreign != foreigns_.end()) {
+    if (foreign->second.kernel == nullptr)
+      return call_foreign_function(foreign->second, call, range);
+    if (foreign->second.kernel->results.size() == 1)
+      return call_foreign_kernel(foreign->second, call, range)[0];
+    fail(DiagnosticId::kMisplacedTuple, range,
+         "'" + name + "' returns " + counted(foreign->second.kernel->results.size(), "value") + ": write let (a, b) = " + name + "(…);");
+  }
   const auto extremum = name == "min" || name == "max";
   const auto given = std::ranges::count_if(call.arguments, [](const ast::Argument& a) { return !a.name; });
   if (extremum && given >= 2)
@@ -150,6 +158,8 @@ Tensor Lowerer::lower_call(const ast::Call& call, const SourceRange& range) {
     unsupported(range, name + " is");
   std::vector<std::string> candidates;
   for (const auto& [other, f] : functions_)
+    candidates.push_back(other);
+  for (const auto& [other, f] : foreigns_)
     candidates.push_back(other);
   for (const auto& [other, f] : builtins())
     candidates.push_back(other);

@@ -289,6 +289,25 @@ bool Lowerer::check_returns(const ast::Function& f) {
   return errors == sink_.error_count();
 }
 
+std::pair<Tensor, ir::Type> Lowerer::fitted(const ast::Identifier& parameter, const ast::TypeExpr& written, const Tensor& arg, const SourceRange& range) {
+  const std::string& name = parameter.name;
+  if (written.dimensions.size() != arg.rank()) {
+    fail(DiagnosticId::kRankMismatch, range,
+         "the parameter '" + name + "' has " + counted(written.dimensions.size(), "dimension") +
+             ", but the argument is " + type_text(arg) +
+             (written.dimensions.empty() ? "; without types a function applies to each element" : ""),
+         {{parameter.range, "declared here"}});
+  }
+  const ir::Type type =
+      lower_type(written, [&](const ast::Identifier& dimension, std::size_t d) -> std::optional<ir::Extent> {
+        dimensions()[dimension.name] = {arg.shape[d].extent, dimension.range, true};
+        return arg.shape[d].extent;
+      });
+  Tensor value = converted_to(arg, type.scalar, "the parameter '" + name + "'", range);
+  require_shape(value, type, "the parameter '" + name + "'", range);
+  return {std::move(value), type};
+}
+
 void Lowerer::bind_parameter(const ast::FunctionParameter& parameter, const Tensor& arg, const SourceRange& range) {
   const std::string& name = parameter.name.name;
   if (!parameter.type) {
@@ -301,20 +320,7 @@ void Lowerer::bind_parameter(const ast::FunctionParameter& parameter, const Tens
     declare(parameter.name, Symbol::Kind::kInline)->lazy = arg;
     return;
   }
-  if (parameter.type->dimensions.size() != arg.rank()) {
-    fail(DiagnosticId::kRankMismatch, range,
-         "the parameter '" + name + "' has " + counted(parameter.type->dimensions.size(), "dimension") +
-             ", but the argument is " + type_text(arg) +
-             (parameter.type->dimensions.empty() ? "; without types a function applies to each element" : ""),
-         {{parameter.name.range, "declared here"}});
-  }
-  const ir::Type type =
-      lower_type(*parameter.type, [&](const ast::Identifier& dimension, std::size_t d) -> std::optional<ir::Extent> {
-        dimensions()[dimension.name] = {arg.shape[d].extent, dimension.range, true};
-        return arg.shape[d].extent;
-      });
-  Tensor value = converted_to(arg, type.scalar, "the parameter '" + name + "'", range);
-  require_shape(value, type, "the parameter '" + name + "'", range);
+  const auto [value, type] = fitted(parameter.name, *parameter.type, arg, range);
   if (value.rank() == 0 && (!free_labels(value).empty() || depends_on_operands(value))) {
     declare(parameter.name, Symbol::Kind::kInline)->lazy = value;
     return;
@@ -326,6 +332,8 @@ const ast::Call* Lowerer::tuple_call(const ast::ExprPtr& value) const {
   const auto* call = std::get_if<ast::Call>(&value->node);
   if (call == nullptr)
     return nullptr;
+  if (const auto foreign = foreigns_.find(call->callee.name); foreign != foreigns_.end())
+    return foreign->second.kernel != nullptr && foreign->second.kernel->results.size() > 1 ? call : nullptr;
   const auto function = functions_.find(call->callee.name);
   const bool several = function == functions_.end() ? tuple_builtins().contains(call->callee.name)
                                                     : function->second.function->results.size() > 1;
@@ -335,6 +343,8 @@ const ast::Call* Lowerer::tuple_call(const ast::ExprPtr& value) const {
 std::vector<Tensor> Lowerer::lower_tuple_call(const ast::Call& call, const SourceRange& range) {
   if (functions_.contains(call.callee.name))
     return call_function(call, range);
+  if (const auto foreign = foreigns_.find(call.callee.name); foreign != foreigns_.end())
+    return call_foreign_kernel(foreign->second, call, range);
   return (this->*tuple_builtins().at(call.callee.name))(call, range);
 }
 
@@ -427,7 +437,7 @@ void Lowerer::check_uncalled() {
       if (call == nullptr)
         return;
       const std::string& callee = call->callee.name;
-      if (functions_.contains(callee) || monoids_.contains(callee) || refused_.contains(callee) || is_builtin(callee))
+      if (functions_.contains(callee) || monoids_.contains(callee) || refused_.contains(callee) || foreigns_.contains(callee) || is_builtin(callee))
         return;
       error(DiagnosticId::kUndefinedFunction, call->callee.range, "there is no function '" + callee + "'");
     });

@@ -57,6 +57,13 @@ struct FunctionEntry {
   bool sound = false;   ///< a call was lowered without an error: a mistake in another call is that call's
 };
 
+/// What `extern` declares.
+struct ForeignEntry {
+  ir::ForeignRef foreign;  ///< null: reported already, and so are calls
+  SourceRange range;
+  std::shared_ptr<const ast::Function> kernel = {};  ///< of a kernel: its `in`s as parameters, its `out`s as results, and no body
+};
+
 /// Lowers one program: names, types, shapes and meaning at once, statement by statement. The bodies of the members live
 /// in one file per noun, as the sections below name them.
 class Lowerer {
@@ -329,7 +336,20 @@ class Lowerer {
                   std::size_t first = 0);
   ir::ValueId bound_value(const ast::Expr& e, const std::string& what);
 
+  // --- Functions of C++ headers: lower_extern.cpp
+  void declare_extern(const ast::Extern& e, const std::function<bool(const ast::Identifier&)>& declared);
+  [[nodiscard]] std::optional<ir::Foreign> signature(const ast::ExternFunction& f);
+  [[nodiscard]] std::optional<ir::Foreign> signature(const ast::ExternKernel& k);
+  std::optional<ir::Scalar> foreign_type(const ast::TypeExpr& type, const std::string& what, bool is_scalar);
+  void report(const ir::HeaderProblem& problem, const ast::Extern& e, const std::vector<SourceRange>& places);
+  std::uint32_t header_file(const std::string& path);
+  [[nodiscard]] static std::string beside(const std::string& file, const std::string& path);
+  Tensor call_foreign_function(const ForeignEntry& entry, const ast::Call& call, const ir::SourceRange& range);
+  std::vector<Tensor> call_foreign_kernel(const ForeignEntry& entry, const ast::Call& call, const ir::SourceRange& range);
+
   // --- Functions: lower_functions.cpp
+  /// Binds the dimensions of the parameter's type, and brings the argument to it.
+  std::pair<Tensor, ir::Type> fitted(const ast::Identifier& parameter, const ast::TypeExpr& type, const Tensor& arg, const SourceRange& range);
   [[nodiscard]] const ast::Function* function_named(const std::string& name) const;
   std::vector<Tensor> call_function(const ast::Call& call, const ir::SourceRange& range);
   Tensor call_scalar_function(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
@@ -341,6 +361,9 @@ class Lowerer {
   std::vector<std::int32_t> point_labels() const;
   PointLoop body_at_a_point(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
                             const ir::SourceRange& range, const std::vector<std::int32_t>& drawn_at);
+  /// The body as a procedure, if it is work on scalars. A derivative in it that there is not is reported.
+  std::optional<ir::Procedure> procedure_of_body(const ast::Function& f, const PointLoop& loop, const std::vector<ir::ValueId>& parameters,
+                                                 std::vector<ir::ValueId>& captured);
   /// `loop` as the expression that applies `procedure`, made of its body.
   ir::Expr applied(const PointLoop& loop, ir::Procedure procedure, const std::vector<ir::ValueId>& captured, const ast::Function& f,
                    const ir::SourceRange& range);
@@ -438,6 +461,8 @@ class Lowerer {
   Tensor flattened(const Tensor& t, const ir::SourceRange& range);
   /// The row-major position of the element at the tensor's own labels.
   [[nodiscard]] ir::Expr row_major(const Tensor& t) const;
+  /// The same among `count` of its dimensions.
+  [[nodiscard]] ir::Expr row_major(const Tensor& t, std::size_t first, std::size_t count) const;
   /// The subscripts of the element at the row-major position `flat`.
   [[nodiscard]] std::vector<ir::Expr> split(ir::Expr flat, const std::vector<Dim>& shape, const ir::SourceRange& range) const;
   MatrixCall matrix_call(ir::Routine::Kind kind, const Tensor& a, const ast::Call& call);
@@ -471,6 +496,8 @@ class Lowerer {
   std::vector<ir::Expr> guards_;  ///< conditions that protect the expression being lowered
   std::set<ir::ValueId> dimension_values_;
   std::map<std::string, FunctionEntry> functions_;
+  std::map<std::string, ForeignEntry> foreigns_;
+  std::map<std::string, std::uint32_t> header_files_;
   std::set<std::string> called_;
   GrowthFinder growth_{[this](const std::string& name) { return function_named(name); }};
   std::size_t inlined_calls_ = 0;

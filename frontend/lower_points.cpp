@@ -6,6 +6,7 @@
 
 #include "frontend/lower_lowerer.h"
 #include "frontend/sema_walk.h"
+#include "ir/differentiate_compute.h"
 #include "ir/procedure.h"
 
 namespace tdsl::frontend {
@@ -250,6 +251,16 @@ bool always_reads(const ir::Procedure& p, std::int32_t k) {
 
 }  // namespace
 
+std::optional<ir::Procedure> Lowerer::procedure_of_body(const ast::Function& f, const PointLoop& loop, const std::vector<ValueId>& parameters,
+                                                        std::vector<ValueId>& captured) {
+  try {
+    return ir::procedure_of(graph_.program(), f.name.name, loop.body, parameters, loop.result, captured);
+  } catch (const ir::NotDifferentiable& problem) {
+    sink_.unsupported(DiagnosticId::kNotSupported, problem.range, problem.message + " yet", {{f.name.range, "in this function"}});
+    throw Abandoned{};
+  }
+}
+
 Expr Lowerer::applied(const PointLoop& loop, ir::Procedure procedure, const std::vector<ValueId>& captured, const ast::Function& f,
                       const SourceRange& range) {
   procedure.range = f.name.range;
@@ -272,7 +283,7 @@ std::optional<Tensor> Lowerer::call_as_procedure(const ast::Function& f, const s
   for (const auto& [value, parameter] : loop.parameters)
     parameters.push_back(value);
   std::vector<ValueId> captured;
-  auto procedure = ir::procedure_of(graph_.program(), f.name.name, loop.body, parameters, loop.result, captured);
+  auto procedure = procedure_of_body(f, loop, parameters, captured);
   if (!procedure)
     return std::nullopt;
   // A procedure's operands are evaluated before it is.
@@ -291,7 +302,7 @@ Tensor Lowerer::call_at_points(const ast::Function& f, const std::vector<Tensor>
   for (const auto& [value, parameter] : loop.parameters)
     parameters.push_back(value);
   std::vector<ValueId> captured;
-  if (auto procedure = ir::procedure_of(program, f.name.name, loop.body, parameters, loop.result, captured)) {
+  if (auto procedure = procedure_of_body(f, loop, parameters, captured)) {
     ComputeSpec spec;
     const bool in_monoid = std::ranges::any_of(args, depends_on_operands);
     spec.body = applied(loop, std::move(*procedure), captured, f, range);

@@ -72,12 +72,15 @@ void Lowerer::declare_functions(const ast::Module& module) {
     }
     const auto function = functions_.find(name.name);
     const auto monoid = monoids_.find(name.name);
-    if (function == functions_.end() && monoid == monoids_.end())
+    const auto foreign = foreigns_.find(name.name);
+    if (function == functions_.end() && monoid == monoids_.end() && foreign == foreigns_.end())
       return false;
     // Which of the two a call means is not known: calls are not errors too.
     if (function != functions_.end())
       function->second.broken = true;
-    const SourceRange& first = function == functions_.end() ? monoid->second->name.range : function->second.range;
+    const SourceRange& first = function != functions_.end() ? function->second.range
+                               : monoid != monoids_.end()   ? monoid->second->name.range
+                                                            : foreign->second.range;
     error(DiagnosticId::kRedeclaration, name.range, "'" + name.name + "' is declared already",
           {{first, "declared here"}});
     return true;
@@ -97,8 +100,7 @@ void Lowerer::declare_functions(const ast::Module& module) {
       monoids_[m->name.name] = m;
     }
     if (const auto* e = std::get_if<ast::Extern>(&s->node)) {
-      for (const auto& item : e->items)
-        refused_.insert(std::visit([](const auto& f) { return f.name.name; }, item));
+      declare_extern(*e, declared);
     }
     if (const auto* storage = std::get_if<ast::Storage>(&s->node))
       refused_.insert(storage->name.name);
@@ -130,10 +132,7 @@ void Lowerer::import_module(const ast::Import& import, const SourceRange& range)
     fail(DiagnosticId::kImportFailed, import.path_range, "cannot import: " + *objection);
   std::string path;
   if (import.is_file) {
-    const std::string& importer = sources_.name(range.file);
-    const auto slash = importer.rfind('/');
-    const bool absolute = !import.path.empty() && import.path[0] == '/';
-    path = absolute || slash == std::string::npos ? import.path : importer.substr(0, slash + 1) + import.path;
+    path = beside(sources_.name(range.file), import.path);
   } else {
     const std::string prefix = "std.";
     if (!import.path.starts_with(prefix)) {
@@ -159,11 +158,11 @@ void Lowerer::import_module(const ast::Import& import, const SourceRange& range)
   for (const ast::StmtPtr& s : added.statements) {
     const auto* let = std::get_if<ast::Let>(&s->node);
     const bool allowed = std::holds_alternative<ast::Function>(s->node) ||
-                         std::holds_alternative<ast::Monoid>(s->node) ||
+                         std::holds_alternative<ast::Monoid>(s->node) || std::holds_alternative<ast::Extern>(s->node) ||
                          std::holds_alternative<ast::Import>(s->node) ||
                          std::holds_alternative<ast::Param>(s->node) || (let != nullptr && !let->is_mutable);
     if (!allowed)
-      unsupported(s->range, "an imported file with other than functions, monoids, params and 'let' is");
+      unsupported(s->range, "an imported file with other than functions, monoids, extern, params and 'let' is");
   }
   imports_.emplace(&import, &added);
   declare_functions(added);

@@ -15,6 +15,65 @@ Expr zero_of(Scalar type) {
   return converted(ir::constant_i64(0), type == Scalar::kBool ? Scalar::kBool : type);
 }
 
+/// Dimensions of an operand, from `old_first` on, that hold the same elements as dimensions of a result of another shape.
+struct SameElements {
+  std::size_t old_first = 0, old_count = 0;
+  std::size_t first = 0, count = 0;
+};
+
+Extent product_of(const std::vector<Dim>& shape, std::size_t first, std::size_t count) {
+  Extent product = 1;
+  for (std::size_t d = first; d < first + count; ++d)
+    product = product * shape[d].extent;
+  return product;
+}
+
+/// `(x / c) * c`, which is never more than x.
+bool are_parts_of(const std::vector<Dim>& shape, std::size_t first, std::size_t count, const Extent& whole) {
+  for (std::size_t d = first; d < first + count; ++d) {
+    const Extent others = product_of(shape, first, d - first) * product_of(shape, d + 1, first + count - d - 1);
+    if (shape[d].extent == Extent::quotient(whole, others))
+      return true;
+  }
+  return false;
+}
+
+/// The dimensions of both shapes, which have equally many elements, in groups as small as can be told; nothing if the last group is left over
+/// and `with_parts`: `(x / c) * c` is x if no other group has more elements than before. Dimensions of size 1 are in no group or in one of
+/// their own.
+std::optional<std::vector<SameElements>> same_elements(const std::vector<Dim>& old_shape, const std::vector<Dim>& shape, bool with_parts) {
+  std::vector<SameElements> groups;
+  std::size_t old_at = 0, at = 0;
+  const auto next_group = [&]() -> std::optional<SameElements> {
+    const std::size_t old_left = old_shape.size() - old_at, left = shape.size() - at;
+    for (std::size_t both = 2; both <= old_left + left; ++both) {
+      for (std::size_t count = 1; count < both && count <= left; ++count) {
+        const std::size_t old_count = both - count;
+        if (old_count > old_left)
+          continue;
+        const Extent whole = product_of(old_shape, old_at, old_count);
+        if (whole == product_of(shape, at, count) || (with_parts && old_count == 1 && are_parts_of(shape, at, count, whole)))
+          return SameElements{old_at, old_count, at, count};
+      }
+    }
+    return with_parts ? std::nullopt : std::optional(SameElements{old_at, old_left, at, left});
+  };
+  while (old_at < old_shape.size() || at < shape.size()) {
+    if (at < shape.size() && shape[at].extent == Extent(1)) {
+      ++at;
+      continue;
+    }
+    const bool unit = old_at < old_shape.size() && old_shape[old_at].extent == Extent(1);
+    const auto group = unit ? std::optional(SameElements{old_at, 1, at, 0}) : next_group();
+    if (!group)
+      return std::nullopt;
+    groups.push_back(*group);
+    old_at += group->old_count;
+    at += group->count;
+  }
+  return groups;
+}
+
 }  // namespace
 
 Tensor Lowerer::call_transpose(const ast::Call& call, const SourceRange& range) {
@@ -144,11 +203,13 @@ Tensor Lowerer::call_roll(const ast::Call& call, const SourceRange& range) {
   return result;
 }
 
-Expr Lowerer::row_major(const Tensor& t) const {
+Expr Lowerer::row_major(const Tensor& t) const { return row_major(t, 0, t.rank()); }
+
+Expr Lowerer::row_major(const Tensor& t, std::size_t first, std::size_t count) const {
   Expr flat;
-  for (std::size_t d = 0; d < t.rank(); ++d) {
+  for (std::size_t d = first; d < first + count; ++d) {
     const Expr own = ir::index_ref(t.labels[d]);
-    flat = d == 0 ? own : add(mul(flat, expr_of(graph_.program(), t.shape[d].extent)), own);
+    flat = flat ? add(mul(flat, expr_of(graph_.program(), t.shape[d].extent)), own) : own;
   }
   return flat ? flat : ir::constant_i64(0);
 }
@@ -210,7 +271,17 @@ Tensor Lowerer::call_reshape(const ast::Call& call, const SourceRange& range) {
   for (const Dim& d : result.shape)
     new_size.extent = new_size.extent * d.extent;
   agree(old_size, new_size, range, "in this reshape");
-  result.body = element(t, split(row_major(result), t.shape, range));
+  std::vector<Expr> subscripts;
+  auto groups = same_elements(t.shape, result.shape, true);
+  if (!groups)
+    groups = same_elements(t.shape, result.shape, false);
+  for (const SameElements& group : *groups) {
+    const auto first = t.shape.begin() + static_cast<std::ptrdiff_t>(group.old_first);
+    const std::vector<Dim> of_group(first, first + static_cast<std::ptrdiff_t>(group.old_count));
+    for (Expr& subscript : split(row_major(result, group.first, group.count), of_group, range))
+      subscripts.push_back(std::move(subscript));
+  }
+  result.body = element(t, subscripts);
   return result;
 }
 

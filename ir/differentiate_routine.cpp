@@ -33,6 +33,8 @@ class RoutineAdjoint : RoutineAdjointWriter {
         return lower_factor();
       case Kind::kArgsort:
         return;
+      case Kind::kForeign:
+        throw NotDifferentiable{node_.range, "the kernel '" + routine_.foreign->name + "' of " + routine_.foreign->header + " cannot be differentiated"};
       case Kind::kQr:
       case Kind::kSvd:
       case Kind::kEigh:

@@ -29,6 +29,10 @@ struct Whole {
 /// Units in the last place by which library functions may differ between scalar and vector versions: those are good to
 /// 4 ulp each, rounded up.
 inline constexpr double kLibraryUlps = 8;
+/// Where results are not normal, the smallest numbers by which they may differ.
+inline constexpr double kLibraryDenormals = 8;
+/// Vector versions may overflow that part of the largest number early (vector_math.h).
+inline constexpr double kEarlyOverflow = 2e-6;
 inline constexpr double kPowerUlps = 16;
 
 template <class T>
@@ -51,6 +55,17 @@ inline double rounding(double result, double ulps_times_epsilon, bool finite_ope
   if (std::isfinite(result))
     return std::fabs(result) * ulps_times_epsilon;
   return finite_operands && std::isinf(result) ? kOpen : 0;
+}
+
+/// The own rounding of a library function.
+template <class T>
+double library_rounding(double result, double operand) {
+  const double own = rounding(result, kLibraryUlps * kEpsilon<T>, std::isfinite(operand));
+  if (result == 0 || !std::isfinite(operand))
+    return own;
+  if (std::fabs(result) > (1 - kEarlyOverflow) * static_cast<double>(std::numeric_limits<T>::max()))
+    return kOpen;
+  return own + kLibraryDenormals * static_cast<double>(std::numeric_limits<T>::denorm_min());
 }
 
 inline bool finite(Real a, Real b) {
@@ -210,9 +225,28 @@ inline Real max(Real a, Real b) {
 template <class T, class F>
 Real monotone(Real a, const F& f) {
   const double result = static_cast<double>(f(detail::as<T>(a.value)));
-  const double own = detail::rounding(result, kLibraryUlps * kEpsilon<T>, std::isfinite(a.value));
+  const double own = detail::library_rounding<T>(result, a.value);
   const auto wide = [&](double x) { return static_cast<double>(f(detail::as<T>(x))); };
   return {result, detail::known(detail::at_ends(a, result, wide) + own)};
+}
+
+/// exp, whose results may be zero in one evaluation and nearly zero in another.
+template <class T>
+Real exp(Real a) {
+  Real result = monotone<T>(a, [](T x) { return rt::scalar::exp(x); });
+  const bool underflows = result.value == 0 && std::isfinite(a.value);
+  if (underflows && std::exp(detail::as<T>(0.98 * a.value)) != 0)
+    result.bound += kLibraryDenormals * static_cast<double>(std::numeric_limits<T>::denorm_min());
+  return result;
+}
+
+/// sigmoid, which is zero where the exponential in it overflows.
+template <class T>
+Real sigmoid(Real a) {
+  Real result = monotone<T>(a, [](T x) { return rt::scalar::sigmoid(x); });
+  if (result.value * ((1 - kEarlyOverflow) * static_cast<double>(std::numeric_limits<T>::max())) <= 1)
+    result.bound += result.value;
+  return result;
 }
 
 /// A monotone function that every evaluation computes exactly: floor, ceil, round, sign, relu.
@@ -236,7 +270,7 @@ Real sqrt(Real a, bool nonnegative) {
 template <class T, class F>
 Real wave(Real a, const F& f) {
   const double result = static_cast<double>(f(detail::as<T>(a.value)));
-  const double own = result == result ? kLibraryUlps * kEpsilon<T> * std::fabs(result) : 0;
+  const double own = result == result ? detail::library_rounding<T>(result, a.value) : 0;
   if (std::isinf(a.bound))
     return {result, kOpen};
   return {result, std::min(a.bound, 2.0) + own};
@@ -245,7 +279,7 @@ Real wave(Real a, const F& f) {
 template <class T>
 Real tan(Real a) {
   const double result = static_cast<double>(std::tan(detail::as<T>(a.value)));
-  const double own = detail::rounding(result, kLibraryUlps * kEpsilon<T>, std::isfinite(a.value));
+  const double own = detail::library_rounding<T>(result, a.value);
   if (a.bound == 0)
     return {result, own};
   const double low = std::tan(a.value - a.bound);

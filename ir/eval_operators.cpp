@@ -19,7 +19,7 @@ Real apply(UnaryOp op, Real a, bool operand_nonnegative) {
     case UnaryOp::kSqrt:
       return sqrt<T>(a, operand_nonnegative);
     case UnaryOp::kExp:
-      return monotone<T>(a, [](T x) { return scalar::exp(x); });
+      return exp<T>(a);
     case UnaryOp::kLog:
       return monotone<T>(a, [](T x) { return scalar::log(x); });
     case UnaryOp::kLog1p:
@@ -37,7 +37,7 @@ Real apply(UnaryOp op, Real a, bool operand_nonnegative) {
     case UnaryOp::kErf:
       return monotone<T>(a, [](T x) { return scalar::erf(x); });
     case UnaryOp::kSigmoid:
-      return monotone<T>(a, [](T x) { return scalar::sigmoid(x); });
+      return sigmoid<T>(a);
     case UnaryOp::kFloor:
       return exact_monotone(a, [](double x) { return scalar::floor(x); });
     case UnaryOp::kCeil:

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ir/check.h"
+#include "ir/eval_foreign.h"
 #include "ir/failure_text.h"
 #include "runtime/exact.h"
 
@@ -47,6 +48,7 @@ CompiledProcedure::Steps CompiledProcedure::compiled(const Procedure::Statements
 }
 
 Slot CompiledProcedure::call(std::vector<Slot> arguments) {
+  if (procedure_->foreign) return call_foreign(*procedure_->foreign, arguments);
   // A procedure does not apply itself, but its own variables are in use while it runs.
   slots_ = std::move(arguments);
   slots_.resize(procedure_->variables.size());

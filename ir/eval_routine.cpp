@@ -5,6 +5,7 @@
 
 #include "ir/check.h"
 #include "ir/eval_accumulator.h"
+#include "ir/eval_foreign.h"
 
 namespace tdsl::ir::eval {
 
@@ -133,6 +134,10 @@ std::vector<std::shared_ptr<Array>> evaluate_routine(Environment& environment, c
   for (const ValueId v : node.results) {
     const Scalar type = environment.program().type(v).scalar;
     results.push_back(std::make_shared<Array>(zeros(type, environment.shape(v, node.range))));
+  }
+  if (routine.foreign) {
+    run_foreign(*routine.foreign, operands, results);
+    return results;
   }
   if (!is_line(routine.kind)) {
     evaluate_factorisation(node, routine, operands, results);

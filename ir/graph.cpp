@@ -182,6 +182,8 @@ std::string_view name_of(Routine::Kind kind) {
       return "det";
     case Routine::Kind::kLstsq:
       return "lstsq";
+    case Routine::Kind::kForeign:
+      return "foreign";
   }
   TDSL_CHECK(false, "unknown routine");
   return "";

@@ -10,6 +10,7 @@
 
 #include "ir/expr.h"
 #include "ir/extent.h"
+#include "ir/foreign.h"
 #include "ir/scalar.h"
 #include "ir/source.h"
 #include "ir/value.h"
@@ -119,6 +120,7 @@ struct Random {
 ///   qr (A)         (Q[m, k], R[k, n]), diag(R) >= 0     svd (A)        (U[m, k], s[k], V'[k, n]), s descending
 ///   eigh (A)       (w[n], V[n, n]), w ascending; reads A's lower triangle
 ///   inv (A)        det (A)                              lstsq (A, b)   least norm among least squares
+///   foreign (…)    a kernel of the user's (foreign.h): operands are its `in`s in order, those of rank 0 by value, results its `out`s
 /// Of each column of U and of eigh's V the component of largest magnitude is positive (the first of those that are equal
 /// up to the square root of the rounding unit). A singular or not positive definite operand stops the run.
 struct Routine {
@@ -135,10 +137,12 @@ struct Routine {
     kEigh,
     kInv,
     kDet,
-    kLstsq
+    kLstsq,
+    kForeign
   } kind = Kind::kCumsum;
   std::vector<ValueId> operands;
   std::int64_t axis = 0;  ///< of routines along lines
+  ForeignRef foreign = nullptr;  ///< of kForeign
 };
 [[nodiscard]] std::string_view name_of(Routine::Kind kind);
 [[nodiscard]] bool is_line(Routine::Kind kind);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ir/update_order.h"
+
 namespace tdsl::ir {
 
 // Note [Needed at the same time]
@@ -23,12 +25,17 @@ void LoopVariables::enter(const Node& node) {
     }
   };
   add(node.results);
+  const auto carry = [this](const std::vector<ValueId>& values) { carried_.insert(values.begin(), values.end()); };
+  if (!std::holds_alternative<Compute>(node.op)) carry(node.results);
   if (const auto* f = std::get_if<For>(&node.op)) {
     add(f->body.arguments);
+    carry(f->body.arguments);
     enter(f->body);
   } else if (const auto* w = std::get_if<While>(&node.op)) {
     add(w->condition.arguments);
     add(w->body.arguments);
+    carry(w->condition.arguments);
+    carry(w->body.arguments);
     enter(w->condition);
     enter(w->body);
   } else if (const auto* i = std::get_if<If>(&node.op)) {
@@ -113,6 +120,8 @@ LoopVariables::Live LoopVariables::read_while_written(const Node& node) const {
   for (const Expr& e : c->bodies) look(e);
   for (const Expr& e : c->left) look(e);
   look(c->guard);
+  // What it reads of its base is read before it is overwritten.
+  if (c->base && node.results.size() == 1 && update_order(*c) != UpdateOrder::kCopied) result.erase(*c->base);
   return result;
 }
 
@@ -243,6 +252,11 @@ void LoopVariables::merge(ValueId older, ValueId newer) {
 ValueId LoopVariables::variable(ValueId v) const {
   const auto found = parent_.find(v);
   return found == parent_.end() ? v : found->second;
+}
+
+bool LoopVariables::is_temporary(ValueId v) const {
+  const auto found = members_.find(variable(v));
+  return found != members_.end() && std::ranges::none_of(found->second, [this](ValueId x) { return carried_.contains(x); });
 }
 
 bool LoopVariables::is_shared(ValueId v) const {

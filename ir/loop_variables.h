@@ -24,6 +24,8 @@ class LoopVariables {
   [[nodiscard]] ValueId variable(ValueId v) const;
   /// Whether several values share the variable of `v`.
   [[nodiscard]] bool is_shared(ValueId v) const;
+  /// Whether every value of the variable is computed and used within one iteration: no loop carries it, no branch gives it.
+  [[nodiscard]] bool is_temporary(ValueId v) const;
   /// Two tensors that should be one variable but are needed at the same time, so that one of them is copied.
   struct Clash {
     ValueId older;
@@ -55,6 +57,7 @@ class LoopVariables {
   const Node& loop_;
   std::map<ValueId, ValueId> parent_;
   std::map<ValueId, std::vector<ValueId>> members_;  ///< by representative
+  Live carried_;                                     ///< arguments and results of loops, results of branches
   std::map<ValueId, Live> meets_;                    ///< values needed at the same time
   std::optional<Clash> clash_;
 };

@@ -120,6 +120,12 @@ class TextParser : ExprParser {
 
   Routine routine() {
     Routine r;
+    if (cursor_.peek() == 'f') {
+      r.kind = Routine::Kind::kForeign;
+      r.foreign = parse_foreign(cursor_);
+      r.operands = value_list("(", ")");
+      return r;
+    }
     r.kind = named_kind(cursor_, Routine::Kind::kLstsq, "routine");
     r.operands = value_list("(", ")");
     if (cursor_.accept("axis"))

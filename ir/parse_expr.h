@@ -11,6 +11,9 @@
 
 namespace tdsl::ir {
 
+/// Reads what text_of(const Foreign&) writes.
+[[nodiscard]] ForeignRef parse_foreign(TextCursor& cursor);
+
 /// Reads the parts of a node in the text form: values, types, extents, expressions. Nodes are built exactly as written,
 /// without folding.
 class ExprParser {

@@ -60,10 +60,50 @@ Procedure::Statements ExprParser::statements() {
   return list;
 }
 
+ForeignRef parse_foreign(TextCursor& cursor) {
+  const auto type = [&] { return named_kind(cursor, Scalar::kF64, "type"); };
+  auto foreign = std::make_shared<Foreign>();
+  cursor.expect("foreign");
+  foreign->header = cursor.string();
+  foreign->name = cursor.string();
+  cursor.expect("(");
+  while (!cursor.accept(")")) {
+    Foreign::Parameter p;
+    p.name = cursor.string();
+    cursor.expect(":");
+    p.is_output = cursor.accept("out");
+    p.fresh = p.is_output && cursor.accept("fresh");
+    p.type = type();
+    p.rank = cursor.natural();
+    foreign->parameters.push_back(std::move(p));
+    static_cast<void>(cursor.accept(","));
+  }
+  foreign->is_kernel = cursor.accept("kernel");
+  if (!foreign->is_kernel)
+    foreign->result = type();
+  foreign->may_stop = cursor.accept("may_stop");
+  cursor.expect("operations");
+  foreign->operations = static_cast<double>(cursor.integer());
+  return foreign;
+}
+
 Expr ExprParser::application() {
-  auto procedure = std::make_shared<Procedure>();
   cursor_.expect("procedure");
-  procedure->name = cursor_.string();
+  std::string name = cursor_.string();
+  if (cursor_.at_word()) {
+    const ForeignRef function = parse_foreign(cursor_);
+    if (function->is_kernel)
+      cursor_.fail("a kernel is not applied to scalars");
+    const std::vector<Expr> arguments = expr_list("(", ")");
+    bool fits = arguments.size() == function->parameters.size();
+    for (std::size_t k = 0; fits && k < arguments.size(); ++k)
+      fits = arguments[k]->type == function->parameters[k].type;
+    if (!fits)
+      cursor_.fail("the arguments are not those of the function's parameters");
+    return ir::application(std::make_shared<const Procedure>(procedure_of(function)), arguments);
+  }
+  auto procedure = std::make_shared<Procedure>();
+  procedure->name = std::move(name);
   procedure->parameters = cursor_.natural();
   list("[", "]", [&] {
     Procedure::Variable v;

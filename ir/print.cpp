@@ -240,6 +240,8 @@ class ProgramPrinter {
                             joined(r.iterations, value_text)));
         },
         [&](const Routine& r) {
+          if (r.foreign)
+            return plain(fmt::format("routine {} ({})", text_of(*r.foreign), joined(r.operands, value_text)));
           plain(fmt::format("routine {} ({}){}", name_of(r.kind), joined(r.operands, value_text),
                             is_line(r.kind) ? fmt::format(" axis {}", r.axis) : ""));
         },

@@ -1,6 +1,9 @@
 #include "ir/procedure.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "ir/check.h"
 
 namespace tdsl::ir {
 
@@ -96,9 +99,26 @@ void for_each_expr(const Procedure& procedure, const std::function<void(const Ex
   f(procedure.result);
 }
 
-double operations_of(const Procedure& procedure) { return operations(procedure.body) + operations(procedure.result); }
+Procedure procedure_of(ForeignRef function, SourceRange range) {
+  TDSL_CHECK(!function->is_kernel, "kernels are nodes of their own");
+  Procedure p;
+  p.name = function->name;
+  p.range = range;
+  p.parameters = function->parameters.size();
+  for (const Foreign::Parameter& parameter : function->parameters) p.variables.push_back({parameter.name, parameter.type});
+  p.result = cast(function->result, constant_i64(0));
+  p.foreign = std::move(function);
+  p.text = text_of(p);
+  return p;
+}
+
+double operations_of(const Procedure& procedure) {
+  if (procedure.foreign) return procedure.foreign->operations;
+  return operations(procedure.body) + operations(procedure.result);
+}
 
 bool may_stop(const Procedure& procedure) {
+  if (procedure.foreign) return procedure.foreign->may_stop;
   bool may = loops_freely(procedure.body);
   for_each_expr(procedure, [&](const Expr& e) { for_each_node(e, [&](const ExprNode& node) { may = may || operation_may_fail(node); }); });
   return may;

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "ir/foreign.h"
 #include "ir/graph.h"
 
 namespace tdsl::ir {
@@ -63,11 +64,15 @@ struct Procedure {
   Statements body;
   Expr result;
   std::string text;  ///< text_of() this: what equal() and hash() compare
+  ForeignRef foreign;  ///< instead of body and result, which is a constant of the type: the user's function says what it gives
 };
 using ProcedureRef = std::shared_ptr<const Procedure>;
 
 /// `procedure(arguments)`, one per parameter and of its type.
 [[nodiscard]] Expr application(ProcedureRef procedure, std::vector<Expr> arguments, SourceRange range = {});
+
+/// The procedure that is a call of the user's function, a `fn`.
+[[nodiscard]] Procedure procedure_of(ForeignRef function, SourceRange range = {});
 
 /// The procedure that runs the region's nodes and gives `result`: its parameters are `parameters` and then what the
 /// region reads from outside, which is appended to `captured`. Nothing if the region does more than compute scalars.

@@ -38,10 +38,21 @@ std::string block(const Procedure::Statements& statements) {
 
 }  // namespace
 
+std::string text_of(const Foreign& foreign) {
+  std::string parameters;
+  for (const Foreign::Parameter& p : foreign.parameters) {
+    parameters += fmt::format("{}{}:{}{} {}", parameters.empty() ? "" : ", ", quoted(p.name), p.is_output ? (p.fresh ? "out fresh " : "out ") : "",
+                              name_of(p.type), p.rank);
+  }
+  return fmt::format("foreign {} {} ({}) {}{} operations {}", quoted(foreign.header), quoted(foreign.name), parameters,
+                     foreign.is_kernel ? "kernel" : name_of(foreign.result), foreign.may_stop ? " may_stop" : "", foreign.operations);
+}
+
 std::string text_of(const Procedure& procedure) {
   std::string variables;
   for (const Procedure::Variable& v : procedure.variables)
     variables += fmt::format("{}{}:{}", variables.empty() ? "" : ", ", quoted(v.name), name_of(v.type));
+  if (procedure.foreign) return fmt::format("procedure {} {}", quoted(procedure.name), text_of(*procedure.foreign));
   return fmt::format("procedure {} {} [{}] {}return {}", quoted(procedure.name), procedure.parameters, variables,
                      block(procedure.body), expression(procedure.result));
 }

@@ -92,7 +92,7 @@ class SerialCheck {
       for (const Extent& e : program_.type(v).shape) {
         const std::vector<ValueId> values = e.values();
         const bool changes = std::ranges::any_of(values, [&](ValueId x) { return variables_.is_inside(x); });
-        if (changes) refuse(n.range, "its tensors change their sizes");
+        if (changes && !variables_.is_temporary(v)) refuse(n.range, "its tensors change their sizes");
       }
     }
     if (!c.left.empty() && !c.combine && !places_once(c)) refuse(n.range, "whether it writes an element twice depends on data");

@@ -12,7 +12,9 @@ class RoutineVerifier {
       : program_(program), node_(node), routine_(routine) {}
 
   std::vector<std::string> run() {
-    if (is_line(routine_.kind)) {
+    if (routine_.kind == Routine::Kind::kForeign) {
+      foreign();
+    } else if (is_line(routine_.kind)) {
       line();
     } else {
       matrix();
@@ -33,6 +35,21 @@ class RoutineVerifier {
   }
 
   [[nodiscard]] const Type& operand(std::size_t k) const { return program_.type(routine_.operands[k]); }
+
+  void foreign() {
+    if (!require(routine_.foreign != nullptr && routine_.foreign->is_kernel, "a foreign routine names no kernel"))
+      return;
+    std::size_t operands = 0;
+    std::size_t results = 0;
+    for (const Foreign::Parameter& p : routine_.foreign->parameters) {
+      const std::vector<ValueId>& list = p.is_output ? node_.results : routine_.operands;
+      const std::size_t k = p.is_output ? results++ : operands++;
+      if (k >= list.size()) continue;
+      const Type& type = program_.type(list[k]);
+      require(type.scalar == p.type && type.rank() == p.rank, fmt::format("'{}' has another type than the kernel declares", p.name));
+    }
+    counts(operands, results);
+  }
 
   void result(std::size_t k, Scalar scalar, const std::vector<Extent>& shape) {
     const Type& type = program_.type(node_.results[k]);

@@ -4,6 +4,7 @@
 
 #include "passes/affine.h"
 #include "passes/rewriting.h"
+#include "passes/subscripts.h"
 
 namespace tdsl::passes {
 
@@ -37,7 +38,7 @@ bool is_identity(const Program& program, const Node& node, const Compute& c, con
 /// Whether the subscripts only move elements: labels, integers and scalars, no element of a tensor.
 bool is_view(const Read& r) {
   return std::ranges::all_of(r.subscripts, [](const Expr& e) {
-    bool simple = node_count(e) <= 12;
+    bool simple = node_count(e) <= 24;
     for_each_node(e, [&](const ExprNode& n) {
       const auto* inner = std::get_if<Read>(&n.op);
       simple = simple && (inner == nullptr || inner->subscripts.empty());
@@ -115,8 +116,12 @@ class CopyPropagation {
       arguments.push_back(binary(BinaryOp::kAdd, r.subscripts[d], expr_of_polynomial(view->out[d].begin)));
     }
     std::vector<Expr> subscripts;
-    for (const Expr& s : source->subscripts)
-      subscripts.push_back(substitute_labels(s, arguments));
+    const Subscripts known(program_.type(source->tensor), labels);
+    for (const Expr& s : source->subscripts) {
+      subscripts.push_back(known.settled(substitute_labels(s, arguments)));
+      if (divides_labels(subscripts.back()))
+        return {};  // a copy takes one division an element, its readers may take many
+    }
     return read(e->type, source->tensor, std::move(subscripts), e->range);
   }
 

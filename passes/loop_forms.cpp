@@ -1,6 +1,7 @@
 #include "passes/loop_forms.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <utility>
 
@@ -70,9 +71,9 @@ bool is_data(const Extent& e, const Program& program, const Scalars& scalars) {
   });
 }
 
-/// An extent no smaller than the label's, in sizes: its own, that of the window `max(0, i - h)..min(n, i + h + 1)`, or a
-/// dimension that it subscripts.
-std::optional<Extent> most_values(const Program& program, const Node& node, const Compute& c, std::int32_t label, const Sizes& sizes,
+/// The label's extent in sizes: its own, that of the window `max(0, i - h)..min(n, i + h + 1)`, or on average half of a dimension
+/// that it subscripts.
+std::optional<Extent> values_of(const Program& program, const Node& node, const Compute& c, std::int32_t label, const Sizes& sizes,
                                   const Scalars& scalars) {
   const auto outs = static_cast<std::int32_t>(c.out.size());
   const Label& l = label < outs ? c.out[static_cast<std::size_t>(label)] : c.reduce[static_cast<std::size_t>(label - outs)];
@@ -98,7 +99,8 @@ std::optional<Extent> most_values(const Program& program, const Node& node, cons
       if (const auto* r = std::get_if<Read>(&e.op)) subscripts(r->subscripts, program.type(r->tensor));
     });
   }
-  return found;
+  // The range moves with the loops around, from nothing to everything.
+  return found ? std::optional(Extent::quotient(*found, 2)) : std::nullopt;
 }
 
 /// How many plain points one of the Compute is worth: functions such as exp take several times an addition, a function
@@ -119,11 +121,12 @@ std::int64_t weight_of(const Compute& c) {
   return 1 + operations / kPlain;
 }
 
-/// Points of the tensor statements inside the loop, each counted once, and how many statements there are; bytes of all
-/// tensors the loop reads or changes.
+/// Points of the tensor statements inside the loop, each counted once, how many statements there are, and how often they run together;
+/// bytes of all tensors the loop reads or changes.
 struct Work {
   Extent points;
   std::int64_t statements = 0;
+  Extent runs;
   Extent bytes;
 };
 
@@ -143,32 +146,69 @@ std::set<ValueId> outer_tensors(const Program& program, const Node& loop) {
   return tensors;
 }
 
+/// How often a loop's body runs, which is inside of one that runs `around` times.
+Extent iterations_of(const Node& loop, const Extent& around, const Sizes& sizes) {
+  constexpr std::int64_t kUntilData = 64;
+  const auto* f = std::get_if<For>(&loop.op);
+  if (f == nullptr) return kUntilData;
+  const std::int64_t step = std::abs(f->step);
+  const Extent first = Extent::of(f->step > 0 ? f->begin : f->end);
+  const Extent last = Extent::of(f->step > 0 ? f->end : f->begin);
+  if (const auto all = sizes.of(last - first)) return Extent::quotient(*all, step);
+  // From the index of a loop around, or up to it.
+  return Extent::quotient(sizes.of(last).value_or(around), 2 * step);
+}
+
+/// How often the tensor statements of a loop run in all.
+Extent runs_of(const Node& loop, const Extent& around, const Sizes& sizes) {
+  const Extent often = iterations_of(loop, around, sizes);
+  Extent runs;
+  const auto region = [&](const auto& self, const Region& r) -> void {
+    for (const Node& n : r.nodes) {
+      const auto* c = std::get_if<Compute>(&n.op);
+      if (c != nullptr && !(c->out.empty() && c->reduce.empty())) runs = runs + Extent(1);
+      if (is_loop(n)) {
+        runs = runs + runs_of(n, often, sizes);
+      } else {
+        for (const Region* inner : regions_of(n)) self(self, *inner);
+      }
+    }
+  };
+  for (const Region* r : regions_of(loop)) region(region, *r);
+  return often * runs;
+}
+
 std::optional<Work> work_of(const Program& program, const Node& loop, const Sizes& sizes) {
   Work work;
   const Scalars scalars = scalars_in(loop);
   bool known = true;
-  for_each_inner(loop, [&](const Node& n) {
-    const auto* c = std::get_if<Compute>(&n.op);
-    if (c == nullptr || (c->out.empty() && c->reduce.empty())) return;
-    Extent points(weight_of(*c));
-    for (std::int32_t label = 0; label < static_cast<std::int32_t>(c->out.size() + c->reduce.size()); ++label) {
-      const auto values = most_values(program, n, *c, label, sizes, scalars);
-      known = known && values;
-      if (values) points = points * *values;
-    }
-    work.points = work.points + points;
-    ++work.statements;
-  });
+  Extent elements;
   for (const ValueId v : outer_tensors(program, loop)) {
-    Extent bytes(size_of(program.type(v).scalar));
+    Extent volume(1);
     for (const Extent& e : program.type(v).shape) {
       const auto extent = sizes.of(e);
       known = known && extent;
-      if (extent) bytes = bytes * *extent;
+      if (extent) volume = volume * *extent;
     }
-    work.bytes = work.bytes + bytes;
+    elements = elements + volume;
+    work.bytes = work.bytes + Extent(size_of(program.type(v).scalar)) * volume;
   }
+  for_each_inner(loop, [&](const Node& n) {
+    const auto* c = std::get_if<Compute>(&n.op);
+    if (c == nullptr || (c->out.empty() && c->reduce.empty())) return;
+    Extent points(1);
+    bool counted = true;
+    for (std::int32_t label = 0; label < static_cast<std::int32_t>(c->out.size() + c->reduce.size()); ++label) {
+      const auto values = values_of(program, n, *c, label, sizes, scalars);
+      counted = counted && values;
+      if (values) points = points * *values;
+    }
+    // A statement of a size that nobody can tell is taken to be as large as all that the loop works on.
+    work.points = work.points + Extent(weight_of(*c)) * (counted ? points : elements);
+    ++work.statements;
+  });
   if (!known) return std::nullopt;
+  work.runs = runs_of(loop, Extent(1), sizes);
   return work;
 }
 
@@ -211,14 +251,16 @@ Expr as_float(const Expr& e) {
 
 /// `task` where the work is little and `statements` elsewhere; one of them where that is known. `task` has the names of
 /// `statements` outside and others inside.
-std::vector<Node> chosen_by_size(Program& program, Node task, Node statements, const Work& work, std::int64_t most_bytes) {
+std::vector<Node> chosen_by_size(Program& program, Node task, Node statements, const Work& work) {
   Expr small_enough;
-  for (const auto& [amount, most] : {std::pair(work.points, kTaskPoints * work.statements), std::pair(work.bytes, most_bytes)}) {
-    const auto known = amount.constant();
-    if (known && *known > most) return {std::move(statements)};
-    if (known) continue;
-    const Expr few = binary(BinaryOp::kLe, as_float(ir::expr_of(amount)), constant(Scalar::kF64, static_cast<double>(most)));
-    small_enough = conjunction(small_enough, few);
+  const auto bytes = work.bytes.constant();
+  const bool few_bytes = bytes && *bytes <= kGatheredBytes;
+  const Extent paid = few_bytes ? work.bytes : Extent(kGatheredBytes) + Extent(kBytesPerRun) * work.runs;
+  for (const auto& [amount, most] : {std::pair(work.points, Extent(kTaskPoints * work.statements)), std::pair(work.bytes, Extent(kTaskBytes)), std::pair(work.bytes, paid)}) {
+    const auto room = (most - amount).constant();
+    if (room && *room < 0) return {std::move(statements)};
+    if (room) continue;
+    small_enough = conjunction(small_enough, binary(BinaryOp::kLe, as_float(ir::expr_of(amount)), as_float(ir::expr_of(most))));
   }
   if (!small_enough) {
     task.results = statements.results;
@@ -251,7 +293,7 @@ std::vector<Node> two_forms(Program& program, const Node& task, Node statements,
   if (!work || work->statements == 0) return {std::move(statements)};
   // Values inside the loop may have been replaced since, in the other form only.
   Renaming names;
-  return chosen_by_size(program, cloned(program, task, names), std::move(statements), *work, kTaskBytes);
+  return chosen_by_size(program, cloned(program, task, names), std::move(statements), *work);
 }
 
 std::vector<Node> two_forms_of_tensors(Program& program, Node loop, const Sizes& sizes) {
@@ -261,7 +303,7 @@ std::vector<Node> two_forms_of_tensors(Program& program, Node loop, const Sizes&
   Node task = copied(program, loop, names);
   if (auto* f = std::get_if<For>(&task.op)) f->serial = true;
   if (auto* w = std::get_if<While>(&task.op)) w->serial = true;
-  return chosen_by_size(program, std::move(task), std::move(loop), *work, kTensorTaskBytes);
+  return chosen_by_size(program, std::move(task), std::move(loop), *work);
 }
 
 }  // namespace tdsl::passes

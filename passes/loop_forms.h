@@ -13,18 +13,19 @@
 //
 //     for %0..%1 { for %0..%2 { … } }
 // becomes
-//     %9 = compute [] (and(le(f64(%2), 16384.0), le(mul(8.0, f64(%2)), 268435456.0)))
+//     %9 = compute [] (and(le(f64(%2), 262144.0), …))
 //     if %9 then { for %0..%1 { for %0..%2 { … } } } else { for %0..%1 { compute [i in 0..%2] … } }
 
 namespace tdsl::passes {
 
 /// Points of a statement that take a rank about as long as planning and starting it. Those with functions such as exp count
 /// several times.
-inline constexpr std::int64_t kTaskPoints = 16384;
+inline constexpr std::int64_t kTaskPoints = 262144;
 /// What one rank may hold for the sake of short statements.
-inline constexpr std::int64_t kTaskBytes = std::int64_t{256} << 20;
-/// Of tensors that all ranks would work on otherwise: what is brought to one rank without a word.
-inline constexpr std::int64_t kTensorTaskBytes = std::int64_t{1} << 20;
+inline constexpr std::int64_t kTaskBytes = std::int64_t{1} << 30;
+/// What is brought to one rank without a word, and what is for every run of a statement: it takes about as long as to start one.
+inline constexpr std::int64_t kGatheredBytes = std::int64_t{1} << 20;
+inline constexpr std::int64_t kBytesPerRun = std::int64_t{128} << 10;
 
 /// Integers that every rank knows before the program computes.
 class Sizes {

@@ -9,6 +9,7 @@
 #include "passes/canonicalise.h"
 #include "passes/chain_order.h"
 #include "passes/common_subexpressions.h"
+#include "passes/contractions.h"
 #include "passes/copy_propagation.h"
 #include "passes/dead_code.h"
 #include "passes/fuse_rows.h"
@@ -16,6 +17,8 @@
 #include "passes/loop_invariants.h"
 #include "passes/loops_to_algebra.h"
 #include "passes/neighbours.h"
+#include "passes/relabel.h"
+#include "passes/repeated_parts.h"
 #include "passes/serial_loops.h"
 #include "passes/shared_maps.h"
 #include "passes/simplify.h"
@@ -36,6 +39,13 @@ constexpr std::array kPipeline = {
     Pass{"simplify", "fold constants and exact identities", simplify, 1},
     Pass{"copy_propagation", "read through copies, transposes and slices", copy_propagation, 1},
     Pass{"dead_code", "remove what nobody uses", dead_code, 1},
+    Pass{"relabel", "compute reductions in the order and shape in which they are used", relabel, 2},
+    // Reshapes of operands meet those of results.
+    Pass{"copy_propagation", "read through copies, transposes and slices", copy_propagation, 1},
+    Pass{"dead_code", "remove what nobody uses", dead_code, 1},
+    // Before equal operands are found.
+    Pass{"contractions", "compute operands of products ahead", contractions, 2},
+    Pass{"repeated_parts", "compute ahead what is the same for many points", repeated_parts, 2},
     // Ordered operands let equal computations be seen as such.
     Pass{"canonicalise", "one spelling for computations that differ by spelling only", canonicalise, 1},
     Pass{"common_subexpressions", "compute the same thing once", common_subexpressions, 1},

@@ -1,9 +1,11 @@
 #include "passes/rewriting.h"
 
+#include <algorithm>
+
 #include "ir/check.h"
 #include "ir/clone.h"
 #include "ir/procedure.h"
-#include "passes/affine.h"
+#include "passes/subscripts.h"
 
 namespace tdsl::passes {
 
@@ -283,44 +285,11 @@ Expr constant_fill(const Compute& c) {
   return std::holds_alternative<Constant>(c.bodies[0]->op) ? c.bodies[0] : Expr();
 }
 
-namespace {
-
-bool at_least_zero(const Extent& e) {
-  const auto c = e.constant();
-  return c && *c >= 0;
-}
-
-/// Smallest and largest value over the ranges of the labels; nothing if the subscript is not linear in them.
-struct Span {
-  Extent lowest;
-  Extent highest;
-};
-std::optional<Span> span_of(const Expr& subscript, const std::vector<const Label*>& labels) {
-  const auto polynomial = polynomial_of(subscript);
-  if (!polynomial)
-    return std::nullopt;
-  Span span{*polynomial, *polynomial};
-  for (std::size_t k = 0; k < labels.size(); ++k) {
-    const ValueId here = label_value(static_cast<std::int32_t>(k));
-    const auto form = linear_in(*polynomial, here);
-    if (!form)
-      return std::nullopt;
-    const Extent factor = form->coefficient;
-    const Extent first = factor * (labels[k]->begin - Extent::of(here));
-    const Extent last = factor * (labels[k]->end - Extent(1) - Extent::of(here));
-    span.lowest = span.lowest + (form->coefficient > 0 ? first : last);
-    span.highest = span.highest + (form->coefficient > 0 ? last : first);
-  }
-  return span;
-}
-
-}  // namespace
-
 bool read_may_fail(const Program& program, const Read& r, const std::vector<const Label*>& labels) {
-  const std::vector<Extent>& shape = program.type(r.tensor).shape;
+  const Type& type = program.type(r.tensor);
+  const Subscripts subscripts(type, labels);
   for (std::size_t d = 0; d < r.subscripts.size(); ++d) {
-    const auto span = span_of(r.subscripts[d], labels);
-    if (!span || !at_least_zero(span->lowest) || !at_least_zero(shape[d] - Extent(1) - span->highest))
+    if (!subscripts.inside(r.subscripts[d], type.shape[d]))
       return true;
   }
   return false;
@@ -331,13 +300,11 @@ namespace {
 bool expression_may_fail(const Program& program, const Expr& e, const std::vector<const Label*>& labels) {
   if (!e)
     return false;
-  bool fails = false;
-  for_each_node(e, [&](const ExprNode& n) {
-    if (const auto* r = std::get_if<Read>(&n.op))
-      fails = fails || read_may_fail(program, *r, labels);
-    fails = fails || operation_may_fail(n);
-  });
-  return fails;
+  // Subscripts that are known to be inside divide by nothing that is 0.
+  if (const auto* r = std::get_if<Read>(&e->op))
+    return read_may_fail(program, *r, labels);
+  return operation_may_fail(*e) ||
+         std::ranges::any_of(children(*e), [&](const Expr& child) { return expression_may_fail(program, child, labels); });
 }
 
 }  // namespace

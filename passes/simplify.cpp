@@ -5,6 +5,7 @@
 
 #include "passes/affine.h"
 #include "passes/rewriting.h"
+#include "passes/subscripts.h"
 
 namespace tdsl::passes {
 
@@ -137,7 +138,10 @@ class Simplifier {
   }
 
   void visit(Compute& c) {
-    rewrite_expressions(c, [&](const Expr& e) { return rewrite(e, [&](const Expr& x) { return simplified(x); }); });
+    const std::vector<const Label*> labels = labels_of(c);
+    rewrite_expressions(c, [&](const Expr& e) {
+      return with_settled_subscripts(program_, rewrite(e, [&](const Expr& x) { return simplified(x); }), labels);
+    });
     if (c.guard && is_bool_constant(c.guard, true))
       c.guard = Expr();
   }

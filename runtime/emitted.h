@@ -8,10 +8,12 @@
 
 #include "runtime/app/session.h"
 #include "runtime/kernels/each.h"
+#include "runtime/kernels/lanes.h"
 #include "runtime/kernels/philox.h"
 #include "runtime/kernels/scalar_math.h"
 #include "runtime/kernels/stop.h"
 #include "runtime/kernels/task.h"
+#include "runtime/kernels/vector_math.h"
 #include "runtime/plan/op_builder.h"
 
 /// Marks functions that record operations: they run a few times while kernels run for hours, and optimising them is most
@@ -22,11 +24,15 @@
 #define TDSL_RECORDING [[gnu::cold]]
 #endif
 
+/// Marks kernels that are compiled in versions, into which they are inlined.
+#define TDSL_VERSIONS [[gnu::always_inline]] inline
+
 namespace tdsl::emitted {
 
 namespace rt = tdsl::rt;
 namespace plan = tdsl::plan;
 namespace scalar = tdsl::rt::scalar;
+namespace math = tdsl::rt::math;
 using plan::at;
 using plan::Combine;
 using plan::fixed;
@@ -43,5 +49,6 @@ using rt::kScalars;
 using rt::Out;
 using rt::TaskArgs;
 using rt::Tensor;
+using enum rt::SimdLevel;
 
 }  // namespace tdsl::emitted

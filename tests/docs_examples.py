@@ -21,6 +21,7 @@ from program import Program
 from session import Failed, Session
 
 PAGES = {"language": "docs/language.md", "README": "README.md"}
+HEADER = re.compile(r"^```cpp ([^\n]+)\n(.*?)^```", re.M | re.S)
 BLOCK = re.compile(r"^```tdsl *([^\n]*)\n(.*?)^```", re.M | re.S)
 
 
@@ -33,10 +34,11 @@ def report(name, problem):
 
 # --- docs/errors.md
 def error_examples():
-    """(id, line, column, text) of every example; the text is bytes, since one is not UTF-8."""
+    """(id, line, column, text, files) of every example; the text is bytes, since one is not UTF-8. A C++ block of the section is a file beside it."""
     page = (ROOT / "docs/errors.md").read_text()
     for section in re.split(r"^### ", page, flags=re.M)[1:]:
         identifier = re.match(r"`([^`]+)`", section)[1]
+        files = dict(HEADER.findall(section))
         for place, text in BLOCK.findall(section):
             where, *flags = place.split()
             if "expanded" in flags:  # {3*x} is xxx
@@ -44,12 +46,14 @@ def error_examples():
             data = text.encode()
             if "escaped" in flags:  # \xE9 is that byte
                 data = re.sub(rb"\\x([0-9A-F]{2})", lambda m: bytes([int(m[1], 16)]), data)
-            yield identifier, *map(int, where.split(":")), data
+            yield identifier, *map(int, where.split(":")), data, files
 
 
-def check_error(tdslc, identifier, line, column, data, limit):
+def check_error(tdslc, identifier, line, column, data, files, limit):
     with tempfile.TemporaryDirectory(prefix="tdsl-docs-") as work:
         (Path(work) / "example.tdsl").write_bytes(data)
+        for name, text in files.items():
+            (Path(work) / name).write_text(text)
         result = launch.run([tdslc, "check", "--json", "example.tdsl"], limit, cwd=work)
     if result.err:
         return f"text on stderr: {result.err[:200]!r}"
@@ -114,10 +118,10 @@ def main():
     examples = list(error_examples())
     if options.filter in "docs/errors":
         failed += report("docs/errors", ids_without_example({e[0] for e in examples}))
-    for identifier, line, column, data in examples:
+    for identifier, line, column, data, files in examples:
         name = f"docs/errors/{identifier}"
         if options.filter in name:
-            failed += report(name, check_error(options.tdslc, identifier, line, column, data, options.limit))
+            failed += report(name, check_error(options.tdslc, identifier, line, column, data, files, options.limit))
     for page, path in PAGES.items():
         for number, (_, block) in enumerate(BLOCK.findall((ROOT / path).read_text()), 1):
             name = f"docs/{page}_{number}"

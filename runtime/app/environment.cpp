@@ -52,6 +52,9 @@ Environment read_environment(const VariableLookup& lookup) {
   e.silent_interrupt = silent && !silent->empty() && *silent != "0";
   e.session_folder = lookup("TDSL_SESSION");
   e.ranks_per_node = leading_number(lookup("TDSL_RANKS_PER_NODE"));
+  for (const SimdLevel level : {SimdLevel::kBaseline, SimdLevel::kAvx2, SimdLevel::kAvx512}) {
+    if (lookup("TDSL_SIMD") == name_of(level)) e.simd = level;
+  }
   e.delay_seed = static_cast<std::uint64_t>(leading_number(lookup("TDSL_DELAYS")).value_or(0));
   return e;
 }

@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "runtime/kernels/simd_level.h"
+
 /// The one place where the runtime reads environment variables.
 namespace tdsl::rt {
 
@@ -23,6 +25,7 @@ struct Environment {
   std::optional<std::string> machine_file;    ///< TDSL_MACHINE=FILE: constants for choosing plans; empty: the built-in ones
   std::string measured_machine_file;          ///< where `tdslc doctor` leaves them: in $XDG_CACHE_HOME/tdsl or ~/.cache/tdsl
   std::optional<int> ranks_per_node;          ///< TDSL_RANKS_PER_NODE=R: tests; as if the ranks filled nodes of R one after the other
+  std::optional<SimdLevel> simd;              ///< TDSL_SIMD=baseline|avx2|avx512: kernels use no wider vectors
   std::uint64_t delay_seed = 0;               ///< TDSL_DELAYS=N: tests; the engine pauses at random
 };
 

@@ -371,6 +371,7 @@ void announce_start(const Environment& environment) {
 int run_program(int argc, char** argv, const ProgramInfo& info, const std::function<void(Session&)>& program) {
   StopWatch watch;
   const Environment environment = read_environment();
+  if (environment.simd) limit_simd_level(*environment.simd);
   blas::prepare();
   open_standard_streams();
   handle_interrupts();

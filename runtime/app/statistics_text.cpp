@@ -4,6 +4,8 @@
 #include <string_view>
 
 #include "runtime/app/json_writer.h"
+#include "runtime/kernels/math_library.h"
+#include "runtime/kernels/simd_level.h"
 
 namespace tdsl::rt {
 
@@ -202,7 +204,10 @@ std::string statistics_text(const RunDescription& run, const std::vector<RankFig
   json.field("latency", run.machine.latency).field("bandwidth", run.machine.bandwidth).field("flop_rate", run.machine.flop_rate);
   json.field("near_latency", run.machine.latency_within()).field("near_bandwidth", run.machine.bandwidth_within());
   json.field("stream_rate", run.machine.stream_rate).field("task_overhead", run.machine.task_overhead).end_object();
-  if (form.measured) write_phases(json, ranks);
+  if (form.measured) {
+    json.field("vectors", name_of(simd_level())).field("functions", math::library());
+    write_phases(json, ranks);
+  }
   if (form.baseline) write_reproducible(json, ranks, form.measured);
   write_statements(json, ranks, known, form.measured);
   json.key("per_rank").begin_array();

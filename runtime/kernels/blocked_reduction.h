@@ -220,9 +220,9 @@ Pack<Lanes, V...> pack_of(Index tiles, Index depth, const std::tuple<V...>*) {
 
 /// For all i of `is` and j of `js`: target(i, j) = combine(target(i, j), x(i, k…)…, y(j, k…)…) for the points k of `ks` in row-major order.
 /// `x` and `y` return tuples and may be called more than once for a point; `target(i, j)` is a reference to an element. Nothing may fail.
-/// `numbers`: the same function as `combine`, but it may rely on values of x and y being neither nan nor inf; it is called for blocks of such.
+/// Not inlined: it has versions of its own. `numbers`: the same function as `combine`, but it may rely on values of x and y being neither nan nor inf; it is called for blocks of such.
 template <class T, std::size_t K, class X, class Y, class Combine, class Target, class Numbers = std::nullptr_t>
-void blocked_reduction(Interval is, Interval js, const std::array<Interval, K>& ks, const X& x, const Y& y, const Combine& combine,
+[[gnu::noinline]] void blocked_reduction(Interval is, Interval js, const std::array<Interval, K>& ks, const X& x, const Y& y, const Combine& combine,
                        const Target& target, SimdLevel level = simd_level(), const Numbers& numbers = nullptr) {
   using namespace blocked;
   const auto rank = std::make_index_sequence<K>{};

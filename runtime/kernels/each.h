@@ -1,10 +1,13 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
+#include "runtime/kernels/at_level.h"
+#include "runtime/kernels/lanes.h"
 #include "runtime/kernels/task.h"
 
 // Kernels that are one expression, made of a function of one point: views of the output and the operands, a subscript for each label of the
@@ -14,6 +17,8 @@
 //     each_simd(kernel_c, b)
 //     constexpr auto kernel_r = [](In<double, 2> a, Index i, Index k) { return a(i, k); };
 //     sum_simd<double, 1>(kernel_r)                                                       the first label is the output's
+//
+// `Widest`: the widest vectors for which a kernel is compiled; which version runs is found when the program runs.
 
 namespace tdsl::rt {
 
@@ -77,12 +82,41 @@ template <bool Simd, int D, int N, class F, class... At>
   }
 }
 
+/// Loops over all labels, in squares of label `Across` and of the last one: operands of which some are contiguous along one and some along the
+/// other come from the cache either way.
+template <int Across, int D, int N, class F>
+[[gnu::always_inline]] inline void nest_in_squares(const TaskArgs& t, const F& f, Index (&at)[N]) {
+  if constexpr (D == Across) {
+    nest_in_squares<Across, D + 1, N>(t, f, at);
+  } else if constexpr (D + 1 < N) {
+    const Interval range = t.labels[D];
+    for (Index i = range.lo; i < range.hi; ++i) {
+      at[D] = i;
+      nest_in_squares<Across, D + 1, N>(t, f, at);
+    }
+  } else {
+    constexpr Index kSquare = 32;
+    const Interval rows = t.labels[Across], columns = t.labels[D];
+    const auto call = [&]<std::size_t... L>(std::index_sequence<L...>) __attribute__((always_inline)) { f(at[L]...); };
+    for (Index row = rows.lo; row < rows.hi; row += kSquare) {
+      for (Index column = columns.lo; column < columns.hi; column += kSquare) {
+        for (Index i = row; i < std::min(row + kSquare, rows.hi); ++i) {
+          at[Across] = i;
+          for (Index j = column; j < std::min(column + kSquare, columns.hi); ++j) {
+            at[D] = j;
+            call(std::make_index_sequence<static_cast<std::size_t>(N)>{});
+          }
+        }
+      }
+    }
+  }
+}
+
 template <bool Simd, int D, int N, class T, class F, class... At>
 [[gnu::always_inline]] inline T nested_sum(const TaskArgs& t, T total, const F& f, At... at) {
   const Interval range = t.labels[D];
   if constexpr (Simd && D + 1 == N) {
-#pragma omp simd reduction(+ : total)
-    for (Index i = range.lo; i < range.hi; ++i) total += f(at..., i);
+    total += lanes::sum<T>(range, [&](Index i) __attribute__((always_inline)) { return f(at..., i); });
   } else {
     for (Index i = range.lo; i < range.hi; ++i) {
       if constexpr (D + 1 == N) {
@@ -100,6 +134,15 @@ template <bool Simd, class F, std::size_t... K, class... V>
   const auto views = std::make_tuple(view_of<F, K, 1>(t)...);
   const auto point = [=](auto... at) __attribute__((always_inline)) { f(std::get<K>(views)..., at..., values...); };
   nest<Simd, 0, Signature<F>::kOthers - static_cast<int>(sizeof...(V))>(t, point);
+}
+
+template <int Across, class F, std::size_t... K, class... V>
+[[gnu::always_inline]] inline void run_in_squares(const TaskArgs& t, const F& f, std::index_sequence<K...>, V... values) {
+  const auto views = std::make_tuple(view_of<F, K, 1>(t)...);
+  const auto point = [=](auto... at) __attribute__((always_inline)) { f(std::get<K>(views)..., at..., values...); };
+  constexpr int kLabels = Signature<F>::kOthers - static_cast<int>(sizeof...(V));
+  Index at[kLabels] = {};
+  nest_in_squares<Across, 0, kLabels>(t, point, at);
 }
 
 template <bool Simd, class T, int R, class F, std::size_t... K, class... V>
@@ -120,6 +163,13 @@ struct Each {
     run_each<Simd>(t, f, std::make_index_sequence<Signature<F>::kViews>{}, values...);
   }
 };
+template <int Across>
+struct EachInSquares {
+  template <class F, class... V>
+  [[gnu::always_inline]] static void run(const TaskArgs& t, const F& f, V... values) {
+    run_in_squares<Across>(t, f, std::make_index_sequence<Signature<F>::kViews>{}, values...);
+  }
+};
 template <bool Simd, class T, int R>
 struct Sum {
   template <class F, class... V>
@@ -128,13 +178,30 @@ struct Sum {
   }
 };
 
-/// The kernel that runs `Run` with `f`, which captures nothing.
-template <class Run, class F, class... V>
-EmittedKernel kernel_of(F, V... values) {
+/// `Run` with a function that captures nothing.
+template <class Run, class F>
+struct RunOf {
+  template <class... V>
+  [[gnu::always_inline]] static void run(const TaskArgs& t, const V&... values) {
+    Run::run(t, F{}, values...);
+  }
+};
+/// A function of the task and values.
+template <auto F>
+struct Function {
+  template <class... V>
+  [[gnu::always_inline]] static void run(const TaskArgs& t, const V&... values) {
+    F(t, values...);
+  }
+};
+
+/// The kernel that runs `Work`.
+template <SimdLevel Widest, class Work, class... V>
+EmittedKernel kernel_of(V... values) {
   if constexpr (sizeof...(V) == 0) {
-    return EmittedKernel::Function([](const TaskArgs& t) { Run::run(t, F{}); });
+    return EmittedKernel::Function([](const TaskArgs& t) { at_level<Widest, Work>(t); });
   } else {
-    return EmittedKernel([values...](const TaskArgs& t) { Run::run(t, F{}, values...); });
+    return EmittedKernel([values...](const TaskArgs& t) { at_level<Widest, Work>(t, values...); });
   }
 }
 
@@ -142,23 +209,35 @@ EmittedKernel kernel_of(F, V... values) {
 
 /// Calls f for every point of the task.
 template <class F, class... V>
-EmittedKernel each(F f, V... values) {
-  return detail::kernel_of<detail::Each<false>>(f, values...);
+EmittedKernel each(F, V... values) {
+  return detail::kernel_of<SimdLevel::kBaseline, detail::RunOf<detail::Each<false>, F>>(values...);
 }
 /// The same where no call depends on another and all operands are constant or contiguous along the last label.
-template <class F, class... V>
-EmittedKernel each_simd(F f, V... values) {
-  return detail::kernel_of<detail::Each<true>>(f, values...);
+template <SimdLevel Widest = SimdLevel::kBaseline, class F, class... V>
+EmittedKernel each_simd(F, V... values) {
+  return detail::kernel_of<Widest, detail::RunOf<detail::Each<true>, F>>(values...);
+}
+
+/// The kernel `F`, a function, in versions for vectors up to `Widest`; `values` are its arguments after the task.
+template <SimdLevel Widest, auto F, class... V>
+EmittedKernel versions(V... values) {
+  return detail::kernel_of<Widest, detail::Function<F>>(values...);
+}
+
+/// The same for every point of a task some of whose operands are contiguous along label `Across`, as transposed ones are, others along the last.
+template <int Across, SimdLevel Widest = SimdLevel::kBaseline, class F, class... V>
+EmittedKernel each_in_squares(F, V... values) {
+  return detail::kernel_of<Widest, detail::RunOf<detail::EachInSquares<Across>, F>>(values...);
 }
 
 /// Adds up f over the labels that the output, of rank R, does not have.
 template <class T, int R, class F, class... V>
-EmittedKernel sum(F f, V... values) {
-  return detail::kernel_of<detail::Sum<false, T, R>>(f, values...);
+EmittedKernel sum(F, V... values) {
+  return detail::kernel_of<SimdLevel::kBaseline, detail::RunOf<detail::Sum<false, T, R>, F>>(values...);
 }
-template <class T, int R, class F, class... V>
-EmittedKernel sum_simd(F f, V... values) {
-  return detail::kernel_of<detail::Sum<true, T, R>>(f, values...);
+template <class T, int R, SimdLevel Widest = SimdLevel::kBaseline, class F, class... V>
+EmittedKernel sum_simd(F, V... values) {
+  return detail::kernel_of<Widest, detail::RunOf<detail::Sum<true, T, R>, F>>(values...);
 }
 
 }  // namespace tdsl::rt

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 
+#include "runtime/kernels/rows.h"
 #include "runtime/kernels/scalar_math.h"
 #include "runtime/kernels/stop.h"
 #include "runtime/kernels/task.h"
@@ -53,6 +54,58 @@ struct Local : Elements<T, R> {
 
   std::unique_ptr<T[]> memory;
 };
+
+/// A tensor whose extents change; its elements are anything after resize().
+template <class T, int R>
+struct Resized : Elements<T, R> {
+  void resize(const std::array<Index, R>& sizes) {
+    this->extent = sizes;
+    Index count = 1;
+    for (int d = R - 1; d >= 0; --d) {
+      const auto i = static_cast<std::size_t>(d);
+      this->stride[i] = count;
+      count *= std::max<Index>(sizes[i], 0);
+    }
+    if (count <= capacity) return;
+    capacity = count;
+    memory = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(count));
+    this->data = memory.get();
+  }
+
+  Index capacity = 0;
+  std::unique_ptr<T[]> memory;
+};
+
+/// The sum of x(k) * y(k), two lines without gaps; by the rules of rows.h.
+template <class T, class X, class Y>
+[[nodiscard]] T dot(Interval line, const X& x, const Y& y) {
+  T sum{};
+  if (!line.empty()) rows::detail::dot(&sum, &x(line.lo), 0, &y(line.lo), line.size(), 1);
+  return sum;
+}
+
+/// to(j) += scale(i) * x(i, j) for all rows i, one after the other; a row has no gaps, rows are equally far apart. By the rules of rows.h.
+template <class T, class To, class Scale, class X>
+void add_products(Interval rows, Interval line, const To& to, const Scale& scale, const X& x) {
+  if (rows.empty() || line.empty()) return;
+  constexpr Index kAtOnce = 64;
+  std::array<T, kAtOnce> scales;
+  const Index stride = rows.size() > 1 ? &x(rows.lo + 1, line.lo) - &x(rows.lo, line.lo) : 0;
+  for (Index first = rows.lo; first < rows.hi; first += kAtOnce) {
+    const Index count = std::min(kAtOnce, rows.hi - first);
+    for (Index i = 0; i < count; ++i) scales[static_cast<std::size_t>(i)] = scale(first + i);
+    rows::detail::add_scaled(&to(line.lo), &x(first, line.lo), stride, scales.data(), line.size(), count);
+  }
+}
+
+/// Ends the run at the first of the subscripts `first`, `first + step`, … (`count` of them) that is outside of the dimension.
+inline void check_line(Index first, Index step, Index count, Index extent, SourceLine (*place)(int), int line, const char* text) {
+  const auto outside = [extent](Index x) { return x < 0 || x >= extent; };
+  const Index last = first + (count - 1) * step;
+  if (!outside(first) && !outside(last)) [[likely]] return;
+  if (!outside(first)) first += (step > 0 ? (extent - first + step - 1) / step : first / -step + 1) * step;
+  stop_subscript(place(line), first, extent, text);
+}
 
 namespace detail {
 template <class To, class From>

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "runtime/kernels/lanes.h"
 #include "runtime/kernels/progress.h"
 #include "runtime/kernels/simd_level.h"
 #include "runtime/kernels/task.h"
@@ -121,7 +122,7 @@ void multiply(Index m, Index n, Index k, const float* a, Index a_row, Index a_co
 /// Partial sums of a line.
 template <class T>
 inline constexpr Index kLanes = std::max<Index>(1, 64 / static_cast<Index>(sizeof(T)));
-inline constexpr Index kShortLine = 16;
+inline constexpr Index kShortLine = lanes::kShortLine;
 
 }  // namespace detail
 
@@ -250,25 +251,7 @@ template <class T, class F>
 /// `combine` over f(j) for all j of the line; `combine` is associative and commutative, `identity` its identity.
 template <class T, class Combine, class F>
 [[gnu::always_inline]] inline T reduce(Interval line, T identity, const Combine& combine, const F& f) {
-  constexpr Index kLanes = detail::kLanes<T>;
-  const Index n = line.size();
-  if (n <= detail::kShortLine) {
-    T total = identity;
-    for (Index j = line.lo; j < line.hi; ++j) total = combine(total, f(j));
-    return total;
-  }
-  T part[kLanes];
-  for (Index l = 0; l < kLanes; ++l) part[l] = identity;
-  Index j = line.lo;
-  for (; j + kLanes <= line.hi; j += kLanes) {
-#pragma omp simd
-    for (Index l = 0; l < kLanes; ++l) part[l] = combine(part[l], f(j + l));
-  }
-  for (Index l = 0; j + l < line.hi; ++l) part[l] = combine(part[l], f(j + l));
-  for (Index half = kLanes / 2; half > 0; half /= 2) {
-    for (Index l = 0; l < half; ++l) part[l] = combine(part[l], part[l + half]);
-  }
-  return part[0];
+  return lanes::reduce<64>(line, identity, combine, f);
 }
 
 }  // namespace tdsl::rt::rows

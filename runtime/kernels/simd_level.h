@@ -11,7 +11,11 @@ namespace tdsl::rt {
 
 /// Which vectors kernels may use. Executables run on any processor of the architecture and use what they find.
 enum class SimdLevel : std::uint8_t { kBaseline, kAvx2, kAvx512 };
-/// The best level of this processor.
+/// The best level of this processor, unless it was limited.
 [[nodiscard]] SimdLevel simd_level();
+/// Lowers the level for this process. Call before threads start.
+void limit_simd_level(SimdLevel most);
+/// "baseline", "avx2" or "avx512".
+[[nodiscard]] const char* name_of(SimdLevel level);
 
 }  // namespace tdsl::rt

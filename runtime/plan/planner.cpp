@@ -9,6 +9,7 @@
 #include "runtime/plan/cost/cost_model.h"
 #include "runtime/plan/signature.h"
 #include "runtime/plan/space/candidates.h"
+#include "runtime/plan/space/tiles.h"
 #include "runtime/plan/steps/step_fit.h"
 #include "runtime/plan/value/imposed.h"
 
@@ -28,13 +29,6 @@ Index recorded_elements(const Op& partial) {
   Index n = 1;
   for (std::size_t d = 0; d < partial.shape.size(); ++d) n *= partial.out[d].label == kPartLabel ? 1 : partial.shape[d];
   return n;
-}
-
-/// The tensor as one tile.
-std::vector<Tiling> whole_tiles(const TensorDesc& tensor) {
-  std::vector<Tiling> tilings;
-  for (const Index extent : tensor.shape) tilings.push_back(Tiling::near_equal(extent, 1));
-  return tilings;
 }
 
 /// The most received bytes an operation holds on a rank: of a tensor that is read at two places, as in A @ A, what one panel has
@@ -147,7 +141,8 @@ PlannedSegment Planner::plan(Segment segment) {
 
 Planner::Planned Planner::plan_ops(std::vector<Op> segment, const std::vector<TensorId>& dropped) {
   std::vector<Dead> dead(segment.size());
-  if (!resident_.empty()) {
+  const bool loops = std::any_of(segment.begin(), segment.end(), [](const Op& op) { return op.op_class == OpClass::kLoop; });
+  if (!resident_.empty() || loops) {
     std::unordered_map<TensorId, std::size_t> last;
     for (std::size_t k = 0; k < segment.size(); ++k) {
       for (const TensorDesc& output : segment[k].outputs) last[output.id] = k;
@@ -375,10 +370,24 @@ Candidate Planner::cheapest(const Op& op, bool may_split, bool frees_base) const
   return std::move(candidates[best]);
 }
 
+/// Sources that are best loaded as one block: a loop works on whole operands, and nothing else is to share the work on these.
+std::vector<TensorId> Planner::wanted_whole(const Op& op, const Dead& dead) const {
+  std::vector<TensorId> whole;
+  if (op.op_class != OpClass::kLoop || inputs_.ranks > 1 || !inputs_.tile.empty()) return whole;
+  for (const Access& access : op.reads) {
+    const bool last = std::find(dead.begin(), dead.end(), access.tensor) != dead.end();
+    const Op* source = last ? waiting_source(access.tensor) : nullptr;
+    if (source != nullptr && source->outputs.front().tile.empty()) whole.push_back(access.tensor);
+  }
+  return whole;
+}
+
 std::shared_ptr<const Planner::Choice> Planner::choose(const Op& op, bool may_split, const Dead& dead) {
   const bool frees_base = std::find(dead.begin(), dead.end(), op.base) != dead.end();
   std::string key = signature(op) + (may_split ? "s" : "n") + (frees_base ? "f" : "");
   if (imposed_ != nullptr) append_number(key, op.site);
+  const std::vector<TensorId> whole = wanted_whole(op, dead);
+  for (const Access& access : op.reads) key += std::find(whole.begin(), whole.end(), access.tensor) != whole.end() ? 'w' : '-';
   for (const ResidentBytes& resident : resident_.followed()) {
     append_number(key, resident.rank());
     append_number(key, static_cast<Index>(resident.live()));
@@ -390,6 +399,9 @@ std::shared_ptr<const Planner::Choice> Planner::choose(const Op& op, bool may_sp
   std::optional<Candidate> planned = decided(op, may_split, frees_base);
   choice->candidate = planned ? std::move(*planned) : cheapest(op, may_split, frees_base);
   Candidate& c = choice->candidate;
+  for (const TensorId id : whole) {
+    if (const auto leaf = c.leaves.find(id); leaf != c.leaves.end()) leaf->second = Distribution::single(inputs_.ranks, whole_tiles(described(id)), 0);
+  }
   for (const auto& [id, where] : c.leaves) {
     std::size_t position = op.reads.size();
     for (std::size_t a = op.reads.size(); a-- > 0;) {

@@ -94,6 +94,7 @@ class Planner {
   void plan_op(Op op, const Dead& dead, Planned& out);
   [[nodiscard]] std::shared_ptr<const Choice> choose(const Op& op, bool may_split, const Dead& dead);
   void emit(Op op, const OpPlan& plan, int part, const Dead& dead, Planned& out);
+  [[nodiscard]] std::vector<TensorId> wanted_whole(const Op& op, const Dead& dead) const;
   void place_source(TensorId tensor, const Distribution& where, Planned& out);
   void keep_copy(const Op& made, Planned& out);
   void use_copies(Op& op, Planned& out);

@@ -49,4 +49,6 @@ TEST_CASE("variables are read") {
   CHECK_FALSE(environment_of({{"TDSL_OVERSUBSCRIBED", "0"}}).oversubscribed);
   CHECK(environment_of({{"TDSL_RANKS_PER_NODE", "4"}}).ranks_per_node == 4);
   CHECK_FALSE(environment_of({{"TDSL_RANKS_PER_NODE", "0"}}).ranks_per_node.has_value());
+  CHECK(environment_of({{"TDSL_SIMD", "avx2"}}).simd == SimdLevel::kAvx2);
+  CHECK_FALSE(environment_of({{"TDSL_SIMD", "wide"}}).simd.has_value());
 }

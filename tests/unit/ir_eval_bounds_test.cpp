@@ -159,3 +159,16 @@ output "apart" %7
                                {{"x", floats({3}, {5, -7, 4})}});
   CHECK(exact.outputs.at("s").bounds.empty());
 }
+
+TEST_CASE("bounds: library functions may overflow early and differ where results are not normal") {
+  const auto at = [](double x) { return eval::Real{x, 0}; };
+  CHECK(std::isinf(eval::exp<double>(at(709.782712)).bound));   // finite here, infinite in other evaluations
+  CHECK(std::isfinite(eval::exp<double>(at(709.7827)).bound));
+  CHECK(eval::exp<double>(at(-745.2)).bound > 0);               // zero here, nearly zero in others
+  CHECK(eval::exp<double>(at(-1000)).bound == 0);
+  CHECK(eval::exp<double>(at(-740)).bound >= 8 * std::numeric_limits<double>::denorm_min());
+  // Zero where its exponential overflows.
+  const eval::Real sigmoid = eval::sigmoid<double>(at(-709.782712));
+  CHECK(sigmoid.bound >= sigmoid.value);
+  CHECK(eval::monotone<double>(at(0), [](double x) { return std::tanh(x); }).bound == 0);
+}

@@ -77,7 +77,7 @@ TEST_CASE("loop variables: a tensor computed from other elements of another is n
   CHECK(!why_not_serial(p, loop_of(p), SerialWork::kTensors));
 }
 
-TEST_CASE("loop variables: of an update that reads other elements, the old tensor is kept") {
+TEST_CASE("loop variables: an update that reads other elements writes its base when all values are there") {
   const Program p = program_of(R"(%3:f64[%0] = for %2..%0 by 1 with (%1) do (%4:i64, %5:f64[%0]) {
   %6:f64[%0] = compute [i in 1..%0] (%5[sub(i, 1)]) left [i] base %5
   %7:f64[%0] = compute [i in 1..%0] (mul(2.0, %6[i])) left [i] base %6
@@ -85,13 +85,13 @@ TEST_CASE("loop variables: of an update that reads other elements, the old tenso
 }
 )");
   const LoopVariables variables(p, loop_of(p));
-  CHECK(variables.variable(v(6)) != variables.variable(v(5)));
+  CHECK(variables.variable(v(6)) == variables.variable(v(5)));
   CHECK(variables.variable(v(7)) == variables.variable(v(6)));
 }
 
-TEST_CASE("loop variables: of an update that reads an element which several points write, the old tensor is kept") {
+TEST_CASE("loop variables: of an update whose places depend on what it writes, the old tensor is kept") {
   const Program p = program_of(R"(%3:f64[%0] = for %2..%0 by 1 with (%1) do (%4:i64, %5:f64[%0]) {
-  %6:f64[%0] = compute [i in 0..%0, j in 0..%0] (mul(%5[i], %1[j])) left [i] base %5 combine sum
+  %6:f64[%0] = compute [i in 0..%0] (%1[i]) where lt(%5[sub(sub(%0, 1), i)], 0.0) left [i] base %5
   yield %6
 }
 )");
@@ -149,4 +149,17 @@ TEST_CASE("verify: a loop is marked serial only if it is") {
   const std::vector<std::string> problems = verify(parse(text));
   REQUIRE(problems.size() == 1);
   CHECK(problems[0].find("it prints") != std::string::npos);
+}
+
+TEST_CASE("loop variables: temporary is what neither loops carry nor branches give") {
+  const Program p = program_of(R"(%3:f64[%0] = for %2..%0 by 1 with (%1) do (%4:i64, %5:f64[%0]) {
+  %6:f64[%4] = compute [i in 0..%4] (%5[i])
+  %7:f64[%0] = compute [i in 0..%4] (%6[sub(sub(%4, 1), i)]) left [i] base %5
+  yield %7
+}
+)");
+  const LoopVariables variables(p, loop_of(p));
+  CHECK(variables.is_temporary(v(6)));
+  CHECK(!variables.is_temporary(v(7)));
+  CHECK(!why_not_serial(p, loop_of(p), SerialWork::kTensors));
 }

@@ -56,3 +56,15 @@ TEST_CASE("tiles: a small result is shared by threads when much is reduced into 
   CHECK(tiles_of({60, 60}, 2, true, 100'000) == 1);
   CHECK(tiles_of({200, 200}, 1, true, 100'000) == 1);
 }
+
+TEST_CASE("tiles: where a dimension stays whole the others are cut") {
+  PlanInputs inputs;
+  inputs.threads = 2;
+  TileRequest request{{6000, 3000}, {1, 1}, false, 2};
+  request.uncut = {true, false};
+  const std::vector<Tiling> tilings = choose_tiles(request, {}, inputs);
+  CHECK(tilings[0].tiles() == 1);
+  CHECK(tilings[1].tiles() >= 8);
+  request.uncut = {true, true};
+  for (const Tiling& t : choose_tiles(request, {}, inputs)) CHECK(t.tiles() == 1);
+}

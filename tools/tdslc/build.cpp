@@ -2,6 +2,7 @@
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/declaration.h"
 #include "tools/tdslc/front.h"
+#include "tools/tdslc/own_functions.h"
 
 namespace tdsl::tools {
 
@@ -32,6 +33,8 @@ codegen::CompiledProgram build_program(const CommandLine& line, const codegen::T
   request.name = program_name(line.program);
   request.native = line.native || toolchain.native;
   request.use_cache = !line.no_cache;
+  request.include_folder = include_folder(line, front);
+  request.headers = front.headers;
   return codegen::compile_program(toolchain, request);
 }
 

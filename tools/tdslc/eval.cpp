@@ -9,6 +9,7 @@
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/declaration.h"
 #include "tools/tdslc/front.h"
+#include "tools/tdslc/own_functions.h"
 #include "tools/tdslc/streams.h"
 
 namespace tdsl::tools {
@@ -141,6 +142,7 @@ int eval(const CommandLine& line) {
     fmt::print("{}", rt::help_text(declaration_of(front.graph)));
     return 0;
   }
+  link_own_functions(line, front);
   ir::EvalOptions eval;
   eval.seed = options.seed;
   eval.dimensions = options.dimensions;

@@ -9,6 +9,7 @@
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/declaration.h"
 #include "tools/tdslc/front.h"
+#include "tools/tdslc/own_functions.h"
 #include "tools/tdslc/plan_output.h"
 
 namespace tdsl::tools {
@@ -175,6 +176,7 @@ std::string workflow_text(const CommandLine& line, const codegen::FamilyProgram&
 int explain(const CommandLine& line) {
   Front front;
   compile_front(line, {}, front);
+  link_own_functions(line, front);
   const codegen::FamilyProgram families = lower(front);
   const rt::AppOptions options = options_of(line, front.graph);
   const Written files{options.save_plan_file.value_or(""), options.plan_file.value_or("")};

@@ -16,6 +16,7 @@
 #include "ir/check.h"
 #include "passes/pipeline.h"
 #include "runtime/io/file_kind.h"
+#include "tools/tdslc/own_functions.h"
 #include "tools/tdslc/streams.h"
 
 namespace tdsl::tools {
@@ -83,6 +84,8 @@ void compile_front(const CommandLine& line, const FrontOptions& options, Front& 
   }
   compile.library_directory = codegen::find_prefix() + "/share/tdsl/stdlib";
   compile.declared = options.declared;
+  compile.foreign = [&](const ir::ForeignRef& f) { front.foreigns.push_back(f); };
+  compile.read_header = header_reader_for(front);
   std::optional<ir::Program> graph = frontend::compile(front.sources, file, front.sink, compile);
   if (options.print) print_diagnostics(front);
   if (!graph || front.sink.has_errors()) throw ProgramErrors{};
@@ -132,12 +135,15 @@ std::string emitted(const CommandLine& line, const Front& front, const codegen::
 
 void keep_sources(const Front& front, const std::vector<std::string>& outputs) {
   for (const std::string& output : outputs) {
-    for (std::uint32_t file = 0; file < front.sources.file_count() && !output.empty(); ++file) {
-      const std::string& source = front.sources.name(file);
+    if (output.empty()) continue;
+    const auto keep = [&](const std::string& source, const char* what) {
       std::error_code ignored;
-      if (!std::filesystem::equivalent(output, source, ignored)) continue;
-      throw UsageError(fmt::format("cannot write {}: it is {}; choose another name", output, file == 0 ? "the program itself" : "a file that the program imports"));
+      if (std::filesystem::equivalent(output, source, ignored)) throw UsageError(fmt::format("cannot write {}: it is {}; choose another name", output, what));
+    };
+    for (std::uint32_t file = 0; file < front.sources.file_count(); ++file) {
+      keep(front.sources.name(file), file == 0 ? "the program itself" : "a file that the program imports");
     }
+    for (const std::string& header : front.headers) keep(header, "a header that the program takes functions from");
   }
 }
 

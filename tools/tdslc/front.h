@@ -31,6 +31,8 @@ struct Front {
   ir::Program graph;      ///< as the frontend made it
   ir::Program optimised;  ///< after the passes
   passes::PassContext context;
+  std::vector<ir::ForeignRef> foreigns;  ///< functions of C++ headers
+  std::vector<std::string> headers;      ///< the user's C++ files
   std::size_t shown = 0;    ///< diagnostics of `sink` that have been printed
 };
 

@@ -43,8 +43,9 @@ bool small_result(const Op& op) { return op.op_class != OpClass::kLoad && result
 
 /// The work may be done on every rank, or on one.
 bool small_work(const Op& op) {
-  const double points = points_of(op);
-  return small_result(op) && points <= kRedundantPoints && points * op.flops_per_point <= kRedundantFlops;
+  // A point of a fused operator is a row's share of many.
+  const double points = points_of(op) * (op.by_rows ? std::max(1.0, op.flops_per_point / 2) : 1.0);
+  return small_result(op) && points <= kRedundantPoints && points_of(op) * op.flops_per_point <= kRedundantFlops;
 }
 
 /// More numbers of columns are not tried.

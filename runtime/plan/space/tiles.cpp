@@ -47,6 +47,7 @@ std::vector<Index> cuts(const TileRequest& request) {
     for (std::size_t d = 0; d < cut.size(); ++d) n *= request.multiple[d] * cut[d];
     return n / std::max<Index>(request.spread, 1);
   };
+  const auto is_uncut = [&](std::size_t d) { return d < request.uncut.size() && request.uncut[d]; };
   const auto longest_edge = [&] {
     Index longest = 0;
     for (std::size_t d = 0; d < cut.size(); ++d) longest = std::max(longest, edge(d));
@@ -64,7 +65,10 @@ std::vector<Index> cuts(const TileRequest& request) {
     bool worth = now >= 4 * kSmallTileElements || (edges >= 2 * kThinTile && now >= kSmallTilePoints / request.depth);
     // Prefer leading dimensions: rows of the last one stay long.
     std::size_t longest = 0;
-    for (std::size_t d = 1; d < cut.size(); ++d) {
+    while (is_uncut(longest)) ++longest;
+    if (longest == cut.size()) break;
+    for (std::size_t d = longest + 1; d < cut.size(); ++d) {
+      if (is_uncut(d)) continue;
       const Index bias = d + 1 == cut.size() && cut.size() > 1 && !request.contraction ? 64 : 1;
       if (edge(d) > edge(longest) * bias) longest = d;
     }
@@ -106,6 +110,12 @@ Index tile_unit(const PlanInputs& inputs, Index element_bytes) {
 Tiling choose_panels(Index extent, Index multiple, Index longest, const std::vector<Index>& tile) {
   if (!tile.empty()) return Tiling::fixed(extent, tile.front());
   return Tiling::near_equal(extent, multiple * std::clamp<Index>(ceil_div(extent, multiple * longest), 1, most_cuts(multiple)));
+}
+
+std::vector<Tiling> whole_tiles(const TensorDesc& tensor) {
+  std::vector<Tiling> tilings;
+  for (const Index extent : tensor.shape) tilings.push_back(Tiling::near_equal(extent, 1));
+  return tilings;
 }
 
 }  // namespace tdsl::plan

@@ -17,6 +17,7 @@ struct TileRequest {
   Index spread = 1;            ///< ranks that share the tiles
   Index unit = 1;              ///< a large tile's edges are whole numbers of it
   Index depth = 1;             ///< points reduced for an element that only its own task can reduce: much work makes a small tile worth one
+  std::vector<bool> uncut = {};     ///< dimensions that stay whole, whatever the request says; empty: none
   std::vector<Index> longest = {};  ///< longest edges of a product's tiles per dimension; empty: kContractionEdge
   std::vector<Index> thinnest = {}; ///< of work bound by memory: edges that are still worth a task per dimension; empty: other work
   double bytes = 0;            ///< of operands that are read for an element of such work
@@ -50,5 +51,8 @@ inline constexpr double kTaskFlops = 1 << 18;          ///< … or computes so m
 inline constexpr double kStreamPoints = 32;            ///< points per element of operands and result: with fewer, memory bounds the work
 inline constexpr Index kFewRows = 8;                   ///< of a streamed operand are worth a task
 inline constexpr Index kShortRow = 512;                ///< … and so much of every row
+
+/// The tensor as one tile.
+[[nodiscard]] std::vector<Tiling> whole_tiles(const TensorDesc& tensor);
 
 }  // namespace tdsl::plan

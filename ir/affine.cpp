@@ -1,17 +1,21 @@
-#include "passes/affine.h"
+#include "ir/affine.h"
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "ir/check.h"
 
-namespace tdsl::passes {
-
-using namespace ir;
+namespace tdsl::ir {
 
 namespace {
 
-std::optional<Extent> polynomial(const Expr& e, bool with_labels) {
+struct Atoms {
+  bool labels = false;
+  bool quotients = false;  ///< of what has no labels
+};
+
+std::optional<Extent> polynomial(const Expr& e, Atoms atoms) {
   if (e->type != Scalar::kI64)
     return std::nullopt;
   if (const auto* c = std::get_if<Constant>(&e->op))
@@ -20,19 +24,21 @@ std::optional<Extent> polynomial(const Expr& e, bool with_labels) {
     return r->subscripts.empty() ? std::optional(Extent::of(r->tensor)) : std::nullopt;
   }
   if (const auto* i = std::get_if<IndexRef>(&e->op)) {
-    return with_labels ? std::optional(Extent::of(label_value(i->label))) : std::nullopt;
+    return atoms.labels ? std::optional(Extent::of(label_value(i->label))) : std::nullopt;
   }
   if (const auto* u = std::get_if<Unary>(&e->op)) {
     if (u->op != UnaryOp::kNeg)
       return std::nullopt;
-    const auto operand = polynomial(u->operand, with_labels);
+    const auto operand = polynomial(u->operand, atoms);
     return operand ? std::optional(Extent(0) - *operand) : std::nullopt;
   }
   const auto* b = std::get_if<Binary>(&e->op);
   if (b == nullptr)
     return std::nullopt;
-  const auto left = polynomial(b->left, with_labels);
-  const auto right = left ? polynomial(b->right, with_labels) : std::nullopt;
+  const bool divides = b->op == BinaryOp::kDiv || b->op == BinaryOp::kRem;
+  const Atoms inside{atoms.labels && !divides, atoms.quotients};
+  const auto left = polynomial(b->left, inside);
+  const auto right = left ? polynomial(b->right, inside) : std::nullopt;
   // A sum of hundreds of scalars is no size, and is looked at from each of its operators.
   constexpr std::size_t kMostTerms = 64;
   if (!right || left->terms().size() + right->terms().size() > kMostTerms)
@@ -44,6 +50,10 @@ std::optional<Extent> polynomial(const Expr& e, bool with_labels) {
       return *left - *right;
     case BinaryOp::kMul:
       return product_if_small(*left, *right);
+    case BinaryOp::kDiv:
+      return atoms.quotients ? std::optional(Extent::quotient(*left, *right)) : std::nullopt;
+    case BinaryOp::kRem:
+      return atoms.quotients ? std::optional(Extent::remainder(*left, *right)) : std::nullopt;
     default:
       return std::nullopt;
   }
@@ -52,10 +62,13 @@ std::optional<Extent> polynomial(const Expr& e, bool with_labels) {
 }  // namespace
 
 std::optional<Extent> extent_of(const Expr& e) {
-  return polynomial(e, false);
+  return polynomial(e, {});
 }
 std::optional<Extent> polynomial_of(const Expr& e) {
-  return polynomial(e, true);
+  return polynomial(e, {true, false});
+}
+std::optional<Extent> subscript_polynomial(const Expr& e) {
+  return polynomial(e, {true, true});
 }
 
 bool is_linear(const Extent& e) {
@@ -133,4 +146,26 @@ bool mentions(const Extent& e, ValueId v) {
   return std::ranges::find(values, v) != values.end();
 }
 
-}  // namespace tdsl::passes
+bool reads_each_label_once(const Read& r) {
+  std::set<ValueId> seen;
+  for (const Expr& subscript : r.subscripts) {
+    const auto polynomial = subscript_polynomial(subscript);
+    if (!polynomial)
+      return false;
+    for (const auto& [monomial, coefficient] : polynomial->terms()) {
+      int labels = 0;
+      for (const Extent::AtomRef& atom : monomial) {
+        if (atom->kind != Extent::Atom::Kind::kValue || atom->value.id > label_value(0).id)
+          continue;
+        ++labels;
+        if (!seen.insert(atom->value).second)
+          return false;
+      }
+      if (labels > 1 || (labels == 1 && coefficient < 0))
+        return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace tdsl::ir

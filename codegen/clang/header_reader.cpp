@@ -1,0 +1,287 @@
+#include "codegen/clang/header_reader.h"
+
+#include <clang/AST/ASTContext.h>
+#include <clang/AST/Decl.h>
+#include <clang/AST/DeclTemplate.h>
+#include <clang/AST/RecursiveASTVisitor.h>
+#include <clang/Frontend/ASTUnit.h>
+#include <clang/Frontend/TextDiagnostic.h>
+#include <clang/Lex/Lexer.h>
+#include <clang/Tooling/Tooling.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <set>
+
+#include "codegen/clang/header_effects.h"
+#include "codegen/clang/header_operands.h"
+
+namespace tdsl::codegen {
+
+namespace {
+
+using ir::ForeignDeclaration;
+using ir::ForeignFunction;
+using ir::HeaderFacts;
+using ir::HeaderProblem;
+using ir::Scalar;
+using Kind = ir::HeaderProblem::Kind;
+
+constexpr const char* kMainFile = "tdsl_extern.cpp";
+/// Of a header that is no C++; what comes after are mostly consequences.
+constexpr std::size_t kMostErrors = 3;
+
+/// Clang names what lies beside the main file "./kernels.hpp".
+std::string normal(llvm::StringRef path) { return std::filesystem::path(path.str()).lexically_normal().string(); }
+
+HeaderProblem problem_at(const clang::SourceManager& sources, clang::SourceLocation place, Kind kind, std::string message, std::uint32_t length = 1) {
+  HeaderProblem p;
+  p.kind = kind;
+  p.message = std::move(message);
+  const clang::PresumedLoc at = sources.getPresumedLoc(sources.getExpansionLoc(place));
+  if (at.isInvalid()) return p;
+  p.file = normal(at.getFilename());
+  p.line = at.getLine();
+  p.column = at.getColumn();
+  p.end_column = p.column + length;
+  return p;
+}
+
+/// Keeps what Clang has against the text.
+class ErrorCollector : public clang::DiagnosticConsumer {
+ public:
+  explicit ErrorCollector(std::vector<HeaderProblem>& problems) : problems_(problems) {}
+
+  void HandleDiagnostic(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& diagnostic) override {
+    clang::DiagnosticConsumer::HandleDiagnostic(level, diagnostic);
+    if (level < clang::DiagnosticsEngine::Error || problems_.size() >= kMostErrors) return;
+    llvm::SmallString<200> text;
+    diagnostic.FormatDiagnostic(text);
+    const std::string message(text.str());
+    if (!diagnostic.hasSourceManager() || diagnostic.getLocation().isInvalid()) {
+      problems_.push_back({Kind::kUnreadable, "", 0, 0, 0, message, -1});
+    } else {
+      problems_.push_back(problem_at(diagnostic.getSourceManager(), diagnostic.getLocation(), Kind::kUnreadable, message));
+    }
+  }
+
+ private:
+  std::vector<HeaderProblem>& problems_;
+};
+
+const char* cpp_name(Scalar s) {
+  switch (s) {
+    case Scalar::kBool: return "bool";
+    case Scalar::kI32: return "std::int32_t";
+    case Scalar::kI64: return "std::int64_t";
+    case Scalar::kF32: return "float";
+    case Scalar::kF64: return "double";
+  }
+  return "";
+}
+
+clang::QualType cpp_type(const clang::ASTContext& context, Scalar s) {
+  switch (s) {
+    case Scalar::kBool: return context.BoolTy;
+    case Scalar::kI32: return context.IntTy;
+    case Scalar::kI64: return context.getIntTypeForBitwidth(64, 1);
+    case Scalar::kF32: return context.FloatTy;
+    case Scalar::kF64: return context.DoubleTy;
+  }
+  return {};
+}
+
+std::string parameter_text(const ir::Foreign::Parameter& p) {
+  const std::string element = cpp_name(p.type);
+  if (p.rank == 0) return p.is_output ? element + "&" : element;
+  return std::string("tdsl::Tile<") + (p.is_output ? "" : "const ") + element + ", " + std::to_string(p.rank) + ">";
+}
+
+/// `double gelu(double)`
+std::string wanted_text(const ForeignDeclaration& d) {
+  std::string parameters;
+  for (const ir::Foreign::Parameter& p : d.parameters) parameters += (parameters.empty() ? "" : ", ") + parameter_text(p);
+  return std::string(d.is_kernel ? "void" : cpp_name(d.result)) + " " + d.name + "(" + parameters + ")";
+}
+
+/// Functions of that name in namespaces, which are not looked up.
+class InnerFinder : public clang::RecursiveASTVisitor<InnerFinder> {
+ public:
+  explicit InnerFinder(std::string name) : name_(std::move(name)) {}
+  bool VisitFunctionDecl(clang::FunctionDecl* f) {
+    if (found == nullptr && f->getIdentifier() != nullptr && f->getName() == name_ && is_users(f->getASTContext(), f->getLocation())) found = f;
+    return true;
+  }
+  const clang::FunctionDecl* found = nullptr;
+
+ private:
+  std::string name_;
+};
+
+class HeaderReaderRun {
+ public:
+  HeaderReaderRun(clang::ASTUnit& unit, const std::string& path, const std::vector<ForeignDeclaration>& declarations, HeaderFacts& facts)
+      : context_(unit.getASTContext()), sources_(unit.getSourceManager()), path_(path), declarations_(declarations), facts_(facts) {}
+
+  void run() {
+    note_files();
+    for (std::size_t k = 0; k < declarations_.size(); ++k) {
+      number_ = static_cast<int>(k);
+      if (const clang::FunctionDecl* f = find(declarations_[k])) facts_.functions.push_back(read(*f, declarations_[k]));
+    }
+  }
+
+ private:
+  void note_files() {
+    std::set<std::string> files;
+    for (unsigned k = 0; k < sources_.local_sloc_entry_size(); ++k) {
+      const clang::SrcMgr::SLocEntry& entry = sources_.getLocalSLocEntry(k);
+      if (!entry.isFile() || entry.getFile().getFileCharacteristic() != clang::SrcMgr::C_User) continue;
+      const auto name = entry.getFile().getName();
+      if (!name.empty() && name != kMainFile && name.front() != '<' && !name.endswith(kMainFile)) files.insert(normal(name));
+    }
+    facts_.files.assign(files.begin(), files.end());
+  }
+
+  void problem(Kind kind, clang::SourceRange place, const std::string& message) {
+    const unsigned length = clang::Lexer::MeasureTokenLength(sources_.getExpansionLoc(place.getBegin()), sources_, context_.getLangOpts());
+    HeaderProblem p = problem_at(sources_, place.getBegin(), kind, message, std::max(1U, length));
+    const clang::PresumedLoc end = sources_.getPresumedLoc(clang::Lexer::getLocForEndOfToken(sources_.getExpansionRange(place).getEnd(), 0, sources_, context_.getLangOpts()));
+    if (end.isValid() && end.getLine() == p.line && end.getColumn() > p.column) p.end_column = end.getColumn();
+    p.declaration = number_;
+    // `throw std::runtime_error(…)` is refused once.
+    const auto same_line = [&](const HeaderProblem& q) { return q.declaration == p.declaration && q.kind == p.kind && q.file == p.file && q.line == p.line; };
+    if (std::none_of(facts_.problems.begin(), facts_.problems.end(), same_line)) facts_.problems.push_back(std::move(p));
+  }
+
+  void no_place(const std::string& message) {
+    HeaderProblem p;
+    p.kind = Kind::kSignature;
+    p.message = message;
+    p.declaration = number_;
+    facts_.problems.push_back(std::move(p));
+  }
+
+  const clang::FunctionDecl* find(const ForeignDeclaration& d) {
+    const clang::DeclarationName name(&context_.Idents.get(d.name));
+    const clang::NamedDecl* other = nullptr;
+    const clang::FunctionDecl* nearest = nullptr;
+    for (const clang::NamedDecl* candidate : context_.getTranslationUnitDecl()->lookup(name)) {
+      const clang::NamedDecl* meant = candidate->getUnderlyingDecl();
+      const auto* f = llvm::dyn_cast<clang::FunctionDecl>(meant);
+      if (f == nullptr) {
+        other = meant;
+      } else if (fits(*f, d)) {
+        return good(*f, d) ? f : nullptr;
+      } else {
+        nearest = f;
+      }
+    }
+    const std::string wanted = "; the program needs `" + wanted_text(d) + "`";
+    if (nearest != nullptr) {
+      problem(Kind::kSignature, nearest->getLocation(), "'" + d.name + "' has the type `" + nearest->getType().getAsString(policy()) + "`" + wanted);
+    } else if (llvm::isa_and_nonnull<clang::FunctionTemplateDecl>(other)) {
+      problem(Kind::kSignature, other->getLocation(), "'" + d.name + "' is a template" + wanted);
+    } else if (other != nullptr) {
+      problem(Kind::kSignature, other->getLocation(), "'" + d.name + "' is no function" + wanted);
+    } else {
+      missing(d, wanted);
+    }
+    return nullptr;
+  }
+
+  void missing(const ForeignDeclaration& d, const std::string& wanted) {
+    InnerFinder inner(d.name);
+    inner.TraverseDecl(context_.getTranslationUnitDecl());
+    if (inner.found != nullptr)
+      return problem(Kind::kSignature, inner.found->getLocation(), "'" + inner.found->getQualifiedNameAsString() + "' is not in the global namespace, where functions of `extern` are looked up");
+    no_place("'" + path_ + "' declares no function '" + d.name + "'" + wanted);
+  }
+
+  [[nodiscard]] clang::PrintingPolicy policy() const { return clang::PrintingPolicy(context_.getLangOpts()); }
+
+  bool good(const clang::FunctionDecl& f, const ForeignDeclaration& d) {
+    if (f.isDeleted()) problem(Kind::kSignature, f.getLocation(), "'" + d.name + "' is deleted");
+    if (f.isConsteval()) problem(Kind::kSignature, f.getLocation(), "'" + d.name + "' is consteval: it cannot be called at run time");
+    if (!f.hasBody()) problem(Kind::kEffect, f.getLocation(), "'" + d.name + "' has no body here: what it does is not known");
+    return !f.isDeleted() && !f.isConsteval() && f.hasBody();
+  }
+
+  [[nodiscard]] bool fits(const clang::FunctionDecl& f, const ForeignDeclaration& d) const {
+    const clang::QualType result = d.is_kernel ? clang::QualType(context_.VoidTy) : cpp_type(context_, d.result);
+    if (f.isVariadic() || f.getNumParams() != d.parameters.size() || !same(f.getReturnType(), result)) return false;
+    for (unsigned k = 0; k < f.getNumParams(); ++k) {
+      if (!fits(f.getParamDecl(k)->getType(), d.parameters[k])) return false;
+    }
+    return true;
+  }
+
+  [[nodiscard]] bool same(clang::QualType a, clang::QualType b) const { return context_.hasSameUnqualifiedType(a, b); }
+
+  [[nodiscard]] bool fits(clang::QualType type, const ir::Foreign::Parameter& p) const {
+    const clang::QualType element = cpp_type(context_, p.type);
+    if (p.rank == 0 && p.is_output) return type->isLValueReferenceType() && context_.hasSameType(type->getPointeeType(), element);
+    // By value, or by a reference that is as good.
+    if (type->isLValueReferenceType() && type->getPointeeType().isConstQualified() && !type->getPointeeType().isVolatileQualified()) type = type->getPointeeType();
+    if (p.rank == 0) return same(type, element);
+    TileType tile;
+    return !type->isReferenceType() && is_tile(type, tile) && tile.rank == static_cast<int>(p.rank) && tile.element.isConstQualified() == !p.is_output &&
+           !tile.element.isVolatileQualified() && same(tile.element, element);
+  }
+
+  ForeignFunction read(const clang::FunctionDecl& f, const ForeignDeclaration& d) {
+    ForeignFunction result;
+    const clang::FunctionDecl* definition = nullptr;
+    f.hasBody(definition);
+    Effects effects;
+    effects.refuse = [&](clang::SourceRange place, const std::string& what) { problem(Kind::kEffect, place, "'" + d.name + "' " + what); };
+    find_effects(context_, *definition, effects);
+    result.may_stop = effects.may_stop;
+    result.operations = std::max(1.0, effects.operations);
+    if (d.is_kernel) {
+      result.operands = find_operand_uses(context_, *definition, d, [&](clang::SourceRange place, const std::string& what) { problem(Kind::kOperand, place, "'" + d.name + "' " + what); });
+    } else {
+      for (const clang::ParmVarDecl* p : definition->parameters()) result.operands.push_back({p->isReferenced(), false, false, -1});
+    }
+    const clang::PresumedLoc at = sources_.getPresumedLoc(definition->getLocation());
+    result.file = at.isValid() ? normal(at.getFilename()) : "";
+    result.line = at.isValid() ? at.getLine() : 0;
+    return result;
+  }
+
+  clang::ASTContext& context_;
+  clang::SourceManager& sources_;
+  const std::string& path_;
+  const std::vector<ForeignDeclaration>& declarations_;
+  HeaderFacts& facts_;
+  int number_ = -1;
+};
+
+std::string quoted_include(const std::string& path) { return "#include \"" + path + "\"\n"; }
+
+}  // namespace
+
+HeaderFacts read_header(const std::string& path, const std::vector<ForeignDeclaration>& declarations, const std::vector<std::string>& flags) {
+  HeaderFacts facts;
+  std::vector<std::string> arguments = {"-fsyntax-only", "-w", "-ferror-limit=20", "-std=c++20", "-fopenmp", "-resource-dir=" TDSL_CLANG_RESOURCES};
+  for (const std::string& flag : flags) {
+    // Headers of the runtime are not the user's.
+    if (flag.starts_with("-I")) arguments.insert(arguments.end(), {"-isystem", flag.substr(2)});
+    if (flag.starts_with("-D")) arguments.push_back(flag);
+  }
+  ErrorCollector errors(facts.problems);
+  const std::unique_ptr<clang::ASTUnit> unit =
+      clang::tooling::buildASTFromCodeWithArgs(quoted_include(path), arguments, kMainFile, "tdslc", std::make_shared<clang::PCHContainerOperations>(),
+                                               clang::tooling::getClangStripDependencyFileAdjuster(), clang::tooling::FileContentMappings(), &errors);
+  if (!facts.problems.empty()) return facts;
+  if (unit == nullptr) {
+    facts.problems.push_back({Kind::kUnreadable, "", 0, 0, 0, "Clang cannot read '" + path + "'", -1});
+    return facts;
+  }
+  HeaderReaderRun(*unit, path, declarations, facts).run();
+  if (!facts.problems.empty()) facts.functions.clear();
+  return facts;
+}
+
+}  // namespace tdsl::codegen

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ir/graph.h"
+
+// Sums of products as contractions: what a term is a product of, grouped by index variables.
+
+namespace tdsl::ir {
+
+/// Index variables as bits.
+using LabelSet = std::uint64_t;
+[[nodiscard]] LabelSet labels_in(const Expr& e);
+
+/// Factors of a product that belong together: a product over a product, with the sign in front.
+struct FactorGroup {
+  LabelSet labels = 0;
+  std::vector<Expr> factors;   ///< never empty
+  std::vector<Expr> divisors;
+  bool negative = false;
+
+  /// `-(f0 * f1) / d0 / d1`.
+  [[nodiscard]] Expr expression() const;
+};
+
+/// The factors of a float expression in groups: one for each set of index variables that is no part of another factor's. Other factors are in
+/// a group that has their index variables: of several, one that is an expression already, else the last. Empty if a group has divisors alone.
+///
+///     2.0 * (X[k, i] - m[i]) * X[k, j] / w[k]       {k, i}  2.0 * (X[k, i] - m[i]) / w[k]       {k, j}  X[k, j]
+[[nodiscard]] std::vector<FactorGroup> factor_groups(const Expr& e);
+
+/// Whether the sum over products of these groups is what a product of matrices computes: two groups, each with an index variable of the result
+/// of its own, and with all that are summed over.
+[[nodiscard]] bool is_matrix_product(const std::vector<FactorGroup>& groups, std::size_t outs, std::size_t reduces);
+
+}  // namespace tdsl::ir

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "ir/eval.h"
+#include "ir/eval_procedure.h"
+#include "ir/foreign.h"
+
+namespace tdsl::ir::eval {
+
+// Nothing is known of how a user's function passes rounding on: the bounds of its results are 0 where its operands are exact, else open.
+
+/// The result of a `fn` for these arguments, one per parameter.
+[[nodiscard]] Slot call_foreign(const Foreign& function, const std::vector<Slot>& arguments);
+
+/// Runs a kernel: one operand per `in`, one result per `out`, which have their types and shapes already.
+void run_foreign(const Foreign& kernel, const std::vector<const Array*>& operands, const std::vector<std::shared_ptr<Array>>& results);
+
+}  // namespace tdsl::ir::eval
