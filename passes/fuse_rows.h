@@ -18,8 +18,9 @@ namespace tdsl::passes {
 ///     }
 ///
 /// It pays where a tensor as large as what is read by rows anyway is read once instead of twice, or is never stored. A value is absorbed if
-/// only the nest reads it, at the shared index variable alone. Operators whose points are more than the elements of an operand (products of
-/// matrices) stay: what counts for them is not how often their operands are read.
+/// only the nest reads it, at the shared index variables alone. Operators whose points are more than the elements of an operand (products of
+/// matrices) join if what they make is reduced in the nest, or is made of what the nest makes. Their other operand is needed whole by every task, which
+/// costs more than it saves where it is large: unless it is known to be small the nest and its operators become the two forms of a `choose`.
 ///
 /// Precondition and postcondition: verified.
 [[nodiscard]] ir::Program fuse_rows(const ir::Program& program, PassContext& context);

@@ -23,6 +23,7 @@ class Experiment:
     chunks: tuple = ()   # Dask's settings to sweep: dimension -> number of chunks
     flops: float = 0     # of a run
     tolerance: float = 1e-8  # of results, relative to the largest
+    values: dict = dataclasses.field(default_factory=dict)  # inputs that are not normal: name -> function of a generator and a shape
 
     def shape(self, name):
         return tuple(self.sizes[d] for d in self.arrays[name])
@@ -31,6 +32,9 @@ class Experiment:
         """The inputs as files, which all read."""
         rng = np.random.default_rng(1)
         for name in self.arrays:
+            if name in self.values:
+                np.save(folder / f"{name}.npy", self.values[name](rng, self.shape(name)))
+                continue
             value = rng.standard_normal(self.shape(name))
             if name == "y":
                 value = (value < 0).astype(float)

@@ -7,7 +7,8 @@ import subprocess
 
 from cluster import RANKS, Cluster
 from experiments import HERE, chain, mttkrp, nearest, network, product, transformer
-from papers import Ours, checker
+from paper_peers import checker
+from papers import Ours
 
 
 @dataclasses.dataclass

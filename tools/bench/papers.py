@@ -1,5 +1,4 @@
 """The papers' experiments (docs/papers.md): ours and the peers in turns on four ranks, results compared."""
-import dataclasses
 import json
 import os
 import pathlib
@@ -11,7 +10,9 @@ import numpy as np
 
 from cluster import RANKS, Cluster
 from experiments import all_experiments
+from fusion import fusion, fusion_experiments
 from harness import run
+from paper_peers import Run, checker, chunk_lengths, peer_run, python_peer
 from peers import Missing, Peers
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -19,13 +20,6 @@ sys.path.insert(0, str(HERE / "peers"))
 from digest import digest  # noqa: E402
 
 GRIDS = ((2, 2), (1, 4), (4, 1))
-
-
-@dataclasses.dataclass
-class Run:
-    seconds: float
-    answer: np.ndarray
-    counts: dict = dataclasses.field(default_factory=dict)
 
 
 class Ours:
@@ -45,25 +39,6 @@ class Ours:
         told = json.loads(stats.read_text())
         counts = {name: max(rank[name] for rank in told["per_rank"]) for name in ("bytes_received", "peak_block_bytes")}
         return Run(told["phases"]["plan"] + told["phases"]["compute"], digest([np.load(f) for f in files.values()]), counts)
-
-
-def peer_run(scratch, command, environment):
-    told = json.loads(run(command, environment)[0].strip().splitlines()[-1])
-    return Run(told["seconds"], np.fromfile(scratch / "answer.bin"))
-
-
-def python_peer(library, peers, scratch, experiment, cluster, request):
-    """A library of Python: Dask on all machines with a thread each, the others in one process with all cores."""
-    request = json.dumps(dict(request, arrays=list(experiment.arrays), params=experiment.params))
-    command = ["/usr/bin/python3", str(HERE / "peers" / "papers.py"), library, experiment.workload, str(scratch), request]
-    threads = 1 if library == "Dask" else os.cpu_count()
-    command, environment = cluster.on(0, command) if library == "Dask" else command, peers.python_environment(threads)
-    return lambda: peer_run(scratch, command, environment)
-
-
-def chunk_lengths(experiment, parts):
-    """Of every input, when its dimensions are cut into so many parts."""
-    return {name: [-(-experiment.sizes[d] // parts.get(d, 1)) for d in dims] for name, dims in experiment.arrays.items()}
 
 
 def candidates(options, experiment, peers, scratch, cluster, dask):
@@ -119,14 +94,6 @@ def competitors(options, makers, check):
     return found
 
 
-def checker(expected, tolerance):
-    def check(name, answer):
-        worst = np.abs(answer - expected).max() if answer.shape == expected.shape else np.inf
-        if not worst <= tolerance * np.abs(expected).max():
-            raise SystemExit(f"{name} computed something else: {worst:g} apart where the largest is {np.abs(expected).max():g}")
-    return check
-
-
 def one(options, scratch, experiment, peers, cluster, dask):
     experiment.write(scratch)
     ours = Ours(options, scratch, experiment, cluster)
@@ -155,16 +122,19 @@ def one(options, scratch, experiment, peers, cluster, dask):
 
 
 def chosen(options):
-    experiments = all_experiments(options.tiny)
-    for name in options.only or []:
-        if name not in experiments:
-            raise SystemExit(f"no experiment is called {name}; there are {', '.join(experiments)}")
-    return [e for name, e in experiments.items() if name in (options.only or experiments)]
+    """The wanted experiments on four machines, and those of fused operators, which run on this one."""
+    groups = all_experiments(options.tiny), fusion_experiments(options.tiny)
+    if not options.only:
+        return [list(group.values()) for group in groups]
+    names = [name for group in groups for name in group]
+    for name in options.only:
+        if name not in names and name != "systemml":
+            raise SystemExit(f"no experiment is called {name}; there are {', '.join(names)}; systemml stands for the last {len(groups[1])}")
+    wanted = set(options.only) | (set(groups[1]) if "systemml" in options.only else set())
+    return [[e for name, e in group.items() if name in wanted] for group in groups]
 
 
-def papers(options, scratch):
-    wanted = chosen(options)
-    peers = Peers(options.peers, scratch, options.mpiexec)
+def on_machines(options, scratch, wanted, peers):
     with Cluster(None if options.local else options.rate, options.mpiexec) as cluster:
         os.environ["TDSL_MACHINE"] = cluster.constants(options.tdslc, scratch)
         started = []
@@ -182,3 +152,10 @@ def papers(options, scratch):
             for file in folder.glob("*.npy"):
                 file.unlink()
         return results
+
+
+def papers(options, scratch):
+    distributed, fused = chosen(options)
+    peers = Peers(options.peers, scratch, options.mpiexec)
+    results = on_machines(options, scratch, distributed, peers) if distributed else []
+    return results + (fusion(options, scratch, fused, peers) if fused else [])

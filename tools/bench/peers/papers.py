@@ -1,5 +1,6 @@
 """papers.py LIBRARY WORKLOAD FOLDER JSON: a workload of workloads.py by NumPy, PyTorch or Dask on the inputs in FOLDER. The JSON has `arrays`
-(names), `params`, and for Dask `address` and `chunks` (input -> chunk lengths). Prints the seconds of a second run; writes FOLDER/answer.bin."""
+(names), `params`, and for Dask `chunks` (input -> chunk lengths) and `address`, or `threads` of this process. Prints the seconds of a second run;
+writes FOLDER/answer.bin. With `waits` it prints {} after a first run, then computes and prints once for every line it reads."""
 import gc
 import json
 import os
@@ -7,6 +8,7 @@ import pathlib
 import sys
 import time
 
+import fusion_workloads
 import numpy as np
 import workloads
 from digest import digest
@@ -19,6 +21,8 @@ class NumPy:
     tensordot = staticmethod(np.tensordot)
     log = staticmethod(np.log)
     log1p = staticmethod(np.log1p)
+    exp = staticmethod(np.exp)
+    sqrt = staticmethod(np.sqrt)
 
     def __init__(self, request):
         pass
@@ -35,11 +39,26 @@ class NumPy:
     def finish(self, values):
         return values
 
+    def keep(self, *values):
+        return values
+
     def forget(self):
         pass
 
     def relu(self, x):
         return np.maximum(x, 0)
+
+    def largest(self, x):
+        """Of every row."""
+        return x.max(1, keepdims=True)
+
+    def normal(self, x):
+        """The logarithm of the normal distribution."""
+        from scipy.special import log_ndtr
+        return log_ndtr(x)
+
+    def as_numbers(self, x):
+        return x.astype(np.float64)
 
     def sigmoid(self, x):
         return 1 / (1 + np.exp(-x))
@@ -63,7 +82,7 @@ class PyTorch:
         self.torch = torch
         torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
         self.relu, self.sigmoid, self.array = torch.relu, torch.sigmoid, torch.from_numpy
-        self.log, self.log1p = torch.log, torch.log1p
+        self.log, self.log1p, self.exp, self.sqrt, self.normal = torch.log, torch.log1p, torch.exp, torch.sqrt, torch.special.log_ndtr
 
     def load(self, path, name):
         return self.torch.from_numpy(np.load(path))
@@ -83,8 +102,17 @@ class PyTorch:
     def finish(self, values):
         return [v.numpy() if hasattr(v, "numpy") else v for v in values]
 
+    def keep(self, *values):
+        return values
+
     def forget(self):
         pass
+
+    def largest(self, x):
+        return x.max(1, keepdim=True).values
+
+    def as_numbers(self, x):
+        return x.double()
 
     def share(self, true):
         return true.double().mean()
@@ -97,15 +125,24 @@ class PyTorch:
 
 
 class Dask(NumPy):
+    """`address`: of a scheduler, all of whose workers compute; else `threads` of this process do."""
+
     def __init__(self, request):
         import dask
         import dask.array as da
+        self.dask, self.da, self.wait, self.chunks, self.client = dask, da, lambda _: None, request["chunks"], None
+        if "address" in request:
+            self.connect(request)
+        else:
+            dask.config.set(scheduler="threads", num_workers=request["threads"])
+        self.where, self.tensordot, self.log, self.log1p, self.exp, self.sqrt = da.where, da.tensordot, da.log, da.log1p, da.exp, da.sqrt
+
+    def connect(self, request):
         from distributed import Client, wait
-        self.dask, self.da, self.wait, self.chunks = dask, da, wait, request["chunks"]
-        dask.config.set({"distributed.comm.timeouts.connect": "60s"})
+        self.wait = wait
+        self.dask.config.set({"distributed.comm.timeouts.connect": "60s"})
         self.client = Client(request["address"])
         self.client.wait_for_workers(request["workers"])
-        self.where, self.tensordot, self.log, self.log1p = da.where, da.tensordot, da.log, da.log1p
 
     def load(self, path, name):
         """Every worker reads its chunks before anything is timed."""
@@ -129,11 +166,21 @@ class Dask(NumPy):
     def forget(self):
         """Until no worker holds anything: what has the same expression is not computed again as long as one does, and chunks stay where they were sent."""
         gc.collect()
-        for _ in range(100):
+        for _ in range(100 if self.client else 0):
             if not any(self.client.has_what().values()):
                 return
             time.sleep(0.05)
-        raise SystemExit("Dask holds results that nobody wants")
+        if self.client:
+            raise SystemExit("Dask holds results that nobody wants")
+
+    def keep(self, *values):
+        """What later steps start from, or every step would compute all before it again."""
+        values = self.dask.persist(*values)
+        self.wait(values)
+        return values
+
+    def normal(self, x):
+        return x.map_blocks(super().normal)
 
     def relu(self, x):
         return self.da.maximum(x, 0)
@@ -149,16 +196,37 @@ def read_block(path, block_info=None):
     return np.array(np.load(path, mmap_mode="r")[tuple(slice(a, b) for a, b in block_info[None]["array-location"])])
 
 
-def main():
-    library, workload, folder, request = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3]), json.loads(sys.argv[4])
-    lib = {"NumPy": NumPy, "PyTorch": PyTorch, "Dask": Dask}[library](request)
-    for _ in range(2):
-        arrays = result = None
-        lib.forget()
-        arrays = {name: lib.load(str(folder / f"{name}.npy"), name) for name in request["arrays"]}
+def timed(lib, workload, folder, request):
+    """Seconds and results of a run on inputs that are read anew."""
+    lib.forget()
+    arrays = {name: lib.load(str(folder / f"{name}.npy"), name) for name in request["arrays"]}
+    start = time.perf_counter()
+    result = lib.finish(workload(lib, arrays, request["params"]))
+    return time.perf_counter() - start, result
+
+
+def wait(lib, library, workload, folder, request):
+    """Inputs are read and the workload has run when the first line is printed."""
+    arrays = {name: lib.load(str(folder / f"{name}.npy"), name) for name in request["arrays"]}
+    lib.finish(workload(lib, arrays, request["params"]))
+    print("{}", flush=True)
+    for _ in sys.stdin:
         start = time.perf_counter()
-        result = lib.finish(getattr(workloads, workload)(lib, arrays, request["params"]))
+        result = lib.finish(workload(lib, arrays, request["params"]))
         seconds = time.perf_counter() - start
+        digest([np.asarray(r) for r in result]).tofile(folder / f"answer.{library}.bin")
+        print(json.dumps({"seconds": seconds}), flush=True)
+
+
+def main():
+    library, name, folder, request = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3]), json.loads(sys.argv[4])
+    lib = {"NumPy": NumPy, "PyTorch": PyTorch, "Dask": Dask}[library](request)
+    workload = getattr(workloads, name, None) or getattr(fusion_workloads, name)
+    if request.get("waits"):
+        wait(lib, library, workload, folder, request)
+        return
+    timed(lib, workload, folder, request)
+    seconds, result = timed(lib, workload, folder, request)
     digest([np.asarray(r) for r in result]).tofile(folder / "answer.bin")
     print(json.dumps({"seconds": seconds}))
 
