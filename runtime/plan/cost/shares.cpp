@@ -104,11 +104,11 @@ double points_of(const Op& op, const Boxes& work, std::size_t rank) {
   return points;
 }
 
-double touched_elements(const Op& op, const Access& access, const Boxes& work, std::size_t rank) {
+double touched_elements(const Op& op, const Access& access, const std::vector<Index>& shape, const Boxes& work, std::size_t rank) {
   std::vector<Interval> labels;
   if (!label_intervals(op, work, rank, labels)) return 0;
   double elements = 1;
-  for (const DimAccess& dim : access.dims) elements *= static_cast<double>(touched_by(dim, labels, std::numeric_limits<Index>::max()).size());
+  for (std::size_t d = 0; d < access.dims.size(); ++d) elements *= static_cast<double>(touched_by(access.dims[d], labels, shape[d]).size());
   return elements;
 }
 

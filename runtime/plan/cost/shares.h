@@ -38,8 +38,8 @@ struct CutSpace {
 /// Points of the operation's label space in the rank's part of the task space.
 [[nodiscard]] double points_of(const Op& op, const Boxes& work, std::size_t rank);
 
-/// Elements of an operand that the rank's points touch, overhangs included.
-[[nodiscard]] double touched_elements(const Op& op, const Access& access, const Boxes& work, std::size_t rank);
+/// Elements of an operand of this shape that the rank's points touch, overhangs included.
+[[nodiscard]] double touched_elements(const Op& op, const Access& access, const std::vector<Index>& shape, const Boxes& work, std::size_t rank);
 
 /// Per rank what is in both; nothing where one of them has nothing.
 [[nodiscard]] Boxes common_boxes(const Boxes& a, const Boxes& b);

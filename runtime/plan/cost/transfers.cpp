@@ -155,7 +155,7 @@ double tasks_of(const Layout& layout, const Mesh& mesh) {
   return std::ceil(static_cast<double>(column_cuts(*layout.columns, p, row)) * static_cast<double>(column_cuts(*layout.columns, p, column)) / static_cast<double>(p));
 }
 
-double seconds_to_compute(const Op& op, const Boxes& work, const PlanInputs& inputs) {
+double seconds_to_compute(const Op& op, const Boxes& work, const PlanInputs& inputs, const ShapeOf& shape_of) {
   const Machine& machine = inputs.machine;
   double worst = 0;
   for (std::size_t r = 0; r < work.ranks(); ++r) {
@@ -169,8 +169,10 @@ double seconds_to_compute(const Op& op, const Boxes& work, const PlanInputs& inp
     }
     if (streams_operands(op)) {
       for (const Access& access : op.reads) {
+        const std::vector<Index>* shape = shape_of(access.tensor);
+        if (shape == nullptr) continue;
         const double times = op.by_rows && is_shared(access) ? reads_of_shared(op, points) : 1;
-        bytes += times * counting::touched_elements(op, access, work, r) * static_cast<double>(op.outputs.front().element.bytes);
+        bytes += times * counting::touched_elements(op, access, *shape, work, r) * static_cast<double>(op.outputs.front().element.bytes);
       }
     } else {
       bytes += 8.0 * static_cast<double>(op.reads.size()) * points;
