@@ -233,8 +233,15 @@ class Facts:
         variant = program.variants[0]
         for name, value in program.make_inputs(variant).items():
             np.save(folder / f"{name}.npy", value)
-        # `explain` shows one iteration of a loop that the data ends: the run gets one, too.
-        given = [*variant.args, *(["--max_steps", "1"] if "max_steps" in program.params else [])]
+        # `explain` shows one iteration of a loop that the data ends: the run gets one, too, if it can be told so.
+        limits = set()
+        for inside, condition in re.findall(r"^( *)while (.*) \{", path.read_text(), re.M):
+            params = [name for name in re.findall(r"< (\w+)", condition) if name in program.params]
+            if inside and not params:
+                return None
+            limits.update(params)
+        options = dict(zip(variant.args[::2], variant.args[1::2])) | {f"--{name}": "1" for name in limits}
+        given = [word for option in options.items() for word in option]
         given += [w for i in program.inputs for w in (f"--{i.name}", folder / f"{i.name}.npy")]
         files = [w for o in program.outputs for w in (f"--{o}", folder / f"{o}.npy")]
         for ranks, more in ((1, []), (2, files), (3, ["--reproducible"]), (4, ["--tile", "7"]), (4, ["--memory", "1GiB"])):
@@ -369,7 +376,7 @@ class Facts:
 
     # Emitted programs are for people: routines are called, not copied, an operation is one statement, a simple kernel one expression.
     def test_emitted_programs_are_short(self):
-        for program, limit in (("logistic_regression", 175), ("cp_decomposition", 250), ("matmul", 45), ("tall_qr", 130)):
+        for program, limit in (("logistic_regression", 175), ("cp_decomposition", 250), ("matmul", 45), ("tall_qr", 135)):
             result = launch.run([self.tdslc, "emit", ROOT / f"samples/{program}.tdsl"], self.options.limit)
             lines = result.out.count("\n")
             if result.code != 0 or lines >= limit:
