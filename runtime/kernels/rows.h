@@ -186,51 +186,64 @@ void fill(const View<T, R>& x, Interval rows, const std::array<Interval, static_
   }
 }
 
-/// Where f is least: the first of several, the first nan if there are; -1 for an empty line. `before(a, b)`: whether a is better than b.
+namespace detail {
+
+/// The first place where f has the value, which it has.
+template <class T, class F>
+[[gnu::always_inline]] inline Index first_of(Interval line, T value, const F& f) {
+  Index j = line.lo;
+  for (; j + kLanes<T> <= line.hi; j += kLanes<T>) {
+    T here[kLanes<T>];
+    T any{};
+#pragma omp simd
+    for (Index l = 0; l < kLanes<T>; ++l) here[l] = f(j + l) == value ? T{1} : T{0};
+    for (Index l = 0; l < kLanes<T>; ++l) any = here[l] != T{0} ? T{1} : any;
+    if (any != T{0}) break;
+  }
+  while (!(f(j) == value)) ++j;
+  return j;
+}
+
+}  // namespace detail
+
+/// Where f is best: the first of several, the first nan if there are; -1 for an empty line. `before(a, b)`: whether a is better than b.
 template <class T, class Before, class F>
 [[gnu::always_inline]] inline Index best(Interval line, const Before& before, const F& f) {
   if (line.empty()) return -1;
   constexpr Index kLanes = detail::kLanes<T>;
   const auto is_nan = [](T x) { return x != x; };
-  Index at = line.lo;
-  T value = f(line.lo);
-  Index j = line.lo + 1;
-  if (line.size() >= 4 * kLanes) {
-    // The best of every lane first, then which lane has it.
-    T values[kLanes];
-    Index places[kLanes];
-    bool nan = false;
+  if (line.size() >= 2 * kLanes) {
+    // The best value first, then where it is.
+    T values[kLanes], nans[kLanes];
     for (Index l = 0; l < kLanes; ++l) {
       values[l] = f(line.lo + l);
-      places[l] = line.lo + l;
-      nan |= is_nan(values[l]);
+      nans[l] = is_nan(values[l]) ? T{1} : T{0};
     }
-    for (j = line.lo + kLanes; j + kLanes <= line.hi; j += kLanes) {
-#pragma omp simd reduction(| : nan)
+    Index j = line.lo + kLanes;
+    for (; j + kLanes <= line.hi; j += kLanes) {
+#pragma omp simd
       for (Index l = 0; l < kLanes; ++l) {
         const T next = f(j + l);
-        const bool better = before(next, values[l]);
-        values[l] = better ? next : values[l];
-        places[l] = better ? j + l : places[l];
-        nan |= is_nan(next);
+        values[l] = before(next, values[l]) ? next : values[l];
+        nans[l] = is_nan(next) ? T{1} : nans[l];
       }
     }
-    if (nan) {
-      at = line.lo;
-      value = f(at);
-      j = line.lo + 1;
-    } else {
-      at = places[0];
-      value = values[0];
-      for (Index l = 1; l < kLanes; ++l) {
-        if (before(values[l], value) || (values[l] == value && places[l] < at)) {
-          at = places[l];
-          value = values[l];
-        }
-      }
+    T value = values[0];
+    bool nan = false;
+    for (Index l = 0; l < kLanes; ++l) {
+      value = before(values[l], value) ? values[l] : value;
+      nan = nan || nans[l] != T{0};
     }
+    for (; j < line.hi; ++j) {
+      const T next = f(j);
+      value = before(next, value) ? next : value;
+      nan = nan || is_nan(next);
+    }
+    if (!nan) return detail::first_of(line, value, f);
   }
-  for (; j < line.hi && !is_nan(value); ++j) {
+  Index at = line.lo;
+  T value = f(line.lo);
+  for (Index j = line.lo + 1; j < line.hi && !is_nan(value); ++j) {
     const T next = f(j);
     if (before(next, value) || is_nan(next)) {
       at = j;

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <random>
 #include <vector>
@@ -124,6 +125,29 @@ TEST_CASE("kernels: a line is reduced through one tree, short ones in order") {
     double most = -std::numeric_limits<double>::infinity();
     for (const double v : x) most = std::max(most, v);
     CHECK(rows::reduce<double>(Interval{0, n}, -std::numeric_limits<double>::infinity(), [](double a, double b) { return std::max(a, b); }, at) == most);
+  }
+}
+
+TEST_CASE("kernels: the position in a line is the first of the best, or of the first nan") {
+  std::mt19937 random(3);
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (Index n = 0; n < 70; ++n) {
+    for (int trial = 0; trial < 20; ++trial) {
+      std::vector<double> x(static_cast<std::size_t>(n));
+      for (double& v : x) v = static_cast<double>(random() % 7) - 3;
+      for (int nans = trial % 4; nans > 1 && n > 0; --nans) x[random() % x.size()] = nan;
+      const auto expected = [&](const auto& before) {
+        Index best = n == 0 ? -1 : 0;
+        for (Index j = 1; j < n; ++j) {
+          const double now = x[static_cast<std::size_t>(j)], then = x[static_cast<std::size_t>(best)];
+          if (!std::isnan(then) && (std::isnan(now) || before(now, then))) best = j;
+        }
+        return best < 0 ? best : best + 5;
+      };
+      const auto at = [&](Index j) { return x[static_cast<std::size_t>(j - 5)]; };
+      CHECK(rows::arg_min<double>(Interval{5, n + 5}, at) == expected([](double a, double b) { return a < b; }));
+      CHECK(rows::arg_max<double>(Interval{5, n + 5}, at) == expected([](double a, double b) { return a > b; }));
+    }
   }
 }
 
