@@ -11,7 +11,7 @@ namespace tdsl::codegen {
 
 namespace {
 
-using Kind = ir::Routine::Kind;
+using RoutineKind = ir::Routine::Kind;
 
 class RoutineLowering {
  public:
@@ -24,7 +24,7 @@ class RoutineLowering {
 
   void run() {
     if (!is_small()) warn_of_gathering();
-    if (kind_ == Kind::kTopk) step_.count = extents(step_.results[0].target)[static_cast<std::size_t>(step_.axis)];
+    if (kind_ == RoutineKind::kTopk) step_.count = extents(step_.results[0].target)[static_cast<std::size_t>(step_.axis)];
     step_.sizes = sizes();
     step_.site = builder_.new_sites(rt::routines::places_of(library_routine(kind_)));
     builder_.add(node_.range, std::move(step_));
@@ -33,22 +33,22 @@ class RoutineLowering {
  private:
   void warn_of_gathering() {
     switch (kind_) {
-      case Kind::kQr: return warn("only matrices with twice as many rows as columns are distributed");
-      case Kind::kSort:
-      case Kind::kArgsort:
+      case RoutineKind::kQr: return warn("only matrices with twice as many rows as columns are distributed");
+      case RoutineKind::kSort:
+      case RoutineKind::kArgsort:
         if (builder_.type(step_.operands[0].tensor).rank() == 1) warn("a vector is one line");
         return;
-      case Kind::kSvd:
-      case Kind::kEigh:
-      case Kind::kInv:
-      case Kind::kDet:
-      case Kind::kLstsq: return warn("it is not distributed");
-      case Kind::kCumsum:
-      case Kind::kTopk:
-      case Kind::kSolve:
-      case Kind::kCholesky:
-      case Kind::kLu:
-      case Kind::kForeign: return;
+      case RoutineKind::kSvd:
+      case RoutineKind::kEigh:
+      case RoutineKind::kInv:
+      case RoutineKind::kDet:
+      case RoutineKind::kLstsq: return warn("it is not distributed");
+      case RoutineKind::kCumsum:
+      case RoutineKind::kTopk:
+      case RoutineKind::kSolve:
+      case RoutineKind::kCholesky:
+      case RoutineKind::kLu:
+      case RoutineKind::kForeign: return;
     }
   }
 
@@ -88,7 +88,7 @@ class RoutineLowering {
 
   FamilyBuilder& builder_;
   const ir::Node& node_;
-  Kind kind_;
+  RoutineKind kind_;
   RoutineStep step_;
 };
 
@@ -96,23 +96,23 @@ class RoutineLowering {
 
 void lower_routine(FamilyBuilder& builder, const ir::Node& node, const ir::Routine& routine) { RoutineLowering(builder, node, routine).run(); }
 
-rt::routines::Routine library_routine(Kind kind) {
+rt::routines::Routine library_routine(RoutineKind kind) {
   using rt::routines::Routine;
   switch (kind) {
-    case Kind::kCumsum: return Routine::kCumsum;
-    case Kind::kSort: return Routine::kSort;
-    case Kind::kArgsort: return Routine::kArgsort;
-    case Kind::kTopk: return Routine::kTopk;
-    case Kind::kSolve: return Routine::kSolve;
-    case Kind::kCholesky: return Routine::kCholesky;
-    case Kind::kLu: return Routine::kLu;
-    case Kind::kQr: return Routine::kQr;
-    case Kind::kSvd: return Routine::kSvd;
-    case Kind::kEigh: return Routine::kEigh;
-    case Kind::kInv: return Routine::kInv;
-    case Kind::kDet: return Routine::kDet;
-    case Kind::kLstsq: return Routine::kLstsq;
-    case Kind::kForeign: break;  // lower_foreign
+    case RoutineKind::kCumsum: return Routine::kCumsum;
+    case RoutineKind::kSort: return Routine::kSort;
+    case RoutineKind::kArgsort: return Routine::kArgsort;
+    case RoutineKind::kTopk: return Routine::kTopk;
+    case RoutineKind::kSolve: return Routine::kSolve;
+    case RoutineKind::kCholesky: return Routine::kCholesky;
+    case RoutineKind::kLu: return Routine::kLu;
+    case RoutineKind::kQr: return Routine::kQr;
+    case RoutineKind::kSvd: return Routine::kSvd;
+    case RoutineKind::kEigh: return Routine::kEigh;
+    case RoutineKind::kInv: return Routine::kInv;
+    case RoutineKind::kDet: return Routine::kDet;
+    case RoutineKind::kLstsq: return Routine::kLstsq;
+    case RoutineKind::kForeign: break;  // lower_foreign
   }
   return Routine::kCumsum;
 }

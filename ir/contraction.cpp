@@ -36,7 +36,7 @@ bool is_part(LabelSet part, LabelSet whole) { return (part & ~whole) == 0; }
 
 }  // namespace
 
-LabelSet labels_in(const Expr& e) {
+LabelSet label_set(const Expr& e) {
   LabelSet set = 0;
   for_each_node(e, [&](const ExprNode& n) {
     if (const auto* i = std::get_if<IndexRef>(&n.op); i != nullptr && i->label < 64)
@@ -61,18 +61,18 @@ std::vector<FactorGroup> factor_groups(const Expr& e) {
     return {};
   std::vector<FactorGroup> groups;
   const auto is_largest = [&](const Expr& f) {
-    const LabelSet own = labels_in(f);
-    return std::ranges::none_of(all.factors, [&](const Expr& g) { return labels_in(g) != own && is_part(own, labels_in(g)); });
+    const LabelSet own = label_set(f);
+    return std::ranges::none_of(all.factors, [&](const Expr& g) { return label_set(g) != own && is_part(own, label_set(g)); });
   };
   std::vector<Expr> others;
   for (const Expr& f : all.factors) {
-    const auto known = std::ranges::find(groups, labels_in(f), &FactorGroup::labels);
+    const auto known = std::ranges::find(groups, label_set(f), &FactorGroup::labels);
     if (!is_largest(f)) {
       others.push_back(f);
     } else if (known != groups.end()) {
       known->factors.push_back(f);
     } else {
-      groups.push_back({labels_in(f), {f}, {}, false});
+      groups.push_back({label_set(f), {f}, {}, false});
     }
   }
   const auto group_for = [&](LabelSet labels) -> FactorGroup* {
@@ -87,9 +87,9 @@ std::vector<FactorGroup> factor_groups(const Expr& e) {
     return found;
   };
   for (const Expr& f : others)
-    group_for(labels_in(f))->factors.push_back(f);
+    group_for(label_set(f))->factors.push_back(f);
   for (const Expr& d : all.divisors) {
-    FactorGroup* group = group_for(labels_in(d));
+    FactorGroup* group = group_for(label_set(d));
     if (group == nullptr)
       return {};
     group->divisors.push_back(d);

@@ -11,7 +11,7 @@ namespace tdsl::ir {
 
 /// Index variables as bits.
 using LabelSet = std::uint64_t;
-[[nodiscard]] LabelSet labels_in(const Expr& e);
+[[nodiscard]] LabelSet label_set(const Expr& e);
 
 /// Factors of a product that belong together: a product over a product, with the sign in front.
 struct FactorGroup {

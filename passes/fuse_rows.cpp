@@ -41,7 +41,7 @@ bool applies(const Expr& e) {
 
 bool is_position(const Monoid& m) { return m.kind == Monoid::Kind::kArgMin || m.kind == Monoid::Kind::kArgMax; }
 
-std::set<std::int32_t> labels_in(const Expr& e) {
+std::set<std::int32_t> index_labels_in(const Expr& e) {
   std::set<std::int32_t> labels;
   for_each_node(e, [&](const ExprNode& n) {
     if (const auto* i = std::get_if<IndexRef>(&n.op))
@@ -169,7 +169,7 @@ class RowFusion {
   }
   /// Whether the expression is made of values of a row and values that all rows share, by operators that run on vectors.
   [[nodiscard]] static bool mixes(const Compute& c, const Expr& e, const Shared& shared) {
-    const std::set<std::int32_t> labels = labels_in(e);
+    const std::set<std::int32_t> labels = index_labels_in(e);
     const bool of_row = labels.contains(shared.back());
     const bool of_column = std::ranges::any_of(labels, [&](std::int32_t l) {
       return static_cast<std::size_t>(l) >= shared.size() && static_cast<std::size_t>(l) < c.out.size();

@@ -30,7 +30,7 @@ std::vector<std::size_t> dimensions(const Expr& part) {
         order.push_back(static_cast<std::size_t>(label));
     }
   });
-  const LabelSet all = labels_in(part);
+  const LabelSet all = label_set(part);
   for (std::size_t l = 0; l < 64; ++l) {
     if ((all >> l & 1) != 0 && std::ranges::count(order, l) == 0)
       order.push_back(l);

@@ -61,7 +61,7 @@ class RepeatedParts {
   Expr without_parts(const Expr& e, const Compute& c, SourceRange range, std::vector<Node>& before) {
     if (std::holds_alternative<Read>(e->op) || !takes_long(e))
       return e;
-    if (is_repeated(labels_in(e), c) && !reads_sparse(e)) {
+    if (is_repeated(label_set(e), c) && !reads_sparse(e)) {
       const Expr element = computed_ahead(program_, c, e, range, before);
       if (element)
         context_.applied(range, "a part that is the same for many points is computed ahead");
