@@ -10,7 +10,7 @@ using namespace tdsl::ir;
 
 namespace {
 
-constexpr const char* kHead = R"(program "t"
+constexpr const char* kUpdateHead = R"(program "t"
 %0:i64 "n" = dimension "n"
 %1:f64[%0, %0] "A" = input "A"
 %2:f64[%0] "y" = input "y"
@@ -20,7 +20,7 @@ constexpr const char* kHead = R"(program "t"
 
 /// Of `compute …` that updates A or y.
 UpdateOrder order_of(const std::string& type, const std::string& update) {
-  const Program p = parse(kHead + ("%5:" + type + " = " + update + "\n"));
+  const Program p = parse(kUpdateHead + ("%5:" + type + " = " + update + "\n"));
   REQUIRE(verify(p).empty());
   return update_order(std::get<Compute>(p.body.nodes.back().op));
 }
