@@ -49,7 +49,7 @@ class Contractions {
 
   void visit(Node& node, Compute& c, std::vector<Node>& before) {
     const bool sums = c.bodies.size() == 1 && c.monoid && c.monoid->kind == Monoid::Kind::kSum && is_float(c.bodies[0]->type) && !c.in_any_order;
-    if (!sums || (c.guard && (mentions_labels(c.guard, c.out.size()) || !c.left.empty() || c.base || c.combine)))
+    if (!sums || (c.guard && !may_move(c)))
       return;
     const std::vector<FactorGroup> groups = factor_groups(c.bodies[0]);
     if (!is_matrix_product(groups, c.out.size(), c.reduce.size()) || !is_wide(c, groups) || reads_sparse(c))
@@ -74,6 +74,20 @@ class Contractions {
       context_.applied(node.range, "operands are computed ahead, so that the sum is a product of matrices");
     if (c.guard)
       guard_behind(node, c, before);
+  }
+
+  /// Whether the guard may choose from a whole product: half of the result or all but a line of it, and nothing is read only under the guard that
+  /// is no element elsewhere.
+  [[nodiscard]] bool may_move(const Compute& c) const {
+    if (mentions_labels(c.guard, c.out.size()) || !c.left.empty() || c.base || c.combine)
+      return false;
+    using enum BinaryOp;
+    const auto* b = std::get_if<Binary>(&c.guard->op);
+    if (b == nullptr || (b->op != kLt && b->op != kLe && b->op != kGt && b->op != kGe && b->op != kNe) || !polynomial_of(b->left) || !polynomial_of(b->right))
+      return false;
+    Compute everywhere = c;
+    everywhere.guard = {};
+    return !can_fail(program_, everywhere);
   }
 
   /// Whether neither operand has but few elements for each of the other's.

@@ -15,8 +15,8 @@ namespace tdsl::passes {
 ///     %6 = compute [k in 0..n, j in 0..d] (sub(%1[k, j], %2[j]))
 ///     %4 = compute [i in 0..d, j in 0..d] sum[k in 0..n] (mul(%5[k, i], %6[k, j]))
 ///
-/// Sums of products of plain tensors, three or more, are left to `start_choices`. A guard that chooses elements of the result moves behind the
-/// product. Precondition and postcondition: verified.
+/// Sums of products of plain tensors, three or more, are left to `start_choices`. A guard that compares index variables of the result, but for
+/// equality, moves behind the product if nothing is read outside of a tensor then. Precondition and postcondition: verified.
 [[nodiscard]] ir::Program contractions(const ir::Program& program, PassContext& context);
 
 }  // namespace tdsl::passes

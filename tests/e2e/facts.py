@@ -223,9 +223,13 @@ class Facts:
     def test_explain_has_the_plan_of_the_run(self):
         paths = sorted((ROOT / "samples").glob("*.tdsl"))[::5 if self.quick else 1]
         with ThreadPoolExecutor(2) as pool:
-            for message in pool.map(self.compare_plans, paths):
-                if message:
-                    raise Failed(message)
+            compared = list(pool.map(self.compare_plans, paths))
+        for message in compared:
+            if message and not message.startswith(self.NOT_COMPARED):
+                raise Failed(message)
+        return "\n    ".join(message for message in compared if message)
+
+    NOT_COMPARED = "not compared: "
 
     def compare_plans(self, path):
         session = self.session(path.relative_to(ROOT))
@@ -238,7 +242,7 @@ class Facts:
         for inside, condition in re.findall(r"^( *)while (.*) \{", path.read_text(), re.M):
             params = [name for name in re.findall(r"< (\w+)", condition) if name in program.params]
             if inside and not params:
-                return None
+                return f"{self.NOT_COMPARED}{program.name}, in which data alone ends `while {condition}`"
             limits.update(params)
         options = dict(zip(variant.args[::2], variant.args[1::2])) | {f"--{name}": "1" for name in limits}
         given = [word for option in options.items() for word in option]

@@ -69,7 +69,7 @@ class Batch:
         self.folder, self.tools = Path(folder), tools
         self.members = dict(enumerate(programs))
         self.failures = []
-        self.open_outputs = self.inexact = self.compared = self.decisions = self.refused = 0
+        self.open_outputs = self.inexact = self.compared = self.decisions = self.refused = self.unplanned = 0
         self.folder.mkdir(parents=True, exist_ok=True)
         for index, program in self.members.items():
             for i in program.used_inputs():
@@ -214,6 +214,7 @@ class Batch:
             return plans.random_plan(explain, arguments, point.ranks, point.imposed, self.folder / "imposed.plan", self.limit)
         except plans.Unusable as unusable:
             if NO_PLAN in str(unusable):
+                self.unplanned += 1
                 return None  # the run is planned as it goes
             raise Stuck("plan", str(unusable), point)
 
@@ -309,7 +310,7 @@ def printed_values(text):
 def run_batch(programs, folder, tools, points, log=lambda text: None, bisect=True):
     """Failures of the programs at the points, and the batches' counters. What fails without a line is bisected."""
     batch = Batch(programs, folder, tools)
-    counters = dict.fromkeys(("compared", "open", "inexact", "launches", "decisions", "refused"), 0)
+    counters = dict.fromkeys(("compared", "open", "inexact", "launches", "decisions", "refused", "unplanned"), 0)
     failures, pending = [], list(points)
 
     def finish():
@@ -318,6 +319,7 @@ def run_batch(programs, folder, tools, points, log=lambda text: None, bisect=Tru
         counters["inexact"] += batch.inexact
         counters["decisions"] += batch.decisions
         counters["refused"] += batch.refused
+        counters["unplanned"] += batch.unplanned
         return failures + batch.failures, counters
 
     try:

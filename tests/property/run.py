@@ -159,7 +159,7 @@ def main():
     skipped = sum(f.kind == UNSUPPORTED for f in run.failures)
     t = run.totals
     print(f"{options.count} programs, {t['launches']} launches, {t['compared']} outputs compared, {t['open']} outputs left open by "
-          f"their bounds, {t['inexact']} bounds in exact programs, {t['decisions']} decisions imposed, {t['refused']} refused, {skipped} not supported yet, {failed} failed, {time.time() - begun:.0f} s")
+          f"their bounds, {t['inexact']} bounds in exact programs, {t['decisions']} decisions imposed, {t['refused']} refused, {t['unplanned']} launches without a plan to change, {skipped} not supported yet, {failed} failed, {time.time() - begun:.0f} s")
     return 1 if failed else 0
 
 
