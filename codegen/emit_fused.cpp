@@ -5,6 +5,7 @@
 #include <numeric>
 #include <set>
 
+#include "codegen/common_parts.h"
 #include "codegen/describe.h"
 #include "codegen/emit_blocked.h"
 #include "codegen/fused.h"
@@ -162,13 +163,14 @@ class FusedEmitter {
               return fmt::format("{}({})", tensor_name(n), fmt::join(subscripts.begin() + (local ? static_cast<std::ptrdiff_t>(outer_.size()) : 0), subscripts.end(), ", "));
             },
             [this](const ir::SourceRange&) { return faults_name(); }};
-    e.use_vector_math([this, &m](const ir::Select& s) {
-      return computes_both(s, request_.program, [&m](std::int32_t label, const Extent& extent) {
-        const ir::Label& l = label_of(m, static_cast<std::size_t>(label));
-        return l.begin == Extent(0) && l.end == extent;
-      });
-    });
+    e.use_vector_math([this, &m](const ir::Select& s) { return takes_both(m, s); });
     return e;
+  }
+  [[nodiscard]] bool takes_both(const Member& m, const ir::Select& s) const {
+    return computes_both(s, request_.program, [&m](std::int32_t label, const Extent& extent) {
+      const ir::Label& l = label_of(m, static_cast<std::size_t>(label));
+      return l.begin == Extent(0) && l.end == extent;
+    });
   }
 
   /// Members cannot fail, but functions that can in general report to something.
@@ -265,14 +267,32 @@ class FusedEmitter {
       if (!is_outer(m, l)) loops.push_back(l);
     }
     if (m.compute.reduce.empty() && loops.size() == 1) {
-      return {simple(fmt::format("rt::rows::each({}, [&](Index {}) {{ {} = {}; }});", rows_, labels_.at(m.value)[loops[0]], element(m), text(m)))};
+      const Spelling s = spelled(m);
+      return {simple(fmt::format("rt::rows::each({}, [&](Index {}) {{ {}{} = {}; }});", rows_, labels_.at(m.value)[loops[0]], s.parts, element(m), s.value))};
     }
-    if (m.compute.reduce.empty()) return nest(m, loops, true, {simple(fmt::format("{} = {};", element(m), text(m)))});
+    if (m.compute.reduce.empty()) {
+      const Spelling s = spelled(m);
+      return nest(m, loops, true, with_parts(s, {simple(fmt::format("{} = {};", element(m), s.value))}));
+    }
     if (closes(m)) return closing(m);
     return nest(m, loops, false, along_lines(m));
   }
 
-  std::string text(const Member& m, int outer = 0) { return expressions(m).text(m.compute.bodies[0], outer); }
+  /// A member's expression, and declarations of what it computes several times.
+  struct Spelling {
+    std::string parts;
+    std::string value;
+  };
+  Spelling spelled(const Member& m, int outer = 0) {
+    ExprEmitter e = expressions(m);
+    const Expr& body = m.compute.bodies[0];
+    std::string parts = named_parts(e, body, [&](const ir::Select& s) { return takes_both(m, s); }, [this](std::string_view name) { return table_.claim(name); });
+    return {std::move(parts), e.text(body, outer)};
+  }
+  static Statements with_parts(const Spelling& s, Statements statements) {
+    if (!s.parts.empty()) statements.insert(statements.begin(), simple(s.parts));
+    return statements;
+  }
 
   /// Loops over the labels, the first one outermost.
   Statements nest(const Member& m, const std::vector<std::size_t>& labels, bool simd, Statements body) {
@@ -307,8 +327,9 @@ class FusedEmitter {
     const std::string type(cpp_type(m.type));
     const std::string& a = names[names.size() - 2];
     const std::string& b = names[names.size() - 1];
-    const std::string line = fmt::format("rt::rows::reduce<{0}>({1}, {2}, [&]({0} {3}, {0} {4}) {{ return {5}; }}, [&](Index {6}) {{ return {7}; }})", type,
-                                         range(m, labels.back()), identity(m), a, b, combined(m, a, b), names[labels.back()], text(m));
+    const Spelling s = spelled(m);
+    const std::string line = fmt::format("rt::rows::reduce<{0}>({1}, {2}, [&]({0} {3}, {0} {4}) {{ return {5}; }}, [&](Index {6}) {{ {7}return {8}; }})", type,
+                                         range(m, labels.back()), identity(m), a, b, combined(m, a, b), names[labels.back()], s.parts, s.value);
     if (labels.size() == 1 && start.empty()) return {simple(fmt::format("{} = {};", target, line))};
     Statements result{simple(fmt::format("{} {} = {};", type, total_, start.empty() ? identity(m) : start))};
     const std::vector<std::size_t> outer(labels.begin(), labels.end() - 1);
@@ -331,8 +352,9 @@ class FusedEmitter {
     }
     const std::size_t along = m.compute.out.size();
     const std::string_view function = m.compute.monoid->kind == Monoid::Kind::kArgMin ? "arg_min" : "arg_max";
-    return nest(m, loops, false, {simple(fmt::format("{} = rt::rows::{}<{}>({}, [&](Index {}) {{ return {}; }});", element(m), function,
-                                                     cpp_type(m.compute.bodies[0]->type), range(m, along), labels_.at(m.value)[along], text(m)))});
+    const Spelling s = spelled(m);
+    return nest(m, loops, false, {simple(fmt::format("{} = rt::rows::{}<{}>({}, [&](Index {}) {{ {}return {}; }});", element(m), function,
+                                                     cpp_type(m.compute.bodies[0]->type), range(m, along), labels_.at(m.value)[along], s.parts, s.value))});
   }
 
   /// A reduction of rows with what all rows share, by blocks that stay in registers.
@@ -409,7 +431,8 @@ class FusedEmitter {
     }
     if (m.compute.out.empty()) return line_reduction(m, loops, element(m), element(m));
     for (std::size_t l = 0; l < m.compute.out.size(); ++l) loops.push_back(l);
-    return nest(m, loops, true, {simple(fmt::format("{0} = {1};", element(m), combined(m, element(m), text(m, 7))))});
+    const Spelling s = spelled(m, 7);
+    return nest(m, loops, true, with_parts(s, {simple(fmt::format("{0} = {1};", element(m), combined(m, element(m), s.value)))}));
   }
 
   /// The call for `sum[j](x[i, j] * v[j])` and `sum[i](x[i, j] * u[i])`.
