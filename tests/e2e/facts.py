@@ -448,6 +448,18 @@ class Facts:
             if shown.code != 0 or not shown.out.startswith(first):
                 raise Failed(f"{more}: {shown}")
 
+    # A nest of an optimiser's step: no value as large as X is stored, and the other form is said to be slower.
+    def test_explain_says_what_kernels_do(self):
+        sizes = [w for size in ("n=100000", "d=20", "k=5") for w in ("--set", size)]
+        shown = launch.run([self.tdslc, "explain", ROOT / "samples/multinomial_regression.tdsl", "-n", 4, *sizes, "--stage=kernels"], self.options.limit)
+        nest = shown.out[shown.out.find("line 41"):].split("\nline ")[0]
+        wanted = ("nest over rows, 5 operators", "reads     X[i, k] 16 MB", "writes    800 B", "4 MB that are never stored", "products of matrices")
+        if shown.code != 0 or any(w not in nest for w in wanted) or nest.count("never stored") != 4:
+            raise Failed(f"{nest or shown}")
+        forms = shown.out[shown.out.find("forms of equal results"):]
+        if "line 41    runs by rows" not in forms or "so it lost" not in forms:
+            raise Failed(f"{forms}")
+
     # --memory below what is needed is answered by what needs most and the least that is enough, not by a plan that does not fit.
     def test_explain_says_what_memory_is_enough(self):
         for program, sizes in (("matmul", ["n=4000"]), ("two_layer_network", ["n=800", "m=1000"])):
