@@ -90,21 +90,39 @@ class RowMerging {
       for (Region* inner : regions_of(node))
         visit(*inner);
     }
-    look_up(region);
-    for (std::size_t k = 0; k < region.nodes.size(); ++k) {
-      const Parts nest = best_nest(region, k);
-      if (nest.empty())
-        continue;
-      build(region, nest);
+    // Those that read most first: what reads less of the same joins them.
+    for (std::size_t rank = most_dimensions(region); rank > 0; --rank) {
       look_up(region);
+      for (std::size_t k = 0; k < region.nodes.size(); ++k) {
+        const Parts nest = best_nest(region, k, rank);
+        if (nest.empty())
+          continue;
+        build(region, nest);
+        look_up(region);
+      }
     }
   }
+  [[nodiscard]] std::size_t most_dimensions(const Region& region) const {
+    std::size_t most = 0;
+    for (const Node& node : region.nodes) {
+      if (const auto* c = std::get_if<Compute>(&node.op))
+        most = std::max(most, c->out.size() + c->reduce.size());
+      else if (std::holds_alternative<Fused>(node.op) || std::holds_alternative<Choose>(node.op))
+        most = std::max<std::size_t>(most, 8);
+    }
+    return most;
+  }
 
-  /// What the nodes mention, which is asked often.
+  /// What is asked often.
   void look_up(const Region& region) {
     mentioned_.clear();
-    for (const Node& node : region.nodes)
+    closing_.clear();
+    aligned_.clear();
+    for (const Node& node : region.nodes) {
       mentioned_.push_back(mentioned(program_, node));
+      closing_.push_back(parts_of(node, true));
+      aligned_.push_back(parts_of(node, false));
+    }
   }
   [[nodiscard]] bool mentions_one(std::size_t k, const std::set<ValueId>& values) const {
     return std::ranges::any_of(values, [&](ValueId v) { return mentioned_[k].contains(v); });
@@ -157,54 +175,68 @@ class RowMerging {
 
   // --- Which nodes make a nest
 
-  [[nodiscard]] Parts best_nest(const Region& region, std::size_t k) const {
+  /// The largest nest whose first result is this node's, if that reads tensors of so many dimensions.
+  [[nodiscard]] Parts best_nest(const Region& region, std::size_t k, std::size_t rank) const {
     Parts best;
-    for (Part& part : parts_of(region.nodes[k], true)) {
+    for (const Part& part : closing_[k]) {
+      if (streams_of(part).rank != rank)
+        continue;
       Parts nest = grown(region, k, part);
       const auto results = std::ranges::count_if(nest, [](const auto& p) { return closes(p.second); });
-      if (results < 2 && !groups(nest))
+      if (results < 2 && !groups(region, nest))
         continue;
       const bool better = best.empty() || nest.size() > best.size() ||
-                          (nest.size() == best.size() && part.members.back().shared.size() > best.begin()->second.members.back().shared.size());
+                          (nest.size() == best.size() && part.members.back().shared.size() > best.at(k).members.back().shared.size());
       if (better)
         best = std::move(nest);
     }
     return best;
   }
   /// Whether the nest is one sum by groups, alone or with what it reads.
-  static bool groups(const Parts& nest) {
-    return std::ranges::any_of(nest, [](const auto& p) { return p.second.members.size() == 1 && compute_in(p.second.members[0]).guard; });
+  static bool groups(const Region& region, const Parts& nest) {
+    return std::ranges::any_of(nest, [&](const auto& p) { return std::holds_alternative<Compute>(region.nodes[p.first].op) && compute_in(p.second.members[0]).guard; });
   }
 
   [[nodiscard]] Parts grown(const Region& region, std::size_t seed, const Part& first) const {
     Parts nest{{seed, first}};
-    for (std::size_t k = seed + 1; k < region.nodes.size(); ++k) {
-      for (Part& part : parts_of(region.nodes[k], true)) {
+    for (std::size_t before = 0; before != nest.size();) {
+      before = nest.size();
+      add_results(region, nest, first);
+    }
+    add_producers(region, nest, first);
+    return nest;
+  }
+  void add_results(const Region& region, Parts& nest, const Part& first) const {
+    for (std::size_t k = 0; k < region.nodes.size(); ++k) {
+      if (nest.contains(k))
+        continue;
+      for (const Part& part : closing_[k]) {
         if (rows_of(part.members.back()) != rows_of(first.members.back()) || !of_types(nest, part) || !shares(nest, part))
           continue;
         Parts larger = nest;
-        larger.emplace(k, std::move(part));
+        larger.emplace(k, part);
         if (!order(region, larger))
           continue;
         nest = std::move(larger);
         break;
       }
     }
+  }
+  void add_producers(const Region& region, Parts& nest, const Part& first) const {
     for (std::size_t k = nest.rbegin()->first; k-- > 0;) {
       if (nest.contains(k))
         continue;
-      for (Part& part : parts_of(region.nodes[k], false)) {
+      for (const Part& part : aligned_[k]) {
         if (rows_of(part.members.back()) != rows_of(first.members.back()) || !read_by_rows(region, nest, part))
           continue;
         Parts larger = nest;
-        larger.emplace(k, std::move(part));
+        larger.emplace(k, part);
         if (!order(region, larger))
           continue;
         nest = std::move(larger);
         break;
       }
     }
-    return nest;
   }
 
   /// Whether the results can be packed: one type, or f64 and counts.
@@ -226,6 +258,7 @@ class RowMerging {
   /// The tensors that are read by rows, and those of them that have most dimensions.
   struct Streams {
     std::set<ValueId> all, largest;
+    std::size_t rank = 0;
   };
   [[nodiscard]] Streams streams_of(const Part& part) const {
     Streams result;
@@ -237,11 +270,10 @@ class RowMerging {
       });
       inside.insert(m.node.results[0]);
     }
-    std::size_t most = 0;
     for (const ValueId v : result.all)
-      most = std::max(most, program_.type(v).rank());
+      result.rank = std::max(result.rank, program_.type(v).rank());
     for (const ValueId v : result.all) {
-      if (program_.type(v).rank() == most)
+      if (program_.type(v).rank() == result.rank)
         result.largest.insert(v);
     }
     return result;
@@ -440,7 +472,9 @@ class RowMerging {
 
   Program program_;
   PassContext& context_;
-  std::vector<std::set<ValueId>> mentioned_;  ///< by the nodes of the region
+  // By the nodes of the region.
+  std::vector<std::set<ValueId>> mentioned_;
+  std::vector<std::vector<Part>> closing_, aligned_;
 };
 
 }  // namespace

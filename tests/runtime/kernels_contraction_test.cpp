@@ -222,12 +222,12 @@ TEST_CASE("combine kernel: the pieces of a packed result meet by operators of th
   const rt::Kernel kernel =
       rt::combine_kernel(op, plan::Combine::kSum, rt::ElementType::kF64, {{plan::Combine::kSum, 2}, {plan::Combine::kMax, 3}, {plan::Combine::kMin, 1}});
   for (const Interval mine : {Interval{0, 6}, Interval{0, 1}, Interval{1, 4}, Interval{3, 6}, Interval{5, 6}}) {
-    CAPTURE(mine.lo, mine.hi);
-    Box box = box_of({parts, mine.size()});
+    CAPTURE(mine.lo);
+    plan::Box box = box_of({parts, mine.size()});
     box[1] = mine;
     std::vector<double> part;
     for (Index p = 0; p < parts; ++p) part.insert(part.end(), in.begin() + p * elements + mine.lo, in.begin() + p * elements + mine.hi);
-    Box out_box = box_of({mine.size()});
+    plan::Box out_box = box_of({mine.size()});
     out_box[0] = mine;
     std::vector<double> out(static_cast<std::size_t>(mine.size()), -1);
     const std::vector<rt::Operand> inputs{rt::row_major(reinterpret_cast<std::byte*>(part.data()), box)};
