@@ -8,12 +8,14 @@
 
 #include "ir/clone.h"
 #include "ir/serial_loop.h"
+#include "passes/affine.h"
+#include "passes/fusion/row_nests.h"
 #include "passes/rewriting.h"
-#include "passes/row_nests.h"
 
 namespace tdsl::passes {
 
 using namespace ir;
+using namespace fusion_plans;
 
 namespace {
 
@@ -29,6 +31,8 @@ class RowFusion {
   }
 
  private:
+  /// Which labels of an operator the nest runs over.
+  using Shared = SharedLabels;
   /// The nodes of one nest, by their places in the region, each with its shared labels.
   using Nest = std::map<std::size_t, Shared>;
 
@@ -59,12 +63,12 @@ class RowFusion {
 
   /// The one with most operators; of several, the one over most labels, which has most tasks.
   Nest best_nest(const Region& region, std::size_t seed) const {
-    const Compute* c = plain_compute(program_, region.nodes[seed]);
+    const Compute* c = nest_operator(program_, region.nodes[seed]);
     Nest best;
     if (c == nullptr)
       return best;
     for (const Shared& shared : row_candidates(*c)) {
-      if (!fits(program_, *c, shared, multiplies_))
+      if (!fits_rows(program_, *c, shared, multiplies_))
         continue;
       Nest nest = grown(region, seed, shared);
       if (nest.size() > best.size() || (nest.size() == best.size() && !nest.empty() && shared.size() > best.at(seed).size()))
@@ -76,10 +80,10 @@ class RowFusion {
   /// The nest that ends with the operator and runs over these labels of it.
   Nest grown(const Region& region, std::size_t seed, const Shared& shared) const {
     Nest nest{{seed, shared}};
-    const Shared rows = leading(shared.size());
+    const Shared rows = leading_labels(shared.size());
     for (std::size_t k = seed; k-- > 0;) {
-      const Compute* c = plain_compute(program_, region.nodes[k]);
-      if (c == nullptr || c->out.size() < rows.size() || !fits(program_, *c, rows, multiplies_) || !read_by_rows(region, nest, region.nodes[k].results[0], *c))
+      const Compute* c = nest_operator(program_, region.nodes[k]);
+      if (c == nullptr || c->out.size() < rows.size() || !fits_rows(program_, *c, rows, multiplies_) || !read_by_rows(region, nest, region.nodes[k].results[0], *c))
         continue;
       if (!replaced_between(values_read(*c), region, k + 1, seed))
         nest.emplace(k, rows);
@@ -133,7 +137,7 @@ class RowFusion {
   }
 
   [[nodiscard]] static bool holds_products(const Region& region, const Nest& nest) {
-    return std::ranges::any_of(nest, [&](const auto& entry) { return !streams(std::get<Compute>(region.nodes[entry.first].op), entry.second); });
+    return std::ranges::any_of(nest, [&](const auto& entry) { return !streams_rows(std::get<Compute>(region.nodes[entry.first].op), entry.second); });
   }
 
   /// Whether products are of values of the nest, or make values that are reduced there: something as large as they is never stored. Where only
@@ -141,7 +145,7 @@ class RowFusion {
   [[nodiscard]] static bool multiplies_well(const Region& region, const Nest& nest) {
     for (const auto& [k, shared] : nest) {
       const auto& c = std::get<Compute>(region.nodes[k].op);
-      if (streams(c, shared))
+      if (streams_rows(c, shared))
         continue;
       if (!reads_members(region, nest, c) && !is_reduced(region, nest, k))
         return false;
@@ -172,7 +176,7 @@ class RowFusion {
   [[nodiscard]] bool is_small(const Region& region, const Nest& nest) const {
     for (const auto& [k, shared] : nest) {
       const auto& c = std::get<Compute>(region.nodes[k].op);
-      if (!streams(c, shared) && !is_small_product(c, shared))
+      if (!streams_rows(c, shared) && !is_small_product(c, shared))
         return false;
     }
     return true;

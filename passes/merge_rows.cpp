@@ -13,18 +13,19 @@
 #include "ir/expr_build.h"
 #include "ir/group.h"
 #include "ir/serial_loop.h"
+#include "passes/fusion/row_nests.h"
 #include "passes/rewriting.h"
-#include "passes/row_nests.h"
 
 namespace tdsl::passes {
 
 using namespace ir;
+using namespace fusion_plans;
 
 namespace {
 
 struct Member {
   Node node;
-  Shared shared;
+  SharedLabels shared;
 };
 
 /// What a node of a region brings into a nest.
@@ -140,16 +141,16 @@ class RowMerging {
       const auto* f = nest ? std::get_if<Fused>(&first.nodes[0].op) : nullptr;
       return f == nullptr ? std::vector<Part>{} : nest_of(node, *f, true, closing);
     }
-    const Compute* c = plain_compute(program_, node, true);
+    const Compute* c = nest_operator(program_, node, true);
     if (c == nullptr)
       return {};
     Node same = node;
     if (std::optional<Compute> counts = closing ? counting(*c) : std::nullopt)
       same.op = *std::move(counts);
     std::vector<Part> parts;
-    for (Shared& shared : row_candidates(std::get<Compute>(same.op))) {
+    for (SharedLabels& shared : row_candidates(std::get<Compute>(same.op))) {
       const auto& compute = std::get<Compute>(same.op);
-      if ((aligned_labels(compute, shared) == 0) != closing || !fits(program_, compute, shared, closing))
+      if ((aligned_labels(compute, shared) == 0) != closing || !fits_rows(program_, compute, shared, closing))
         continue;
       if (closing && !combines(*compute.monoid))
         continue;
@@ -388,7 +389,7 @@ class RowMerging {
     region.nodes = std::move(nodes);
   }
   static bool large_product(const Part& p) {
-    return std::ranges::any_of(p.members, [](const Member& m) { return !streams(compute_in(m), m.shared) && !is_small_product(compute_in(m), m.shared); });
+    return std::ranges::any_of(p.members, [](const Member& m) { return !streams_rows(compute_in(m), m.shared) && !is_small_product(compute_in(m), m.shared); });
   }
 
   ValueId again(ValueId v, Scalar scalar) {
