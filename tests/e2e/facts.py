@@ -650,6 +650,27 @@ class Facts:
             raise Failed(f"{tasks[0]} tasks with loops as tasks, {tasks[1]} statement by statement")
         return f"{tasks[0]} tasks; statement by statement {tasks[1]}"
 
+    # Several results of one tensor are one operation, whose results alone travel; without fusion each is made by itself.
+    def test_several_results_are_one_scan(self):
+        program = self.work / "several.tdsl"
+        program.write_text("input X: f64[n, d];\ninput C: f64[k, d];\ninput y: f64[n];\n"
+                           "let nearest[i] = argmin[c](sum[j]((X[i, j] - C[c, j]) ** 2));\n"
+                           "let members[c] = count[i](nearest[i] == c) for c in 0..k;\n"
+                           "let S[c, j] = sum[i where nearest[i] == c](X[i, j]) for c in 0..k;\n"
+                           "let a = sum(y * y);\nlet b = max(y);\nlet m = min[i](abs(y[i]));\n"
+                           + "".join(f"output {name};\n" for name in ("members", "S", "a", "b", "m")))
+        sizes = [f"--set={s}" for s in ("n=1000000", "d=10", "k=8")]
+        for ranks in (1, 2, 3, 4, 5, 6, 7):
+            for fusion, wanted in (("cost", 2), ("all", 2), ("no-redundancy", 2), ("none", 8)):
+                rows = self.explain(program, "-n", ranks, f"--fusion={fusion}", *sizes)["statements"]
+                scans = [r for r in rows if r["kind"] in ("reduce", "map") and r["predicted"]["flops_mean"] * ranks > 5e5]
+                if len(scans) != wanted:
+                    raise Failed(f"ranks={ranks} --fusion={fusion}: {len(scans)} operations over all rows, not {wanted}")
+                received = sum(r["predicted"]["bytes_received_max"] for r in rows if r["line"] > 3)
+                if fusion != "none" and received > 16 * 1024:
+                    raise Failed(f"ranks={ranks} --fusion={fusion}: {received} bytes received")
+        return "two scans instead of eight"
+
     # A huge product is planned and one rank's part listed in a moment.
     def test_explain_is_small(self):
         sizes = ["--set", "n=1000000", "--set", "m=1000000", "--set", "k=1000000"]

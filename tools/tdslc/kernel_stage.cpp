@@ -120,9 +120,9 @@ std::string row_text(const codegen::FamilyProgram& program, const KernelRow& row
                       row.product_share > 0 ? fmt::format("; {:.0f} % of them products of matrices", 100 * row.product_share) : "");
   for (std::size_t m = 0; nest && m < row.fused->members.size(); ++m) {
     const auto& member = row.fused->members[m];
-    const bool last = m + 1 == row.fused->members.size();
+    const bool result = m + 1 == row.fused->members.size() || member.place.has_value();
     text += fmt::format("           line {:<5} {}{}\n", member.range.line, codegen::describe(program, member.compute),
-                        last ? "" : fmt::format(": {} that are never stored", human_bytes(row.member_bytes[m])));
+                        result ? "" : fmt::format(": {} that are never stored", human_bytes(row.member_bytes[m])));
   }
   return text;
 }
