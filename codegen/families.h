@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "ir/affine.h"
 #include "ir/graph.h"
 #include "runtime/plan/op.h"
 #include "runtime/record/known.h"
@@ -48,17 +49,8 @@ struct FamilyWarning {
   std::string message;
 };
 
-/// `coefficient * label`.
-struct Term {
-  int label = 0;
-  Extent coefficient{1};
-  friend bool operator==(const Term& a, const Term& b) { return a.label == b.label && a.coefficient == b.coefficient; }
-};
-/// A subscript that is affine in the labels: sum of terms (each label at most once, ordered by label) + constant.
-struct AffineForm {
-  std::vector<Term> terms;
-  Extent constant;
-};
+using ir::Term;
+using AffineForm = ir::Affine;
 
 /// plan::DimAccess with symbolic numbers: affine form plus every offset in [lo, hi), divided, or the whole dimension.
 struct DimTemplate {
