@@ -5,6 +5,7 @@
 #include <numeric>
 #include <set>
 
+#include "codegen/common_parts.h"
 #include "codegen/describe.h"
 #include "codegen/emit_blocked.h"
 #include "codegen/fused.h"
@@ -12,6 +13,7 @@
 #include "codegen/statements.h"
 #include "codegen/vector_forms.h"
 #include "ir/check.h"
+#include "ir/group.h"
 
 namespace tdsl::codegen {
 
@@ -35,11 +37,10 @@ class FusedEmitter {
       const ir::Type& type = request_.program.type(op_.reads[static_cast<std::size_t>(operand)].tensor);
       w.line("const auto {} = t.in<{}, {}>({});", name, cpp_type(type.scalar), type.rank(), operand);
     }
-    w.line("const auto {} = t.out<{}, {}>();", local_names_.at(result().value), cpp_type(result().type), result().compute.out.size());
-    if (closes()) w.line("if (t.fresh) rt::fill<{}>(t.outputs[0], {});", cpp_type(result().type), identity(result()));
+    results(w);
     std::string locals;
     for (const Member& m : fused_.members) {
-      if (&m == &result()) continue;
+      if (is_result(m)) continue;
       if (const auto taken = in_place_.find(m.value); taken != in_place_.end()) {
         w.line("auto& {} = {};  // element by element in its place", name_of_local(m), local_names_.at(taken->second));
         continue;
@@ -63,7 +64,30 @@ class FusedEmitter {
   }
 
  private:
+  /// One of them, the last member.
   [[nodiscard]] const Member& result() const { return fused_.members.back(); }
+  [[nodiscard]] bool is_result(const Member& m) const { return &m == &result() || m.place.has_value(); }
+  /// Views of the results, and their first values.
+  void results(Writer& w) {
+    const std::string type(cpp_type(result().type));
+    if (!result().place) {
+      w.line("const auto {} = t.out<{}, {}>();", local_names_.at(result().value), type, result().compute.out.size());
+      if (closes()) w.line("if (t.fresh) rt::fill<{}>(t.outputs[0], {});", type, identity(result()));
+      return;
+    }
+    w.line("const auto {} = t.out<{}, 1>();", packed_, type);
+    for (const Member& m : fused_.members) {
+      if (!m.place) continue;
+      std::string extents;
+      Extent count(1);
+      for (const ir::Label& l : m.compute.out) {
+        extents += (extents.empty() ? "" : ", ") + extent(l.end - l.begin);
+        count = count * (l.end - l.begin);
+      }
+      w.line("const auto {} = rt::rows::piece<{}>({}, {}, {{{}}});", local_names_.at(m.value), m.compute.out.size(), packed_, extent(*m.place), extents);
+      w.line("if (t.fresh) rt::rows::start<{}>({}, {}, {}, {});", type, packed_, extent(*m.place), extent(count), identity(m));
+    }
+  }
   [[nodiscard]] static bool closes(const Member& m) { return static_cast<std::size_t>(m.shared[0]) >= m.compute.out.size(); }
   [[nodiscard]] bool closes() const { return closes(result()); }
   /// The operation's label that is number f of the shared ones.
@@ -87,10 +111,10 @@ class FusedEmitter {
     for (const Member& m : fused_.members) {
       const std::string& known = request_.program.info(m.value).name;
       const std::string text = known.empty() ? describe(request_.program, m.compute) : known;
-      local_names_[m.value] = table_.claim(&m == &result() ? name_of(request_.program, request_.step.target) : text.size() <= 32 ? text : "part");
+      local_names_[m.value] = table_.claim(&m == &result() && !m.place ? name_of(request_.program, request_.step.target) : text.size() <= 32 ? text : "part");
     }
     rows_ = table_.claim("rows");
-    total_ = table_.claim("total");
+    if (result().place) packed_ = table_.claim("packed");
     for (std::size_t f = 0; f + 1 < result().shared.size(); ++f) {
       outer_.push_back(table_.claim(label_of(result(), static_cast<std::size_t>(result().shared[f])).name));
     }
@@ -162,13 +186,14 @@ class FusedEmitter {
               return fmt::format("{}({})", tensor_name(n), fmt::join(subscripts.begin() + (local ? static_cast<std::ptrdiff_t>(outer_.size()) : 0), subscripts.end(), ", "));
             },
             [this](const ir::SourceRange&) { return faults_name(); }};
-    e.use_vector_math([this, &m](const ir::Select& s) {
-      return computes_both(s, request_.program, [&m](std::int32_t label, const Extent& extent) {
-        const ir::Label& l = label_of(m, static_cast<std::size_t>(label));
-        return l.begin == Extent(0) && l.end == extent;
-      });
-    });
+    e.use_vector_math([this, &m](const ir::Select& s) { return takes_both(m, s); });
     return e;
+  }
+  [[nodiscard]] bool takes_both(const Member& m, const ir::Select& s) const {
+    return computes_both(s, request_.program, [&m](std::int32_t label, const Extent& extent) {
+      const ir::Label& l = label_of(m, static_cast<std::size_t>(label));
+      return l.begin == Extent(0) && l.end == extent;
+    });
   }
 
   /// Members cannot fail, but functions that can in general report to something.
@@ -178,7 +203,9 @@ class FusedEmitter {
   }
 
   /// Whether the value exists for a block of rows: not its outer dimensions.
-  [[nodiscard]] bool is_local(ValueId v) const { return v != result().value && local_names_.contains(v); }
+  [[nodiscard]] bool is_local(ValueId v) const {
+    return local_names_.contains(v) && std::ranges::none_of(fused_.members, [&](const Member& m) { return m.value == v && is_result(m); });
+  }
 
   /// The view that a read refers to.
   std::string tensor_name(const ir::ExprNode& read) {
@@ -253,6 +280,7 @@ class FusedEmitter {
   }
 
   Statements statements(const Member& m) {
+    if (m.compute.guard) return grouped(m);
     if (std::optional<std::string> call = product(m)) return {simple(*call)};
     const bool position_of_best = m.compute.monoid && (m.compute.monoid->kind == Monoid::Kind::kArgMin || m.compute.monoid->kind == Monoid::Kind::kArgMax);
     if (!position_of_best) {
@@ -265,14 +293,32 @@ class FusedEmitter {
       if (!is_outer(m, l)) loops.push_back(l);
     }
     if (m.compute.reduce.empty() && loops.size() == 1) {
-      return {simple(fmt::format("rt::rows::each({}, [&](Index {}) {{ {} = {}; }});", rows_, labels_.at(m.value)[loops[0]], element(m), text(m)))};
+      const Spelling s = spelled(m);
+      return {simple(fmt::format("rt::rows::each({}, [&](Index {}) {{ {}{} = {}; }});", rows_, labels_.at(m.value)[loops[0]], s.parts, element(m), s.value))};
     }
-    if (m.compute.reduce.empty()) return nest(m, loops, true, {simple(fmt::format("{} = {};", element(m), text(m)))});
+    if (m.compute.reduce.empty()) {
+      const Spelling s = spelled(m);
+      return nest(m, loops, true, with_parts(s, {simple(fmt::format("{} = {};", element(m), s.value))}));
+    }
     if (closes(m)) return closing(m);
     return nest(m, loops, false, along_lines(m));
   }
 
-  std::string text(const Member& m, int outer = 0) { return expressions(m).text(m.compute.bodies[0], outer); }
+  /// A member's expression, and declarations of what it computes several times.
+  struct Spelling {
+    std::string parts;
+    std::string value;
+  };
+  Spelling spelled(const Member& m, int outer = 0) {
+    ExprEmitter e = expressions(m);
+    const Expr& body = m.compute.bodies[0];
+    std::string parts = named_parts(e, body, [&](const ir::Select& s) { return takes_both(m, s); }, [this](std::string_view name) { return table_.claim(name); });
+    return {std::move(parts), e.text(body, outer)};
+  }
+  static Statements with_parts(const Spelling& s, Statements statements) {
+    if (!s.parts.empty()) statements.insert(statements.begin(), simple(s.parts));
+    return statements;
+  }
 
   /// Loops over the labels, the first one outermost.
   Statements nest(const Member& m, const std::vector<std::size_t>& labels, bool simd, Statements body) {
@@ -307,13 +353,15 @@ class FusedEmitter {
     const std::string type(cpp_type(m.type));
     const std::string& a = names[names.size() - 2];
     const std::string& b = names[names.size() - 1];
-    const std::string line = fmt::format("rt::rows::reduce<{0}>({1}, {2}, [&]({0} {3}, {0} {4}) {{ return {5}; }}, [&](Index {6}) {{ return {7}; }})", type,
-                                         range(m, labels.back()), identity(m), a, b, combined(m, a, b), names[labels.back()], text(m));
+    const Spelling s = spelled(m);
+    const std::string line = fmt::format("rt::rows::reduce<{0}>({1}, {2}, [&]({0} {3}, {0} {4}) {{ return {5}; }}, [&](Index {6}) {{ {7}return {8}; }})", type,
+                                         range(m, labels.back()), identity(m), a, b, combined(m, a, b), names[labels.back()], s.parts, s.value);
     if (labels.size() == 1 && start.empty()) return {simple(fmt::format("{} = {};", target, line))};
-    Statements result{simple(fmt::format("{} {} = {};", type, total_, start.empty() ? identity(m) : start))};
+    const std::string total = table_.claim("total");
+    Statements result{simple(fmt::format("{} {} = {};", type, total, start.empty() ? identity(m) : start))};
     const std::vector<std::size_t> outer(labels.begin(), labels.end() - 1);
-    for (Statement& s : nest(m, outer, false, {simple(fmt::format("{} = {};", total_, combined(m, total_, line)))})) result.push_back(std::move(s));
-    result.push_back(simple(fmt::format("{} = {};", target, total_)));
+    for (Statement& s : nest(m, outer, false, {simple(fmt::format("{} = {};", total, combined(m, total, line)))})) result.push_back(std::move(s));
+    result.push_back(simple(fmt::format("{} = {};", target, total)));
     return result;
   }
 
@@ -331,8 +379,9 @@ class FusedEmitter {
     }
     const std::size_t along = m.compute.out.size();
     const std::string_view function = m.compute.monoid->kind == Monoid::Kind::kArgMin ? "arg_min" : "arg_max";
-    return nest(m, loops, false, {simple(fmt::format("{} = rt::rows::{}<{}>({}, [&](Index {}) {{ return {}; }});", element(m), function,
-                                                     cpp_type(m.compute.bodies[0]->type), range(m, along), labels_.at(m.value)[along], text(m)))});
+    const Spelling s = spelled(m);
+    return nest(m, loops, false, {simple(fmt::format("{} = rt::rows::{}<{}>({}, [&](Index {}) {{ {}return {}; }});", element(m), function,
+                                                     cpp_type(m.compute.bodies[0]->type), range(m, along), labels_.at(m.value)[along], s.parts, s.value))});
   }
 
   /// A reduction of rows with what all rows share, by blocks that stay in registers.
@@ -409,7 +458,26 @@ class FusedEmitter {
     }
     if (m.compute.out.empty()) return line_reduction(m, loops, element(m), element(m));
     for (std::size_t l = 0; l < m.compute.out.size(); ++l) loops.push_back(l);
-    return nest(m, loops, true, {simple(fmt::format("{0} = {1};", element(m), combined(m, element(m), text(m, 7))))});
+    const Spelling s = spelled(m, 7);
+    return nest(m, loops, true, with_parts(s, {simple(fmt::format("{0} = {1};", element(m), combined(m, element(m), s.value)))}));
+  }
+
+  /// A sum of rows by groups, `sum[i where c == a[i]](…)`: every row meets the one element, or line, that its group has.
+  Statements grouped(const Member& m) {
+    const ir::Group group = *ir::group_of(m.compute);
+    const std::size_t row = static_cast<std::size_t>(m.shared.back());
+    std::vector<std::size_t> loops;
+    for (std::size_t l = 0; l < m.compute.out.size() + m.compute.reduce.size(); ++l) {
+      if (l != static_cast<std::size_t>(group.label) && !counts_rows(m, l) && !is_outer(m, l)) loops.push_back(l);
+    }
+    std::ranges::stable_sort(loops, [&](std::size_t a, std::size_t b) { return a >= m.compute.out.size() && b < m.compute.out.size(); });
+    const Spelling s = spelled(m, 7);
+    const std::string& c = labels_.at(m.value)[static_cast<std::size_t>(group.label)];
+    const ir::Label& range = label_of(m, static_cast<std::size_t>(group.label));
+    const bool simd = !loops.empty() && loops.back() < m.compute.out.size();
+    Statements body = nest(m, loops, simd, with_parts(s, {simple(fmt::format("{0} = {1};", element(m), combined(m, element(m), s.value)))}));
+    body = {block(fmt::format("if (const Index {0} = {1}; {2} <= {0} && {0} < {3})", c, expressions(m).text(group.number), extent(range.begin), extent(range.end)), std::move(body))};
+    return {block(loop(m, row), std::move(body))};
   }
 
   /// The call for `sum[j](x[i, j] * v[j])` and `sum[i](x[i, j] * u[i])`.
@@ -451,7 +519,7 @@ class FusedEmitter {
   std::map<ValueId, std::vector<std::string>> labels_;  ///< of members; then two names for reductions
   std::vector<std::string> outer_;                 ///< loops around the blocks
   std::map<ValueId, ValueId> in_place_;            ///< values that take the place of others
-  std::string rows_, total_, faults_;
+  std::string rows_, packed_, faults_;
   bool uses_blocked_ = false;
   rt::SimdLevel widest_ = rt::SimdLevel::kBaseline;
 };

@@ -6,6 +6,7 @@
 
 #include "codegen/affine.h"
 #include "codegen/blocking.h"
+#include "codegen/common_parts.h"
 #include "codegen/describe.h"
 #include "codegen/emit_blocked.h"
 #include "codegen/emit_expr.h"
@@ -51,8 +52,9 @@ class KernelEmitter {
     }
     const bool sums = compute_.monoid.has_value();
     if (sums && !order_.into_scalar) return std::nullopt;
+    const std::string parts = named(compute_.bodies.front());
     const std::string element = expr_.text(compute_.bodies.front());
-    const std::string statement = sums ? fmt::format("return {};", element) : fmt::format("{} = {};", out_element(), element);
+    const std::string statement = parts + (sums ? fmt::format("return {};", element) : fmt::format("{} = {};", out_element(), element));
     if (checks_ || expr_.uses_faults()) return std::nullopt;
     const bool simd = !order_.labels.empty() && !expr_.applies() && order_.in_order.contains(order_.labels.back());
     const int across = sums || simd || order_.labels.size() < 2 ? -1 : label_across(op_, order_.labels.back());
@@ -73,6 +75,20 @@ class KernelEmitter {
       const LabelTemplate& l = op_.labels[static_cast<std::size_t>(label)];
       return l.begin == Extent(0) && l.end == extent;
     });
+  }
+
+  /// Declarations of what the expression computes several times.
+  std::string named(const Expr& e) {
+    return named_parts(expr_, e, [this](const ir::Select& s) { return takes_both(s); }, [this](std::string_view name) { return names_.table.claim(name); });
+  }
+  /// What `print` makes of the expression, behind declarations of what it computes several times.
+  template <class Print>
+  Statements with_named_parts(const Expr& e, const Print& print) {
+    const std::string parts = named(e);
+    Statements result = print();
+    expr_.replace_nothing();
+    if (!parts.empty()) result.insert(result.begin(), simple(parts));
+    return result;
   }
 
   /// The vectors from which the kernel gains. Loops that wait for memory do not gain from the widest.
@@ -343,7 +359,7 @@ class KernelEmitter {
     if (compute_.guard && !op_.writes && !op_.base) {
       return {simple(fmt::format("{} = {};", target, value_where(compute_.guard, body, compute_.fill, fill_text())))};
     }
-    return guarded({simple(fmt::format("{} = {};", target, expr_.text(body)))});
+    return guarded(with_named_parts(body, [&] { return Statements{simple(fmt::format("{} = {};", target, expr_.text(body)))}; }));
   }
 
   /// `condition ? body : otherwise`; no `otherwise`: a constant.
@@ -362,7 +378,7 @@ class KernelEmitter {
   /// `target = combine(target, body)`.
   Statements accumulate(const Monoid& m, const std::string& target) {
     if (m.kind == Monoid::Kind::kUser) ordered_ = true;
-    return accumulation(expr_, m, compute_.bodies.front(), kernel_.type, target);
+    return with_named_parts(compute_.bodies.front(), [&] { return accumulation(expr_, m, compute_.bodies.front(), kernel_.type, target); });
   }
 
   [[nodiscard]] std::string identity_text() { return expr_.text(ir::identity_of(*compute_.monoid, kernel_.type)); }
@@ -413,13 +429,15 @@ class KernelEmitter {
     open_.insert(label);
     const Expr rest = without_parts(compute_.guard, observed_);
     const Expr& body = compute_.bodies.front();
+    const std::string parts = rest ? "" : named(body);
     const std::string value = rest ? value_where(rest, body, Expr(), identity_text()) : expr_.text(body);
+    expr_.replace_nothing();
     open_.erase(label);
     if (!vectorises(label)) return std::nullopt;
     vectorised_ = true;
     const bool bounds = !result.empty();
-    result.push_back(simple(fmt::format("total {}= rt::lanes::{}<{}>({}, [&](Index {}) {{ return {}; }});", sum ? "+" : "*", sum ? "sum" : "product",
-                                        cpp_type(kernel_.type), range, expr_.labels()[static_cast<std::size_t>(label)], value)));
+    result.push_back(simple(fmt::format("total {}= rt::lanes::{}<{}>({}, [&](Index {}) {{ {}return {}; }});", sum ? "+" : "*", sum ? "sum" : "product",
+                                        cpp_type(kernel_.type), range, expr_.labels()[static_cast<std::size_t>(label)], parts, value)));
     return bounds ? with_points(std::move(result)) : result;
   }
 

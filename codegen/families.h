@@ -96,6 +96,11 @@ struct OpTemplate {
   std::vector<AccessTemplate> reads;
   std::optional<ValueId> base;
   plan::Combine combine = plan::Combine::kNone;
+  struct Piece {
+    plan::Combine combine = plan::Combine::kNone;
+    Extent count;
+  };
+  std::vector<Piece> pieces;  ///< see plan::Op
   double flops_per_point = 0;
   std::optional<Extent> flops_per_row;  ///< of a fused operator, instead: of one value of its shared label
   Extent product_flops_per_row;         ///< those of them that BLAS computes
@@ -123,7 +128,8 @@ struct KernelTemplate {
   std::vector<std::optional<Extent>> scattered;
 };
 
-/// What the kernel of a fused operator computes: the Computes of an ir::Fused, the last of which is the result.
+/// What the kernel of a fused operator computes: the Computes of an ir::Fused. The last one is the result, or all that close are, packed one
+/// behind the other into a tensor of one dimension.
 struct FusedTemplate {
   struct Member {
     ValueId value;
@@ -131,6 +137,7 @@ struct FusedTemplate {
     ir::Scalar type = ir::Scalar::kF64;  ///< of the value
     std::vector<std::int32_t> shared;    ///< which of its labels
     SourceRange range;
+    std::optional<Extent> place = std::nullopt;  ///< of a packed result: its first element there
   };
   std::vector<Member> members;
   /// The operand (index into OpTemplate::reads) that every Read of a tensor from outside refers to.

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "codegen/common_parts.h"
 #include "codegen/compute_lowering.h"
 #include "codegen/describe.h"
 #include "codegen/host_values.h"
@@ -106,7 +107,7 @@ void LoopEmitter::staged(const ir::Node& n, const ir::Compute& c, std::size_t k)
     where_selected(c, [&] { body_.line("{}({}) = {};", next, position(c), value(c, k).text); });
   });
   loops(c.out, [&] {
-    where_selected(c, [&] { store_point(n, c, k, {fmt::format("{}({})", next, position(c)), ""}); });
+    where_selected(c, [&] { store_point(n, c, k, {fmt::format("{}({})", next, position(c)), "", c.bodies[k]->type}); });
   });
 }
 
@@ -147,6 +148,11 @@ void LoopEmitter::loops(const std::vector<ir::Label>& labels, const std::functio
     body_.line("}}");
   }
   bounds_.leave(labels);
+  leave_labels(first);
+}
+
+void LoopEmitter::leave_labels(std::size_t first) {
+  for (std::size_t l = first; l < labels_.size(); ++l) table_.release(labels_[l]);
   labels_.resize(first);
   label_names_.resize(first);
 }
@@ -163,15 +169,15 @@ void LoopEmitter::where_selected(const ir::Compute& c, const std::function<void(
 
 void LoopEmitter::store(const ir::Compute& c, const std::string& target, const Value& x) {
   const auto change = [&] {
-    c.combine ? meet(*c.combine, target, x.text) : body_.line("{} = {};", target, x.text);
+    c.combine ? meet(*c.combine, x.type, target, x.text) : body_.line("{} = {};", target, x.text);
   };
   x.held.empty() ? change() : body_.block(fmt::format("if ({})", x.held), change);
 }
 
-void LoopEmitter::meet(const Monoid& m, const std::string& target, const std::string& value) {
+void LoopEmitter::meet(const Monoid& m, ir::Scalar s, const std::string& target, const std::string& value) {
   switch (m.kind) {
-    case Monoid::Kind::kSum: return body_.line("{0} = scalar::add({0}, {1});", target, value);
-    case Monoid::Kind::kProd: return body_.line("{0} = scalar::multiply({0}, {1});", target, value);
+    case Monoid::Kind::kSum: return ir::is_float(s) ? body_.line("{} += {};", target, value) : body_.line("{0} = scalar::add({0}, {1});", target, value);
+    case Monoid::Kind::kProd: return ir::is_float(s) ? body_.line("{} *= {};", target, value) : body_.line("{0} = scalar::multiply({0}, {1});", target, value);
     case Monoid::Kind::kMin: return body_.line("{0} = scalar::min({0}, {1});", target, value);
     case Monoid::Kind::kMax: return body_.line("{0} = scalar::max({0}, {1});", target, value);
     case Monoid::Kind::kAny: return body_.line("{0} = ({1}) || {0};", target, value);
@@ -192,8 +198,16 @@ void LoopEmitter::meet_by_user(const Monoid& m, const std::string& target, const
   body_.line("{} = {};", target, e.text(ir::combined(m, ir::argument(type, 0), ir::argument(type, 1))));
 }
 
+std::string LoopEmitter::with_named_parts(const Expr& e) {
+  ExprEmitter emitter = expressions();
+  const std::string parts = named_parts(emitter, e, nullptr, [this](std::string_view name) { return table_.claim(name); });
+  if (!parts.empty()) body_.line("{}", parts);
+  return emitter.text(e);
+}
+
 LoopEmitter::Value LoopEmitter::value(const ir::Compute& c, std::size_t k) {
-  if (c.reduce.empty()) return {expressions().text(spelled(c.bodies[k])), ""};
+  const ir::Scalar s = c.bodies[k]->type;
+  if (c.reduce.empty()) return {with_named_parts(spelled(c.bodies[k])), "", s};
   const Monoid& m = *c.monoid;
   const std::string name = m.kind == Monoid::Kind::kUser ? m.name : std::string(ir::name_of(m.kind));
   return reduction(c, k, table_.claim(locates(m) ? "best" : name));
@@ -203,6 +217,7 @@ LoopEmitter::Value LoopEmitter::reduction(const ir::Compute& c, std::size_t k, c
   const Monoid& m = *c.monoid;
   const bool position = locates(m);
   const bool selects = selects_points(c);
+  const ir::Scalar s = c.bodies[k]->type;
   // A reduction over nothing by the user monoid that combines leaves the element.
   const bool leaves = m.kind == Monoid::Kind::kUser && c.combine && ir::equal(m, *c.combine);
   const std::string held = leaves || (selects && (c.base || c.fill)) ? table_.claim("held") : "";
@@ -214,17 +229,17 @@ LoopEmitter::Value LoopEmitter::reduction(const ir::Compute& c, std::size_t k, c
   if (!held.empty()) body_.line("bool {} = false;", held);
   const auto each = [&] {
     if (!held.empty()) body_.line("{} = true;", held);
-    const std::string x = expressions().text(spelled(c.bodies[k]));
-    position ? body_.line("{}.add({}, {});", total, x, labels_[c.out.size()]) : meet(m, total, x);
+    const std::string x = with_named_parts(spelled(c.bodies[k]));
+    position ? body_.line("{}.add({}, {});", total, x, labels_[c.out.size()]) : meet(m, s, total, x);
   };
   if (!selects && held.empty() && reduces_lines(c, k)) {
-    loops({c.reduce.begin(), c.reduce.end() - 1}, [&] { meet(m, total, line_reduction(c, k)); });
-    return {total, ""};
+    loops({c.reduce.begin(), c.reduce.end() - 1}, [&] { meet(m, s, total, line_reduction(c, k)); });
+    return {total, "", s};
   }
   loops(c.reduce, [&] {
     selects ? body_.block(fmt::format("if ({})", expressions().text(spelled(c.guard))), each) : each();
   });
-  return {position ? total + ".position" : total, held};
+  return {position ? total + ".position" : total, held, position ? ir::Scalar::kI64 : s};
 }
 
 }  // namespace tdsl::codegen

@@ -79,6 +79,7 @@ class LoopEmitter {
   struct Value {
     std::string text;
     std::string held;
+    ir::Scalar type = ir::Scalar::kF64;
   };
   void compute(const ir::Node& n, const ir::Compute& c);
   /// Constants are written where they are used.
@@ -106,8 +107,10 @@ class LoopEmitter {
   void where_selected(const ir::Compute& c, const std::function<void()>& change);
   /// `target = value;` or `target = combine(target, value);`, if there is a value.
   void store(const ir::Compute& c, const std::string& target, const Value& x);
-  void meet(const ir::Monoid& m, const std::string& target, const std::string& value);
+  void meet(const ir::Monoid& m, ir::Scalar s, const std::string& target, const std::string& value);
   void meet_by_user(const ir::Monoid& m, const std::string& target, const std::string& value);
+  /// The expression, behind declarations of what it computes several times.
+  std::string with_named_parts(const Expr& e);
   Value value(const ir::Compute& c, std::size_t k);
   Value reduction(const ir::Compute& c, std::size_t k, const std::string& total);
   /// Sums of many elements at once, the reduction's index variable outside: where lines lie along the result, not along the sum.
@@ -116,6 +119,7 @@ class LoopEmitter {
   /// `rt::add_products` of a line and what it is scaled by, or empty.
   std::string added_products(const ir::Compute& c, const Expr& body, const std::string& line);
   /// `for (Index i = …`, opened.
+  void leave_labels(std::size_t first);
   void open_loop(const ir::Label& l, const std::string& name);
   /// Memory for the values of all points of the statement, sized.
   std::string staging(const ir::Node& n, const ir::Compute& c, std::size_t k);

@@ -166,8 +166,7 @@ std::string LoopEmitter::line_reduction(const ir::Compute& c, std::size_t k) {
                          expressions().text(body));
   }
   bounds_.leave({last});
-  labels_.pop_back();
-  label_names_.pop_back();
+  leave_labels(labels_.size() - 1);
   return result;
 }
 
@@ -198,7 +197,9 @@ bool LoopEmitter::accumulates_lines(const ir::Compute& c, std::size_t k) {
 }
 
 void LoopEmitter::accumulated(const ir::Node& n, const ir::Compute& c, std::size_t k) {
-  const std::string next = staging(n, c, k);
+  // A tensor that begins here takes the sums themselves, unless they have bounds of their own or meet something.
+  const bool direct = !c.base && c.left.empty() && !c.combine && !c.fill && c.bodies[k]->type == program_.type(n.results[k]).scalar;
+  const std::string next = direct ? text(n.results[k]) : staging(n, c, k);
   const ir::Scalar scalar = c.bodies[k]->type;
   body_.line("rt::fill<{}>({}, {});", cpp_type(scalar), next, expressions().text(ir::identity_of(*c.monoid, scalar)));
   std::vector<ir::Label> labels = c.out;
@@ -225,19 +226,19 @@ void LoopEmitter::accumulated(const ir::Node& n, const ir::Compute& c, std::size
   } else {
     open(sum);
     open(line);
-    meet(*c.monoid, element, expressions().text(body));
+    meet(*c.monoid, body->type, element, with_named_parts(body));
   }
   for (; opened > 0; --opened) {
     body_.outdent();
     body_.line("}}");
   }
   bounds_.leave(labels);
-  labels_.clear();
-  label_names_.clear();
+  leave_labels(0);
+  if (direct) return;
   if (!c.base && (c.combine || !c.left.empty())) {
     body_.line("rt::fill<{}>({}, {});", type(n.results[k]), name(n.results[k]), untouched(c, program_.type(n.results[k]).scalar));
   }
-  loops(c.out, [&] { store_point(n, c, k, {fmt::format("{}({})", next, position(c)), ""}); });
+  loops(c.out, [&] { store_point(n, c, k, {fmt::format("{}({})", next, position(c)), "", scalar}); });
 }
 
 std::string LoopEmitter::added_products(const ir::Compute& c, const Expr& body, const std::string& element) {

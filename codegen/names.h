@@ -14,6 +14,8 @@ class NameTable {
   NameTable();
   /// `wanted` made into an identifier, with a number appended if it is taken.
   [[nodiscard]] std::string claim(std::string_view wanted);
+  /// The name's scope has ended.
+  void release(const std::string& name) { taken_.erase(name); }
   [[nodiscard]] bool taken(const std::string& name) const { return taken_.contains(name); }
 
  private:

@@ -9,15 +9,6 @@ namespace {
 /// Calls in both branches of a select that are worth leaving out neither.
 constexpr int kMostCalls = 4;
 
-bool may_fail(const ir::ExprNode& node) {
-  if (std::holds_alternative<ir::Apply>(node.op)) return true;
-  if (const auto* c = std::get_if<ir::Cast>(&node.op)) return ir::is_integer(node.type) && ir::is_float(c->operand->type);
-  const auto* b = std::get_if<ir::Binary>(&node.op);
-  if (b == nullptr || ir::is_float(node.type)) return false;
-  using enum ir::BinaryOp;
-  return b->op == kDiv || b->op == kRem || b->op == kMod || b->op == kPow;
-}
-
 /// Whether every subscript is a label that stays inside the dimension.
 bool reads_inside(const ir::Read& r, const FamilyProgram& program, const LabelCovers& covers) {
   const std::vector<Extent>& shape = program.type(r.tensor).shape;
@@ -38,6 +29,15 @@ bool computes_anywhere(const Expr& e, const FamilyProgram& program, const LabelC
 }
 
 }  // namespace
+
+bool may_fail(const ir::ExprNode& node) {
+  if (std::holds_alternative<ir::Apply>(node.op)) return true;
+  if (const auto* c = std::get_if<ir::Cast>(&node.op)) return ir::is_integer(node.type) && ir::is_float(c->operand->type);
+  const auto* b = std::get_if<ir::Binary>(&node.op);
+  if (b == nullptr || ir::is_float(node.type)) return false;
+  using enum ir::BinaryOp;
+  return b->op == kDiv || b->op == kRem || b->op == kMod || b->op == kPow;
+}
 
 bool is_library_function(ir::UnaryOp op) {
   using enum ir::UnaryOp;

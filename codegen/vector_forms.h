@@ -14,6 +14,9 @@ namespace tdsl::codegen {
 /// How many calls of library functions the expression holds.
 [[nodiscard]] int library_calls(const Expr& e);
 
+/// Whether computing this node, by itself, can stop the run.
+[[nodiscard]] bool may_fail(const ir::ExprNode& node);
+
 /// Whether a label takes only subscripts of a dimension of that extent.
 using LabelCovers = std::function<bool(std::int32_t label, const Extent& extent)>;
 

@@ -2,53 +2,22 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
-#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "ir/clone.h"
 #include "ir/serial_loop.h"
-#include "ir/vector_form.h"
 #include "passes/affine.h"
+#include "passes/fusion/row_nests.h"
 #include "passes/rewriting.h"
 
 namespace tdsl::passes {
 
 using namespace ir;
+using namespace fusion_plans;
 
 namespace {
-
-const Label& label_of(const Compute& c, std::int32_t label) {
-  const auto l = static_cast<std::size_t>(label);
-  return l < c.out.size() ? c.out[l] : c.reduce[l - c.out.size()];
-}
-std::int32_t label_count(const Compute& c) { return static_cast<std::int32_t>(c.out.size() + c.reduce.size()); }
-
-void for_each_read(const Compute& c, const std::function<void(const Read&)>& f) {
-  for_each_node(c.bodies[0], [&](const ExprNode& n) {
-    if (const auto* r = std::get_if<Read>(&n.op))
-      f(*r);
-  });
-}
-
-bool applies(const Expr& e) {
-  bool found = false;
-  for_each_node(e, [&](const ExprNode& n) { found = found || std::holds_alternative<Apply>(n.op); });
-  return found;
-}
-
-bool is_position(const Monoid& m) { return m.kind == Monoid::Kind::kArgMin || m.kind == Monoid::Kind::kArgMax; }
-
-std::set<std::int32_t> index_labels_in(const Expr& e) {
-  std::set<std::int32_t> labels;
-  for_each_node(e, [&](const ExprNode& n) {
-    if (const auto* i = std::get_if<IndexRef>(&n.op))
-      labels.insert(i->label);
-  });
-  return labels;
-}
 
 class RowFusion {
  public:
@@ -63,7 +32,7 @@ class RowFusion {
 
  private:
   /// Which labels of an operator the nest runs over.
-  using Shared = std::vector<std::int32_t>;
+  using Shared = SharedLabels;
   /// The nodes of one nest, by their places in the region, each with its shared labels.
   using Nest = std::map<std::size_t, Shared>;
 
@@ -92,128 +61,14 @@ class RowFusion {
     return k;
   }
 
-  [[nodiscard]] const Compute* plain_compute(const Node& node) const {
-    const auto* c = std::get_if<Compute>(&node.op);
-    const bool plain = c != nullptr && c->bodies.size() == 1 && c->left.empty() && !c->base && !c->combine && !c->guard && !c->fill && !c->in_any_order;
-    if (!plain || program_.type(node.results[0]).has_sparse() || !program_.info(node.results[0]).tile.empty())
-      return nullptr;
-    if ((c->monoid && c->monoid->kind == Monoid::Kind::kUser) || applies(c->bodies[0]) || can_fail(program_, *c))
-      return nullptr;
-    return c;
-  }
-
-  /// Whether the operator can be in a nest over `shared`: rows of what it reads are where the nest is.
-  [[nodiscard]] bool fits(const Compute& c, const Shared& shared) const {
-    const std::size_t aligned = aligned_labels(c, shared);
-    if (aligned != 0 && (aligned != shared.size() || shared != leading(shared.size())))
-      return false;
-    if (std::ranges::any_of(shared, [&](std::int32_t l) { return !(label_of(c, l).begin == Extent(0)); }))
-      return false;
-    if (c.monoid && is_position(*c.monoid) && (aligned == 0 || c.reduce.size() != 1))
-      return false;
-    bool good = true;
-    for_each_read(c, [&](const Read& r) {
-      std::set<std::int32_t> labels;
-      for (std::size_t d = 0; d < r.subscripts.size(); ++d) {
-        const std::int32_t label = bare_label(r.subscripts[d]);
-        const auto place = static_cast<std::size_t>(std::ranges::find(shared, label) - shared.begin());
-        good = good && (label >= 0 ? labels.insert(label).second && (place == shared.size() || place == d) : extent_of(r.subscripts[d]).has_value());
-      }
-      good = good && !program_.type(r.tensor).has_sparse();
-    });
-    return good && (streams(c, shared) || (multiplies_ && multiplies(c, shared)));
-  }
-
-  static std::size_t aligned_labels(const Compute& c, const Shared& shared) {
-    return static_cast<std::size_t>(std::ranges::count_if(shared, [&](std::int32_t l) { return static_cast<std::size_t>(l) < c.out.size(); }));
-  }
-  static bool is_by_rows(const Read& r, const Shared& shared) {
-    for (std::size_t f = 0; f < shared.size(); ++f) {
-      if (f >= r.subscripts.size() || bare_label(r.subscripts[f]) != shared[f])
-        return false;
-    }
-    return true;
-  }
-
-  /// Whether no row is read more often than once.
-  [[nodiscard]] static bool streams(const Compute& c, const Shared& shared) {
-    bool covered = c.reduce.empty();
-    for_each_read(c, [&](const Read& r) {
-      std::set<std::int32_t> labels;
-      for (const Expr& s : r.subscripts)
-        labels.insert(bare_label(s));
-      labels.erase(-1);
-      covered = covered || (is_by_rows(r, shared) && static_cast<std::int32_t>(labels.size()) == label_count(c));
-    });
-    return covered;
-  }
-
-  /// Whether it is a product, of whatever kind, that runs well on blocks of rows: of rows with what all rows share (`sum[k](X[i, k] * V[k, j])`,
-  /// `min[k](X[i, k] + V[k, j])`), or of rows with rows, summed over them (`sum[i](X[i, j] * Y[i, k])`).
-  [[nodiscard]] bool multiplies(const Compute& c, const Shared& shared) const {
-    if (!c.monoid || is_position(*c.monoid) || c.guard)
-      return false;
-    return aligned_labels(c, shared) == 0 ? multiplies_rows(c, shared) : c.out.size() > shared.size() && mixes(c, c.bodies[0], shared);
-  }
-  [[nodiscard]] static bool multiplies_rows(const Compute& c, const Shared& shared) {
-    const auto* times = std::get_if<Binary>(&c.bodies[0]->op);
-    if (c.monoid->kind != Monoid::Kind::kSum || times == nullptr || times->op != BinaryOp::kMul || !is_float(c.bodies[0]->type))
-      return false;
-    if (shared.size() != 1 || c.out.size() != 2 || c.reduce.size() != 1)
-      return false;
-    const auto is_row = [&](const Expr& e, std::int32_t other) {
-      const auto* r = std::get_if<Read>(&e->op);
-      return r != nullptr && e->type == c.bodies[0]->type && r->subscripts.size() == 2 && is_by_rows(*r, shared) && bare_label(r->subscripts[1]) == other;
-    };
-    return (is_row(times->left, 0) && is_row(times->right, 1)) || (is_row(times->left, 1) && is_row(times->right, 0));
-  }
-  /// Whether the expression is made of values of a row and values that all rows share, by operators that run on vectors.
-  [[nodiscard]] static bool mixes(const Compute& c, const Expr& e, const Shared& shared) {
-    const std::set<std::int32_t> labels = index_labels_in(e);
-    const bool of_row = labels.contains(shared.back());
-    const bool of_column = std::ranges::any_of(labels, [&](std::int32_t l) {
-      return static_cast<std::size_t>(l) >= shared.size() && static_cast<std::size_t>(l) < c.out.size();
-    });
-    if (!of_row || !of_column)
-      return true;
-    if (std::holds_alternative<Read>(e->op) || !has_vector_form(*e))
-      return false;
-    return std::ranges::all_of(children(*e), [&](const Expr& part) { return mixes(c, part, shared); });
-  }
-
-  /// The first labels.
-  static Shared leading(std::size_t count) {
-    Shared labels(count);
-    std::iota(labels.begin(), labels.end(), 0);
-    return labels;
-  }
-
-  /// What the nest may run over, as its last operator has it: its first labels, or those of the first dimensions of what it reads.
-  static std::vector<Shared> candidates(const Compute& c) {
-    std::vector<Shared> lists;
-    for (std::size_t count = 1; count <= c.out.size(); ++count)
-      lists.push_back(leading(count));
-    for_each_read(c, [&](const Read& r) {
-      Shared shared;
-      for (const Expr& subscript : r.subscripts) {
-        const std::int32_t label = bare_label(subscript);
-        if (label < static_cast<std::int32_t>(c.out.size()))
-          break;
-        shared.push_back(label);
-        lists.push_back(shared);
-      }
-    });
-    return lists;
-  }
-
   /// The one with most operators; of several, the one over most labels, which has most tasks.
   Nest best_nest(const Region& region, std::size_t seed) const {
-    const Compute* c = plain_compute(region.nodes[seed]);
+    const Compute* c = nest_operator(program_, region.nodes[seed]);
     Nest best;
     if (c == nullptr)
       return best;
-    for (const Shared& shared : candidates(*c)) {
-      if (!fits(*c, shared))
+    for (const Shared& shared : row_candidates(*c)) {
+      if (!fits_rows(program_, *c, shared, multiplies_))
         continue;
       Nest nest = grown(region, seed, shared);
       if (nest.size() > best.size() || (nest.size() == best.size() && !nest.empty() && shared.size() > best.at(seed).size()))
@@ -225,12 +80,12 @@ class RowFusion {
   /// The nest that ends with the operator and runs over these labels of it.
   Nest grown(const Region& region, std::size_t seed, const Shared& shared) const {
     Nest nest{{seed, shared}};
-    const Shared rows = leading(shared.size());
+    const Shared rows = leading_labels(shared.size());
     for (std::size_t k = seed; k-- > 0;) {
-      const Compute* c = plain_compute(region.nodes[k]);
-      if (c == nullptr || c->out.size() < rows.size() || !fits(*c, rows) || !read_by_rows(region, nest, region.nodes[k].results[0], *c))
+      const Compute* c = nest_operator(program_, region.nodes[k]);
+      if (c == nullptr || c->out.size() < rows.size() || !fits_rows(program_, *c, rows, multiplies_) || !read_by_rows(region, nest, region.nodes[k].results[0], *c))
         continue;
-      if (!replaced_meanwhile(*c, region, k + 1, seed))
+      if (!replaced_between(values_read(*c), region, k + 1, seed))
         nest.emplace(k, rows);
     }
     return nest;
@@ -259,22 +114,6 @@ class RowFusion {
     return readers > 0 && uses_[static_cast<std::size_t>(v.id)] == readers;
   }
 
-  /// Whether one of the nodes in between may replace a tensor that the operator reads: moved behind it, the read would keep the old tensor alive.
-  static bool replaced_meanwhile(const Compute& c, const Region& region, std::size_t first, std::size_t last) {
-    const std::set<ValueId> read = values_read(c);
-    for (std::size_t k = first; k < last; ++k) {
-      const Node& n = region.nodes[k];
-      const auto* other = std::get_if<Compute>(&n.op);
-      if (other != nullptr && other->base && read.contains(*other->base))
-        return true;
-      if (const auto* f = std::get_if<For>(&n.op); f != nullptr && std::ranges::any_of(f->inits, [&](ValueId v) { return read.contains(v); }))
-        return true;
-      if (const auto* w = std::get_if<While>(&n.op); w != nullptr && std::ranges::any_of(w->inits, [&](ValueId v) { return read.contains(v); }))
-        return true;
-    }
-    return false;
-  }
-
   /// Whether something is saved that is as large as the largest tensor that is read by rows: one read instead of two, or a value never stored.
   bool pays(const Region& region, const Nest& nest) const {
     std::map<ValueId, int> readers;
@@ -298,7 +137,7 @@ class RowFusion {
   }
 
   [[nodiscard]] static bool holds_products(const Region& region, const Nest& nest) {
-    return std::ranges::any_of(nest, [&](const auto& entry) { return !streams(std::get<Compute>(region.nodes[entry.first].op), entry.second); });
+    return std::ranges::any_of(nest, [&](const auto& entry) { return !streams_rows(std::get<Compute>(region.nodes[entry.first].op), entry.second); });
   }
 
   /// Whether products are of values of the nest, or make values that are reduced there: something as large as they is never stored. Where only
@@ -306,7 +145,7 @@ class RowFusion {
   [[nodiscard]] static bool multiplies_well(const Region& region, const Nest& nest) {
     for (const auto& [k, shared] : nest) {
       const auto& c = std::get<Compute>(region.nodes[k].op);
-      if (streams(c, shared))
+      if (streams_rows(c, shared))
         continue;
       if (!reads_members(region, nest, c) && !is_reduced(region, nest, k))
         return false;
@@ -335,18 +174,9 @@ class RowFusion {
 
   /// Whether all that rows share in products, and what products of rows make, is known to stay in cache.
   [[nodiscard]] bool is_small(const Region& region, const Nest& nest) const {
-    constexpr std::int64_t kSmall = 1 << 15;
     for (const auto& [k, shared] : nest) {
       const auto& c = std::get<Compute>(region.nodes[k].op);
-      if (streams(c, shared))
-        continue;
-      Extent elements(1);
-      for (std::int32_t l = 0; l < label_count(c); ++l) {
-        if (std::ranges::find(shared, l) == shared.end())
-          elements = elements * (label_of(c, l).end - label_of(c, l).begin);
-      }
-      const std::optional<std::int64_t> count = elements.constant();
-      if (!count || *count > kSmall)
+      if (!streams_rows(c, shared) && !is_small_product(c, shared))
         return false;
     }
     return true;

@@ -23,6 +23,7 @@
 #include "passes/legalise/stores.h"
 #include "passes/loop_invariants.h"
 #include "passes/loops_to_algebra.h"
+#include "passes/merge_rows.h"
 #include "passes/neighbours.h"
 #include "passes/relabel.h"
 #include "passes/repeated_parts.h"
@@ -69,6 +70,7 @@ constexpr std::array kPipeline = {
     // Last: the others need not know what is chosen from.
     Pass{"start_choices", "leave choices that need sizes to the start of the run", start_choices, 2},
     Pass{"fuse_rows", "run operators over the rows of the same tensors in one loop nest", fuse_rows, 2},
+    Pass{"merge_rows", "compute reductions over the rows of the same tensors in one scan of them", merge_rows, 2},
     Pass{"shared_maps", "compute element-wise values again in the loops of each reader where that is cheaper than storing them", shared_maps, 2},
     // Legal form, which is lowered one to one. After the passes that decide which operators share loops: they know stores and reductions as written.
     Pass{"periodic_stores", "store where a subscript that wraps around leads back from", periodic_stores, 0},
@@ -92,7 +94,7 @@ void check(const ir::Program& program, std::string_view pass) {
 }
 
 bool left_out(const Pass& pass, FusionPolicy fusion) {
-  const bool fuses = pass.name == "fusion" || pass.name == "fuse_rows" || pass.name == "shared_maps";
+  const bool fuses = pass.name == "fusion" || pass.name == "fuse_rows" || pass.name == "merge_rows" || pass.name == "shared_maps";
   return (fusion == FusionPolicy::kNone && fuses) || (fusion == FusionPolicy::kNoRedundancy && pass.name == "shared_maps");
 }
 

@@ -16,6 +16,7 @@ constexpr std::size_t kColumns = 120;
 /// clang-format takes time and memory far beyond the length of a statement, and twice as much for every further bracket:
 /// such lines we wrap ourselves.
 bool is_too_long(std::string_view line) {
+  if (line.substr(std::min(line.find_first_not_of(' '), line.size())).starts_with("//")) return false;
   if (line.size() > 2000) return true;
   int depth = 0;
   int deepest = 0;
