@@ -29,20 +29,12 @@ class ComputeLowering {
  private:
   // --- The operation: operation.cpp
   void host_arithmetic();
-  [[nodiscard]] Expr fill() const;
-  /// A left side that names all out labels in order and covers the result is no left side.
-  void plain_left();
   [[nodiscard]] std::vector<Extent> extents();
-  /// Several points meet in one element where an out label does not occur on the left: that is a reduction.
-  void unplaced_labels();
-  /// Out labels that are not `kept` become reduce labels of the combining operator.
-  void move_to_reduction(const std::vector<bool>& kept_labels);
   /// A value computed by an operation of its own: `compute` over `out` labels; read back at the labels.
   Expr separately(ir::Compute compute, ir::Scalar scalar, const char* suffix);
   /// An i64 expression for a label's begin or end; quotients become host values of their own, so it is affine.
   [[nodiscard]] Expr expr_of(const Extent& e);
   void operation();
-  void replace_read_base();
   [[nodiscard]] bool places_once() const;
   /// See ring.h.
   void unroll_rings(const OpTemplate& op, KernelTemplate& kernel);
@@ -61,36 +53,9 @@ class ComputeLowering {
   /// Whether a factor of an index variable is known to be positive wherever there is a point: a number and what index variables run up to.
   [[nodiscard]] bool moves_forwards(const Extent& coefficient) const;
 
-  // --- Reductions: reduction.cpp
-  /// Reductions accumulate into elements that begin as the identity or as the base. Whatever else the Compute does with
-  /// the reduced value is done by a second operation, so that partial results of a reduction can always be combined.
-  /// With `always` even where both combine alike.
-  void split_reduction(bool always);
-  /// argmin and argmax: first the optimum, then the smallest label that has it. Both can be cut into any parts.
-  void locate();
-  [[nodiscard]] ir::Compute reduction_only() const;
-
-  // --- Left sides in which several labels count a position: unflatten.cpp
-  void flat_left();
-  /// Of one dimension; whether its labels were replaced by one.
-  bool flat_left(std::size_t d);
-  /// Whether it is known not to be negative: a number or a size of a tensor that the operation reads or writes.
-  [[nodiscard]] bool is_size(const Extent& e);
-
   // --- Left sides that cannot be solved: scatter.cpp
-  [[nodiscard]] bool scatters();
-  void scatter();
-  /// `=`: each element at most once.
-  void write_once();
-  /// The result's own labels and subscripts, for what is done element by element.
-  [[nodiscard]] std::vector<ir::Label> element_labels();
-  [[nodiscard]] std::vector<Expr> element() const;
-  void over_elements(const Expr& body);
-  /// A scatter with a combining operator into a tensor of its own, of the result's shape; read element by element.
-  Expr scattered(ir::Compute compute, ir::Scalar scalar, const char* suffix);
-  void scatter_operation();
-  /// Tensors below a mebibyte are nobody's trouble.
-  void warn_scatter();
+  /// Labels that no solvable subscript places are reduced.
+  void reduce_scattered();
 
   // --- Operands subscripted by data: gather.cpp
   struct Lookup;
@@ -105,7 +70,6 @@ class ComputeLowering {
 
   FamilyBuilder& builder_;
   ValueId target_;
-  ValueId said_ = target_;  ///< whose name messages say: of a part of a result, the result
   ir::Compute compute_;
   SourceRange range_;
   ir::Type type_;

@@ -13,6 +13,7 @@
 #include "codegen/statements.h"
 #include "codegen/vector_forms.h"
 #include "ir/check.h"
+#include "ir/group.h"
 
 namespace tdsl::codegen {
 
@@ -36,11 +37,10 @@ class FusedEmitter {
       const ir::Type& type = request_.program.type(op_.reads[static_cast<std::size_t>(operand)].tensor);
       w.line("const auto {} = t.in<{}, {}>({});", name, cpp_type(type.scalar), type.rank(), operand);
     }
-    w.line("const auto {} = t.out<{}, {}>();", local_names_.at(result().value), cpp_type(result().type), result().compute.out.size());
-    if (closes()) w.line("if (t.fresh) rt::fill<{}>(t.outputs[0], {});", cpp_type(result().type), identity(result()));
+    results(w);
     std::string locals;
     for (const Member& m : fused_.members) {
-      if (&m == &result()) continue;
+      if (is_result(m)) continue;
       if (const auto taken = in_place_.find(m.value); taken != in_place_.end()) {
         w.line("auto& {} = {};  // element by element in its place", name_of_local(m), local_names_.at(taken->second));
         continue;
@@ -64,7 +64,30 @@ class FusedEmitter {
   }
 
  private:
+  /// One of them, the last member.
   [[nodiscard]] const Member& result() const { return fused_.members.back(); }
+  [[nodiscard]] bool is_result(const Member& m) const { return &m == &result() || m.place.has_value(); }
+  /// Views of the results, and their first values.
+  void results(Writer& w) {
+    const std::string type(cpp_type(result().type));
+    if (!result().place) {
+      w.line("const auto {} = t.out<{}, {}>();", local_names_.at(result().value), type, result().compute.out.size());
+      if (closes()) w.line("if (t.fresh) rt::fill<{}>(t.outputs[0], {});", type, identity(result()));
+      return;
+    }
+    w.line("const auto {} = t.out<{}, 1>();", packed_, type);
+    for (const Member& m : fused_.members) {
+      if (!m.place) continue;
+      std::string extents;
+      Extent count(1);
+      for (const ir::Label& l : m.compute.out) {
+        extents += (extents.empty() ? "" : ", ") + extent(l.end - l.begin);
+        count = count * (l.end - l.begin);
+      }
+      w.line("const auto {} = rt::rows::piece<{}>({}, {}, {{{}}});", local_names_.at(m.value), m.compute.out.size(), packed_, extent(*m.place), extents);
+      w.line("if (t.fresh) rt::rows::start<{}>({}, {}, {}, {});", type, packed_, extent(*m.place), extent(count), identity(m));
+    }
+  }
   [[nodiscard]] static bool closes(const Member& m) { return static_cast<std::size_t>(m.shared[0]) >= m.compute.out.size(); }
   [[nodiscard]] bool closes() const { return closes(result()); }
   /// The operation's label that is number f of the shared ones.
@@ -88,10 +111,10 @@ class FusedEmitter {
     for (const Member& m : fused_.members) {
       const std::string& known = request_.program.info(m.value).name;
       const std::string text = known.empty() ? describe(request_.program, m.compute) : known;
-      local_names_[m.value] = table_.claim(&m == &result() ? name_of(request_.program, request_.step.target) : text.size() <= 32 ? text : "part");
+      local_names_[m.value] = table_.claim(&m == &result() && !m.place ? name_of(request_.program, request_.step.target) : text.size() <= 32 ? text : "part");
     }
     rows_ = table_.claim("rows");
-    total_ = table_.claim("total");
+    if (result().place) packed_ = table_.claim("packed");
     for (std::size_t f = 0; f + 1 < result().shared.size(); ++f) {
       outer_.push_back(table_.claim(label_of(result(), static_cast<std::size_t>(result().shared[f])).name));
     }
@@ -180,7 +203,9 @@ class FusedEmitter {
   }
 
   /// Whether the value exists for a block of rows: not its outer dimensions.
-  [[nodiscard]] bool is_local(ValueId v) const { return v != result().value && local_names_.contains(v); }
+  [[nodiscard]] bool is_local(ValueId v) const {
+    return local_names_.contains(v) && std::ranges::none_of(fused_.members, [&](const Member& m) { return m.value == v && is_result(m); });
+  }
 
   /// The view that a read refers to.
   std::string tensor_name(const ir::ExprNode& read) {
@@ -255,6 +280,7 @@ class FusedEmitter {
   }
 
   Statements statements(const Member& m) {
+    if (m.compute.guard) return grouped(m);
     if (std::optional<std::string> call = product(m)) return {simple(*call)};
     const bool position_of_best = m.compute.monoid && (m.compute.monoid->kind == Monoid::Kind::kArgMin || m.compute.monoid->kind == Monoid::Kind::kArgMax);
     if (!position_of_best) {
@@ -331,10 +357,11 @@ class FusedEmitter {
     const std::string line = fmt::format("rt::rows::reduce<{0}>({1}, {2}, [&]({0} {3}, {0} {4}) {{ return {5}; }}, [&](Index {6}) {{ {7}return {8}; }})", type,
                                          range(m, labels.back()), identity(m), a, b, combined(m, a, b), names[labels.back()], s.parts, s.value);
     if (labels.size() == 1 && start.empty()) return {simple(fmt::format("{} = {};", target, line))};
-    Statements result{simple(fmt::format("{} {} = {};", type, total_, start.empty() ? identity(m) : start))};
+    const std::string total = table_.claim("total");
+    Statements result{simple(fmt::format("{} {} = {};", type, total, start.empty() ? identity(m) : start))};
     const std::vector<std::size_t> outer(labels.begin(), labels.end() - 1);
-    for (Statement& s : nest(m, outer, false, {simple(fmt::format("{} = {};", total_, combined(m, total_, line)))})) result.push_back(std::move(s));
-    result.push_back(simple(fmt::format("{} = {};", target, total_)));
+    for (Statement& s : nest(m, outer, false, {simple(fmt::format("{} = {};", total, combined(m, total, line)))})) result.push_back(std::move(s));
+    result.push_back(simple(fmt::format("{} = {};", target, total)));
     return result;
   }
 
@@ -435,6 +462,24 @@ class FusedEmitter {
     return nest(m, loops, true, with_parts(s, {simple(fmt::format("{0} = {1};", element(m), combined(m, element(m), s.value)))}));
   }
 
+  /// A sum of rows by groups, `sum[i where c == a[i]](…)`: every row meets the one element, or line, that its group has.
+  Statements grouped(const Member& m) {
+    const ir::Group group = *ir::group_of(m.compute);
+    const std::size_t row = static_cast<std::size_t>(m.shared.back());
+    std::vector<std::size_t> loops;
+    for (std::size_t l = 0; l < m.compute.out.size() + m.compute.reduce.size(); ++l) {
+      if (l != static_cast<std::size_t>(group.label) && !counts_rows(m, l) && !is_outer(m, l)) loops.push_back(l);
+    }
+    std::ranges::stable_sort(loops, [&](std::size_t a, std::size_t b) { return a >= m.compute.out.size() && b < m.compute.out.size(); });
+    const Spelling s = spelled(m, 7);
+    const std::string& c = labels_.at(m.value)[static_cast<std::size_t>(group.label)];
+    const ir::Label& range = label_of(m, static_cast<std::size_t>(group.label));
+    const bool simd = !loops.empty() && loops.back() < m.compute.out.size();
+    Statements body = nest(m, loops, simd, with_parts(s, {simple(fmt::format("{0} = {1};", element(m), combined(m, element(m), s.value)))}));
+    body = {block(fmt::format("if (const Index {0} = {1}; {2} <= {0} && {0} < {3})", c, expressions(m).text(group.number), extent(range.begin), extent(range.end)), std::move(body))};
+    return {block(loop(m, row), std::move(body))};
+  }
+
   /// The call for `sum[j](x[i, j] * v[j])` and `sum[i](x[i, j] * u[i])`.
   std::optional<std::string> product(const Member& m) {
     if (const std::optional<MatrixProduct> p = matrix_product(m)) return matrix_call(m, *p);
@@ -474,7 +519,7 @@ class FusedEmitter {
   std::map<ValueId, std::vector<std::string>> labels_;  ///< of members; then two names for reductions
   std::vector<std::string> outer_;                 ///< loops around the blocks
   std::map<ValueId, ValueId> in_place_;            ///< values that take the place of others
-  std::string rows_, total_, faults_;
+  std::string rows_, packed_, faults_;
   bool uses_blocked_ = false;
   rt::SimdLevel widest_ = rt::SimdLevel::kBaseline;
 };

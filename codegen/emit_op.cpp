@@ -21,6 +21,14 @@ std::string combine_text(plan::Combine c) {
   return "kNone";
 }
 
+/// `Combine::kSum`, or how the pieces meet: `{{Combine::kSum, d * d}, {Combine::kMax, 1}}`.
+std::string meeting_text(const OpTemplate& op, ExprEmitter& expr) {
+  if (op.pieces.empty()) return "Combine::" + combine_text(op.combine);
+  std::string list;
+  for (const OpTemplate::Piece& p : op.pieces) list += fmt::format("{}{{Combine::{}, {}}}", list.empty() ? "" : ", ", combine_text(p.combine), expr.text(p.count));
+  return "{" + list + "}";
+}
+
 std::string terms_text(const std::vector<Term>& terms, ExprEmitter& expr) {
   std::string result;
   for (const Term& t : terms) result += fmt::format("{}{{{}, {}}}", result.empty() ? "" : ", ", t.label, expr.text(t.coefficient));
@@ -124,7 +132,11 @@ std::string builder_calls(const OpTemplate& op, ExprEmitter& expr, const std::fu
     const std::string dims = dims_text(a, expr);
     calls += fmt::format(".read({}.id(), {{{}}})", tensor_name(a.tensor), dims);
   }
-  if (op.combine != plan::Combine::kNone) calls += fmt::format(".combine(Combine::{})", combine_text(op.combine));
+  if (!op.pieces.empty()) {
+    calls += fmt::format(".pieces({})", meeting_text(op, expr));
+  } else if (op.combine != plan::Combine::kNone) {
+    calls += fmt::format(".combine(Combine::{})", combine_text(op.combine));
+  }
   calls += op.flops_per_row ? fmt::format(".flops_per_row({})", row_flops_text(op, expr)) : fmt::format(".flops({})", number(op.flops_per_point));
   if (!op.tile.empty()) calls += fmt::format(".tile({{{}}})", tile_text(op, expr));
   if (op.divisible) calls += ".divisible()";
@@ -158,7 +170,7 @@ std::optional<std::string> short_arguments(const OpTemplate& op, ExprEmitter& ex
   if (contraction) return fmt::format("{{{}}}, {{{}}}, {{{}}}{}", out, over, reads, op.tile.empty() ? "" : ", {" + tile_text(op, expr) + "}");
   if (fused) {
     const bool products = !(op.product_flops_per_row == Extent(0));
-    return fmt::format("{{{}}}, {{{}}}, Combine::{}, {{{}}}, {}{}{}", out, over, combine_text(op.combine), reads, products ? "{" : "", row_flops_text(op, expr),
+    return fmt::format("{{{}}}, {{{}}}, {}, {{{}}}, {}{}{}", out, over, meeting_text(op, expr), reads, products ? "{" : "", row_flops_text(op, expr),
                        products ? "}" : "");
   }
   const std::string flops = number(op.flops_per_point);

@@ -251,6 +251,7 @@ void uses_of(const OperationStep& s, const std::function<void(ValueId)>& f) {
       if (extent) uses_of(*extent, f);
     }
   }
+  for (const OpTemplate::Piece& p : s.op->pieces) uses_of(p.count, f);
   if (s.op->flops_per_row) uses_of(*s.op->flops_per_row, f);
   uses_of(s.op->product_flops_per_row, f);
   if (s.fused) {
@@ -261,9 +262,13 @@ void uses_of(const OperationStep& s, const std::function<void(ValueId)>& f) {
           uses_of(l.end, f);
         }
       }
-      ir::for_each_node(m.compute.bodies[0], [&](const ir::ExprNode& n) {
-        if (const auto* r = std::get_if<ir::Read>(&n.op); r != nullptr && !is_member(*s.fused, r->tensor)) f(r->tensor);
-      });
+      if (m.place) uses_of(*m.place, f);
+      for (const Expr& e : {m.compute.bodies[0], m.compute.guard}) {
+        if (!e) continue;
+        ir::for_each_node(e, [&](const ir::ExprNode& n) {
+          if (const auto* r = std::get_if<ir::Read>(&n.op); r != nullptr && !is_member(*s.fused, r->tensor)) f(r->tensor);
+        });
+      }
     }
     return;
   }

@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "ir/affine.h"
 #include "ir/graph.h"
 #include "runtime/plan/op.h"
 #include "runtime/record/known.h"
@@ -48,17 +49,8 @@ struct FamilyWarning {
   std::string message;
 };
 
-/// `coefficient * label`.
-struct Term {
-  int label = 0;
-  Extent coefficient{1};
-  friend bool operator==(const Term& a, const Term& b) { return a.label == b.label && a.coefficient == b.coefficient; }
-};
-/// A subscript that is affine in the labels: sum of terms (each label at most once, ordered by label) + constant.
-struct AffineForm {
-  std::vector<Term> terms;
-  Extent constant;
-};
+using ir::Term;
+using AffineForm = ir::Affine;
 
 /// plan::DimAccess with symbolic numbers: affine form plus every offset in [lo, hi), divided, or the whole dimension.
 struct DimTemplate {
@@ -104,6 +96,11 @@ struct OpTemplate {
   std::vector<AccessTemplate> reads;
   std::optional<ValueId> base;
   plan::Combine combine = plan::Combine::kNone;
+  struct Piece {
+    plan::Combine combine = plan::Combine::kNone;
+    Extent count;
+  };
+  std::vector<Piece> pieces;  ///< see plan::Op
   double flops_per_point = 0;
   std::optional<Extent> flops_per_row;  ///< of a fused operator, instead: of one value of its shared label
   Extent product_flops_per_row;         ///< those of them that BLAS computes
@@ -131,7 +128,8 @@ struct KernelTemplate {
   std::vector<std::optional<Extent>> scattered;
 };
 
-/// What the kernel of a fused operator computes: the Computes of an ir::Fused, the last of which is the result.
+/// What the kernel of a fused operator computes: the Computes of an ir::Fused. The last one is the result, or all that close are, packed one
+/// behind the other into a tensor of one dimension.
 struct FusedTemplate {
   struct Member {
     ValueId value;
@@ -139,6 +137,7 @@ struct FusedTemplate {
     ir::Scalar type = ir::Scalar::kF64;  ///< of the value
     std::vector<std::int32_t> shared;    ///< which of its labels
     SourceRange range;
+    std::optional<Extent> place = std::nullopt;  ///< of a packed result: its first element there
   };
   std::vector<Member> members;
   /// The operand (index into OpTemplate::reads) that every Read of a tensor from outside refers to.

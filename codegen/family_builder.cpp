@@ -97,12 +97,14 @@ std::optional<ValueId> FamilyBuilder::hoist(const Expr& e) {
   });
   if (!host_only) return std::nullopt;
   if (const auto* r = std::get_if<ir::Read>(&e->op)) return r->tensor;
+  const bool fails = may_fail(e);
+  const std::optional<Extent> size = fails ? ir::subscript_polynomial(e) : std::nullopt;
   for (const Scope& scope : scopes_) {
     for (const auto& [expr, value] : scope.hoisted) {
-      if (ir::equal(expr, e)) return value;
+      if (ir::equal(expr, e) || (size && *size == size_behind(value))) return value;
     }
   }
-  if (may_fail(e)) return std::nullopt;
+  if (fails) return std::nullopt;
   const ValueId target = new_value({e->type, {}, {}}, "", e->range, true);
   add(e->range, HostStep{target, e});
   // Carried variables get new values only at the end of a scope, where the memo ends too.

@@ -8,6 +8,8 @@
 #include "codegen/affine.h"
 #include "codegen/describe.h"
 #include "codegen/compute_lowering.h"
+#include "codegen/operation.h"
+#include "ir/affine.h"
 #include "ir/check.h"
 
 namespace tdsl::codegen {
@@ -21,19 +23,21 @@ class FusedLowering {
   FusedLowering(FamilyBuilder& builder, const ir::Node& node, const ir::Fused& fused) : builder_(builder), node_(node), fused_(fused) {}
 
   void run() {
-    if (node_.results.size() != 1) throw NotSupported(node_.range, "fused operators of several results are not supported yet");
     for (std::size_t m = 0; m < fused_.body.nodes.size(); ++m) member(fused_.body.nodes[m], fused_.labels[m]);
-    TDSL_CHECK(template_->members.back().value == builder_.resolve(fused_.body.yields[0]), "the result is the last member");
+    TDSL_CHECK(std::ranges::any_of(fused_.body.yields, [&](ValueId v) { return builder_.resolve(v) == result().value; }), "the last member is a result");
     op_->site = builder_.new_site();
-    labels();
+    const bool packed = node_.results.size() > 1;
+    packed ? pack() : labels();
+    shared_labels();
     for (const Member& m : template_->members) reads(m);
-    const ValueId target = builder_.resolve(node_.results[0]);
-    op_->name = name(target);
+    const ValueId target = packed ? packed_value() : builder_.resolve(node_.results[0]);
+    op_->name = packed ? builder_.program().info(target).name : name(target);
     op_->op_class = closes() ? plan::OpClass::kReduce : plan::OpClass::kMap;
     if (closes()) op_->combine = combine_of(*result().compute.monoid);
     op_->flops_per_row = flops(false);
     op_->product_flops_per_row = flops(true);
     builder_.add(node_.range, OperationStep{target, op_, std::make_shared<KernelTemplate>(), template_});
+    if (packed) unpack(target);
   }
 
  private:
@@ -44,6 +48,7 @@ class FusedLowering {
     const ValueId v = builder_.resolve(node.results[0]);
     Member m{v, std::get<ir::Compute>(node.op), builder_.type(v).scalar, shared, node.range};
     m.compute.bodies = {builder_.rewritten(m.compute.bodies[0])};
+    if (m.compute.guard) m.compute.guard = builder_.rewritten(m.compute.guard);
     for (auto* list : {&m.compute.out, &m.compute.reduce}) {
       for (ir::Label& l : *list) {
         l.begin = builder_.rewritten(l.begin, node.range);
@@ -61,10 +66,59 @@ class FusedLowering {
       const bool shared = is_shared(r, static_cast<int>(l));
       op_->labels.push_back({shared ? LabelTemplate::Kind::kOut : LabelTemplate::Kind::kWhole, label.name, label.begin, label.end});
     }
+  }
+  void shared_labels() {
     if (!closes()) return;
+    const Member& r = result();
     for (const std::int32_t l : r.shared) {
       const ir::Label& label = label_of(r, l);
       op_->labels.push_back({LabelTemplate::Kind::kReduce, label.name, label.begin, label.end});
+    }
+  }
+
+  // --- Several results that close, packed one behind the other
+
+  [[nodiscard]] static Extent elements_of(const Member& m) {
+    Extent count(1);
+    for (const ir::Label& l : m.compute.out) count = count * (l.end - l.begin);
+    return count;
+  }
+  /// Gives the results their places and says how they meet.
+  void pack() {
+    for (Member& m : template_->members) {
+      if (std::ranges::none_of(fused_.body.yields, [&](ValueId v) { return builder_.resolve(v) == m.value; })) continue;
+      const bool closes = static_cast<std::size_t>(m.shared[0]) >= m.compute.out.size();
+      if (!closes || m.type != result().type) throw NotSupported(m.range, "fused operators of several results that are not all sums over the rows, of one type, are not supported yet");
+      m.place = size_;
+      size_ = size_ + elements_of(m);
+      const plan::Combine combine = combine_of(*m.compute.monoid);
+      if (op_->pieces.empty() || op_->pieces.back().combine != combine) op_->pieces.push_back({combine, Extent(0)});
+      op_->pieces.back().count = op_->pieces.back().count + elements_of(m);
+    }
+    if (op_->pieces.size() == 1) op_->pieces.clear();
+    op_->labels.push_back({LabelTemplate::Kind::kWhole, "element", Extent(0), size_});
+  }
+  ValueId packed_value() {
+    std::string names;
+    for (const ValueId v : node_.results) names += (names.empty() ? "" : ", ") + builder_.program().info(v).name;
+    return builder_.new_value(ir::Type{result().type, {size_}, {}}, names, node_.range, false);
+  }
+  /// One read of the packed elements per result.
+  void unpack(ValueId packed) {
+    for (std::size_t k = 0; k < node_.results.size(); ++k) {
+      const ValueId inside = builder_.resolve(fused_.body.yields[k]);
+      const Member& m = *std::ranges::find_if(template_->members, [&](const Member& x) { return x.value == inside; });
+      ir::Compute copy;
+      Extent at = *m.place;
+      Extent stride(1);
+      for (std::size_t d = m.compute.out.size(); d-- > 0;) {
+        const Extent length = m.compute.out[d].end - m.compute.out[d].begin;
+        copy.out.insert(copy.out.begin(), {m.compute.out[d].name, Extent(0), length});
+        at = at + Extent::of(ir::label_value(static_cast<std::int32_t>(d))) * stride;
+        stride = stride * length;
+      }
+      copy.bodies = {ir::read(m.type, packed, {ir::expr_of_polynomial(at)})};
+      lower_compute(builder_, {m.range, {node_.results[k]}, copy}, copy);
     }
   }
 
@@ -79,7 +133,7 @@ class FusedLowering {
     for (const auto* list : {&m.compute.out, &m.compute.reduce}) {
       for (const ir::Label& l : *list) names.push_back(l.name);
     }
-    ir::for_each_node(m.compute.bodies[0], [&](const ir::ExprNode& n) {
+    const auto enter = [&](const ir::ExprNode& n) {
       const auto* r = std::get_if<ir::Read>(&n.op);
       if (r == nullptr || builder_.is_host(r->tensor) || is_member(r->tensor) || template_->operand.contains(&n)) return;
       AccessTemplate access{r->tensor, {}, describe(builder_.program(), ir::read(n.type, r->tensor, r->subscripts), names)};
@@ -87,7 +141,9 @@ class FusedLowering {
         access.dims.push_back(dimension(m, r->subscripts[d], builder_.rewritten(builder_.type(r->tensor).shape[d], node_.range)));
       }
       template_->operand[&n] = operand(std::move(access));
-    });
+    };
+    ir::for_each_node(m.compute.bodies[0], enter);
+    if (m.compute.guard) ir::for_each_node(m.compute.guard, enter);
   }
 
   [[nodiscard]] bool is_member(ValueId v) const {
@@ -148,6 +204,7 @@ class FusedLowering {
   FamilyBuilder& builder_;
   const ir::Node& node_;
   const ir::Fused& fused_;
+  Extent size_;  ///< of the packed results
   std::shared_ptr<OpTemplate> op_ = std::make_shared<OpTemplate>();
   std::shared_ptr<FusedTemplate> template_ = std::make_shared<FusedTemplate>();
 };
@@ -157,7 +214,7 @@ class FusedLowering {
 std::optional<MatrixProduct> matrix_product(const Member& m) {
   const ir::Compute& c = m.compute;
   const auto* times = std::get_if<ir::Binary>(&c.bodies[0]->op);
-  if (!c.monoid || c.monoid->kind != ir::Monoid::Kind::kSum || !ir::is_float(m.type) || times == nullptr || times->op != ir::BinaryOp::kMul) return std::nullopt;
+  if (c.guard || !c.monoid || c.monoid->kind != ir::Monoid::Kind::kSum || !ir::is_float(m.type) || times == nullptr || times->op != ir::BinaryOp::kMul) return std::nullopt;
   const bool from_zero = std::ranges::all_of(c.out, [](const ir::Label& l) { return l.begin == Extent(0); });
   if (c.reduce.size() != 1 || !from_zero) return std::nullopt;
   const auto reads = [&](const Expr& e, const std::vector<std::int32_t>& labels) {

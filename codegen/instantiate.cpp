@@ -45,6 +45,9 @@ plan::Op instantiate(const OpTemplate& op, int line, const Number& number, const
     builder.read(tensor(a.tensor), std::move(dims));
   }
   builder.combine(op.combine);
+  std::vector<plan::PackedPiece> pieces;
+  for (const OpTemplate::Piece& p : op.pieces) pieces.push_back({p.combine, number(p.count)});
+  builder.pieces(std::move(pieces));
   if (op.flops_per_row) {
     builder.flops_per_row(number(*op.flops_per_row), number(op.product_flops_per_row));
   } else {

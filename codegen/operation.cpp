@@ -45,80 +45,25 @@ Expr zero_of(ir::Scalar s) {
 
 void ComputeLowering::run() {
   if (builder_.is_host(target_)) return host_arithmetic();
-  unroll_left_ring(compute_, extents(), [this](const Expr& x) { return builder_.hoist(x); });
-  flat_left();
-  plain_left();
-  unplaced_labels();
-  if (scatters()) return scatter();
-  if (compute_.monoid) split_reduction(false);
-  if (compute_.monoid && locates(*compute_.monoid)) locate();
+  reduce_scattered();
+  TDSL_CHECK(!compute_.monoid || !locates(*compute_.monoid), "positions are found by two reductions");
+  TDSL_CHECK(!compute_.monoid || !compute_.combine || ir::equal(*compute_.monoid, *compute_.combine), "a reduction is combined with what is there by a map");
   operation();
 }
 
 void ComputeLowering::host_arithmetic() {
   Expr value = compute_.bodies.front();
-  const Expr old = compute_.base ? ir::read(type_.scalar, *compute_.base, {}) : fill();
+  const Expr nothing = compute_.fill ? compute_.fill : zero_of(type_.scalar);
+  const Expr old = compute_.base ? ir::read(type_.scalar, *compute_.base, {}) : nothing;
   if (compute_.combine) value = ir::combined(*compute_.combine, old, value);
   if (compute_.guard) value = ir::select(compute_.guard, value, old);
   builder_.add(range_, HostStep{target_, value});
-}
-
-Expr ComputeLowering::fill() const { return compute_.fill ? compute_.fill : zero_of(type_.scalar); }
-
-void ComputeLowering::plain_left() {
-  if (compute_.left.size() != compute_.out.size()) return;
-  for (std::size_t d = 0; d < compute_.left.size(); ++d) {
-    const auto* r = std::get_if<ir::IndexRef>(&compute_.left[d]->op);
-    if (r == nullptr || static_cast<std::size_t>(r->label) != d) return;
-    if (!(compute_.out[d].begin == Extent(0)) || !(compute_.out[d].end == extents()[d])) return;
-  }
-  compute_.left.clear();
-  // Every element is written: nothing of the old value is left.
-  if (!compute_.guard && !compute_.combine) compute_.base.reset();
 }
 
 std::vector<Extent> ComputeLowering::extents() {
   std::vector<Extent> result;
   for (const Extent& e : type_.shape) result.push_back(builder_.rewritten(e, range_));
   return result;
-}
-
-void ComputeLowering::unplaced_labels() {
-  if (compute_.left.empty()) return;
-  std::vector<bool> placed(compute_.out.size(), false);
-  for (const Expr& e : compute_.left) {
-    ir::for_each_node(e, [&](const ir::ExprNode& n) {
-      if (const auto* r = std::get_if<ir::IndexRef>(&n.op)) placed[static_cast<std::size_t>(r->label)] = true;
-    });
-  }
-  if (std::ranges::find(placed, false) == placed.end()) return;
-  if (!compute_.combine || !compute_.reduce.empty()) return;  // scatter() says what then
-  move_to_reduction(placed);
-}
-
-void ComputeLowering::move_to_reduction(const std::vector<bool>& kept_labels) {
-  Compute moved = compute_;
-  moved.out.clear();
-  std::vector<std::int32_t> number(compute_.out.size());
-  for (const bool kept : {true, false}) {
-    for (std::size_t l = 0; l < kept_labels.size(); ++l) {
-      if (kept_labels[l] != kept) continue;
-      number[l] = static_cast<std::int32_t>(moved.out.size() + moved.reduce.size());
-      (kept ? moved.out : moved.reduce).push_back(compute_.out[l]);
-    }
-  }
-  const auto renumber = [&](const Expr& e) {
-    if (!e) return e;
-    return ir::rewrite(e, [&](const Expr& n) {
-      const auto* r = std::get_if<ir::IndexRef>(&n->op);
-      return r == nullptr ? n : ir::index_ref(number[static_cast<std::size_t>(r->label)], n->range);
-    });
-  };
-  for (Expr& e : moved.bodies) e = renumber(e);
-  for (Expr& e : moved.left) e = renumber(e);
-  moved.guard = renumber(moved.guard);
-  moved.monoid = moved.combine;
-  compute_ = std::move(moved);
 }
 
 Expr ComputeLowering::separately(Compute compute, ir::Scalar scalar, const char* suffix) {
@@ -152,7 +97,6 @@ void ComputeLowering::operation() {
                                    "`let` of its own",
                                    op->labels.size(), plan::kMaxDims));
   }
-  replace_read_base();
   const double flops = flops_of(compute_.bodies.front());
   unroll_rings(*op, *kernel);
   separate_lookups();
@@ -180,25 +124,6 @@ void ComputeLowering::operation() {
   op->overwrites = op->divisible && op->base && !compute_.combine && !compute_.guard && places_once();
   if (op->in_any_order) builder_.program().chooses = true;
   builder_.add(range_, OperationStep{target_, op, kernel});
-}
-
-/// `u[i] += f(u[i - 1], …)` reads the old tensor anyway: as `u[i] = u[i] + f(u[i - 1], …)` it needs no copy of it first.
-void ComputeLowering::replace_read_base() {
-  if (!compute_.combine || !compute_.base || compute_.monoid) return;
-  if (compute_.combine->kind == Monoid::Kind::kUser) return;  // it mentions its operands several times
-  const bool whole = compute_.left.empty() && std::ranges::all_of(compute_.out, [](const ir::Label& l) { return l.begin == Extent(0); });
-  if (!whole && !places_once()) return;
-  bool read = false;
-  ir::for_each_node(compute_.bodies.front(), [&](const ir::ExprNode& n) {
-    const auto* r = std::get_if<ir::Read>(&n.op);
-    read = read || (r != nullptr && r->tensor == *compute_.base);
-  });
-  if (!read) return;
-  std::vector<Expr> place = compute_.left;
-  for (std::int32_t d = 0; whole && d < static_cast<std::int32_t>(compute_.out.size()); ++d) place.push_back(ir::index_ref(d));
-  compute_.bodies.front() = ir::combined(*compute_.combine, ir::read(type_.scalar, *compute_.base, std::move(place)), compute_.bodies.front());
-  compute_.combine.reset();
-  if (whole && !compute_.guard) compute_.base.reset();
 }
 
 /// Whether the left side is one index variable a dimension, each once.
@@ -361,22 +286,24 @@ bool divides_sizes(const Expr& e) {
 }  // namespace
 
 void lower_compute(FamilyBuilder& builder, const ir::Node& node, const Compute& compute) {
-  for (std::size_t k = 0; k < node.results.size(); ++k) {
-    Compute one = compute;
-    one.bodies = {builder.rewritten(compute.bodies[k])};
-    one.guard = builder.rewritten(compute.guard);
-    for (Expr& e : one.left) e = builder.rewritten_subscript(e);
-    for (auto* list : {&one.out, &one.reduce}) {
-      for (ir::Label& l : *list) {
-        l.begin = builder.rewritten(l.begin, node.range);
-        l.end = builder.rewritten(l.end, node.range);
-        if (divides_sizes(one.bodies.front())) builder.hoist_quotients(l.end, node.range);
-      }
+  TDSL_CHECK(node.results.size() == 1, "an operation has one result");
+  Compute one = compute;
+  one.bodies = {builder.rewritten(compute.bodies[0])};
+  one.guard = builder.rewritten(compute.guard);
+  for (Expr& e : one.left) e = builder.rewritten_subscript(e);
+  const bool divides = divides_sizes(one.bodies.front()) || (one.guard && divides_sizes(one.guard)) || std::ranges::any_of(one.left, divides_sizes);
+  for (auto* list : {&one.out, &one.reduce}) {
+    for (ir::Label& l : *list) {
+      l.begin = builder.rewritten(l.begin, node.range);
+      l.end = builder.rewritten(l.end, node.range);
+      if (!divides) continue;
+      builder.hoist_quotients(l.begin, node.range);
+      builder.hoist_quotients(l.end, node.range);
     }
-    const ValueId target = builder.resolve(node.results[k]);
-    if (one.base) one.base = builder.is_host(target) ? builder.resolve(*one.base) : builder.as_tensor(*one.base, node.range);
-    ComputeLowering(builder, target, std::move(one), node.range).run();
   }
+  const ValueId target = builder.resolve(node.results[0]);
+  if (one.base) one.base = builder.is_host(target) ? builder.resolve(*one.base) : builder.as_tensor(*one.base, node.range);
+  ComputeLowering(builder, target, std::move(one), node.range).run();
 }
 
 }  // namespace tdsl::codegen

@@ -5,6 +5,8 @@
 #include <set>
 
 #include "ir/check.h"
+#include "ir/expr_build.h"
+#include "ir/procedure.h"
 
 namespace tdsl::ir {
 
@@ -144,6 +146,121 @@ std::optional<LinearForm> linear_in(const Extent& e, ValueId v) {
 bool mentions(const Extent& e, ValueId v) {
   const std::vector<ValueId> values = e.values();
   return std::ranges::find(values, v) != values.end();
+}
+
+namespace {
+
+Affine scaled_form(Affine form, const Extent& factor) {
+  for (Term& t : form.terms) t.coefficient = t.coefficient * factor;
+  form.constant = form.constant * factor;
+  std::erase_if(form.terms, [](const Term& t) { return t.coefficient == Extent(0); });
+  return form;
+}
+
+Affine sum_of_forms(const Affine& a, const Affine& b) {
+  Affine result = a;
+  result.constant = a.constant + b.constant;
+  for (const Term& t : b.terms) {
+    const auto same = std::ranges::find_if(result.terms, [&](const Term& r) { return r.label == t.label; });
+    if (same != result.terms.end()) {
+      same->coefficient = same->coefficient + t.coefficient;
+    } else {
+      result.terms.push_back(t);
+    }
+  }
+  std::erase_if(result.terms, [](const Term& t) { return t.coefficient == Extent(0); });
+  std::ranges::sort(result.terms, {}, &Term::label);
+  return result;
+}
+
+class AffineAnalysis {
+ public:
+  explicit AffineAnalysis(const Hoist& hoist) : hoist_(hoist) {}
+
+  [[nodiscard]] std::optional<Affine> form(const Expr& e) const {
+    const auto found = match(
+        e->op,
+        [](const Constant& c) -> std::optional<Affine> {
+          const auto* value = std::get_if<std::int64_t>(&c.value);
+          return value ? std::optional(Affine{{}, Extent(*value)}) : std::nullopt;
+        },
+        [](const IndexRef& r) -> std::optional<Affine> { return Affine{{{r.label, Extent(1)}}, {}}; },
+        [&](const Read& r) -> std::optional<Affine> {
+          if (!r.subscripts.empty() || e->type != Scalar::kI64) return std::nullopt;
+          const std::optional<ValueId> v = hoist_(e);
+          return v ? std::optional(Affine{{}, Extent::of(*v)}) : std::nullopt;
+        },
+        [](const Argument&) -> std::optional<Affine> { return std::nullopt; },
+        [&](const Unary& u) -> std::optional<Affine> {
+          if (u.op != UnaryOp::kNeg) return std::nullopt;
+          const auto operand = form(u.operand);
+          return operand ? std::optional(scaled_form(*operand, Extent(-1))) : std::nullopt;
+        },
+        [&](const Binary& b) { return binary(b); },
+        [](const Select&) -> std::optional<Affine> { return std::nullopt; },
+        [](const Cast&) -> std::optional<Affine> { return std::nullopt; },
+        [](const Apply&) -> std::optional<Affine> { return std::nullopt; });
+    if (found || mentions_labels(e)) return found;
+    const std::optional<ValueId> v = hoist_(e);
+    return v ? std::optional(Affine{{}, Extent::of(*v)}) : std::nullopt;
+  }
+
+ private:
+  [[nodiscard]] std::optional<Affine> binary(const Binary& b) const {
+    const bool linear = b.op == BinaryOp::kAdd || b.op == BinaryOp::kSub || b.op == BinaryOp::kMul;
+    const bool quotient = b.op == BinaryOp::kDiv || b.op == BinaryOp::kRem;
+    if (!linear && !quotient) return std::nullopt;
+    const auto left = form(b.left);
+    const auto right = left ? form(b.right) : std::nullopt;
+    if (!left || !right) return std::nullopt;
+    if (b.op == BinaryOp::kAdd) return sum_of_forms(*left, *right);
+    if (b.op == BinaryOp::kSub) return sum_of_forms(*left, scaled_form(*right, Extent(-1)));
+    if (b.op == BinaryOp::kMul) {
+      if (right->terms.empty()) return scaled_form(*left, right->constant);
+      if (left->terms.empty()) return scaled_form(*right, left->constant);
+      return std::nullopt;
+    }
+    const auto divisor = right->constant.constant();
+    if (!left->terms.empty() || !right->terms.empty() || !divisor || *divisor == 0) return std::nullopt;
+    return Affine{{}, b.op == BinaryOp::kDiv ? Extent::quotient(left->constant, right->constant)
+                                                     : Extent::remainder(left->constant, right->constant)};
+  }
+
+  const Hoist& hoist_;
+};
+
+}  // namespace
+
+std::optional<Affine> affine_of(const Expr& e, const Hoist& hoist) { return AffineAnalysis(hoist).form(e); }
+
+std::optional<QuotientForm> quotient_of(const Expr& e, const Hoist& hoist) {
+  const auto* b = std::get_if<Binary>(&e->op);
+  if (b == nullptr || b->op != BinaryOp::kDiv || e->type != Scalar::kI64) return std::nullopt;
+  auto numerator = affine_of(b->left, hoist);
+  const auto divisor = affine_of(b->right, hoist);
+  if (!numerator || numerator->terms.empty() || !divisor || !divisor->terms.empty()) return std::nullopt;
+  return QuotientForm{std::move(*numerator), divisor->constant};
+}
+
+bool is_data_subscript(const Read& read, std::size_t d, const Hoist& hoist) {
+  const Expr& e = read.subscripts[d];
+  if (affine_of(e, hoist) || quotient_of(e, hoist)) return false;
+  // i % m beside i / m: what a task's quotients leave open is at most the rows at its ends.
+  bool reads = false;
+  for_each_node(e, [&](const ExprNode& n) {
+    const auto* r = std::get_if<Read>(&n.op);
+    reads = reads || (r != nullptr && !r->subscripts.empty());
+  });
+  for (std::size_t k = 0; k < d && !reads; ++k) {
+    if (quotient_of(read.subscripts[k], hoist)) return false;
+  }
+  return true;
+}
+
+bool may_fail(const Expr& e) {
+  bool found = false;
+  for_each_node(e, [&](const ExprNode& n) { found = found || operation_may_fail(n); });
+  return found;
 }
 
 bool reads_each_label_once(const Read& r) {

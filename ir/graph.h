@@ -64,8 +64,8 @@ struct Label {
 /// The one computing node. For every point of `out` whose guard (over out and reduce labels) holds:
 ///   value(out) = monoid over all points of `reduce` (in row-major index order) whose guard holds of body
 /// (without reduce labels: body itself). Where it goes:
-///   left empty: result[out - begin] has exactly the extents of the out labels; a point whose guard never holds is
-///     `fill` if given, else (with reduce labels) the identity, else 0;
+///   left empty: result[out - begin] has exactly the extents of the out labels; a point whose guard never holds is what
+///     `base` has there, without base `fill` if given, else (with reduce labels) the identity, else 0; `combine` as below;
 ///   left given: result[left(out)], other elements keep `base` or, without base, `fill`, else 0. With `combine`, the
 ///     element becomes combine(old, value), several points may meet, in row-major order of out; without, each element is
 ///     written at most once (run-time error).
@@ -213,6 +213,7 @@ struct Print {
 struct Assert {
   ValueId condition;
   std::string message;
+  bool implied = false;  ///< by what a statement means, not written as such: the message stands alone
 };
 /// A condition on sizes, checked as soon as both sides are known; where it does not hold the run stops with `message`.
 struct Check {

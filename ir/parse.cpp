@@ -299,7 +299,8 @@ class TextParser : ExprParser {
       return check();
     if (name == "assert") {
       const ValueId condition = value();
-      return Assert{condition, cursor_.string()};
+      std::string message = cursor_.string();
+      return Assert{condition, std::move(message), cursor_.accept("implied")};
     }
     if (name == "gradient") {
       const ValueId loss = value();

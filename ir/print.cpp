@@ -285,7 +285,7 @@ class ProgramPrinter {
                       item, [](const std::string& s) { return quoted(s); }, [](ValueId v) { return value_text(v); });
                 }));
         },
-        [&](const Assert& a) { plain(fmt::format("assert {} {}", value_text(a.condition), quoted(a.message))); },
+        [&](const Assert& a) { plain(fmt::format("assert {} {}{}", value_text(a.condition), quoted(a.message), a.implied ? " implied" : "")); },
         [&](const Check& c) {
           const std::string guard = c.guard ? " if " + value_text(*c.guard) : "";
           plain(fmt::format("check {} {} {}{} {}", extent_text(c.left),

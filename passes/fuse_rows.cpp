@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -86,7 +85,7 @@ class RowFusion {
       const Compute* c = nest_operator(program_, region.nodes[k]);
       if (c == nullptr || c->out.size() < rows.size() || !fits_rows(program_, *c, rows, multiplies_) || !read_by_rows(region, nest, region.nodes[k].results[0], *c))
         continue;
-      if (!replaced_meanwhile(*c, region, k + 1, seed))
+      if (!replaced_between(values_read(*c), region, k + 1, seed))
         nest.emplace(k, rows);
     }
     return nest;
@@ -113,22 +112,6 @@ class RowFusion {
       readers += reads_it ? 1 : 0;
     }
     return readers > 0 && uses_[static_cast<std::size_t>(v.id)] == readers;
-  }
-
-  /// Whether one of the nodes in between may replace a tensor that the operator reads: moved behind it, the read would keep the old tensor alive.
-  static bool replaced_meanwhile(const Compute& c, const Region& region, std::size_t first, std::size_t last) {
-    const std::set<ValueId> read = values_read(c);
-    for (std::size_t k = first; k < last; ++k) {
-      const Node& n = region.nodes[k];
-      const auto* other = std::get_if<Compute>(&n.op);
-      if (other != nullptr && other->base && read.contains(*other->base))
-        return true;
-      if (const auto* f = std::get_if<For>(&n.op); f != nullptr && std::ranges::any_of(f->inits, [&](ValueId v) { return read.contains(v); }))
-        return true;
-      if (const auto* w = std::get_if<While>(&n.op); w != nullptr && std::ranges::any_of(w->inits, [&](ValueId v) { return read.contains(v); }))
-        return true;
-    }
-    return false;
   }
 
   /// Whether something is saved that is as large as the largest tensor that is read by rows: one read instead of two, or a value never stored.
@@ -191,18 +174,9 @@ class RowFusion {
 
   /// Whether all that rows share in products, and what products of rows make, is known to stay in cache.
   [[nodiscard]] bool is_small(const Region& region, const Nest& nest) const {
-    constexpr std::int64_t kSmall = 1 << 15;
     for (const auto& [k, shared] : nest) {
       const auto& c = std::get<Compute>(region.nodes[k].op);
-      if (streams_rows(c, shared))
-        continue;
-      Extent elements(1);
-      for (std::int32_t l = 0; l < label_count(c); ++l) {
-        if (std::ranges::find(shared, l) == shared.end())
-          elements = elements * (label_of(c, l).end - label_of(c, l).begin);
-      }
-      const std::optional<std::int64_t> count = elements.constant();
-      if (!count || *count > kSmall)
+      if (!streams_rows(c, shared) && !is_small_product(c, shared))
         return false;
     }
     return true;

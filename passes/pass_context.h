@@ -52,7 +52,9 @@ class PassContext {
   PassOptions& options() { return options_; }
   /// The name under which the following remarks are filed; set by the pipeline.
   void enter(std::string pass) { pass_ = std::move(pass); }
+  /// What an earlier pass did not do there has been done in another way: that is not said any more.
   void applied(ir::SourceRange range, std::string reason) {
+    std::erase_if(remarks_, [&](const Remark& r) { return r.decision == Decision::kRefused && r.pass == "fusion" && pass_ != r.pass && is_same(r.range, range); });
     remarks_.push_back({pass_, range, Decision::kApplied, std::move(reason)});
   }
   void refused(ir::SourceRange range, std::string reason) {
@@ -77,6 +79,10 @@ class PassContext {
   [[nodiscard]] std::string fresh_name(const std::string& stem) { return stem + "_" + std::to_string(++fresh_); }
 
  private:
+  [[nodiscard]] static bool is_same(const ir::SourceRange& a, const ir::SourceRange& b) {
+    return a.file == b.file && a.line == b.line && a.column == b.column && a.end_line == b.end_line && a.end_column == b.end_column;
+  }
+
   PassOptions options_;
   std::string pass_;
   std::vector<Remark> remarks_;

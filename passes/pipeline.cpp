@@ -14,8 +14,14 @@
 #include "passes/dead_code.h"
 #include "passes/fuse_rows.h"
 #include "passes/fusion.h"
+#include "passes/legalise/flat_stores.h"
+#include "passes/legalise/periodic_subscripts.h"
+#include "passes/legalise/reductions.h"
+#include "passes/legalise/scatters.h"
+#include "passes/legalise/stores.h"
 #include "passes/loop_invariants.h"
 #include "passes/loops_to_algebra.h"
+#include "passes/merge_rows.h"
 #include "passes/neighbours.h"
 #include "passes/relabel.h"
 #include "passes/repeated_parts.h"
@@ -62,7 +68,16 @@ constexpr std::array kPipeline = {
     // Last: the others need not know what is chosen from.
     Pass{"start_choices", "leave choices that need sizes to the start of the run", start_choices, 2},
     Pass{"fuse_rows", "run operators over the rows of the same tensors in one loop nest", fuse_rows, 2},
+    Pass{"merge_rows", "compute reductions over the rows of the same tensors in one scan of them", merge_rows, 2},
     Pass{"shared_maps", "compute element-wise values again in the loops of each reader where that is cheaper than storing them", shared_maps, 2},
+    // Legal form, which is lowered one to one. After the passes that decide which operators share loops: they know stores and reductions as written.
+    Pass{"periodic_subscripts", "store where a subscript that wraps around leads back from", periodic_subscripts, 0},
+    // What leads around is no scatter, and neither are positions: before stores and scatters are looked at.
+    Pass{"flat_stores", "store positions of several index variables as those of one", flat_stores, 0},
+    Pass{"stores", "say nothing on the left that the ranges of index variables say, and reduce what meets", stores, 0},
+    Pass{"scatters", "let scattered elements meet by themselves before they join what is there", scatters, 0},
+    // Parts of scatters are reductions.
+    Pass{"reductions", "begin reductions as the identity or the base, and do the rest afterwards", reductions, 0},
 };
 
 void check(const ir::Program& program, std::string_view pass) {
@@ -73,7 +88,7 @@ void check(const ir::Program& program, std::string_view pass) {
 }
 
 bool left_out(const Pass& pass, FusionPolicy fusion) {
-  const bool fuses = pass.name == "fusion" || pass.name == "fuse_rows" || pass.name == "shared_maps";
+  const bool fuses = pass.name == "fusion" || pass.name == "fuse_rows" || pass.name == "merge_rows" || pass.name == "shared_maps";
   return (fusion == FusionPolicy::kNone && fuses) || (fusion == FusionPolicy::kNoRedundancy && pass.name == "shared_maps");
 }
 
@@ -87,12 +102,17 @@ bool is_pass(std::string_view name) {
   return std::ranges::any_of(kPipeline, [&](const Pass& p) { return p.name == name; });
 }
 
+bool is_needed(std::string_view name) {
+  return std::ranges::any_of(kPipeline, [&](const Pass& p) { return p.name == name && p.level == 0; });
+}
+
 ir::Program run_pipeline(const ir::Program& program, const PipelineOptions& options, PassContext& context) {
   ir::Program current = program;
   context.options().task_forms = !options.disabled.contains("serial_loops");
   context.options().fusion = options.fusion;
   for (const Pass& pass : kPipeline) {
-    if (pass.level > options.level || options.disabled.contains(pass.name) || left_out(pass, options.fusion))
+    const bool needed = pass.level == 0;
+    if (!needed && (pass.level > options.level || options.disabled.contains(pass.name) || left_out(pass, options.fusion)))
       continue;
     context.enter(std::string(pass.name));
     const auto start = std::chrono::steady_clock::now();

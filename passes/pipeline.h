@@ -16,13 +16,15 @@ struct Pass {
   std::string_view name;
   std::string_view description;
   ir::Program (*run)(const ir::Program&, PassContext&);
-  int level = 1;  ///< runs when the optimisation level is at least this; 0 always
+  int level = 1;  ///< runs when the optimisation level is at least this; 0: always, code is generated from what it makes
 };
 
 /// All passes in order: the source of `tdslc passes`, `--disable-pass`, `--dump-after` and `--time-passes`.
 [[nodiscard]] std::span<const Pass> pipeline();
 /// Whether some pass has this name.
 [[nodiscard]] bool is_pass(std::string_view name);
+/// Whether the pass of this name always runs.
+[[nodiscard]] bool is_needed(std::string_view name);
 
 struct PipelineOptions {
   int level = 2;

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <set>
 
+#include "ir/group.h"
 #include "ir/vector_form.h"
 #include "passes/affine.h"
 #include "passes/rewriting.h"
@@ -31,8 +33,14 @@ std::set<std::int32_t> index_labels_in(const Expr& e) {
   return labels;
 }
 
-std::size_t aligned_labels(const Compute& c, const SharedLabels& shared) {
-  return static_cast<std::size_t>(std::ranges::count_if(shared, [&](std::int32_t l) { return static_cast<std::size_t>(l) < c.out.size(); }));
+/// Whether the guard, if there is one, gives every row one group.
+bool groups_rows(const Compute& c, const SharedLabels& shared) {
+  if (!c.guard)
+    return true;
+  const std::optional<Group> group = group_of(c);
+  return group && aligned_labels(c, shared) == 0 && std::ranges::all_of(index_labels_in(group->number), [&](std::int32_t l) {
+    return std::ranges::find(shared, l) != shared.end();
+  });
 }
 
 bool multiplies_by_rows(const Compute& c, const SharedLabels& shared) {
@@ -78,11 +86,19 @@ const Label& label_of(const Compute& c, std::int32_t label) {
 }
 std::int32_t label_count(const Compute& c) { return static_cast<std::int32_t>(c.out.size() + c.reduce.size()); }
 
+std::size_t aligned_labels(const Compute& c, const SharedLabels& shared) {
+  return static_cast<std::size_t>(std::ranges::count_if(shared, [&](std::int32_t l) { return static_cast<std::size_t>(l) < c.out.size(); }));
+}
+
 void for_each_read(const Compute& c, const std::function<void(const Read&)>& f) {
-  for_each_node(c.bodies[0], [&](const ExprNode& n) {
-    if (const auto* r = std::get_if<Read>(&n.op))
-      f(*r);
-  });
+  for (const Expr& e : {c.bodies[0], c.guard}) {
+    if (!e)
+      continue;
+    for_each_node(e, [&](const ExprNode& n) {
+      if (const auto* r = std::get_if<Read>(&n.op))
+        f(*r);
+    });
+  }
 }
 
 SharedLabels leading_labels(std::size_t count) {
@@ -99,10 +115,12 @@ bool is_by_rows(const Read& r, const SharedLabels& shared) {
   return true;
 }
 
-const Compute* nest_operator(const Program& program, const Node& node) {
+const Compute* nest_operator(const Program& program, const Node& node, bool groups) {
   const auto* c = std::get_if<Compute>(&node.op);
-  const bool plain = c != nullptr && c->bodies.size() == 1 && c->left.empty() && !c->base && !c->combine && !c->guard && !c->fill && !c->in_any_order;
+  const bool plain = c != nullptr && c->bodies.size() == 1 && c->left.empty() && !c->base && !c->combine && !c->fill && !c->in_any_order;
   if (!plain || program.type(node.results[0]).has_sparse() || !program.info(node.results[0]).tile.empty())
+    return nullptr;
+  if (c->guard && (!groups || !group_of(*c) || applies(c->guard)))
     return nullptr;
   if ((c->monoid && c->monoid->kind == Monoid::Kind::kUser) || applies(c->bodies[0]) || can_fail(program, *c))
     return nullptr;
@@ -117,6 +135,8 @@ bool fits_rows(const Program& program, const Compute& c, const SharedLabels& sha
     return false;
   if (c.monoid && is_position(*c.monoid) && (aligned == 0 || c.reduce.size() != 1))
     return false;
+  if (!groups_rows(c, shared))
+    return false;
   bool good = true;
   for_each_read(c, [&](const Read& r) {
     std::set<std::int32_t> labels;
@@ -130,14 +150,43 @@ bool fits_rows(const Program& program, const Compute& c, const SharedLabels& sha
   return good && (streams_rows(c, shared) || (products && multiplies(c, shared)));
 }
 
+bool is_small_product(const Compute& c, const SharedLabels& shared) {
+  constexpr std::int64_t kSmall = 1 << 15;
+  Extent elements(1);
+  for (std::int32_t l = 0; l < label_count(c); ++l) {
+    if (std::ranges::find(shared, l) == shared.end())
+      elements = elements * (label_of(c, l).end - label_of(c, l).begin);
+  }
+  const std::optional<std::int64_t> count = elements.constant();
+  return count && *count <= kSmall;
+}
+
+bool replaced_between(const std::set<ValueId>& read, const Region& region, std::size_t first, std::size_t last) {
+  for (std::size_t k = first; k < last; ++k) {
+    const Node& n = region.nodes[k];
+    const auto* other = std::get_if<Compute>(&n.op);
+    if (other != nullptr && other->base && read.contains(*other->base))
+      return true;
+    if (const auto* f = std::get_if<For>(&n.op); f != nullptr && std::ranges::any_of(f->inits, [&](ValueId v) { return read.contains(v); }))
+      return true;
+    if (const auto* w = std::get_if<While>(&n.op); w != nullptr && std::ranges::any_of(w->inits, [&](ValueId v) { return read.contains(v); }))
+      return true;
+  }
+  return false;
+}
+
 bool streams_rows(const Compute& c, const SharedLabels& shared) {
+  const std::optional<Group> group = group_of(c);
+  const std::int32_t count = label_count(c) - (group ? 1 : 0);
   bool covered = c.reduce.empty();
   for_each_read(c, [&](const Read& r) {
     std::set<std::int32_t> labels;
     for (const Expr& s : r.subscripts)
       labels.insert(bare_label(s));
     labels.erase(-1);
-    covered = covered || (is_by_rows(r, shared) && static_cast<std::int32_t>(labels.size()) == label_count(c));
+    if (group)
+      labels.erase(group->label);
+    covered = covered || (is_by_rows(r, shared) && static_cast<std::int32_t>(labels.size()) == count);
   });
   return covered;
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <vector>
 
 #include "ir/graph.h"
@@ -16,7 +17,9 @@ using SharedLabels = std::vector<std::int32_t>;
 
 [[nodiscard]] const ir::Label& label_of(const ir::Compute& c, std::int32_t label);
 [[nodiscard]] std::int32_t label_count(const ir::Compute& c);
-/// Calls `f` for every read of the body, of tensors and scalars.
+/// How many of the labels are out labels: all, of an aligned value, or none, of one that closes.
+[[nodiscard]] std::size_t aligned_labels(const ir::Compute& c, const SharedLabels& shared);
+/// Calls `f` for every read of the body and the guard, of tensors and scalars.
 void for_each_read(const ir::Compute& c, const std::function<void(const ir::Read&)>& f);
 
 /// Labels 0, 1, …
@@ -25,10 +28,15 @@ void for_each_read(const ir::Compute& c, const std::function<void(const ir::Read
 [[nodiscard]] bool is_by_rows(const ir::Read& r, const SharedLabels& shared);
 
 /// The node's operator, if nests can hold it: of one value, without guard or store subscripts, of the language's own monoids; it cannot stop the run.
-[[nodiscard]] const ir::Compute* nest_operator(const ir::Program& program, const ir::Node& node);
+/// `groups`: the guard may be a group (ir/group.h).
+[[nodiscard]] const ir::Compute* nest_operator(const ir::Program& program, const ir::Node& node, bool groups = false);
 /// Whether the operator can be in a nest over `shared`: rows of what it reads are where the nest is. `products`: also operators with more points than an
 /// operand has elements.
 [[nodiscard]] bool fits_rows(const ir::Program& program, const ir::Compute& c, const SharedLabels& shared, bool products);
+/// Whether all that rows share in a product, or what a product of rows makes, is known to stay in cache.
+[[nodiscard]] bool is_small_product(const ir::Compute& c, const SharedLabels& shared);
+/// Whether one of the nodes from `first` to `last` may replace a tensor of these: moved behind it, a read would keep the old tensor alive.
+[[nodiscard]] bool replaced_between(const std::set<ir::ValueId>& read, const ir::Region& region, std::size_t first, std::size_t last);
 /// Whether no row is read more often than once.
 [[nodiscard]] bool streams_rows(const ir::Compute& c, const SharedLabels& shared);
 /// What a nest may run over, as its last operator has it: its first labels, or those of the first dimensions of what it reads.

@@ -86,7 +86,8 @@ void EngineSink::submit(const std::shared_ptr<const plan::PlannedOp>& planned, c
   const std::shared_ptr<const plan::Op> description(planned, &op);
   const auto type = [&op] { return *element_type_named(op.outputs.front().element.name); };
   if (planned->part == 1) {
-    engine_.submit(planned, combine_kernel(description, parts_.at(op.reads.front().tensor), type()), last_names);
+    const Parts& parts = parts_.at(op.reads.front().tensor);
+    engine_.submit(planned, combine_kernel(description, parts.combine, type(), parts.pieces), last_names);
     return;
   }
   if (planned->part == 2) {
@@ -97,7 +98,7 @@ void EngineSink::submit(const std::shared_ptr<const plan::PlannedOp>& planned, c
   TDSL_CHECK(recorded != kernels_.end(), "a planned operation was recorded: " + op.name);
   Kernel kernel = std::move(recorded->second);
   kernels_.erase(recorded);
-  if (!op.outputs.empty() && plan::is_part(op.outputs.front().id)) parts_.emplace(op.outputs.front().id, op.combine);
+  if (!op.outputs.empty() && plan::is_part(op.outputs.front().id)) parts_.emplace(op.outputs.front().id, Parts{op.combine, op.pieces});
   if (op.op_class == plan::OpClass::kContraction) {
     kernel = contraction_kernel(description, type());
   } else {

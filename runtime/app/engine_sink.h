@@ -75,7 +75,11 @@ class EngineSink : public record::PlanningSink {
   RunSetup setup_;
   Engine engine_;
   std::unordered_map<plan::Index, Kernel> kernels_;  ///< by Op::record, until submitted
-  std::unordered_map<plan::TensorId, plan::Combine> parts_;  ///< partial results and how they combine
+  struct Parts {
+    plan::Combine combine = plan::Combine::kNone;
+    std::vector<plan::PackedPiece> pieces;
+  };
+  std::unordered_map<plan::TensorId, Parts> parts_;  ///< partial results and how they combine
   std::vector<std::shared_ptr<NpyWriter>> files_;
   std::unordered_set<int> surveyed_;  ///< sites
   plan::Index unsurveyed_ = 0;

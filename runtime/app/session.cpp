@@ -148,9 +148,9 @@ TensorHandle Session::record_reduction(ElementType type, const Where& where, std
 }
 
 TensorHandle Session::record_rows(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
-                                  plan::Combine combine, std::initializer_list<Read> reads, RowFlops flops, EmittedKernel& kernel) {
+                                  Meeting meeting, std::initializer_list<Read> reads, RowFlops flops, EmittedKernel& kernel) {
   plan::OpBuilder op = operation(over.size() == 0 ? plan::OpClass::kMap : plan::OpClass::kReduce, where, out, over, reads);
-  op.combine(combine).flops_per_row(flops.all, flops.of_products);
+  op.combine(meeting.all).pieces(std::move(meeting.pieces)).flops_per_row(flops.all, flops.of_products);
   return record(op, type, kernel.take());
 }
 

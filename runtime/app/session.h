@@ -86,6 +86,13 @@ struct RowFlops {
   Index all;
   Index of_products;  ///< those of them that BLAS does
 };
+/// How partial results of a fused operator meet: all alike, or piece by piece.
+struct Meeting {
+  Meeting(plan::Combine alike) : all(alike) {}
+  Meeting(std::initializer_list<plan::PackedPiece> list) : pieces(list) {}
+  plan::Combine all = plan::Combine::kNone;
+  std::vector<plan::PackedPiece> pieces;
+};
 /// Whether tasks have parts of an output dimension or all of it.
 enum class Cut : std::uint8_t { kParts, kWhole };
 /// A label and its values.
@@ -164,9 +171,9 @@ class Session {
   }
   /// A fused operator: rows of one label, which `out` has or which is reduced `over`; `flops` are those of one row.
   template <Element T>
-  [[nodiscard]] Tensor<T> rows(const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over, plan::Combine combine,
+  [[nodiscard]] Tensor<T> rows(const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over, Meeting meeting,
                                std::initializer_list<Read> reads, RowFlops flops, EmittedKernel kernel) {
-    return Tensor<T>(record_rows(element_type_of<T>, where, out, over, combine, reads, flops, kernel));
+    return Tensor<T>(record_rows(element_type_of<T>, where, out, over, meeting, reads, flops, kernel));
   }
   /// A sum of products of the two reads (float), through BLIS.
   template <Element T>
@@ -237,7 +244,7 @@ class Session {
  private:
   [[nodiscard]] TensorHandle record(plan::OpBuilder& op, ElementType type, Kernel kernel);
   [[nodiscard]] TensorHandle record_rows(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
-                                         plan::Combine combine, std::initializer_list<Read> reads, RowFlops flops, EmittedKernel& kernel);
+                                         Meeting meeting, std::initializer_list<Read> reads, RowFlops flops, EmittedKernel& kernel);
   [[nodiscard]] TensorHandle record_map(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Read> reads,
                                         double flops, EmittedKernel& kernel);
   [[nodiscard]] TensorHandle record_reduction(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,

@@ -98,10 +98,43 @@ void combine_bools(const plan::Op& op, Combine combine, const TaskArgs& args) {
   }
 }
 
+/// Every piece of the one dimension by its own operator, as far as the task has it.
+Kernel combine_pieces(const std::shared_ptr<const plan::Op>& op, ElementType type, const std::vector<plan::PackedPiece>& pieces) {
+  struct Part {
+    Interval elements;
+    Kernel kernel;
+  };
+  std::vector<Part> parts;
+  Index begin = 0;
+  for (const plan::PackedPiece& piece : pieces) {
+    parts.push_back({{begin, begin + piece.count}, combine_kernel(op, piece.combine, type)});
+    begin += piece.count;
+  }
+  const auto bytes = static_cast<Index>(element_size(type));
+  return [parts, bytes](const TaskArgs& args) {
+    const Operand& all = args.outputs[0];
+    for (const Part& part : parts) {
+      const Interval common = plan::intersect(part.elements, all.box[0]);
+      if (common.empty()) continue;
+      Operand output = all;
+      output.data += (common.lo - all.box[0].lo) * all.stride[0] * bytes;
+      output.box[0] = common;
+      std::vector<Interval> labels(args.labels.begin(), args.labels.end());
+      labels[0] = plan::intersect(labels[0], common);
+      TaskArgs inner = args;
+      inner.labels = labels;
+      inner.outputs = {&output, 1};
+      inner.out_box = output.box;
+      part.kernel(inner);
+    }
+  };
+}
+
 }  // namespace
 
-Kernel combine_kernel(std::shared_ptr<const plan::Op> op, Combine combine, ElementType type) {
+Kernel combine_kernel(std::shared_ptr<const plan::Op> op, Combine combine, ElementType type, const std::vector<plan::PackedPiece>& pieces) {
   TDSL_CHECK(op->reads.size() == 1, "a combination reads the partial results alone");
+  if (!pieces.empty()) return combine_pieces(op, type, pieces);
   return visit_element_type(type, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
     if constexpr (std::same_as<T, bool>) {

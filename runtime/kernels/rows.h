@@ -147,6 +147,19 @@ template <class T, int R>
   for (std::size_t d = 1; d < static_cast<std::size_t>(R); ++d) part.stride[d - 1] = x.stride[d];
   return part;
 }
+/// The part of a packed tensor that is a row-major tensor of these extents.
+template <int R, class T>
+[[nodiscard]] View<T, R> piece(const View<T, 1>& packed, Index first, const std::array<Index, static_cast<std::size_t>(R)>& extents) {
+  View<T, R> part{packed.data, packed.shift + first, {}};
+  Index count = 1;
+  for (std::size_t d = extents.size(); d-- > 0; count *= extents[d]) part.stride[d] = count;
+  return part;
+}
+/// Gives such a part its first values.
+template <class T>
+void start(const View<T, 1>& packed, Index first, Index count, T value) {
+  if (count > 0) std::fill(&packed(first), &packed(first) + count, value);
+}
 /// Rows as columns.
 template <class T>
 [[gnu::always_inline]] inline View<T, 2> transposed(const View<T, 2>& x) {

@@ -119,6 +119,12 @@ enum class OpClass : std::uint8_t {
 /// How partial results of a reduction meet; kNone: the reduction must not be split.
 enum class Combine : std::uint8_t { kNone, kSum, kProd, kMin, kMax, kAny, kAll };
 
+/// Neighbouring elements of an output whose partial results meet alike.
+struct PackedPiece {
+  Combine combine = Combine::kSum;
+  Index count = 0;
+};
+
 struct Op {
   OpClass op_class = OpClass::kMap;
   std::string name;            ///< the statement's target, for people
@@ -133,6 +139,7 @@ struct Op {
   std::vector<int> continues;  ///< kLoop: per output the read whose elements it starts from (the kernel sees only the output), or -1
   TensorId base = -1;          ///< output blocks start as copies of this tensor's (same shape); -1: none
   Combine combine = Combine::kNone;
+  std::vector<PackedPiece> pieces;  ///< of an output of one dimension, from its first element on, instead of `combine` (which is the first one's); empty: all alike
   double flops_per_point = 1;  ///< floating-point operations per point of the label space
   double product_share = 0;    ///< those of them that BLAS does, of 1: of a fused operator
   bool by_rows = false;        ///< a fused operator: what all rows share is read for every block of rows, everything else once

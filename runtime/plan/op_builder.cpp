@@ -82,6 +82,12 @@ OpBuilder& OpBuilder::combine(Combine c) {
   return *this;
 }
 
+OpBuilder& OpBuilder::pieces(std::vector<PackedPiece> list) {
+  if (!list.empty()) op_.combine = list.front().combine;
+  op_.pieces = std::move(list);
+  return *this;
+}
+
 OpBuilder& OpBuilder::flops(double per_point) {
   op_.flops_per_point = std::max(per_point, 0.0);  // estimates by polynomials may fall below
   return *this;

@@ -51,6 +51,8 @@ class OpBuilder {
   OpBuilder& read(TensorId tensor, std::initializer_list<DimAccess> dims);
   OpBuilder& read(TensorId tensor, std::vector<DimAccess> dims);
   OpBuilder& combine(Combine c);
+  /// How the elements of an output of one dimension meet, piece by piece.
+  OpBuilder& pieces(std::vector<PackedPiece> list);
   OpBuilder& flops(double per_point);
   /// Of all points together that have one value of each label that is cut: of a fused operator. `of_products`: those that BLAS does.
   OpBuilder& flops_per_row(Index flops, Index of_products = 0);

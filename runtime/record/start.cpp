@@ -22,7 +22,7 @@ class FormChoice {
   FormChoice(const Recording& program, const plan::PlanInputs& inputs, const plan::PlanRequest& request) : program_(program), inputs_(inputs), request_(request) {}
 
   Start run() {
-    Start start{survey(program_), {}, nullptr, {}};
+    Start start{survey(program_), {}, nullptr, {}, {}};
     if (!start.region.choices.empty()) {
       fewest_flops(start.region);
       if (request_.use) take_forms(*request_.use);
@@ -88,8 +88,10 @@ class FormChoice {
     int trials = kFormTrials;
     std::size_t records = kTriedRecords;
     for (const auto& [work, site] : order) {
+      const int first = forms_.at[site];
+      best.prices.push_back({site, first, least.first, least.second});
       for (int form = 0; form < places_[site].forms; ++form) {
-        if (form == forms_.at[site]) continue;
+        if (form == first) continue;
         if (trials == 0 || records < best.region.ops.size()) return;
         --trials;
         records -= best.region.ops.size();
@@ -97,6 +99,7 @@ class FormChoice {
         other.at[site] = form;
         plan::Region region = survey(program_, other);
         const std::pair<bool, double> here = price(region);
+        best.prices.push_back({site, form, here.first, here.second});
         const bool better = here.first != least.first ? here.first : here.second < least.second * (1 - 1e-9);
         if (!better) continue;
         least = here;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "runtime/plan/region/plan_request.h"
 #include "runtime/record/survey.h"
@@ -20,11 +21,20 @@ inline constexpr int kFormTrials = 16;
 /// Records that are surveyed and planned for the sake of forms, all trials together.
 inline constexpr std::size_t kTriedRecords = 4096;
 
+/// What is predicted of the program with one form at a place, and with those that were the best so far everywhere else.
+struct FormPrice {
+  int site = 0;
+  int form = 0;
+  bool fits = true;   ///< under the memory limit
+  double seconds = 0;
+};
+
 /// What is found out about a program before it runs.
 struct Start {
   plan::Region region;       ///< with the forms that were chosen
   plan::ProgramPlans plans;  ///< for the region, as requested; none where they are not wanted
   std::shared_ptr<const plan::PlanValue> plan;  ///< to be followed: layouts and forms; null: nothing was decided
+  std::vector<FormPrice> prices;  ///< of the forms that were tried
   plan::PlanValue saved;     ///< the same, for --save-plan; without decisions if every operation is planned by itself
 };
 

@@ -448,6 +448,18 @@ class Facts:
             if shown.code != 0 or not shown.out.startswith(first):
                 raise Failed(f"{more}: {shown}")
 
+    # A nest of an optimiser's step: no value as large as X is stored, and the other form is said to be slower.
+    def test_explain_says_what_kernels_do(self):
+        sizes = [w for size in ("n=100000", "d=20", "k=5") for w in ("--set", size)]
+        shown = launch.run([self.tdslc, "explain", ROOT / "samples/multinomial_regression.tdsl", "-n", 4, *sizes, "--stage=kernels"], self.options.limit)
+        nest = shown.out[shown.out.find("line 41"):].split("\nline ")[0]
+        wanted = ("nest over rows, 5 operators", "reads     X[i, k] 16 MB", "writes    800 B", "4 MB that are never stored", "products of matrices")
+        if shown.code != 0 or any(w not in nest for w in wanted) or nest.count("never stored") != 4:
+            raise Failed(f"{nest or shown}")
+        forms = shown.out[shown.out.find("forms of equal results"):]
+        if "line 41    runs by rows" not in forms or "so it lost" not in forms:
+            raise Failed(f"{forms}")
+
     # --memory below what is needed is answered by what needs most and the least that is enough, not by a plan that does not fit.
     def test_explain_says_what_memory_is_enough(self):
         for program, sizes in (("matmul", ["n=4000"]), ("two_layer_network", ["n=800", "m=1000"])):
@@ -637,6 +649,27 @@ class Facts:
         if not 3 * tasks[0] < tasks[1]:
             raise Failed(f"{tasks[0]} tasks with loops as tasks, {tasks[1]} statement by statement")
         return f"{tasks[0]} tasks; statement by statement {tasks[1]}"
+
+    # Several results of one tensor are one operation, whose results alone travel; without fusion each is made by itself.
+    def test_several_results_are_one_scan(self):
+        program = self.work / "several.tdsl"
+        program.write_text("input X: f64[n, d];\ninput C: f64[k, d];\ninput y: f64[n];\n"
+                           "let nearest[i] = argmin[c](sum[j]((X[i, j] - C[c, j]) ** 2));\n"
+                           "let members[c] = count[i](nearest[i] == c) for c in 0..k;\n"
+                           "let S[c, j] = sum[i where nearest[i] == c](X[i, j]) for c in 0..k;\n"
+                           "let a = sum(y * y);\nlet b = max(y);\nlet m = min[i](abs(y[i]));\n"
+                           + "".join(f"output {name};\n" for name in ("members", "S", "a", "b", "m")))
+        sizes = [f"--set={s}" for s in ("n=1000000", "d=10", "k=8")]
+        for ranks in (1, 2, 3, 4, 5, 6, 7):
+            for fusion, wanted in (("cost", 2), ("all", 2), ("no-redundancy", 2), ("none", 8)):
+                rows = self.explain(program, "-n", ranks, f"--fusion={fusion}", *sizes)["statements"]
+                scans = [r for r in rows if r["kind"] in ("reduce", "map") and r["predicted"]["flops_mean"] * ranks > 5e5]
+                if len(scans) != wanted:
+                    raise Failed(f"ranks={ranks} --fusion={fusion}: {len(scans)} operations over all rows, not {wanted}")
+                received = sum(r["predicted"]["bytes_received_max"] for r in rows if r["line"] > 3)
+                if fusion != "none" and received > 16 * 1024:
+                    raise Failed(f"ranks={ranks} --fusion={fusion}: {received} bytes received")
+        return "two scans instead of eight"
 
     # A huge product is planned and one rank's part listed in a moment.
     def test_explain_is_small(self):

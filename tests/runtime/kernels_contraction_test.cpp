@@ -212,4 +212,42 @@ TEST_CASE("combine kernel: parts meet in order, for every monoid") {
   CHECK(combined(plan::Combine::kMax) == expected([](float a, float b) { return std::max(a, b); }));
 }
 
+TEST_CASE("combine kernel: the pieces of a packed result meet by operators of their own, whichever elements a task has") {
+  const Index parts = 4, elements = 6;
+  plan::OpBuilder builder(plan::OpClass::kCombine, "s", 0, 0);
+  builder.out("element", elements).reduce("c", parts).read(0, {plan::at(1), plan::at(0)});
+  const auto op = std::make_shared<const plan::Op>(builder.op());
+  std::vector<double> in(static_cast<std::size_t>(parts * elements));
+  for (std::size_t x = 0; x < in.size(); ++x) in[x] = static_cast<double>(x * 7 % 11);
+  const rt::Kernel kernel =
+      rt::combine_kernel(op, plan::Combine::kSum, rt::ElementType::kF64, {{plan::Combine::kSum, 2}, {plan::Combine::kMax, 3}, {plan::Combine::kMin, 1}});
+  for (const Interval mine : {Interval{0, 6}, Interval{0, 1}, Interval{1, 4}, Interval{3, 6}, Interval{5, 6}}) {
+    CAPTURE(mine.lo);
+    plan::Box box = box_of({parts, mine.size()});
+    box[1] = mine;
+    std::vector<double> part;
+    for (Index p = 0; p < parts; ++p) part.insert(part.end(), in.begin() + p * elements + mine.lo, in.begin() + p * elements + mine.hi);
+    plan::Box out_box = box_of({mine.size()});
+    out_box[0] = mine;
+    std::vector<double> out(static_cast<std::size_t>(mine.size()), -1);
+    const std::vector<rt::Operand> inputs{rt::row_major(reinterpret_cast<std::byte*>(part.data()), box)};
+    const std::vector<rt::Operand> outputs{rt::row_major(reinterpret_cast<std::byte*>(out.data()), out_box)};
+    const std::vector<Interval> labels{mine, {0, parts}};
+    rt::TaskArgs args;
+    args.labels = labels;
+    args.inputs = inputs;
+    args.outputs = outputs;
+    args.out_box = out_box;
+    kernel(args);
+    for (Index e = mine.lo; e < mine.hi; ++e) {
+      double expected = in[static_cast<std::size_t>(e)];
+      for (Index p = 1; p < parts; ++p) {
+        const double next = in[static_cast<std::size_t>(p * elements + e)];
+        expected = e < 2 ? expected + next : e < 5 ? std::max(expected, next) : std::min(expected, next);
+      }
+      CHECK(out[static_cast<std::size_t>(e - mine.lo)] == expected);
+    }
+  }
+}
+
 }  // namespace tdsl::tests

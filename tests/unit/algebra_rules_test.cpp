@@ -6,6 +6,7 @@
 #include "algebra_random.h"
 #include "ir/algebra/cost.h"
 #include "ir/algebra/reachable.h"
+#include "tests/unit/thinned.h"
 
 namespace tdsl::tests::relations {
 
@@ -260,7 +261,7 @@ TEST_CASE("algebra rules: every rule holds wherever it applies in random plans, 
   std::map<std::string_view, int> used;
   for (const Rule& rule : rules())
     used[rule.name] = 0;
-  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+  for (std::uint64_t seed = 0; seed < (kInstrumented ? 400 : 1000); ++seed) {
     CAPTURE(seed);
     RandomAlgebra random(pool, seed);
     const Expr e = random.expression(5);

@@ -4,6 +4,7 @@
 
 #include "codegen/families.h"
 #include "ir/print.h"
+#include "passes/pipeline.h"
 
 // Small index graphs in text form for the tests of codegen/.
 namespace tdsl::codegen::testing {
@@ -14,7 +15,13 @@ inline const std::string kMatrices =
     "%2:f64[%0, %1] \"A\" = input \"A\" @0:1:1-1:2\n%3:f64[%1, %0] \"B\" = input \"B\" @0:2:1-2:2\n"
     "%4:f64[%0] \"x\" = input \"x\" @0:3:1-3:2\n";
 
-inline FamilyProgram families(const std::string& body) { return lower(ir::parse(kMatrices + body)); }
+/// Of a program in legal form, otherwise as it stands.
+inline FamilyProgram families(const std::string& body) {
+  passes::PassContext context;
+  passes::PipelineOptions options;
+  options.level = 0;
+  return lower(passes::run_pipeline(ir::parse(kMatrices + body), options, context));
+}
 
 /// Every operation of the program, loops included, in order.
 inline void collect(const Steps& steps, std::vector<const OperationStep*>& found) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tests/unit/gradient_check.h"
+#include "tests/unit/thinned.h"
 
 // Random programs whose derivatives are compared with differences (`TDSL_RANDOM_GRADIENTS=500` for more).
 
@@ -130,7 +131,7 @@ class ProgramWriter {
 
 TEST_CASE("grad: random programs") {
   const char* wanted = std::getenv("TDSL_RANDOM_GRADIENTS");
-  const int programs = wanted == nullptr ? 80 : std::atoi(wanted);
+  const int programs = wanted == nullptr ? tests::thinned(80) : std::atoi(wanted);
   for (int seed = 0; seed < programs; ++seed) {
     CAPTURE(seed);
     tests::GradientCheck(ProgramWriter(static_cast<std::uint64_t>(seed)).program()).run();

@@ -5,6 +5,7 @@
 
 #include "runtime/plan/space/distribution.h"
 #include "tests/unit/plan_random.h"
+#include "tests/unit/thinned.h"
 
 using namespace tdsl::plan;
 using tdsl::tests::for_each_tile;
@@ -122,7 +123,7 @@ TEST_CASE("distributions: owners, owned tiles and owners of a box agree") {
 }
 
 TEST_CASE("column map: every rank count to 40, every column count, few and many tiles") {
-  for (Index ranks = 1; ranks <= 40; ++ranks) {
+  for (Index ranks = 1; ranks <= tdsl::tests::thinned(40); ++ranks) {
     for (Index columns = 1; columns <= ranks; ++columns) {
       Random random(tdsl::tests::test_seed(), static_cast<std::uint64_t>(ranks * 64 + columns));
       const Index rows = random.in(1, 25);

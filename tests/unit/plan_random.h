@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/plan/space/distribution.h"
+#include "tests/unit/thinned.h"
 
 // Random inputs for the tests of runtime/plan. Every case has its own generator, seeded with the run's seed and the
 // case's number, so that one failing case can be repeated alone.
@@ -32,8 +33,8 @@ inline std::uint64_t test_seed() {
   return seed;
 }
 
-/// `share` percent of TDSL_TEST_CASES (10,000 unless set).
-inline std::uint64_t test_cases(std::uint64_t share) { return number_from_environment("TDSL_TEST_CASES", 10'000) * share / 100; }
+/// `share` percent of TDSL_TEST_CASES (10,000 unless set, fewer with sanitizers).
+inline std::uint64_t test_cases(std::uint64_t share) { return number_from_environment("TDSL_TEST_CASES", thinned(10'000)) * share / 100; }
 
 class Random {
  public:

@@ -43,6 +43,7 @@ def thin(stem, columns):
 
 PROGRAMS = [
     Program("sum3", 33_000_000, 1, {"X": "n", "Y": "n", "Z": "n"}, "read_three"),
+    *(Program(f"aggregates{count}", 50_000_000, 1, {"X": "n", "Y": "n"}, "read_two") for count in (2, 3)),
     thin("xtxv", 10),
     *(thin("xtwxv", d) for d in (2, 10, 20, 32, 50, 100, 256, 1000)),
     Program("gradient_descent", 200_000, 1000, {"X": "nd", "y": "n"}),

@@ -74,6 +74,7 @@ Examples:
   tdslc explain product.tdsl -n 64 --per-node 16 --set n=100000
   tdslc explain product.tdsl -n 4 --set n=1000 --memory 512MiB --json
   tdslc explain product.tdsl -n 4 --set n=1000 --stage=region
+  tdslc explain product.tdsl -n 4 --set n=1000 --stage=kernels
   tdslc explain product.tdsl -n 4 --set n=1000 --schedule auto --save-plan product.plan
   tdslc explain product.tdsl -n 4 --set n=1000 --place A=i0:2,i1:2
   tdslc explain product.tdsl -n 4 --set n=1000 --why A   where A could lie, and what that would cost
@@ -167,8 +168,8 @@ void add_options_of(CLI::App& app, Command command, CommandLine& line) {
     auto* json = app.add_flag("--json", line.json, "The answer as JSON");
     app.add_flag("--dot", line.dot, "The plan, or the workflow, as a graph for Graphviz")->excludes(json);
     app.add_option("--schedule", line.schedule, "How to plan: auto (default, the cheapest), search, eindecomp, pattern, lshs or greedy; the totals of all are shown")->type_name("NAME");
-    app.add_option("--stage", line.stage, "Instead of plans: region, the operations a whole-program plan starts from; workflow, their tasks over blocks (with --schedule=pattern or lshs: on which rank); algebra, the program and its plan as tensor relations")
-        ->check(CLI::IsMember({"region", "workflow", "algebra"}))
+    app.add_option("--stage", line.stage, "Instead of plans: region, the operations a whole-program plan starts from; workflow, their tasks over blocks (with --schedule=pattern or lshs: on which rank); algebra, the program and its plan as tensor relations; kernels, what every emitted kernel reads, writes and computes, and the prices of forms")
+        ->check(CLI::IsMember({"region", "workflow", "algebra", "kernels"}))
         ->type_name("STAGE");
   }
   if (command == Command::kPasses) {

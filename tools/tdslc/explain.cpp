@@ -9,6 +9,7 @@
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/declaration.h"
 #include "tools/tdslc/front.h"
+#include "tools/tdslc/kernel_stage.h"
 #include "tools/tdslc/own_functions.h"
 #include "tools/tdslc/plan_output.h"
 
@@ -185,6 +186,7 @@ int explain(const CommandLine& line) {
   const std::string text = line.stage == "region"    ? plan::text_of(region_of(families, request))
                            : line.stage == "workflow" ? workflow_text(line, families, request)
                            : line.stage == "algebra" ? algebra_text(families, request)
+                           : line.stage == "kernels" ? kernels_text(families, request)
                                                      : answer_of(line, front, families, request, files);
   if (line.output.empty()) {
     fmt::print("{}", text);

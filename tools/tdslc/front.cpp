@@ -26,13 +26,14 @@ passes::PipelineOptions pipeline_options(const CommandLine& line) {
   options.level = line.level;
   using enum passes::FusionPolicy;
   options.fusion = line.fusion == "all" ? kAll : line.fusion == "no-redundancy" ? kNoRedundancy : line.fusion == "none" ? kNone : kCost;
-  if (line.stage == "algebra") options.disabled.insert("fuse_rows");  // one operator, one operation
+  if (line.stage == "algebra") options.disabled.insert({"fuse_rows", "merge_rows"});  // one operator, one operation
   for (const std::string& name : line.disabled_passes) {
     if (!passes::is_pass(name)) {
       std::vector<std::string> names;
       for (const passes::Pass& p : passes::pipeline()) names.emplace_back(p.name);
       throw UsageError(fmt::format("there is no pass '{}'{}", name, frontend::did_you_mean(name, names)));
     }
+    if (passes::is_needed(name)) throw UsageError(fmt::format("the pass '{}' cannot be left out: code is generated from what it makes", name));
     options.disabled.insert(name);
   }
   return options;

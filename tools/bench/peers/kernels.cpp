@@ -57,6 +57,7 @@ double read(const double* x, Index count) {
 }
 
 Vector read_rows(const Case& c) { return {read(c.in[0], c.n * c.d)}; }
+Vector read_two(const Case& c) { return {read(c.in[0], c.n) + read(c.in[1], c.n)}; }
 Vector read_three(const Case& c) { return {read(c.in[0], c.n) + read(c.in[1], c.n) + read(c.in[2], c.n)}; }
 
 Vector copy(const Case& c, Vector& to) {
@@ -104,6 +105,26 @@ Vector sum3(const Case& c) {
           for (Index i = first; i < last; ++i) sum += step * c.in[0][i] * c.in[1][i] * c.in[2][i];
           return sum;
         });
+  }
+  return {r};
+}
+
+/// sum(X Y) / sum(X X), or that times max(X), in one pass.
+Vector aggregates(const Case& c, bool largest) {
+  double r = 0;
+  for (int step = 1; step <= c.repeats; ++step) {
+    double xy = 0, xx = 0, most = -std::numeric_limits<double>::infinity();
+#pragma omp parallel for schedule(dynamic) reduction(+ : xy, xx) reduction(max : most)
+    for (Index first = 0; first < c.n; first += kPiece) {
+      const Index last = std::min(c.n, first + kPiece);
+      for (Index i = first; i < last; ++i) {
+        const double x = step * c.in[0][i];
+        xy += x * c.in[1][i];
+        xx += x * c.in[0][i];
+        if (largest) most = std::max(most, x);
+      }
+    }
+    r = 0.5 * r + (largest ? most : 1) * xy / xx;
   }
   return {r};
 }
@@ -298,12 +319,13 @@ int main(int argc, char** argv) {
   if (name == "one_product" || name == "two_products") scores.assign(static_cast<std::size_t>(c.n * c.n), 1.0), out.assign(static_cast<std::size_t>(c.n * c.d), 1.0);
   if (name == "copy") out.assign(static_cast<std::size_t>(c.n * c.d), 1.0);
   const std::map<std::string, std::function<Vector()>> by_hand{
+      {"aggregates2", [&] { return aggregates(c, false); }}, {"aggregates3", [&] { return aggregates(c, true); }},
       {"sum3", [&] { return sum3(c); }},         {"xtxv", [&] { return xtwxv(c); }},
       {"xtwxv", [&] { return xtwxv(c); }},       {"gradient_descent", [&] { return gradient_descent(c); }},
       {"softmax", [&] { return softmax(c); }},   {"kmeans", [&] { return kmeans(c); }},
       {"distances", [&] { return distances(c); }}, {"min_plus", [&] { return min_plus(c); }}};
   const std::map<std::string, std::function<Vector()>> bounds{
-      {"read_rows", [&] { return read_rows(c); }},       {"read_three", [&] { return read_three(c); }},
+      {"read_rows", [&] { return read_rows(c); }},       {"read_two", [&] { return read_two(c); }}, {"read_three", [&] { return read_three(c); }},
       {"copy", [&] { return copy(c, out); }},            {"gram", [&] { return gram(c); }},
       {"one_product", [&] { return one_product(c, scores); }}, {"two_products", [&] { return two_products(c, scores, out); }}};
   Vector result;

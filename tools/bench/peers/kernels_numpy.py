@@ -13,6 +13,20 @@ def sum3(X, Y, Z):
     return np.array(r)
 
 
+def aggregates2(X, Y):
+    r = 0.0
+    for factor in range(1, REPEATS + 1):
+        r = 0.5 * r + np.sum(factor * X * Y) / np.sum(factor * X * X)
+    return np.array(r)
+
+
+def aggregates3(X, Y):
+    r = 0.0
+    for factor in range(1, REPEATS + 1):
+        r = 0.5 * r + np.max(factor * X) * np.sum(factor * X * Y) / np.sum(factor * X * X)
+    return np.array(r)
+
+
 def xtxv(X, v):
     r = v
     for _ in range(REPEATS):

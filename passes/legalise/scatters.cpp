@@ -1,0 +1,138 @@
+#include "passes/legalise/scatters.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "ir/combined.h"
+#include "passes/legalise/computes.h"
+#include "passes/legalise/reductions.h"
+
+namespace tdsl::passes {
+
+using namespace ir;
+
+namespace {
+
+/// Whether elements of some tile cannot be solved for index variables: a subscript is more than a number times an index variable plus a
+/// constant, or an index variable is in none.
+bool is_scatter(Legalised& one) {
+  const Compute& c = one.compute();
+  if (c.left.empty())
+    return false;
+  std::vector<bool> placed(c.out.size(), false);
+  for (const Expr& e : c.left) {
+    const auto form = one.affine(e);
+    if (!form || form->terms.size() > 1 || (form->terms.size() == 1 && !form->terms[0].coefficient.constant()))
+      return true;
+    if (!form->terms.empty())
+      placed[static_cast<std::size_t>(form->terms[0].label)] = true;
+  }
+  return std::ranges::find(placed, false) != placed.end();
+}
+
+class Scatter {
+ public:
+  Scatter(Legalised& one, PassContext& context) : one_(one), c_(one.compute()), type_(one.type()), context_(context) {}
+
+  void run() {
+    if (!one_.is_part())
+      warn();
+    if (c_.monoid)
+      split_reduction(one_);
+    if (!c_.combine)
+      return write_once();
+    const bool fresh = !c_.base && equal(one_.fill(), identity_of(*c_.combine, type_.scalar));
+    if (fresh || c_.combine->kind == Monoid::Kind::kUser)
+      return;  // parts of a user's reduction are not combined
+    const Monoid m = *c_.combine;
+    const Expr old = c_.base ? element(type_.scalar, *c_.base) : one_.fill();
+    const Expr added = scattered(c_, m, type_.scalar, "_added");
+    over_elements(combined(m, old, added));
+    context_.applied(one_.node().range, "what is scattered meets what is there in an operation of its own");
+  }
+
+ private:
+  /// `=`: each element at most once.
+  void write_once() {
+    Compute count = c_;
+    count.bodies = {constant_i64(1)};
+    const Expr hits = scattered(std::move(count), {Monoid::Kind::kSum, {}, {}, {}}, Scalar::kI64, "_hits");
+    Compute once;
+    once.reduce = element_labels();
+    once.bodies = {binary(BinaryOp::kLe, hits, constant_i64(1))};
+    once.monoid = Monoid{Monoid::Kind::kAll, {}, {}, {}};
+    const ValueId fine = one_.in_front(std::move(once), {Scalar::kBool, {}, {}}, "_once");
+    one_.in_front(Assert{fine, fmt::format("an element of {} is written twice by '='", name()), true});
+    const Monoid single{type_.scalar == Scalar::kBool ? Monoid::Kind::kAny : Monoid::Kind::kMax, {}, {}, {}};
+    const Expr value = scattered(c_, single, type_.scalar, "_written");
+    const Expr old = c_.base ? element(type_.scalar, *c_.base) : one_.fill();
+    over_elements(select(binary(BinaryOp::kGt, hits, constant_i64(0)), value, old));
+    context_.applied(one_.node().range, "elements are counted before they are written once");
+  }
+
+  /// A scatter into a tensor of its own, of the result's shape; read element by element.
+  Expr scattered(Compute compute, Monoid combine, Scalar scalar, const char* suffix) {
+    compute.base.reset();
+    compute.fill = identity_of(combine, scalar);
+    compute.combine = std::move(combine);
+    return element(scalar, one_.in_front(std::move(compute), {scalar, type_.shape, {}}, suffix));
+  }
+
+  std::vector<Label> element_labels() const {
+    std::vector<Label> labels;
+    for (const Extent& e : type_.shape)
+      labels.push_back({fmt::format("i{}", labels.size()), Extent(0), e});
+    return labels;
+  }
+  Expr element(Scalar scalar, ValueId tensor) const {
+    std::vector<Expr> subscripts;
+    for (std::size_t d = 0; d < type_.rank(); ++d)
+      subscripts.push_back(index_ref(static_cast<std::int32_t>(d)));
+    return read(scalar, tensor, std::move(subscripts));
+  }
+  void over_elements(const Expr& body) {
+    Compute map;
+    map.out = element_labels();
+    map.bodies = {body};
+    c_ = std::move(map);
+  }
+
+  [[nodiscard]] std::string name() const {
+    const std::string& known = one_.program().info(one_.node().results[0]).name;
+    return known.empty() ? "the result" : "'" + known + "'";
+  }
+
+  /// Tensors below a mebibyte are too small to warn about.
+  void warn() {
+    double bytes = static_cast<double>(size_of(type_.scalar));
+    for (const Extent& e : type_.shape) {
+      const auto n = e.constant();
+      bytes = n && bytes >= 0 ? bytes * static_cast<double>(*n) : -1;
+    }
+    if (bytes < 0 || bytes >= 1 << 20) {
+      context_.warn("gathered", one_.node().range,
+                    name() + " is written at subscripts that are known only when it runs: every rank that computes holds all "
+                             "elements it may write, or reads all points");
+    }
+  }
+
+  Legalised& one_;
+  Compute& c_;
+  Type type_;
+  PassContext& context_;
+};
+
+}  // namespace
+
+Program scatters(const Program& program, PassContext& context) {
+  return legalised(program, [&](Legalised& one) {
+    if (is_scatter(one))
+      Scatter(one, context).run();
+  });
+}
+
+}  // namespace tdsl::passes
