@@ -7,6 +7,7 @@
 
 #include "codegen/affine.h"
 #include "codegen/describe.h"
+#include "codegen/premises.h"
 
 namespace tdsl::codegen {
 
@@ -42,7 +43,7 @@ bool merge(AccessTemplate& into, const AccessTemplate& other, bool exactly) {
 class AccessFinder {
  public:
   AccessFinder(FamilyBuilder& builder, OpTemplate& op, KernelTemplate& kernel, SourceRange range)
-      : builder_(builder), op_(op), kernel_(kernel), range_(range) {
+      : builder_(builder), op_(op), kernel_(kernel), range_(range), premises_(builder, op.labels) {
     for (const LabelTemplate& l : op.labels) names_.push_back(l.name);
   }
 
@@ -78,8 +79,13 @@ class AccessFinder {
   void visit(const Expr& e, bool guarded) {
     if (const auto* s = std::get_if<ir::Select>(&e->op)) {
       visit(s->condition, guarded);
+      const std::size_t known = premises_.size();
+      premises_.assume(s->condition, true);
       visit(s->when_true, true);
+      premises_.forget(known);
+      premises_.assume(s->condition, false);
       visit(s->when_false, true);
+      premises_.forget(known);
       return;
     }
     if (const auto* b = std::get_if<ir::Binary>(&e->op); b != nullptr && ir::is_logical(b->op)) {
@@ -94,7 +100,7 @@ class AccessFinder {
   void read(const Expr& e, const ir::Read& r, bool guarded) {
     if (builder_.is_host(r.tensor)) return;
     const bool known = std::ranges::any_of(found_, [&](const auto& f) { return f.first == e.id(); });
-    if (known) return;
+    if (known) return check_again(e, r);
     AccessTemplate access{r.tensor, {}, describe(builder_.program(), e, names_)};
     std::vector<std::optional<Extent>> checked(r.subscripts.size());
     for (std::size_t d = 0; d < r.subscripts.size(); ++d) {
@@ -119,15 +125,32 @@ class AccessFinder {
         continue;
       }
       access.dims.push_back({form->terms, form->constant, form->constant + Extent(1), false});
-      if (kernel_.trusted.contains(e.id())) continue;
       if (guarded) {
-        if (!provably_inside(*form, op_.labels, extent)) checked[d] = extent;
+        if (provably_inside(*form, op_.labels, extent)) continue;
+        if (premises_.inside(*form, extent)) {
+          kernel_.trusted.insert(e.id());
+        } else {
+          checked[d] = extent;
+        }
       } else {
         check_affine(builder_, *form, op_, extent, access.text, e->range.known() ? e->range : range_);
       }
     }
     if (std::ranges::any_of(checked, [](const auto& c) { return c.has_value(); })) kernel_.checked[e.id()] = std::move(checked);
     found_.emplace_back(e.id(), std::move(access));
+  }
+
+  /// A read that stands in several places, where other conditions hold.
+  void check_again(const Expr& e, const ir::Read& r) {
+    if (!kernel_.trusted.contains(e.id())) return;
+    for (std::size_t d = 0; d < r.subscripts.size(); ++d) {
+      const Extent extent = builder_.rewritten(builder_.type(r.tensor).shape[d], range_);
+      const auto form = affine_of(r.subscripts[d], [this](const Expr& x) { return builder_.hoist(x); });
+      if (!form || provably_inside(*form, op_.labels, extent) || premises_.inside(*form, extent)) continue;
+      std::vector<std::optional<Extent>>& checked = kernel_.checked[e.id()];
+      checked.resize(r.subscripts.size());
+      checked[d] = extent;
+    }
   }
 
   /// Known to take little memory everywhere.
@@ -157,6 +180,7 @@ class AccessFinder {
   OpTemplate& op_;
   KernelTemplate& kernel_;
   SourceRange range_;
+  Premises premises_;
   std::vector<std::string> names_;
   std::vector<std::pair<const ir::ExprNode*, AccessTemplate>> found_;
   std::set<ValueId> gathered_;

@@ -36,8 +36,6 @@ class ComputeLowering {
   [[nodiscard]] Expr expr_of(const Extent& e);
   void operation();
   [[nodiscard]] bool places_once() const;
-  /// See ring.h.
-  void unroll_rings(const OpTemplate& op, KernelTemplate& kernel);
   [[nodiscard]] std::string name() const;
   void labels(OpTemplate& op) const;
   void left(OpTemplate& op);
@@ -58,15 +56,8 @@ class ComputeLowering {
   void reduce_scattered();
 
   // --- Operands subscripted by data: gather.cpp
-  struct Lookup;
-  /// Reads whose subscripts are data become reads of tensors gathered before, but for one that this operation can do.
-  void separate_lookups();
-  /// The label templates, subscripts and checks of the lookup that is left.
+  /// The label templates, subscripts and checks of the lookup that is part of the operation.
   void inline_lookup(OpTemplate& op, KernelTemplate& kernel);
-  [[nodiscard]] std::vector<Lookup> lookups();
-  /// The lookup that becomes part of this operation, if one can.
-  [[nodiscard]] const Lookup* inlined(const std::vector<Lookup>& list);
-  [[nodiscard]] std::optional<Expr> gathered(const Lookup& lookup);
 
   FamilyBuilder& builder_;
   ValueId target_;

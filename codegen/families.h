@@ -119,7 +119,7 @@ struct KernelTemplate {
   /// Subscripts to be checked where they are evaluated: per Read one entry per dimension, the extent to check against or
   /// nothing. Reads without any check are absent.
   std::unordered_map<const ir::ExprNode*, std::vector<std::optional<Extent>>> checked;
-  /// Reads whose subscripts are inside by construction wherever they are evaluated.
+  /// Reads that are inside where they are evaluated, as conditions around them tell.
   std::unordered_set<const ir::ExprNode*> trusted;
   /// Gathers (see Note [Gathers]): per read the label of each dimension that is subscripted by data, or -1.
   std::unordered_map<const ir::ExprNode*, std::vector<int>> gathers;

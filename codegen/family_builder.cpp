@@ -132,6 +132,11 @@ Extent FamilyBuilder::size_behind(ValueId v) const {
   return found == sizes_.end() ? Extent::of(v) : found->second;
 }
 
+Expr FamilyBuilder::definition(ValueId v) const {
+  const auto found = definitions_.find(v);
+  return found == definitions_.end() ? Expr() : found->second;
+}
+
 Expr FamilyBuilder::expression(const Extent& e, SourceRange range) {
   Expr sum;
   for (const auto& [monomial, coefficient] : e.terms()) {

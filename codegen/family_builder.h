@@ -48,6 +48,10 @@ class FamilyBuilder {
   /// The quotient or remainder that a value of `hoist_quotients` is; of others the value.
   [[nodiscard]] Extent size_behind(ValueId v) const;
 
+  /// What a host value is, of those that are computed by one step and hold what it gives them; else null.
+  [[nodiscard]] Expr definition(ValueId v) const;
+  void define(ValueId v, Expr value) { definitions_.emplace(v, std::move(value)); }
+
   /// The polynomial as an expression over host values.
   [[nodiscard]] Expr expression(const Extent& e, SourceRange range);
 
@@ -71,6 +75,7 @@ class FamilyBuilder {
   FamilyProgram result_;
   std::map<ValueId, ValueId> alias_;
   std::vector<Scope> scopes_;
+  std::map<ValueId, Expr> definitions_;
   std::map<ValueId, Extent> sizes_;  ///< by values of hoist_quotients
   Steps* current_ = nullptr;
 };

@@ -8,7 +8,6 @@
 #include "codegen/compute_lowering.h"
 #include "codegen/describe.h"
 #include "codegen/host_values.h"
-#include "codegen/ring.h"
 #include "ir/check.h"
 #include "ir/combined.h"
 #include "ir/procedure.h"
@@ -19,8 +18,27 @@ namespace tdsl::codegen {
 using ir::Compute;
 using ir::Monoid;
 
+namespace {
+
+/// Whether one element of a tensor is read at one of several places: the condition belongs to the subscript.
+bool chooses_place(const Expr& e, ValueId tensor) {
+  if (const auto* s = std::get_if<ir::Select>(&e->op)) return chooses_place(s->when_true, tensor) && chooses_place(s->when_false, tensor);
+  const auto* r = std::get_if<ir::Read>(&e->op);
+  return r != nullptr && r->tensor == tensor;
+}
+
+bool chooses_place(const ir::Select& s) {
+  const Expr* first = &s.when_true;
+  while (const auto* inner = std::get_if<ir::Select>(&(*first)->op)) first = &inner->when_true;
+  const auto* r = std::get_if<ir::Read>(&(*first)->op);
+  return r != nullptr && chooses_place(s.when_true, r->tensor) && chooses_place(s.when_false, r->tensor);
+}
+
+}  // namespace
+
 double flops_of(const Expr& e) {
   if (!e || std::holds_alternative<ir::Read>(e->op)) return 0;
+  if (const auto* s = std::get_if<ir::Select>(&e->op); s != nullptr && chooses_place(*s)) return 0;
   double flops = std::holds_alternative<ir::Binary>(e->op) || std::holds_alternative<ir::Unary>(e->op) ? 1 : 0;
   if (const auto* a = std::get_if<ir::Apply>(&e->op)) flops = ir::operations_of(*a->procedure);
   for (const Expr& child : ir::children(*e)) flops += flops_of(child);
@@ -57,6 +75,7 @@ void ComputeLowering::host_arithmetic() {
   const Expr old = compute_.base ? ir::read(type_.scalar, *compute_.base, {}) : nothing;
   if (compute_.combine) value = ir::combined(*compute_.combine, old, value);
   if (compute_.guard) value = ir::select(compute_.guard, value, old);
+  builder_.define(target_, value);
   builder_.add(range_, HostStep{target_, value});
 }
 
@@ -98,8 +117,6 @@ void ComputeLowering::operation() {
                                    op->labels.size(), plan::kMaxDims));
   }
   const double flops = flops_of(compute_.bodies.front());
-  unroll_rings(*op, *kernel);
-  separate_lookups();
   if (!compute_.left.empty()) left(*op);
   if (std::ranges::any_of(op->out, [](const OutTemplate& o) { return o.label == plan::kAnyLabel; })) {
     for (std::size_t d = 0; d < op->out.size(); ++d) {
@@ -134,13 +151,6 @@ bool ComputeLowering::places_once() const {
     if (r == nullptr || !labels.insert(r->label).second) return false;
   }
   return labels.size() == compute_.out.size();
-}
-
-void ComputeLowering::unroll_rings(const OpTemplate& op, KernelTemplate& kernel) {
-  const auto unrolled = [&](const Expr& e) { return unroll_ring_reads(e, op.labels, builder_, range_, kernel.trusted); };
-  for (Expr& e : compute_.bodies) e = unrolled(e);
-  for (Expr& e : compute_.left) e = unrolled(e);
-  compute_.guard = unrolled(compute_.guard);
 }
 
 std::string ComputeLowering::name() const {

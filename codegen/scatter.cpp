@@ -26,7 +26,7 @@ void ComputeLowering::reduce_scattered() {
   }
   if (solvable && std::ranges::find(placed, false) == placed.end()) return;
   TDSL_CHECK(compute_.combine && !compute_.monoid, "what is scattered is combined");
-  ir::reduce_labels(compute_, placed);
+  static_cast<void>(ir::reduce_labels(compute_, placed));
 }
 
 }  // namespace tdsl::codegen

@@ -46,6 +46,7 @@ struct Term {
 struct Affine {
   std::vector<Term> terms;
   Extent constant;
+  friend bool operator==(const Affine& a, const Affine& b) { return a.terms == b.terms && a.constant == b.constant; }
 };
 
 /// The value that a label-free i64 expression is, for those that are no polynomials of values; nothing if there is none (it reads

@@ -7,15 +7,17 @@
 
 namespace tdsl::ir {
 
-void reduce_labels(Compute& c, const std::vector<bool>& kept) {
+std::vector<Expr> reduce_labels(Compute& c, const std::vector<bool>& kept) {
   TDSL_CHECK(c.reduce.empty() && c.combine, "only what is combined becomes a reduction");
   std::vector<Label> out;
   std::vector<Expr> number(c.out.size());
+  std::vector<Expr> back;
   for (const bool keeps : {true, false}) {
     for (std::size_t l = 0; l < kept.size(); ++l) {
       if (kept[l] != keeps)
         continue;
       number[l] = index_ref(static_cast<std::int32_t>(out.size() + c.reduce.size()));
+      back.push_back(index_ref(static_cast<std::int32_t>(l)));
       (keeps ? out : c.reduce).push_back(c.out[l]);
     }
   }
@@ -26,6 +28,7 @@ void reduce_labels(Compute& c, const std::vector<bool>& kept) {
   c.guard = with_labels(c.guard, number);
   c.out = std::move(out);
   c.monoid = c.combine;
+  return back;
 }
 
 }  // namespace tdsl::ir

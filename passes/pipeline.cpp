@@ -15,7 +15,9 @@
 #include "passes/fuse_rows.h"
 #include "passes/fusion.h"
 #include "passes/legalise/flat_stores.h"
-#include "passes/legalise/periodic_subscripts.h"
+#include "passes/legalise/gathers.h"
+#include "passes/legalise/periodic_reads.h"
+#include "passes/legalise/periodic_stores.h"
 #include "passes/legalise/reductions.h"
 #include "passes/legalise/scatters.h"
 #include "passes/legalise/stores.h"
@@ -71,13 +73,17 @@ constexpr std::array kPipeline = {
     Pass{"merge_rows", "compute reductions over the rows of the same tensors in one scan of them", merge_rows, 2},
     Pass{"shared_maps", "compute element-wise values again in the loops of each reader where that is cheaper than storing them", shared_maps, 2},
     // Legal form, which is lowered one to one. After the passes that decide which operators share loops: they know stores and reductions as written.
-    Pass{"periodic_subscripts", "store where a subscript that wraps around leads back from", periodic_subscripts, 0},
+    Pass{"periodic_stores", "store where a subscript that wraps around leads back from", periodic_stores, 0},
     // What leads around is no scatter, and neither are positions: before stores and scatters are looked at.
     Pass{"flat_stores", "store positions of several index variables as those of one", flat_stores, 0},
     Pass{"stores", "say nothing on the left that the ranges of index variables say, and reduce what meets", stores, 0},
     Pass{"scatters", "let scattered elements meet by themselves before they join what is there", scatters, 0},
     // Parts of scatters are reductions.
     Pass{"reductions", "begin reductions as the identity or the base, and do the rest afterwards", reductions, 0},
+    // When index variables are what they stay.
+    Pass{"periodic_reads", "read where a subscript that wraps around may lie at one of two affine ones", periodic_reads, 0},
+    // What wraps around is no data.
+    Pass{"gathers", "gather what is looked up, but for one lookup that an operation can do", gathers, 0},
 };
 
 void check(const ir::Program& program, std::string_view pass) {

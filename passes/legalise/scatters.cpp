@@ -17,23 +17,6 @@ using namespace ir;
 
 namespace {
 
-/// Whether elements of some tile cannot be solved for index variables: a subscript is more than a number times an index variable plus a
-/// constant, or an index variable is in none.
-bool is_scatter(Legalised& one) {
-  const Compute& c = one.compute();
-  if (c.left.empty())
-    return false;
-  std::vector<bool> placed(c.out.size(), false);
-  for (const Expr& e : c.left) {
-    const auto form = one.affine(e);
-    if (!form || form->terms.size() > 1 || (form->terms.size() == 1 && !form->terms[0].coefficient.constant()))
-      return true;
-    if (!form->terms.empty())
-      placed[static_cast<std::size_t>(form->terms[0].label)] = true;
-  }
-  return std::ranges::find(placed, false) != placed.end();
-}
-
 class Scatter {
  public:
   Scatter(Legalised& one, PassContext& context) : one_(one), c_(one.compute()), type_(one.type()), context_(context) {}
@@ -128,9 +111,28 @@ class Scatter {
 
 }  // namespace
 
+std::optional<std::vector<bool>> scattered_labels(Legalised& one) {
+  const Compute& c = one.compute();
+  if (c.left.empty())
+    return std::nullopt;
+  std::vector<bool> placed(c.out.size(), false);
+  bool solvable = true;
+  for (const Expr& e : c.left) {
+    const auto form = one.affine(e);
+    if (!form || form->terms.size() > 1 || (form->terms.size() == 1 && !form->terms[0].coefficient.constant())) {
+      solvable = false;
+    } else if (!form->terms.empty()) {
+      placed[static_cast<std::size_t>(form->terms[0].label)] = true;
+    }
+  }
+  if (solvable && std::ranges::find(placed, false) == placed.end())
+    return std::nullopt;
+  return placed;
+}
+
 Program scatters(const Program& program, PassContext& context) {
   return legalised(program, [&](Legalised& one) {
-    if (is_scatter(one))
+    if (scattered_labels(one))
       Scatter(one, context).run();
   });
 }

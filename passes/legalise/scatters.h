@@ -1,6 +1,10 @@
 #pragma once
 
+#include <optional>
+#include <vector>
+
 #include "ir/graph.h"
+#include "passes/legalise/computes.h"
 #include "passes/pass_context.h"
 
 namespace tdsl::passes {
@@ -26,5 +30,9 @@ namespace tdsl::passes {
 ///
 /// Warns of scatters into large tensors. Precondition and postcondition: verified.
 [[nodiscard]] ir::Program scatters(const ir::Program& program, PassContext& context);
+
+/// Nothing if every element of the left side can be solved for the index variables: each stands in one subscript, times a number plus a
+/// constant. Of a scatter, for each out label whether there is such a subscript; the others are reduced.
+[[nodiscard]] std::optional<std::vector<bool>> scattered_labels(Legalised& one);
 
 }  // namespace tdsl::passes

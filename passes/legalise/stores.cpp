@@ -47,7 +47,7 @@ void reduce_unplaced_labels(Compute& c) {
     });
   }
   if (std::ranges::find(placed, false) != placed.end())
-    reduce_labels(c, placed);
+    static_cast<void>(reduce_labels(c, placed));
 }
 
 /// Whether the left side is one index variable a dimension, each once.

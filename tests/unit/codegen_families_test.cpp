@@ -57,7 +57,15 @@ TEST_CASE("codegen families: subscripts are checked before the run unless they a
   const FamilyProgram guarded =
       families("%5:f64[%0] \"s\" = compute [i in 0..%0] (select(gt(i, 0), %4[sub(i, 1)], 0.0))\noutput \"s\" %5\n");
   CHECK(count_steps<SubscriptStep>(guarded.steps) == 0);
-  CHECK(operations(guarded).front()->kernel->checked.size() == 1);
+  // The condition tells that the read is inside, but not of others.
+  CHECK(operations(guarded).front()->kernel->checked.empty());
+  CHECK(operations(guarded).front()->kernel->trusted.size() == 1);
+  for (const char* other : {"select(gt(i, 0), %4[add(i, 1)], 0.0)", "select(ge(i, 0), %4[sub(i, 1)], 0.0)", "select(gt(i, 0), 0.0, %4[sub(i, 1)])",
+                            "select(lt(add(i, %1), %0), %4[add(i, %1)], 0.0)", "select(lt(add(i, 4294967297), %0), %4[add(i, 4294967297)], 0.0)"}) {
+    INFO(other);
+    const FamilyProgram unknown = families(std::string("%5:f64[%0] \"s\" = compute [i in 0..%0] (") + other + ")\noutput \"s\" %5\n");
+    CHECK(operations(unknown).front()->kernel->checked.size() == 1);
+  }
 }
 
 TEST_CASE("codegen families: a gather meets its operand panel by panel; under a condition it reads the whole and warns") {

@@ -1,4 +1,4 @@
-#include "passes/legalise/periodic_subscripts.h"
+#include "passes/legalise/periodic_stores.h"
 
 #include <algorithm>
 
@@ -43,7 +43,7 @@ bool unroll_store(Legalised& one, std::size_t d) {
 
 }  // namespace
 
-Program periodic_subscripts(const Program& program, PassContext& context) {
+Program periodic_stores(const Program& program, PassContext& context) {
   return legalised(program, [&](Legalised& one) {
     bool any = false;
     for (std::size_t d = 0; d < one.compute().left.size(); ++d)

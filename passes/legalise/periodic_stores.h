@@ -13,6 +13,6 @@ namespace tdsl::passes {
 ///     %3 = compute [i in 0..%0] (%1[mod(sub(i, 1), %0)]) left [i] base %2
 ///
 /// Precondition and postcondition: verified.
-[[nodiscard]] ir::Program periodic_subscripts(const ir::Program& program, PassContext& context);
+[[nodiscard]] ir::Program periodic_stores(const ir::Program& program, PassContext& context);
 
 }  // namespace tdsl::passes
