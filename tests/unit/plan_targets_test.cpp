@@ -40,7 +40,7 @@ void expect(const std::string& name, const Region& region, Index ranks, double s
 
 TEST_CASE("plan targets: plans are realised as they are predicted") {
   for (const Index ranks : {2, 3, 4, 7, 12, 16}) {
-    if (tests::kInstrumented && ranks != 3 && ranks != 12) continue;
+    if (tdsl::tests::kInstrumented && ranks != 3 && ranks != 12) continue;
     expect_realised("newton", newton(20000, 32, 5), ranks);
     expect_realised("nearest", nearest(12000, 200), ranks);
     expect_realised("sum and gram", sum_and_gram(20000, 64), ranks);
