@@ -39,12 +39,7 @@ struct KernelRequest {
   ExprEmitter::ProcedureName procedure_name;
 };
 
-/// The kernel of an operation as a typed C++ function of `const TaskArgs& t` and host values.
-///
-/// Loop order. Without reduction the loops follow the output's dimensions. A reduction runs either with its reduce labels
-/// innermost, into a scalar, or with the last output dimension innermost, into a row of the output, whichever reads
-/// memory in order; per element the reduce labels always run in index order. A reduction with two free labels that blocking.h can
-/// split is handed to the runtime's register-blocked loops.
+/// The kernel of an operation as a typed C++ function of `const TaskArgs& t` and host values: its nest (kernel_nest.h), verified and printed.
 [[nodiscard]] EmittedKernel emit_kernel(const KernelRequest& request);
 /// The kernel through the loops of runtime/kernels/each.h, or nothing: where it is more than one expression for every point of the labels,
 /// or reports failures.

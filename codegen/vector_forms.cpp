@@ -10,8 +10,7 @@ namespace {
 constexpr int kMostCalls = 4;
 
 /// Whether every subscript is a label that stays inside the dimension.
-bool reads_inside(const ir::Read& r, const FamilyProgram& program, const LabelCovers& covers) {
-  const std::vector<Extent>& shape = program.type(r.tensor).shape;
+bool reads_inside(const ir::Read& r, const std::vector<Extent>& shape, const LabelCovers& covers) {
   for (std::size_t d = 0; d < r.subscripts.size(); ++d) {
     const auto* i = std::get_if<ir::IndexRef>(&r.subscripts[d]->op);
     if (i == nullptr || !covers(i->label, shape[d])) return false;
@@ -19,11 +18,12 @@ bool reads_inside(const ir::Read& r, const FamilyProgram& program, const LabelCo
   return true;
 }
 
-bool computes_anywhere(const Expr& e, const FamilyProgram& program, const LabelCovers& covers) {
+bool computes_anywhere(const Expr& e, const ReadShape& shape, const LabelCovers& covers) {
   bool anywhere = true;
   ir::for_each_node(e, [&](const ir::ExprNode& node) {
     const auto* r = std::get_if<ir::Read>(&node.op);
-    anywhere = anywhere && !may_fail(node) && (r == nullptr || program.is_host(r->tensor) || reads_inside(*r, program, covers));
+    const std::vector<Extent>* read = r == nullptr ? nullptr : shape(r->tensor);
+    anywhere = anywhere && !may_fail(node) && (read == nullptr || reads_inside(*r, *read, covers));
   });
   return anywhere;
 }
@@ -55,9 +55,13 @@ int library_calls(const Expr& e) {
 }
 
 bool computes_both(const ir::Select& select, const FamilyProgram& program, const LabelCovers& covers) {
+  return computes_both(select, [&](ValueId v) { return program.is_host(v) ? nullptr : &program.type(v).shape; }, covers);
+}
+
+bool computes_both(const ir::Select& select, const ReadShape& shape, const LabelCovers& covers) {
   const int calls = library_calls(select.when_true) + library_calls(select.when_false);
   if (calls == 0 || calls > kMostCalls || !ir::is_float(select.when_true->type)) return false;
-  return computes_anywhere(select.when_true, program, covers) && computes_anywhere(select.when_false, program, covers);
+  return computes_anywhere(select.when_true, shape, covers) && computes_anywhere(select.when_false, shape, covers);
 }
 
 }  // namespace tdsl::codegen

@@ -1,0 +1,159 @@
+#include "codegen/nest/facts.h"
+
+#include <algorithm>
+
+#include "codegen/vector_forms.h"
+
+namespace tdsl::nest {
+
+using ir::match;
+
+namespace {
+
+void each_of(const Place& place, const std::function<void(const Expr&)>& f) { std::ranges::for_each(place.subscripts, f); }
+void each_of(const std::vector<Let>& lets, const std::function<void(const Expr&)>& f) {
+  for (const Let& let : lets) f(let.value);
+}
+
+bool mentions(const Place& place, int index) {
+  bool found = false;
+  for (const Expr& s : place.subscripts) {
+    ir::for_each_node(s, [&](const ir::ExprNode& n) {
+      const auto* r = std::get_if<ir::IndexRef>(&n.op);
+      found = found || (r != nullptr && r->label == index);
+    });
+  }
+  return found;
+}
+
+/// A constant divisor by which division neither fails nor overflows.
+bool divides_safely(const ir::Binary& b) {
+  const auto* c = std::get_if<ir::Constant>(&b.right->op);
+  const auto* value = c == nullptr ? nullptr : std::get_if<std::int64_t>(&c->value);
+  return (b.op == ir::BinaryOp::kDiv || b.op == ir::BinaryOp::kRem) && value != nullptr && *value != 0 && *value != -1;
+}
+
+bool stops(const Nest& nest, const ir::ExprNode& node) {
+  if (const auto* r = std::get_if<ir::Read>(&node.op)) return !nest.variable(r->tensor).bounds.empty();
+  const auto* b = std::get_if<ir::Binary>(&node.op);
+  return codegen::may_fail(node) && (b == nullptr || !divides_safely(*b));
+}
+
+/// Why a statement keeps the iterations of the loop around it apart.
+std::string obstacle(int index, const Statement& s) {
+  const auto carried = [&](const Place& to) { return mentions(to, index) ? std::string() : std::string("an element that all iterations write"); };
+  return match(
+      s.op, [](const For&) { return std::string("a loop"); }, [](const Let&) { return std::string(); },
+      [](const Start&) { return std::string("a local that changes"); }, [](const Narrow&) { return std::string("the bound of a loop"); },
+      [](const Check&) { return std::string("a check"); }, [&](const Store& w) { return carried(w.to); },
+      [&](const Update& u) { return u.with.kind == ir::Monoid::Kind::kUser ? std::string("a reduction of the user's") : carried(u.to); },
+      [](const If& i) { return std::string(std::holds_alternative<IsMine>(i.condition) ? "an element that is looked up" : ""); },
+      [](const LineReduction&) { return std::string("a reduction"); }, [](const BlockedReduction&) { return std::string("a reduction"); },
+      [](const Fill&) { return std::string("a fill"); });
+}
+
+Expr expanded(const Definitions& definitions, const Expr& e) {
+  return ir::rewrite(e, [&](const Expr& part) {
+    const auto* r = std::get_if<ir::Read>(&part->op);
+    const auto found = r == nullptr ? definitions.end() : definitions.find(r->tensor);
+    return found == definitions.end() ? part : expanded(definitions, found->second);
+  });
+}
+
+}  // namespace
+
+void for_each_statement(const Body& body, const std::function<void(const Statement&)>& f) {
+  for (const Statement& s : body) {
+    f(s);
+    if (const auto* loop = std::get_if<For>(&s.op)) for_each_statement(loop->body, f);
+    if (const auto* branch = std::get_if<If>(&s.op)) for_each_statement(branch->body, f);
+  }
+}
+
+void for_each_expr(const Statement& statement, const std::function<void(const Expr&)>& f) {
+  const auto some = [&](const Expr& e) {
+    if (e) f(e);
+  };
+  match(
+      statement.op, [](const For&) {}, [&](const Let& s) { f(s.value); },
+      [&](const Start& s) {
+        each_of(s.from, f);
+        some(s.fresh);
+      },
+      [&](const Narrow& s) { f(s.value); }, [&](const Check& s) { f(s.value); },
+      [&](const Store& s) {
+        each_of(s.to, f);
+        f(s.value);
+      },
+      [&](const Update& s) {
+        each_of(s.to, f);
+        f(s.value);
+      },
+      [&](const If& s) {
+        if (const auto* condition = std::get_if<Expr>(&s.condition)) f(*condition);
+      },
+      [&](const LineReduction& s) {
+        each_of(s.lets, f);
+        f(s.value);
+      },
+      [&](const BlockedReduction& s) {
+        each_of(s.to, f);
+        each_of(s.x, f);
+        each_of(s.y, f);
+        f(s.value);
+        some(s.guard);
+      },
+      [&](const Fill& s) { f(s.value); });
+}
+
+bool may_stop(const Nest& nest, const Expr& e) {
+  bool found = false;
+  ir::for_each_node(e, [&](const ir::ExprNode& n) { found = found || stops(nest, n); });
+  return found;
+}
+
+std::string not_simd(const Nest& nest, int index, const Body& body) {
+  std::string reason;
+  for_each_statement(body, [&](const Statement& s) {
+    if (reason.empty()) reason = obstacle(index, s);
+    for_each_expr(s, [&](const Expr& e) {
+      if (reason.empty() && may_stop(nest, e)) reason = "what may stop the run";
+    });
+  });
+  return reason;
+}
+
+Definitions definitions_of(const Nest& nest) {
+  Definitions result;
+  const auto define = [&](const Let& let) { result[let.local] = let.value; };
+  for_each_statement(nest.body, [&](const Statement& s) {
+    if (const auto* let = std::get_if<Let>(&s.op)) define(*let);
+    if (const auto* line = std::get_if<LineReduction>(&s.op)) std::ranges::for_each(line->lets, define);
+    if (const auto* blocked = std::get_if<BlockedReduction>(&s.op)) {
+      std::ranges::for_each(blocked->x, define);
+      std::ranges::for_each(blocked->y, define);
+    }
+  });
+  return result;
+}
+
+bool takes_both(const Nest& nest, const Definitions& definitions, const ir::Select& select) {
+  const bool bounded = std::ranges::any_of(nest.variables, [](const Variable& v) { return !v.bounds.empty(); });
+  bool computed = false;
+  for_each_statement(nest.body, [&](const Statement& s) {
+    const auto* check = std::get_if<Check>(&s.op);
+    computed = computed || (check != nullptr && nest.index(check->index).of_task);
+  });
+  if (bounded || computed) return false;
+  const ir::Select whole{select.condition, expanded(definitions, select.when_true), expanded(definitions, select.when_false)};
+  const auto shape = [&](ValueId v) {
+    const Variable& variable = nest.variable(v);
+    return variable.role == Variable::Role::kOperand ? &variable.type.shape : nullptr;
+  };
+  return codegen::computes_both(whole, shape, [&](std::int32_t label, const Extent& extent) {
+    const Index& index = nest.index(label);
+    return index.of_task && index.begin == Extent(0) && index.end == extent;
+  });
+}
+
+}  // namespace tdsl::nest

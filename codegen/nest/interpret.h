@@ -1,0 +1,22 @@
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "codegen/nest/nest.h"
+#include "ir/eval.h"
+
+namespace tdsl::nest {
+
+/// What a nest runs on, as one task: all points of its indices, whole operands.
+struct Inputs {
+  std::map<ValueId, ir::Literal> captures;  ///< by variable
+  std::map<int, ir::Array> operands;        ///< by number
+  ir::Array base;                           ///< of a result that is continued
+};
+
+/// Runs the nest statement by statement with the evaluator's arithmetic, error bounds included, and gives the result's elements. The nest has been
+/// verified. Throws ir::eval::Stop where the run stops.
+[[nodiscard]] ir::Array interpret(const Nest& nest, const Inputs& inputs);
+
+}  // namespace tdsl::nest

@@ -1,0 +1,178 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "ir/graph.h"
+
+// Loop nests: what a task does, as typed imperative statements. A nest is built from the operation (codegen/kernel_nest.h), verified, printed as C++, and
+// interpreted in tests. The task gives an interval for each of the nest's first indices, the operands' elements in its boxes, and the results' tiles.
+//
+// Expressions are those of the index graph: `IndexRef` k is index k of the nest, `Read` of value k its variable k; extents mention variables, too.
+
+namespace tdsl::nest {
+
+using ir::Expr;
+using ir::Extent;
+using ir::ValueId;
+
+/// A subscript that is compared with the dimension wherever it is evaluated; outside, the run stops.
+struct Bound {
+  int dimension = 0;
+  Extent extent;
+  std::string what;       ///< `p[i]' of 'x`, for the message
+  ir::SourceRange place;
+};
+
+/// What expressions read and statements write.
+struct Variable {
+  enum class Role : std::uint8_t {
+    kCapture,  ///< a scalar that the function takes, the same in all tasks
+    kOperand,  ///< elements that tasks read
+    kResult,   ///< elements that tasks write
+    kLocal,    ///< a scalar inside the function
+  } role = Role::kLocal;
+  std::string name;
+  ir::Type type;
+  int number = 0;               ///< of the operand; reads that are bounded differently are variables of the same operand
+  std::vector<Bound> bounds{};  ///< of an operand, by dimension
+  std::vector<Extent> origin{};  ///< of a result: the subscripts of its first element; none: zeros
+  bool continued = false;       ///< a result whose elements have values before the nest runs
+};
+
+/// An index variable. Those of the task come first, with the range over which all tasks together run.
+struct Index {
+  std::string name;
+  bool of_task = true;  ///< else it is a subscript that a Check computes
+  Extent begin;
+  Extent end;
+};
+
+/// The task's interval of the index, or a part of it.
+struct TaskRange {
+  std::optional<ValueId> begin;  ///< an integer local instead of where the task's interval begins
+  std::optional<ValueId> end;
+};
+/// What a loop runs over. Stored levels of sparse tensors will be another alternative.
+using Walk = std::variant<TaskRange>;
+
+/// An element of a result, or a local without subscripts.
+struct Place {
+  ValueId variable;
+  std::vector<Expr> subscripts;
+};
+
+struct Statement;
+using Body = std::vector<Statement>;
+
+/// How the iterations of a loop may run.
+enum class Order : std::uint8_t { kSerial, kSimd };
+/// `for i over task simd { … }`
+struct For {
+  int index = 0;
+  Walk over;
+  Order order = Order::kSerial;
+  Body body;
+};
+/// `let %5 = mul(%1[i], 2.0)`: a local constant.
+struct Let {
+  ValueId local;
+  Expr value;
+};
+/// `start %5 from %2[i] fresh 0.0`: a local that changes. It begins as the element, or in the first task of a result's tile as the value.
+struct Start {
+  ValueId local;
+  Place from;
+  Expr fresh;  ///< null: as the element in any case
+};
+/// `narrow %6 = begin of k over task by %1[i]`: where a loop begins (ends) that observes `value <= k` (`k < value`).
+struct Narrow {
+  ValueId local;
+  int index = 0;
+  TaskRange within;
+  bool begins = false;
+  Expr value;
+  bool past = false;  ///< one past the value
+  bool safe = true;   ///< the value may be computed where there is nothing to loop over
+};
+/// `check at0 = %3[i] in %0 "p[i]' of 'x"`: the index is the value from here on; outside of 0..extent the run stops.
+struct Check {
+  int index = 0;
+  Expr value;
+  Bound bound;
+};
+/// `%2[i] = %1[i]`
+struct Store {
+  Place to;
+  Expr value;
+};
+/// `%2[i] combine sum %1[i]`
+struct Update {
+  Place to;
+  ir::Monoid with;
+  Expr value;
+};
+/// `if points k, l { … }`: whether the task's intervals hold something.
+struct HasPoints {
+  std::vector<int> indices;
+};
+/// `if mine g, at0 of 0 { … }`: whether computed indices lie in the task's interval, or in a dimension of the result's tile.
+struct IsMine {
+  struct Member {
+    int index = 0;
+    int dimension = -1;  ///< of the tile; none: the interval of the index
+  };
+  std::vector<Member> members;
+};
+struct If {
+  std::variant<Expr, HasPoints, IsMine> condition;
+  Body body;
+};
+/// `lanes sum %5 along k over task { let … yield %1[k] }`: a sum or product along one index into a local, through the runtime's partial results (rt::lanes).
+struct LineReduction {
+  ValueId local;
+  ir::Monoid::Kind kind = ir::Monoid::Kind::kSum;
+  int index = 0;
+  TaskRange over;
+  std::vector<Let> lets;
+  Expr value;
+};
+/// A reduction into a block of rows and columns that stays in registers (rt::blocked_reduction). x values do not depend on the column, y values do not
+/// on the row. Of a sum of products, products are added without a rounding in between.
+struct BlockedReduction {
+  Place to;
+  int row = 0;
+  int column = 0;
+  std::vector<int> along;
+  std::vector<Let> x, y;
+  ir::Monoid with;
+  Expr value;  ///< of locals
+  Expr guard;  ///< of locals; may be null
+  bool numbers = false;  ///< a minimum or maximum that is no nan where no x or y is nan or inf
+};
+/// `fill %2 0.0`: all elements of the result's tile.
+struct Fill {
+  ValueId result;
+  Expr value;
+};
+
+struct Statement {
+  std::variant<For, Let, Start, Narrow, Check, Store, Update, If, LineReduction, BlockedReduction, Fill> op;
+};
+
+struct Nest {
+  std::string name;
+  std::vector<Index> indices;
+  std::vector<Variable> variables;
+  Body fresh;  ///< runs before the body in the first task of every tile of the result; fills only
+  Body body;
+  bool only_hit = false;       ///< the body runs only in tasks that write an element of their tile
+  ir::SourceRange place{};     ///< of failures without a place
+
+  [[nodiscard]] const Variable& variable(ValueId v) const { return variables[static_cast<std::size_t>(v.id)]; }
+  [[nodiscard]] const Index& index(int k) const { return indices[static_cast<std::size_t>(k)]; }
+};
+
+}  // namespace tdsl::nest

@@ -1,0 +1,285 @@
+#include <algorithm>
+
+#include "codegen/nest/text.h"
+#include "ir/parse_expr.h"
+
+namespace tdsl::nest {
+
+namespace {
+
+Statement made(decltype(Statement::op) op) { return {std::move(op)}; }
+
+class NestParser : ir::ExprParser {
+ public:
+  explicit NestParser(std::string_view text) : ExprParser(text) {}
+
+  Nest run() {
+    cursor_.expect("nest");
+    nest_.name = cursor_.string();
+    nest_.place = range();
+    while (cursor_.peek() == '%') variable();
+    while (cursor_.accept("index")) index();
+    if (cursor_.accept("fresh")) nest_.fresh = body();
+    cursor_.expect("body");
+    nest_.only_hit = cursor_.accept("hit");
+    nest_.body = body();
+    if (!cursor_.at_end()) cursor_.fail("expected the end");
+    return std::move(nest_);
+  }
+
+ private:
+  std::uint32_t number() { return static_cast<std::uint32_t>(cursor_.natural()); }
+
+  ir::SourceRange range() {
+    ir::SourceRange r;
+    if (!cursor_.accept("@")) return r;
+    r.file = number();
+    cursor_.expect(":");
+    r.line = number();
+    cursor_.expect(":");
+    r.column = number();
+    cursor_.expect("-");
+    r.end_line = number();
+    cursor_.expect(":");
+    r.end_column = number();
+    return r;
+  }
+
+  Bound bound() {
+    Bound b;
+    cursor_.expect("in");
+    b.extent = extent();
+    b.what = cursor_.string();
+    b.place = range();
+    return b;
+  }
+
+  void variable() {
+    const ValueId v = value();
+    if (static_cast<std::size_t>(v.id) != nest_.variables.size()) cursor_.fail("variables are numbered in order");
+    cursor_.expect(":");
+    Variable variable;
+    variable.type = type();
+    variable.name = cursor_.string();
+    using Role = Variable::Role;
+    if (cursor_.accept("capture")) {
+      variable.role = Role::kCapture;
+    } else if (cursor_.accept("local")) {
+      variable.role = Role::kLocal;
+    } else if (cursor_.accept("operand")) {
+      variable.role = Role::kOperand;
+      variable.number = static_cast<int>(cursor_.natural());
+      while (cursor_.accept("check")) {
+        const int dimension = static_cast<int>(cursor_.natural());
+        variable.bounds.push_back(bound());
+        variable.bounds.back().dimension = dimension;
+      }
+    } else {
+      cursor_.expect("result");
+      variable.role = Role::kResult;
+      variable.continued = cursor_.accept("continued");
+      if (cursor_.accept("from")) list("[", "]", [&] { variable.origin.push_back(extent()); });
+    }
+    ir::ValueInfo info;
+    info.name = variable.name;
+    info.type = variable.type;
+    program_.values.push_back(std::move(info));
+    nest_.variables.push_back(std::move(variable));
+  }
+
+  void index() {
+    Index i;
+    i.name = cursor_.string();
+    i.of_task = cursor_.accept("in");
+    if (i.of_task) {
+      i.begin = extent();
+      cursor_.expect("..");
+      i.end = extent();
+    }
+    labels_.push_back(i.name);
+    nest_.indices.push_back(std::move(i));
+  }
+
+  int index_number() {
+    const Expr e = expr();
+    const auto* r = e ? std::get_if<ir::IndexRef>(&e->op) : nullptr;
+    if (r == nullptr || r->label < 0 || static_cast<std::size_t>(r->label) >= labels_.size()) cursor_.fail("expected an index");
+    return r->label;
+  }
+  std::vector<int> index_numbers() {
+    std::vector<int> numbers;
+    list("[", "]", [&] { numbers.push_back(index_number()); });
+    return numbers;
+  }
+
+  ValueId known_value() {
+    const ValueId v = value();
+    if (static_cast<std::size_t>(v.id) >= nest_.variables.size()) cursor_.fail("no variable has this number");
+    return v;
+  }
+  Place place() {
+    Place p{known_value(), {}};
+    if (cursor_.peek() == '[') p.subscripts = expr_list("[", "]");
+    return p;
+  }
+  TaskRange task_range() {
+    TaskRange r;
+    cursor_.expect("task");
+    if (cursor_.accept("from")) r.begin = known_value();
+    if (cursor_.accept("to")) r.end = known_value();
+    return r;
+  }
+  /// Behind the word.
+  Let let() {
+    const ValueId local = known_value();
+    cursor_.expect("=");
+    return {local, expr()};
+  }
+
+  Body body() {
+    Body result;
+    cursor_.expect("{");
+    while (!cursor_.accept("}")) result.push_back(statement());
+    return result;
+  }
+
+  Statement statement() {
+    if (cursor_.accept("for")) return made(loop());
+    if (cursor_.accept("let")) return made(let());
+    if (cursor_.accept("start")) return made(start());
+    if (cursor_.accept("narrow")) return made(narrow());
+    if (cursor_.accept("check")) return made(check());
+    if (cursor_.accept("if")) return made(branch());
+    if (cursor_.accept("lanes")) return made(line());
+    if (cursor_.accept("blocked")) return made(blocked());
+    if (cursor_.accept("fill")) {
+      const ValueId v = known_value();
+      return made(Fill{v, expr()});
+    }
+    Place to = place();
+    if (cursor_.accept("combine")) {
+      ir::Monoid with = monoid();
+      cursor_.expect("=");
+      return made(Update{std::move(to), std::move(with), expr()});
+    }
+    cursor_.expect("=");
+    return made(Store{std::move(to), expr()});
+  }
+
+  For loop() {
+    For f;
+    f.index = index_number();
+    cursor_.expect("over");
+    f.over = task_range();
+    if (cursor_.accept("simd")) f.order = Order::kSimd;
+    f.body = body();
+    return f;
+  }
+
+  Start start() {
+    Start s;
+    s.local = known_value();
+    cursor_.expect("from");
+    s.from = place();
+    if (cursor_.accept("fresh")) s.fresh = expr();
+    return s;
+  }
+
+  Narrow narrow() {
+    Narrow n;
+    n.local = known_value();
+    cursor_.expect("=");
+    n.begins = cursor_.accept("begin");
+    if (!n.begins) cursor_.expect("end");
+    cursor_.expect("of");
+    n.index = index_number();
+    cursor_.expect("over");
+    n.within = task_range();
+    cursor_.expect("by");
+    n.value = expr();
+    n.past = cursor_.accept("past");
+    n.safe = !cursor_.accept("unsafe");
+    return n;
+  }
+
+  Check check() {
+    Check c;
+    c.index = index_number();
+    cursor_.expect("=");
+    c.value = expr();
+    c.bound = bound();
+    return c;
+  }
+
+  If branch() {
+    If i;
+    if (cursor_.accept("points")) {
+      i.condition = HasPoints{index_numbers()};
+    } else if (cursor_.accept("mine")) {
+      IsMine mine;
+      list("[", "]", [&] {
+        IsMine::Member member{index_number()};
+        if (cursor_.accept("of")) member.dimension = static_cast<int>(cursor_.natural());
+        mine.members.push_back(member);
+      });
+      i.condition = std::move(mine);
+    } else {
+      i.condition = expr();
+    }
+    i.body = body();
+    return i;
+  }
+
+  LineReduction line() {
+    LineReduction l;
+    l.kind = ir::named_kind(cursor_, ir::Monoid::Kind::kUser, "reduction");
+    l.local = known_value();
+    cursor_.expect("along");
+    l.index = index_number();
+    cursor_.expect("over");
+    l.over = task_range();
+    cursor_.expect("{");
+    while (cursor_.accept("let")) l.lets.push_back(let());
+    l.value = yield();
+    return l;
+  }
+
+  BlockedReduction blocked() {
+    BlockedReduction b;
+    b.with = monoid();
+    b.to = place();
+    cursor_.expect("rows");
+    b.row = index_number();
+    cursor_.expect("columns");
+    b.column = index_number();
+    cursor_.expect("along");
+    b.along = index_numbers();
+    b.numbers = cursor_.accept("numbers");
+    cursor_.expect("{");
+    lets("x", b.x);
+    lets("y", b.y);
+    if (cursor_.accept("where")) b.guard = expr();
+    b.value = yield();
+    return b;
+  }
+  void lets(std::string_view head, std::vector<Let>& into) {
+    while (cursor_.accept(head)) {
+      cursor_.expect("let");
+      into.push_back(let());
+    }
+  }
+  Expr yield() {
+    cursor_.expect("yield");
+    Expr e = expr();
+    cursor_.expect("}");
+    return e;
+  }
+
+  Nest nest_;
+};
+
+}  // namespace
+
+Nest parse(std::string_view text) { return NestParser(text).run(); }
+
+}  // namespace tdsl::nest

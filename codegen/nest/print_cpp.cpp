@@ -1,0 +1,436 @@
+#include "codegen/nest/print_cpp.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "codegen/emit_blocked.h"
+#include "codegen/names.h"
+#include "codegen/nest/facts.h"
+#include "codegen/statements.h"
+#include "codegen/writer.h"
+#include "ir/check.h"
+
+namespace tdsl::nest {
+
+namespace {
+
+using codegen::block;
+using codegen::cpp_type;
+using codegen::simple;
+using codegen::Statements;
+using ir::match;
+using Role = Variable::Role;
+
+/// The nest as one expression of a point: the statement in the middle of loops over all indices in order.
+struct Point {
+  std::vector<Let> lets;
+  const Store* store = nullptr;  ///< none: a sum
+  Expr value;
+  bool vectors = false;
+};
+
+class Printer {
+ public:
+  Printer(const Nest& nest, const codegen::ExprEmitter::ProcedureName& procedures)
+      : nest_(nest), definitions_(definitions_of(nest)),
+        expr_(claim_names(), [this](ValueId v) { return captured(v); },
+              [this](const ir::ExprNode& n, const std::vector<std::string>& s) { return element(n, s); },
+              [this](const ir::SourceRange& place) { return faults_name(place); }) {
+    expr_.set_procedures(procedures);
+    expr_.use_vector_math([this](const ir::Select& s) { return takes_both(nest_, definitions_, s); });
+  }
+
+  PrintedNest function() {
+    out_name_ = table_.claim(result().name);
+    const Statements loops = statements(nest_.body);
+    codegen::Writer w;
+    w.indent();
+    for (const auto& [number, name] : views_) {
+      const ir::Type& type = operand(number).type;
+      w.line("const auto {} = t.in<{}, {}>({});", name, cpp_type(type.scalar), type.rank(), number);
+    }
+    const ir::Type& type = result().type;
+    w.line("const auto {} = t.out<{}, {}>();", out_name(), cpp_type(type.scalar), type.rank());
+    for (const auto& [index, name] : ranges_) w.line("const Interval {} = t.labels[{}];", name, index);
+    for (const auto& [line, name] : faults_) w.line("scalar::Faults {};", name);
+    write(w, statements(nest_.fresh));
+    if (nest_.only_hit) w.line("if (!t.hit) return;");
+    write(w, loops);
+    for (const auto& [line, name] : faults_) w.line("if ({0}.any()) rt::stop(place({1}), {0}.message());", name, line);
+    std::string signature = fmt::format("void {}(const TaskArgs& t", nest_.name);
+    for (const ValueId v : printed_.captures) signature += ", " + parameter(v);
+    return finished(fmt::format("{}) {{\n{}}}\n", signature, w.text()));
+  }
+
+  std::optional<PrintedPoint> point(const Point& p) {
+    std::string text;
+    for (const Let& let : p.lets) text += let_text(let) + " ";
+    const std::string value = expr_.text(p.value);
+    text += p.store == nullptr ? fmt::format("return {};", value) : fmt::format("{} = {};", place_text(p.store->to), value);
+    if (printed_.checks || expr_.uses_faults()) return std::nullopt;
+    const ir::Type& type = result().type;
+    std::string list = p.store == nullptr ? "" : fmt::format("Out<{}, {}> {}", cpp_type(type.scalar), type.rank(), out_name());
+    for (const std::string& parameter : parameters_of(p)) list += (list.empty() ? "" : ", ") + parameter;
+    printed_.vectors = p.vectors;
+    return PrintedPoint{finished(fmt::format("[]({}) {{ {} }}", list, text)), p.store == nullptr};
+  }
+
+ private:
+  // --- Names
+
+  /// Claims the names of what the function takes before those of indices, which are free to differ.
+  std::vector<std::string> claim_names() {
+    for (const Variable& v : nest_.variables) {
+      if (v.role == Role::kCapture) static_cast<void>(table_.claim(v.name));
+    }
+    std::vector<std::string> names;
+    for (const Index& index : nest_.indices) names.push_back(table_.claim(index.name));
+    return names;
+  }
+
+  const std::string& index_name(int k) const { return expr_.labels()[static_cast<std::size_t>(k)]; }
+
+  std::string captured(ValueId v) {
+    if (std::ranges::find(printed_.captures, v) == printed_.captures.end()) printed_.captures.push_back(v);
+    return nest_.variable(v).name;
+  }
+  [[nodiscard]] std::string parameter(ValueId v) const {
+    return fmt::format("{} {}", cpp_type(nest_.variable(v).type.scalar), nest_.variable(v).name);
+  }
+
+  std::string local_name(ValueId v) {
+    const auto found = locals_.find(v);
+    if (found != locals_.end()) return found->second;
+    return locals_[v] = table_.claim(nest_.variable(v).name);
+  }
+  /// Of a local that is set here.
+  std::string set_local(ValueId v, std::string name) { return locals_[v] = std::move(name); }
+
+  std::string view_name(const Variable& operand) {
+    const auto found = views_.find(operand.number);
+    if (found != views_.end()) return found->second;
+    return views_[operand.number] = table_.claim(operand.name);
+  }
+
+  std::string range_name(int index) {
+    const auto found = ranges_.find(index);
+    if (found != ranges_.end()) return found->second;
+    return ranges_[index] = table_.claim("range_" + index_name(index));
+  }
+
+  [[nodiscard]] const Variable& operand(int number) const {
+    return *std::ranges::find_if(nest_.variables, [&](const Variable& v) { return v.role == Role::kOperand && v.number == number; });
+  }
+  [[nodiscard]] const Variable& result() const { return *std::ranges::find(nest_.variables, Role::kResult, &Variable::role); }
+  std::string out_name() {
+    if (out_name_.empty()) out_name_ = table_.claim(result().name);
+    return out_name_;
+  }
+
+  [[nodiscard]] std::string line_of(const ir::SourceRange& place) const { return codegen::place_text(place.known() ? place : nest_.place); }
+  /// One Faults for each line, so that a kernel fused from several names the right one.
+  std::string faults_name(const ir::SourceRange& place) {
+    const std::string line = line_of(place);
+    const auto found = std::ranges::find(faults_, line, &std::pair<std::string, std::string>::first);
+    if (found != faults_.end()) return found->second;
+    const std::string name = faults_.empty() ? "faults" : table_.claim(fmt::format("faults_{}", faults_.size() + 1));
+    faults_.emplace_back(line, name);
+    return name;
+  }
+
+  // --- Elements
+
+  std::string element(const ir::ExprNode& node, const std::vector<std::string>& subscripts) {
+    const ValueId v = std::get<ir::Read>(node.op).tensor;
+    const Variable& variable = nest_.variable(v);
+    if (variable.role == Role::kCapture) return captured(v);
+    if (variable.role == Role::kLocal) return local_name(v);
+    std::vector<std::string> list = subscripts;
+    for (const Bound& bound : variable.bounds) {
+      std::string& s = list[static_cast<std::size_t>(bound.dimension)];
+      s = inside(s, bound);
+    }
+    return fmt::format("{}({})", view_name(variable), fmt::join(list, ", "));
+  }
+  std::string inside(const std::string& subscript, const Bound& bound) {
+    printed_.checks = true;
+    return fmt::format("inside({}, {}, {}, {})", subscript, expr_.text(bound.extent), line_of(bound.place), codegen::string_literal(bound.what));
+  }
+
+  std::string place_text(const Place& place) {
+    const Variable& variable = nest_.variable(place.variable);
+    if (variable.role == Role::kLocal) return local_name(place.variable);
+    std::string list;
+    for (std::size_t d = 0; d < place.subscripts.size(); ++d) {
+      list += (d == 0 ? "" : ", ") + expr_.subscript(place.subscripts[d]);
+      if (d < variable.origin.size() && !(variable.origin[d] == Extent(0))) list += " - " + expr_.text(variable.origin[d], 7);
+    }
+    return fmt::format("{}({})", out_name(), list);
+  }
+
+  std::string let_text(const Let& let) {
+    const std::string name = table_.claim(nest_.variable(let.local).name);
+    std::string text = fmt::format("const {} {} = {};", cpp_type(nest_.variable(let.local).type.scalar), name, expr_.text(let.value));
+    set_local(let.local, name);
+    return text;
+  }
+
+  // --- Statements
+
+  Statements statements(const Body& body) {
+    Statements result;
+    for (const Statement& s : body) {
+      for (codegen::Statement& line : statement(s)) result.push_back(std::move(line));
+    }
+    return result;
+  }
+
+  Statements statement(const Statement& s) {
+    return match(
+        s.op, [&](const For& f) { return loop(f); }, [&](const Let& l) { return Statements{simple(let_text(l))}; },
+        [&](const Start& l) { return start(l); }, [&](const Narrow& n) { return Statements{simple(narrow(n))}; },
+        [&](const Check& c) {
+          return Statements{simple(fmt::format("const Index {} = {};", index_name(c.index), inside(expr_.text(c.value), c.bound)))};
+        },
+        [&](const Store& w) {
+          const std::string target = place_text(w.to);
+          return Statements{simple(fmt::format("{} = {};", target, expr_.text(w.value)))};
+        },
+        [&](const Update& u) {
+          const std::string target = place_text(u.to);
+          return codegen::accumulation(expr_, u.with, u.value, nest_.variable(u.to.variable).type.scalar, target);
+        },
+        [&](const If& i) { return branch(i); }, [&](const LineReduction& l) { return Statements{simple(line(l))}; },
+        [&](const BlockedReduction& b) { return blocked(b); }, [&](const Fill& f) { return Statements{simple(fill(f))}; });
+  }
+
+  /// Where a loop over the range begins and ends.
+  std::pair<std::string, std::string> bounds(int index, const TaskRange& range) {
+    std::string begin = range.begin ? local_name(*range.begin) : range_name(index) + ".lo";
+    return {std::move(begin), range.end ? local_name(*range.end) : range_name(index) + ".hi"};
+  }
+
+  Statements loop(const For& f) {
+    const auto [begin, end] = bounds(f.index, std::get<TaskRange>(f.over));
+    Statements result;
+    Statements inner = statements(f.body);
+    if (f.order == Order::kSimd) {
+      result.push_back(simple("#pragma omp simd"));
+      printed_.vectors = true;
+    }
+    result.push_back(block(fmt::format("for (Index {0} = {1}; {0} < {2}; ++{0})", index_name(f.index), begin, end), std::move(inner)));
+    return result;
+  }
+
+  Statements start(const Start& s) {
+    const ir::Scalar type = nest_.variable(s.local).type.scalar;
+    const std::string from = place_text(s.from);
+    set_local(s.local, nest_.variable(s.local).name);
+    return {simple(fmt::format("{} {} = {};", cpp_type(type), local_name(s.local), s.fresh ? fmt::format("t.fresh ? {} : {}", expr_.text(s.fresh), from) : from))};
+  }
+
+  std::string narrow(const Narrow& n) {
+    const auto [begin, end] = bounds(n.index, n.within);
+    std::string value = expr_.text(n.value);
+    // The largest integer has none past it.
+    if (n.past) value = fmt::format("std::min<Index>({}, {} - 1) + 1", value, end);
+    const std::string& side = n.begins ? begin : end;
+    std::string text = fmt::format("std::{}<Index>({}, {})", n.begins ? "max" : "min", side, value);
+    if (!n.safe) text = fmt::format("{} < {} ? {} : {}", begin, end, text, side);
+    return fmt::format("const Index {} = {};", local_name(n.local), text);
+  }
+
+  Statements branch(const If& i) {
+    const std::string condition = match(
+        i.condition, [&](const Expr& e) { return expr_.text(e); },
+        [&](const HasPoints& p) {
+          std::vector<std::string> parts;
+          for (const int k : p.indices) parts.push_back(fmt::format("!{}.empty()", range_name(k)));
+          return fmt::format("{}", fmt::join(parts, " && "));
+        },
+        [&](const IsMine& m) { return mine(m); });
+    return {block(fmt::format("if ({})", condition), statements(i.body))};
+  }
+  std::string mine(const IsMine& m) {
+    std::vector<std::string> parts;
+    for (const IsMine::Member& member : m.members) {
+      const std::string interval = member.dimension < 0 ? range_name(member.index) : fmt::format("t.out_box[{}]", member.dimension);
+      parts.push_back(fmt::format("{0}.lo <= {1} && {1} < {0}.hi", interval, index_name(member.index)));
+    }
+    return fmt::format("{}", fmt::join(parts, " && "));
+  }
+
+  std::string line(const LineReduction& l) {
+    const std::string total = local_name(l.local);
+    std::string range;
+    if (l.over.begin || l.over.end) {
+      const auto [begin, end] = bounds(l.index, l.over);
+      range = fmt::format("Interval{{{}, {}}}", begin, end);
+    } else {
+      range = range_name(l.index);
+    }
+    std::string body;
+    for (const Let& let : l.lets) body += let_text(let) + " ";
+    const bool sum = l.kind == ir::Monoid::Kind::kSum;
+    printed_.vectors = true;
+    return fmt::format("{} {}= rt::lanes::{}<{}>({}, [&](Index {}) {{ {}return {}; }});", total, sum ? "+" : "*", sum ? "sum" : "product",
+                       cpp_type(nest_.variable(l.local).type.scalar), range, index_name(l.index), body, expr_.text(l.value));
+  }
+
+  Statements blocked(const BlockedReduction& b) {
+    printed_.blocked = true;
+    codegen::Blocking blocks;
+    blocks.row = b.row;
+    blocks.column = b.column;
+    blocks.reduce = b.along;
+    blocks.numbers = b.numbers;
+    // Of every value its expression, and the places where it stands.
+    const auto values = [&](const std::vector<Let>& lets) {
+      codegen::Blocking::Values result;
+      for (const Let& let : lets) {
+        std::vector<Expr> places = {let.value};
+        for (const Expr& e : {b.value, b.guard}) add_reads(e, let.local, places);
+        result.push_back(std::move(places));
+      }
+      return result;
+    };
+    blocks.x = values(b.x);
+    blocks.y = values(b.y);
+    const auto interval = [](int index) { return fmt::format("t.labels[{}]", index); };
+    codegen::BlockedPlace place{interval(b.row), interval(b.column), {}, place_text(b.to)};
+    for (const int k : b.along) place.reduce.push_back(interval(k));
+    ir::Compute compute;
+    compute.monoid = b.with;
+    compute.bodies = {b.value};
+    return codegen::blocked_statements(expr_, compute, b.guard, nest_.variable(b.to.variable).type.scalar, blocks, place,
+                                       [&](std::string_view name) { return table_.claim(name); });
+  }
+  static void add_reads(const Expr& e, ValueId local, std::vector<Expr>& places) {
+    if (!e) return;
+    const auto* r = std::get_if<ir::Read>(&e->op);
+    if (r != nullptr && r->tensor == local) places.push_back(e);
+    for (const Expr& part : ir::children(*e)) add_reads(part, local, places);
+  }
+
+  std::string fill(const Fill& f) {
+    const Variable& variable = nest_.variable(f.result);
+    return fmt::format("if (t.fresh) rt::fill<{}>(t.outputs[{}], {});", cpp_type(variable.type.scalar), variable.number, expr_.text(f.value));
+  }
+
+  /// `In<double, 1> x`, `Index i`, `double rate`: those that are not mentioned have no names.
+  std::vector<std::string> parameters_of(const Point& p) {
+    std::set<int> used;
+    const auto scan = [&](const Expr& e) {
+      ir::for_each_node(e, [&](const ir::ExprNode& n) {
+        if (const auto* r = std::get_if<ir::IndexRef>(&n.op)) used.insert(r->label);
+      });
+    };
+    for (const Let& let : p.lets) scan(let.value);
+    scan(p.value);
+    if (p.store != nullptr) std::ranges::for_each(p.store->to.subscripts, scan);
+    std::map<int, const Variable*> operands;
+    for (const Variable& v : nest_.variables) {
+      if (v.role == Role::kOperand) operands[v.number] = &v;
+    }
+    std::vector<std::string> list;
+    for (const auto& [number, v] : operands) {
+      const auto view = views_.find(number);
+      list.push_back(fmt::format("In<{}, {}>{}", cpp_type(v->type.scalar), v->type.rank(), view == views_.end() ? "" : " " + view->second));
+    }
+    for (std::size_t k = 0; k < nest_.indices.size(); ++k) {
+      list.push_back(used.contains(static_cast<int>(k)) ? "Index " + index_name(static_cast<int>(k)) : "Index");
+    }
+    for (const ValueId v : printed_.captures) list.push_back(parameter(v));
+    return list;
+  }
+
+  PrintedNest finished(std::string text) {
+    printed_.text = std::move(text);
+    printed_.calls_library = expr_.calls_library();
+    return printed_;
+  }
+
+  const Nest& nest_;
+  Definitions definitions_;
+  codegen::NameTable table_;
+  PrintedNest printed_;
+  std::map<ValueId, std::string> locals_;
+  std::map<int, std::string> views_;   ///< by number of the operand
+  std::map<int, std::string> ranges_;  ///< by index
+  std::vector<std::pair<std::string, std::string>> faults_;  ///< place as emitted, variable
+  std::string out_name_;
+  codegen::ExprEmitter expr_;
+};
+
+/// Whether the loop is over the whole interval of the task.
+bool is_whole(const TaskRange& range) { return !range.begin && !range.end; }
+
+/// What is inside of loops over indices `next` and so on, in order. A loop of vectors sets `vectors`.
+const Body* inside_loops(const Body& body, int& next, bool& vectors) {
+  const For* f = body.size() == 1 ? std::get_if<For>(&body.front().op) : nullptr;
+  if (f == nullptr) return &body;
+  if (f->index != next || !is_whole(std::get<TaskRange>(f->over))) return nullptr;
+  ++next;
+  vectors = f->order == Order::kSimd;
+  return inside_loops(f->body, next, vectors);
+}
+
+/// Splits names off the one statement behind them.
+const Statement* behind_lets(const Body& body, std::vector<Let>& lets) {
+  for (std::size_t k = 0; k + 1 < body.size(); ++k) {
+    const auto* let = std::get_if<Let>(&body[k].op);
+    if (let == nullptr) return nullptr;
+    lets.push_back(*let);
+  }
+  return body.empty() ? nullptr : &body.back();
+}
+
+/// `total += …` inside of further loops.
+std::optional<Point> sum_of(const Statement& s, int& next) {
+  bool vectors = false;
+  const Body one{s};
+  const Body* inner = inside_loops(one, next, vectors);
+  Point p;
+  const Statement* last = inner == nullptr ? nullptr : behind_lets(*inner, p.lets);
+  if (last == nullptr) return std::nullopt;
+  if (const auto* line = std::get_if<LineReduction>(&last->op)) {
+    if (!p.lets.empty() || line->kind != ir::Monoid::Kind::kSum || line->index != next++ || !is_whole(line->over)) return std::nullopt;
+    return Point{line->lets, nullptr, line->value, true};
+  }
+  const auto* update = std::get_if<Update>(&last->op);
+  if (update == nullptr || update->with.kind != ir::Monoid::Kind::kSum) return std::nullopt;
+  p.value = update->value;
+  return p;
+}
+
+std::optional<Point> point_of(const Nest& nest, int& next) {
+  if (!nest.fresh.empty() || nest.only_hit) return std::nullopt;
+  bool vectors = false;
+  const Body* inner = inside_loops(nest.body, next, vectors);
+  if (inner == nullptr || inner->empty()) return std::nullopt;
+  const auto* start = std::get_if<Start>(&inner->front().op);
+  if (start != nullptr) return start->fresh && inner->size() == 3 ? sum_of((*inner)[1], next) : std::nullopt;
+  Point p;
+  const Statement* last = behind_lets(*inner, p.lets);
+  p.store = last == nullptr ? nullptr : std::get_if<Store>(&last->op);
+  if (p.store == nullptr) return std::nullopt;
+  p.value = p.store->value;
+  p.vectors = vectors;
+  return p;
+}
+
+}  // namespace
+
+PrintedNest print_function(const Nest& nest, const codegen::ExprEmitter::ProcedureName& procedures) { return Printer(nest, procedures).function(); }
+
+std::optional<PrintedPoint> print_point(const Nest& nest, const codegen::ExprEmitter::ProcedureName& procedures) {
+  int next = 0;
+  std::optional<Point> p = point_of(nest, next);
+  if (!p || next != static_cast<int>(nest.indices.size())) return std::nullopt;
+  return Printer(nest, procedures).point(*p);
+}
+
+}  // namespace tdsl::nest

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "codegen/emit_expr.h"
+#include "codegen/nest/nest.h"
+
+namespace tdsl::nest {
+
+/// A nest as C++, and what it uses.
+struct PrintedNest {
+  std::string text;
+  std::vector<ValueId> captures;  ///< variables that it takes, in order
+  bool checks = false;            ///< calls inside()
+  bool blocked = false;           ///< uses runtime/kernels/blocked_reduction.h
+  bool vectors = false;           ///< holds loops that become vectors
+  bool calls_library = false;     ///< functions that have vector forms
+};
+
+/// `void kernel_g(const TaskArgs& t, double rate) { … }`. The nest has been verified.
+[[nodiscard]] PrintedNest print_function(const Nest& nest, const codegen::ExprEmitter::ProcedureName& procedures);
+
+/// A nest that is one expression for every point of the task: `[](Out<double, 1> g, In<double, 1> x, Index i) { g(i) = 2.0 * x(i); }`.
+struct PrintedPoint : PrintedNest {
+  bool sums = false;  ///< the text gives a value, the result is the sum over all other indices
+};
+/// Nothing where the nest is more than that, or reports failures.
+[[nodiscard]] std::optional<PrintedPoint> print_point(const Nest& nest, const codegen::ExprEmitter::ProcedureName& procedures);
+
+}  // namespace tdsl::nest

@@ -1,0 +1,172 @@
+#include "codegen/nest/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/print.h"
+
+namespace tdsl::nest {
+
+using ir::match;
+
+namespace {
+
+std::string value_text(ValueId v) { return fmt::format("%{}", v.id); }
+std::string extent_text(const Extent& e) { return e.to_string(value_text); }
+
+std::string range_text(const ir::SourceRange& r) {
+  return r.known() ? fmt::format(" @{}:{}:{}-{}:{}", r.file, r.line, r.column, r.end_line, r.end_column) : "";
+}
+
+class TextPrinter {
+ public:
+  explicit TextPrinter(const Nest& nest) : nest_(nest), values_(values_of(nest)) {
+    for (const Index& i : nest.indices) names_.push_back(i.name);
+  }
+
+  std::string run() {
+    line("nest {}{}", ir::quoted(nest_.name), range_text(nest_.place));
+    for (std::size_t k = 0; k < nest_.variables.size(); ++k) variable(static_cast<int>(k), nest_.variables[k]);
+    for (const Index& i : nest_.indices) {
+      line("index {}{}", ir::quoted(i.name), i.of_task ? fmt::format(" in {}..{}", extent_text(i.begin), extent_text(i.end)) : "");
+    }
+    if (!nest_.fresh.empty()) block("fresh", nest_.fresh);
+    block(nest_.only_hit ? "body hit" : "body", nest_.body);
+    return std::move(text_);
+  }
+
+ private:
+  template <class... Args>
+  void line(fmt::format_string<Args...> format, Args&&... args) {
+    text_.append(2 * depth_, ' ');
+    text_ += fmt::format(format, std::forward<Args>(args)...) + "\n";
+  }
+  void block(const std::string& head, const Body& body) {
+    line("{} {{", head);
+    ++depth_;
+    for (const Statement& s : body) statement(s);
+    --depth_;
+    line("}}");
+  }
+
+  [[nodiscard]] std::string type_text(const ir::Type& type) const {
+    std::vector<std::string> dimensions;
+    for (std::size_t d = 0; d < type.shape.size(); ++d) {
+      dimensions.push_back((d < type.sparse.size() && type.sparse[d] ? "sparse " : "") + extent_text(type.shape[d]));
+    }
+    return fmt::format("{}{}", ir::name_of(type.scalar), dimensions.empty() ? "" : fmt::format("[{}]", fmt::join(dimensions, ", ")));
+  }
+
+  [[nodiscard]] std::string bound_text(const Bound& b) const { return fmt::format("in {} {}{}", extent_text(b.extent), ir::quoted(b.what), range_text(b.place)); }
+
+  void variable(int k, const Variable& v) {
+    std::string tail;
+    if (v.role == Variable::Role::kCapture) tail = "capture";
+    if (v.role == Variable::Role::kLocal) tail = "local";
+    if (v.role == Variable::Role::kOperand) {
+      tail = fmt::format("operand {}", v.number);
+      for (const Bound& b : v.bounds) tail += fmt::format(" check {} {}", b.dimension, bound_text(b));
+    }
+    if (v.role == Variable::Role::kResult) {
+      tail = v.continued ? "result continued" : "result";
+      std::vector<std::string> origin;
+      for (const Extent& e : v.origin) origin.push_back(extent_text(e));
+      if (!origin.empty()) tail += fmt::format(" from [{}]", fmt::join(origin, ", "));
+    }
+    line("%{}:{} {} {}", k, type_text(v.type), ir::quoted(v.name), tail);
+  }
+
+  [[nodiscard]] std::string text(const Expr& e) const { return ir::print(values_, e, names_); }
+  [[nodiscard]] std::string text(const Place& p) const {
+    std::vector<std::string> subscripts;
+    for (const Expr& s : p.subscripts) subscripts.push_back(text(s));
+    return value_text(p.variable) + (subscripts.empty() ? "" : fmt::format("[{}]", fmt::join(subscripts, ", ")));
+  }
+  [[nodiscard]] std::string text(const ir::Monoid& m) const {
+    if (m.kind != ir::Monoid::Kind::kUser) return std::string(ir::name_of(m.kind));
+    return fmt::format("user({}, {}, {})", ir::quoted(m.name), text(m.identity), text(m.combine));
+  }
+  [[nodiscard]] static std::string text(const TaskRange& r) {
+    return fmt::format("task{}{}", r.begin ? " from " + value_text(*r.begin) : "", r.end ? " to " + value_text(*r.end) : "");
+  }
+  [[nodiscard]] std::string text(const Let& l) const { return fmt::format("let {} = {}", value_text(l.local), text(l.value)); }
+  [[nodiscard]] std::string index(int k) const { return text(ir::index_ref(k)); }
+  [[nodiscard]] std::string indices(const std::vector<int>& list) const {
+    std::vector<std::string> names;
+    for (const int k : list) names.push_back(index(k));
+    return fmt::format("[{}]", fmt::join(names, ", "));
+  }
+
+  void statement(const Statement& s) {
+    match(
+        s.op,
+        [&](const For& f) {
+          block(fmt::format("for {} over {}{}", index(f.index), text(std::get<TaskRange>(f.over)), f.order == Order::kSimd ? " simd" : ""), f.body);
+        },
+        [&](const Let& l) { line("{}", text(l)); },
+        [&](const Start& l) { line("start {} from {}{}", value_text(l.local), text(l.from), l.fresh ? " fresh " + text(l.fresh) : ""); },
+        [&](const Narrow& n) {
+          line("narrow {} = {} of {} over {} by {}{}{}", value_text(n.local), n.begins ? "begin" : "end", index(n.index), text(n.within), text(n.value),
+               n.past ? " past" : "", n.safe ? "" : " unsafe");
+        },
+        [&](const Check& c) { line("check {} = {} {}", index(c.index), text(c.value), bound_text(c.bound)); },
+        [&](const Store& w) { line("{} = {}", text(w.to), text(w.value)); },
+        [&](const Update& u) { line("{} combine {} = {}", text(u.to), text(u.with), text(u.value)); }, [&](const If& i) { branch(i); },
+        [&](const LineReduction& l) {
+          line("lanes {} {} along {} over {} {{", ir::name_of(l.kind), value_text(l.local), index(l.index), text(l.over));
+          lines(l.lets, "");
+          line("  yield {}", text(l.value));
+          line("}}");
+        },
+        [&](const BlockedReduction& b) { blocked(b); }, [&](const Fill& f) { line("fill {} {}", value_text(f.result), text(f.value)); });
+  }
+
+  void lines(const std::vector<Let>& lets, std::string_view head) {
+    for (const Let& l : lets) line("  {}{}", head, text(l));
+  }
+
+  void branch(const If& i) {
+    block("if " + match(
+                      i.condition, [&](const Expr& e) { return text(e); }, [&](const HasPoints& p) { return "points " + indices(p.indices); },
+                      [&](const IsMine& m) {
+                        std::vector<std::string> members;
+                        for (const IsMine::Member& member : m.members) members.push_back(index(member.index) + (member.dimension < 0 ? "" : fmt::format(" of {}", member.dimension)));
+                        return fmt::format("mine [{}]", fmt::join(members, ", "));
+                      }),
+          i.body);
+  }
+
+  void blocked(const BlockedReduction& b) {
+    line("blocked {} {} rows {} columns {} along {}{} {{", text(b.with), text(b.to), index(b.row), index(b.column), indices(b.along), b.numbers ? " numbers" : "");
+    lines(b.x, "x ");
+    lines(b.y, "y ");
+    if (b.guard) line("  where {}", text(b.guard));
+    line("  yield {}", text(b.value));
+    line("}}");
+  }
+
+  const Nest& nest_;
+  ir::Program values_;
+  std::vector<std::string> names_;
+  std::string text_;
+  std::size_t depth_ = 0;
+};
+
+}  // namespace
+
+ir::Program values_of(const Nest& nest) {
+  ir::Program program;
+  program.name = nest.name;
+  for (const Variable& v : nest.variables) {
+    ir::ValueInfo info;
+    info.name = v.name;
+    info.type = v.type;
+    program.values.push_back(std::move(info));
+  }
+  return program;
+}
+
+std::string print(const Nest& nest) { return TextPrinter(nest).run(); }
+
+}  // namespace tdsl::nest

@@ -1,0 +1,250 @@
+#include "codegen/nest/verify.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "codegen/nest/facts.h"
+#include "codegen/nest/text.h"
+#include "ir/verify_expr.h"
+
+namespace tdsl::nest {
+
+using ir::match;
+using ir::Scalar;
+using Role = Variable::Role;
+
+namespace {
+
+class Verifier {
+ public:
+  explicit Verifier(const Nest& nest) : nest_(nest), values_(values_of(nest)) {}
+
+  std::vector<std::string> run() {
+    variables();
+    for (const Statement& s : nest_.fresh) {
+      if (!std::holds_alternative<Fill>(s.op)) problem("what runs first in a tile only fills");
+    }
+    body(nest_.fresh);
+    body(nest_.body);
+    return std::move(problems_);
+  }
+
+ private:
+  template <class... Args>
+  void problem(fmt::format_string<Args...> format, Args&&... args) {
+    problems_.push_back(fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  // --- Declarations
+
+  void variables() {
+    for (std::size_t k = 0; k < nest_.variables.size(); ++k) {
+      const Variable& v = nest_.variables[k];
+      const bool scalar = v.role == Role::kCapture || v.role == Role::kLocal;
+      if (scalar && v.type.rank() != 0) problem("%{} is a scalar", k);
+      for (const Extent& e : v.type.shape) extent(e);
+      for (const Extent& e : v.origin) extent(e);
+      for (const Bound& b : v.bounds) {
+        extent(b.extent);
+        if (v.role != Role::kOperand || b.dimension < 0 || b.dimension >= static_cast<int>(v.type.rank())) problem("%{} has no dimension {} to be checked", k, b.dimension);
+      }
+      if (!v.origin.empty() && (v.role != Role::kResult || v.origin.size() != v.type.rank())) problem("the origin of %{} has its rank", k);
+    }
+    for (const Index& i : nest_.indices) {
+      extent(i.begin);
+      extent(i.end);
+    }
+    if (std::ranges::count(nest_.variables, Role::kResult, &Variable::role) != 1) problem("a nest has one result");
+  }
+
+  /// Sizes are made of what the function takes.
+  void extent(const Extent& e) {
+    for (const ValueId v : e.values()) {
+      if (!has_role(v, Role::kCapture) || nest_.variable(v).type.scalar != Scalar::kI64) problem("a size mentions %{}, which is no integer that the nest takes", v.id);
+    }
+  }
+
+  [[nodiscard]] bool exists(ValueId v) const { return v.valid() && static_cast<std::size_t>(v.id) < nest_.variables.size(); }
+  [[nodiscard]] bool has_role(ValueId v, Role role) const { return exists(v) && nest_.variable(v).role == role; }
+  [[nodiscard]] Scalar type(ValueId v) const { return nest_.variable(v).type.scalar; }
+
+  // --- Expressions
+
+  /// Whether the expression is one of that type whose parts are in scope.
+  void expr(const Expr& e, std::optional<Scalar> wanted) {
+    if (!e) return problem("an expression is missing");
+    const std::size_t before = problems_.size();
+    ir::verify_expr(values_, e, {nest_.indices.size(), std::nullopt}, problems_);
+    if (problems_.size() != before) return;
+    ir::for_each_node(e, [this](const ir::ExprNode& n) {
+      if (const auto* r = std::get_if<ir::IndexRef>(&n.op); r != nullptr && !indices_.contains(r->label)) problem("index {} is used outside of its loop", nest_.index(r->label).name);
+      if (const auto* r = std::get_if<ir::Read>(&n.op)) read(r->tensor);
+    });
+    if (wanted && e->type != *wanted) problem("an expression of type {} stands where {} is needed", ir::name_of(e->type), ir::name_of(*wanted));
+  }
+  void read(ValueId v) {
+    const Role role = nest_.variable(v).role;
+    if (role == Role::kResult) problem("the result %{} is read", v.id);
+    if (role == Role::kLocal && !defined_.contains(v)) problem("%{} is read before it is defined", v.id);
+  }
+
+  /// Defines a local for the rest of the block.
+  void define(ValueId v, Scalar wanted) {
+    if (!has_role(v, Role::kLocal)) return problem("%{} is no local", v.id);
+    if (type(v) != wanted) problem("%{} is {}, not {}", v.id, ir::name_of(type(v)), ir::name_of(wanted));
+    if (!ever_defined_.insert(v).second) problem("%{} is defined twice", v.id);
+    defined_.insert(v);
+  }
+  void let(const Let& l) {
+    expr(l.value, std::nullopt);
+    if (l.value) define(l.local, l.value->type);
+  }
+
+  /// The type of what lies there.
+  std::optional<Scalar> place(const Place& p, bool needs_value) {
+    const bool result = has_role(p.variable, Role::kResult);
+    if (!result && !(has_role(p.variable, Role::kLocal) && changing_.contains(p.variable) && defined_.contains(p.variable))) {
+      problem("%{} cannot be written", p.variable.id);
+      return std::nullopt;
+    }
+    if (p.subscripts.size() != nest_.variable(p.variable).type.rank()) problem("%{} has rank {}", p.variable.id, nest_.variable(p.variable).type.rank());
+    for (const Expr& s : p.subscripts) expr(s, Scalar::kI64);
+    if (result && needs_value && !nest_.variable(p.variable).continued && !filled_.contains(p.variable)) problem("%{} is updated, and has no first values", p.variable.id);
+    return type(p.variable);
+  }
+
+  // --- Statements
+
+  void index(int k, bool of_task) {
+    if (k < 0 || k >= static_cast<int>(nest_.indices.size())) return problem("there is no index {}", k);
+    if (of_task && !nest_.index(k).of_task) problem("the task has no interval of {}", nest_.index(k).name);
+    if (indices_.contains(k)) problem("index {} runs already", nest_.index(k).name);
+  }
+  void range(const TaskRange& r) {
+    for (const std::optional<ValueId>& v : {r.begin, r.end}) {
+      if (v && !(has_role(*v, Role::kLocal) && defined_.contains(*v) && type(*v) == Scalar::kI64)) problem("a loop is bounded by %{}, which is no integer local", v->id);
+    }
+  }
+
+  /// What a block defines ends with it.
+  void body(const Body& statements) {
+    const std::set<int> indices = indices_;
+    const std::set<ValueId> defined = defined_;
+    for (const Statement& s : statements) statement(s);
+    indices_ = indices;
+    defined_ = defined;
+  }
+  void inside(int k, const Body& statements) {
+    indices_.insert(k);
+    body(statements);
+    indices_.erase(k);
+  }
+
+  void statement(const Statement& s) {
+    match(
+        s.op, [&](const For& f) { loop(f); }, [&](const Let& l) { let(l); }, [&](const Start& l) { start(l); }, [&](const Narrow& n) { narrow(n); },
+        [&](const Check& c) {
+          index(c.index, false);
+          expr(c.value, Scalar::kI64);
+          extent(c.bound.extent);
+          indices_.insert(c.index);
+        },
+        [&](const Store& w) { expr(w.value, place(w.to, false)); }, [&](const Update& u) { expr(u.value, place(u.to, true)); },
+        [&](const If& i) { branch(i); }, [&](const LineReduction& l) { line(l); }, [&](const BlockedReduction& b) { blocked(b); },
+        [&](const Fill& f) {
+          if (!has_role(f.result, Role::kResult)) return problem("%{} is filled, and is no result", f.result.id);
+          expr(f.value, type(f.result));
+          filled_.insert(f.result);
+        });
+  }
+
+  void loop(const For& f) {
+    index(f.index, true);
+    range(std::get<TaskRange>(f.over));
+    inside(f.index, f.body);
+    if (f.order != Order::kSimd) return;
+    if (const std::string reason = not_simd(nest_, f.index, f.body); !reason.empty()) problem("the loop of vectors over {} holds {}", nest_.index(f.index).name, reason);
+  }
+
+  void start(const Start& s) {
+    const std::optional<Scalar> scalar = place(s.from, !s.fresh);
+    if (!scalar) return;
+    if (s.fresh) expr(s.fresh, scalar);
+    define(s.local, *scalar);
+    changing_.insert(s.local);
+  }
+
+  void narrow(const Narrow& n) {
+    index(n.index, true);
+    range(n.within);
+    expr(n.value, Scalar::kI64);
+    define(n.local, Scalar::kI64);
+  }
+
+  void branch(const If& i) {
+    match(
+        i.condition, [&](const Expr& e) { expr(e, Scalar::kBool); },
+        [&](const HasPoints& p) {
+          for (const int k : p.indices) {
+            if (k < 0 || k >= static_cast<int>(nest_.indices.size()) || !nest_.index(k).of_task) problem("the task has no interval of index {}", k);
+          }
+        },
+        [&](const IsMine& m) {
+          for (const IsMine::Member& member : m.members) {
+            if (!indices_.contains(member.index)) problem("index {} is looked for before it is computed", member.index);
+          }
+        });
+    body(i.body);
+  }
+
+  void line(const LineReduction& l) {
+    index(l.index, true);
+    range(l.over);
+    const std::optional<Scalar> scalar = place({l.local, {}}, true);
+    const std::set<ValueId> defined = defined_;
+    indices_.insert(l.index);
+    std::ranges::for_each(l.lets, [this](const Let& definition) { let(definition); });
+    expr(l.value, scalar);
+    indices_.erase(l.index);
+    defined_ = defined;
+    if (l.kind != ir::Monoid::Kind::kSum && l.kind != ir::Monoid::Kind::kProd) problem("lines are summed or multiplied up");
+    if (l.value && may_stop(nest_, l.value)) problem("the line along {} holds what may stop the run", nest_.index(l.index).name);
+  }
+
+  void blocked(const BlockedReduction& b) {
+    std::vector<int> inner = b.along;
+    inner.insert(inner.end(), {b.row, b.column});
+    for (const int k : inner) {
+      index(k, true);
+      indices_.insert(k);
+    }
+    const std::optional<Scalar> scalar = place(b.to, true);
+    const auto without = [&](int k, const std::vector<Let>& lets) {
+      indices_.erase(k);
+      std::ranges::for_each(lets, [this](const Let& definition) { let(definition); });
+      indices_.insert(k);
+    };
+    without(b.column, b.x);
+    without(b.row, b.y);
+    for (const int k : inner) indices_.erase(k);
+    expr(b.value, scalar);
+    if (b.guard) expr(b.guard, Scalar::kBool);
+  }
+
+  const Nest& nest_;
+  ir::Program values_;
+  std::set<int> indices_;         ///< that run here
+  std::set<ValueId> defined_;     ///< locals, here
+  std::set<ValueId> ever_defined_;
+  std::set<ValueId> changing_;    ///< locals that are no constants
+  std::set<ValueId> filled_;
+  std::vector<std::string> problems_;
+};
+
+}  // namespace
+
+std::vector<std::string> verify(const Nest& nest) { return Verifier(nest).run(); }
+
+}  // namespace tdsl::nest

@@ -1,0 +1,312 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <random>
+#include <sstream>
+
+#include "codegen/describe.h"
+#include "codegen/host_evaluator.h"
+#include "codegen/kernel_nest.h"
+#include "codegen/nest/facts.h"
+#include "codegen/nest/interpret.h"
+#include "codegen/nest/text.h"
+#include "codegen/nest/verify.h"
+#include "ir/eval_expr.h"
+#include "tests/unit/passes_support.h"
+
+// Loop nests: tests/nests/*.nest, and the kernels of random Computes against the evaluator.
+
+namespace {
+
+using namespace tdsl;
+namespace nest_files = std::filesystem;
+
+// --- Files. Lines `// …` in front of the nest say what it is given and gives:
+//   // error: SENTENCE           what the verifier says, in order; else
+//   // %0 = 3                    a scalar that the nest takes
+//   // operand 0 = [2, 3] 1 2 …  an operand; `base = …`: what is in the result before
+//   // result = 6 20 42          its elements, or `stops = MESSAGE`
+
+struct NestCase {
+  std::string text;
+  std::vector<std::string> errors;
+  std::map<std::string, std::string> given;
+};
+
+NestCase nest_case(const nest_files::path& path) {
+  NestCase c;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("// ")) {
+      c.text += line + "\n";
+    } else if (line.starts_with("// error: ")) {
+      c.errors.push_back(line.substr(std::string("// error: ").size()));
+    } else if (const std::size_t at = line.find(" = "); at != std::string::npos) {
+      c.given[line.substr(3, at - 3)] = line.substr(at + 3);
+    }
+  }
+  return c;
+}
+
+std::vector<double> nest_numbers(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<double> numbers;
+  for (std::string word; stream >> word;) numbers.push_back(std::stod(word));
+  return numbers;
+}
+
+/// `[2, 2] 1 2 3 4`
+ir::Array nest_array(ir::Scalar type, const std::string& text) {
+  ir::Array a;
+  a.type = type;
+  const std::size_t end = text.find(']');
+  std::string shape = text.substr(1, end - 1);
+  std::ranges::replace(shape, ',', ' ');
+  for (const double extent : nest_numbers(shape)) a.shape.push_back(static_cast<std::int64_t>(extent));
+  a.floats = nest_numbers(text.substr(end + 1));
+  if (ir::is_float(type)) return a;
+  for (const double x : a.floats) a.integers.push_back(static_cast<std::int64_t>(x));
+  a.floats.clear();
+  return a;
+}
+
+nest::Inputs inputs_of(const NestCase& c, const nest::Nest& n) {
+  nest::Inputs inputs;
+  for (std::size_t k = 0; k < n.variables.size(); ++k) {
+    const nest::Variable& v = n.variables[k];
+    if (v.role == nest::Variable::Role::kCapture) {
+      const double value = std::stod(c.given.at("%" + std::to_string(k)));
+      inputs.captures[{static_cast<std::int32_t>(k)}] = ir::is_float(v.type.scalar) ? ir::Literal(value) : ir::Literal(static_cast<std::int64_t>(value));
+    }
+    if (v.role == nest::Variable::Role::kOperand) inputs.operands[v.number] = nest_array(v.type.scalar, c.given.at("operand " + std::to_string(v.number)));
+    if (v.continued) inputs.base = nest_array(v.type.scalar, c.given.at("base"));
+  }
+  return inputs;
+}
+
+void run_nest_case(const nest_files::path& path) {
+  INFO(path.string());
+  const NestCase c = nest_case(path);
+  const nest::Nest n = nest::parse(c.text);
+  CHECK(nest::print(n) == c.text);
+  CHECK(nest::verify(n) == c.errors);
+  if (!c.errors.empty()) return;
+  try {
+    const ir::Array result = nest::interpret(n, inputs_of(c, n));
+    CHECK(result.floats == nest_numbers(c.given.at("result")));
+  } catch (const ir::eval::Stop& stop) {
+    CHECK(stop.error.message == c.given.at("stops"));
+  }
+}
+
+// --- Random Computes
+
+/// Writes a program of one Compute over matrices A (n x m), B (m x n) and vectors x, p (n).
+class ComputeWriter {
+ public:
+  explicit ComputeWriter(std::uint64_t seed) : random_(seed) {}
+
+  std::string program() {
+    const std::string head =
+        "program \"p\"\n%0:i64 \"n\" = dimension \"n\"\n%1:i64 \"m\" = dimension \"m\"\n%2:f64[%0, %1] \"A\" = input \"A\"\n"
+        "%3:f64[%1, %0] \"B\" = input \"B\"\n%4:f64[%0] \"x\" = input \"x\"\n%5:i64[%0] \"p\" = input \"p\"\n";
+    const int shape = pick(4);
+    const bool reduces = shape > 0 && pick(4) > 0;
+    std::string type, out, reduce;
+    if (shape == 0) type = "[%0, %1]", out = "i in 0..%0, j in 0..%1";
+    if (shape == 1) type = "[%0, %0]", out = "i in 0..%0, k in 0..%0", reduce = "j in 0..%1";
+    if (shape == 2) type = "[%0]", out = "i in 0..%0", reduce = "j in 0..%1, k in 0..%0";
+    if (shape == 3) type = "[%1]", out = "j in 0..%1", reduce = "i in 0..%0";
+    has_k_ = (shape == 1) || (shape == 2 && reduces);
+    has_j_ = shape != 1 && shape != 2 ? true : reduces;
+    has_i_ = shape != 3 || reduces;
+    std::string text = "%6:f64" + type + " \"y\" = compute [" + out + "]";
+    if (reduces) text += " " + monoid() + "[" + reduce + "]";
+    // A bare product of two operands would be a contraction.
+    text += " (" + (reduces ? "add(" + value(3) + ", 0.5)" : value(3)) + ")";
+    if (pick(3) == 0) text += " where " + guard();
+    if (shape == 3 && pick(2) == 0) {
+      text += " left [j]";
+    } else if (shape == 2 && !reduces && pick(2) == 0) {
+      text += " left [%5[i]] base %4 combine " + std::string(pick(2) == 0 ? "sum" : "max");
+    }
+    return head + text + "\noutput \"y\" %6\n";
+  }
+
+ private:
+  int pick(int n) { return static_cast<int>(random_() % static_cast<std::uint64_t>(n)); }
+
+  std::string monoid() {
+    const std::array<std::string, 5> monoids = {"sum", "prod", "min", "max", "user(\"most\", -inf, select(gt($0:f64, $1:f64), $0:f64, $1:f64))"};
+    return monoids[static_cast<std::size_t>(pick(5))];
+  }
+  /// A label of a dimension n.
+  std::string row() { return has_i_ && (!has_k_ || pick(2) == 0) ? "i" : has_k_ ? "k" : "0"; }
+  std::string column() { return has_j_ ? "j" : "0"; }
+  std::string leaf() {
+    switch (pick(6)) {
+      case 0: return "%2[" + row() + ", " + column() + "]";
+      case 1: return "%3[" + column() + ", " + row() + "]";
+      case 2: return "%4[" + row() + "]";
+      case 3: return pick(3) == 0 ? "%4[%5[" + row() + "]]" : "f64(" + row() + ")";
+      case 4: return pick(3) == 0 ? "%4[sub(%0, add(" + row() + ", 1))]" : "1.5";
+      default: return "f64(%1)";
+    }
+  }
+  std::string value(int depth) {
+    if (depth == 0) return leaf();
+    const std::string a = value(depth - 1);
+    switch (pick(8)) {
+      case 0: return "add(" + a + ", " + value(depth - 1) + ")";
+      case 1: return "mul(" + a + ", " + a + ")";
+      case 2: return "sub(" + a + ", " + value(depth - 1) + ")";
+      case 3: return "max(" + a + ", " + value(depth - 1) + ")";
+      case 4: return "select(gt(" + a + ", 0.5), exp(neg(" + a + ")), " + value(depth - 1) + ")";
+      case 5: return "f64(mod(i64(" + a + "), 3))";
+      default: return a;
+    }
+  }
+  std::string guard() {
+    switch (pick(4)) {
+      case 0: return "le(%5[" + row() + "], " + column() + ")";
+      case 1: return "lt(" + row() + ", " + column() + ")";
+      case 2: return "and(ge(" + column() + ", %5[" + row() + "]), lt(" + column() + ", 3))";
+      default: return "gt(" + leaf() + ", 0.0)";
+    }
+  }
+
+  std::mt19937_64 random_;
+  bool has_i_ = true, has_j_ = true, has_k_ = false;
+};
+
+/// What nests of tests are made of.
+struct NestParts {
+  int nests = 0, vectors = 0, lines = 0, blocks = 0, checks = 0, bounded = 0, narrowed = 0, scattered = 0, names = 0;
+
+  void count(const nest::Nest& n) {
+    ++nests;
+    bounded += std::ranges::any_of(n.variables, [](const nest::Variable& v) { return !v.bounds.empty(); }) ? 1 : 0;
+    nest::for_each_statement(n.body, [this](const nest::Statement& s) {
+      const auto* f = std::get_if<nest::For>(&s.op);
+      const auto* i = std::get_if<nest::If>(&s.op);
+      vectors += f != nullptr && f->order == nest::Order::kSimd ? 1 : 0;
+      scattered += i != nullptr && std::holds_alternative<nest::IsMine>(i->condition) ? 1 : 0;
+      lines += std::holds_alternative<nest::LineReduction>(s.op) ? 1 : 0;
+      blocks += std::holds_alternative<nest::BlockedReduction>(s.op) ? 1 : 0;
+      checks += std::holds_alternative<nest::Check>(s.op) ? 1 : 0;
+      narrowed += std::holds_alternative<nest::Narrow>(s.op) ? 1 : 0;
+      names += std::holds_alternative<nest::Let>(s.op) ? 1 : 0;
+    });
+  }
+};
+
+/// Runs a program without loops, every operation as its nest.
+class NestRunner {
+ public:
+  NestRunner(const codegen::FamilyProgram& program, const ir::EvalOptions& options, NestParts& parts)
+      : program_(program), options_(options), parts_(parts), host_(program) {}
+
+  /// The one output; nothing if an operation has no nest.
+  std::optional<ir::Array> run() {
+    for (const codegen::Step& s : program_.steps) {
+      if (const auto* d = std::get_if<codegen::DimensionStep>(&s.op)) host_.set(d->target, options_.dimensions.at(d->name));
+      if (const auto* i = std::get_if<codegen::InputStep>(&s.op)) arrays_[i->target] = options_.input(i->name, program_.type(i->target).scalar);
+      if (const auto* h = std::get_if<codegen::HostStep>(&s.op)) host_.set(h->target, *host_.evaluate(h->value, s.range));
+      if (const auto* o = std::get_if<codegen::OutputStep>(&s.op)) return arrays_.at(o->value);
+      if (const auto* o = std::get_if<codegen::OperationStep>(&s.op)) {
+        if (o->fused || o->kernel->compute.bodies.empty()) return std::nullopt;
+        operation(*o);
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  void operation(const codegen::OperationStep& o) {
+    const codegen::KernelNest built = codegen::build_nest({program_, o, "kernel", {}, [this](ir::ValueId v) { return codegen::name_of(program_, v); }});
+    const std::string text = nest::print(built.nest);
+    INFO(text);
+    CHECK(nest::verify(built.nest).empty());
+    CHECK(nest::print(nest::parse(text)) == text);
+    parts_.count(built.nest);
+    nest::Inputs inputs;
+    for (std::size_t k = 0; k < built.captured.size(); ++k) inputs.captures[{static_cast<std::int32_t>(k)}] = *host_.get(built.captured[k]);
+    for (std::size_t k = 0; k < o.op->reads.size(); ++k) inputs.operands[static_cast<int>(k)] = arrays_.at(o.op->reads[k].tensor);
+    if (o.op->base) inputs.base = arrays_.at(*o.op->base);
+    arrays_[o.target] = nest::interpret(nest::parse(text), inputs);
+  }
+
+  const codegen::FamilyProgram& program_;
+  const ir::EvalOptions& options_;
+  NestParts& parts_;
+  codegen::HostEvaluator host_;
+  std::map<ir::ValueId, ir::Array> arrays_;
+};
+
+/// Whether both are what the program means.
+bool nest_agrees(const ir::Array& a, const ir::Array& b) {
+  if (a.shape != b.shape || a.floats.size() != b.floats.size()) return false;
+  for (std::size_t k = 0; k < a.floats.size(); ++k) {
+    const double x = a.floats[k], y = b.floats[k];
+    const double bound = (a.bounds.empty() ? 0 : a.bounds[k]) + (b.bounds.empty() ? 0 : b.bounds[k]);
+    if (!(x == y || (std::isnan(x) && std::isnan(y)) || std::abs(x - y) <= bound || std::isinf(bound))) return false;
+  }
+  return true;
+}
+
+void check_random_nest(std::uint64_t seed, NestParts& parts) {
+  const std::string text = ComputeWriter(seed).program();
+  INFO("seed " << seed << "\n" << text);
+  const ir::Program program = ir::parse(text);
+  tests::check_verified(program);
+  const codegen::FamilyProgram families = codegen::lower(program);
+  for (std::uint64_t inputs_seed = 0; inputs_seed < 3; ++inputs_seed) {
+    const tests::RandomInputs inputs(program, inputs_seed == 0 ? 0 : 2 * seed + inputs_seed);
+    const ir::EvalResult expected = ir::evaluate(program, inputs.options());
+    try {
+      const std::optional<ir::Array> actual = NestRunner(families, inputs.options(), parts).run();
+      if (!actual) return;
+      CHECK_FALSE(expected.error.has_value());
+      if (!expected.error) CHECK(nest_agrees(expected.outputs.at("y"), *actual));
+    } catch (const ir::eval::Stop& stop) {
+      CHECK_MESSAGE(expected.error.has_value(), stop.error.message);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("codegen nest: files") {
+  int cases = 0;
+  for (const auto& entry : nest_files::directory_iterator(nest_files::path(TDSL_SOURCE_DIR) / "tests/nests")) {
+    run_nest_case(entry.path());
+    ++cases;
+  }
+  CHECK(cases >= 12);
+}
+
+TEST_CASE("codegen nest: kernels of random Computes mean what the Computes mean") {
+  NestParts parts;
+  for (std::uint64_t seed = 0; seed < 400; ++seed) check_random_nest(seed, parts);
+  // All that nests are made of occurs.
+  CHECK(parts.nests > 600);
+  CHECK(parts.vectors > 50);
+  CHECK(parts.lines > 50);
+  CHECK(parts.blocks > 5);
+  CHECK(parts.checks > 5);
+  CHECK(parts.bounded > 50);
+  CHECK(parts.narrowed > 5);
+  CHECK(parts.scattered > 5);
+  CHECK(parts.names > 20);
+}
+
+TEST_CASE("codegen nest: text that cannot be read says where") {
+  CHECK_THROWS_WITH(static_cast<void>(nest::parse("nest \"k\"\n%1:f64 \"x\" capture\nbody { }")), doctest::Contains("2:3: variables are numbered in order"));
+  CHECK_THROWS_WITH(static_cast<void>(nest::parse("nest \"k\"\n%0:f64 \"x\" capture\nbody { %1 = 0.0 }")), doctest::Contains("3:10: no variable has this number"));
+  CHECK_THROWS_WITH(static_cast<void>(nest::parse("nest \"k\"\nbody { for i over task { } }")), doctest::Contains("no index variable is called 'i'"));
+}
