@@ -15,7 +15,7 @@ os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = "2"
 
 import numpy as np  # noqa: E402  (after the number of threads)
 
-from transcribed import P  # noqa: E402
+from transcribed import PROGRAMS  # noqa: E402
 
 
 def run(command, inputs, folder, output=None):
@@ -33,7 +33,7 @@ def run(command, inputs, folder, output=None):
 
 
 def measure(tdslc, name, folder):
-    source, make, reference = P[name]
+    source, make, reference = PROGRAMS[name]
     program, executable, answer = f"{folder}/{name}.tdsl", f"{folder}/{name}", f"{folder}/answer.npy"
     with open(program, "w") as file:
         file.write(source.replace("; ", ";\n") + "\n")
@@ -54,7 +54,7 @@ def measure(tdslc, name, folder):
 
 
 def main():
-    for name in sys.argv[2:] or P:
+    for name in sys.argv[2:] or PROGRAMS:
         with tempfile.TemporaryDirectory() as folder:
             measure(os.path.abspath(sys.argv[1]), name, folder)
 
