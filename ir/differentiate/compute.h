@@ -3,8 +3,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "ir/differentiate_activity.h"
-#include "ir/differentiate_adjoints.h"
+#include "ir/differentiate/activity.h"
+#include "ir/differentiate/adjoints.h"
 #include "ir/extent_facts.h"
 
 namespace tdsl::ir {

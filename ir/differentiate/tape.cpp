@@ -1,4 +1,4 @@
-#include "ir/differentiate_tape.h"
+#include "ir/differentiate/tape.h"
 
 #include <algorithm>
 #include <iterator>

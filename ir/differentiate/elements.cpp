@@ -1,4 +1,4 @@
-#include "ir/differentiate_elements.h"
+#include "ir/differentiate/elements.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,10 +1,10 @@
-#include "ir/differentiate_factorise.h"
+#include "ir/differentiate/factorise.h"
 
 #include <optional>
 
 #include "ir/check.h"
-#include "ir/differentiate_compute.h"
-#include "ir/differentiate_routine_writer.h"
+#include "ir/differentiate/compute.h"
+#include "ir/differentiate/routine_writer.h"
 
 namespace tdsl::ir {
 

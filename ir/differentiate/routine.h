@@ -1,7 +1,7 @@
 #pragma once
 
-#include "ir/differentiate_activity.h"
-#include "ir/differentiate_adjoints.h"
+#include "ir/differentiate/activity.h"
+#include "ir/differentiate/adjoints.h"
 
 namespace tdsl::ir {
 
@@ -15,7 +15,7 @@ namespace tdsl::ir {
 ///     L = cholesky(A)   S = inv(L)' P inv(L), P the lower triangle of L' dL with half its diagonal;
 ///                       dA = the lower triangle of S + S' with half its diagonal (only that is read)
 ///
-/// and those of differentiate_factorise.h. Source of the last: Murray, Differentiation of the Cholesky decomposition, 2016,
+/// and those of ir/differentiate/factorise.h. Source of the last: Murray, Differentiation of the Cholesky decomposition, 2016,
 /// section 3. lu throws NotDifferentiable.
 void add_adjoints(const Node& node, const Routine& routine, const Activity& activity, NodeWriter& writer,
                   Adjoints& adjoints);

@@ -1,4 +1,4 @@
-#include "ir/differentiate_meeting.h"
+#include "ir/differentiate/meeting.h"
 
 #include <utility>
 

@@ -1,8 +1,8 @@
-#include "ir/differentiate_unflatten.h"
+#include "ir/differentiate/unflatten.h"
 
 #include <algorithm>
 
-#include "ir/differentiate_adjoints.h"
+#include "ir/differentiate/adjoints.h"
 #include "ir/expr_build.h"
 
 namespace tdsl::ir {

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "ir/differentiate_activity.h"
-#include "ir/differentiate_adjoints.h"
+#include "ir/differentiate/activity.h"
+#include "ir/differentiate/adjoints.h"
 #include "ir/extent_facts.h"
 
 namespace tdsl::ir {
@@ -30,7 +30,7 @@ void insert(Region& region, std::vector<Prelude> preludes);
 /// Note [Loops]. A loop is differentiated by a loop in the opposite direction, which carries the adjoints of what the
 /// loop carries and of what its body reads from outside. What the reversed body needs of the forward iteration it
 /// computes again, from the values carried at the iteration's begin, which the forward loop keeps in a tensor with a
-/// leading dimension, the tape (differentiate_tape.h). Only what is needed is kept and computed: a loop that adds up
+/// leading dimension, the tape (ir/differentiate/tape.h). Only what is needed is kept and computed: a loop that adds up
 /// products keeps nothing. A branch is differentiated by a branch under the same condition. A `while` loop also counts
 /// its iterations; it is run once more as a loop of that length, and that one is differentiated.
 class ReverseWalk {

@@ -1,6 +1,6 @@
-#include "ir/differentiate_activity.h"
+#include "ir/differentiate/activity.h"
 
-#include "ir/differentiate_expr.h"
+#include "ir/differentiate/expr.h"
 
 namespace tdsl::ir {
 

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "ir/differentiate_activity.h"
-#include "ir/differentiate_adjoints.h"
+#include "ir/differentiate/activity.h"
+#include "ir/differentiate/adjoints.h"
 #include "ir/expr_build.h"
 
 namespace tdsl::ir {

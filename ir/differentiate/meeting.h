@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "ir/differentiate_adjoints.h"
+#include "ir/differentiate/adjoints.h"
 
 namespace tdsl::ir {
 

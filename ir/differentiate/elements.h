@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "ir/differentiate_activity.h"
+#include "ir/differentiate/activity.h"
 
 namespace tdsl::ir {
 

@@ -1,4 +1,4 @@
-#include "ir/differentiate_regions.h"
+#include "ir/differentiate/regions.h"
 
 #include <algorithm>
 #include <iterator>
@@ -6,10 +6,10 @@
 #include <set>
 
 #include "ir/clone.h"
-#include "ir/differentiate_compute.h"
-#include "ir/differentiate_elements.h"
-#include "ir/differentiate_routine.h"
-#include "ir/differentiate_tape.h"
+#include "ir/differentiate/compute.h"
+#include "ir/differentiate/elements.h"
+#include "ir/differentiate/routine.h"
+#include "ir/differentiate/tape.h"
 #include "ir/expr_build.h"
 
 namespace tdsl::ir {

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "ir/differentiate_place.h"
+#include "ir/differentiate/place.h"
 
 namespace tdsl::ir {
 

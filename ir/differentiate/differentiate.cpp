@@ -1,4 +1,4 @@
-#include "ir/differentiate.h"
+#include "ir/differentiate/differentiate.h"
 
 #include <algorithm>
 #include <iterator>
@@ -6,7 +6,7 @@
 #include <set>
 
 #include "ir/clone.h"
-#include "ir/differentiate_regions.h"
+#include "ir/differentiate/regions.h"
 #include "ir/expr_build.h"
 
 namespace tdsl::ir {

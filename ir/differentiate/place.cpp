@@ -1,9 +1,9 @@
-#include "ir/differentiate_place.h"
+#include "ir/differentiate/place.h"
 
 #include <algorithm>
 #include <optional>
 
-#include "ir/differentiate_unflatten.h"
+#include "ir/differentiate/unflatten.h"
 #include "ir/expr_build.h"
 
 namespace tdsl::ir {

@@ -1,12 +1,12 @@
-#include "ir/differentiate_compute.h"
+#include "ir/differentiate/compute.h"
 
 #include <algorithm>
 
 #include "ir/check.h"
 #include "ir/combined.h"
-#include "ir/differentiate_expr.h"
-#include "ir/differentiate_meeting.h"
-#include "ir/differentiate_place.h"
+#include "ir/differentiate/expr.h"
+#include "ir/differentiate/meeting.h"
+#include "ir/differentiate/place.h"
 #include "ir/expr_build.h"
 
 namespace tdsl::ir {

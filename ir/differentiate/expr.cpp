@@ -1,9 +1,9 @@
-#include "ir/differentiate_expr.h"
+#include "ir/differentiate/expr.h"
 
 #include <algorithm>
 #include <numbers>
 
-#include "ir/differentiate_compute.h"
+#include "ir/differentiate/compute.h"
 #include "ir/expr_build.h"
 #include "ir/procedure.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "ir/differentiate_activity.h"
-#include "ir/differentiate_adjoints.h"
+#include "ir/differentiate/activity.h"
+#include "ir/differentiate/adjoints.h"
 
 namespace tdsl::ir {
 

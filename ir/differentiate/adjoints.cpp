@@ -1,4 +1,4 @@
-#include "ir/differentiate_adjoints.h"
+#include "ir/differentiate/adjoints.h"
 
 #include <algorithm>
 #include <iterator>

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ir/clone.h"
-#include "ir/differentiate_adjoints.h"
+#include "ir/differentiate/adjoints.h"
 #include "ir/extent_facts.h"
 
 namespace tdsl::ir {
