@@ -124,8 +124,8 @@ std::optional<LabelSets> label_sets(std::size_t outs, std::size_t reduces) {
   return LabelSets{of_result, ((LabelSet{1} << (outs + reduces)) - 1) & ~of_result};
 }
 
-/// The index variables of two factors, sorted; nothing if they make no contraction. `units` need not occur.
-std::optional<Contraction> sorted(LabelSet left, LabelSet right, const LabelSets& sets, LabelSet units) {
+/// The index variables of two factors by where they stand; nothing if they make no contraction. `units` need not occur.
+std::optional<Contraction> contracted(LabelSet left, LabelSet right, const LabelSets& sets, LabelSet units) {
   Contraction c;
   c.rows = left & ~right;
   c.columns = right & ~left;
@@ -155,7 +155,7 @@ std::optional<Contraction> contraction_of(const Compute& c, const OperandLabels&
   LabelSet units = 0;
   for (std::size_t l = 0; l < c.out.size(); ++l)
     units |= LabelSet{(c.out[l].end - c.out[l].begin).constant() == 1} << l;
-  std::optional<Contraction> found = sorted(*of_left, *of_right, *sets, units);
+  std::optional<Contraction> found = contracted(*of_left, *of_right, *sets, units);
   if (found) {
     found->left = product->left;
     found->right = product->right;
@@ -165,7 +165,7 @@ std::optional<Contraction> contraction_of(const Compute& c, const OperandLabels&
 
 bool is_matrix_product(const std::vector<FactorGroup>& groups, std::size_t outs, std::size_t reduces) {
   const auto sets = label_sets(outs, reduces);
-  const auto found = sets && groups.size() == 2 ? sorted(groups[0].labels, groups[1].labels, *sets, 0) : std::nullopt;
+  const auto found = sets && groups.size() == 2 ? contracted(groups[0].labels, groups[1].labels, *sets, 0) : std::nullopt;
   return found && found->rows != 0 && found->columns != 0;
 }
 
