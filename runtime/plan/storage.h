@@ -31,8 +31,9 @@ struct Estimate {
   double hi = 0;
 
   [[nodiscard]] static Estimate exactly(double x) { return {x, x, x}; }
-  /// As a number of bytes; the largest that boxes have where 64 bits do not hold it.
-  [[nodiscard]] static Index whole(double x) { return x >= static_cast<double>(kMostVolume) ? kMostVolume : static_cast<Index>(x); }
+  /// As a number of bytes, or more than any machine has, of which some may be added up.
+  static constexpr Index kMostBytes = Index{1} << 50;
+  [[nodiscard]] static Index whole(double x) { return x >= static_cast<double>(kMostBytes) ? kMostBytes : static_cast<Index>(x); }
   [[nodiscard]] Index expected_bytes() const { return whole(expected); }
   [[nodiscard]] Index most_bytes() const { return whole(hi); }
   Estimate& operator+=(const Estimate& o) {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "runtime/engine/wire.h"
-#include "runtime/plan/steps/tree.h"
+#include "runtime/plan/value/imposed.h"
 #include "tests/runtime/engine_sized.h"
 #include "tests/runtime/simulated_world.h"
 
@@ -239,6 +239,56 @@ TEST_CASE("engine: the size of a block decides how it is sent") {
       CHECK(messages == (bytes == 0 ? 0 : others));
     }
   }
+}
+
+TEST_CASE("engine: what is larger than it was said to be waits for the steps before it") {
+  if (!is_alone()) return;
+  static constexpr Index kWindow = 4000, kBytes = 100000;
+  // A value goes forth and back between two ranks; meanwhile the last step, which is admitted early, is offered a large block.
+  const auto most_before_the_last = [](std::uint64_t seed, Index window) {
+    Index most = 0;
+    Simulation simulation(2, seed);
+    simulation.run([&](rt::World& world) {
+      RunSettings settings;
+      settings.world = &world;
+      settings.window = window;
+      settings.small_box = 0;
+      run(settings, [&](TestSession& session) {
+        const std::string head = "tdsl plan 1\nprogram \"test\" region 0 ranks 2 schedule none\nmesh a:2/1\n";
+        session.inside().sink.impose(std::make_unique<plan::ImposedPlan>(std::make_shared<plan::PlanValue>(
+            plan::parse_plan(head + "10 map \"X\" home 0\n11 map \"F\" home 1\n12 map \"F\" home 0\n13 map \"F\" home 1\n14 map \"U\" home 1\n"))));
+        session.inside().sink.enable_predictions(false);
+        rt::Store& store = session.inside().setup.store;
+        Tensor<double> value = matrix<double>(session, "D", 6, 6, [](Index, Index) { return 1.0; });
+        plan::OpBuilder make(plan::OpClass::kMap, "X", 10, 10);
+        make.out("i", 6).out("j", 6).read(value.id(), {plan::at(0), plan::at(1)});
+        make.stored({{plan::Level::kDense, plan::Level::kCompressed}, {}, true}, {0, 1, 2});
+        const Tensor<double> x = session.compute<double>(make, [](const TaskArgs& t) { std::memset(t.sink().begin(kBytes), 7, kBytes); });
+        for (int site = 11; site <= 13; ++site) {
+          plan::OpBuilder forth(plan::OpClass::kMap, "F", site, site);
+          forth.out("i", 6).out("j", 6).read(value.id(), {plan::at(0), plan::at(1)});
+          value = session.compute<double>(forth, [&most, &store, site](const TaskArgs& t) {
+            if (site == 13) most = store.live_bytes();
+            rt::fill<double>(t.outputs[0], 1.0);
+          });
+        }
+        plan::OpBuilder use(plan::OpClass::kMap, "U", 14, 14);
+        use.out("i", 6).out("j", 6).read(value.id(), {plan::at(0), plan::at(1)}).read(x.id(), {plan::at(0), plan::at(1)});
+        const Tensor<double> used = session.compute<double>(use, [](const TaskArgs& t) {
+          CHECK(t.inputs[1].parts[0].bytes == kBytes);
+          rt::fill<double>(t.outputs[0], 1.0);
+        });
+      });
+    });
+    return most;
+  };
+  Index ahead = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    CAPTURE(seed);
+    CHECK(most_before_the_last(seed, kWindow) < kBytes);
+    ahead += most_before_the_last(seed, 0) > kBytes ? 1 : 0;
+  }
+  CHECK(ahead > 0);
 }
 
 TEST_CASE("engine: what a step needs beyond --memory stops the run") {

@@ -28,7 +28,7 @@ inline constexpr int kMaxDims = 24;    ///< dimensions of a task space: out dime
   return __builtin_mul_overflow(a, b, &result) ? std::numeric_limits<Index>::max() : result;
 }
 
-/// What a box has at most, and a number of bytes: no sum of two of them overflows.
+/// Elements that a box has at most, in arithmetic.
 inline constexpr Index kMostVolume = Index{1} << 62;
 
 /// Half-open range of element or tile numbers; empty if lo >= hi.
