@@ -346,6 +346,24 @@ class RandomSized {
   std::vector<rt::TensorHandle> kept_;
 };
 
+/// What the wrapper counted lies where it was predicted.
+inline void check_sized_counts(TestSession& session) {
+  rt::EngineSink& sink = session.inside().sink;
+  const std::vector<rt::SiteStatistics> counted = sink.engine().statistics();
+  rt::check_counts(sink.predictions(), counted, [](int line) { return rt::SourceLine{"test.tdsl", line}; });
+  plan::Range entered;
+  for (const auto& [site, prediction] : sink.predictions().sites()) {
+    const plan::Range messages = plan::messages_of(prediction.cost);
+    for (const rt::SiteStatistics& s : counted) {
+      if (s.site != site) continue;
+      TDSL_CHECK(messages.lo <= static_cast<double>(s.messages) && static_cast<double>(s.messages) <= messages.hi, "messages are as many as predicted");
+    }
+    entered += prediction.bytes_from_other_nodes;
+  }
+  const auto came = static_cast<double>(session.inside().setup.world.total_traffic().bytes_from_other_nodes);
+  TDSL_CHECK(session.inside().setup.plan_inputs.ranks_per_node <= 1 || (entered.lo <= came && came <= entered.hi), "as much enters a node as predicted");
+}
+
 /// The number of wrong elements. What is counted is compared with what is predicted, unless estimates are wrong.
 inline Index run_sized(std::uint32_t seed, const Sizes& sizes, RunSettings settings, RunResult* about = nullptr) {
   std::vector<Dense> expected;
@@ -372,8 +390,7 @@ inline Index run_sized(std::uint32_t seed, const Sizes& sizes, RunSettings setti
     }
     if (!settings.check_counts) return;
     session.inside().complete();
-    rt::EngineSink& sink = session.inside().sink;
-    rt::check_counts(sink.predictions(), sink.engine().statistics(), [](int line) { return rt::SourceLine{"test.tdsl", line}; });
+    check_sized_counts(session);
   };
   const RunResult result = run(settings, program);
   if (about != nullptr) *about = result;

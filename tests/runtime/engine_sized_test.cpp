@@ -318,6 +318,86 @@ TEST_CASE("engine: what a step needs beyond --memory stops the run") {
   bury_failed_runs();
 }
 
+TEST_CASE("engine: a sized tensor is copied block by block") {
+  if (!is_alone()) return;
+  constexpr Index n = 12;
+  for (const Index stored_rows : {n, Index{5}, Index{0}}) {
+    Simulation simulation(4, 5);
+    simulation.run([&](rt::World& world) {
+      RunSettings settings;
+      settings.world = &world;
+      settings.tile = {3};
+      Index tasks = 0;
+      auto read = std::make_shared<sized::Entries>();
+      const RunResult result = run(settings, [&](TestSession& session) {
+        const std::string text = "tdsl plan 1\nprogram \"test\" region 0 ranks 4 schedule none\nmesh a:4/1\n2 map \"X\" i:a keep everywhere for 3\n";
+        session.inside().sink.impose(std::make_unique<plan::ImposedPlan>(std::make_shared<plan::PlanValue>(plan::parse_plan(text))));
+        const Tensor<double> dense = matrix<double>(session, "D", n, n, [n](Index i, Index j) { return static_cast<double>(1 + i * n + j); });
+        plan::OpBuilder make(plan::OpClass::kMap, "X", 2, 2);
+        make.out("i", n).out("j", n).read(dense.id(), {plan::at(0), plan::at(1)});
+        make.stored({{plan::Level::kDense, plan::Level::kCompressed}, {}, true}, {0, n * n / 2, n * n});
+        const Tensor<double> x = session.compute<double>(make, [stored_rows](const TaskArgs& t) {
+          sized::Entries entries;
+          const auto in = t.in<double, 2>(0);
+          for (Index i = t.lo(0); i < std::min(t.hi(0), stored_rows); ++i) {
+            for (Index j = t.lo(1); j < t.hi(1); ++j) entries[{i, j}] = in(i, j);
+          }
+          sized::write(t.sink(), entries, 0);
+        });
+        plan::OpBuilder use(plan::OpClass::kControl, "use", 3, 3);
+        use.write({}, {}).replicated().read(x.id(), {plan::whole(), plan::whole()});
+        const Tensor<bool> used = session.compute<bool>(use, [read](const TaskArgs& t) { *read = sized::read(t.inputs[0]); });
+      });
+      CHECK(static_cast<Index>(read->size()) == stored_rows * n);
+      for (const auto& [at, value] : *read) CHECK(value == static_cast<double>(1 + at.first * n + at.second));
+      for (const rt::SiteStatistics& site : result.sites) {
+        if (site.site == 2) tasks += site.tasks;
+      }
+      CHECK(tasks == 4 + 16);  // its row of tiles, and all of the copy
+    });
+  }
+}
+
+TEST_CASE("engine: a sized block is changed in place when nothing else needs it") {
+  if (!is_alone()) return;
+  for (const bool keeps : {false, true}) {
+    int in_place = 0, copied = 0;
+    run({}, [&](TestSession& session) {
+      const auto stored = [](plan::OpBuilder& op) { op.stored({{plan::Level::kDense, plan::Level::kCompressed}, {}, true}, plan::Estimate::exactly(8)); };
+      plan::OpBuilder make(plan::OpClass::kMap, "X", 1, 1);
+      make.out("i", 4).out("j", 4);
+      const Tensor<double> dense = matrix<double>(session, "D", 4, 4, [](Index, Index) { return 1.0; });
+      make.read(dense.id(), {plan::at(0), plan::at(1)});
+      stored(make);
+      Tensor<double> x = session.compute<double>(make, [](const TaskArgs& t) { std::memset(t.sink().begin(1000), 1, 1000); });
+      std::vector<Tensor<double>> kept;
+      for (int k = 0; k < 5; ++k) {
+        plan::OpBuilder update(plan::OpClass::kMap, "U", 2, 2);
+        update.label("i", {0, 2}).label("j", {0, 4}).write({4, 4}, {{0, 1, 0}, {1, 1, 0}}).base(x.id());
+        stored(update);
+        if (keeps) kept.push_back(x);
+        x = session.compute<double>(update, [&in_place, &copied, k](const TaskArgs& t) {
+          const rt::BlockPart before = t.sink().before();
+          if (before.data == nullptr) return;
+          std::byte* const now = t.sink().change();
+          CHECK(now[0] == static_cast<std::byte>(k + 1));
+          now[0] = static_cast<std::byte>(k + 2);
+          ++(now == before.data ? in_place : copied);
+        });
+      }
+      plan::OpBuilder use(plan::OpClass::kControl, "use", 3, 3);
+      use.write({}, {}).replicated().read(x.id(), {plan::whole(), plan::whole()});
+      if (keeps) use.read(kept.front().id(), {plan::whole(), plan::whole()});
+      const Tensor<bool> used = session.compute<bool>(use, [keeps](const TaskArgs& t) {
+        CHECK(t.inputs[0].parts[0].data[0] == std::byte{6});
+        if (keeps) CHECK(t.inputs[1].parts[0].data[0] == std::byte{1});
+      });
+    });
+    CHECK(in_place == (keeps ? 0 : 5));
+    CHECK(copied == (keeps ? 5 : 0));
+  }
+}
+
 TEST_CASE("engine: packs name the sizes of sized blocks only") {
   using rt::wire::PackEntry;
   const std::vector<PackEntry> boxes{{5, -1}, {7, -1}};
