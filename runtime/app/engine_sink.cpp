@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/app/number_format.h"
+#include "runtime/app/tile_entries.h"
 #include "runtime/kernels/combine.h"
 #include "runtime/kernels/contraction.h"
 #include "runtime/kernels/copy.h"
@@ -101,6 +102,9 @@ void EngineSink::submit(const std::shared_ptr<const plan::PlannedOp>& planned, c
   if (!op.outputs.empty() && plan::is_part(op.outputs.front().id)) parts_.emplace(op.outputs.front().id, Parts{op.combine, op.pieces});
   if (op.op_class == plan::OpClass::kContraction) {
     kernel = contraction_kernel(description, type());
+  } else if (op.op_class == plan::OpClass::kLoad && setup_.inputs.dense(op.name) == nullptr) {
+    const plan::Distribution where = plan::distribution_of(op, planned->plan, op.outputs.front());
+    kernel = dense_tile_kernel(std::make_shared<const TileEntries>(engine_, setup_.world.rank(), where, setup_.inputs.take_entries(op.name)));
   } else {
     kernel = without_parts(op, std::move(kernel));
   }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <span>
 #include <sstream>
 #include <utility>
@@ -20,6 +21,24 @@ std::string shape_text(const std::vector<Index>& shape) {
   std::string text = "[";
   for (std::size_t d = 0; d < shape.size(); ++d) text += (d == 0 ? "" : ", ") + std::to_string(shape[d]);
   return text + "]";
+}
+
+}  // namespace
+
+namespace {
+
+/// Every rank does something; the error of the first that fails is everybody's.
+template <class Action>
+void together(World& world, const Action& action) {
+  std::string error;
+  try {
+    action();
+  } catch (const RunError& failure) {
+    error = failure.what();
+  }
+  for (const std::vector<std::byte>& text : world.access().all_gather(std::as_bytes(std::span(error)))) {
+    if (!text.empty()) throw RunError(std::string(reinterpret_cast<const char*>(text.data()), text.size()));
+  }
 }
 
 }  // namespace
@@ -48,16 +67,11 @@ SessionInputs::SessionInputs(World& world, const ProgramInfo& info, const AppOpt
   if (head != "good") throw RunError(verdict, static_cast<ExitCode>(std::stoi(head.substr(6))));
   decode_files(info, verdict);
   bind_dimensions(info, options);
-  std::string error;
-  try {
+  if (files_.empty()) return;
+  together(world, [&] {
     if (world.rank() != 0) open_again(world, info);
-  } catch (const RunError& failure) {
-    error = failure.what();
-  }
-  if (world.size() == 1 || files_.empty()) return;
-  for (const std::vector<std::byte>& text : world.access().all_gather(std::as_bytes(std::span(error)))) {
-    if (!text.empty()) throw RunError(std::string(reinterpret_cast<const char*>(text.data()), text.size()));
-  }
+  });
+  if (!options.dry_run) read_entries(world, info);
 }
 
 /// What rank 0 found, as text for the others: identities and shapes in declaration order.
@@ -90,11 +104,38 @@ void SessionInputs::open_again(const World& world, const ProgramInfo& info) {
   const bool same_node = world.topology().node == world.topology().node_of_rank[0];
   for (const InputDeclaration& input : info.inputs()) {
     File& file = files_.at(input.name);
-    file.reader.emplace(open_input(input.name, file.path, input.type));
-    if (same_node ? file.reader->identity() == file.identity : file.reader->shape() == file.shape) continue;
+    file.file.emplace(open_input(input.name, file.path, input.type));
+    if (same_node ? file.file->identity() == file.identity : file.file->shape() == file.shape) continue;
     throw RunError("input " + input.name + ": '" + file.path + "' is another file on rank " + std::to_string(world.rank()) +
                    " than on rank 0" + (same_node ? "; somebody has just replaced it or written to it" : ""));
   }
+}
+
+/// Ranks are in the order of their shares, so the first error is the first one of the file.
+void SessionInputs::read_entries(World& world, const ProgramInfo& info) {
+  for (const InputDeclaration& input : info.inputs()) {
+    File& file = files_.at(input.name);
+    const EntryFile* const entries = file.file->entries();
+    if (entries == nullptr) continue;
+    try {
+      together(world, [&] { file.part = entries->read(input.type, world.rank(), world.size()); });
+      settle_entries(world, file);
+    } catch (const RunError& error) {
+      throw RunError(SourceLine{info.declaration().source_file, input.line}, error.what(), error.code());
+    }
+  }
+}
+
+void SessionInputs::settle_entries(World& world, File& file) {
+  std::vector<std::int64_t> mine = {file.part.tally.lines};
+  mine.insert(mine.end(), file.part.tally.reach.begin(), file.part.tally.reach.end());
+  std::vector<EntryFile::Tally> tallies;
+  for (const std::vector<std::byte>& bytes : world.access().all_gather(std::as_bytes(std::span(mine)))) {
+    std::vector<std::int64_t> numbers(bytes.size() / sizeof(std::int64_t));
+    std::memcpy(numbers.data(), bytes.data(), bytes.size());
+    tallies.push_back({numbers.front(), {numbers.begin() + 1, numbers.end()}});
+  }
+  file.shape = file.file->entries()->settle(tallies, world.rank(), file.part);
 }
 
 void SessionInputs::look_at_headers(const ProgramInfo& info, const AppOptions& options) {
@@ -102,9 +143,9 @@ void SessionInputs::look_at_headers(const ProgramInfo& info, const AppOptions& o
     File& file = files_.at(input.name);
     const SourceLine place{info.declaration().source_file, input.line};
     try {
-      file.reader.emplace(open_input(input.name, file.path, input.type));
-      file.shape = file.reader->shape();
-      file.identity = file.reader->identity();
+      file.file.emplace(open_input(input.name, file.path, input.type));
+      file.shape = file.file->shape().value();
+      file.identity = file.file->identity();
     } catch (const RunError& error) {
       throw RunError(place, error.what(), error.code());
     }

@@ -17,23 +17,28 @@ bool has_extension(const std::string& path, std::string_view extension) {
 
 }  // namespace
 
-void require_readable_kind(const std::string& path) {
-  constexpr std::array<std::string_view, 4> kLater = {".mtx", ".tns", ".npz", ".csv"};
+FileKind readable_kind(const std::string& path) {
+  constexpr std::array<std::string_view, 3> kLater = {".tns", ".npz", ".csv"};
   for (const std::string_view extension : kLater) {
     if (has_extension(path, extension)) {
-      throw RunError("'" + path + "': files of the kind '" + std::string(extension) + "' are not supported yet; use .npy");
+      throw RunError("'" + path + "': files of the kind '" + std::string(extension) + "' are not supported yet; use .npy or .mtx");
     }
   }
   if (path.find(".h5:") != std::string::npos || has_extension(path, ".h5")) {
     throw RunError("'" + path + "': HDF5 files are not supported yet; use .npy");
   }
+  return has_extension(path, ".mtx") ? FileKind::kMatrixMarket : FileKind::kNpy;
 }
 
-void require_writable_kind(const std::string& path) {
-  require_readable_kind(path);
+FileKind writable_kind(const std::string& path) {
+  const FileKind kind = readable_kind(path);
+  if (kind != FileKind::kNpy) {
+    throw RunError("'" + path + "': writing files of this kind is not supported yet; use .npy");
+  }
   if (!has_extension(path, ".npy")) {
     throw RunError("'" + path + "': the extension says how a file is written, and this one names no format; use .npy");
   }
+  return kind;
 }
 
 std::string file_kind_name(mode_t mode) {

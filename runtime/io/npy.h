@@ -4,8 +4,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "runtime/io/open_file.h"
 #include "runtime/types.h"
 
 /// NumPy's `.npy` files, read and written in parallel: every rank touches its own boxes only, with no MPI in here.
@@ -34,32 +36,18 @@ struct NpyHeader {
 /// to a multiple of 64 bytes. The file continues with the elements.
 [[nodiscard]] std::string npy_header_bytes(ElementType type, std::span<const std::int64_t> shape);
 
-/// Tells an open file from another one, and from itself after somebody has written to it.
-struct FileIdentity {
-  std::uint64_t device = 0;
-  std::uint64_t inode = 0;
-  std::int64_t bytes = 0;
-  std::int64_t modified = 0;  ///< nanoseconds since 1970
-
-  friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
-};
-
 /// One open `.npy` file. Immutable after construction, so any number of threads may read at once. What is read is the file
 /// that was opened, also after another one has taken its name.
 class NpyReader {
  public:
   /// Opens the file, which must be a regular one, reads its header and checks that it has exactly the size it announces.
-  explicit NpyReader(std::string path);
-  ~NpyReader();
-  NpyReader(NpyReader&& other) noexcept;
-  NpyReader& operator=(NpyReader&& other) noexcept;
-  NpyReader(const NpyReader&) = delete;
-  NpyReader& operator=(const NpyReader&) = delete;
+  explicit NpyReader(std::string path) : NpyReader(OpenFile(std::move(path))) {}
+  explicit NpyReader(OpenFile file);
 
-  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const std::string& path() const { return file_.path(); }
   [[nodiscard]] const NpyHeader& header() const { return header_; }
   /// As it was when the header was read.
-  [[nodiscard]] const FileIdentity& identity() const { return identity_; }
+  [[nodiscard]] const FileIdentity& identity() const { return file_.identity(); }
   /// Extents; empty for a scalar.
   [[nodiscard]] const std::vector<std::int64_t>& shape() const { return header_.shape; }
   /// The smallest type of the language that holds every value of the file (u64 has only f64).
@@ -81,16 +69,9 @@ class NpyReader {
                 std::span<const std::int64_t> strides) const;
 
  private:
-  void require_unchanged() const;
-
-  std::string path_;
-  int fd_ = -1;
+  OpenFile file_;
   NpyHeader header_;
-  FileIdentity identity_;
 };
-
-/// The file of the program's input `name`, checked to widen to its type. What is wrong with it names the input.
-[[nodiscard]] NpyReader open_input(const std::string& name, const std::string& path, ElementType type);
 
 /// How the file of an output that is not finished can be reached.
 enum class Unfinished {

@@ -5,7 +5,9 @@
 #include <filesystem>
 
 #include "runtime/app/number_format.h"
+#include "runtime/io/input_file.h"
 #include "runtime/io/npy.h"
+#include "runtime/size.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/declaration.h"
 #include "tools/tdslc/front.h"
@@ -32,17 +34,19 @@ struct Elements {
 };
 
 ir::Array read_array(const std::string& name, const std::string& path, ir::Scalar type) {
-  const rt::NpyReader reader = rt::open_input(name, path, element_type_of(type));
+  const rt::InputFile file = rt::open_input(name, path, element_type_of(type));
   ir::Array array;
   array.type = type;
-  array.shape = reader.shape();
   rt::visit_element_type(element_type_of(type), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const Elements<T> elements(array.size());
-    const std::vector<std::int64_t> zero(array.shape.size(), 0);
-    const std::vector<std::int64_t> strides = row_major(array.shape);
-    reader.read_box<T>(zero, array.shape, elements.data.get(), strides);
-    for (const T x : elements.span()) {
+    std::optional<Elements<T>> elements;
+    array.shape = rt::read_dense<T>(file, [&](const std::vector<std::int64_t>& shape) {
+      if (!rt::is_legal_size(shape, sizeof(T))) throw rt::RunError(rt::too_large_text(name, rt::element_name(rt::element_type_of<T>), shape));
+      std::int64_t count = 1;
+      for (const std::int64_t extent : shape) count *= extent;
+      return elements.emplace(count).data.get();
+    });
+    for (const T x : elements->span()) {
       if constexpr (std::is_floating_point_v<T>) {
         array.floats.push_back(static_cast<double>(x));
       } else {
