@@ -66,12 +66,15 @@ SessionInputs::SessionInputs(World& world, const ProgramInfo& info, const AppOpt
   verdict.erase(0, head.size() + 1);
   if (head != "good") throw RunError(verdict, static_cast<ExitCode>(std::stoi(head.substr(6))));
   decode_files(info, verdict);
-  bind_dimensions(info, options);
-  if (files_.empty()) return;
+  if (files_.empty()) {
+    bind_dimensions(info, options);
+    return;
+  }
   together(world, [&] {
     if (world.rank() != 0) open_again(world, info);
   });
-  if (!options.dry_run) read_entries(world, info);
+  read_entries(world, info, options.dry_run);
+  bind_dimensions(info, options);
 }
 
 /// What rank 0 found, as text for the others: identities and shapes in declaration order.
@@ -112,11 +115,11 @@ void SessionInputs::open_again(const World& world, const ProgramInfo& info) {
 }
 
 /// Ranks are in the order of their shares, so the first error is the first one of the file.
-void SessionInputs::read_entries(World& world, const ProgramInfo& info) {
+void SessionInputs::read_entries(World& world, const ProgramInfo& info, bool shapes_only) {
   for (const InputDeclaration& input : info.inputs()) {
     File& file = files_.at(input.name);
     const EntryFile* const entries = file.file->entries();
-    if (entries == nullptr) continue;
+    if (entries == nullptr || (shapes_only && entries->shape())) continue;
     try {
       together(world, [&] { file.part = entries->read(input.type, world.rank(), world.size()); });
       settle_entries(world, file);
@@ -144,14 +147,14 @@ void SessionInputs::look_at_headers(const ProgramInfo& info, const AppOptions& o
     const SourceLine place{info.declaration().source_file, input.line};
     try {
       file.file.emplace(open_input(input.name, file.path, input.type));
-      file.shape = file.file->shape().value();
+      file.shape = file.file->shape().value_or(std::vector<Index>());
       file.identity = file.file->identity();
     } catch (const RunError& error) {
       throw RunError(place, error.what(), error.code());
     }
-    if (file.shape.size() != input.binds.size()) {
+    if (file.file->rank() != input.binds.size()) {
       throw RunError(place, "input " + input.name + " has " + std::to_string(input.binds.size()) + " dimensions, but the array in '" + file.path +
-                         "' has " + std::to_string(file.shape.size()) + ": shape " + shape_text(file.shape));
+                         "' has " + std::to_string(file.file->rank()) + (file.file->shape() ? ": shape " + shape_text(file.shape) : ""));
     }
   }
   bind_dimensions(info, options);
@@ -185,7 +188,7 @@ void SessionInputs::bind_dimensions(const ProgramInfo& info, const AppOptions& o
     const File& file = files_.at(input.name);
     for (std::size_t d = 0; d < input.binds.size(); ++d) {
       const std::string& name = input.binds[d];
-      if (name.empty()) continue;
+      if (name.empty() || file.shape.empty()) continue;  // not known before the file is read
       const std::string here = "dimension " + std::to_string(d) + " of " + input.name + " ('" + file.path + "')";
       const auto [entry, first] = bound.emplace(name, Source{file.shape[d], here});
       if (first || entry->second.extent == file.shape[d]) continue;

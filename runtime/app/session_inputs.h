@@ -48,7 +48,7 @@ class SessionInputs {
   void look_at_headers(const ProgramInfo& info, const AppOptions& options);
   static void look_at_targets(const ProgramInfo& info, const AppOptions& options);
   void open_again(const World& world, const ProgramInfo& info);
-  void read_entries(World& world, const ProgramInfo& info);
+  void read_entries(World& world, const ProgramInfo& info, bool shapes_only);
   void settle_entries(World& world, File& file);
   void bind_dimensions(const ProgramInfo& info, const AppOptions& options);
 

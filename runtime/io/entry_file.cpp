@@ -9,4 +9,9 @@ std::pair<EntryFile::Extents, Entries> read_whole(const EntryFile& file, Element
   return {std::move(shape), std::move(part.entries)};
 }
 
+EntryFile::Extents find_shape(const EntryFile& file) {
+  if (std::optional<EntryFile::Extents> shape = file.shape()) return *shape;
+  return read_whole(file, ElementType::kF64).first;
+}
+
 }  // namespace tdsl::rt

@@ -37,6 +37,7 @@ class EntryFile {
 
   [[nodiscard]] const OpenFile& file() const { return file_; }
   [[nodiscard]] const std::string& path() const { return file_.path(); }
+  [[nodiscard]] virtual int rank() const = 0;
   /// From the header, if the file has one.
   [[nodiscard]] virtual std::optional<Extents> shape() const = 0;
   /// Throws unless the file's elements may be read as `to` by the program's input `name`.
@@ -56,5 +57,7 @@ class EntryFile {
 
 /// The whole file by one process: its shape and its entries.
 [[nodiscard]] std::pair<EntryFile::Extents, Entries> read_whole(const EntryFile& file, ElementType type);
+/// From the header, else by reading the file.
+[[nodiscard]] EntryFile::Extents find_shape(const EntryFile& file);
 
 }  // namespace tdsl::rt

@@ -8,7 +8,7 @@
 namespace tdsl::rt {
 
 /// The language chooses a file's format by its extension.
-enum class FileKind : std::uint8_t { kNpy, kMatrixMarket };
+enum class FileKind : std::uint8_t { kNpy, kMatrixMarket, kFrostt, kScipyNpz };
 
 /// Throws RunError naming the path when the extension belongs to a format that is not supported yet, or, for a file to be written,
 /// to none. What is read without an extension that says something is `.npy`.

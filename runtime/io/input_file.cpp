@@ -4,7 +4,9 @@
 
 #include "runtime/check.h"
 #include "runtime/io/file_kind.h"
+#include "runtime/io/frostt.h"
 #include "runtime/io/matrix_market.h"
+#include "runtime/io/scipy_npz.h"
 
 namespace tdsl::rt {
 
@@ -16,6 +18,10 @@ std::variant<NpyReader, std::unique_ptr<EntryFile>> open_kind(const std::string&
   switch (kind) {
     case FileKind::kMatrixMarket:
       return std::make_unique<MatrixMarketFile>(std::move(file));
+    case FileKind::kFrostt:
+      return std::make_unique<FrosttFile>(std::move(file));
+    case FileKind::kScipyNpz:
+      return std::make_unique<ScipyFile>(std::move(file));
     case FileKind::kNpy:
       break;
   }

@@ -22,6 +22,7 @@ class InputFile {
 
   [[nodiscard]] const std::string& path() const;
   [[nodiscard]] const FileIdentity& identity() const;
+  [[nodiscard]] std::size_t rank() const { return dense() != nullptr ? dense()->shape().size() : static_cast<std::size_t>(entries()->rank()); }
   /// From the header; nothing if only the entries say.
   [[nodiscard]] std::optional<Extents> shape() const;
   /// Throws unless the elements may be read as `to` by the input `name`.

@@ -30,6 +30,7 @@ class MatrixMarketFile : public EntryFile {
   explicit MatrixMarketFile(OpenFile file);
 
   [[nodiscard]] const MatrixMarketHeader& header() const { return header_; }
+  [[nodiscard]] int rank() const override { return 2; }
   [[nodiscard]] std::optional<Extents> shape() const override { return Extents{header_.rows, header_.columns}; }
   void require_type(ElementType to, std::string_view name) const override;
   [[nodiscard]] Part read(ElementType type, std::int64_t part, std::int64_t parts) const override;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/io/open_file.h"
+#include "runtime/io/output_file.h"
 #include "runtime/types.h"
 
 /// NumPy's `.npy` files, read and written in parallel: every rank touches its own boxes only, with no MPI in here.
@@ -26,6 +27,10 @@ struct NpyHeader {
   [[nodiscard]] std::int64_t element_count() const;
   /// The file's type in words: "bool", "i16", "u64", "f32".
   [[nodiscard]] std::string type_name() const;
+  /// Whether the elements may be read as `to`. Widening follows NumPy's 'safe' casting: bool to anything, an
+  /// integer to any type that holds all its values, f32 to f64, and every integer to f64 (i64 and u64 round there, as
+  /// in NumPy). i32, i64, u32, u64 to f32 and f64 to f32 are narrowing.
+  [[nodiscard]] bool widens_to(ElementType to) const;
 };
 
 /// Parses the dictionary of a header, e.g. `{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }`, without
@@ -53,10 +58,7 @@ class NpyReader {
   /// The smallest type of the language that holds every value of the file (u64 has only f64).
   [[nodiscard]] ElementType type() const;
 
-  /// Whether the file's elements may be read as `to`. Widening follows NumPy's 'safe' casting: bool to anything, an
-  /// integer to any type that holds all its values, f32 to f64, and every integer to f64 (i64 and u64 round there, as
-  /// in NumPy). i32, i64, u32, u64 to f32 and f64 to f32 are narrowing.
-  [[nodiscard]] bool widens_to(ElementType to) const;
+  [[nodiscard]] bool widens_to(ElementType to) const { return header_.widens_to(to); }
   /// Throws the error that names both types unless `widens_to(to)`. `name` is the input's name in the program.
   void require_widening(ElementType to, std::string_view name) const;
 
@@ -71,13 +73,6 @@ class NpyReader {
  private:
   OpenFile file_;
   NpyHeader header_;
-};
-
-/// How the file of an output that is not finished can be reached.
-enum class Unfinished {
-  kUnnamed,  ///< it has no name: whatever ends the processes that have it open, it is gone with them. They must be able to
-             ///< see each other's descriptors (one machine, one PID namespace)
-  kNamed     ///< by a temporary name beside the target; left behind when every process is killed at once
 };
 
 /// One `.npy` file being written by all ranks. It has no name, or a temporary one in the target's directory, until rank 0
@@ -97,15 +92,10 @@ class NpyWriter {
                                         Unfinished unfinished = Unfinished::kUnnamed);
   /// Opens the file another process created. Throws if it is not visible from here (no shared file system).
   [[nodiscard]] static NpyWriter open(std::string_view token);
-  ~NpyWriter();  ///< the creator discards unless committed
-  NpyWriter(NpyWriter&& other) noexcept;
-  NpyWriter& operator=(NpyWriter&&) = delete;
-  NpyWriter(const NpyWriter&) = delete;
-  NpyWriter& operator=(const NpyWriter&) = delete;
 
   /// All another rank needs for `open`, as bytes to broadcast.
   [[nodiscard]] std::string token() const;
-  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const std::string& path() const { return file_.path(); }
   [[nodiscard]] ElementType type() const { return type_; }
   [[nodiscard]] const std::vector<std::int64_t>& shape() const { return shape_; }
 
@@ -114,30 +104,19 @@ class NpyWriter {
   template <Element T>
   void write_box(std::span<const std::int64_t> lo, std::span<const std::int64_t> hi, const T* src,
                  std::span<const std::int64_t> strides) const;
-  /// Forces this process's writes to disk; reports errors the system had delayed.
-  void sync() const;
-  /// Gives the file its final name. Only the creator; all ranks must have synced.
-  void commit();
-  /// Closes and, if it has a name, unlinks the file (any rank; a file already gone is no error). Never throws.
-  void discard() noexcept;
-  /// Closes without unlinking: what the other ranks do once the creator has committed.
-  void release() noexcept;
+  /// As those of OutputFile.
+  void sync() const { file_.sync(); }
+  void commit() { file_.commit(); }
+  void discard() noexcept { file_.discard(); }
+  void release() noexcept { file_.release(); }
 
  private:
-  NpyWriter() = default;
-  void create_unnamed();
-  void create_named(const std::string& path);
-  void give_temporary_name();
+  NpyWriter(OutputFile file, ElementType type, std::vector<std::int64_t> shape) : file_(std::move(file)), type_(type), shape_(std::move(shape)) {}
 
-  std::string path_;       // final name
-  std::string temporary_;  // current name; of an unnamed file the creator's descriptor, /proc/PID/fd/N
-  bool named_ = false;
-  ElementType type_ = ElementType::kF64;
+  OutputFile file_;
+  ElementType type_;
   std::vector<std::int64_t> shape_;
   std::int64_t data_offset_ = 0;
-  int fd_ = -1;
-  int slot_ = -1;  // in the table of temporaries
-  bool creator_ = false;
 };
 
 }  // namespace tdsl::rt

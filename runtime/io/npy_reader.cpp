@@ -9,6 +9,7 @@
 #include "runtime/io/box_rows.h"
 #include "runtime/io/file_bytes.h"
 #include "runtime/io/npy.h"
+#include "runtime/io/npy_elements.h"
 
 namespace tdsl::rt {
 
@@ -62,59 +63,11 @@ std::string described(const NpyHeader& header) {
   return text + "]";
 }
 
-template <class T>
-T load(const std::byte* from, bool swapped) {
-  std::array<std::byte, sizeof(T)> bytes;
-  std::memcpy(bytes.data(), from, sizeof(T));
-  if (swapped) {
-    std::reverse(bytes.begin(), bytes.end());
-  }
-  if constexpr (std::is_same_v<T, bool>) {
-    return bytes[0] != std::byte{0};
-  } else {
-    T value;
-    std::memcpy(&value, bytes.data(), sizeof(T));
-    return value;
-  }
-}
-
 /// Converts a row of stored elements of type From.
 template <class From, class To>
 void convert_row(const std::byte* from, bool swapped, To* to, std::int64_t stride, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) {
-    to[i * stride] = static_cast<To>(load<From>(from + i * static_cast<std::int64_t>(sizeof(From)), swapped));
-  }
-}
-
-/// Calls `f(std::type_identity<From>{})` with the C++ type of the stored elements.
-template <class F>
-void visit_stored_type(const NpyHeader& header, F&& f) {
-  const int key = header.kind == 'b' ? 0 : 16 * (header.kind == 'i' ? 1 : header.kind == 'u' ? 2 : 3) + header.bytes;
-  switch (key) {
-    case 0:
-      return f(std::type_identity<bool>{});
-    case 16 + 1:
-      return f(std::type_identity<std::int8_t>{});
-    case 16 + 2:
-      return f(std::type_identity<std::int16_t>{});
-    case 16 + 4:
-      return f(std::type_identity<std::int32_t>{});
-    case 16 + 8:
-      return f(std::type_identity<std::int64_t>{});
-    case 32 + 1:
-      return f(std::type_identity<std::uint8_t>{});
-    case 32 + 2:
-      return f(std::type_identity<std::uint16_t>{});
-    case 32 + 4:
-      return f(std::type_identity<std::uint32_t>{});
-    case 32 + 8:
-      return f(std::type_identity<std::uint64_t>{});
-    case 48 + 4:
-      return f(std::type_identity<float>{});
-    case 48 + 8:
-      return f(std::type_identity<double>{});
-    default:
-      TDSL_CHECK(false, "an element type the header parser let through");
+    to[i * stride] = static_cast<To>(load_npy<From>(from + i * static_cast<std::int64_t>(sizeof(From)), swapped));
   }
 }
 
@@ -210,15 +163,15 @@ ElementType NpyReader::type() const {
   }
 }
 
-bool NpyReader::widens_to(ElementType to) const {
-  if (header_.kind == 'b' || to == ElementType::kF64) {
+bool NpyHeader::widens_to(ElementType to) const {
+  if (kind == 'b' || to == ElementType::kF64) {
     return true;
   }
-  if (header_.kind == 'f') {
-    return to == ElementType::kF32 && header_.bytes == 4;
+  if (kind == 'f') {
+    return to == ElementType::kF32 && bytes == 4;
   }
   // An unsigned integer needs one bit more than a signed one of its size.
-  const int bits = 8 * header_.bytes - (header_.kind == 'i' ? 1 : 0);
+  const int bits = 8 * bytes - (kind == 'i' ? 1 : 0);
   switch (to) {
     case ElementType::kI32:
       return bits <= 31;
@@ -244,7 +197,7 @@ void NpyReader::read_box(std::span<const std::int64_t> lo, std::span<const std::
                          std::span<const std::int64_t> strides) const {
   TDSL_CHECK(widens_to(element_type_of<T>), "require_widening comes before read_box");
   const BoxRows rows(header_.shape, header_.fortran, lo, hi, strides);
-  visit_stored_type(header_, [&](auto tag) {
+  visit_npy_type(header_, [&](auto tag) {
     using From = typename decltype(tag)::type;
     RowFetcher<From, T> fetcher(file_.fd(), header_, file_.path(), dst);
     rows.for_each([&](const FileRow& row) { fetcher.add(row); });

@@ -5,6 +5,8 @@
 #include <filesystem>
 
 #include "runtime/app/number_format.h"
+#include "runtime/io/entry_writer.h"
+#include "runtime/io/file_kind.h"
 #include "runtime/io/input_file.h"
 #include "runtime/io/npy.h"
 #include "runtime/size.h"
@@ -80,6 +82,19 @@ void write_npy(const std::string& path, const std::vector<std::int64_t>& shape, 
   writer.commit();
 }
 
+/// As the extension says.
+template <class T>
+void write_file(const std::string& path, const std::vector<std::int64_t>& shape, std::span<const T> elements) {
+  if (rt::writable_kind(path) == rt::FileKind::kNpy) {
+    write_npy(path, shape, elements);
+    return;
+  }
+  const std::unique_ptr<rt::EntryWriter> writer = rt::EntryWriter::create(path, rt::element_type_of<T>, shape);
+  rt::write_entries(*writer, rt::nonzeros<T>(shape, elements));
+  writer->file().sync();
+  writer->file().commit();
+}
+
 template <class T>
 std::string summary(const std::string& name, const ir::Array& array, std::span<const T> all) {
   const std::vector<std::vector<std::int64_t>> shown = rt::summary_indices(array.shape);
@@ -112,7 +127,7 @@ void deliver(const std::string& name, const ir::Array& array, const rt::AppOptio
     using T = typename decltype(tag)::type;
     const Elements<T> elements = elements_of<T>(array);
     const auto file = options.outputs.find(name);
-    if (file != options.outputs.end()) write_npy<T>(file->second, array.shape, elements.span());
+    if (file != options.outputs.end()) write_file<T>(file->second, array.shape, elements.span());
   });
   if (bounds.empty()) return;
   std::vector<double> all = array.bounds;

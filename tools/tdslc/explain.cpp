@@ -46,7 +46,8 @@ void bind_files(const codegen::FamilyProgram& families, const rt::AppOptions& op
   for (const codegen::Declarations::Tensor& input : families.declarations.inputs) {
     const auto file = options.inputs.find(input.name);
     if (file == options.inputs.end()) continue;
-    const std::vector<std::int64_t> shape = rt::InputFile(file->second).shape().value();
+    const rt::InputFile opened(file->second);
+    const std::vector<std::int64_t> shape = opened.dense() != nullptr ? opened.dense()->shape() : rt::find_shape(*opened.entries());
     if (shape.size() != input.type.rank()) {
       throw rt::RunError({families.files.front(), input.line}, fmt::format("input {} has {} dimensions, but the array in '{}' has {}", input.name,
                                                                           input.type.rank(), file->second, shape.size()));
