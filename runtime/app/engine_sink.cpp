@@ -7,6 +7,7 @@
 
 #include "runtime/app/number_format.h"
 #include "runtime/app/tile_entries.h"
+#include "runtime/io/file_kind.h"
 #include "runtime/kernels/combine.h"
 #include "runtime/kernels/contraction.h"
 #include "runtime/kernels/copy.h"
@@ -169,8 +170,7 @@ void write_tile(const NpyWriter& writer, const TaskArgs& args) {
 Kernel EngineSink::open_file(const std::string& path, const record::TensorState& value, int line) {
   const ElementType type = value.type;
   const std::vector<Index>& shape = value.desc.shape;
-  const std::string extension = path.size() < 4 ? path : path.substr(path.size() - 4);
-  if (extension == ".mtx" || extension == ".tns" || extension == ".npz") {
+  if (holds_entries(path)) {
     std::unique_ptr<EntryWriter> writer = open_together(
         line, [&] { return EntryWriter::create(path, type, shape, setup_.unfinished); }, [](const std::string& token) { return EntryWriter::open(token); });
     if (!writer) return nullptr;

@@ -37,6 +37,10 @@ FileKind writable_kind(const std::string& path) {
   return kind;
 }
 
+bool holds_entries(const std::string& path) {
+  return has_extension(path, ".mtx") || has_extension(path, ".tns") || has_extension(path, ".npz");
+}
+
 std::string file_kind_name(mode_t mode) {
   switch (mode & S_IFMT) {
     case S_IFDIR:

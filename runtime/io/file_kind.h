@@ -15,6 +15,9 @@ enum class FileKind : std::uint8_t { kNpy, kMatrixMarket, kFrostt, kScipyNpz };
 [[nodiscard]] FileKind readable_kind(const std::string& path);
 [[nodiscard]] FileKind writable_kind(const std::string& path);
 
+/// Whether a file of that name holds entries: coordinates and values.
+[[nodiscard]] bool holds_entries(const std::string& path);
+
 /// What a file of this mode is, for messages: "a directory", "a pipe (FIFO)", "a device", "a socket"; else "a regular file".
 [[nodiscard]] std::string file_kind_name(mode_t mode);
 

@@ -50,7 +50,8 @@ class EntryLines {
     std::array<std::int64_t, kMaxRank> at{};
     for (int d = 0; d < rank_; ++d) {
       const auto i = static_cast<std::size_t>(d);
-      if (!fields.take_count(at[i]) || at[i] < 1) lines_.fail("expected subscript " + std::to_string(d + 1) + " of " + std::to_string(rank_) + ", from 1 on" + found(fields));
+      const Fields here = fields;
+      if (!fields.take_count(at[i]) || at[i] < 1) lines_.fail("expected subscript " + std::to_string(d + 1) + " of " + std::to_string(rank_) + ", from 1 on" + found(here));
       part_.tally.reach[i] = std::max(part_.tally.reach[i], at[i]);
     }
     const T value = number(fields);
@@ -64,12 +65,12 @@ class EntryLines {
 
   T number(Fields& fields) const {
     std::conditional_t<std::same_as<T, bool>, std::int32_t, T> value{};
-    const std::string what = found(fields);
+    const Fields here = fields;
     const Fields::Number result = fields.take_number(value);
-    if (result == Fields::Number::kTooLarge) lines_.fail("the value does not fit into " + std::string(element_name(element_type_of<T>)) + what);
+    if (result == Fields::Number::kGood && (!std::same_as<T, bool> || value == 1)) return static_cast<T>(value);
+    if (result == Fields::Number::kTooLarge) lines_.fail("the value does not fit into " + std::string(element_name(element_type_of<T>)) + found(here));
     const std::string_view wanted = std::same_as<T, bool> ? "1, which is true" : std::is_integral_v<T> ? "an integer" : "a number";
-    if (result != Fields::Number::kGood || (std::same_as<T, bool> && value != 1)) lines_.fail("expected " + std::string(wanted) + what);
-    return static_cast<T>(value);
+    lines_.fail("expected " + std::string(wanted) + found(here));
   }
 
   static std::string found(const Fields& fields) {

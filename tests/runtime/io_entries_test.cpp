@@ -11,6 +11,8 @@
 
 #include "runtime/io/input_file.h"
 #include "runtime/io/text_lines.h"
+#include "runtime/io/entry_writer.h"
+#include "tests/fuzz/reader_fuzz.h"
 #include "tests/runtime/temporary_folder.h"
 
 using namespace tdsl::rt;
@@ -55,36 +57,9 @@ Listed<T> list(const std::string& path, std::int64_t parts = 1) {
   return result;
 }
 
-/// Matrix Market by the letter of its description, as slowly as may be.
 Listed<double> naive_matrix_market(const std::string& text) {
-  std::istringstream file(text);
-  std::string line, word, format, field, symmetry;
-  std::getline(file, line);
-  std::istringstream(line) >> word >> word >> format >> field >> symmetry;
-  Listed<double> result;
-  std::int64_t rows = -1, columns = 0, i = 1, j = 1;
-  while (std::getline(file, line)) {
-    std::istringstream fields(line);
-    if (!(fields >> word) || word[0] == '%') continue;
-    fields = std::istringstream(line);
-    if (rows < 0) {
-      fields >> rows >> columns;
-      result.shape = {rows, columns};
-      if (symmetry == "skew-symmetric") ++i;
-      continue;
-    }
-    if (format == "coordinate") fields >> i >> j;
-    std::string number = "1";
-    if (field != "pattern") fields >> number;
-    const double value = std::strtod(number.c_str(), nullptr);
-    result.entries.push_back({{i - 1, j - 1}, value});
-    if (symmetry != "general" && i != j) result.entries.push_back({{j - 1, i - 1}, symmetry == "symmetric" ? value : -value});
-    if (format == "array" && ++i > rows) {
-      ++j;
-      i = symmetry == "general" ? 1 : symmetry == "symmetric" ? j : j + 1;
-    }
-  }
-  return result;
+  const tdsl::tests::NaiveEntries found = tdsl::tests::read_matrix_market(text);
+  return {found.shape, found.entries};
 }
 
 /// A file that is right, with the liberties that the format allows.
@@ -237,4 +212,108 @@ TEST_CASE("io entries: coordinates beyond 32 bits, duplicates, and a dense readi
   std::vector<Extents> at;
   narrow.for_each([&](const std::byte* entry) { at.push_back({narrow.form().coordinate(entry, 0), narrow.form().coordinate(entry, 1)}); });
   CHECK(at == std::vector<Extents>{{0, 1}, {0, 1}, {0, 1}, {1, 1}});
+}
+
+TEST_CASE("io entries: FROSTT files, their shape and what is wrong with them") {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("a.tns", "# note\n\n1 2 3 0.5\r\n4 1 1 -2\n1 2 3 0.25");
+  const Listed<double> expected{{4, 2, 3}, {{{0, 1, 2}, 0.5}, {{3, 0, 0}, -2.0}, {{0, 1, 2}, 0.25}}};
+  for (const std::int64_t parts : {1, 2, 5, 40}) CHECK(list<double>(path, parts) == expected);
+  const std::int64_t far = (std::int64_t{1} << 40);
+  const std::string wide = folder.write("w.tns", "1 1 2\n2 " + std::to_string(far) + " 3\n1 2 4\n");
+  const Listed<std::int64_t> listed{{2, far}, {{{0, 0}, 2}, {{1, far - 1}, 3}, {{0, 1}, 4}}};
+  for (const std::int64_t parts : {1, 2, 3}) CHECK(list<std::int64_t>(wide, parts) == listed);
+  const auto error = [&](const std::string& text, auto value) {
+    const std::string file = folder.write("b.tns", text);
+    const std::string message = run_error_of([&] { (void)list<decltype(value)>(file, 2); });
+    return message.starts_with(file) ? message.substr(file.size()) : message;
+  };
+  CHECK(error("# nothing\n", 1.0) == ":1: the file has no entries, so that nothing says how many dimensions it has");
+  CHECK(error("5\n", 1.0) == ":1: expected subscripts and a value");
+  CHECK(error("1 1 1 1 1 1 1 1 1 1\n", 1.0) == ":1: tensors have at most 8 dimensions");
+  CHECK(error("1 1 5\n0 1 5\n", 1.0) == ":2: expected subscript 1 of 2, from 1 on, found '0'");
+  CHECK(error("1 1 5\n1 1\n", 1.0) == ":2: expected a number, the line ends");
+  CHECK(error("1 1 5\n1 1 1 5\n", 1.0) == ":2: the first entry has 2 subscripts, this one has more");
+  CHECK(error("1 1 5.5\n", std::int32_t{1}) == ":1: expected an integer, found '5.5'");
+  CHECK(error("1 1 2\n", true) == ":1: expected 1, which is true, found '2'");
+}
+
+TEST_CASE("io entries: what is written reads back, and does not depend on the number of writers") {
+  const TemporaryFolder folder;
+  std::mt19937 random(3);
+  const std::vector<std::int64_t> shape = {7, 5};
+  const auto check = [&](auto tag, const std::string& extension) {
+    using T = decltype(tag);
+    std::unique_ptr<T[]> elements(new T[35]());
+    for (int k = 0; k < 35; ++k) {
+      if (random() % 3 == 0) elements[static_cast<std::size_t>(k)] = static_cast<T>(1.0 / (1.0 + static_cast<double>(random() % 97)) + (std::is_integral_v<T> ? 5 : 0));
+    }
+    elements[34] = T(1);
+    std::string first;
+    for (const std::int64_t ranks : {1, 2, 3, 9}) {
+      const std::string path = folder / ("w" + std::to_string(ranks) + extension);
+      std::vector<std::unique_ptr<EntryWriter>> writers;
+      writers.push_back(EntryWriter::create(path, element_type_of<T>, shape));
+      for (std::int64_t r = 1; r < ranks; ++r) writers.push_back(EntryWriter::open(writers[0]->token()));
+      std::vector<EntryWriter::Numbers> one, two;
+      for (std::int64_t r = 0; r < ranks; ++r) {
+        const EntryWriter::Rows rows{7 * r / ranks, 7 * (r + 1) / ranks};
+        const Entries all = nonzeros<T>(shape, {elements.get(), 35});
+        Entries mine(all.form());
+        all.for_each([&](const std::byte* entry) {
+          const std::int64_t row = all.form().coordinate(entry, 0);
+          if (row >= rows.first && row < rows.last) std::memcpy(mine.append(), entry, all.form().bytes());
+        });
+        one.push_back(writers[static_cast<std::size_t>(r)]->take(sorted(mine), rows));
+      }
+      for (std::int64_t r = 0; r < ranks; ++r) two.push_back(writers[static_cast<std::size_t>(r)]->write(one, r));
+      writers[0]->finish(two);
+      writers[0]->file().commit();
+      const std::string content = folder.read("w" + std::to_string(ranks) + extension);
+      if (first.empty()) first = content;
+      CHECK(content == first);
+      std::unique_ptr<T[]> read(new T[35]());
+      CHECK(read_dense<T>(InputFile(path), [&](const Extents&) { return read.get(); }) == shape);
+      CHECK(std::equal(read.get(), read.get() + 35, elements.get()));
+      if (extension != ".npz") CHECK(list<T>(path, 3) == list<T>(path));
+    }
+  };
+  for (const std::string extension : {".mtx", ".tns", ".npz"}) {
+    check(double{}, extension);
+    check(float{}, extension);
+    check(std::int32_t{}, extension);
+    check(std::int64_t{}, extension);
+    check(bool{}, extension);
+  }
+}
+
+TEST_CASE("io entries: damaged files of every kind give an error or the entries of a naive reader") {
+  const TemporaryFolder folder;
+  std::mt19937 random(static_cast<unsigned>(41));
+  const std::vector<std::int64_t> shape = {3, 4};
+  const double elements[12] = {0, 1, 0, 2.5, 0, 0, -3, 0, 0, 0, 0, 1e-3};
+  const std::string npz_path = folder / "seed.npz";
+  const auto writer = EntryWriter::create(npz_path, ElementType::kF64, shape);
+  write_entries(*writer, nonzeros<double>(shape, elements));
+  writer->file().commit();
+  const std::string npz = folder.read("seed.npz");
+  const auto damage = [&](std::string text) {
+    for (unsigned n = random() % 4; n > 0 && !text.empty(); --n) {
+      const std::size_t at = random() % text.size();
+      switch (random() % 5) {
+        case 0: text[at] = static_cast<char>(random()); break;
+        case 1: text.erase(at, 1 + random() % 4); break;
+        case 2: text.insert(at, text.substr(random() % text.size(), 1 + random() % 9)); break;
+        case 3: text.insert(at, std::vector<std::string>{"\n", "\r\n", " ", "9999999999999999999", "e", "-", "%", "nan"}[random() % 8]); break;
+        default: text.resize(at); break;
+      }
+    }
+    return text;
+  };
+  for (int k = 0; k < 1500; ++k) {
+    CAPTURE(k);
+    CHECK_NOTHROW(tdsl::tests::check_reader(damage(random_matrix_market(random)), ".mtx"));
+    CHECK_NOTHROW(tdsl::tests::check_reader(damage("1 2 3 0.5\n4 1 1 -2\n# x\n1 2 3 0.25\n"), ".tns"));
+    CHECK_NOTHROW(tdsl::tests::check_reader(damage(npz), ".npz"));
+  }
 }
