@@ -73,6 +73,12 @@ class Engine {
   [[nodiscard]] const std::byte* block_data(plan::TensorId tensor, plan::Index block) const;
   /// Rank 0's text on every rank. All ranks call it at the same place of the program; the others work until it is there.
   [[nodiscard]] std::string share(std::string text);
+  /// Messages from every rank to every other, outside of operations. All ranks call it at the same place of the program and work until everything is
+  /// there. `next` gives a message of this rank's (never to itself, at most 1 GiB), or false after the last one; a few are under way at a time.
+  /// Returns what has come, by source, in the order in which it was sent.
+  using Outgoing = std::function<bool(int& target, std::vector<std::byte>& bytes)>;
+  using Received = std::vector<std::vector<std::vector<std::byte>>>;
+  [[nodiscard]] Received exchange(const Outgoing& next);
   /// wait_all on every rank; afterwards no request can arrive.
   void finish();
 

@@ -184,6 +184,16 @@ struct Engine::State {
   std::map<Index, std::string> shared_texts;  ///< by sequence number
   Index shares = 0;
 
+  // exchange.cpp
+  void take_exchange(const ControlMessage& message);
+  struct Exchange {
+    Engine::Received from;
+    int ended = 0;  ///< ranks that have sent everything
+  };
+  std::map<Index, Exchange> exchanges;  ///< by sequence number
+  Index exchange_count = 0;
+  std::atomic<std::size_t> control_backlog{0};  ///< control messages that MPI has not taken over, when it was last asked
+
   // workers.cpp: threads.
   template <class Done>
   void work_until(Done done);

@@ -129,6 +129,7 @@ bool Engine::State::poll_once(World::Access& access) {
     if (!message) break;
     messages.push_back(std::move(*message));
   }
+  control_backlog = access.pending_control();
   if (postings.empty() && completions.empty() && messages.empty()) return false;
   const Lock lock(mutex);
   for (const Posting& posting : postings) {
@@ -186,6 +187,9 @@ void Engine::State::take_message(const ControlMessage& message) {
       return;
     case wire::kGo:
       for (const wire::Go& go : wire::decode_goes(message.bytes)) take_go(go);
+      return;
+    case wire::kExchange:
+      take_exchange(message);
       return;
     case wire::kShare: {
       wire::Note note = wire::decode_note(message.bytes);

@@ -135,4 +135,21 @@ Note decode_note(std::span<const std::byte> bytes) {
   return note;
 }
 
+std::vector<std::byte> encode_part(Index number, bool last, std::span<const std::byte> bytes) {
+  std::vector<std::byte> message;
+  message.reserve(2 * sizeof(Index) + bytes.size());
+  put(message, number);
+  put(message, last ? 1 : 0);
+  message.insert(message.end(), bytes.begin(), bytes.end());
+  return message;
+}
+
+Part decode_part(std::span<const std::byte> bytes) {
+  Part part;
+  part.number = take(bytes);
+  part.last = take(bytes) != 0;
+  part.bytes.assign(bytes.begin(), bytes.end());
+  return part;
+}
+
 }  // namespace tdsl::rt::wire

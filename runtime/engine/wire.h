@@ -12,7 +12,7 @@
 namespace tdsl::rt::wire {
 
 /// Control tags.
-enum Tag : int { kRequests = 1, kFailure = 2, kAbort = 3, kShare = 4, kPack = 5, kSizes = 6, kGo = 7 };
+enum Tag : int { kRequests = 1, kFailure = 2, kAbort = 3, kShare = 4, kPack = 5, kSizes = 6, kGo = 7, kExchange = 8 };
 
 /// Requests of one step to one owner. `rank` is not sent: it is the message's source.
 [[nodiscard]] std::vector<std::byte> encode_requests(std::span<const Request> requests);
@@ -52,5 +52,14 @@ struct Note {
 };
 [[nodiscard]] std::vector<std::byte> encode_note(const Note& note);
 [[nodiscard]] Note decode_note(std::span<const std::byte> bytes);
+
+/// A message of an exchange: its sequence number, whether it only says that there are no more, and its bytes.
+struct Part {
+  plan::Index number = 0;
+  bool last = false;
+  std::vector<std::byte> bytes;
+};
+[[nodiscard]] std::vector<std::byte> encode_part(plan::Index number, bool last, std::span<const std::byte> bytes);
+[[nodiscard]] Part decode_part(std::span<const std::byte> bytes);
 
 }  // namespace tdsl::rt::wire
