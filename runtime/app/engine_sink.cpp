@@ -95,7 +95,8 @@ void EngineSink::submit(const std::shared_ptr<const plan::PlannedOp>& planned, c
     return;
   }
   if (planned->part == 2) {
-    engine_.submit(planned, copy_kernel(op.outputs.front().element.bytes), last_names);
+    const plan::TensorDesc& copy = op.outputs.front();
+    engine_.submit(planned, copy.sized() ? block_copy_kernel() : copy_kernel(copy.element.bytes), last_names);
     return;
   }
   const auto recorded = kernels_.find(op.record);

@@ -156,9 +156,10 @@ rt::AppOptions program_options(const CommandLine& line, const ir::Program& progr
 int eval(const CommandLine& line) {
   Front front;
   compile_front(line, {true, false}, front);
-  const rt::AppOptions options = program_options(line, front.graph);
+  const ir::Program program = differentiated(front);
+  const rt::AppOptions options = program_options(line, program);
   if (options.help) {
-    fmt::print("{}", rt::help_text(declaration_of(front.graph)));
+    fmt::print("{}", rt::help_text(declaration_of(program)));
     return 0;
   }
   link_own_functions(line, front);
@@ -172,7 +173,7 @@ int eval(const CommandLine& line) {
     if (!options.quiet) fmt::print("{}\n", text);
   };
   eval.output = [&](const std::string& name, const ir::Array& array) { show(name, array, options); };
-  const ir::EvalResult result = ir::evaluate(front.graph, eval);
+  const ir::EvalResult result = ir::evaluate(program, eval);
   if (result.error) {
     if (!flush_output()) return 1;
     const ir::SourceRange& range = result.error->range;
