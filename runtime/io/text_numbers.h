@@ -37,10 +37,10 @@ class Fields {
   /// An unsigned integer of at most 18 digits; false, and nothing is taken, where the field is something else.
   [[nodiscard]] bool take_count(std::int64_t& value) {
     const char* p = at_;
-    std::int64_t x = 0;
-    while (p != end_ && static_cast<unsigned char>(*p - '0') < 10) x = x * 10 + (*p++ - '0');
+    std::uint64_t x = 0;  // of too many digits anything
+    while (p != end_ && static_cast<unsigned char>(*p - '0') < 10) x = x * 10 + static_cast<std::uint64_t>(*p++ - '0');
     if (p == at_ || p - at_ > 18 || !ends_at(p)) return false;
-    value = x;
+    value = static_cast<std::int64_t>(x);
     advance(p);
     return true;
   }

@@ -18,16 +18,23 @@ inline constexpr Index kPrefetchAhead = 32;
 
 namespace detail {
 
-template <bool kTestZeros, class T, class X, class Y, class Add, class Multiply>
-Y gather_segment(const Segment<T>& row, const X* x, Y total, const Add& add, const Multiply& multiply, Index ahead) {
-  for (Index k = 0; k < row.size; ++k) {
-    if (k < ahead) __builtin_prefetch(x + row.corner + row.coordinate[k + kPrefetchAhead]);
-    const T value = row.value(k);
-    if constexpr (kTestZeros) {
-      if (value == T(0)) continue;
-    }
-    total = add(total, multiply(value, x[row.index(k)]));
+/// `value(k)` is element k's; kTest: it may be 0.
+template <bool kTest, class T, class X, class Y, class Value, class Add, class Multiply>
+Y gather_listed(const Segment<T>& row, const X* x, Y total, const Value& value, const Add& add, const Multiply& multiply) {
+  const std::uint32_t* const list = row.coordinate;
+  const X* const from = x + row.corner;
+  const auto step = [&](Index k) {
+    const T v = value(k);
+    if (kTest && v == T(0)) return;
+    total = add(total, multiply(v, from[list[k]]));
+  };
+  const Index ahead = std::min(row.size, row.size + row.behind - kPrefetchAhead);
+  Index k = 0;
+  for (; k < ahead; ++k) {
+    __builtin_prefetch(from + list[k + kPrefetchAhead]);
+    step(k);
   }
+  for (; k < row.size; ++k) step(k);
   return total;
 }
 
@@ -36,9 +43,19 @@ Y gather_segment(const Segment<T>& row, const X* x, Y total, const Add& add, con
 /// `total` combined with the products of a segment and the elements of `x` at its columns; x[j] is element j of the tensor.
 template <class T, class X, class Y, class Add, class Multiply>
 [[nodiscard]] Y gather_segment(const Segment<T>& row, const X* x, Y total, const Add& add, const Multiply& multiply) {
-  const Index ahead = row.coordinate == nullptr ? 0 : std::min(row.size, row.size + row.behind - kPrefetchAhead);
-  return row.no_zeros ? detail::gather_segment<false>(row, x, total, add, multiply, ahead)
-                      : detail::gather_segment<true>(row, x, total, add, multiply, ahead);
+  if (row.coordinate != nullptr) {
+    const T* const values = row.values;
+    const auto stored = [values](Index k) { return values[k]; };
+    const auto one = [](Index) { return T(1); };
+    if (values == nullptr) return detail::gather_listed<false>(row, x, total, one, add, multiply);
+    if (row.no_zeros) return detail::gather_listed<false>(row, x, total, stored, add, multiply);
+    return detail::gather_listed<true>(row, x, total, stored, add, multiply);
+  }
+  for (Index k = 0; k < row.size; ++k) {
+    const T value = row.value(k);
+    if (value != T(0)) total = add(total, multiply(value, x[row.corner + k]));
+  }
+  return total;
 }
 
 /// y[i] = add over stored (i, j) of multiply(A[i, j], x[j]) for stored rows of the interval, beginning with `identity`: what lies at rows

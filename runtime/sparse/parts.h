@@ -241,10 +241,7 @@ class Parts {
       const Interval range = plan::intersect(band.outer, wanted);
       if (range.empty()) continue;
       if (band.last - band.first == 1) {
-        for (const Node<T> node : Children<T>::roots(entries_[band.first].view, entries_[band.first].corner.data(), band.outer, range)) {
-          const Segment<T> segment = segment_of(entries_[band.first], node.children());
-          f(Row<T>(node.index(), {&segment, 1}));
-        }
+        rows_of(entries_[band.first], range, f);
         continue;
       }
       merge_rows(band, range, segments, next, f);
@@ -289,6 +286,29 @@ class Parts {
     segment.behind = entry.view.head().count[1] - columns.first() - columns.size();
     segment.no_zeros = entry.view.head().has(BlockHead::kNoZeros);
     return segment;
+  }
+
+  /// Rows of one part: what does not change from row to row is looked up once.
+  template <class F>
+  static void rows_of(const Entry& entry, Interval range, F&& f) {
+    const Children<T> roots = Children<T>::roots(entry.view, entry.corner.data(), entry.outer, range);
+    const BlockHead& head = entry.view.head();
+    const Index* const position = entry.view.position(1);
+    const std::uint32_t* const list = entry.view.coordinate(1);
+    const T* const values = entry.view.values();
+    const Index extent = head.count[0] == 0 ? 0 : head.count[1] / head.count[0];  // where columns are dense
+    const Index last = roots.first() + roots.size();
+    Segment<T> segment;
+    segment.corner = entry.corner[1];
+    segment.no_zeros = head.has(BlockHead::kNoZeros);
+    for (Index node = roots.first(); node < last; ++node) {
+      const Index first = position == nullptr ? node * extent : position[node];
+      segment.size = position == nullptr ? extent : position[node + 1] - first;
+      segment.coordinate = list == nullptr ? nullptr : list + first;
+      segment.values = values == nullptr ? nullptr : values + first;
+      segment.behind = head.count[1] - first - segment.size;
+      f(Row<T>(roots.index_of(node), {&segment, 1}));
+    }
   }
 
   template <class F>

@@ -114,4 +114,10 @@ inline void check_reader(const std::string& content, const std::string& extensio
   ::unlink(path.c_str());
 }
 
+/// The first byte says which kind of file the others are.
+inline void check_reader_input(const std::string& input) {
+  static const char* const kExtensions[] = {".mtx", ".tns", ".npz"};
+  if (!input.empty()) check_reader(input.substr(1), kExtensions[static_cast<unsigned char>(input[0]) % 3]);
+}
+
 }  // namespace tdsl::tests

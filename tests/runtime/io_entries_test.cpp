@@ -287,6 +287,18 @@ TEST_CASE("io entries: what is written reads back, and does not depend on the nu
   }
 }
 
+TEST_CASE("io entries: files that once broke a promise") {
+  int files = 0;
+  for (const auto& file : std::filesystem::directory_iterator(std::filesystem::path(__FILE__).parent_path() / "../fuzz/corpus_readers")) {
+    CAPTURE(file.path().string());
+    std::ifstream stream(file.path(), std::ios::binary);
+    const std::string content{std::istreambuf_iterator<char>(stream), {}};
+    CHECK_NOTHROW(tdsl::tests::check_reader_input(content));
+    ++files;
+  }
+  CHECK(files > 0);
+}
+
 TEST_CASE("io entries: damaged files of every kind give an error or the entries of a naive reader") {
   const TemporaryFolder folder;
   std::mt19937 random(static_cast<unsigned>(41));
