@@ -12,6 +12,7 @@
 #include "passes/contractions.h"
 #include "passes/copy_propagation.h"
 #include "passes/dead_code.h"
+#include "passes/dense_storage.h"
 #include "passes/fuse_rows.h"
 #include "passes/fusion.h"
 #include "passes/legalise/flat_stores.h"
@@ -129,6 +130,7 @@ ir::Program run_pipeline(const ir::Program& program, const PipelineOptions& opti
       options.after_pass(pass, current, next, seconds.count());
     current = std::move(next);
   }
+  warn_of_dense_storage(current, context);
   return current;
 }
 
