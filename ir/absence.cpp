@@ -158,7 +158,13 @@ class AbsenceWriter {
       return;
     }
     const ValueId result = n.results[0];
-    n.results[0] = program_.new_value({type.scalar, type.shape, {}}, "", n.range);
+    const Type dense{type.scalar, type.shape, {}};
+    if (c.base) {
+      const ValueId copy = program_.new_value(dense, "", n.range);
+      into.push_back(elementwise(copy, read(type.scalar, *c.base, subscripts(type)), n.range));
+      c.base = copy;
+    }
+    n.results[0] = program_.new_value(dense, "", n.range);
     const Expr stored = without_negative_zero(program_, read(type.scalar, n.results[0], subscripts(type)));
     const SourceRange range = n.range;
     into.push_back(std::move(n));

@@ -2,7 +2,7 @@
 
 #include <set>
 #include <string>
-#include <tuple>
+#include <utility>
 
 namespace tdsl::passes {
 
@@ -22,17 +22,20 @@ std::string sparse_type_text(const Program& program, const Type& type) {
 }  // namespace
 
 void warn_of_dense_storage(const Program& program, PassContext& context) {
-  std::set<std::tuple<std::uint32_t, std::uint32_t, std::string>> told;
-  for_each_node(program.body, [&](const Node& n) {
-    for (const ValueId v : n.results) {
-      const ValueInfo& info = program.info(v);
-      const SourceRange& range = info.range.known() ? info.range : n.range;
-      if (!info.type.has_sparse() || !told.insert({range.file, range.line, info.name}).second)
-        continue;
-      const std::string name = info.name.empty() ? "this value" : "'" + info.name + "'";
-      context.warn("dense-storage", range, name + ", " + sparse_type_text(program, info.type) + ", is stored dense, absent elements included: compressed storage is not supported yet");
-    }
-  });
+  // Once a line, where it can of a tensor with a name.
+  std::set<std::pair<std::uint32_t, std::uint32_t>> told;
+  for (const bool named : {true, false}) {
+    for_each_node(program.body, [&](const Node& n) {
+      for (const ValueId v : n.results) {
+        const ValueInfo& info = program.info(v);
+        const SourceRange& range = info.range.known() ? info.range : n.range;
+        if (!info.type.has_sparse() || info.name.empty() == named || !told.insert({range.file, range.line}).second)
+          continue;
+        const std::string name = named ? "'" + info.name + "'" : "this value";
+        context.warn("dense-storage", range, name + ", " + sparse_type_text(program, info.type) + ", is stored dense, absent elements included: compressed storage is not supported yet");
+      }
+    });
+  }
 }
 
 }  // namespace tdsl::passes
