@@ -58,6 +58,15 @@ bool is_zero_literal(const Literal& value) {
       value, [](bool b) { return !b; }, [](std::int64_t i) { return i == 0; }, [](double d) { return d == 0; });
 }
 
+std::set<std::int32_t> labels_in(const Expr& e) {
+  std::set<std::int32_t> labels;
+  for_each_node(e, [&](const ExprNode& n) {
+    if (const auto* i = std::get_if<IndexRef>(&n.op))
+      labels.insert(i->label);
+  });
+  return labels;
+}
+
 /// Whether the operator gives 0 for 0.
 bool keeps_zero(UnaryOp op) {
   using enum UnaryOp;
@@ -162,7 +171,8 @@ Support SupportFinder::of_unary(const Expr& e, const Unary& u) {
   Support s = of(u.operand);
   if (u.op == UnaryOp::kDense || !keeps_zero(u.op))
     return kAlwaysSupport;
-  return u.op == UnaryOp::kSparse && !carries_absence(s) ? Support{Kind::kValue, number(e), {}} : s;
+  // A scalar has no dimension that could be sparse.
+  return u.op == UnaryOp::kSparse && !carries_absence(s) && !labels_in(u.operand).empty() ? Support{Kind::kValue, number(e), {}} : s;
 }
 
 Support SupportFinder::of_binary(const Expr& e, const Binary& b) {
@@ -291,14 +301,6 @@ class Binding {
       if (d < sparse.size() && sparse[d])
         labels.merge(labels_in(r->subscripts[d]));
     }
-    return labels;
-  }
-  [[nodiscard]] static std::set<std::int32_t> labels_in(const Expr& e) {
-    std::set<std::int32_t> labels;
-    for_each_node(e, [&](const ExprNode& n) {
-      if (const auto* i = std::get_if<IndexRef>(&n.op))
-        labels.insert(i->label);
-    });
     return labels;
   }
   [[nodiscard]] bool mentions(std::size_t read, std::int32_t label) const { return labels_in(reads_[read]).contains(label); }
