@@ -7,9 +7,6 @@
 #include "frontend/lower_lowerer.h"
 #include "frontend/parse.h"
 #include "frontend/sema_walk.h"
-#include "ir/absence.h"
-#include "ir/differentiate.h"
-#include "ir/support.h"
 
 namespace tdsl::frontend {
 
@@ -183,15 +180,7 @@ std::optional<ir::Program> compile(SourceManager& sources, std::uint32_t file, D
     return std::nullopt;
   for (std::uint32_t k = 0; k < sources.file_count(); ++k)
     program.files.push_back(sources.name(k));
-  std::vector<ir::NotDifferentiable> problems;
-  const std::size_t own_values = program.values.size();
-  program = ir::differentiate(std::move(program), problems);
-  for (const ir::NotDifferentiable& p : problems)
-    sink.unsupported(DiagnosticId::kNotSupported, p.range, p.message + " yet", {{p.gradient, "for this grad"}});
-  if (!problems.empty())
-    return std::nullopt;
-  ir::infer_storage(program, own_values);
-  return ir::with_explicit_absence(std::move(program));
+  return program;
 }
 
 }  // namespace tdsl::frontend

@@ -11,7 +11,7 @@ namespace tdsl::ir {
 ///     compute [i] sum[j] (div(neg(%A[i, j]), %x[j]))    sum[j] (absent_div(neg(%A[i, j]), %x[j]))
 ///     compute [i] sum[j] (mul(dense(%A[i, j]), %x[j]))  sum[j] (mul(%A[i, j], %x[j]))
 ///
-/// The frontend's last step: no pass and no evaluator meets the operators `sparse` and `dense`, or a product that means more than it says.
+/// What the pass `absence` does, behind `differentiate`: no other pass and no evaluator meets the operators `sparse` and `dense`, or a product that means more than it says.
 /// Inputs come from files without -0: what reads a file into a sparse type sees to that.
 [[nodiscard]] Program with_explicit_absence(Program program);
 

@@ -6,6 +6,7 @@
 
 #include "ir/check.h"
 #include "ir/verify.h"
+#include "passes/absence.h"
 #include "passes/canonicalise.h"
 #include "passes/chain_order.h"
 #include "passes/common_subexpressions.h"
@@ -13,6 +14,7 @@
 #include "passes/copy_propagation.h"
 #include "passes/dead_code.h"
 #include "passes/dense_storage.h"
+#include "passes/differentiate.h"
 #include "passes/fuse_rows.h"
 #include "passes/fusion.h"
 #include "passes/legalise/flat_stores.h"
@@ -39,6 +41,10 @@ namespace tdsl::passes {
 namespace {
 
 constexpr std::array kPipeline = {
+    // First: no other pass meets a derivative, and all of them see what it takes to compute one.
+    Pass{"differentiate", "compute derivatives in reverse mode", differentiate, 0},
+    // Behind it nothing depends on how tensors are stored.
+    Pass{"absence", "say with operators which absent elements win in products", absence, 0},
     Pass{"simplify", "fold constants and exact identities", simplify, 1},
     // Values carried in vain would look like dependences between iterations.
     Pass{"dead_code", "remove what nobody uses", dead_code, 1},
@@ -125,6 +131,8 @@ ir::Program run_pipeline(const ir::Program& program, const PipelineOptions& opti
     const auto start = std::chrono::steady_clock::now();
     ir::Program next = pass.run(current, context);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    if (context.failed())
+      return next;
     check(next, pass.name);
     if (options.after_pass)
       options.after_pass(pass, current, next, seconds.count());

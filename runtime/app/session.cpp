@@ -213,10 +213,12 @@ TensorHandle Session::record_input(std::string_view text, ElementType type, std:
   inputs.require_shape(name, shape, impl_->at(line));
   impl_->require_size(name, type, shape, line);
   const bool sparse = impl_->setup.info.is_sparse(text);
-  impl_->keep([&inputs, name, type, sparse](const TaskArgs& args) {
+  impl_->keep([&inputs, name, type, sparse](const TaskArgs& args) {  // EngineSink has another for files of entries
+    const NpyReader* const reader = inputs.dense(name);
+    TDSL_CHECK(reader != nullptr, "only dense files are read by the box");
     visit_element_type(type, [&](auto tag) {
       using T = typename decltype(tag)::type;
-      read_block<T>(inputs.reader(name), args);
+      read_block<T>(*reader, args);
       if (sparse) drop_negative_zeros(args.outputs[0], 0, reinterpret_cast<T*>(args.outputs[0].data));
     });
   });

@@ -10,6 +10,7 @@
 #include "ir/eval.h"
 #include "ir/print.h"
 #include "ir/verify.h"
+#include "tests/unit/differentiated.h"
 #include "tests/unit/ir_eval_support.h"
 
 using namespace tdsl;
@@ -26,7 +27,7 @@ ir::Program sparse_program(const std::string& text) {
   const auto file = sources.add("test.tdsl", text);
   frontend::CompileOptions options;
   options.warn_unused = false;
-  const auto program = frontend::compile(sources, file, sink, options);
+  const auto program = differentiated(sources, file, sink, options);
   INFO(frontend::render_all(sink, sources));
   REQUIRE(program.has_value());
   INFO(ir::print(*program));
