@@ -26,7 +26,8 @@ LastUses last_uses(const std::vector<std::shared_ptr<const PlannedOp>>& segment,
 }
 
 bool reads_where_it_writes(const Op& op, const Access& access) {
-  if (access.dims.size() != op.out.size()) return false;
+  // A reduction comes to an element once for every value of its reduce labels, and still reads what it has overwritten.
+  if (!op.reduce.empty() || access.dims.size() != op.out.size()) return false;
   for (std::size_t d = 0; d < op.out.size(); ++d) {
     const OutSubscript& out = op.out[d];
     const DimAccess& in = access.dims[d];

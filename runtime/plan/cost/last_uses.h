@@ -16,7 +16,7 @@ struct LastUses {
 /// `dropped`: tensors that lost their last name by the end of the segment; the order is kept.
 [[nodiscard]] LastUses last_uses(const std::vector<std::shared_ptr<const PlannedOp>>& segment, const std::vector<TensorId>& dropped);
 
-/// The access reads exactly the element the operation writes.
+/// The access reads exactly the element the operation writes, and nothing reads it after it is written.
 [[nodiscard]] bool reads_where_it_writes(const Op& op, const Access& access);
 /// Nothing but the task of the same tile reads a block of the base, element by element: the last operation to need the base
 /// overwrites it.
