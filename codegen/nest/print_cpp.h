@@ -15,6 +15,7 @@ struct PrintedNest {
   std::vector<ValueId> captures;  ///< variables that it takes, in order
   bool checks = false;            ///< calls inside()
   bool blocked = false;           ///< uses runtime/kernels/blocked_reduction.h
+  bool parts = false;             ///< uses runtime/kernels/parts.h
   bool vectors = false;           ///< holds loops that become vectors
   bool calls_library = false;     ///< functions that have vector forms
 };
