@@ -8,12 +8,13 @@
 
 namespace tdsl::codegen {
 
-/// A statement of emitted C++: one line, or a head with a block.
+/// A statement of emitted C++: one line, or a head with a block, of a branch with two.
 struct Statement {
   std::string text;
   std::vector<Statement> block;
   bool has_block = false;
   std::string tail = "}";
+  std::vector<Statement> otherwise{};
 };
 using Statements = std::vector<Statement>;
 
@@ -28,7 +29,12 @@ inline void write(Writer& w, const Statements& statements) {
       w.line("{}", s.text);
       continue;
     }
-    w.block(s.text, [&] { write(w, s.block); }, s.tail);
+    w.block(s.text, [&] { write(w, s.block); }, s.otherwise.empty() ? s.tail : "} else {");
+    if (s.otherwise.empty()) continue;
+    w.indent();
+    write(w, s.otherwise);
+    w.outdent();
+    w.line("{}", s.tail);
   }
 }
 

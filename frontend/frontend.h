@@ -31,7 +31,7 @@ struct CompileOptions {
 };
 
 /// Parses the file, resolves names, infers types and shapes, and produces the index graph. Diagnostics go to `sink`;
-/// the result is empty if the program has errors. Imported files are added to `sources`.
+/// the result is empty if the program has errors. Derivatives are Gradient nodes (passes/differentiate.h). Imported files are added to `sources`.
 [[nodiscard]] std::optional<ir::Program> compile(SourceManager& sources, std::uint32_t file, DiagnosticSink& sink,
                                                  const CompileOptions& options = {});
 

@@ -5,7 +5,7 @@ namespace tdsl::frontend {
 
 using ir::ValueId;
 
-// `grad(loss, W1, W2)`: a Gradient node; ir/differentiate makes ordinary nodes of it when the whole program is known.
+// `grad(loss, W1, W2)`: a Gradient node; the pass `differentiate` makes ordinary nodes of it.
 //
 // Note [Versions]. The derivatives are taken at the values the variables had when the loss was computed, and a `var` may
 // have another value by now. Every assignment is a tick of a clock: `since_` knows the tick at which a value first became

@@ -6,7 +6,7 @@
 
 #include "frontend/lower_lowerer.h"
 #include "frontend/sema_walk.h"
-#include "ir/differentiate_compute.h"
+#include "ir/differentiate/compute.h"
 #include "ir/procedure.h"
 
 namespace tdsl::frontend {

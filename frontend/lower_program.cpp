@@ -7,7 +7,6 @@
 #include "frontend/lower_lowerer.h"
 #include "frontend/parse.h"
 #include "frontend/sema_walk.h"
-#include "ir/differentiate.h"
 
 namespace tdsl::frontend {
 
@@ -181,12 +180,6 @@ std::optional<ir::Program> compile(SourceManager& sources, std::uint32_t file, D
     return std::nullopt;
   for (std::uint32_t k = 0; k < sources.file_count(); ++k)
     program.files.push_back(sources.name(k));
-  std::vector<ir::NotDifferentiable> problems;
-  program = ir::differentiate(std::move(program), problems);
-  for (const ir::NotDifferentiable& p : problems)
-    sink.unsupported(DiagnosticId::kNotSupported, p.range, p.message + " yet", {{p.gradient, "for this grad"}});
-  if (!problems.empty())
-    return std::nullopt;
   return program;
 }
 

@@ -234,8 +234,8 @@ struct Output {
 };
 
 /// `grad(loss, W1, W2)`: the derivatives of a float scalar with respect to `wrt`, float values that were visible where
-/// `loss` was computed; results of their types. Only the frontend makes it, `differentiate` (differentiate.h) replaces
-/// it by ordinary nodes: no pass and no evaluator meets one.
+/// `loss` was computed; results of their types. Only the frontend makes it, `differentiate`, the first pass, replaces
+/// it by ordinary nodes: no other pass and no evaluator meets one.
 struct Gradient {
   ValueId loss;
   std::vector<ValueId> wrt;

@@ -1,7 +1,7 @@
 #include <map>
 
 #include "ir/check.h"
-#include "ir/differentiate_expr.h"
+#include "ir/differentiate/expr.h"
 #include "ir/expr_build.h"
 #include "ir/procedure.h"
 

@@ -27,6 +27,14 @@ struct PassWarning {
   std::string message;
 };
 
+/// What the program asks for and no pass can do: it cannot be compiled. `note` says for what at `note_range`.
+struct PassFailure {
+  ir::SourceRange range;
+  std::string message;
+  ir::SourceRange note_range;
+  std::string note;
+};
+
 /// Which operators share loops (`--fusion`).
 enum class FusionPolicy : std::uint8_t {
   kCost,          ///< where predicted cost says so
@@ -43,7 +51,7 @@ struct PassOptions {
   FusionPolicy fusion = FusionPolicy::kCost;
 };
 
-/// What passes share: options in, remarks and warnings out.
+/// What passes share: options in, remarks, warnings and failures out.
 class PassContext {
  public:
   explicit PassContext(PassOptions options = {}) : options_(options) {}
@@ -73,8 +81,14 @@ class PassContext {
         w.message.replace(at, from.size(), to);
     }
   }
+  void not_supported(ir::SourceRange range, std::string message, ir::SourceRange note_range, std::string note) {
+    failures_.push_back({range, std::move(message), note_range, std::move(note)});
+  }
   [[nodiscard]] const std::vector<Remark>& remarks() const { return remarks_; }
   [[nodiscard]] const std::vector<PassWarning>& warnings() const { return warnings_; }
+  [[nodiscard]] const std::vector<PassFailure>& failures() const { return failures_; }
+  /// Whether a pass gave up: what it returned is not to be used.
+  [[nodiscard]] bool failed() const { return !failures_.empty(); }
   /// `stem` with a number that no earlier call returned: `r_1`, `r_2`.
   [[nodiscard]] std::string fresh_name(const std::string& stem) { return stem + "_" + std::to_string(++fresh_); }
 
@@ -87,6 +101,7 @@ class PassContext {
   std::string pass_;
   std::vector<Remark> remarks_;
   std::vector<PassWarning> warnings_;
+  std::vector<PassFailure> failures_;
   int fresh_ = 0;
 };
 

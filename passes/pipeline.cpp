@@ -12,6 +12,7 @@
 #include "passes/contractions.h"
 #include "passes/copy_propagation.h"
 #include "passes/dead_code.h"
+#include "passes/differentiate.h"
 #include "passes/fuse_rows.h"
 #include "passes/fusion.h"
 #include "passes/legalise/flat_stores.h"
@@ -38,6 +39,8 @@ namespace tdsl::passes {
 namespace {
 
 constexpr std::array kPipeline = {
+    // First: no other pass meets a derivative, and all of them see what it takes to compute one.
+    Pass{"differentiate", "compute derivatives in reverse mode", differentiate, 0},
     Pass{"simplify", "fold constants and exact identities", simplify, 1},
     // Values carried in vain would look like dependences between iterations.
     Pass{"dead_code", "remove what nobody uses", dead_code, 1},
@@ -124,6 +127,8 @@ ir::Program run_pipeline(const ir::Program& program, const PipelineOptions& opti
     const auto start = std::chrono::steady_clock::now();
     ir::Program next = pass.run(current, context);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    if (context.failed())
+      return next;
     check(next, pass.name);
     if (options.after_pass)
       options.after_pass(pass, current, next, seconds.count());

@@ -34,8 +34,8 @@ struct PipelineOptions {
   std::function<void(const Pass&, const ir::Program& before, const ir::Program& after, double seconds)> after_pass;
 };
 
-/// Runs the pipeline over a verified program. Throws ir::InternalError naming the pass if one leaves a program that
-/// does not verify.
+/// Runs the pipeline over a verified program, which may hold Gradients. Throws ir::InternalError naming the pass if one leaves a program that
+/// does not verify. If a pass fails (PassContext::failed) the others do not run, and the result is not to be used.
 [[nodiscard]] ir::Program run_pipeline(const ir::Program& program, const PipelineOptions& options,
                                        PassContext& context);
 

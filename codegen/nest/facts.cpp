@@ -49,7 +49,9 @@ std::string obstacle(int index, const Statement& s) {
       [&](const Update& u) { return u.with.kind == ir::Monoid::Kind::kUser ? std::string("a reduction of the user's") : carried(u.to); },
       [](const If& i) { return std::string(std::holds_alternative<IsMine>(i.condition) ? "an element that is looked up" : ""); },
       [](const LineReduction&) { return std::string("a reduction"); }, [](const BlockedReduction&) { return std::string("a reduction"); },
-      [](const Fill&) { return std::string("a fill"); });
+      [](const Fill&) { return std::string("a fill"); }, [](const Var&) { return std::string("a local that changes"); },
+      [](const Count&) { return std::string("a loop"); }, [](const While&) { return std::string("a loop"); },
+      [](const Require&) { return std::string("what may stop the run"); }, [](const Return&) { return std::string("a result"); });
 }
 
 }  // namespace
@@ -66,7 +68,9 @@ void for_each_statement(const Body& body, const std::function<void(const Stateme
   for (const Statement& s : body) {
     f(s);
     if (const auto* loop = std::get_if<For>(&s.op)) for_each_statement(loop->body, f);
-    if (const auto* branch = std::get_if<If>(&s.op)) for_each_statement(branch->body, f);
+    if (const auto* branch = std::get_if<If>(&s.op)) for_each_statement(branch->body, f), for_each_statement(branch->otherwise, f);
+    if (const auto* count = std::get_if<Count>(&s.op)) for_each_statement(count->body, f);
+    if (const auto* loop = std::get_if<While>(&s.op)) for_each_statement(loop->before, f), for_each_statement(loop->body, f);
   }
 }
 
@@ -111,7 +115,24 @@ void for_each_expr(const Statement& statement, const std::function<void(const Ex
         f(s.value);
         some(s.guard);
       },
-      [&](const Fill& s) { f(s.value); });
+      [&](const Fill& s) { f(s.value); }, [&](const Var& s) { some(s.value); },
+      [&](const Count& s) {
+        f(s.begin);
+        f(s.end);
+      },
+      [&](const While& s) { f(s.condition); }, [&](const Require& s) { f(s.condition); }, [&](const Return& s) { f(s.value); });
+}
+
+std::set<ValueId> values_read(const Nest& nest) {
+  std::set<ValueId> values;
+  for_each_statement(nest.body, [&](const Statement& s) {
+    for_each_expr(s, [&](const Expr& e) {
+      ir::for_each_node(e, [&](const ir::ExprNode& n) {
+        if (const auto* r = std::get_if<ir::Read>(&n.op)) values.insert(r->tensor);
+      });
+    });
+  });
+  return values;
 }
 
 bool may_stop(const Nest& nest, const Expr& e) {

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 
 #include "codegen/nest/nest.h"
 
@@ -13,6 +14,9 @@ namespace tdsl::nest {
 void for_each_statement(const Body& body, const std::function<void(const Statement&)>& f);
 /// Calls `f` for every expression of a statement itself, subscripts included; parts that are missing are left out.
 void for_each_expr(const Statement& statement, const std::function<void(const Expr&)>& f);
+
+/// What the body's expressions read.
+[[nodiscard]] std::set<ValueId> values_read(const Nest& nest);
 
 /// Whether evaluating the expression may stop the run: by arithmetic, a procedure, or a bounded subscript.
 [[nodiscard]] bool may_stop(const Nest& nest, const Expr& e);

@@ -58,6 +58,7 @@ class Splitter {
     if (const auto* branch = std::get_if<If>(&s.op)) {
       if (const auto* condition = std::get_if<Expr>(&branch->condition)) decide_parts(*condition);
       for (const Statement& inner : branch->body) find_conditions(inner);
+      for (const Statement& inner : branch->otherwise) find_conditions(inner);
       return;
     }
     for_each_expr(s, [this](const Expr& e) {
@@ -277,6 +278,7 @@ class Splitter {
             f(*condition);
           }
           body(branch->body);
+          body(branch->otherwise);
         }
         if (auto* let = std::get_if<Let>(&s.op)) let->value = selects(let->value);
         if (auto* store = std::get_if<Store>(&s.op)) store->value = selects(store->value);
@@ -336,7 +338,10 @@ void split(Nest& nest, Body& body) {
         split(nest, loop->body);
       }
     }
-    if (auto* branch = std::get_if<If>(&s.op)) split(nest, branch->body);
+    if (auto* branch = std::get_if<If>(&s.op)) {
+      split(nest, branch->body);
+      split(nest, branch->otherwise);
+    }
   }
 }
 

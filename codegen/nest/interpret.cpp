@@ -8,6 +8,7 @@
 #include "ir/check.h"
 #include "ir/combined.h"
 #include "ir/eval_expr.h"
+#include "runtime/exact.h"
 
 namespace tdsl::nest {
 
@@ -33,7 +34,7 @@ class Interpreter {
   Interpreter(const Nest& nest, const Inputs& inputs) : nest_(nest), values_(values_of(nest)), arrays_(nest.variables.size()), indices_(nest.indices.size()) {
     for (std::size_t k = 0; k < nest.variables.size(); ++k) {
       const Variable& v = nest.variables[k];
-      if (v.role == Role::kCapture) set_capture(static_cast<std::int32_t>(k), inputs);
+      if (v.role == Role::kCapture || v.role == Role::kParameter) set_capture(static_cast<std::int32_t>(k), inputs);
       if (v.role == Role::kOperand) arrays_[k] = inputs.operands.at(v.number);
       if (v.role == Role::kLocal) arrays_[k] = zeros(v.type.scalar, {});
     }
@@ -47,6 +48,7 @@ class Interpreter {
   ir::Array run() {
     if (!nest_.variable(result_).continued) body(nest_.fresh);
     body(nest_.body);
+    if (nest_.form == Form::kFunction) return std::move(returned_);
     return std::move(array(result_));
   }
 
@@ -184,12 +186,41 @@ class Interpreter {
         [&](const Store& w) { store(w.to.variable, position(w.to), value(w.value)); },
         [&](const Update& u) { update(u.to.variable, position(u.to), u.with, u.value); },
         [&](const If& i) {
-          if (holds(i)) body(i.body);
+          body(holds(i) ? i.body : i.otherwise);
         },
         [&](const LineReduction& l) { line(l); }, [&](const BlockedReduction& b) { blocked(b, 0); },
         [&](const Fill& f) {
           for (std::int64_t at = 0; at < array(f.result).size(); ++at) store(f.result, static_cast<std::size_t>(at), value(f.value));
-        });
+        },
+        [&](const Var& v) { store(v.local, 0, v.value ? value(v.value) : Value{}); }, [&](const Count& c) { count(c); },
+        [&](const While& w) {
+          for (body(w.before); whole(w.condition) != 0; body(w.before)) body(w.body);
+        },
+        [&](const Require& r) {
+          if (whole(r.condition) == 0) ir::eval::stop(s.place.known() ? s.place : nest_.place, r.message);
+        },
+        [&](const Return& r) { give(r); });
+  }
+
+  void count(const Count& c) {
+    std::int64_t i = whole(c.begin);
+    const std::int64_t end = whole(c.end);
+    for (; c.step > 0 ? i < end : i > end; i = rt::advanced(i, c.step)) {
+      store(c.local, 0, {{}, {i, 0}});
+      body(c.body);
+    }
+  }
+
+  void give(const Return& r) {
+    const Value x = value(r.value);
+    returned_ = zeros(r.value->type, {});
+    if (ir::is_float(r.value->type)) {
+      returned_.floats[0] = x.real.value;
+      returned_.bounds[0] = x.real.bound;
+    } else {
+      returned_.integers[0] = x.whole.value;
+      returned_.bounds[0] = x.whole.bound;
+    }
   }
 
   void loop(const For& f) {
@@ -259,6 +290,7 @@ class Interpreter {
   std::vector<std::int64_t> indices_;
   std::vector<Interval> intervals_;
   ValueId result_;
+  ir::Array returned_;  ///< by a function
   std::unordered_map<const ir::ExprNode*, std::unique_ptr<CompiledExpr>> compiled_;
   std::vector<Expr> kept_;
   std::map<std::pair<const ir::Monoid*, ir::Scalar>, Expr> combinations_;

@@ -10,12 +10,12 @@ namespace tdsl::nest {
 
 /// What a nest runs on, as one task: all points of its indices, whole operands.
 struct Inputs {
-  std::map<ValueId, ir::Literal> captures;  ///< by variable
+  std::map<ValueId, ir::Literal> captures;  ///< and parameters, by variable
   std::map<int, ir::Array> operands;        ///< by number
   ir::Array base;                           ///< of a result that is continued
 };
 
-/// Runs the nest statement by statement with the evaluator's arithmetic, error bounds included, and gives the result's elements. The nest has been
+/// Runs the nest statement by statement with the evaluator's arithmetic, error bounds included, and gives the result's elements or, of a function, its value. The nest has been
 /// verified. Throws ir::eval::Stop where the run stops.
 [[nodiscard]] ir::Array interpret(const Nest& nest, const Inputs& inputs);
 

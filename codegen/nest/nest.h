@@ -30,6 +30,7 @@ struct Bound {
 struct Variable {
   enum class Role : std::uint8_t {
     kCapture,  ///< a scalar that the function takes, the same in all tasks
+    kParameter,  ///< a scalar that a function of scalars takes and may change
     kOperand,  ///< elements that tasks read
     kResult,   ///< elements that tasks write
     kLocal,    ///< a scalar inside the function
@@ -122,6 +123,34 @@ struct Check {
   Expr value;
   Bound bound;
 };
+/// `var %5 = 0.0`: a local that changes; without a value it begins as zero.
+struct Var {
+  ValueId local;
+  Expr value;  ///< may be null
+};
+/// `count %5 from 0 to %1 by 2 { … }`: the local is a constant of every iteration. Bounds are evaluated once, and the end is not reached.
+struct Count {
+  ValueId local;
+  Expr begin;
+  Expr end;
+  std::int64_t step = 1;  ///< not 0
+  Body body;
+};
+/// `repeat { … } while e { … }`: the first block runs, then, where the condition holds, the second, and all again.
+struct While {
+  Body before;
+  Expr condition;
+  Body body;
+};
+/// `require e "text"`: stops the run where the condition does not hold.
+struct Require {
+  Expr condition;
+  std::string message;
+};
+/// `return e`: the value of a function of scalars; its last statement.
+struct Return {
+  Expr value;
+};
 /// `%2[i] = %1[i]`
 struct Store {
   Place to;
@@ -148,6 +177,7 @@ struct IsMine {
 struct If {
   std::variant<Expr, HasPoints, IsMine> condition;
   Body body;
+  Body otherwise{};
 };
 /// `lanes sum %5 along k over task { let … yield %1[k] }`: a sum or product along one index into a local, through the runtime's partial results (rt::lanes).
 struct LineReduction {
@@ -178,7 +208,14 @@ struct Fill {
 };
 
 struct Statement {
-  std::variant<For, Let, Start, Narrow, Check, Store, Update, If, LineReduction, BlockedReduction, Fill> op;
+  std::variant<For, Let, Start, Narrow, Check, Store, Update, If, LineReduction, BlockedReduction, Fill, Var, Count, While, Require, Return> op;
+  ir::SourceRange place{};  ///< of failures in expressions without a place
+};
+
+/// What the nest becomes.
+enum class Form : std::uint8_t {
+  kKernel,    ///< what a task does: failures are collected, and the run stops when the task has ended
+  kFunction,  ///< a function of scalars that gives a scalar: what fails stops the run at once
 };
 
 struct Nest {
@@ -187,6 +224,7 @@ struct Nest {
   std::vector<Variable> variables;
   Body fresh;  ///< runs before the body in the first task of every tile of the result; fills only
   Body body;
+  Form form = Form::kKernel;
   bool only_hit = false;       ///< the body runs only in tasks that write an element of their tile
   ir::SourceRange place{};     ///< of failures without a place
 

@@ -14,7 +14,9 @@ class NestParser : ir::ExprParser {
   explicit NestParser(std::string_view text) : ExprParser(text) {}
 
   Nest run() {
-    cursor_.expect("nest");
+    const bool function = cursor_.accept("function");
+    if (!function) cursor_.expect("nest");
+    if (function) nest_.form = Form::kFunction;
     nest_.name = cursor_.string();
     nest_.place = range();
     while (cursor_.peek() == '%') variable();
@@ -67,6 +69,8 @@ class NestParser : ir::ExprParser {
       variable.size = cursor_.accept("size");
       if (cursor_.accept("few")) variable.turn = Variable::Turn::kFew;
       if (cursor_.accept("most")) variable.turn = Variable::Turn::kAllButFew;
+    } else if (cursor_.accept("parameter")) {
+      variable.role = Role::kParameter;
     } else if (cursor_.accept("local")) {
       variable.role = Role::kLocal;
     } else if (cursor_.accept("operand")) {
@@ -142,11 +146,21 @@ class NestParser : ir::ExprParser {
   Body body() {
     Body result;
     cursor_.expect("{");
-    while (!cursor_.accept("}")) result.push_back(statement());
+    while (!cursor_.accept("}")) {
+      const ir::SourceRange place = range();
+      result.push_back(statement());
+      result.back().place = place;
+    }
     return result;
   }
 
   Statement statement() {
+    if (cursor_.accept("var")) return made(var());
+    if (cursor_.accept("count")) return made(count());
+    if (cursor_.accept("repeat")) return made(repeat());
+    if (cursor_.accept("while")) return made(loop_of({}));
+    if (cursor_.accept("require")) return made(require());
+    if (cursor_.accept("return")) return made(Return{expr()});
     if (cursor_.accept("for")) return made(loop());
     if (cursor_.accept("let")) return made(let());
     if (cursor_.accept("start")) return made(start());
@@ -195,6 +209,44 @@ class NestParser : ir::ExprParser {
     while (cursor_.accept("to")) p.to.push_back(expr());
     if (cursor_.accept("where")) p.where = expr();
     return p;
+  }
+
+  Var var() {
+    const ValueId local = known_value();
+    return {local, cursor_.accept("=") ? expr() : Expr()};
+  }
+
+  Count count() {
+    Count c;
+    c.local = known_value();
+    cursor_.expect("from");
+    c.begin = expr();
+    cursor_.expect("to");
+    c.end = expr();
+    cursor_.expect("by");
+    c.step = cursor_.integer();
+    c.body = body();
+    return c;
+  }
+
+  While repeat() {
+    Body before = body();
+    cursor_.expect("while");
+    return loop_of(std::move(before));
+  }
+  While loop_of(Body before) {
+    While w;
+    w.before = std::move(before);
+    w.condition = expr();
+    w.body = body();
+    return w;
+  }
+
+  Require require() {
+    Require r;
+    r.condition = expr();
+    r.message = cursor_.string();
+    return r;
   }
 
   Start start() {
@@ -248,6 +300,7 @@ class NestParser : ir::ExprParser {
       i.condition = expr();
     }
     i.body = body();
+    if (cursor_.accept("else")) i.otherwise = body();
     return i;
   }
 

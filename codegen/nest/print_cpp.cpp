@@ -40,7 +40,27 @@ class Printer {
               [this](const ir::ExprNode& n, const std::vector<std::string>& s) { return element(n, s); },
               [this](const ir::SourceRange& place) { return faults_name(place); }) {
     expr_.set_procedures(procedures);
-    expr_.use_vector_math([this](const ir::Select& s) { return takes_both(nest_, definitions_, s); });
+    if (nest.form == Form::kKernel) expr_.use_vector_math([this](const ir::Select& s) { return takes_both(nest_, definitions_, s); });
+  }
+
+  PrintedNest scalar_function() {
+    read_ = values_read(nest_);
+    std::set<ValueId> written;
+    for_each_statement(nest_.body, [&](const Statement& s) {
+      if (const auto* w = std::get_if<Store>(&s.op)) written.insert(w->to.variable);
+    });
+    std::string parameters;
+    for (std::size_t k = 0; k < nest_.variables.size(); ++k) {
+      const ValueId v{static_cast<std::int32_t>(k)};
+      const std::string& name = local_name(v);
+      if (nest_.variables[k].role != Role::kParameter) continue;
+      const bool used = read_.contains(v) || written.contains(v);
+      parameters += fmt::format("{}{}{}", parameters.empty() ? "" : ", ", type_text(v), used ? " " + name : "");
+    }
+    codegen::Writer w;
+    w.indent();
+    write(w, statements(nest_.body));
+    return finished(fmt::format("{} {}({}) {{\n{}}}\n", cpp_type(std::get<Return>(nest_.body.back().op).value->type), nest_.name, parameters, w.text()));
   }
 
   PrintedNest function() {
@@ -101,13 +121,14 @@ class Printer {
     return fmt::format("{} {}", cpp_type(nest_.variable(v).type.scalar), nest_.variable(v).name);
   }
 
-  std::string local_name(ValueId v) {
+  [[nodiscard]] std::string_view type_text(ValueId v) const { return cpp_type(nest_.variable(v).type.scalar); }
+  const std::string& local_name(ValueId v) {
     const auto found = locals_.find(v);
     if (found != locals_.end()) return found->second;
     return locals_[v] = table_.claim(nest_.variable(v).name);
   }
   /// Of a local that is set here.
-  std::string set_local(ValueId v, std::string name) { return locals_[v] = std::move(name); }
+  const std::string& set_local(ValueId v, std::string name) { return locals_[v] = std::move(name); }
 
   std::string view_name(const Variable& operand) {
     const auto found = views_.find(operand.number);
@@ -130,10 +151,14 @@ class Printer {
     return out_name_;
   }
 
-  [[nodiscard]] std::string line_of(const ir::SourceRange& place) const { return codegen::place_text(place.known() ? place : nest_.place); }
+  [[nodiscard]] std::string line_of(const ir::SourceRange& place) const { return codegen::place_text(place.known() ? place : place_.known() ? place_ : nest_.place); }
   /// One Faults for each line, so that a kernel fused from several names the right one.
   std::string faults_name(const ir::SourceRange& place) {
     const std::string line = line_of(place);
+    if (nest_.form != Form::kKernel) {
+      printed_.places = true;
+      return fmt::format("rt::StopAt{{place, {}}}", line);
+    }
     const auto found = std::ranges::find(faults_, line, &std::pair<std::string, std::string>::first);
     if (found != faults_.end()) return found->second;
     const std::string name = faults_.empty() ? "faults" : table_.claim(fmt::format("faults_{}", faults_.size() + 1));
@@ -147,7 +172,7 @@ class Printer {
     const ValueId v = std::get<ir::Read>(node.op).tensor;
     const Variable& variable = nest_.variable(v);
     if (variable.role == Role::kCapture) return captured(v);
-    if (variable.role == Role::kLocal) return local_name(v);
+    if (variable.role == Role::kLocal || variable.role == Role::kParameter) return local_name(v);
     std::vector<std::string> list = subscripts;
     for (const Bound& bound : variable.bounds) {
       std::string& s = list[static_cast<std::size_t>(bound.dimension)];
@@ -162,7 +187,7 @@ class Printer {
 
   std::string place_text(const Place& place) {
     const Variable& variable = nest_.variable(place.variable);
-    if (variable.role == Role::kLocal) return local_name(place.variable);
+    if (variable.role == Role::kLocal || variable.role == Role::kParameter) return local_name(place.variable);
     std::string list;
     for (std::size_t d = 0; d < place.subscripts.size(); ++d) {
       list += (d == 0 ? "" : ", ") + expr_.subscript(place.subscripts[d]);
@@ -172,11 +197,15 @@ class Printer {
   }
 
   std::string let_text(const Let& let) {
-    const std::string name = table_.claim(nest_.variable(let.local).name);
-    std::string text = fmt::format("const {} {} = {};", cpp_type(nest_.variable(let.local).type.scalar), name, expr_.text(let.value));
+    const bool named = nest_.form != Form::kKernel;
+    const std::string name = named ? local_name(let.local) : table_.claim(nest_.variable(let.local).name);
+    std::string text = fmt::format("{}const {} {} = {};", unread(let.local), type_text(let.local), name, expr_.text(let.value));
     set_local(let.local, name);
     return text;
   }
+
+  /// Of functions of scalars: kernels hold nothing that is not read.
+  [[nodiscard]] std::string_view unread(ValueId v) const { return nest_.form == Form::kKernel || read_.contains(v) ? "" : "[[maybe_unused]] "; }
 
   // --- Statements
 
@@ -189,6 +218,7 @@ class Printer {
   }
 
   Statements statement(const Statement& s) {
+    if (s.place.known()) place_ = s.place;
     return match(
         s.op, [&](const For& f) { return loop(f); }, [&](const Let& l) { return Statements{simple(let_text(l))}; },
         [&](const Start& l) { return start(l); }, [&](const Narrow& n) { return Statements{simple(narrow(n))}; },
@@ -204,7 +234,34 @@ class Printer {
           return codegen::accumulation(expr_, u.with, u.value, nest_.variable(u.to.variable).type.scalar, target);
         },
         [&](const If& i) { return branch(i); }, [&](const LineReduction& l) { return Statements{simple(line(l))}; },
-        [&](const BlockedReduction& b) { return blocked(b); }, [&](const Fill& f) { return Statements{simple(fill(f))}; });
+        [&](const BlockedReduction& b) { return blocked(b); }, [&](const Fill& f) { return Statements{simple(fill(f))}; },
+        [&](const Var& v) {
+          const std::string value = v.value ? " = " + expr_.text(v.value) : "{}";
+          return Statements{simple(fmt::format("{}{} {}{};", unread(v.local), type_text(v.local), local_name(v.local), value))};
+        },
+        [&](const Count& c) { return count(c); }, [&](const While& w) { return repeat(w); },
+        [&](const Require& r) {
+          printed_.places = true;
+          return Statements{simple(fmt::format("if (!({})) rt::stop(place({}), {});", expr_.text(r.condition), line_of(s.place), codegen::string_literal(r.message)))};
+        },
+        [&](const Return& r) { return Statements{simple(fmt::format("return {};", expr_.text(r.value)))}; });
+  }
+
+  Statements count(const Count& c) {
+    const std::string& i = local_name(c.local);
+    std::string head = fmt::format("for (Index {0} = {1}; {0} {2} {3}; {4})", i, expr_.text(c.begin), c.step > 0 ? "<" : ">", expr_.text(c.end), codegen::next_text(i, c.step));
+    return {block(std::move(head), statements(c.body))};
+  }
+
+  Statements repeat(const While& w) {
+    if (w.before.empty()) {
+      std::string head = fmt::format("while ({})", expr_.text(w.condition));
+      return {block(std::move(head), statements(w.body))};
+    }
+    Statements all = statements(w.before);
+    all.push_back(simple(fmt::format("if (!({})) break;", expr_.text(w.condition))));
+    for (codegen::Statement& s : statements(w.body)) all.push_back(std::move(s));
+    return {block("while (true)", std::move(all))};
   }
 
   /// Where a loop over the range begins and ends.
@@ -295,7 +352,9 @@ class Printer {
           return fmt::format("{}", fmt::join(parts, " && "));
         },
         [&](const IsMine& m) { return mine(m); });
-    return {block(fmt::format("if ({})", condition), statements(i.body))};
+    codegen::Statement result = block(fmt::format("if ({})", condition), statements(i.body));
+    result.otherwise = statements(i.otherwise);
+    return {std::move(result)};
   }
   std::string mine(const IsMine& m) {
     std::vector<std::string> parts;
@@ -399,6 +458,8 @@ class Printer {
   std::map<int, std::string> ranges_;  ///< by index
   std::vector<std::pair<std::string, std::string>> faults_;  ///< place as emitted, variable
   std::string out_name_;
+  std::set<ValueId> read_;  ///< of functions of scalars
+  ir::SourceRange place_;   ///< of the last statement that has one
   codegen::ExprEmitter expr_;
 };
 
@@ -462,6 +523,8 @@ std::optional<Point> point_of(const Nest& nest, int& next) {
 }  // namespace
 
 PrintedNest print_function(const Nest& nest, const codegen::ExprEmitter::ProcedureName& procedures) { return Printer(nest, procedures).function(); }
+
+PrintedNest print_scalar_function(const Nest& nest, const codegen::ExprEmitter::ProcedureName& procedures) { return Printer(nest, procedures).scalar_function(); }
 
 std::optional<PrintedPoint> print_point(const Nest& nest, const codegen::ExprEmitter::ProcedureName& procedures) {
   int next = 0;

@@ -14,6 +14,7 @@ struct PrintedNest {
   std::string text;
   std::vector<ValueId> captures;  ///< variables that it takes, in order
   bool checks = false;            ///< calls inside()
+  bool places = false;            ///< calls place(), in functions that stop the run at once
   bool blocked = false;           ///< uses runtime/kernels/blocked_reduction.h
   bool parts = false;             ///< uses runtime/kernels/parts.h
   bool vectors = false;           ///< holds loops that become vectors
@@ -22,6 +23,9 @@ struct PrintedNest {
 
 /// `void kernel_g(const TaskArgs& t, double rate) { … }`. The nest has been verified.
 [[nodiscard]] PrintedNest print_function(const Nest& nest, const codegen::ExprEmitter::ProcedureName& procedures);
+
+/// `double half(double x) { … return x / 2.0; }` of a function of scalars.
+[[nodiscard]] PrintedNest print_scalar_function(const Nest& nest, const codegen::ExprEmitter::ProcedureName& procedures);
 
 /// A nest that is one expression for every point of the task: `[](Out<double, 1> g, In<double, 1> x, Index i) { g(i) = 2.0 * x(i); }`.
 struct PrintedPoint : PrintedNest {

@@ -26,7 +26,7 @@ class TextPrinter {
   }
 
   std::string run() {
-    line("nest {}{}", ir::quoted(nest_.name), range_text(nest_.place));
+    line("{} {}{}", nest_.form == Form::kFunction ? "function" : "nest", ir::quoted(nest_.name), range_text(nest_.place));
     for (std::size_t k = 0; k < nest_.variables.size(); ++k) variable(static_cast<int>(k), nest_.variables[k]);
     for (const Index& i : nest_.indices) {
       line("index {}{}", ir::quoted(i.name), i.of_task ? fmt::format(" in {}..{}", extent_text(i.begin), extent_text(i.end)) : "");
@@ -43,11 +43,14 @@ class TextPrinter {
     text_ += fmt::format(format, std::forward<Args>(args)...) + "\n";
   }
   void block(const std::string& head, const Body& body) {
+    open(head, body);
+    line("}}");
+  }
+  void open(const std::string& head, const Body& body) {
     line("{} {{", head);
     ++depth_;
     for (const Statement& s : body) statement(s);
     --depth_;
-    line("}}");
   }
 
   [[nodiscard]] std::string type_text(const ir::Type& type) const {
@@ -64,6 +67,7 @@ class TextPrinter {
     std::string tail;
     if (v.role == Variable::Role::kCapture) tail = v.size ? "capture size" : "capture";
     if (v.turn != Variable::Turn::kNone) tail += v.turn == Variable::Turn::kFew ? " few" : " most";
+    if (v.role == Variable::Role::kParameter) tail = "parameter";
     if (v.role == Variable::Role::kLocal) tail = "local";
     if (v.role == Variable::Role::kOperand) {
       tail = fmt::format("operand {}", v.number);
@@ -109,6 +113,7 @@ class TextPrinter {
   }
 
   void statement(const Statement& s) {
+    if (s.place.known()) line("{}", range_text(s.place).substr(1));
     match(
         s.op,
         [&](const For& f) {
@@ -131,7 +136,15 @@ class TextPrinter {
           line("  yield {}", text(l.value));
           line("}}");
         },
-        [&](const BlockedReduction& b) { blocked(b); }, [&](const Fill& f) { line("fill {} {}", value_text(f.result), text(f.value)); });
+        [&](const BlockedReduction& b) { blocked(b); }, [&](const Fill& f) { line("fill {} {}", value_text(f.result), text(f.value)); },
+        [&](const Var& v) { line("var {}{}", value_text(v.local), v.value ? " = " + text(v.value) : ""); },
+        [&](const Count& c) { block(fmt::format("count {} from {} to {} by {}", value_text(c.local), text(c.begin), text(c.end), c.step), c.body); },
+        [&](const While& w) {
+          if (!w.before.empty()) open("repeat", w.before);
+          block(fmt::format("{}while {}", w.before.empty() ? "" : "} ", text(w.condition)), w.body);
+        },
+        [&](const Require& r) { line("require {} {}", text(r.condition), ir::quoted(r.message)); },
+        [&](const Return& r) { line("return {}", text(r.value)); });
   }
 
   void lines(const std::vector<Let>& lets, std::string_view head) {
@@ -139,14 +152,16 @@ class TextPrinter {
   }
 
   void branch(const If& i) {
-    block("if " + match(
+    open("if " + match(
                       i.condition, [&](const Expr& e) { return text(e); }, [&](const HasPoints& p) { return "points " + indices(p.indices); },
                       [&](const IsMine& m) {
                         std::vector<std::string> members;
                         for (const IsMine::Member& member : m.members) members.push_back(index(member.index) + (member.dimension < 0 ? "" : fmt::format(" of {}", member.dimension)));
                         return fmt::format("mine [{}]", fmt::join(members, ", "));
                       }),
-          i.body);
+         i.body);
+    if (!i.otherwise.empty()) open("} else", i.otherwise);
+    line("}}");
   }
 
   void blocked(const BlockedReduction& b) {

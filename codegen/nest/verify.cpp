@@ -26,8 +26,14 @@ class Verifier {
     for (const Statement& s : nest_.fresh) {
       if (!std::holds_alternative<Fill>(s.op)) problem("what runs first in a tile only fills");
     }
+    for (std::size_t k = 0; k < nest_.variables.size(); ++k) {
+      if (nest_.variables[k].role != Role::kParameter) continue;
+      defined_.insert({static_cast<std::int32_t>(k)});
+      changing_.insert({static_cast<std::int32_t>(k)});
+    }
     body(nest_.fresh);
     body(nest_.body);
+    returns();
     return std::move(problems_);
   }
 
@@ -42,7 +48,8 @@ class Verifier {
   void variables() {
     for (std::size_t k = 0; k < nest_.variables.size(); ++k) {
       const Variable& v = nest_.variables[k];
-      const bool scalar = v.role == Role::kCapture || v.role == Role::kLocal;
+      const bool scalar = v.role == Role::kCapture || v.role == Role::kParameter || v.role == Role::kLocal;
+      if (v.role == (nest_.form == Form::kFunction ? Role::kCapture : Role::kParameter)) problem("%{} is {}", k, v.role == Role::kParameter ? "a parameter, and the nest no function" : "taken by a function, and no parameter");
       if (scalar && v.type.rank() != 0) problem("%{} is a scalar", k);
       for (const Extent& e : v.type.shape) extent(e);
       for (const Extent& e : v.origin) extent(e);
@@ -56,7 +63,18 @@ class Verifier {
       extent(i.begin);
       extent(i.end);
     }
-    if (std::ranges::count(nest_.variables, Role::kResult, &Variable::role) != 1) problem("a nest has one result");
+    const auto results = std::ranges::count(nest_.variables, Role::kResult, &Variable::role);
+    const auto operands = std::ranges::count(nest_.variables, Role::kOperand, &Variable::role);
+    if (nest_.form == Form::kKernel && results != 1) problem("a nest has one result");
+    if (nest_.form == Form::kFunction && (results + operands != 0 || !nest_.indices.empty() || !nest_.fresh.empty())) problem("a function is one of scalars");
+  }
+
+  /// A function ends with its value.
+  void returns() {
+    int count = 0;
+    for_each_statement(nest_.body, [&](const Statement& s) { count += std::holds_alternative<Return>(s.op) ? 1 : 0; });
+    const bool last = !nest_.body.empty() && std::holds_alternative<Return>(nest_.body.back().op);
+    if (count != (nest_.form == Form::kFunction ? 1 : 0) || last != (nest_.form == Form::kFunction)) problem("a function returns once, at its end, and nothing else returns");
   }
 
   /// Sizes are made of what the function takes.
@@ -105,7 +123,7 @@ class Verifier {
   /// The type of what lies there.
   std::optional<Scalar> place(const Place& p, bool needs_value) {
     const bool result = has_role(p.variable, Role::kResult);
-    if (!result && !(has_role(p.variable, Role::kLocal) && changing_.contains(p.variable) && defined_.contains(p.variable))) {
+    if (!result && !(changing_.contains(p.variable) && defined_.contains(p.variable))) {
       problem("%{} cannot be written", p.variable.id);
       return std::nullopt;
     }
@@ -157,7 +175,32 @@ class Verifier {
           if (!has_role(f.result, Role::kResult)) return problem("%{} is filled, and is no result", f.result.id);
           expr(f.value, type(f.result));
           filled_.insert(f.result);
-        });
+        },
+        [&](const Var& v) {
+          if (v.value) expr(v.value, std::nullopt);
+          if (exists(v.local)) define(v.local, v.value ? v.value->type : type(v.local));
+          changing_.insert(v.local);
+        },
+        [&](const Count& c) { count(c); },
+        [&](const While& w) {
+          // What the first block defines holds in the condition and the second.
+          const std::set<ValueId> defined = defined_;
+          for (const Statement& before : w.before) statement(before);
+          expr(w.condition, Scalar::kBool);
+          body(w.body);
+          defined_ = defined;
+        },
+        [&](const Require& r) { expr(r.condition, Scalar::kBool); }, [&](const Return& r) { expr(r.value, std::nullopt); });
+  }
+
+  void count(const Count& c) {
+    expr(c.begin, Scalar::kI64);
+    expr(c.end, Scalar::kI64);
+    if (c.step == 0) problem("a loop's step is not 0");
+    const std::set<ValueId> defined = defined_;
+    define(c.local, Scalar::kI64);
+    body(c.body);
+    defined_ = defined;
   }
 
   void loop(const For& f) {
@@ -218,6 +261,7 @@ class Verifier {
           }
         });
     body(i.body);
+    body(i.otherwise);
   }
 
   void line(const LineReduction& l) {

@@ -199,8 +199,10 @@ TensorHandle Session::record_input(std::string_view text, ElementType type, std:
   SessionInputs& inputs = impl_->setup.inputs;
   inputs.require_shape(name, shape, impl_->at(line));
   impl_->require_size(name, type, shape, line);
-  impl_->keep([&inputs, name, type](const TaskArgs& args) {
-    visit_element_type(type, [&](auto tag) { read_block<typename decltype(tag)::type>(inputs.reader(name), args); });
+  impl_->keep([&inputs, name, type](const TaskArgs& args) {  // EngineSink has another for files of entries
+    const NpyReader* const reader = inputs.dense(name);
+    TDSL_CHECK(reader != nullptr, "only dense files are read by the box");
+    visit_element_type(type, [&](auto tag) { read_block<typename decltype(tag)::type>(*reader, args); });
   });
   return impl_->recorder.load(name, type, shape, std::vector<Index>(tile), {site, line});
 }

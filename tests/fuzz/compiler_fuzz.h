@@ -72,6 +72,7 @@ inline bool fuzz_compiler(const std::string& text, const std::filesystem::path& 
   if (!program) return false;
   passes::PassContext context;
   const ir::Program optimised = passes::run_pipeline(*program, {}, context);
+  if (context.failed()) return false;
   if (const auto problems = ir::verify(optimised); !problems.empty()) broken("the graph verifies after the passes: " + problems.front());
   try {
     const codegen::FamilyProgram families = codegen::lower(optimised);

@@ -18,7 +18,10 @@
 #include "codegen/nest/interpret.h"
 #include "codegen/nest/text.h"
 #include "codegen/nest/verify.h"
+#include "codegen/procedure_nest.h"
+#include "frontend/frontend.h"
 #include "ir/eval_expr.h"
+#include "ir/eval_procedure.h"
 #include "tests/unit/passes_support.h"
 
 // Loop nests: tests/nests/*.nest, and the kernels of random Computes against the evaluator.
@@ -81,7 +84,7 @@ nest::Inputs inputs_of(const NestCase& c, const nest::Nest& n) {
   nest::Inputs inputs;
   for (std::size_t k = 0; k < n.variables.size(); ++k) {
     const nest::Variable& v = n.variables[k];
-    if (v.role == nest::Variable::Role::kCapture) {
+    if (v.role == nest::Variable::Role::kCapture || v.role == nest::Variable::Role::kParameter) {
       const double value = std::stod(c.given.at("%" + std::to_string(k)));
       inputs.captures[{static_cast<std::int32_t>(k)}] = ir::is_float(v.type.scalar) ? ir::Literal(value) : ir::Literal(static_cast<std::int64_t>(value));
     }
@@ -303,6 +306,60 @@ class NestRunner {
   std::map<ir::ValueId, ir::Array> arrays_;
 };
 
+/// The procedure that a program applies.
+ir::ProcedureRef applied_procedure(const std::string& text) {
+  frontend::SourceManager sources;
+  frontend::DiagnosticSink sink;
+  const auto program = frontend::compile(sources, sources.add("p.tdsl", text), sink, {});
+  INFO(frontend::render_all(sink, sources));
+  REQUIRE(program.has_value());
+  ir::ProcedureRef found;
+  ir::for_each_node(program->body, [&](const ir::Node& n) {
+    const auto* c = std::get_if<ir::Compute>(&n.op);
+    if (c == nullptr) return;
+    ir::for_each_node(c->bodies.front(), [&](const ir::ExprNode& e) {
+      if (const auto* a = std::get_if<ir::Apply>(&e.op)) found = a->procedure;
+    });
+  });
+  return found;
+}
+
+/// Whether the procedure gives a value; the nest gives the same, or stops for the same reason.
+bool same_call(const ir::ProcedureRef& procedure, const nest::Nest& n, const std::vector<double>& arguments) {
+  nest::Inputs inputs;
+  std::vector<ir::eval::Slot> slots(arguments.size());
+  for (std::size_t k = 0; k < arguments.size(); ++k) {
+    inputs.captures[{static_cast<std::int32_t>(k)}] = arguments[k];
+    slots[k].real = {arguments[k], 0};
+  }
+  std::string expected;
+  try {
+    expected = fmt::format("{}", ir::eval::CompiledProcedure(procedure, {}).call(slots).real.value);
+  } catch (const ir::eval::Stop& stop) {
+    CHECK_THROWS_AS(static_cast<void>(nest::interpret(n, inputs)), ir::eval::Stop);
+    try {
+      static_cast<void>(nest::interpret(n, inputs));
+    } catch (const ir::eval::Stop& other) {
+      CHECK(other.error.message == stop.error.message);
+      CHECK(other.error.range.line == stop.error.range.line);
+    }
+    return false;
+  }
+  CHECK(fmt::format("{}", nest::interpret(n, inputs).floats.at(0)) == expected);
+  return true;
+}
+
+/// Whether both are what the program means.
+bool nest_agrees(const ir::Array& a, const ir::Array& b) {
+  if (a.shape != b.shape || a.floats.size() != b.floats.size()) return false;
+  for (std::size_t k = 0; k < a.floats.size(); ++k) {
+    const double x = a.floats[k], y = b.floats[k];
+    const double bound = (a.bounds.empty() ? 0 : a.bounds[k]) + (b.bounds.empty() ? 0 : b.bounds[k]);
+    if (!(x == y || (std::isnan(x) && std::isnan(y)) || std::abs(x - y) <= bound || std::isinf(bound))) return false;
+  }
+  return true;
+}
+
 void check_random_nest(std::uint64_t seed, NestParts& parts) {
   const std::string text = ComputeWriter(seed).program();
   INFO("seed " << seed << "\n" << text);
@@ -437,6 +494,38 @@ TEST_CASE("codegen nest: conditions at the ends of ranges are constants inside")
   check("lt(mul(j, 2), %1)", "", "lt(mul(j, 2), %1)");
   check("eq(j, i)", "", "eq(j, i)");
   check("gt(%5[i, j], 0.0)", "", "gt(%5[i, j], 0.0)");
+}
+
+TEST_CASE("codegen nest: functions of scalars mean what the procedures mean") {
+  const std::vector<std::string> functions = {
+      "fn f(a, b) { var s = 1.0; for i in 0..8 { s = 0.5 * (s + a / s); } return s * b; }",
+      "fn f(a, b) { var s = a * b; var n = 0; while abs(s) > 0.3 { s = s / 2.0 + 0.01 * sin(a); n += 1; } if n > 2 { s = s * s; } else { s += exp(b); } return s + a; }",
+      "fn f(a, b) { var r = 1.0; for i in 5..0 by -2 { if r > b { r = r * a; } else { r = r - f64(i); } } return r; }",
+      "fn f(a, b) { var r = 0.0; for i in 0..4 { for j in i..4 { let t = a * f64(i) + b; if t > 0.5 { r += t; } } } return r; }",
+      "fn f(a, b) { var k = 0; var r = a; while r * r < 9.0 && k < 20 { k += 1; r = r + b * f64(k); } assert(k < 15, \"too many\"); return r + f64(7 / (k - 3)); }",
+      "fn f(a, b) { let y = a * a * sin(b); return grad(y, a) + grad(y, b); }",
+  };
+  int called = 0;
+  int stopped = 0;
+  for (const std::string& text : functions) {
+    const ir::ProcedureRef procedure = applied_procedure("input x: f64[n];\ninput y: f64[n];\n" + text + "\noutput z = f(x, y);");
+    INFO(text);
+    REQUIRE(procedure);
+    const nest::Nest n = codegen::build_nest(*procedure, "f");
+    const std::string printed = nest::print(n);
+    INFO(printed);
+    CHECK(nest::verify(n).empty());
+    CHECK(nest::print(nest::parse(printed)) == printed);
+    for (const double a : {-2.5, -0.5, 0.0, 0.25, 1.0, 3.0}) {
+      for (const double b : {-1.5, 0.0, 0.5, 2.0}) {
+        ++called;
+        stopped += same_call(procedure, nest::parse(printed), {a, b}) ? 0 : 1;
+      }
+    }
+  }
+  CHECK(called == 6 * 24);
+  CHECK(stopped > 3);
+  CHECK(stopped < 24);
 }
 
 TEST_CASE("codegen nest: text that cannot be read says where") {

@@ -8,6 +8,7 @@
 #include "frontend/frontend.h"
 #include "ir/print.h"
 #include "ir/verify.h"
+#include "tests/unit/differentiated.h"
 
 using namespace tdsl;
 
@@ -19,7 +20,7 @@ using Lines = std::vector<std::string>;
 Lines extern_reports(const std::string& text, frontend::CompileOptions options = {}) {
   frontend::SourceManager sources;
   frontend::DiagnosticSink sink;
-  static_cast<void>(frontend::compile(sources, sources.add("test.tdsl", text), sink, options));
+  static_cast<void>(tests::differentiated(sources, sources.add("test.tdsl", text), sink, options));
   Lines found;
   for (const frontend::Diagnostic& d : sink.sorted()) found.push_back(sources.place(d.range) + ": " + std::string(frontend::id_text(d.id)));
   return found;
@@ -80,7 +81,7 @@ TEST_CASE("extern: the text form reads back") {
   frontend::SourceManager sources;
   frontend::DiagnosticSink sink;
   const std::string text = kDeclared + "input X: f64[n, n];\nlet (L, t) = two(X, 2.0);\noutput L; output t; output a[i] = g(X[i, 0]);\n";
-  const auto program = frontend::compile(sources, sources.add("test.tdsl", text), sink);
+  const auto program = tests::differentiated(sources, sources.add("test.tdsl", text), sink);
   REQUIRE(program.has_value());
   const std::string printed = ir::print(*program);
   CHECK(printed.find("routine foreign \"k.hpp\" \"two\" (\"A\":f64 2, \"s\":f64 0, \"L\":out fresh f64 2, \"t\":out fresh f64 1) kernel may_stop operations 1 (") != std::string::npos);

@@ -12,6 +12,7 @@
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "runtime/kernels/philox.h"
+#include "tests/unit/differentiated.h"
 
 // Derivatives compared with central differences.
 
@@ -26,7 +27,7 @@ class GradientCheck {
     frontend::CompileOptions options;
     options.library_directory = TDSL_SOURCE_DIR "/stdlib";
     options.warn_unused = false;
-    const auto program = frontend::compile(sources, sources.add("test.tdsl", text), sink, options);
+    const auto program = differentiated(sources, sources.add("test.tdsl", text), sink, options);
     INFO(frontend::render_all(sink, sources));
     INFO(text);
     REQUIRE(program.has_value());

@@ -1,7 +1,8 @@
 #include <string>
 #include <vector>
 
-#include "ir/differentiate.h"
+#include "ir/differentiate/differentiate.h"
+#include "tests/unit/differentiated.h"
 #include "tests/unit/gradient_check.h"
 
 using namespace tdsl;
@@ -24,7 +25,7 @@ void check_text(const std::string& body) {
 void holds(const std::string& text) {
   frontend::SourceManager sources;
   frontend::DiagnosticSink sink;
-  const auto program = frontend::compile(sources, sources.add("test.tdsl", text), sink);
+  const auto program = tests::differentiated(sources, sources.add("test.tdsl", text), sink);
   INFO(frontend::render_all(sink, sources));
   REQUIRE(program.has_value());
   const auto result = ir::evaluate(*program, {});
@@ -36,7 +37,7 @@ std::vector<std::string> problems_of(const std::string& text) {
   frontend::DiagnosticSink sink;
   frontend::CompileOptions options;
   options.warn_unused = false;
-  const auto program = frontend::compile(sources, sources.add("test.tdsl", text), sink, options);
+  const auto program = tests::differentiated(sources, sources.add("test.tdsl", text), sink, options);
   CHECK_FALSE(program.has_value());
   std::vector<std::string> found;
   for (const frontend::Diagnostic& d : sink.sorted())
@@ -235,7 +236,7 @@ TEST_CASE("grad: while loops") {
 TEST_CASE("grad: nothing is printed twice") {
   frontend::SourceManager sources;
   frontend::DiagnosticSink sink;
-  const auto program = frontend::compile(
+  const auto program = tests::differentiated(
       sources,
       sources.add("test.tdsl",
                   "let x: f64[2] = ones(2); var s = x; for a in 0..2 { for b in 0..2 { s = sin(s); print(\"a\"); }"

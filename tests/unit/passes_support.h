@@ -110,8 +110,8 @@ inline void check_same_meaning(const ir::Program& before, const ir::Program& aft
   }
 }
 
-inline void check_verified(const ir::Program& program) {
-  for (const std::string& problem : ir::verify(program))
+inline void check_verified(const ir::Program& program, ir::Gradients gradients = ir::Gradients::kRefused) {
+  for (const std::string& problem : ir::verify(program, gradients))
     FAIL_CHECK(problem << "\n" << ir::print(program));
 }
 

@@ -14,6 +14,7 @@
 #include "codegen/toolchain.h"
 #include "frontend/file_names.h"
 #include "ir/check.h"
+#include "passes/differentiate.h"
 #include "passes/pipeline.h"
 #include "runtime/io/file_kind.h"
 #include "tools/tdslc/own_functions.h"
@@ -93,9 +94,34 @@ void compile_front(const CommandLine& line, const FrontOptions& options, Front& 
   front.graph = std::move(*graph);
   front.optimised = front.graph;
   if (!options.run_passes) return;
-  front.optimised = passes::run_pipeline(front.graph, pipeline_options(line), front.context);
+  front.optimised = run_passes(front, pipeline_options(line), options.print);
   add_pass_warnings(front);
   if (options.print) print_diagnostics(front);
+}
+
+namespace {
+
+/// Throws ProgramErrors if a pass has failed.
+void require_success(Front& front, bool print) {
+  for (const passes::PassFailure& f : front.context.failures())
+    front.sink.unsupported(frontend::DiagnosticId::kNotSupported, f.range, f.message, {{f.note_range, f.note}});
+  if (!front.context.failed()) return;
+  if (print) print_diagnostics(front);
+  throw ProgramErrors{};
+}
+
+}  // namespace
+
+ir::Program run_passes(Front& front, const passes::PipelineOptions& options, bool print) {
+  ir::Program result = passes::run_pipeline(front.graph, options, front.context);
+  require_success(front, print);
+  return result;
+}
+
+ir::Program differentiated(Front& front) {
+  ir::Program result = passes::differentiate(front.graph, front.context);
+  require_success(front, true);
+  return result;
 }
 
 codegen::FamilyProgram lower(Front& front, bool print) {

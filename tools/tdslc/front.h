@@ -28,7 +28,7 @@ class UsageError : public std::runtime_error {
 struct Front {
   frontend::SourceManager sources;
   frontend::DiagnosticSink sink;
-  ir::Program graph;      ///< as the frontend made it
+  ir::Program graph;      ///< as the frontend made it, derivatives included
   ir::Program optimised;  ///< after the passes
   passes::PassContext context;
   std::vector<ir::ForeignRef> foreigns;  ///< functions of C++ headers
@@ -49,6 +49,10 @@ struct FrontOptions {
 [[nodiscard]] passes::PipelineOptions pipeline_options(const CommandLine& line);
 /// Parses, checks and optimises line.program. Throws ProgramErrors.
 void compile_front(const CommandLine& line, const FrontOptions& options, Front& front);
+/// front.graph after the passes. Throws ProgramErrors for what one of them cannot do.
+[[nodiscard]] ir::Program run_passes(Front& front, const passes::PipelineOptions& options, bool print = true);
+/// front.graph with nodes in place of derivatives: what the evaluator runs. Throws ProgramErrors.
+[[nodiscard]] ir::Program differentiated(Front& front);
 
 /// Lowers to task families. Throws ProgramErrors for what is not supported yet.
 [[nodiscard]] codegen::FamilyProgram lower(Front& front, bool print = true);

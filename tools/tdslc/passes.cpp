@@ -35,7 +35,7 @@ int passes(const CommandLine& line) {
     if (line.time_passes || dumps.empty()) fmt::print("{:<24}{:8.3f} ms\n", pass.name, seconds * 1e3);
     if (dumps.contains("all") || dumps.contains(pass.name)) fmt::print("after {}:\n{}\n", pass.name, ir::print(after));
   };
-  static_cast<void>(passes::run_pipeline(front.graph, options, front.context));
+  static_cast<void>(run_passes(front, options));
   for (const passes::Remark& r : front.context.remarks()) {
     const std::string place = r.range.known() ? front.sources.place(r.range) + ": " : "";
     fmt::print("{}{}: {}: {}\n", place, r.pass, r.decision == passes::Decision::kApplied ? "applied" : "not applied", r.reason);

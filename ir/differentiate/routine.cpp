@@ -1,0 +1,159 @@
+#include "ir/differentiate/routine.h"
+
+#include <utility>
+
+#include "ir/differentiate/compute.h"
+#include "ir/differentiate/factorise.h"
+#include "ir/differentiate/routine_writer.h"
+
+namespace tdsl::ir {
+
+namespace {
+
+class RoutineAdjoint : RoutineAdjointWriter {
+ public:
+  using RoutineAdjointWriter::RoutineAdjointWriter;
+
+  void run() {
+    using Kind = Routine::Kind;
+    switch (routine_.kind) {
+      case Kind::kCumsum:
+        return running_sums();
+      case Kind::kSort:
+        return sorted();
+      case Kind::kTopk:
+        return largest();
+      case Kind::kSolve:
+        return solved();
+      case Kind::kInv:
+        return inverse();
+      case Kind::kDet:
+        return determinant();
+      case Kind::kCholesky:
+        return lower_factor();
+      case Kind::kArgsort:
+        return;
+      case Kind::kForeign:
+        throw NotDifferentiable{node_.range, "the kernel '" + routine_.foreign->name + "' of " + routine_.foreign->header + " cannot be differentiated"};
+      case Kind::kQr:
+      case Kind::kSvd:
+      case Kind::kEigh:
+      case Kind::kLstsq:
+      case Kind::kLu:
+        return add_factorisation_adjoints(node_, routine_, activity_, writer_, adjoints_);
+    }
+  }
+
+ private:
+  [[nodiscard]] std::size_t axis() const { return static_cast<std::size_t>(routine_.axis); }
+
+  /// Subscripts of the element that mirrors the point along the axis.
+  [[nodiscard]] std::vector<Expr> mirrored(const Type& type) const {
+    std::vector<Expr> subscripts = NodeWriter::plain_subscripts(type.rank());
+    subscripts[axis()] = index_difference(expr_of(type.shape[axis()] - Extent(1)), subscripts[axis()]);
+    return subscripts;
+  }
+
+  void running_sums() {
+    const ValueId operand = routine_.operands[0];
+    const Type type = type_of(operand);
+    const ValueId given = adjoints_.tensor(node_.results[0]);
+    const ValueId turned = tensor(type, at(given, mirrored(type)));
+    const ValueId sums = routine(Routine::Kind::kCumsum, {turned}, type, routine_.axis);
+    contribute(operand, at(sums, mirrored(type)));
+  }
+
+  /// argsort says where sorted elements come from; argsort of that, where elements go.
+  void sorted() {
+    const ValueId operand = routine_.operands[0];
+    Type places = type_of(operand);
+    const ValueId given = adjoints_.tensor(node_.results[0]);
+    places.scalar = Scalar::kI64;
+    const ValueId from = routine(Routine::Kind::kArgsort, {operand}, places, routine_.axis);
+    const ValueId to = routine(Routine::Kind::kArgsort, {from}, places, routine_.axis);
+    std::vector<Expr> subscripts = NodeWriter::plain_subscripts(places.rank());
+    subscripts[axis()] = at(to, NodeWriter::plain_subscripts(places.rank()));
+    contribute(operand, at(given, std::move(subscripts)));
+  }
+
+  void largest() {
+    if (!adjoints_.has(node_.results[0]))
+      return;
+    const Type type = type_of(node_.results[0]);
+    const ValueId given = adjoints_.tensor(node_.results[0]);
+    Compute c;
+    c.out = NodeWriter::labels_of(type.shape);
+    c.bodies = {at(given, NodeWriter::plain_subscripts(type.rank()))};
+    c.left = NodeWriter::plain_subscripts(type.rank());
+    c.left[axis()] = at(node_.results[1], NodeWriter::plain_subscripts(type.rank()));
+    adjoints_.add(routine_.operands[0], std::move(c), true, node_.range);
+  }
+
+  void solved() {
+    const ValueId a = routine_.operands[0];
+    const ValueId b = routine_.operands[1];
+    const ValueId x = node_.results[0];
+    const ValueId given = adjoints_.tensor(x);
+    const ValueId of_b = routine(Routine::Kind::kSolve, {transposed(a), given}, type_of(b));
+    if (activity_.contains(a)) {
+      const Type type = type_of(a);
+      if (type_of(b).rank() == 1) {
+        contribute(a, negation_of(product_of(at(of_b, {label(0)}), at(x, {label(1)}))));
+      } else {
+        const Expr term = product_of(at(of_b, {label(0), label(2)}), at(x, {label(1), label(2)}));
+        const ValueId sums = product(type, type_of(b).shape[1], term);
+        contribute(a, negation_of(at(sums, {label(0), label(1)})));
+      }
+    }
+    if (activity_.contains(b))
+      adjoints_.add(b, of_b, node_.range);
+  }
+
+  void inverse() {
+    const ValueId a = routine_.operands[0];
+    const ValueId y = node_.results[0];
+    const ValueId given = adjoints_.tensor(y);
+    const Type type = type_of(a);
+    const Extent& n = type.shape[0];
+    const ValueId left = product(type, n, product_of(at(y, {label(2), label(0)}), at(given, {label(2), label(1)})));
+    const ValueId both = product(type, n, product_of(at(left, {label(0), label(2)}), at(y, {label(1), label(2)})));
+    contribute(a, negation_of(at(both, {label(0), label(1)})));
+  }
+
+  void determinant() {
+    const ValueId a = routine_.operands[0];
+    const ValueId d = node_.results[0];
+    const Type type = type_of(d);
+    const Expr scale = product_of(at(adjoints_.tensor(d), {}), at(d, {}));
+    const ValueId factor = tensor(type, scale);
+    const ValueId y = routine(Routine::Kind::kInv, {a}, type_of(a));
+    contribute(a, product_of(at(factor, {}), at(y, {label(1), label(0)})));
+  }
+
+  void lower_factor() {
+    const ValueId a = routine_.operands[0];
+    const ValueId l = node_.results[0];
+    const ValueId given = adjoints_.tensor(l);
+    const Type type = type_of(a);
+    const Expr zero = float_constant(type.scalar, 0.0);
+    // Above the diagonal the factor is 0 whatever A is.
+    const Expr used = select(binary(BinaryOp::kGe, label(0), label(1)), at(given, {label(0), label(1)}), zero);
+    const ValueId triangle = tensor(type, used);
+    const Expr term = product_of(at(l, {label(2), label(0)}), at(triangle, {label(2), label(1)}));
+    const ValueId products = product(type, type.shape[0], term);
+    const ValueId p = tensor(type, lower_half(at(products, 0, 1)));
+    const ValueId upper = transposed(l);
+    const ValueId z = routine(Routine::Kind::kSolve, {upper, p}, type);
+    const ValueId s = routine(Routine::Kind::kSolve, {upper, transposed(z)}, type);
+    contribute(a, lower_half(sum_of(at(s, 0, 1), at(s, 1, 0))));
+  }
+};
+
+}  // namespace
+
+void add_adjoints(const Node& node, const Routine& routine, const Activity& activity, NodeWriter& writer,
+                  Adjoints& adjoints) {
+  RoutineAdjoint(node, routine, activity, writer, adjoints).run();
+}
+
+}  // namespace tdsl::ir

@@ -1,0 +1,103 @@
+#include "ir/differentiate/unflatten.h"
+
+#include <algorithm>
+
+#include "ir/differentiate/adjoints.h"
+#include "ir/expr_build.h"
+
+namespace tdsl::ir {
+
+namespace {
+
+/// Whether the expression is that extent.
+bool is_extent(const ExtentFacts& facts, const Expr& e, const Extent& extent) {
+  const auto form = facts.affine(e);
+  return form && form->coefficients.empty() && facts.same(form->offset, extent);
+}
+
+const Binary* binary_of(const Expr& e, BinaryOp op) {
+  const auto* b = std::get_if<Binary>(&e->op);
+  return b != nullptr && b->op == op ? b : nullptr;
+}
+
+/// The position that the subscripts take apart; null if they do something else.
+Expr position_of(const ExtentFacts& facts, const std::vector<Expr>& subscripts, const Type& tensor) {
+  if (subscripts.size() == 1)
+    return subscripts[0];
+  const auto* last = subscripts.empty() ? nullptr : binary_of(subscripts.back(), BinaryOp::kRem);
+  if (last == nullptr)
+    return {};
+  Expr rest = last->left;
+  for (std::size_t d = subscripts.size(); d-- > 1;) {
+    const auto* part = binary_of(subscripts[d], BinaryOp::kRem);
+    if (part == nullptr || !equal(part->left, rest) || !is_extent(facts, part->right, tensor.shape[d]))
+      return {};
+    rest = binary(BinaryOp::kDiv, rest, part->right);
+  }
+  return equal(rest, subscripts[0]) ? last->left : Expr();
+}
+
+/// The labels whose row-major position `e` is, outermost first; empty if it is something else.
+std::vector<std::int32_t> labels_of_position(const ExtentFacts& facts, const Expr& e,
+                                             const std::vector<Label>& labels) {
+  std::vector<std::int32_t> found;
+  Expr rest = e;
+  for (;;) {
+    const auto* sum = binary_of(rest, BinaryOp::kAdd);
+    const auto* own = std::get_if<IndexRef>(sum != nullptr ? &sum->right->op : &rest->op);
+    if (own == nullptr || std::ranges::find(found, own->label) != found.end())
+      return {};
+    const Label& l = labels[static_cast<std::size_t>(own->label)];
+    if (!(l.begin == Extent()))
+      return {};
+    found.insert(found.begin(), own->label);
+    if (sum == nullptr)
+      return found;
+    const auto* product = binary_of(sum->left, BinaryOp::kMul);
+    if (product == nullptr || !is_extent(facts, product->right, l.end))
+      return {};
+    rest = product->left;
+  }
+}
+
+}  // namespace
+
+std::optional<Placement> unflattened(const ExtentFacts& facts, const std::vector<Expr>& subscripts, const Type& tensor,
+                                     const std::vector<Label>& labels) {
+  const Expr position = position_of(facts, subscripts, tensor);
+  const std::vector<std::int32_t> points = position ? labels_of_position(facts, position, labels) : std::vector<std::int32_t>{};
+  if (points.size() + subscripts.size() < 3)
+    return std::nullopt;
+  Extent elements = 1;
+  for (const Extent& e : tensor.shape)
+    elements = elements * e;
+  Extent count = 1;
+  for (const std::int32_t l : points)
+    count = count * labels[static_cast<std::size_t>(l)].end;
+  if (!facts.same(elements, count))
+    return std::nullopt;
+
+  Placement p;
+  p.out = NodeWriter::labels_of(tensor.shape);
+  Expr flat;
+  for (std::size_t d = 0; d < p.out.size(); ++d) {
+    const Expr own = index_ref(static_cast<std::int32_t>(d));
+    flat = d == 0 ? own : index_sum(binary(BinaryOp::kMul, flat, expr_of(tensor.shape[d])), own);
+  }
+  p.labels.resize(labels.size());
+  for (std::size_t k = points.size(); k-- > 0;) {
+    const auto l = static_cast<std::size_t>(points[k]);
+    const Expr extent = expr_of(labels[l].end);
+    p.labels[l] = k == 0 ? flat : binary(BinaryOp::kRem, flat, extent);
+    flat = binary(BinaryOp::kDiv, flat, extent);
+  }
+  for (std::size_t l = 0; l < labels.size(); ++l) {
+    if (p.labels[l])
+      continue;
+    p.labels[l] = index_ref(static_cast<std::int32_t>(p.out.size() + p.reduce.size()));
+    p.reduce.push_back(labels[l]);
+  }
+  return p;
+}
+
+}  // namespace tdsl::ir
