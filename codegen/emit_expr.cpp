@@ -57,6 +57,8 @@ std::string cpp_constant(Scalar s, const ir::Literal& value) {
         if (s == Scalar::kI32 && i == std::numeric_limits<std::int32_t>::min()) {
           return std::string("std::numeric_limits<std::int32_t>::min()");
         }
+        // The identities of minima; the smallest, those of maxima, has no literal.
+        if (s == Scalar::kI64 && i == std::numeric_limits<std::int64_t>::max()) return std::string("std::numeric_limits<Index>::max()");
         return fmt::format("{}{{{}}}", cpp_type(s), i);
       },
       [&](double d) { return float_constant(s, d); });
