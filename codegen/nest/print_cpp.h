@@ -18,6 +18,7 @@ struct PrintedNest {
   bool places = false;            ///< calls place(), in functions that stop the run at once
   bool draws = false;             ///< takes the seed of the run's random numbers last
   bool blocked = false;           ///< uses runtime/kernels/blocked_reduction.h
+  bool parts = false;             ///< uses runtime/kernels/parts.h
   bool vectors = false;           ///< holds loops that become vectors
   bool calls_library = false;     ///< functions that have vector forms
 };

@@ -67,7 +67,8 @@ class TextPrinter {
 
   void variable(int k, const Variable& v) {
     std::string tail;
-    if (v.role == Variable::Role::kCapture) tail = "capture";
+    if (v.role == Variable::Role::kCapture) tail = v.size ? "capture size" : "capture";
+    if (v.turn != Variable::Turn::kNone) tail += v.turn == Variable::Turn::kFew ? " few" : " most";
     if (v.role == Variable::Role::kParameter) tail = "parameter";
     if (v.role == Variable::Role::kLocal) tail = v.resized ? "local resized" : "local";
     if (v.role == Variable::Role::kPosition) tail = "position";
@@ -103,6 +104,15 @@ class TextPrinter {
     return fmt::format("task{}{}", r.begin ? " from " + value_text(*r.begin) : "", r.end ? " to " + value_text(*r.end) : "");
   }
   [[nodiscard]] static std::string text(const Range& r) { return fmt::format("{}..{}", extent_text(r.begin), extent_text(r.end)); }
+  [[nodiscard]] std::string text(const Parts& p) const {
+    std::string result;
+    for (const Side& side : p.sides) result += fmt::format(" side {} {}", value_text(side.local), side.until ? "until " + text(side.until) : "if " + text(side.condition));
+    if (!p.inside) return result;
+    result += " inside " + value_text(*p.inside);
+    for (const Expr& e : p.from) result += " from " + text(e);
+    for (const Expr& e : p.to) result += " to " + text(e);
+    return result + (p.where ? " where " + text(p.where) : "");
+  }
   [[nodiscard]] std::string text(const Let& l) const { return fmt::format("let {} = {}", value_text(l.local), text(l.value)); }
   [[nodiscard]] std::string index(int k) const { return text(ir::index_ref(k)); }
   [[nodiscard]] std::string indices(const std::vector<int>& list) const {
@@ -117,7 +127,7 @@ class TextPrinter {
         s.op,
         [&](const For& f) {
           const std::string over = match(f.over, [](const TaskRange& r) { return "over " + text(r); }, [](const Range& r) { return "in " + text(r); });
-          block(fmt::format("for {} {}{}", index(f.index), over, f.order == Order::kSimd ? " simd" : ""), f.body);
+          block(fmt::format("for {} {}{}{}", index(f.index), over, f.order == Order::kSimd ? " simd" : "", f.parts ? text(*f.parts) : ""), f.body);
         },
         [&](const Let& l) { line("{}", text(l)); },
         [&](const Start& l) { line("start {} from {}{}", value_text(l.local), text(l.from), l.fresh ? " fresh " + text(l.fresh) : ""); },

@@ -1,9 +1,13 @@
 #include "runtime/app/engine_sink.h"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <utility>
 
 #include "runtime/app/number_format.h"
+#include "runtime/app/tile_entries.h"
+#include "runtime/io/file_kind.h"
 #include "runtime/kernels/combine.h"
 #include "runtime/kernels/contraction.h"
 #include "runtime/kernels/copy.h"
@@ -91,7 +95,8 @@ void EngineSink::submit(const std::shared_ptr<const plan::PlannedOp>& planned, c
     return;
   }
   if (planned->part == 2) {
-    engine_.submit(planned, copy_kernel(op.outputs.front().element.bytes), last_names);
+    const plan::TensorDesc& copy = op.outputs.front();
+    engine_.submit(planned, copy.sized() ? block_copy_kernel() : copy_kernel(copy.element.bytes), last_names);
     return;
   }
   const auto recorded = kernels_.find(op.record);
@@ -101,6 +106,9 @@ void EngineSink::submit(const std::shared_ptr<const plan::PlannedOp>& planned, c
   if (!op.outputs.empty() && plan::is_part(op.outputs.front().id)) parts_.emplace(op.outputs.front().id, Parts{op.combine, op.pieces});
   if (op.op_class == plan::OpClass::kContraction) {
     kernel = contraction_kernel(description, type());
+  } else if (op.op_class == plan::OpClass::kLoad && setup_.inputs.dense(op.name) == nullptr) {
+    const plan::Distribution where = plan::distribution_of(op, planned->plan, op.outputs.front());
+    kernel = dense_tile_kernel(std::make_shared<const TileEntries>(engine_, setup_.world.rank(), where, setup_.inputs.take_entries(op.name)));
   } else {
     kernel = without_parts(op, std::move(kernel));
   }
@@ -127,47 +135,128 @@ void EngineSink::check_memory() const {
                  ExitCode::kUsage);
 }
 
-std::shared_ptr<NpyWriter> EngineSink::open_file(const std::string& path, const record::TensorState& value, int line) {
-  std::shared_ptr<NpyWriter> writer;
+/// Rank 0 creates something that others open by its token. Null in a dry run.
+template <class Create, class Open>
+auto EngineSink::open_together(int line, const Create& create, const Open& open) -> decltype(create()) {
+  decltype(create()) writer;
   if (setup_.world.rank() == 0) {
     try {
-      writer = std::make_shared<NpyWriter>(NpyWriter::create(path, value.type, value.desc.shape, setup_.unfinished));
+      writer = create();
     } catch (const RunError& error) {
       throw RunError(setup_.info.at(line), error.what(), error.code());
     }
   }
   if (dry_run()) return nullptr;  // the writer removes the file
   const std::string token = engine_.share(writer ? writer->token() : std::string());
-  if (!writer) writer = std::make_shared<NpyWriter>(NpyWriter::open(token));
-  files_.push_back(writer);
-  return writer;
+  return writer ? std::move(writer) : open(token);
 }
 
-void EngineSink::commit_outputs() {
-  if (files_.empty()) return;
-  std::string error;
-  const auto attempt = [&error](const auto& action) {
-    if (!error.empty()) return;
+namespace {
+
+template <class T>
+void write_tile(const NpyWriter& writer, const TaskArgs& args) {
+  const Operand& in = args.inputs[0];
+  const auto rank = static_cast<std::size_t>(in.box.rank);
+  std::array<Index, plan::kMaxRank> lo{};
+  std::array<Index, plan::kMaxRank> hi{};
+  for (std::size_t d = 0; d < rank; ++d) {
+    lo[d] = in.box.dim[d].lo;
+    hi[d] = in.box.dim[d].hi;
+  }
+  writer.write_box(std::span(lo).first(rank), std::span(hi).first(rank), reinterpret_cast<const T*>(in.data), std::span(in.stride).first(rank));
+}
+
+}  // namespace
+
+Kernel EngineSink::open_file(const std::string& path, const record::TensorState& value, int line) {
+  const ElementType type = value.type;
+  const std::vector<Index>& shape = value.desc.shape;
+  if (holds_entries(path)) {
+    std::unique_ptr<EntryWriter> writer = open_together(
+        line, [&] { return EntryWriter::create(path, type, shape, setup_.unfinished); }, [](const std::string& token) { return EntryWriter::open(token); });
+    if (!writer) return nullptr;
+    const auto output = std::make_shared<EntryOutput>(std::move(writer));
+    entry_files_.push_back(output);
+    return [output](const TaskArgs& args) { output->collect(args); };
+  }
+  std::shared_ptr<NpyWriter> writer =
+      open_together(line, [&] { return std::make_shared<NpyWriter>(NpyWriter::create(path, type, shape, setup_.unfinished)); },
+                    [](const std::string& token) { return std::make_shared<NpyWriter>(NpyWriter::open(token)); });
+  if (!writer) return nullptr;
+  files_.push_back(writer);
+  return [writer = std::move(writer), type](const TaskArgs& args) {
+    visit_element_type(type, [&](auto tag) { write_tile<typename decltype(tag)::type>(*writer, args); });
+  };
+}
+
+namespace {
+
+std::vector<EntryWriter::Numbers> everyones(World& world, const EntryWriter::Numbers& mine) {
+  std::vector<EntryWriter::Numbers> all;
+  for (const std::vector<std::byte>& bytes : world.access().all_gather(std::as_bytes(std::span(mine)))) {
+    std::memcpy(all.emplace_back(bytes.size() / sizeof(Index)).data(), bytes.data(), bytes.size());
+  }
+  return all;
+}
+
+/// Steps that every rank does, each only while nothing has failed anywhere.
+class Together {
+ public:
+  explicit Together(World& world) : world_(world) {}
+  template <class Action>
+  void attempt(const Action& action) {
+    if (!error_.empty()) return;
     try {
       action();
     } catch (const RunError& e) {
-      error = e.what();
+      error_ = e.what();
     }
-  };
-  const auto agree = [&] {
-    for (const std::vector<std::byte>& text : setup_.world.access().all_gather(std::as_bytes(std::span(error)))) {
+  }
+  /// Throws the first rank's error.
+  void agree() {
+    for (const std::vector<std::byte>& text : world_.access().all_gather(std::as_bytes(std::span(error_)))) {
       if (!text.empty()) throw RunError(std::string(reinterpret_cast<const char*>(text.data()), text.size()));
     }
-  };
-  for (const auto& file : files_) attempt([&] { file->sync(); });
-  agree();
-  for (const auto& file : files_) {
-    if (setup_.world.rank() == 0) attempt([&] { file->commit(); });
   }
-  agree();
-  for (const auto& file : files_) {
-    if (setup_.world.rank() != 0) file->release();
+
+ private:
+  World& world_;
+  std::string error_;
+};
+
+}  // namespace
+
+void EngineSink::write_entries() {
+  Together together(setup_.world);
+  const int rank = setup_.world.rank();
+  for (const auto& output : entry_files_) {
+    const std::vector<EntryWriter::Numbers> first = everyones(setup_.world, output->first());
+    together.attempt([&] { output->write(first, rank); });
+    together.agree();
+    const std::vector<EntryWriter::Numbers> second = everyones(setup_.world, output->second());
+    if (rank == 0) together.attempt([&] { output->writer().finish(second); });
+    together.agree();
   }
+}
+
+void EngineSink::commit_outputs() {
+  write_entries();
+  if (files_.empty() && entry_files_.empty()) return;
+  Together together(setup_.world);
+  const int rank = setup_.world.rank();
+  for (const auto& file : files_) together.attempt([&] { file->sync(); });
+  for (const auto& output : entry_files_) together.attempt([&] { output->writer().file().sync(); });
+  together.agree();
+  for (const auto& file : files_) {
+    if (rank == 0) together.attempt([&] { file->commit(); });
+  }
+  for (const auto& output : entry_files_) {
+    if (rank == 0) together.attempt([&] { output->writer().file().commit(); });
+  }
+  together.agree();
+  if (rank == 0) return;
+  for (const auto& file : files_) file->release();
+  for (const auto& output : entry_files_) output->writer().file().release();
 }
 
 void EngineSink::complete() {
@@ -177,6 +266,7 @@ void EngineSink::complete() {
 void EngineSink::finish() {
   complete();
   if (dry_run()) return;
+  for (const auto& output : entry_files_) output->gather(engine_, setup_.world.rank(), setup_.world.size());
   TDSL_CHECK(engine_.live_blocks() == 0, std::to_string(engine_.live_blocks()) + " blocks are left at the end");
   TDSL_CHECK(setup_.store.live_buffers() == 0, std::to_string(setup_.store.live_buffers()) + " buffers are left at the end");
 }

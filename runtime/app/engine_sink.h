@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "runtime/app/entry_output.h"
 #include "runtime/app/options.h"
 #include "runtime/app/program_info.h"
 #include "runtime/app/session_inputs.h"
@@ -56,8 +57,9 @@ class EngineSink : public record::PlanningSink {
   /// Whether operations are planned only, and the program ends where it needs a value.
   [[nodiscard]] bool dry_run() const { return setup_.options.dry_run; }
 
-  /// The file an output is written to. Every rank calls it; null in a dry run, once the file could be made.
-  [[nodiscard]] std::shared_ptr<NpyWriter> open_file(const std::string& path, const record::TensorState& value, int line);
+  /// The kernel that writes tiles of the output to a file, of the kind that its name says. Every rank calls it; null in a dry run, once the
+  /// file could be made.
+  [[nodiscard]] Kernel open_file(const std::string& path, const record::TensorState& value, int line);
   /// Flushes files to disk and gives them their names, all or none. Every rank calls it when the run is over.
   void commit_outputs();
 
@@ -68,6 +70,9 @@ class EngineSink : public record::PlanningSink {
 
  private:
   void planned(const plan::PlannedSegment& segment) override;
+  template <class Create, class Open>
+  [[nodiscard]] auto open_together(int line, const Create& create, const Open& open) -> decltype(create());
+  void write_entries();
   void submit(const std::shared_ptr<const plan::PlannedOp>& op, const std::vector<plan::TensorId>& last_names);
   void check_window() const;
   void check_memory() const;
@@ -81,6 +86,7 @@ class EngineSink : public record::PlanningSink {
   };
   std::unordered_map<plan::TensorId, Parts> parts_;  ///< partial results and how they combine
   std::vector<std::shared_ptr<NpyWriter>> files_;
+  std::vector<std::shared_ptr<EntryOutput>> entry_files_;
   std::unordered_set<int> surveyed_;  ///< sites
   plan::Index unsurveyed_ = 0;
   Predictions predictions_;

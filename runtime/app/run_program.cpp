@@ -146,6 +146,7 @@ RunSetup ProgramRun::setup() {
   engine.oversubscribed =
       environment_.oversubscribed || world_.topology().local_size * plan.threads > static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
   engine.delay_seed = environment_.delay_seed;
+  engine.place = [this](int line) { return info_.at(line); };
   engine.report = [](const RunError& error) {
     silence_interrupts();
     unlink_temporaries();

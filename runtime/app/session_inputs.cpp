@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <span>
 #include <sstream>
 #include <utility>
@@ -20,6 +21,24 @@ std::string shape_text(const std::vector<Index>& shape) {
   std::string text = "[";
   for (std::size_t d = 0; d < shape.size(); ++d) text += (d == 0 ? "" : ", ") + std::to_string(shape[d]);
   return text + "]";
+}
+
+}  // namespace
+
+namespace {
+
+/// Every rank does something; the error of the first that fails is everybody's.
+template <class Action>
+void together(World& world, const Action& action) {
+  std::string error;
+  try {
+    action();
+  } catch (const RunError& failure) {
+    error = failure.what();
+  }
+  for (const std::vector<std::byte>& text : world.access().all_gather(std::as_bytes(std::span(error)))) {
+    if (!text.empty()) throw RunError(std::string(reinterpret_cast<const char*>(text.data()), text.size()));
+  }
 }
 
 }  // namespace
@@ -47,17 +66,15 @@ SessionInputs::SessionInputs(World& world, const ProgramInfo& info, const AppOpt
   verdict.erase(0, head.size() + 1);
   if (head != "good") throw RunError(verdict, static_cast<ExitCode>(std::stoi(head.substr(6))));
   decode_files(info, verdict);
-  bind_dimensions(info, options);
-  std::string error;
-  try {
+  if (files_.empty()) {
+    bind_dimensions(info, options);
+    return;
+  }
+  together(world, [&] {
     if (world.rank() != 0) open_again(world, info);
-  } catch (const RunError& failure) {
-    error = failure.what();
-  }
-  if (world.size() == 1 || files_.empty()) return;
-  for (const std::vector<std::byte>& text : world.access().all_gather(std::as_bytes(std::span(error)))) {
-    if (!text.empty()) throw RunError(std::string(reinterpret_cast<const char*>(text.data()), text.size()));
-  }
+  });
+  read_entries(world, info, options.dry_run);
+  bind_dimensions(info, options);
 }
 
 /// What rank 0 found, as text for the others: identities and shapes in declaration order.
@@ -90,11 +107,38 @@ void SessionInputs::open_again(const World& world, const ProgramInfo& info) {
   const bool same_node = world.topology().node == world.topology().node_of_rank[0];
   for (const InputDeclaration& input : info.inputs()) {
     File& file = files_.at(input.name);
-    file.reader.emplace(open_input(input.name, file.path, input.type));
-    if (same_node ? file.reader->identity() == file.identity : file.reader->shape() == file.shape) continue;
+    file.file.emplace(open_input(input.name, file.path, input.type));
+    if (same_node ? file.file->identity() == file.identity : file.file->shape() == file.shape) continue;
     throw RunError("input " + input.name + ": '" + file.path + "' is another file on rank " + std::to_string(world.rank()) +
                    " than on rank 0" + (same_node ? "; somebody has just replaced it or written to it" : ""));
   }
+}
+
+/// Ranks are in the order of their shares, so the first error is the first one of the file.
+void SessionInputs::read_entries(World& world, const ProgramInfo& info, bool shapes_only) {
+  for (const InputDeclaration& input : info.inputs()) {
+    File& file = files_.at(input.name);
+    const EntryFile* const entries = file.file->entries();
+    if (entries == nullptr || (shapes_only && entries->shape())) continue;
+    try {
+      together(world, [&] { file.part = entries->read(input.type, world.rank(), world.size()); });
+      settle_entries(world, file);
+    } catch (const RunError& error) {
+      throw RunError(SourceLine{info.declaration().source_file, input.line}, error.what(), error.code());
+    }
+  }
+}
+
+void SessionInputs::settle_entries(World& world, File& file) {
+  std::vector<std::int64_t> mine = {file.part.tally.lines};
+  mine.insert(mine.end(), file.part.tally.reach.begin(), file.part.tally.reach.end());
+  std::vector<EntryFile::Tally> tallies;
+  for (const std::vector<std::byte>& bytes : world.access().all_gather(std::as_bytes(std::span(mine)))) {
+    std::vector<std::int64_t> numbers(bytes.size() / sizeof(std::int64_t));
+    std::memcpy(numbers.data(), bytes.data(), bytes.size());
+    tallies.push_back({numbers.front(), {numbers.begin() + 1, numbers.end()}});
+  }
+  file.shape = file.file->entries()->settle(tallies, world.rank(), file.part);
 }
 
 void SessionInputs::look_at_headers(const ProgramInfo& info, const AppOptions& options) {
@@ -102,15 +146,15 @@ void SessionInputs::look_at_headers(const ProgramInfo& info, const AppOptions& o
     File& file = files_.at(input.name);
     const SourceLine place{info.declaration().source_file, input.line};
     try {
-      file.reader.emplace(open_input(input.name, file.path, input.type));
-      file.shape = file.reader->shape();
-      file.identity = file.reader->identity();
+      file.file.emplace(open_input(input.name, file.path, input.type));
+      file.shape = file.file->shape().value_or(std::vector<Index>());
+      file.identity = file.file->identity();
     } catch (const RunError& error) {
       throw RunError(place, error.what(), error.code());
     }
-    if (file.shape.size() != input.binds.size()) {
+    if (file.file->rank() != input.binds.size()) {
       throw RunError(place, "input " + input.name + " has " + std::to_string(input.binds.size()) + " dimensions, but the array in '" + file.path +
-                         "' has " + std::to_string(file.shape.size()) + ": shape " + shape_text(file.shape));
+                         "' has " + std::to_string(file.file->rank()) + (file.file->shape() ? ": shape " + shape_text(file.shape) : ""));
     }
   }
   bind_dimensions(info, options);
@@ -144,7 +188,7 @@ void SessionInputs::bind_dimensions(const ProgramInfo& info, const AppOptions& o
     const File& file = files_.at(input.name);
     for (std::size_t d = 0; d < input.binds.size(); ++d) {
       const std::string& name = input.binds[d];
-      if (name.empty()) continue;
+      if (name.empty() || file.shape.empty()) continue;  // not known before the file is read
       const std::string here = "dimension " + std::to_string(d) + " of " + input.name + " ('" + file.path + "')";
       const auto [entry, first] = bound.emplace(name, Source{file.shape[d], here});
       if (first || entry->second.extent == file.shape[d]) continue;

@@ -9,7 +9,7 @@
 #include "runtime/app/program_info.h"
 #include "runtime/check.h"
 #include "runtime/engine/mpi_world.h"
-#include "runtime/io/npy.h"
+#include "runtime/io/input_file.h"
 #include "runtime/plan/space/index.h"
 
 namespace tdsl::rt {
@@ -17,7 +17,8 @@ namespace tdsl::rt {
 using plan::Index;
 
 /// The input files of a run and the dimensions they bind. Rank 0 alone looks at the headers first, so that a mistake gives
-/// one message; then every rank opens the same files and keeps them open, so that what is read is what was checked.
+/// one message; then every rank opens the same files and keeps them open, so that what is read is what was checked. Files of entries
+/// are then read, every rank its share (Note [Entries find their tiles]).
 class SessionInputs {
  public:
   /// Reads and checks all headers: types, ranks, dimensions bound twice, `--set`; and that the directories of output files
@@ -29,22 +30,26 @@ class SessionInputs {
   [[nodiscard]] Index dimension(std::string_view name) const;
   /// Compares the file's extents with what the program computed for them.
   void require_shape(const std::string& input, const std::vector<Index>& shape, SourceLine place) const;
-  /// The open file.
-  [[nodiscard]] const NpyReader& reader(const std::string& input) const { return *files_.at(input).reader; }
-  [[nodiscard]] std::string path(const std::string& input) const { return files_.at(input).path; }
+  /// The open file of a dense input, or null.
+  [[nodiscard]] const NpyReader* dense(const std::string& input) const { return files_.at(input).file->dense(); }
+  /// This rank's share of the entries of any other; they are given away.
+  [[nodiscard]] Entries take_entries(const std::string& input) { return std::move(files_.at(input).part.entries); }
 
  private:
   struct File {
     std::string path;
     std::vector<Index> shape;
     FileIdentity identity;  ///< of rank 0's
-    std::optional<NpyReader> reader;
+    std::optional<InputFile> file;
+    EntryFile::Part part;  ///< this rank's share of a file of entries
   };
   [[nodiscard]] std::string encode_files(const ProgramInfo& info) const;
   void decode_files(const ProgramInfo& info, const std::string& text);
   void look_at_headers(const ProgramInfo& info, const AppOptions& options);
   static void look_at_targets(const ProgramInfo& info, const AppOptions& options);
   void open_again(const World& world, const ProgramInfo& info);
+  void read_entries(World& world, const ProgramInfo& info, bool shapes_only);
+  void settle_entries(World& world, File& file);
   void bind_dimensions(const ProgramInfo& info, const AppOptions& options);
 
   std::map<std::string, File> files_;

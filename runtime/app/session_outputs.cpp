@@ -76,19 +76,6 @@ std::string item_text(const PrintedItem& item, const TaskArgs& args) {
   });
 }
 
-template <class T>
-void write_tile(const NpyWriter& writer, const TaskArgs& args) {
-  const Operand& in = args.inputs[0];
-  const auto rank = static_cast<std::size_t>(in.box.rank);
-  std::array<Index, plan::kMaxRank> lo{};
-  std::array<Index, plan::kMaxRank> hi{};
-  for (std::size_t d = 0; d < rank; ++d) {
-    lo[d] = in.box.dim[d].lo;
-    hi[d] = in.box.dim[d].hi;
-  }
-  writer.write_box(std::span(lo).first(rank), std::span(hi).first(rank), reinterpret_cast<const T*>(in.data), std::span(in.stride).first(rank));
-}
-
 }  // namespace
 
 void write_text(const std::string& text) {
@@ -97,12 +84,6 @@ void write_text(const std::string& text) {
 }
 
 namespace {
-
-Kernel store_kernel(std::shared_ptr<NpyWriter> writer, ElementType type) {
-  return [writer = std::move(writer), type](const TaskArgs& args) {
-    visit_element_type(type, [&](auto tag) { write_tile<typename decltype(tag)::type>(*writer, args); });
-  };
-}
 
 Kernel summary_kernel(std::string_view name, const record::TensorState& value) {
   return [corners = record::SummaryCorners(value.desc.shape), name = std::string(name), type = value.type, shape = value.desc.shape](const TaskArgs& args) {
@@ -125,8 +106,7 @@ void Session::output(std::string_view name, TensorHandle value, int site, int li
     return;
   }
   if (impl_->sink != nullptr) {
-    const std::shared_ptr<NpyWriter> writer = impl_->sink->open_file(file->second, *state, line);
-    impl_->keep(store_kernel(writer, state->type));
+    impl_->keep(impl_->sink->open_file(file->second, *state, line));
   }
   impl_->recorder.store(name, value, {site, line});
 }

@@ -44,7 +44,10 @@ void Engine::State::submit(std::shared_ptr<const plan::PlannedOp> op, Kernel ker
   }
   for (const plan::TensorDesc& output : description.outputs) {
     operation->outputs.push_back(&tensors.add(register_lookup(output.id)));
+    operation->sized_output = operation->sized_output || output.sized();
   }
+  // Sized blocks are replaced, not written over.
+  operation->base_read_in_place = operation->base_read_in_place && !operation->sized_output;
   // A rank without tasks may send for the operation all the same.
   SiteStatistics& site = sites[description.site];
   site.site = description.site;
@@ -87,6 +90,7 @@ void Engine::State::expect_requests(OperationRun& operation) {
 }
 
 void Engine::State::admit() {
+  grant();
   while (!to_admit.empty()) {
     OperationRun& operation = *to_admit.front();
     if (!operation.step_listed) operation.step_listed = operation.cursor.next(operation.step);
@@ -109,20 +113,24 @@ bool Engine::State::fits(const OperationRun& operation) const {
   const bool least = unfinished_tasks == 0;
   const Index copies = options.threads * std::max(least ? 0 : largest_assembly, step.assembled_bytes);
   if (options.memory_bytes > 0) {
-    const Index held = store.live_bytes() + promised_bytes + step.fetch_bytes + step.output_bytes + copies;
-    if (held > options.memory_bytes && !(least && !peers_hold_memory(operation))) return false;
+    const bool fit = memory_has(step.fetch_bytes.most_bytes() + step.output_bytes.most_bytes() + copies);
+    if (!fit && !(least && !peers_hold_memory(operation))) return false;
   }
   // The least unfinished step is always admitted, else nothing would move; Note [Trees] says why it may wait for relays.
   if (least && (options.window_bytes == 0 || relayed_pieces == 0)) return true;
   if (unfinished_tasks + static_cast<Index>(step.tasks.size()) > kMaxTasks && !least) return false;
-  if (!slots.certainly_available(static_cast<Index>(step.fetch.size()))) return false;
-  if (options.window_bytes > 0) {
-    return fetched_bytes + output_bytes + step.fetch_bytes + step.output_bytes + copies <= options.window_bytes;
-  }
-  const Index own = operation.op().run_ahead;
+  if (!slots.certainly_available(static_cast<Index>(step.fetch.size()) + ungranted)) return false;
+  return window_has(step.fetch_bytes.expected_bytes(), step.output_bytes.expected_bytes() + copies, operation.op().run_ahead);
+}
+
+bool Engine::State::memory_has(Index more) const { return store.live_bytes() + promised_bytes + reserved_bytes + more <= options.memory_bytes; }
+
+/// Whether so much more may be received and held otherwise.
+bool Engine::State::window_has(Index fetched, Index others, Index own_bound) const {
+  if (options.window_bytes > 0) return fetched_bytes + output_bytes + fetched + others <= options.window_bytes;
   // Beside blocks of its own a rank holds a sixth of them in received boxes.
   const Index share = std::max<Index>(store.live_bytes() - fetched_bytes, 0) / 6;
-  return step.fetch_bytes == 0 || fetched_bytes + step.fetch_bytes <= std::max(own > 0 ? own : kLeastWindow, share);
+  return fetched == 0 || fetched_bytes + fetched <= std::max(own_bound > 0 ? own_bound : kLeastWindow, share);
 }
 
 // Note [Memory]
@@ -144,9 +152,9 @@ bool Engine::State::peers_hold_memory(const OperationRun& next) const {
 void Engine::State::admit_step(OperationRun& operation) {
   plan::Step& step = operation.step;
   largest_assembly = std::max(unfinished_tasks == 0 ? 0 : largest_assembly, step.assembled_bytes);
-  fetch_pieces(operation);
-  for (const plan::Task& task : step.tasks) create_task(operation, task);
-  output_bytes += step.output_bytes;
+  const Index number = open_steps.begin(static_cast<Index>(step.tasks.size()));
+  fetch_pieces(operation, number);
+  for (const plan::Task& task : step.tasks) create_task(operation, task, number);
   if (step.ends_super_block) {
     operation.pieces.clear();
     return;
@@ -170,16 +178,22 @@ plan::TreePlace Engine::State::place_in_tree(const OperationRun& operation, cons
 }
 
 /// Receives first, then one batch of requests per owner or relay.
-void Engine::State::fetch_pieces(OperationRun& operation) {
+void Engine::State::fetch_pieces(OperationRun& operation, Index step) {
   std::map<int, std::vector<Request>> batches;
   const int site = operation.op().site;
   for (const plan::Fetch& fetch : operation.step.fetch) {
     const plan::TreePlace place = place_in_tree(operation, fetch);
     const int source = static_cast<int>(place.parent);
-    const Index element_bytes = tensors.at(fetch.piece.tensor).element_bytes();
-    auto piece = std::make_shared<RemotePiece>(fetched_bytes, store.allocate(fetch.piece.box.volume() * element_bytes), fetch.piece.box);
+    const TensorInstance& tensor = tensors.at(fetch.piece.tensor);
+    const Index element_bytes = tensor.element_bytes();
+    auto piece = tensor.sized() ? std::make_shared<RemotePiece>(fetched_bytes, fetch.bytes.expected_bytes(), fetch.piece.box)
+                                : std::make_shared<RemotePiece>(fetched_bytes, store.allocate(fetch.piece.box.volume() * element_bytes), fetch.piece.box);
+    piece->step = step;
+    piece->site = site;
     Index slot = -1;
-    if (piece->buffer->bytes() < options.small_box) {
+    if (tensor.sized()) {
+      slot = expect_sized(piece, source, fetch.bytes);
+    } else if (piece->buffer->bytes() < options.small_box) {
       slot = static_cast<Index>(enter({piece, source, -1, nullptr, 0, nullptr}));
     } else {
       TDSL_CHECK(slots.available(source) > 0, "a step has more pieces of one rank than there are message tags");
@@ -202,6 +216,7 @@ void Engine::State::fetch_pieces(OperationRun& operation) {
       relay.key = key;
       relay.piece = piece;
       relay.element_bytes = element_bytes;
+      relay.sized = tensor.sized();
       relay.unserved = static_cast<Index>(place.children.size());
       piece->relay = &relay;
       ++relayed_pieces;
@@ -211,16 +226,21 @@ void Engine::State::fetch_pieces(OperationRun& operation) {
   for (const auto& [source, requests] : batches) enqueue(PostControl{source, wire::kRequests, wire::encode_requests(requests)});
 }
 
-void Engine::State::create_task(OperationRun& operation, const plan::Task& task) {
+void Engine::State::create_task(OperationRun& operation, const plan::Task& task, Index step) {
   TaskRun& run = operation.tasks.emplace_back();
   run.self = std::prev(operation.tasks.end());
   run.operation = &operation;
   run.task = task;
   run.out_box = operation.space.out_box(task.tile);
   run.out_number = operation.space.plan().space.linear(task.tile);
+  run.step = step;
   run.order = next_order++;
   ++unfinished_tasks;
-  if (task.first) promised_bytes += operation.space.output_bytes(task.tile);
+  if (task.first) {
+    const plan::Estimate bytes = operation.space.output_bytes(task.tile);
+    promised_bytes += bytes.most_bytes();
+    output_bytes += bytes.expected_bytes();
+  }
   const plan::Op& op = operation.op();
   run.labels = operation.space.label_intervals(task.tile, task.panel);
   if (!task.hit) run.labels.assign(run.labels.size(), Interval{0, 0});
@@ -229,7 +249,7 @@ void Engine::State::create_task(OperationRun& operation, const plan::Task& task)
     Box box = operation.space.access_box(access, run.labels);
     if (!computes) {
       for (int d = 0; d < box.rank; ++d) box[d] = {0, 0};
-      run.inputs.push_back({nullptr, 0, box, {}});
+      run.inputs.push_back({nullptr, 0, false, box, {}});
       continue;
     }
     run.inputs.push_back(find_input(run, access.tensor, box));
@@ -246,7 +266,7 @@ void Engine::State::create_task(OperationRun& operation, const plan::Task& task)
 Input Engine::State::find_input(TaskRun& task, plan::TensorId id, const Box& box) {
   OperationRun& operation = *task.operation;
   TensorInstance& tensor = tensors.at(id);
-  Input input{&tensor, tensor.element_bytes(), box, {}};
+  Input input{&tensor, tensor.element_bytes(), tensor.sized(), box, {}};
   const plan::Distribution& distribution = tensor.placed.distribution;
   operation.space.for_each_piece(id, box, [&](const plan::Coord& coord, const plan::Piece& piece) {
     InputPart part{piece.box, piece.block, nullptr, nullptr};

@@ -21,7 +21,8 @@ struct Request {
   int site = 0;  ///< whose statistics the answer counts into
 };
 
-/// An owned block of a tensor. It has a buffer from the first panel of its task on and is complete after the last.
+/// An owned block of a tensor. It has a buffer from the first panel of its task on and is complete after the last; a sized one that
+/// is complete without a buffer is absent.
 /// Holds: the tensor's name and the operations not fully admitted (counted per tensor), and the three counts here.
 struct Block {
   BufferRef buffer;

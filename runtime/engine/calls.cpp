@@ -55,7 +55,7 @@ Labels interior(const TaskRun& task) {
   Labels inner = all;
   for (std::size_t k = 0; k < task.inputs.size(); ++k) {
     const Input& input = task.inputs[k];
-    if (input.parts.size() < 2 || input.box.volume() * input.element_bytes < kLeastCut) continue;
+    if (input.sized || input.parts.size() < 2 || input.box.volume() * input.element_bytes < kLeastCut) continue;
     const auto main = std::max_element(input.parts.begin(), input.parts.end(),
                                        [](const InputPart& a, const InputPart& b) { return a.box.volume() < b.box.volume(); });
     const plan::Access& access = task.operation->op().reads[k];
@@ -121,10 +121,10 @@ Box written_box(const TaskRun& task) {
 
 /// Under the lock: finds the operands' memory and begins the output blocks.
 void Engine::State::prepare(TaskRun& task, Call& call) {
-  const Block* const replaced = replaced_block(task);
+  const Block* const replaced = task.operation->sized_output ? nullptr : replaced_block(task);
   if (replaced != nullptr && task.task.hit && may_take_over(task, *replaced)) call.taken = replaced;
   if (task.task.hit || task.operation->op().base < 0 || !task.task.first) {
-    const bool cut = task.operation->op().divisible && task.task.hit && call.taken == nullptr && !task.operation->planned->plan.packs();
+    const bool cut = task.operation->op().divisible && !task.operation->sized_output && task.task.hit && call.taken == nullptr && !task.operation->planned->plan.packs();
     const Labels inner = cut ? interior(task) : task.labels;
     for (Labels& labels : inner == task.labels ? std::vector<Labels>{task.labels} : interior_and_strips(task.labels, inner)) {
       call.runs.push_back({std::move(labels), {}});
@@ -139,9 +139,11 @@ void Engine::State::prepare(TaskRun& task, Call& call) {
     }
   }
   if (task.task.first) begin_outputs(task, call);
+  if (task.operation->sized_output) begin_sized(task, call);
   for (std::size_t k = 0; k < task.operation->outputs.size(); ++k) {
     const Box box = output_box(task, k);
-    call.outputs.push_back(row_major(box.empty() ? nullptr : tensors.block(*task.operation->outputs[k], task.out_number).buffer->data(), box));
+    const bool sized = task.operation->op().outputs[k].sized();
+    call.outputs.push_back(row_major(box.empty() || sized ? nullptr : tensors.block(*task.operation->outputs[k], task.out_number).buffer->data(), box));
   }
 }
 
@@ -161,6 +163,11 @@ Box Engine::State::output_box(const TaskRun& task, std::size_t k) {
 Operand Engine::State::find_operand(const TaskRun& task, std::size_t k, const Box& box, Call& call) {
   const Input& input = task.inputs[k];
   if (input.parts.empty() || box.empty() || task.operation->op().is_continued(k)) return row_major(nullptr, box);
+  if (input.sized) {
+    Operand blocks = find_blocks(input, call);
+    blocks.box = box;
+    return blocks;
+  }
   const bool packed = must_pack(task, input);
   if (packed) packed_bytes += box.volume() * input.element_bytes;
   const bool overwritten = call.taken != nullptr && !task.operation->pointwise_base[k];
@@ -193,10 +200,11 @@ bool Engine::State::must_pack(const TaskRun& task, const Input& input) const {
 void Engine::State::begin_outputs(TaskRun& task, Call& call) {
   const OperationRun& operation = *task.operation;
   call.fresh = operation.op().base < 0;
-  promised_bytes -= operation.space.output_bytes(task.task.tile);
+  if (!operation.sized_output) promised_bytes -= operation.space.output_bytes(task.task.tile).most_bytes();
   if (!operation.op().continues.empty()) return begin_continued(task, call);
   for (std::size_t k = 0; k < operation.outputs.size(); ++k) {
     TensorInstance& output = *operation.outputs[k];
+    if (output.sized()) continue;
     Block& block = tensors.block(output, task.out_number);
     const Index bytes = task.out_box.volume() * output.element_bytes();
     if (call.fresh) {

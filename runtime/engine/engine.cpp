@@ -74,7 +74,7 @@ const std::byte* Engine::block_data(plan::TensorId tensor, plan::Index block) co
   const Lock lock(state_->mutex);
   const Block& entry = state_->tensors.block(state_->tensors.at(tensor), block);
   TDSL_CHECK(entry.complete, "a block that is looked at is complete");
-  return entry.buffer->data();
+  return entry.buffer != nullptr ? entry.buffer->data() : nullptr;
 }
 
 std::string Engine::share(std::string text) {
@@ -104,6 +104,7 @@ void Engine::finish() {
   }
   s.work_until([&s] { return s.barrier_over && s.in_flight.empty(); });
   TDSL_CHECK(s.relayed_pieces == 0, "every relay has served its children");
+  TDSL_CHECK(s.announced.empty() && s.ungranted == 0 && s.offers.empty(), "every sized block has gone where it was asked for");
   TDSL_CHECK(s.early_requests.empty(), "every request is for a tensor that all ranks compute");
 }
 

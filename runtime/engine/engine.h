@@ -25,6 +25,7 @@ struct EngineOptions {
   bool oversubscribed = false;   ///< nap while idle
   plan::Index small_box = plan::Index{8} << 10;  ///< boxes of fewer bytes share messages; the same on all ranks
   std::uint64_t delay_seed = 0;  ///< tests: not 0 = random delays in tasks, requests and answers
+  std::function<SourceLine(int)> place;  ///< of an operation's line, for errors; empty: they name none
   /// Rank 0 calls it once when the run fails anywhere, before the other ranks are told: prints the message, removes
   /// temporary files.
   std::function<void(const RunError&)> report;
@@ -68,10 +69,16 @@ class Engine {
   void wait_all();
   /// Works until the tensor's blocks owned by this rank are complete.
   void wait(plan::TensorId tensor);
-  /// The bytes of a complete owned block (kControl scalars: block 0). Valid until release.
+  /// The bytes of a complete owned block (kControl scalars: block 0), null of an absent one. Valid until release.
   [[nodiscard]] const std::byte* block_data(plan::TensorId tensor, plan::Index block) const;
   /// Rank 0's text on every rank. All ranks call it at the same place of the program; the others work until it is there.
   [[nodiscard]] std::string share(std::string text);
+  /// Messages from every rank to every other, outside of operations. All ranks call it at the same place of the program and work until everything is
+  /// there. `next` gives a message of this rank's (never to itself, at most 1 GiB), or false after the last one; a few are under way at a time.
+  /// Returns what has come, by source, in the order in which it was sent.
+  using Outgoing = std::function<bool(int& target, std::vector<std::byte>& bytes)>;
+  using Received = std::vector<std::vector<std::vector<std::byte>>>;
+  [[nodiscard]] Received exchange(const Outgoing& next);
   /// wait_all on every rank; afterwards no request can arrive.
   void finish();
 

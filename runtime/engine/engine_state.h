@@ -12,6 +12,7 @@
 #include <mutex>
 #include <optional>
 #include <queue>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -19,9 +20,11 @@
 #include "runtime/check.h"
 #include "runtime/engine/delays.h"
 #include "runtime/engine/engine.h"
+#include "runtime/engine/open_steps.h"
 #include "runtime/engine/operation.h"
 #include "runtime/engine/outbox.h"
 #include "runtime/engine/tensor_table.h"
+#include "runtime/engine/wire.h"
 #include "runtime/plan/steps/tree.h"
 
 // The engine's insides, shared by its source files only: admission.cpp, answers.cpp, progress.cpp, tasks.cpp, workers.cpp,
@@ -46,7 +49,7 @@ struct Engine::State {
   const double began = world.now();
   Delays delays;
 
-  std::mutex mutex;
+  mutable std::mutex mutex;
   std::condition_variable wake;
   TensorTable tensors;
 
@@ -55,12 +58,15 @@ struct Engine::State {
   void expect_requests(OperationRun& operation);
   void admit();
   [[nodiscard]] bool fits(const OperationRun& operation) const;
+  [[nodiscard]] bool memory_has(Index more) const;
+  static constexpr Index kNoOwnBound = 0;
+  [[nodiscard]] bool window_has(Index fetched, Index others, Index own_bound) const;
   [[nodiscard]] bool peers_hold_memory(const OperationRun& next) const;
   void admit_step(OperationRun& operation);
-  void fetch_pieces(OperationRun& operation);
+  void fetch_pieces(OperationRun& operation, Index step);
   [[nodiscard]] plan::TreePlace place_in_tree(const OperationRun& operation, const plan::Fetch& fetch) const;
   Index submitted = 0;  ///< operations
-  void create_task(OperationRun& operation, const plan::Task& task);
+  void create_task(OperationRun& operation, const plan::Task& task, Index step);
   [[nodiscard]] Input find_input(TaskRun& task, plan::TensorId tensor, const Box& box);
   void wait_for_panel(TaskRun& task);
   void wait_for_effect(TaskRun& task);
@@ -69,9 +75,11 @@ struct Engine::State {
   std::list<std::shared_ptr<OperationRun>> unfinished;   ///< all submitted operations that are not over
   std::deque<OperationRun*> to_admit;                    ///< those with steps to admit, in order
   Index unfinished_tasks = 0;
-  Index fetched_bytes = 0;  ///< receive buffers of admitted steps
+  OpenSteps open_steps;
+  Index fetched_bytes = 0;  ///< receive buffers of admitted steps; sized ones that are not there yet as large as expected
+  Index reserved_bytes = 0; ///< under --memory, for sized pieces that are not granted yet: what they may have at most
   Index packed_bytes = 0;
-  Index promised_bytes = 0;     ///< output blocks of admitted tasks that have not begun
+  Index promised_bytes = 0;     ///< output blocks of admitted tasks that have not begun; sized ones until they are complete
   Index largest_assembly = 0;   ///< what a task of the admitted steps copies together at most
   Index output_bytes = 0;   ///< output blocks of admitted steps, until they are complete
   std::uint64_t next_order = 0;
@@ -88,7 +96,13 @@ struct Engine::State {
   void prepare(TaskRun& task, Call& call);
   [[nodiscard]] Operand find_operand(const TaskRun& task, std::size_t k, const Box& box, Call& call);
   [[nodiscard]] bool must_pack(const TaskRun& task, const Input& input) const;
+  [[nodiscard]] Operand find_blocks(const Input& input, Call& call) const;
   void begin_outputs(TaskRun& task, Call& call);
+  void begin_sized(TaskRun& task, Call& call);
+  void end_sized(TaskRun& task, Call& call);
+  class Sink;
+  [[nodiscard]] bool replaces_alone(const TaskRun& task, const Block& block) const;
+  void check_block(const TaskRun& task, Index bytes) const;
   void begin_continued(TaskRun& task, Call& call);
   [[nodiscard]] static Box output_box(const TaskRun& task, std::size_t k);
   [[nodiscard]] static bool is_last_holder(const OperationRun& operation, const TensorInstance& tensor, const Block& block, plan::Index own_uses);
@@ -114,6 +128,29 @@ struct Engine::State {
   std::unordered_map<plan::TensorId, std::vector<Request>> early_requests;  ///< for tensors we have not heard of yet
   std::unordered_map<RelayKey, Relay, RelayKeyHash> relays;
   Index relayed_pieces = 0;  ///< relays that hold one
+
+  void join_pack(const Request& request, Index bytes, const PostPack::Entry& entry);
+
+  // sized.cpp: blocks whose size is known when they are complete.
+  struct Offer {
+    Request request;
+    BufferRef block;
+  };
+  void offer(const Request& request, const BufferRef& block, std::uint64_t cookie);
+  void take_go(const wire::Go& go);
+  [[nodiscard]] Index expect_sized(const std::shared_ptr<RemotePiece>& piece, int source, const plan::Estimate& bytes);
+  void settle(RemotePiece& piece, Index bytes);
+  void take_size(const wire::Size& size);
+  void grant();
+  [[nodiscard]] bool may_grant(const RemotePiece& piece, int source, bool behind) const;
+  void require_memory(const RemotePiece& piece, Index more) const;
+  [[noreturn]] void stop_for_memory(const plan::Op& op, Index bytes) const;
+  void tell_sizes();
+  std::unordered_map<std::uint64_t, Offer> offers;       ///< sizes told to peers that have not granted them, by cookie
+  std::set<std::pair<Index, Index>> announced;           ///< sized pieces that wait to be granted: step and name
+  Index ungranted = 0;                                   ///< sized pieces that are not there yet and have no receive
+  std::map<int, std::vector<wire::Size>> sizes_to_tell;  ///< by rank, until the next poll
+  std::map<int, std::vector<wire::Go>> goes_to_tell;
 
   // progress.cpp: MPI.
   bool poll();
@@ -146,6 +183,16 @@ struct Engine::State {
   bool barrier_over = false;
   std::map<Index, std::string> shared_texts;  ///< by sequence number
   Index shares = 0;
+
+  // exchange.cpp
+  void take_exchange(const ControlMessage& message);
+  struct Exchange {
+    Engine::Received from;
+    int ended = 0;  ///< ranks that have sent everything
+  };
+  std::map<Index, Exchange> exchanges;  ///< by sequence number
+  Index exchange_count = 0;
+  std::atomic<std::size_t> control_backlog{0};  ///< control messages that MPI has not taken over, when it was last asked
 
   // workers.cpp: threads.
   template <class Done>

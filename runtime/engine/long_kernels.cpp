@@ -64,7 +64,7 @@ void call_kernel(const OperationRun& operation, const TaskArgs& args) {
   const int dim = cut_dimension(op);
   const std::vector<Interval> whole(args.labels.begin(), args.labels.end());
   const Index points = operation.space.points(whole);
-  if (dim < 0 || points <= kPointsAtOnce) {
+  if (dim < 0 || points <= kPointsAtOnce || operation.sized_output) {
     operation.kernel(args);
     return;
   }

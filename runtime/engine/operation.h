@@ -22,17 +22,32 @@ struct Relay;
 /// A box fetched from its owner. Held by the operation until its last step that may need it is admitted, and by the
 /// tasks that read it; its bytes leave the window with the last hold.
 struct RemotePiece {
-  RemotePiece(Index& window, BufferRef b, const Box& where) : box(where), buffer(std::move(b)), used(window) { used += buffer->bytes(); }
-  ~RemotePiece() { used -= buffer->bytes(); }
+  RemotePiece(Index& window, BufferRef b, const Box& where) : box(where), buffer(std::move(b)), counted(buffer->bytes()), used(window) { used += counted; }
+  /// A sized block: it counts as large as expected until its size is known.
+  RemotePiece(Index& window, Index expected, const Box& where) : box(where), counted(expected), used(window) { used += counted; }
+  ~RemotePiece() { used -= counted; }
   RemotePiece(const RemotePiece&) = delete;
   RemotePiece& operator=(const RemotePiece&) = delete;
 
+  /// From now on this is what it takes.
+  void count(Index bytes) {
+    used += bytes - counted;
+    counted = bytes;
+  }
+
   Box box;
-  BufferRef buffer;
+  BufferRef buffer;        ///< of a sized block null until it is granted, and if it is absent
   bool arrived = false;
   std::vector<TaskRun*> waiting;
   Relay* relay = nullptr;  ///< if other ranks will ask us for it
+  Index counted = 0;       ///< bytes in the window
   Index& used;
+  // Of a sized block:
+  Index step = 0;          ///< that fetches it, numbered as admitted
+  int site = 0;
+  Index reserved = 0;      ///< bytes kept free for it under --memory, until it is granted
+  Index announced = -1;    ///< its size, once the sender has said it
+  Index offer = 0;         ///< the sender's name of the transfer
 };
 
 /// Which copy of a piece: a super-block of an operation fetches it once.
@@ -54,6 +69,7 @@ struct Relay {
   RelayKey key;
   std::shared_ptr<RemotePiece> piece;
   Index element_bytes = 0;
+  bool sized = false;
   Index unserved = 0;             ///< children whose answers are not over; they may ask only once the piece is here
   std::vector<Request> waiting;   ///< answered when the piece has arrived
 };
@@ -70,6 +86,7 @@ struct InputPart {
 struct Input {
   TensorInstance* tensor = nullptr;  ///< may be followed only while a part is local
   Index element_bytes = 0;
+  bool sized = false;
   Box box;
   std::vector<InputPart> parts;
 };
@@ -85,6 +102,7 @@ struct TaskRun {
   Input base;                ///< of the first panel, when the operation has a base
   int missing = 0;           ///< blocks, pieces, the previous panel, the previous effect
   TaskRun* next_panel = nullptr;
+  Index step = 0;            ///< numbered as admitted
   std::uint64_t order = 0;   ///< of admission: the oldest ready task runs first
   std::list<TaskRun>::iterator self;
 };
@@ -101,6 +119,7 @@ struct OperationRun {
   plan::StepCursor cursor;
   std::vector<TensorInstance*> operands;  ///< distinct tensors read, the base included
   std::vector<TensorInstance*> outputs;
+  bool sized_output = false;  ///< any of them
   bool base_read_in_place = true;  ///< nothing but the task of the same tile reads a block of the base, element by element
   std::vector<bool> pointwise_base;  ///< per read: it reads the base at the element it writes
 

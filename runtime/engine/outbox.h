@@ -43,6 +43,7 @@ struct PostPack {
     Index slot = 0;
     Index element_bytes = 1;
     Operand box;
+    Index sized_bytes = -1;    ///< of a sized block, which `box` holds as bytes; -1: a box of elements
     std::uint64_t cookie = 0;  ///< over once the box is copied into the message
   };
   int target = 0;

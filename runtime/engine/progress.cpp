@@ -32,12 +32,13 @@ struct Shape {
 };
 
 std::vector<std::byte> packed(const PostPack& pack) {
-  std::vector<Index> names;
-  for (const PostPack::Entry& entry : pack.entries) names.push_back(entry.slot);
-  std::vector<std::byte> bytes = wire::encode_slots(names);
+  std::vector<wire::PackEntry> head;
+  for (const PostPack::Entry& entry : pack.entries) head.push_back({entry.slot, entry.sized_bytes});
+  std::vector<std::byte> bytes = wire::encode_pack_head(head);
   std::size_t end = bytes.size();
   bytes.resize(end + static_cast<std::size_t>(pack.bytes));
   for (const PostPack::Entry& entry : pack.entries) {
+    if (entry.sized_bytes == 0) continue;
     copy_box(entry.box, row_major(bytes.data() + end, entry.box.box), entry.box.box, entry.element_bytes);
     end += static_cast<std::size_t>(entry.box.box.volume() * entry.element_bytes);
   }
@@ -114,6 +115,7 @@ bool Engine::State::poll_once(World::Access& access) {
   {
     const Lock lock(mutex);
     last_poll = now();
+    tell_sizes();
     std::swap(postings, outbox);
     open_packs.clear();
     outbox_filled = false;
@@ -127,6 +129,7 @@ bool Engine::State::poll_once(World::Access& access) {
     if (!message) break;
     messages.push_back(std::move(*message));
   }
+  control_backlog = access.pending_control();
   if (postings.empty() && completions.empty() && messages.empty()) return false;
   const Lock lock(mutex);
   for (const Posting& posting : postings) {
@@ -178,6 +181,15 @@ void Engine::State::take_message(const ControlMessage& message) {
       return;
     case wire::kPack:
       take_pack(message);
+      return;
+    case wire::kSizes:
+      for (const wire::Size& size : wire::decode_sizes(message.bytes)) take_size(size);
+      return;
+    case wire::kGo:
+      for (const wire::Go& go : wire::decode_goes(message.bytes)) take_go(go);
+      return;
+    case wire::kExchange:
+      take_exchange(message);
       return;
     case wire::kShare: {
       wire::Note note = wire::decode_note(message.bytes);

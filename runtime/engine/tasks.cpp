@@ -51,6 +51,7 @@ void Engine::State::run_task(Lock& lock, TaskRun& task) {
     args.last = task.task.last;
     args.hit = task.task.hit;
     args.fresh = call.fresh && &run == &call.runs.front();
+    args.sinks = call.sink_list;
     call_kernel(*task.operation, args);
   }
   const double end = now();
@@ -59,6 +60,7 @@ void Engine::State::run_task(Lock& lock, TaskRun& task) {
   lock.lock();
   silence.longest = std::max(silence.longest, end - std::max(start, last_poll.load()));
   count(task, start, end, !call.runs.empty());
+  end_sized(task, call);
   complete(task);
   if (world.size() == 1 || (!ready.empty() && end - last_poll < kPollEvery)) return;
   lock.unlock();
@@ -84,7 +86,9 @@ void Engine::State::complete(TaskRun& task) {
   release_input(task.base);
   if (task.task.last) {
     operation.last_panel.erase(task.out_number);
-    output_bytes -= operation.space.output_bytes(task.task.tile);
+    const plan::Estimate bytes = operation.space.output_bytes(task.task.tile);
+    output_bytes -= bytes.expected_bytes();
+    if (operation.sized_output) promised_bytes -= bytes.most_bytes();
     for (std::size_t k = 0; k < operation.outputs.size(); ++k) {
       if (!output_box(task, k).empty()) complete_block(*operation.outputs[k], task.out_number);
     }
@@ -94,6 +98,7 @@ void Engine::State::complete(TaskRun& task) {
     operation.last_panel.erase(last);
   }
   --unfinished_tasks;
+  open_steps.end_task(task.step);
   operation.tasks.erase(task.self);
   if (operation.over()) finish_operation(operation);
   admit();

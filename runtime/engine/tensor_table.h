@@ -21,6 +21,7 @@ struct TensorInstance {
 
   [[nodiscard]] plan::TensorId id() const { return placed.desc.id; }
   [[nodiscard]] plan::Index element_bytes() const { return placed.desc.element.bytes; }
+  [[nodiscard]] bool sized() const { return placed.desc.sized(); }
   /// The block's elements; the buffer must exist.
   [[nodiscard]] plan::Box box_of(plan::Index block) const { return placed.distribution.box(placed.distribution.coord(block)); }
 };

@@ -64,17 +64,60 @@ std::vector<Request> decode_requests(std::span<const std::byte> bytes, int sourc
   return requests;
 }
 
-std::vector<std::byte> encode_slots(std::span<const Index> slots) {
+// The slot of a sized block is written as a number below 0, and its size follows.
+std::vector<std::byte> encode_pack_head(std::span<const PackEntry> entries) {
   std::vector<std::byte> bytes;
-  put(bytes, static_cast<Index>(slots.size()));
-  for (const Index slot : slots) put(bytes, slot);
+  put(bytes, static_cast<Index>(entries.size()));
+  for (const PackEntry& entry : entries) {
+    put(bytes, entry.bytes < 0 ? entry.slot : ~entry.slot);
+    if (entry.bytes >= 0) put(bytes, entry.bytes);
+  }
   return bytes;
 }
 
-std::vector<Index> decode_slots(std::span<const std::byte>& bytes) {
-  std::vector<Index> slots(static_cast<std::size_t>(take(bytes)));
-  for (Index& slot : slots) slot = take(bytes);
-  return slots;
+std::vector<PackEntry> decode_pack_head(std::span<const std::byte>& bytes) {
+  std::vector<PackEntry> entries(static_cast<std::size_t>(take(bytes)));
+  for (PackEntry& entry : entries) {
+    entry.slot = take(bytes);
+    if (entry.slot >= 0) continue;
+    entry.slot = ~entry.slot;
+    entry.bytes = take(bytes);
+  }
+  return entries;
+}
+
+std::vector<std::byte> encode_sizes(std::span<const Size> sizes) {
+  std::vector<std::byte> bytes;
+  put(bytes, static_cast<Index>(sizes.size()));
+  for (const Size& size : sizes) {
+    for (const Index x : {size.slot, size.bytes, size.offer}) put(bytes, x);
+  }
+  return bytes;
+}
+
+std::vector<Size> decode_sizes(std::span<const std::byte> bytes) {
+  std::vector<Size> sizes(static_cast<std::size_t>(take(bytes)));
+  for (Size& size : sizes) {
+    for (Index* const x : {&size.slot, &size.bytes, &size.offer}) *x = take(bytes);
+  }
+  return sizes;
+}
+
+std::vector<std::byte> encode_goes(std::span<const Go> goes) {
+  std::vector<std::byte> bytes;
+  put(bytes, static_cast<Index>(goes.size()));
+  for (const Go& go : goes) {
+    for (const Index x : {go.offer, go.tag}) put(bytes, x);
+  }
+  return bytes;
+}
+
+std::vector<Go> decode_goes(std::span<const std::byte> bytes) {
+  std::vector<Go> goes(static_cast<std::size_t>(take(bytes)));
+  for (Go& go : goes) {
+    for (Index* const x : {&go.offer, &go.tag}) *x = take(bytes);
+  }
+  return goes;
 }
 
 std::vector<std::byte> encode_note(const Note& note) {
@@ -90,6 +133,23 @@ Note decode_note(std::span<const std::byte> bytes) {
   note.number = take(bytes);
   note.text.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   return note;
+}
+
+std::vector<std::byte> encode_part(Index number, bool last, std::span<const std::byte> bytes) {
+  std::vector<std::byte> message;
+  message.reserve(2 * sizeof(Index) + bytes.size());
+  put(message, number);
+  put(message, last ? 1 : 0);
+  message.insert(message.end(), bytes.begin(), bytes.end());
+  return message;
+}
+
+Part decode_part(std::span<const std::byte> bytes) {
+  Part part;
+  part.number = take(bytes);
+  part.last = take(bytes) != 0;
+  part.bytes.assign(bytes.begin(), bytes.end());
+  return part;
 }
 
 }  // namespace tdsl::rt::wire

@@ -2,7 +2,6 @@
 
 #include <sys/stat.h>
 
-#include <array>
 #include <string_view>
 
 #include "runtime/check.h"
@@ -17,23 +16,29 @@ bool has_extension(const std::string& path, std::string_view extension) {
 
 }  // namespace
 
-void require_readable_kind(const std::string& path) {
-  constexpr std::array<std::string_view, 4> kLater = {".mtx", ".tns", ".npz", ".csv"};
-  for (const std::string_view extension : kLater) {
-    if (has_extension(path, extension)) {
-      throw RunError("'" + path + "': files of the kind '" + std::string(extension) + "' are not supported yet; use .npy");
-    }
+FileKind readable_kind(const std::string& path) {
+  if (has_extension(path, ".csv") || path.find(".csv:") != std::string::npos) {
+    throw RunError("'" + path + "': files of the kind '.csv' are not supported yet; use .npy, .mtx, .tns or .npz");
   }
   if (path.find(".h5:") != std::string::npos || has_extension(path, ".h5")) {
     throw RunError("'" + path + "': HDF5 files are not supported yet; use .npy");
   }
+  if (has_extension(path, ".mtx")) return FileKind::kMatrixMarket;
+  if (has_extension(path, ".tns")) return FileKind::kFrostt;
+  return has_extension(path, ".npz") ? FileKind::kScipyNpz : FileKind::kNpy;
 }
 
-void require_writable_kind(const std::string& path) {
-  require_readable_kind(path);
-  if (!has_extension(path, ".npy")) {
-    throw RunError("'" + path + "': the extension says how a file is written, and this one names no format; use .npy");
+FileKind writable_kind(const std::string& path) {
+  if (path.empty() || path.back() == '/') throw RunError("cannot write '" + path + "': it names no file");
+  const FileKind kind = readable_kind(path);
+  if (kind == FileKind::kNpy && !has_extension(path, ".npy")) {
+    throw RunError("'" + path + "': the extension says how a file is written, and this one names no format; use .npy, .mtx, .tns or .npz");
   }
+  return kind;
+}
+
+bool holds_entries(const std::string& path) {
+  return has_extension(path, ".mtx") || has_extension(path, ".tns") || has_extension(path, ".npz");
 }
 
 std::string file_kind_name(mode_t mode) {

@@ -4,8 +4,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "runtime/io/open_file.h"
+#include "runtime/io/output_file.h"
 #include "runtime/types.h"
 
 /// NumPy's `.npy` files, read and written in parallel: every rank touches its own boxes only, with no MPI in here.
@@ -24,6 +27,10 @@ struct NpyHeader {
   [[nodiscard]] std::int64_t element_count() const;
   /// The file's type in words: "bool", "i16", "u64", "f32".
   [[nodiscard]] std::string type_name() const;
+  /// Whether the elements may be read as `to`. Widening follows NumPy's 'safe' casting: bool to anything, an
+  /// integer to any type that holds all its values, f32 to f64, and every integer to f64 (i64 and u64 round there, as
+  /// in NumPy). i32, i64, u32, u64 to f32 and f64 to f32 are narrowing.
+  [[nodiscard]] bool widens_to(ElementType to) const;
 };
 
 /// Parses the dictionary of a header, e.g. `{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }`, without
@@ -34,41 +41,24 @@ struct NpyHeader {
 /// to a multiple of 64 bytes. The file continues with the elements.
 [[nodiscard]] std::string npy_header_bytes(ElementType type, std::span<const std::int64_t> shape);
 
-/// Tells an open file from another one, and from itself after somebody has written to it.
-struct FileIdentity {
-  std::uint64_t device = 0;
-  std::uint64_t inode = 0;
-  std::int64_t bytes = 0;
-  std::int64_t modified = 0;  ///< nanoseconds since 1970
-
-  friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
-};
-
 /// One open `.npy` file. Immutable after construction, so any number of threads may read at once. What is read is the file
 /// that was opened, also after another one has taken its name.
 class NpyReader {
  public:
   /// Opens the file, which must be a regular one, reads its header and checks that it has exactly the size it announces.
-  explicit NpyReader(std::string path);
-  ~NpyReader();
-  NpyReader(NpyReader&& other) noexcept;
-  NpyReader& operator=(NpyReader&& other) noexcept;
-  NpyReader(const NpyReader&) = delete;
-  NpyReader& operator=(const NpyReader&) = delete;
+  explicit NpyReader(std::string path) : NpyReader(OpenFile(std::move(path))) {}
+  explicit NpyReader(OpenFile file);
 
-  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const std::string& path() const { return file_.path(); }
   [[nodiscard]] const NpyHeader& header() const { return header_; }
   /// As it was when the header was read.
-  [[nodiscard]] const FileIdentity& identity() const { return identity_; }
+  [[nodiscard]] const FileIdentity& identity() const { return file_.identity(); }
   /// Extents; empty for a scalar.
   [[nodiscard]] const std::vector<std::int64_t>& shape() const { return header_.shape; }
   /// The smallest type of the language that holds every value of the file (u64 has only f64).
   [[nodiscard]] ElementType type() const;
 
-  /// Whether the file's elements may be read as `to`. Widening follows NumPy's 'safe' casting: bool to anything, an
-  /// integer to any type that holds all its values, f32 to f64, and every integer to f64 (i64 and u64 round there, as
-  /// in NumPy). i32, i64, u32, u64 to f32 and f64 to f32 are narrowing.
-  [[nodiscard]] bool widens_to(ElementType to) const;
+  [[nodiscard]] bool widens_to(ElementType to) const { return header_.widens_to(to); }
   /// Throws the error that names both types unless `widens_to(to)`. `name` is the input's name in the program.
   void require_widening(ElementType to, std::string_view name) const;
 
@@ -81,22 +71,8 @@ class NpyReader {
                 std::span<const std::int64_t> strides) const;
 
  private:
-  void require_unchanged() const;
-
-  std::string path_;
-  int fd_ = -1;
+  OpenFile file_;
   NpyHeader header_;
-  FileIdentity identity_;
-};
-
-/// The file of the program's input `name`, checked to widen to its type. What is wrong with it names the input.
-[[nodiscard]] NpyReader open_input(const std::string& name, const std::string& path, ElementType type);
-
-/// How the file of an output that is not finished can be reached.
-enum class Unfinished {
-  kUnnamed,  ///< it has no name: whatever ends the processes that have it open, it is gone with them. They must be able to
-             ///< see each other's descriptors (one machine, one PID namespace)
-  kNamed     ///< by a temporary name beside the target; left behind when every process is killed at once
 };
 
 /// One `.npy` file being written by all ranks. It has no name, or a temporary one in the target's directory, until rank 0
@@ -116,15 +92,10 @@ class NpyWriter {
                                         Unfinished unfinished = Unfinished::kUnnamed);
   /// Opens the file another process created. Throws if it is not visible from here (no shared file system).
   [[nodiscard]] static NpyWriter open(std::string_view token);
-  ~NpyWriter();  ///< the creator discards unless committed
-  NpyWriter(NpyWriter&& other) noexcept;
-  NpyWriter& operator=(NpyWriter&&) = delete;
-  NpyWriter(const NpyWriter&) = delete;
-  NpyWriter& operator=(const NpyWriter&) = delete;
 
   /// All another rank needs for `open`, as bytes to broadcast.
   [[nodiscard]] std::string token() const;
-  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const std::string& path() const { return file_.path(); }
   [[nodiscard]] ElementType type() const { return type_; }
   [[nodiscard]] const std::vector<std::int64_t>& shape() const { return shape_; }
 
@@ -133,30 +104,19 @@ class NpyWriter {
   template <Element T>
   void write_box(std::span<const std::int64_t> lo, std::span<const std::int64_t> hi, const T* src,
                  std::span<const std::int64_t> strides) const;
-  /// Forces this process's writes to disk; reports errors the system had delayed.
-  void sync() const;
-  /// Gives the file its final name. Only the creator; all ranks must have synced.
-  void commit();
-  /// Closes and, if it has a name, unlinks the file (any rank; a file already gone is no error). Never throws.
-  void discard() noexcept;
-  /// Closes without unlinking: what the other ranks do once the creator has committed.
-  void release() noexcept;
+  /// As those of OutputFile.
+  void sync() const { file_.sync(); }
+  void commit() { file_.commit(); }
+  void discard() noexcept { file_.discard(); }
+  void release() noexcept { file_.release(); }
 
  private:
-  NpyWriter() = default;
-  void create_unnamed();
-  void create_named(const std::string& path);
-  void give_temporary_name();
+  NpyWriter(OutputFile file, ElementType type, std::vector<std::int64_t> shape) : file_(std::move(file)), type_(type), shape_(std::move(shape)) {}
 
-  std::string path_;       // final name
-  std::string temporary_;  // current name; of an unnamed file the creator's descriptor, /proc/PID/fd/N
-  bool named_ = false;
-  ElementType type_ = ElementType::kF64;
+  OutputFile file_;
+  ElementType type_;
   std::vector<std::int64_t> shape_;
   std::int64_t data_offset_ = 0;
-  int fd_ = -1;
-  int slot_ = -1;  // in the table of temporaries
-  bool creator_ = false;
 };
 
 }  // namespace tdsl::rt

@@ -1,10 +1,5 @@
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstring>
 #include <memory>
 #include <type_traits>
@@ -13,8 +8,8 @@
 #include "runtime/check.h"
 #include "runtime/io/box_rows.h"
 #include "runtime/io/file_bytes.h"
-#include "runtime/io/file_kind.h"
 #include "runtime/io/npy.h"
+#include "runtime/io/npy_elements.h"
 
 namespace tdsl::rt {
 
@@ -68,59 +63,11 @@ std::string described(const NpyHeader& header) {
   return text + "]";
 }
 
-template <class T>
-T load(const std::byte* from, bool swapped) {
-  std::array<std::byte, sizeof(T)> bytes;
-  std::memcpy(bytes.data(), from, sizeof(T));
-  if (swapped) {
-    std::reverse(bytes.begin(), bytes.end());
-  }
-  if constexpr (std::is_same_v<T, bool>) {
-    return bytes[0] != std::byte{0};
-  } else {
-    T value;
-    std::memcpy(&value, bytes.data(), sizeof(T));
-    return value;
-  }
-}
-
 /// Converts a row of stored elements of type From.
 template <class From, class To>
 void convert_row(const std::byte* from, bool swapped, To* to, std::int64_t stride, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) {
-    to[i * stride] = static_cast<To>(load<From>(from + i * static_cast<std::int64_t>(sizeof(From)), swapped));
-  }
-}
-
-/// Calls `f(std::type_identity<From>{})` with the C++ type of the stored elements.
-template <class F>
-void visit_stored_type(const NpyHeader& header, F&& f) {
-  const int key = header.kind == 'b' ? 0 : 16 * (header.kind == 'i' ? 1 : header.kind == 'u' ? 2 : 3) + header.bytes;
-  switch (key) {
-    case 0:
-      return f(std::type_identity<bool>{});
-    case 16 + 1:
-      return f(std::type_identity<std::int8_t>{});
-    case 16 + 2:
-      return f(std::type_identity<std::int16_t>{});
-    case 16 + 4:
-      return f(std::type_identity<std::int32_t>{});
-    case 16 + 8:
-      return f(std::type_identity<std::int64_t>{});
-    case 32 + 1:
-      return f(std::type_identity<std::uint8_t>{});
-    case 32 + 2:
-      return f(std::type_identity<std::uint16_t>{});
-    case 32 + 4:
-      return f(std::type_identity<std::uint32_t>{});
-    case 32 + 8:
-      return f(std::type_identity<std::uint64_t>{});
-    case 48 + 4:
-      return f(std::type_identity<float>{});
-    case 48 + 8:
-      return f(std::type_identity<double>{});
-    default:
-      TDSL_CHECK(false, "an element type the header parser let through");
+    to[i * stride] = static_cast<To>(load_npy<From>(from + i * static_cast<std::int64_t>(sizeof(From)), swapped));
   }
 }
 
@@ -191,65 +138,15 @@ class RowFetcher {
   std::unique_ptr<std::byte[]> buffer_;
 };
 
-FileIdentity identity_of(const struct stat& status) {
-  return {status.st_dev, status.st_ino, status.st_size, std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec};
-}
-
-/// Elements are read at any place, by every rank: only regular files can do that.
-void require_regular(mode_t mode, const std::string& path) {
-  if (!S_ISREG(mode)) {
-    throw RunError("'" + path + "' is not a regular file, but " + file_kind_name(mode));
-  }
-}
-
 }  // namespace
 
-NpyReader::NpyReader(std::string path) : path_(std::move(path)) {
-  require_readable_kind(path_);
-  struct stat named {};
-  if (::stat(path_.c_str(), &named) == 0) {
-    require_regular(named.st_mode, path_);
+NpyReader::NpyReader(OpenFile file) : file_(std::move(file)), header_(read_header(file_.fd(), file_.path(), file_.bytes())) {
+  const std::int64_t expected = header_.element_count() * header_.bytes;
+  const std::int64_t found = file_.bytes() - header_.data_offset;
+  if (found != expected) {
+    throw RunError("'" + path() + (found < expected ? "' is truncated: " : "' is too long: ") + described(header_) +
+                   " needs " + std::to_string(expected) + " bytes of data, the file has " + std::to_string(found));
   }
-  // What has become a FIFO in between is opened without waiting for a writer.
-  fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd_ < 0) {
-    fail_file(path_, "cannot open", errno);
-  }
-  try {
-    struct stat status {};
-    if (::fstat(fd_, &status) != 0) {
-      fail_file(path_, "cannot examine", errno);
-    }
-    require_regular(status.st_mode, path_);
-    identity_ = identity_of(status);
-    header_ = read_header(fd_, path_, status.st_size);
-    const std::int64_t expected = header_.element_count() * header_.bytes;
-    const std::int64_t found = status.st_size - header_.data_offset;
-    if (found != expected) {
-      throw RunError("'" + path_ + (found < expected ? "' is truncated: " : "' is too long: ") + described(header_) +
-                     " needs " + std::to_string(expected) + " bytes of data, the file has " + std::to_string(found));
-    }
-  } catch (...) {
-    ::close(fd_);
-    throw;
-  }
-}
-
-NpyReader::~NpyReader() {
-  if (fd_ >= 0) {
-    ::close(fd_);
-  }
-}
-
-NpyReader::NpyReader(NpyReader&& other) noexcept
-    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)), header_(std::move(other.header_)), identity_(other.identity_) {}
-
-NpyReader& NpyReader::operator=(NpyReader&& other) noexcept {
-  std::swap(path_, other.path_);
-  std::swap(fd_, other.fd_);
-  std::swap(header_, other.header_);
-  std::swap(identity_, other.identity_);
-  return *this;
 }
 
 ElementType NpyReader::type() const {
@@ -266,15 +163,15 @@ ElementType NpyReader::type() const {
   }
 }
 
-bool NpyReader::widens_to(ElementType to) const {
-  if (header_.kind == 'b' || to == ElementType::kF64) {
+bool NpyHeader::widens_to(ElementType to) const {
+  if (kind == 'b' || to == ElementType::kF64) {
     return true;
   }
-  if (header_.kind == 'f') {
-    return to == ElementType::kF32 && header_.bytes == 4;
+  if (kind == 'f') {
+    return to == ElementType::kF32 && bytes == 4;
   }
   // An unsigned integer needs one bit more than a signed one of its size.
-  const int bits = 8 * header_.bytes - (header_.kind == 'i' ? 1 : 0);
+  const int bits = 8 * bytes - (kind == 'i' ? 1 : 0);
   switch (to) {
     case ElementType::kI32:
       return bits <= 31;
@@ -289,22 +186,10 @@ bool NpyReader::widens_to(ElementType to) const {
 
 void NpyReader::require_widening(ElementType to, std::string_view name) const {
   if (!widens_to(to)) {
-    throw RunError("input " + std::string(name) + " is declared " + std::string(element_name(to)) + ", but '" + path_ +
+    throw RunError("input " + std::string(name) + " is declared " + std::string(element_name(to)) + ", but '" + path() +
                    "' holds " + header_.type_name() +
                    ", which does not widen to it; convert the file or declare a wider type");
   }
-}
-
-NpyReader open_input(const std::string& name, const std::string& path, ElementType type) {
-  NpyReader reader = [&] {
-    try {
-      return NpyReader(path);
-    } catch (const RunError& error) {
-      throw RunError("input " + name + ": " + error.what(), error.code());
-    }
-  }();
-  reader.require_widening(type, name);
-  return reader;
 }
 
 template <Element T>
@@ -312,27 +197,13 @@ void NpyReader::read_box(std::span<const std::int64_t> lo, std::span<const std::
                          std::span<const std::int64_t> strides) const {
   TDSL_CHECK(widens_to(element_type_of<T>), "require_widening comes before read_box");
   const BoxRows rows(header_.shape, header_.fortran, lo, hi, strides);
-  visit_stored_type(header_, [&](auto tag) {
+  visit_npy_type(header_, [&](auto tag) {
     using From = typename decltype(tag)::type;
-    RowFetcher<From, T> fetcher(fd_, header_, path_, dst);
+    RowFetcher<From, T> fetcher(file_.fd(), header_, file_.path(), dst);
     rows.for_each([&](const FileRow& row) { fetcher.add(row); });
     fetcher.flush();
   });
-  require_unchanged();
-}
-
-void NpyReader::require_unchanged() const {
-  struct stat status {};
-  if (::fstat(fd_, &status) != 0) {
-    fail_file(path_, "cannot examine", errno);
-  }
-  const FileIdentity now = identity_of(status);
-  if (now == identity_) {
-    return;
-  }
-  throw RunError("'" + path_ + "' was changed after its header had been read: " +
-                 (now.bytes == identity_.bytes ? "somebody has written to it"
-                                               : "it had " + std::to_string(identity_.bytes) + " bytes and has " + std::to_string(now.bytes)));
+  file_.require_unchanged();
 }
 
 #define TDSL_INSTANTIATE(T)                                                                              \

@@ -17,5 +17,7 @@ void copy_box(const Operand& from, const Operand& to, const Box& box, Index elem
 
 /// The kernel that copies its operand's box to its output.
 [[nodiscard]] Kernel copy_kernel(Index element_bytes);
+/// The same of sized blocks: the operand has the output's tiles.
+[[nodiscard]] Kernel block_copy_kernel();
 
 }  // namespace tdsl::rt

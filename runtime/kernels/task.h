@@ -44,11 +44,37 @@ struct View {
   }
 };
 
+/// A block of a sized operand (plan/storage.h): bytes that describe themselves, 64-byte aligned.
+struct BlockPart {
+  Box box;                          ///< all of the block, whatever part of it is accessed
+  const std::byte* data = nullptr;  ///< null: absent
+  Index bytes = 0;
+};
+
+/// Where a kernel puts a task's block of a sized output. Unless it says something here, the block is absent.
+class BlockSink {
+ public:
+  BlockSink() = default;
+  BlockSink(const BlockSink&) = delete;
+  BlockSink& operator=(const BlockSink&) = delete;
+  virtual ~BlockSink() = default;
+
+  /// The block so far: the base's, or what earlier panels made of it.
+  [[nodiscard]] virtual BlockPart before() const = 0;
+  /// Memory for the block, whose size is known only now. Once per call of the kernel. 0 bytes: absent.
+  [[nodiscard]] virtual std::byte* begin(Index bytes) = 0;
+  /// The block stays what it is so far.
+  virtual void keep() = 0;
+  /// The block stays, and the kernel changes bytes of it: where they are if nothing else needs them, else in a copy. Null: absent.
+  [[nodiscard]] virtual std::byte* change() = 0;
+};
+
 /// A box of a tensor in memory; what a task sees of an operand or of its output block.
 struct Operand {
-  std::byte* data = nullptr;                  ///< the box's first element
+  std::byte* data = nullptr;                  ///< the box's first element; null of a sized tensor
   Box box;                                    ///< which elements of the tensor
   std::array<Index, plan::kMaxRank> stride{};  ///< in elements; last is 1
+  std::span<const BlockPart> parts{};         ///< of a sized tensor: the blocks that meet the box, in order of their numbers
 
   template <class T, int R>
   [[nodiscard]] View<T, R> view() const {
@@ -75,7 +101,9 @@ struct TaskArgs {
   bool last = true;
   bool hit = true;                   ///< false: the operation writes no element of the tile (and all label intervals are empty)
   bool fresh = true;                 ///< the output block has no meaningful content yet (no base); true only on the first panel
+  std::span<BlockSink* const> sinks{};  ///< parallel to outputs, if any is sized: null of those that are not
 
+  [[nodiscard]] BlockSink& sink(int k = 0) const { return *sinks[static_cast<std::size_t>(k)]; }
   [[nodiscard]] Index lo(int label) const { return labels[static_cast<std::size_t>(label)].lo; }
   [[nodiscard]] Index hi(int label) const { return labels[static_cast<std::size_t>(label)].hi; }
   template <class T, int R>

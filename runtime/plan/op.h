@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/plan/space/index.h"
+#include "runtime/plan/storage.h"
 
 // A task family with all extents known: what one recorded operation reads and writes, as functions of the coordinates of
 // its tasks. It holds no kernel and no data: the executable pairs it with a kernel, `tdslc explain` does not.
@@ -33,13 +34,22 @@ struct TensorDesc {
   std::vector<Index> shape;
   std::string name;  ///< the source's name or a description such as "A @ B"
   std::vector<Index> tile{};  ///< `tile (a, b)` annotation: edges per dimension; empty: none
+  Storage storage{};
+  Estimate stored{};          ///< elements that are stored, of a sized tensor
   /// Of a tensor that a program has; parts of a candidate may be more than 64 bits count, and are the largest number then.
   [[nodiscard]] Index elements() const {
     Index n = 1;
     for (Index e : shape) n = product(n, e);
     return n;
   }
-  [[nodiscard]] Index bytes() const { return product(elements(), element.bytes); }
+  [[nodiscard]] bool sized() const { return storage.sized(); }
+  /// Of a sized tensor what is expected of it as one block.
+  [[nodiscard]] Index bytes() const;
+  /// Of blocks with extents up to these that hold this many elements together, stored or not: a sized tensor's share of what is stored.
+  /// No block is among them more than `times` times.
+  [[nodiscard]] Estimate block_bytes(const Estimate& blocks, const Estimate& elements, const std::vector<Index>& extents, double times = 1) const;
+  /// Of the block of a box: exact unless the tensor is sized.
+  [[nodiscard]] Estimate block_bytes(const Box& box) const;
 };
 
 /// sum of coefficient * label + constant.

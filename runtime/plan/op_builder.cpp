@@ -136,4 +136,11 @@ OpBuilder& OpBuilder::on_rank(Index rank) {
   return *this;
 }
 
+OpBuilder& OpBuilder::stored(Storage storage, const Estimate& elements) {
+  TensorDesc& output = op_.outputs.emplace_back();
+  output.storage = std::move(storage);
+  output.stored = elements;
+  return *this;
+}
+
 }  // namespace tdsl::plan

@@ -59,6 +59,8 @@ class OpBuilder {
   OpBuilder& tile(std::initializer_list<Index> edges);
   OpBuilder& tile(std::vector<Index> edges);
   OpBuilder& run_ahead(Index bytes);
+  /// The output is sized, with about so many elements stored.
+  OpBuilder& stored(Storage storage, const Estimate& elements);
   OpBuilder& divisible();
   OpBuilder& overwrites();
   OpBuilder& replicated();

@@ -7,6 +7,7 @@
 
 #include "runtime/check.h"
 #include "runtime/plan/cost/cost_model.h"
+#include "runtime/plan/cost/rank_view.h"
 #include "runtime/plan/signature.h"
 #include "runtime/plan/space/candidates.h"
 #include "runtime/plan/space/tiles.h"
@@ -39,6 +40,16 @@ double received_at_once(const Op& op, const Cost& cost) {
     if (again) return std::max(cost.step_bytes.hi, cost.bytes_received.hi);
   }
   return cost.step_bytes.hi;
+}
+
+/// Bytes; bounds on what data decides may be beyond 64 bits.
+Index whole(double bytes) { return bytes < static_cast<double>(kMostVolume) ? static_cast<Index>(bytes) : kMostVolume; }
+
+bool same_tiles(const Distribution& a, const Distribution& b) {
+  for (int d = 0; d < a.rank(); ++d) {
+    if (!(a.tiling(d) == b.tiling(d))) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -181,14 +192,14 @@ void Planner::emit(Op op, const OpPlan& plan, int part, const Dead& dead, Planne
   auto planned = std::make_shared<PlannedOp>(PlannedOp{std::move(op), plan, part});
   planned->plan.ranks_per_node = inputs_.ranks_per_node;
   const TensorLookup tensors = lookup();
-  largest_step_ = std::max(largest_step_, static_cast<Index>(plan::largest_step(planned->op, planned->plan, tensors, inputs_)));
+  largest_step_ = std::max(largest_step_, whole(plan::largest_step(planned->op, planned->plan, tensors, inputs_)));
   if (!resident_.empty()) {
     const auto step_bytes = [&](Index rank) {
       const Cost cost = cost_of(planned->op, planned->plan, tensors, rank, inputs_.machine, inputs_.threads);
       return received_at_once(planned->op, cost) + inputs_.threads * assembled_bytes(planned->op, planned->plan, tensors, rank);
     };
     const ResidentRanks::Most most = resident_.run(*planned, step_bytes, dead);
-    if (const auto held = static_cast<Index>(most.held); held > needed_.bytes) needed_ = {held, static_cast<Index>(most.step), planned->op.name, planned->op.line};
+    if (const Index held = whole(most.held); held > needed_.bytes) needed_ = {held, whole(most.step), planned->op.name, planned->op.line};
   }
   out.push_back(std::move(planned));
 }
@@ -216,6 +227,7 @@ void Planner::keep_copy(const Op& made, Planned& out) {
   Op copy = copy_of(made, original);
   OpPlan plan;
   plan.space = lay_out(copy, copy.outputs.front(), kept->layout, tensor(original.id).distribution, inputs_, operands());
+  if (original.sized() && !same_tiles(plan.space, tensor(original.id).distribution)) return;  // only whole blocks are copied
   plan.super_block.assign(copy.shape.size(), 0);
   plan.why = "kept copy of " + original.name;
   fit_steps(copy, plan, lookup(), step_limit(copy, lookup(), inputs_), inputs_);
@@ -256,7 +268,7 @@ double Planner::excess(const Candidate& c, bool frees_base, const TensorLookup& 
     const Cost cost = cost_of(c.op, c.plan, tensors, resident.rank(), inputs_.machine, inputs_.threads);
     double held = resident.live() + cost.output_bytes.hi + received_at_once(c.op, cost);
     held += inputs_.threads * assembled_bytes(c.op, c.plan, tensors, resident.rank());
-    for (const auto& [id, where] : c.leaves) held += static_cast<double>(where.owned_elements(resident.rank()) * tensors(id).desc.element.bytes);
+    for (const auto& [id, where] : c.leaves) held += counting::owned_bytes(tensors(id).desc, where, resident.rank()).hi;
     if (frees_base && updates_in_place(c.op, c.plan)) held -= resident.owned(c.op.base);
     worst = std::max(worst, held - static_cast<double>(inputs_.memory));
   });
@@ -423,8 +435,8 @@ void Planner::plan_op(Op op, const Dead& named_dead, Planned& out) {
   for (const TensorId id : named_dead) {
     if (const auto copy = copies_.find(id); copy != copies_.end()) dead.push_back(copy->second.id);
   }
-  // Partial results have one output and start from nothing.
-  if (op.outputs.size() != 1 || op.base >= 0) op.combine = Combine::kNone;
+  // Partial results have one output and start from nothing; those of sized blocks would have to be merged.
+  if (op.outputs.size() != 1 || op.base >= 0 || op.outputs.front().sized()) op.combine = Combine::kNone;
   const std::shared_ptr<const Choice> choice = choose(op, true, dead);
   for (const auto& [position, where] : choice->leaves) {
     place_source(position < op.reads.size() ? op.reads[position].tensor : op.base, where, out);

@@ -28,6 +28,7 @@ void append_outputs(std::string& text, const Op& op) {
   for (Index edge : op.tile) append_number(text, -edge);
   for (const TensorDesc& output : op.outputs) {
     append_number(text, op.op_class == OpClass::kLoop ? output.bytes() : output.element.bytes);
+    append_storage(text, output);
   }
   for (int read : op.continues) append_number(text, read);
 }
@@ -57,10 +58,12 @@ class OperandTexts {
     order_.push_back(id);
     if (const PlacedTensor* placed = operands_.placed(id)) {
       append_number(text, placed->desc.element.bytes);
+      append_storage(text, placed->desc);
       text += signature_of(placed->distribution);
     } else if (const Op* source = operands_.waiting(id)) {
       text += 'w';
       append_number(text, source->outputs.front().element.bytes);
+      append_storage(text, source->outputs.front());
       for (Index extent : source->shape) append_number(text, extent);
       for (Index edge : source->tile) append_number(text, -edge);
     }
@@ -76,6 +79,14 @@ class OperandTexts {
 void append_number(std::string& text, Index x) {
   text += std::to_string(x);
   text += ',';
+}
+
+void append_storage(std::string& text, const TensorDesc& tensor) {
+  if (!tensor.sized()) return;
+  text += tensor.storage.values ? 's' : 'p';
+  for (const Level level : tensor.storage.levels) text += level == Level::kDense ? 'd' : 'c';
+  for (const int d : tensor.storage.order) append_number(text, d);
+  for (const double x : {tensor.stored.lo, tensor.stored.expected, tensor.stored.hi}) append_number(text, Estimate::whole(x));
 }
 
 std::string signature_of(const Distribution& distribution) {

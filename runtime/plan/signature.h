@@ -22,4 +22,7 @@ void append_number(std::string& text, Index x);
 [[nodiscard]] std::string signature_of(const Distribution& distribution);
 [[nodiscard]] std::string signature_of(const Op& op, const KnownOperands& operands);
 
+/// How a sized tensor is stored and how much; nothing of others.
+void append_storage(std::string& text, const TensorDesc& tensor);
+
 }  // namespace tdsl::plan

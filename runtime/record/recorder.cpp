@@ -41,6 +41,10 @@ TensorHandle Recorder::source(std::string_view name, ElementType type, std::vect
 TensorHandle Recorder::record(plan::Op op, ElementType type) {
   plan::TensorDesc desc = new_tensor(type, op.shape, op.name);
   desc.tile = op.tile;
+  if (!op.outputs.empty()) {  // the builder says how it is stored
+    desc.storage = std::move(op.outputs.front().storage);
+    desc.stored = op.outputs.front().stored;
+  }
   op.outputs = {desc};
   add(std::move(op));
   TensorHandle result = handle(std::move(desc), type);

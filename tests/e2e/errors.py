@@ -53,6 +53,10 @@ MISTAKES = [
     Mistake("truncated", "product", "--A {truncated} --B {B}", 1, r"truncated\.npy"),
     Mistake("too_long", "product", "--A {longer} --B {B}", 1, r"longer\.npy"),
     Mistake("wrong_type", "product", "--A {complex} --B {B}", 1, r"complex\.npy"),
+    Mistake("mtx_line", "product", "--A {wrong_line} --B {B}", 1, r"wrong_line\.mtx:5: column 6 is not one of 1 to 5"),
+    Mistake("mtx_count", "product", "--A {too_few} --B {B}", 1, r"too_few\.mtx:2: the header announces 9 entries, the file has 2"),
+    Mistake("mtx_clash", "product", "--A {clash} --B {B}", 1, r"(?=.*clash\.mtx).*\b6\b"),
+    Mistake("npz_text", "product", "--A {text_npz} --B {B}", 1, r"text_npz\.npz' is not a sound \.npz file"),
     Mistake("narrowing", "run_time", "--x {floats} --A {A}", 1, r"i64.*floats\.npy.*f64"),
     Mistake("wrong_rank", "product", "--A {vector} --B {B}", 1, r"vector\.npy"),
     Mistake("clash", "product", "--A {A} --B {other}", 1, r"(?=.*\bA\b)(?=.*\bB\b)(?=.*\b5\b)(?=.*\b6\b).*other\.npy"),
@@ -142,6 +146,11 @@ def make_inputs(folder):
     np.save(folder / "complex.npy", rng.random((7, 5)) + 1j)
     np.save(folder / "x.npy", np.array([0, 1, 2, 3, 4, 5, 7]))
     np.save(folder / "floats.npy", rng.random(7))
+    banner = "%%MatrixMarket matrix coordinate real general\n"
+    (folder / "wrong_line.mtx").write_text(banner + "7 5 2\n% note\n1 1 1\n2 6 1\n")
+    (folder / "too_few.mtx").write_text(banner + "7 5 9\n1 1 1\n2 5 1\n")
+    (folder / "clash.mtx").write_text(banner + "7 6 1\n1 1 1\n")
+    (folder / "text_npz.npz").write_text("no archive, only some text that is long enough to have a zip directory\n")
     (folder / "text.npy").write_text("this is not a NumPy file at all, only some text\n")
     (folder / "nothing.npy").write_bytes(b"")
     for name, program, ranks, kind in (("other", "ridge", 3, "load"), ("ranks", "product", 2, "load"), ("kind", "product", 3, "map")):
@@ -246,7 +255,7 @@ COMMAND_MISTAKES = [
     ("tdslc_import_is_pipe", "check {piped}", 1, r"piped\.tdsl:1:\d+: error: cannot read '.*pipe': it is not a regular file"),
     ("tdslc_program_error", "check {bad}", 1, r"bad\.tdsl:3:\d+: error: .*\[undefined-name\]"),
     ("tdslc_build_program_error", "build {bad} -o {work}/bad", 1, r"bad\.tdsl:3:\d+: error: .*\[undefined-name\]"),
-    ("tdslc_not_supported", "check {sparse}", 1, r"sparse\.tdsl:1:\d+: .*not supported"),
+    ("tdslc_not_supported", "check {storage}", 1, r"storage\.tdsl:1:\d+: .*not supported"),
     ("tdslc_too_large", "check {large}", 1, r"large\.tdsl:2:9: error: 'random\(n, n\)' is f64\[3037000500, 3037000500\], which is too large.*\[too-large\]"),
     ("tdslc_explain_too_large", "explain {square} --set n=4611686018427387904", 1,
      r"square\.tdsl:1: A is f64\[4611686018427387904, 4611686018427387904\], which is too large"),
@@ -276,7 +285,7 @@ COMMAND_MISTAKES = [
 
 COMMAND_FILES = {
     "good.tdsl": "let a = 1;\noutput a;\n", "bad.tdsl": "param p: i64 = 1;\nlet q = p;\nlet a = q + nosuchname;\noutput a;\n",
-    "sparse.tdsl": "input A: f64[n, sparse m];\noutput s = sum(A);\n", "bare": "let a = 1;\noutput a;\n",
+    "storage.tdsl": "storage banded(n, b) { stored[n, b]; to[i, j] = (i, j - i); from[i, k] = (i, i + k); }\n", "bare": "let a = 1;\noutput a;\n",
     "importing.tdsl": 'import "imported.tdsl";\noutput a = f(1);\n', "imported.tdsl": "fn f(x) = x + 1;\n",
     "large.tdsl": "let n = 3037000500;\nlet A = random(n, n);\noutput s = sum(A);\n", "square.tdsl": "input A: f64[n, n];\noutput s = sum(A);\n",
     "product.tdsl": "param n: i64 = 9;\nlet A = random(n * n);\noutput s = sum(A);\n",

@@ -66,6 +66,7 @@ class Program:
         self.name = self.path.stem
         self.text = self.path.read_text()
         self.inputs, self.exact, self.open, self.twin_lines = [], False, False, []
+        self.file_kinds = {}  # of inputs that are no .npy
         self.variants_wanted, fields = "both", {}
         for line in self.text.splitlines():
             if not line.startswith("//"):
@@ -89,6 +90,8 @@ class Program:
             next(i for i in self.inputs if i.name == found[1]).small = found[2]
         elif found := re.fullmatch(r"(args|args small|sizes|sizes small|variants|also built): (.*)", line):
             fields[found[1]] = found[2]
+        elif found := re.fullmatch(r"as (mtx): (.*)", line):
+            self.file_kinds |= {name: found[1] for name in found[2].split()}
         elif line == "exact":
             self.exact = True
         elif line == "open":

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 import compare
+import entry_files
 import launch
 
 LEAST_MEMORY = re.compile(r"give at least --memory (\d+)")
@@ -64,8 +65,9 @@ class Case:
         self.inputs = session.program.make_inputs(variant)
         self.arguments = list(variant.args)
         for name, value in self.inputs.items():
-            np.save(self.folder / f"{name}.npy", value)
-            self.arguments += ["--" + name, f"{name}.npy"]  # programs run in this folder
+            kind = session.program.file_kinds.get(name, "npy")
+            entry_files.WRITERS[kind](self.folder / f"{name}.{kind}", value)
+            self.arguments += ["--" + name, f"{name}.{kind}"]  # programs run in this folder
         self.evaluate()
         self.compare_with_twin()
 

@@ -36,4 +36,8 @@ if [ "$TDSL_TEST_PRESET" = release ] && [ "$TDSL_TEST_MODE" = long ] && wanted f
     "$TDSL_SOURCE_DIR/tests/fuzz/run" 3600
     result fuzz/frontend $? "inputs in build/fuzz/found"
 fi
+if [ "$TDSL_TEST_PRESET" = release ] && [ "$TDSL_TEST_MODE" = long ] && wanted fuzz/readers; then
+    "$TDSL_SOURCE_DIR/tests/fuzz/run" 3600 readers
+    result fuzz/readers $? "inputs in build/fuzz/found"
+fi
 exit 0

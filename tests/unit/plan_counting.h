@@ -41,7 +41,7 @@ Counted count(const plan::Op& op, const plan::OpPlan& plan, const plan::TensorLo
       (fetch.keep ? kept : passing) += bytes;
       each(fetch);
     }
-    counted.bytes += step.fetch_bytes;
+    counted.bytes += step.fetch_bytes.most_bytes();
     counted.tasks += static_cast<plan::Index>(step.tasks.size());
     for (const plan::Task& task : step.tasks) {
       if (task.hit) counted.points += space.points(space.label_intervals(task.tile, task.panel));

@@ -21,6 +21,7 @@ using plan::Box;
 using plan::Coord;
 using plan::DimAccess;
 using plan::Distribution;
+using plan::Estimate;
 using plan::Fetch;
 using plan::Interval;
 using plan::kAnyLabel;
@@ -222,7 +223,7 @@ class Enumeration {
     std::set<std::tuple<TensorId, Index>> needed;
     std::map<Index, Index> panels_done;  // by output tile
     std::vector<Index> finished;
-    Index output_bytes = 0;
+    Estimate output_bytes;
     while (cursor.next(step)) {
       if (step.super_block != last_super_block) {
         if (needed != arrived) return fail("fetched pieces are not what the tasks access");
@@ -234,7 +235,7 @@ class Enumeration {
       if (step.panel != (space_.first_panel(rank) + next_panel) % space_.panels()) return fail("panels out of order");
       if (step.ends_super_block != (++next_panel == space_.panels())) return fail("ends_super_block");
       std::set<PieceKey> resident = kept;
-      Index bytes = 0;
+      Estimate bytes;
       for (const Fetch& fetch : step.fetch) {
         const PlacedTensor& tensor = test_.tensors.at(fetch.piece.tensor);
         const Coord block = tensor.distribution.coord(fetch.piece.block);
@@ -245,11 +246,11 @@ class Enumeration {
         resident.insert(key_of(fetch.piece));
         if (fetch.keep) kept.insert(key_of(fetch.piece));
         ++requests_[fetch.owner][{rank, key_of(fetch.piece)}];
-        bytes += fetch.piece.box.volume() * tensor.desc.element.bytes;
+        bytes += tensor.desc.block_bytes(fetch.piece.box);
         add_elements(fetch.piece, arrived);
         ++fetched_;
       }
-      if (bytes != step.fetch_bytes) return fail("fetch_bytes");
+      if (!(bytes == step.fetch_bytes)) return fail("fetch_bytes");
       for (const Task& task : step.tasks) {
         const Index number = test_.plan.space.linear(task.tile);
         if (!test_.plan.space.owns(rank, task.tile)) return fail("task of another rank");
@@ -271,7 +272,7 @@ class Enumeration {
     test_.plan.space.for_each_owned(rank, [&](const Coord& c) { owned.push_back(test_.plan.space.linear(c)); });
     std::sort(finished.begin(), finished.end());
     if (finished != owned) return fail("not every owned tile is finished once");
-    if (output_bytes != test_.plan.space.owned_elements(rank) * bytes_per_point()) return fail("output_bytes");
+    if (!(output_bytes == Estimate::exactly(static_cast<double>(test_.plan.space.owned_elements(rank) * bytes_per_point())))) return fail("output_bytes");
   }
 
   static void add_elements(const Piece& piece, std::set<std::tuple<TensorId, Index>>& to) {
@@ -291,8 +292,10 @@ class Enumeration {
       const Box box = touched(access, values);
       space_.for_each_piece(access.tensor, box, [&](const Coord& block, const Piece& piece) {
         if (piece.block != tensor.linear(block)) fail("for_each_piece: block number");
-        if (!contains(tensor.box(block), piece.box) || !contains(box, piece.box)) fail("for_each_piece: box");
-        covered += piece.box.volume();
+        const bool sized = test_.tensors.at(access.tensor).desc.sized();
+        if (!contains(tensor.box(block), piece.box) || (!sized && !contains(box, piece.box))) fail("for_each_piece: box");
+        if (sized && !(piece.box == tensor.box(block))) fail("for_each_piece: not all of a sized block");
+        covered += intersect(piece.box, box).volume();
         if (tensor.owns(rank, block)) return;
         if (!resident.contains(key_of(piece))) fail("a task's piece is neither local nor resident");
         add_elements(piece, needed);

@@ -55,6 +55,18 @@ add_library(tdsl_lapack INTERFACE)
 target_include_directories(tdsl_lapack SYSTEM INTERFACE ${TDSL_LAPACKE_INCLUDE_DIR})
 target_link_libraries(tdsl_lapack INTERFACE ${TDSL_LAPACK_LIBRARIES} Threads::Threads m)
 
+# Compressed members of SciPy's files, static.
+find_library(TDSL_ZLIB_LIBRARY NAMES libz.a)
+find_path(TDSL_ZLIB_INCLUDE_DIR NAMES zlib.h)
+set(TDSL_ZLIB_FOUND FALSE)
+if(TDSL_ZLIB_LIBRARY AND TDSL_ZLIB_INCLUDE_DIR)
+  set(TDSL_ZLIB_FOUND TRUE)
+endif()
+tdsl_require(TDSL_ZLIB_FOUND "The static zlib" "zlib1g-dev")
+add_library(tdsl_zlib INTERFACE)
+target_include_directories(tdsl_zlib SYSTEM INTERFACE ${TDSL_ZLIB_INCLUDE_DIR})
+target_link_libraries(tdsl_zlib INTERFACE ${TDSL_ZLIB_LIBRARY})
+
 # Vector forms of exp and its like, for g++ on x86-64. Debian has only the shared library.
 find_library(TDSL_SLEEF_LIBRARY NAMES sleef)
 set(TDSL_SLEEF_USABLE OFF)

@@ -58,7 +58,7 @@ function(tdsl_write_toolchain)
   else()
     set(conf_native off)
   endif()
-  set(libraries ${TDSL_LAPACK_LIBRARIES} ${TDSL_SLEEF_LIBRARIES} ${MPI_C_LIBRARIES} -lpthread -lm)
+  set(libraries ${TDSL_LAPACK_LIBRARIES} ${TDSL_SLEEF_LIBRARIES} ${TDSL_ZLIB_LIBRARY} ${MPI_C_LIBRARIES} -lpthread -lm)
   list(JOIN libraries " " conf_libraries)
 
   set(conf_compile "-std=c++20 ${conf_optimize} -ffp-contract=off -fno-math-errno -fno-trapping-math ${conf_openmp} ${conf_sanitize}")

@@ -5,7 +5,11 @@
 #include <filesystem>
 
 #include "runtime/app/number_format.h"
+#include "runtime/io/entry_writer.h"
+#include "runtime/io/file_kind.h"
+#include "runtime/io/input_file.h"
 #include "runtime/io/npy.h"
+#include "runtime/size.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/declaration.h"
 #include "tools/tdslc/front.h"
@@ -32,17 +36,19 @@ struct Elements {
 };
 
 ir::Array read_array(const std::string& name, const std::string& path, ir::Scalar type) {
-  const rt::NpyReader reader = rt::open_input(name, path, element_type_of(type));
+  const rt::InputFile file = rt::open_input(name, path, element_type_of(type));
   ir::Array array;
   array.type = type;
-  array.shape = reader.shape();
   rt::visit_element_type(element_type_of(type), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const Elements<T> elements(array.size());
-    const std::vector<std::int64_t> zero(array.shape.size(), 0);
-    const std::vector<std::int64_t> strides = row_major(array.shape);
-    reader.read_box<T>(zero, array.shape, elements.data.get(), strides);
-    for (const T x : elements.span()) {
+    std::optional<Elements<T>> elements;
+    array.shape = rt::read_dense<T>(file, [&](const std::vector<std::int64_t>& shape) {
+      if (!rt::is_legal_size(shape, sizeof(T))) throw rt::RunError(rt::too_large_text(name, rt::element_name(rt::element_type_of<T>), shape));
+      std::int64_t count = 1;
+      for (const std::int64_t extent : shape) count *= extent;
+      return elements.emplace(count).data.get();
+    });
+    for (const T x : elements->span()) {
       if constexpr (std::is_floating_point_v<T>) {
         array.floats.push_back(static_cast<double>(x));
       } else {
@@ -74,6 +80,19 @@ void write_npy(const std::string& path, const std::vector<std::int64_t>& shape, 
   writer.write_box<T>(zero, shape, elements.data(), strides);
   writer.sync();
   writer.commit();
+}
+
+/// As the extension says.
+template <class T>
+void write_file(const std::string& path, const std::vector<std::int64_t>& shape, std::span<const T> elements) {
+  if (rt::writable_kind(path) == rt::FileKind::kNpy) {
+    write_npy(path, shape, elements);
+    return;
+  }
+  const std::unique_ptr<rt::EntryWriter> writer = rt::EntryWriter::create(path, rt::element_type_of<T>, shape);
+  rt::write_entries(*writer, rt::nonzeros<T>(shape, elements));
+  writer->file().sync();
+  writer->file().commit();
 }
 
 template <class T>
@@ -108,7 +127,7 @@ void deliver(const std::string& name, const ir::Array& array, const rt::AppOptio
     using T = typename decltype(tag)::type;
     const Elements<T> elements = elements_of<T>(array);
     const auto file = options.outputs.find(name);
-    if (file != options.outputs.end()) write_npy<T>(file->second, array.shape, elements.span());
+    if (file != options.outputs.end()) write_file<T>(file->second, array.shape, elements.span());
   });
   if (bounds.empty()) return;
   std::vector<double> all = array.bounds;

@@ -2,7 +2,7 @@
 
 #include "codegen/output_file.h"
 #include "runtime/app/machine_file.h"
-#include "runtime/io/npy.h"
+#include "runtime/io/input_file.h"
 #include "runtime/io/text_file.h"
 #include "tools/tdslc/algebra_stage.h"
 #include "runtime/record/start.h"
@@ -46,18 +46,19 @@ void bind_files(const codegen::FamilyProgram& families, const rt::AppOptions& op
   for (const codegen::Declarations::Tensor& input : families.declarations.inputs) {
     const auto file = options.inputs.find(input.name);
     if (file == options.inputs.end()) continue;
-    const rt::NpyReader reader(file->second);
-    if (reader.shape().size() != input.type.rank()) {
+    const rt::InputFile opened(file->second);
+    const std::vector<std::int64_t> shape = opened.dense() != nullptr ? opened.dense()->shape() : rt::find_shape(*opened.entries());
+    if (shape.size() != input.type.rank()) {
       throw rt::RunError({families.files.front(), input.line}, fmt::format("input {} has {} dimensions, but the array in '{}' has {}", input.name,
-                                                                          input.type.rank(), file->second, reader.shape().size()));
+                                                                          input.type.rank(), file->second, shape.size()));
     }
     for (std::size_t d = 0; d < input.type.rank(); ++d) {
       const auto value = input.type.shape[d].as_value();
       for (const auto& [v, name] : families.declarations.dimensions) {
         if (!value || v != *value) continue;
-        const auto [entry, first] = dimensions.emplace(name, reader.shape()[d]);
-        if (first || entry->second == reader.shape()[d]) continue;
-        throw rt::RunError({families.files.front(), input.line}, fmt::format("dimension {} is {} in '{}', but {} before", name, reader.shape()[d],
+        const auto [entry, first] = dimensions.emplace(name, shape[d]);
+        if (first || entry->second == shape[d]) continue;
+        throw rt::RunError({families.files.front(), input.line}, fmt::format("dimension {} is {} in '{}', but {} before", name, shape[d],
                                                                             file->second, entry->second));
       }
     }

@@ -213,7 +213,7 @@ class Reporter : public record::PlanningSink {
       ++r.steps;
       r.tasks += static_cast<std::int64_t>(step.tasks.size());
       r.messages += static_cast<std::int64_t>(step.fetch.size());
-      r.bytes_received += static_cast<double>(step.fetch_bytes);
+      r.bytes_received += step.fetch_bytes.expected;
     }
   }
 

@@ -74,11 +74,12 @@ bool only(const DimAccess& dim, int label) {
 
 /// Whether boxes stay for later panels: they go with their panel only if every reduce label with several panels is alone
 /// in some subscript, the same one in all accesses to the tensor.
-bool kept_over_panels(const Op& op, const OpPlan& plan, const Access& access) {
+bool kept_over_panels(const Op& op, const OpPlan& plan, const Access& access, const TensorLookup& tensors) {
+  const bool sized = tensors(access.tensor).desc.sized();  // panels may share a block
   for (std::size_t k = 0; k < op.reduce.size(); ++k) {
     if (panel_count(op, plan, k) <= 1) continue;
     bool distinguished = false;
-    for (std::size_t d = 0; d < access.dims.size(); ++d) {
+    for (std::size_t d = 0; d < access.dims.size() && !sized; ++d) {
       bool alike = only(access.dims[d], op.reduce[k].label);
       for (const Access& other : op.reads) alike = alike && (other.tensor != access.tensor || other.dims[d] == access.dims[d]);
       distinguished = distinguished || alike;
@@ -88,12 +89,17 @@ bool kept_over_panels(const Op& op, const OpPlan& plan, const Access& access) {
   return false;
 }
 
-/// Upper bound of the elements of one operand dimension that are held at once.
-double longest_need(const RankView& v, const DimAccess& dim, bool kept) {
+/// Upper bound of the elements of one operand dimension that are held at once; of whole tiles if they are given.
+double longest_need(const RankView& v, const DimAccess& dim, bool kept, const Tiling* whole) {
   double least = 9e18;
   if (dim.whole || dim.divisor != 1 || dim.terms.size() != 1) return least;
   const Affine::Term& term = dim.terms[0];
-  const auto box = [&](Index longest) { return static_cast<double>(std::abs(term.coefficient) * (longest - 1) + dim.offset.size()); };
+  const auto box = [&](Index longest) {
+    const Index touched = std::abs(term.coefficient) * (longest - 1) + dim.offset.size();
+    if (whole == nullptr || whole->tiles() == 0) return static_cast<double>(touched);
+    const Index shortest = std::max<Index>(1, whole->extent() / whole->tiles() / 2);
+    return static_cast<double>(std::min(whole->tiles(), ceil_div(touched, shortest) + 1) * whole->longest());
+  };
   for (std::size_t k = 0; k < v.op.reduce.size(); ++k) {
     if (kept || term.label != v.op.reduce[k].label) continue;
     const int part_dim = v.op.reduce[k].part_dim;
@@ -107,7 +113,9 @@ double longest_need(const RankView& v, const DimAccess& dim, bool kept) {
   return least;
 }
 
-Need need_of(const RankView& v, const Access& access, const PlacedTensor& tensor, Index rank) {
+Need need_of(const RankView& v, const Access& access, const TensorLookup& tensors, Index rank) {
+  const PlacedTensor& tensor = tensors(access.tensor);
+  const bool sized = tensor.desc.sized();
   Need need;
   const Distribution& where = tensor.distribution;
   const bool replicated = where.kind() == Distribution::Kind::kReplicated;
@@ -116,11 +124,12 @@ Need need_of(const RankView& v, const Access& access, const PlacedTensor& tensor
   const bool by_table = where.kind() == Distribution::Kind::kTable;
   need.exact = v.exact;
   bool disjoint = true;
-  const bool kept = kept_over_panels(v.op, v.plan, access);
+  const bool kept = kept_over_panels(v.op, v.plan, access, tensors);
   if (where.rank() == 0 && !has_part(where, rank)) union_own = sum_own = pieces_own = 0;
   for (int d = 0; d < where.rank(); ++d) {
     const DimAccess& dim = access.dims[idx(d)];
     Intervals list = touched(v, dim, tensor.desc.shape[idx(d)]);
+    if (sized) list = whole_tiles(list, where.tiling(d));
     for (const Affine::Term& term : dim.terms) {
       if (++label_uses[idx(term.label)] > 1) need.exact = false;
     }
@@ -147,8 +156,9 @@ Need need_of(const RankView& v, const Access& access, const PlacedTensor& tensor
     pieces_own *= static_cast<double>(cut_count(owned_parts, where.tiling(d)));
     disjoint = disjoint && equal_or_disjoint(list, {});
     // Tiles of different super-blocks may need the very same interval: i + a for (i, a) = (2, 1) and (3, 0).
-    if (v.super_blocks > 1 && (dim.terms.size() > 1 || dim.divisor > 1)) disjoint = false;
-    panel *= std::min(static_cast<double>(total(list)), longest_need(v, dim, kept));
+    // So may whole blocks.
+    if (v.super_blocks > 1 && (dim.terms.size() > 1 || dim.divisor > 1 || sized)) disjoint = false;
+    panel *= std::min(static_cast<double>(total(list)), longest_need(v, dim, kept, sized ? &where.tiling(d) : nullptr));
     need.lists.push_back(std::move(list));
   }
   const auto again = static_cast<double>(repeats(v, access));
@@ -203,7 +213,7 @@ double add_reads(Cost& cost, const RankView& v, const TensorLookup& tensors, Ind
     const auto first = std::find_if(v.op.reads.begin(), v.op.reads.end(),
                                     [&](const Access& a) { return a.tensor == access.tensor && a.dims == access.dims; });
     if (&*first != &access) continue;
-    by_tensor[access.tensor].push_back(need_of(v, access, tensors(access.tensor), rank));
+    by_tensor[access.tensor].push_back(need_of(v, access, tensors, rank));
   }
   for (const auto& [id, needs] : by_tensor) {
     const PlacedTensor& tensor = tensors(id);
@@ -214,7 +224,8 @@ double add_reads(Cost& cost, const RankView& v, const TensorLookup& tensors, Ind
       received += need.received;
       pieces += need.pieces;
       panel += need.per_panel;
-      read += need.read * bytes;
+      read += tensor.desc.sized() ? bytes_of_blocks(tensor.desc, tensor.distribution, {0, need.pieces.hi, need.pieces.hi}, {0, need.read, need.read}).expected
+                                  : need.read * bytes;
     }
     if (needs.size() == 2 && received.hi > 0) {
       bool exact = v.super_blocks == 1 && v.exact;
@@ -233,43 +244,59 @@ double add_reads(Cost& cost, const RankView& v, const TensorLookup& tensors, Ind
     }
     cost.received_elements += received;
     cost.boxes += pieces;
-    cost.bytes_received += {received.lo * bytes, received.hi * bytes};
-    cost.step_bytes += {0, panel * bytes};
+    const Estimate came = bytes_of_blocks(tensor.desc, tensor.distribution, {pieces.lo, pieces.hi, pieces.hi}, {received.lo, received.hi, received.hi},
+                                          static_cast<double>(v.super_blocks));
+    cost.bytes_received += {came.lo, came.hi};
+    cost.bytes_expected += came.expected;
+    const double blocks = std::min(panel, pieces.hi);  // at once
+    const Estimate step = bytes_of_blocks(tensor.desc, tensor.distribution, {0, blocks, blocks}, {0, panel, panel});
+    cost.step_bytes += {0, step.expected, step.hi};
   }
   return read;
 }
 
 /// What a rank does of an operation whose tiles lie by a table: exactly, tile by tile. Returns what add_reads does.
 double add_listed_tiles(Cost& cost, const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank) {
-  double panels = 1, owned = 0, tasks = 0, points = 0;
+  double panels = 1, owned = 0, tiles = 0, tasks = 0, points = 0;
   for (std::size_t k = 0; k < op.reduce.size(); ++k) panels *= static_cast<double>(panel_count(op, plan, k));
   for_each_tile(op, plan, rank, [&](const RankView& tile, Index) {
     double elements = 1;
     for (const Intervals& along : tile.owned_out) elements *= static_cast<double>(total(along));
     owned += elements;
+    tiles += 1;
     tasks += is_hit(tile) ? panels : 1;
     points += tile.works ? points_in(tile) : 0;
   });
-  for (const TensorDesc& output : op.outputs) cost.output_bytes += {owned * static_cast<double>(output.element.bytes), owned * static_cast<double>(output.element.bytes)};
+  for (const TensorDesc& output : op.outputs) {
+    const Estimate bytes = bytes_of_blocks(output, plan.space, Estimate::exactly(tiles), Estimate::exactly(owned));
+    cost.output_bytes += {bytes.lo, bytes.hi};
+  }
   cost.tasks = {tasks, tasks};
   cost.flops = {points * op.flops_per_point, points * op.flops_per_point};
   const Wanted wanted = wanted_by(op, plan, tensors, rank);
-  std::map<Index, double> kept;                            // per super-block
-  std::map<std::pair<Index, Index>, double> passing;       // per super-block and panel
+  std::map<Index, Estimate> kept;                       // per super-block
+  std::map<std::pair<Index, Index>, Estimate> passing;  // per super-block and panel
   std::map<TensorId, bool> stays;
-  for (const Access& access : op.reads) stays[access.tensor] = stays[access.tensor] || kept_over_panels(op, plan, access);
+  for (const Access& access : op.reads) stays[access.tensor] = stays[access.tensor] || kept_over_panels(op, plan, access, tensors);
   for (const WantedPiece& piece : wanted.pieces) {
-    const double elements = piece.bytes / static_cast<double>(tensors(piece.tensor).desc.element.bytes);
+    const PlacedTensor& tensor = tensors(piece.tensor);
+    const double elements = piece.bytes / static_cast<double>(tensor.desc.element.bytes);
     const double known = piece.block >= 0 ? 1 : 0;
+    const Estimate bytes = bytes_of_blocks(tensor.desc, tensor.distribution, {known, piece.boxes, piece.boxes}, {known * elements, elements, elements});
     cost.received_elements += {known * elements, elements};
-    cost.bytes_received += {known * piece.bytes, piece.bytes};
+    cost.bytes_received += {bytes.lo, bytes.hi};
+    cost.bytes_expected += bytes.expected;
     cost.boxes += {known, piece.boxes};
-    (stays[piece.tensor] ? kept[piece.super_block] : passing[{piece.super_block, piece.panel}]) += piece.bytes;
+    (stays[piece.tensor] ? kept[piece.super_block] : passing[{piece.super_block, piece.panel}]) += {0, bytes.expected, bytes.hi};
   }
-  for (const auto& [block, bytes] : kept) cost.step_bytes.hi = std::max(cost.step_bytes.hi, bytes);
+  const auto widen = [&cost](const Estimate& bytes) {
+    cost.step_bytes = {0, std::max(cost.step_bytes.expected, bytes.expected), std::max(cost.step_bytes.hi, bytes.hi)};
+  };
+  for (const auto& [block, bytes] : kept) widen(bytes);
   for (const auto& [step, bytes] : passing) {
-    const auto before = kept.find(step.first);
-    cost.step_bytes.hi = std::max(cost.step_bytes.hi, bytes + (before == kept.end() ? 0 : before->second));
+    Estimate both = bytes;
+    if (const auto before = kept.find(step.first); before != kept.end()) both += before->second;
+    widen(both);
   }
   return wanted.read_bytes;
 }
@@ -287,8 +314,10 @@ double add_product(Cost& cost, const Op& op, const OpPlan& plan, const TensorLoo
   double panels = 1;
   for (std::size_t k = 0; k < op.reduce.size(); ++k) panels *= static_cast<double>(panel_count(op, plan, k));
   for (const TensorDesc& output : op.outputs) {
-    const double each = owned * static_cast<double>(op.op_class == OpClass::kLoop ? output.bytes() : output.element.bytes);
-    cost.output_bytes += {each, each};
+    const bool whole = op.op_class == OpClass::kLoop;
+    const Estimate bytes = whole ? Estimate::exactly(owned * static_cast<double>(output.bytes()))
+                                 : bytes_of_blocks(output, plan.space, Estimate::exactly(tiles), Estimate::exactly(owned));
+    cost.output_bytes += {bytes.lo, bytes.hi};
   }
   cost.tasks = {hit * panels + tiles - hit, hit * panels + tiles - hit};
   if (!v.exact) cost.tasks.lo = tiles;  // off a diagonal a tile is one task
@@ -298,6 +327,21 @@ double add_product(Cost& cost, const Op& op, const OpPlan& plan, const TensorLoo
   return add_reads(cost, v, tensors, rank);
 }
 
+/// A later panel makes a sized block anew, beside what it is so far.
+double doubled_blocks(const Op& op, const OpPlan& plan) {
+  bool again = false;
+  for (std::size_t k = 0; k < op.reduce.size(); ++k) again = again || panel_count(op, plan, k) > 1;
+  double bytes = 0;
+  for (const TensorDesc& output : op.outputs) {
+    if (!again || !output.sized()) continue;
+    const std::vector<Index> tile = longest_tiles(plan.space);
+    double elements = 1;
+    for (const Index extent : tile) elements *= static_cast<double>(extent);
+    bytes += output.block_bytes(Estimate::exactly(1), Estimate::exactly(elements), tile).hi;
+  }
+  return bytes;
+}
+
 /// The longest boxes of operands that the view's tasks may have to copy together.
 double assembled_in(const RankView& v, const TensorLookup& tensors) {
   double bytes = 0;
@@ -305,6 +349,7 @@ double assembled_in(const RankView& v, const TensorLookup& tensors) {
     if (v.op.is_continued(a)) continue;  // copied into the output
     const Access& access = v.op.reads[a];
     const PlacedTensor& tensor = tensors(access.tensor);
+    if (tensor.desc.sized()) continue;
     auto box = static_cast<double>(tensor.desc.element.bytes);
     bool copied = false;
     for (int d = 0; d < tensor.distribution.rank(); ++d) {
@@ -319,7 +364,7 @@ double assembled_in(const RankView& v, const TensorLookup& tensors) {
     }
     if (copied) bytes += box;
   }
-  return v.works ? bytes : 0;
+  return v.works ? bytes + doubled_blocks(v.op, v.plan) : 0;
 }
 
 }  // namespace
@@ -337,14 +382,15 @@ Cost cost_of(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Inde
     touched_bytes += 8.0 * static_cast<double>(op.reads.size()) * cost.flops.hi / std::max(1.0, op.flops_per_point);
   }
   const double compute = std::max(seconds_of_flops(op, cost.flops.hi, machine), touched_bytes / machine.stream_rate) / threads;
-  const double network = seconds_of(traffic_of(op, plan, tensors, rank, cost.bytes_received.hi, cost.boxes.hi, machine), machine);
+  const double network = seconds_of(traffic_of(op, plan, tensors, rank, cost.bytes_expected, cost.boxes.hi, machine), machine);
   cost.seconds = {std::max(compute, network), compute + network + cost.tasks.hi * machine.task_overhead / threads};
   return cost;
 }
 
 Range messages_of(const Cost& cost) {
   constexpr double kMessageBytes = 1 << 30;
-  return {cost.boxes.lo > 0 ? 1.0 : 0.0, cost.boxes.hi + 2 * std::floor(cost.bytes_received.hi / kMessageBytes)};
+  // Sized blocks may be absent, all of them.
+  return {cost.boxes.lo > 0 && cost.bytes_received.lo > 0 ? 1.0 : 0.0, cost.boxes.hi + 2 * std::floor(cost.bytes_received.hi / kMessageBytes)};
 }
 
 double assembled_bytes(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank) {
@@ -388,11 +434,12 @@ CostSummary summarise(const Op& op, const OpPlan& plan, const TensorLookup& tens
   double count = 0;
   for (const Index rank : rank_sample(plan.space, most)) {
     const Cost c = cost_of(op, plan, tensors, rank, machine, threads);
-    sum.max_bytes = std::max(sum.max_bytes, c.bytes_received.hi);
+    sum.max_bytes = std::max(sum.max_bytes, c.bytes_expected);
     sum.max_flops = std::max(sum.max_flops, c.flops.hi);
     sum.max_step = std::max(sum.max_step, c.step_bytes.hi);
+    sum.expected_step = std::max(sum.expected_step, c.step_bytes.expected);
     sum.max_seconds = std::max(sum.max_seconds, c.seconds.hi);
-    sum.mean_bytes += c.bytes_received.hi;
+    sum.mean_bytes += c.bytes_expected;
     sum.mean_flops += c.flops.hi;
     count += 1;
   }

@@ -27,9 +27,10 @@ struct Cost {
   Range received_elements;
   Range boxes;          ///< pieces asked for
   Range bytes_received;
+  double bytes_expected = 0;  ///< of them
   Range flops;
   Range tasks;
-  Range step_bytes;     ///< remote boxes held at once by one step, those kept for later panels included
+  Estimate step_bytes;  ///< remote boxes held at once by one step, those kept for later panels included
   Range output_bytes;   ///< owned output
   Range seconds;        ///< predicted
 };
@@ -52,7 +53,7 @@ struct Cost {
 struct CostSummary {
   double max_bytes = 0, mean_bytes = 0;
   double max_flops = 0, mean_flops = 0;
-  double max_step = 0;
+  double max_step = 0, expected_step = 0;
   double max_seconds = 0;
 };
 [[nodiscard]] CostSummary summarise(const Op& op, const OpPlan& plan, const TensorLookup& tensors, const Machine& machine, int threads,

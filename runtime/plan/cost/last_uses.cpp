@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/plan/cost/rank_view.h"
+
 namespace tdsl::plan {
 
 LastUses last_uses(const std::vector<std::shared_ptr<const PlannedOp>>& segment, const std::vector<TensorId>& dropped) {
@@ -42,6 +44,7 @@ bool reads_where_it_writes(const Op& op, const Access& access) {
 bool updates_in_place(const Op& op, const OpPlan& plan) {
   Index panels = 1;
   for (const Tiling& reduced : plan.reduce) panels *= std::max<Index>(reduced.tiles(), 1);
+  if (!op.outputs.empty() && op.outputs.front().sized()) return false;  // old and new blocks are there at once
   return op.base >= 0 && std::all_of(op.reads.begin(), op.reads.end(), [&](const Access& access) {
     return access.tensor != op.base || (panels == 1 && reads_where_it_writes(op, access));
   });
@@ -50,7 +53,7 @@ bool updates_in_place(const Op& op, const OpPlan& plan) {
 double ResidentBytes::run(const PlannedOp& op, double step_bytes, const std::vector<TensorId>& dead) {
   if (updates_in_place(op.op, op.plan) && std::find(dead.begin(), dead.end(), op.op.base) != dead.end()) free(op.op.base);
   for (const TensorDesc& output : op.op.outputs) {
-    hold(output.id, static_cast<double>(distribution_of(op.op, op.plan, output).owned_elements(rank_) * output.element.bytes));
+    hold(output.id, counting::owned_bytes(output, distribution_of(op.op, op.plan, output), rank_).hi);
   }
   const double held = live_ + step_bytes;
   peak_ = std::max(peak_, held);

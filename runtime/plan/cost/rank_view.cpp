@@ -290,4 +290,30 @@ Intervals touched(const RankView& v, const DimAccess& dim, Index extent) {
   return list;
 }
 
+Intervals whole_tiles(const Intervals& list, const Tiling& tiling) {
+  Intervals tiles;
+  Index next = 0;
+  for (const Interval& i : list) {  // tidy: in order of their beginnings, but not of their ends
+    const Interval met = tiling.tiles_meeting(i);
+    for (Index t = std::max(met.lo, next); t < met.hi; ++t) tiles.push_back(tiling.tile(t));
+    next = std::max(next, met.hi);
+  }
+  return tiles;
+}
+
+std::vector<Index> longest_tiles(const Distribution& x) {
+  std::vector<Index> extents;
+  for (int d = 0; d < x.rank(); ++d) extents.push_back(x.tiling(d).longest());
+  return extents;
+}
+
+Estimate bytes_of_blocks(const TensorDesc& tensor, const Distribution& where, const Estimate& blocks, const Estimate& elements, double times) {
+  return tensor.block_bytes(blocks, elements, tensor.sized() ? longest_tiles(where) : std::vector<Index>{}, times);
+}
+
+Estimate owned_bytes(const TensorDesc& tensor, const Distribution& where, Index rank) {
+  if (!tensor.sized()) return Estimate::exactly(static_cast<double>(where.owned_elements(rank) * tensor.element.bytes));
+  return bytes_of_blocks(tensor, where, Estimate::exactly(static_cast<double>(where.owned_tiles(rank))), Estimate::exactly(static_cast<double>(where.owned_elements(rank))));
+}
+
 }  // namespace tdsl::plan::counting

@@ -57,5 +57,14 @@ struct RankView {
 
 /// Intervals of one dimension of an operand that the rank's tasks touch.
 [[nodiscard]] Intervals touched(const RankView& v, const DimAccess& dim, Index extent);
+/// The tiles that they touch, each once: of a sized tensor whole blocks are fetched.
+[[nodiscard]] Intervals whole_tiles(const Intervals& list, const Tiling& tiling);
+
+/// The longest tile of every dimension.
+[[nodiscard]] std::vector<Index> longest_tiles(const Distribution& x);
+/// Of so many blocks of a tensor with so many elements together, no block more than `times` times.
+[[nodiscard]] Estimate bytes_of_blocks(const TensorDesc& tensor, const Distribution& where, const Estimate& blocks, const Estimate& elements, double times = 1);
+/// Of all that a rank has of a tensor; by the closed forms of the distribution.
+[[nodiscard]] Estimate owned_bytes(const TensorDesc& tensor, const Distribution& where, Index rank);
 
 }  // namespace tdsl::plan::counting

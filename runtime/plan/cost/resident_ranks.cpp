@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/plan/cost/cost_model.h"
+#include "runtime/plan/cost/rank_view.h"
 
 namespace tdsl::plan {
 
@@ -25,7 +26,10 @@ ResidentRanks::ResidentRanks(Index ranks) : spread_(rank_sample(ranks)), followe
 /// With all that lives.
 ResidentBytes ResidentRanks::resident(Index rank) const {
   ResidentBytes bytes(rank);
-  for (const auto& [id, tensor] : live_) bytes.hold(id, static_cast<double>(tensor.where.owned_elements(rank) * tensor.element_bytes));
+  for (const auto& [id, tensor] : live_) {
+    bytes.hold(id, tensor.sized != nullptr ? counting::owned_bytes(*tensor.sized, tensor.where, rank).hi
+                                           : static_cast<double>(tensor.where.owned_elements(rank) * tensor.element_bytes));
+  }
   return bytes;
 }
 
@@ -61,7 +65,7 @@ ResidentRanks::Most ResidentRanks::run(const PlannedOp& op, const std::function<
   follow(op.plan.space, working);
   std::map<TensorId, Live> made;
   for (const TensorDesc& output : op.op.outputs) {
-    Live& tensor = made.emplace(output.id, Live{distribution_of(op.op, op.plan, output), output.element.bytes, {}}).first->second;
+    Live& tensor = made.emplace(output.id, Live{distribution_of(op.op, op.plan, output), output.element.bytes, output.sized() ? std::make_shared<const TensorDesc>(output) : nullptr, {}}).first->second;
     follow(tensor.where, tensor.alone);
   }
   Most most;

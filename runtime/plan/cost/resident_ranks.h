@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "runtime/plan/cost/last_uses.h"
@@ -32,6 +33,7 @@ class ResidentRanks {
   struct Live {
     Distribution where;
     Index element_bytes = 0;
+    std::shared_ptr<const TensorDesc> sized;  ///< null of others
     std::vector<Index> alone;  ///< ranks that are followed because of it
   };
   [[nodiscard]] ResidentBytes resident(Index rank) const;

@@ -15,6 +15,7 @@
 // of ranks that own its tile. Few such pairs of sets differ: pieces with equal ones are a class with a length. Boxes are
 // products of pieces, so their classes are products of classes: who wants the box and who owns it are intersections. Of an operand with
 // copies only this rank's fibre is looked at: nothing goes from one to another.
+// Of sized blocks that are sent their number and their elements are counted, which bound the bytes.
 // Where the operation or an operand lies by a table there are no products: the pieces of all ranks are listed, if tasks are not too many.
 
 namespace tdsl::plan {
@@ -65,10 +66,15 @@ Index copies(Index count, bool is_root, Index before) {
   return sent;
 }
 
-/// Of boxes; of elements or bytes.
+/// Of boxes: how many, or their elements.
 struct Carried {
   double sent = 0;
+  double most_copies = 1;  ///< of one box
   double from_other_nodes = 0;
+};
+struct CarriedBytes {
+  Range sent;
+  Range from_other_nodes;
 };
 
 /// More tasks are not listed.
@@ -80,7 +86,7 @@ class Carrier {
       : op_(op), plan_(plan), tensors_(tensors), me_(rank), p_(plan.space.ranks()), per_node_(plan.ranks_per_node > 1 ? plan.ranks_per_node : p_) {}
 
   /// Nothing where boxes are no products, or meet in different steps.
-  [[nodiscard]] std::optional<Carried> bytes() {
+  [[nodiscard]] std::optional<CarriedBytes> bytes() {
     const auto by_table = [](const Distribution& where) { return where.kind() == Distribution::Kind::kTable; };
     bool tables = by_table(plan_.space);
     for (const Access& access : op_.reads) tables = tables || by_table(tensors_(access.tensor).distribution);
@@ -99,7 +105,7 @@ class Carrier {
   /// Ranks that fetch a piece in the same step.
   struct Group {
     Index owner = 0;
-    double bytes = 0;
+    Range bytes;
     Ranks wanting;
   };
   using Step = std::tuple<TensorId, Index, std::vector<Index>, Index, Index>;  // piece (tensor, block, bounds), super-block, panel
@@ -110,7 +116,7 @@ class Carrier {
   }
 
   /// The groups in which this rank is, or whose piece it owns.
-  [[nodiscard]] std::optional<Carried> listed_bytes() const {
+  [[nodiscard]] std::optional<CarriedBytes> listed_bytes() const {
     std::map<TensorId, std::vector<OwnTiles>> tiles;  // per tensor and rank
     for (const Access& access : op_.reads) {
       std::vector<OwnTiles>& of_ranks = tiles[access.tensor];
@@ -127,7 +133,7 @@ class Carrier {
     Wanted mine = wanted_by(op_, plan_, tensors_, me_);
     if (!mine.exact) return std::nullopt;
     for (WantedPiece& piece : mine.pieces) {
-      Group group{0, piece.bytes, Ranks(p_)};
+      Group group{0, bytes_of(piece), Ranks(p_)};
       while (!owns(piece, group.owner)) ++group.owner;
       group.wanting.add(me_);
       groups.emplace(step_of(piece), std::move(group));
@@ -142,24 +148,35 @@ class Carrier {
         if (known != groups.end()) {
           known->second.wanting.add(r);
         } else if (owns(piece, me_)) {
-          groups.emplace(step_of(piece), Group{me_, piece.bytes, Ranks(p_)}).first->second.wanting.add(r);
+          groups.emplace(step_of(piece), Group{me_, bytes_of(piece), Ranks(p_)}).first->second.wanting.add(r);
         }
       }
     }
-    Carried sum;
+    CarriedBytes sum;
     for (const auto& [step, group] : groups) {
       const Place place = place_of_me(group.wanting, group.owner);
-      sum.sent += group.bytes * static_cast<double>(place.sent);
-      sum.from_other_nodes += place.enters ? group.bytes : 0;
+      const auto times = static_cast<double>(place.sent);
+      sum.sent += {group.bytes.lo * times, group.bytes.hi * times};
+      if (place.enters) sum.from_other_nodes += group.bytes;
     }
     return sum;
   }
 
-  [[nodiscard]] std::optional<Carried> bytes_of_products() const {
+  /// Of a piece that is one block's.
+  [[nodiscard]] Range bytes_of(const WantedPiece& piece) const {
+    const TensorDesc& tensor = tensors_(piece.tensor).desc;
+    if (!tensor.sized()) return {piece.bytes, piece.bytes};
+    Box box;
+    for (const Interval& i : piece.box) box[box.rank++] = i;
+    const Estimate bytes = tensor.block_bytes(box);
+    return {bytes.lo, bytes.hi};
+  }
+
+  [[nodiscard]] std::optional<CarriedBytes> bytes_of_products() const {
     for (const RankView& v : views_) {
       if (!v.exact || v.super_blocks > 1) return std::nullopt;
     }
-    Carried sum;
+    CarriedBytes sum;
     for (auto access = op_.reads.begin(); access != op_.reads.end(); ++access) {
       bool again = false;
       for (auto other = op_.reads.begin(); other != access; ++other) {
@@ -189,17 +206,31 @@ class Carrier {
     return true;
   }
 
+  /// Panels may share a block: ranks that want it meet in different steps.
+  [[nodiscard]] bool in_one_step(const Access& access) const {
+    for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
+      if (panel_count(op_, plan_, k) > 1 && std::any_of(access.dims.begin(), access.dims.end(), [&](const DimAccess& dim) {
+            return std::any_of(dim.terms.begin(), dim.terms.end(), [&](const Affine::Term& term) { return term.label == op_.reduce[k].label; });
+          })) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   /// False when they cannot be told.
-  [[nodiscard]] bool add_bytes(const Access& access, Carried& sum) const {
+  [[nodiscard]] bool add_bytes(const Access& access, CarriedBytes& sum) const {
     const PlacedTensor& tensor = tensors_(access.tensor);
     const Distribution& where = tensor.distribution;
     if (where.kind() == Distribution::Kind::kReplicated) return true;
-    if (!simple(access)) return false;
-    std::vector<Classes> dims;
+    const bool sized = tensor.desc.sized();
+    if (!simple(access) || (sized && !in_one_step(access))) return false;
+    std::vector<Classes> lengths, counts;
     for (int d = 0; d < where.rank(); ++d) {
-      std::optional<Classes> classes = classes_of(access.dims[idx(d)], where, d, tensor.desc.shape[idx(d)]);
+      std::optional<Classes> classes = classes_of(access.dims[idx(d)], tensor, d, false);
       if (!classes) return false;
-      dims.push_back(std::move(*classes));
+      lengths.push_back(std::move(*classes));
+      if (sized) counts.push_back(*classes_of(access.dims[idx(d)], tensor, d, true));
     }
     Ranks wanting(p_), owning(p_);
     for (Index r = 0; r < p_; ++r) {
@@ -207,20 +238,27 @@ class Carrier {
       if (views_[idx(static_cast<int>(r))].works) wanting.add(r);
       if (has_part(where, r)) owning.add(r);
     }
-    Carried elements;
-    if (!add_boxes(dims, 0, wanting, owning, 1, elements)) return false;
-    const auto bytes = static_cast<double>(tensor.desc.element.bytes);
-    sum.sent += elements.sent * bytes;
-    sum.from_other_nodes += elements.from_other_nodes * bytes;
+    Carried elements, blocks;
+    if (!add_boxes(lengths, 0, wanting, owning, 1, elements)) return false;
+    if (sized && !add_boxes(counts, 0, wanting, owning, 1, blocks)) return false;
+    const auto add = [&](Range& to, double count, double volume, double times) {
+      const Estimate bytes = bytes_of_blocks(tensor.desc, where, Estimate::exactly(count), Estimate::exactly(volume), times);
+      to += {bytes.lo, bytes.hi};
+    };
+    add(sum.sent, blocks.sent, elements.sent, elements.most_copies);
+    add(sum.from_other_nodes, blocks.from_other_nodes, elements.from_other_nodes, 1);
     return true;
   }
 
-  [[nodiscard]] std::optional<Classes> classes_of(const DimAccess& dim, const Distribution& where, int d, Index extent) const {
+  /// Their lengths, or how many they are.
+  [[nodiscard]] std::optional<Classes> classes_of(const DimAccess& dim, const PlacedTensor& tensor, int d, bool count) const {
+    const Distribution& where = tensor.distribution;
     const Tiling& tiling = where.tiling(d);
     std::map<std::pair<Index, Index>, Ranks> wanting;
     std::vector<Ranks> owning(static_cast<std::size_t>(tiling.tiles()), Ranks(p_));
     for (Index r = 0; r < p_; ++r) {
-      const Intervals list = touched(views_[idx(static_cast<int>(r))], dim, extent);
+      Intervals list = touched(views_[idx(static_cast<int>(r))], dim, tensor.desc.shape[idx(d)]);
+      if (tensor.desc.sized()) list = whole_tiles(list, tiling);
       if (!equal_or_disjoint(list, {})) return std::nullopt;
       for (const Interval& i : list) {
         const Interval tiles = tiling.tiles_meeting(i);
@@ -235,7 +273,7 @@ class Carrier {
     }
     Classes classes;
     for (const auto& [piece, ranks] : wanting) {
-      classes[{ranks, owning[idx(static_cast<int>(tiling.tile_of(piece.first)))]}] += static_cast<double>(piece.second - piece.first);
+      classes[{ranks, owning[idx(static_cast<int>(tiling.tile_of(piece.first)))]}] += count ? 1 : static_cast<double>(piece.second - piece.first);
     }
     return classes;
   }
@@ -256,6 +294,7 @@ class Carrier {
     if (owner != me_ && !wanting.has(me_)) return true;
     const Place place = place_of_me(wanting, owner);
     elements.sent += volume * static_cast<double>(place.sent);
+    elements.most_copies = std::max(elements.most_copies, static_cast<double>(place.sent));
     elements.from_other_nodes += place.enters ? volume : 0;
     return true;
   }
@@ -309,7 +348,7 @@ class Carrier {
 Range sent_bytes(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank, const Machine& machine) {
   const Index p = plan.space.ranks();
   if (p == 1 || op.reads.empty()) return {};
-  if (const std::optional<Carried> bytes = Carrier(op, plan, tensors, rank).bytes()) return {bytes->sent, bytes->sent};
+  if (const std::optional<CarriedBytes> bytes = Carrier(op, plan, tensors, rank).bytes()) return bytes->sent;
   // No more than what all others receive.
   double most = 0;
   for (Index r = 0; r < p; ++r) most += r == rank ? 0 : cost_of(op, plan, tensors, r, machine, 1).bytes_received.hi;
@@ -318,7 +357,7 @@ Range sent_bytes(const Op& op, const OpPlan& plan, const TensorLookup& tensors, 
 
 Range bytes_from_other_nodes(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank, const Machine& machine) {
   if (plan.ranks_per_node <= 1 || op.reads.empty()) return {};
-  if (const std::optional<Carried> bytes = Carrier(op, plan, tensors, rank).bytes()) return {bytes->from_other_nodes, bytes->from_other_nodes};
+  if (const std::optional<CarriedBytes> bytes = Carrier(op, plan, tensors, rank).bytes()) return bytes->from_other_nodes;
   return {0, cost_of(op, plan, tensors, rank, machine, 1).bytes_received.hi};
 }
 

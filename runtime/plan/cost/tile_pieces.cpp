@@ -137,17 +137,21 @@ class Wanting {
     const auto element = static_cast<double>(tensor.desc.element.bytes);
     std::vector<Interval> box, blocks;
     std::vector<Index> at;
+    const bool sized = tensor.desc.sized();  // whole blocks
     double volume = element;
     for (std::size_t d = 0; d < access.dims.size(); ++d) {
       box.push_back(touched_by(access.dims[d], labels, tensor.desc.shape[d]));
       if (box.back().empty()) return;
       blocks.push_back(where.tiling(static_cast<int>(d)).tiles_meeting(box.back()));
       at.push_back(blocks.back().lo);
+      const Tiling& tiling = where.tiling(static_cast<int>(d));
+      if (sized) box.back() = {tiling.tile(blocks.back().lo).lo, tiling.tile(blocks.back().hi - 1).hi};
       volume *= static_cast<double>(box.back().size());
     }
-    read_ += volume;
     double count = 1;
     for (const Interval& along : blocks) count *= static_cast<double>(along.size());
+    const Estimate elements = Estimate::exactly(volume / element);
+    read_ += sized ? bytes_of_blocks(tensor.desc, where, Estimate::exactly(count), elements).expected : volume;
     if (count > 1 && static_cast<double>(panels_.size()) + count > static_cast<double>(most_)) {
       exact_ = false;
       return want({access.tensor, -1, std::move(box), super_block, panel, volume, count}, panel);

@@ -30,7 +30,7 @@ struct WantedPiece {
   std::vector<Interval> box;
   Index super_block = 0;
   Index panel = 0;            ///< the first that needs it
-  double bytes = 0;
+  double bytes = 0;           ///< of a sized tensor: as if it were not
   double boxes = 1;           ///< one per block
 };
 

@@ -275,7 +275,7 @@ class ChoiceBuilder {
 
 bool may_split(const Op& op) {
   const bool fixed = op.home >= 0 || op.replicated;
-  return !fixed && op.combine != Combine::kNone && op.base < 0 && op.outputs.size() == 1 && !op.reduce.empty() && op.most_split_labels() > 0;
+  return !fixed && op.combine != Combine::kNone && op.base < 0 && op.outputs.size() == 1 && !op.outputs.front().sized() && !op.reduce.empty() && op.most_split_labels() > 0;
 }
 
 counting::CutSpace task_space(const Op& op, const PlanInputs& inputs) {

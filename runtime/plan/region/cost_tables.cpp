@@ -87,6 +87,7 @@ std::string cost_text(const Op& op) {
     text += 'e';
     append_number(text, output.element.bytes);
     for (const Index extent : output.shape) append_number(text, extent);
+    append_storage(text, output);
   }
   for (const Access& access : op.reads) {
     text += 'a';

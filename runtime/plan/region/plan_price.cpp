@@ -100,7 +100,7 @@ PlanPrice price_of(const Region& region, const PlanInputs& inputs, const std::sh
       for (std::size_t r = 0; r < ranks.size(); ++r) {
         const Cost cost = cost_of(op->op, op->plan, planner.lookup(), ranks[r], inputs.machine, inputs.threads);
         slowest = std::max(slowest, cost.seconds.hi);
-        totals[r].received += weight * cost.bytes_received.hi;
+        totals[r].received += weight * cost.bytes_expected;
         totals[r].messages += weight * messages_of(cost).hi;
         totals[r].tasks += weight * cost.tasks.hi;
       }

@@ -65,10 +65,19 @@ class RegionHash {
       hash_.add(output.element.bytes);
       hash_.add(output.shape);
       hash_.add(output.tile);
+      add_storage(output);
     }
     for (const int read : op.continues) hash_.add(read);
     hash_.add(recorded.last_uses.size());
     for (const TensorId id : recorded.last_uses) add_tensor(id);
+  }
+
+  void add_storage(const TensorDesc& tensor) {
+    if (!tensor.sized()) return;
+    hash_.add(tensor.storage.values);
+    for (const Level level : tensor.storage.levels) hash_.add(static_cast<int>(level));
+    for (const int d : tensor.storage.order) hash_.add(d);
+    for (const double x : {tensor.stored.lo, tensor.stored.expected, tensor.stored.hi}) hash_.add(x);
   }
 
   void add_space(const Op& op) {

@@ -258,6 +258,7 @@ void RegionNetwork::add_reads(Worked& work, double weight) {
     std::string name(1, region_.ops[from.op].op.op_class == OpClass::kLoop ? 'l' : 'o');
     for (const Index edge : region_.ops[from.op].op.tile) name += 't', append_number(name, edge);
     append_number(name, found->second.desc->element.bytes);
+    append_storage(name, *found->second.desc);
     for (const Index extent : found->second.desc->shape) append_number(name, extent);
     for (const Access* access : list) name += 'a', append_number(name, access - work.op.reads.data());
     name += '|' + work.name;

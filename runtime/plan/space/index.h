@@ -28,6 +28,9 @@ inline constexpr int kMaxDims = 24;    ///< dimensions of a task space: out dime
   return __builtin_mul_overflow(a, b, &result) ? std::numeric_limits<Index>::max() : result;
 }
 
+/// Elements that a box has at most, in arithmetic.
+inline constexpr Index kMostVolume = Index{1} << 62;
+
 /// Half-open range of element or tile numbers; empty if lo >= hi.
 struct Interval {
   Index lo = 0;
@@ -43,9 +46,10 @@ struct Box {
   int rank = 0;
   std::array<Interval, kMaxRank> dim{};
 
+  /// Elements; kMostVolume where they are more.
   [[nodiscard]] Index volume() const {
     Index v = 1;
-    for (int d = 0; d < rank; ++d) v *= dim[static_cast<std::size_t>(d)].size();
+    for (int d = 0; d < rank; ++d) v = std::min(product(v, dim[static_cast<std::size_t>(d)].size()), kMostVolume);
     return v;
   }
   [[nodiscard]] bool empty() const { return volume() == 0; }

@@ -99,6 +99,7 @@ Interval TaskSpace::tiles_writing(int dim, Interval label_values) const {
 void TaskSpace::for_each_candidate(const Access& access, const Coord& block, const std::function<void(const Candidate&)>& f) const {
   const Distribution& tensor = tensors_(access.tensor).distribution;
   const Box block_box = tensor.box(block);
+  const bool sized = tensors_(access.tensor).desc.sized();
   const Relevance relevant = relevance(access);
   const int out_rank = op_.out_rank();
   const int dims = op_.space_rank();
@@ -179,7 +180,9 @@ void TaskSpace::for_each_candidate(const Access& access, const Coord& block, con
     for (int d = 0; d < out_rank; ++d) computes = computes && !candidate.tiles[d].empty();
     if (computes) {
       candidate.piece = {access.tensor, tensor.linear(block), intersect(access_box(access, labels), block_box)};
-      if (!candidate.piece.box.empty()) f(candidate);
+      const bool touched = !candidate.piece.box.empty();
+      if (sized) candidate.piece.box = block_box;
+      if (touched) f(candidate);
     }
     int d = dims - 1;
     for (; d >= 0; --d) {
@@ -237,7 +240,7 @@ void TaskSpace::for_each_request(TensorId tensor, const Coord& block, Index me,
   const PlacedTensor& placed = tensors_(tensor);
   if (placed.distribution.kind() == Distribution::Kind::kReplicated) return;
   int accesses = 0;
-  bool overlapping = false;
+  bool overlapping = placed.desc.sized();  // whole blocks
   for (const Access& access : op_.reads) {
     if (access.tensor != tensor) continue;
     ++accesses;

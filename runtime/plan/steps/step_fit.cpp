@@ -49,7 +49,8 @@ class StepFit {
   /// Copied operands count where the user says what a step may hold; --memory adds them itself.
   [[nodiscard]] double largest_step() const {
     if (inputs_.window > 0) return plan::largest_step(op_, plan_, tensors_, inputs_);
-    return summarise(op_, plan_, tensors_, inputs_.machine, inputs_.threads, inputs_.sample).max_step;
+    const CostSummary cost = summarise(op_, plan_, tensors_, inputs_.machine, inputs_.threads, inputs_.sample);
+    return inputs_.memory > 0 ? cost.max_step : cost.expected_step;
   }
 
   [[nodiscard]] double tasks() const {
@@ -113,7 +114,7 @@ double received_share(double owned) { return std::max(64 * kMiB, 0.2 * owned); }
 double largest_step(const Op& op, const OpPlan& plan, const TensorLookup& tensors, const PlanInputs& inputs) {
   double copies = 0;
   for (const Index rank : rank_sample(plan.space, inputs.sample)) copies = std::max(copies, assembled_bytes(op, plan, tensors, rank));
-  return summarise(op, plan, tensors, inputs.machine, inputs.threads, inputs.sample).max_step + inputs.threads * copies;
+  return summarise(op, plan, tensors, inputs.machine, inputs.threads, inputs.sample).expected_step + inputs.threads * copies;
 }
 
 double step_limit(const Op& op, const TensorLookup& tensors, const PlanInputs& inputs) {

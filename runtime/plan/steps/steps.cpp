@@ -109,6 +109,7 @@ Index TaskSpace::first_panel(Index rank) const {
     // In A @ A a box has takers through both accesses.
     const auto is_same = [&](const Access& other) { return other.tensor == access.tensor; };
     if (std::count_if(op_.reads.begin(), op_.reads.end(), is_same) > 1 && plan_.space.ranks() > least_tree) return 0;
+    if (tensors_(access.tensor).desc.sized()) return 0;  // its blocks stay for later panels
     const Distribution& where = tensors_(access.tensor).distribution;
     for (int d = 0; d < where.rank(); ++d) {
       const DimAccess& dim = access.dims[idx(d)];
@@ -205,6 +206,7 @@ Box touched_box(const Access& access, const std::vector<Interval>& labels, const
 void TaskSpace::for_each_piece(TensorId id, const Box& box, const std::function<void(const Coord&, const Piece&)>& f) const {
   if (box.empty()) return;
   const Distribution& tensor = tensors_(id).distribution;
+  const bool sized = tensors_(id).desc.sized();
   TileBox tiles;
   tiles.rank = box.rank;
   Coord block;
@@ -214,7 +216,7 @@ void TaskSpace::for_each_piece(TensorId id, const Box& box, const std::function<
     block[d] = tiles[d].lo;
   }
   while (true) {
-    f(block, Piece{id, tensor.linear(block), intersect(box, tensor.box(block))});
+    f(block, Piece{id, tensor.linear(block), sized ? tensor.box(block) : intersect(box, tensor.box(block))});
     int d = box.rank - 1;
     for (; d >= 0; --d) {
       if (++block[d] < tiles[d].hi) break;
@@ -224,15 +226,23 @@ void TaskSpace::for_each_piece(TensorId id, const Box& box, const std::function<
   }
 }
 
-Index TaskSpace::output_bytes(const Coord& tile) const {
-  Index bytes = 0;
+Estimate TaskSpace::output_bytes(const Coord& tile) const {
+  Estimate bytes;
   for (const TensorDesc& output : op_.outputs) {
-    bytes += op_.op_class == OpClass::kLoop ? output.bytes() : out_box(tile).volume() * output.element.bytes;
+    bytes += op_.op_class == OpClass::kLoop ? Estimate::exactly(static_cast<double>(output.bytes())) : output.block_bytes(out_box(tile));
   }
   return bytes;
 }
 
+Index TaskSpace::sized_output_bytes(const Coord& tile) const {
+  Index bytes = 0;
+  for (const TensorDesc& output : op_.outputs) bytes += output.sized() ? output.block_bytes(out_box(tile)).most_bytes() : 0;
+  return bytes;
+}
+
 bool TaskSpace::kept_across_panels(const Access& access) const {
+  // Panels may share a block of a sized tensor.
+  if (panels_ > 1 && tensors_(access.tensor).desc.sized()) return true;
   // Panels of a reduce label need different boxes only if some dimension is subscripted by that label alone, and alike in
   // all accesses to the tensor: X[k, i] * X[k, j] yes, A[k] * A[k + 1] no.
   for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
@@ -339,6 +349,7 @@ bool StepCursor::next(Step& step) {
     if (task.hit) {
       const std::vector<Interval> labels = space_.label_intervals(task.tile, task.panel);
       Index assembled = 0;
+      if (space_.panels() > 1) assembled += space_.sized_output_bytes(task.tile);
       for (std::size_t a = 0; a < op.reads.size() && space_.points(labels) > 0; ++a) {
         const Access& access = op.reads[a];
         const PlacedTensor& tensor = tensors_(access.tensor);
@@ -352,10 +363,10 @@ bool StepCursor::next(Step& step) {
           if (owner == rank_ || !fetched_.insert(piece).second) return;
           bool kept = false;
           for (std::size_t b = 0; b < op.reads.size(); ++b) kept = kept || (op.reads[b].tensor == access.tensor && keep[b]);
-          step.fetch.push_back({piece, owner, kept});
-          step.fetch_bytes += piece.box.volume() * tensor.desc.element.bytes;
+          step.fetch.push_back({piece, owner, tensor.desc.block_bytes(piece.box), kept});
+          step.fetch_bytes += step.fetch.back().bytes;
         });
-        if (!op.is_continued(a) && (pieces > 1 || (part_of_own && space_.plan().packs()))) assembled += box.volume() * tensor.desc.element.bytes;
+        if (!tensor.desc.sized() && !op.is_continued(a) && (pieces > 1 || (part_of_own && space_.plan().packs()))) assembled += box.volume() * tensor.desc.element.bytes;
       }
       step.assembled_bytes = std::max(step.assembled_bytes, assembled);
     }

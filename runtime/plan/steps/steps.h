@@ -16,7 +16,8 @@
 
 namespace tdsl::plan {
 
-/// A box of a tensor inside one of its blocks: what one request asks for.
+/// A box of a tensor inside one of its blocks: what one request asks for. Of a sized tensor all of the block: boxes that are accessed
+/// decide which blocks are needed. (Ranges of the outermost level are to come: for_each_piece and for_each_candidate make pieces.)
 struct Piece {
   TensorId tensor = -1;
   Index block = 0;  ///< row-major tile number in the tensor's distribution
@@ -39,6 +40,7 @@ struct Task {
 struct Fetch {
   Piece piece;
   Index owner = 0;
+  Estimate bytes;
   bool keep = false;  ///< also used by later panels: keep until the super-block ends; else only this step uses it
 };
 
@@ -75,7 +77,9 @@ class TaskSpace {
   [[nodiscard]] Index super_blocks(Index rank) const;
   [[nodiscard]] std::vector<Index> super_block(Index rank, Index number) const;
   /// Bytes of all outputs' blocks of one output tile.
-  [[nodiscard]] Index output_bytes(const Coord& tile) const;
+  [[nodiscard]] Estimate output_bytes(const Coord& tile) const;
+  /// Of the sized ones at most. A later panel makes them anew, beside what they are so far.
+  [[nodiscard]] Index sized_output_bytes(const Coord& tile) const;
   /// Whether later panels of the same super-block may need the same boxes of this access again.
   [[nodiscard]] bool kept_across_panels(const Access& access) const;
 
@@ -121,9 +125,9 @@ struct Step {
   Index panel = 0;               ///< its number, which is not how many came before
   std::vector<Task> tasks;
   std::vector<Fetch> fetch;      ///< remote pieces first needed here, each once, in order of first use
-  Index fetch_bytes = 0;
-  Index output_bytes = 0;        ///< output blocks that begin in this step
-  Index assembled_bytes = 0;     ///< what one task copies together at most: operands in several blocks or pieces
+  Estimate fetch_bytes;
+  Estimate output_bytes;         ///< output blocks that begin in this step
+  Index assembled_bytes = 0;     ///< what one task copies together at most: operands in several blocks or pieces; with sized blocks made anew
   bool ends_super_block = false;
 };
 

@@ -100,7 +100,7 @@ class WorkflowBuilder {
         continue;
       }
       WorkflowTask task = new_task(TaskKind::kReduce, k, block, 0);
-      task.bytes = static_cast<double>(space.output_bytes(plan.space.coord(block)));
+      task.bytes = space.output_bytes(plan.space.coord(block)).expected;
       task.flops = static_cast<double>(plan.space.box(plan.space.coord(block)).volume()) * static_cast<double>(parts.size() - 1);
       std::vector<TaskInput> inputs;
       for (const TaskNumber part : parts) inputs.push_back({part, workflow_.task(part).bytes});
@@ -119,7 +119,7 @@ class WorkflowBuilder {
   TaskNumber add_apply(std::size_t k, const TaskSpace& space, const Coord& tile, Index panel) {
     const Op& op = region_.ops[k].op;
     WorkflowTask apply = new_task(TaskKind::kApply, k, space.plan().space.linear(tile), panel);
-    apply.bytes = static_cast<double>(space.output_bytes(tile));
+    apply.bytes = space.output_bytes(tile).expected;
     std::vector<TaskInput> blocks;
     if (op.base >= 0) add_blocks(op.base, space, space.out_box(tile), blocks);
     if (space.hit(tile)) {

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <deque>
+
+#include "runtime/plan/space/index.h"
+
+namespace tdsl::rt {
+
+/// The steps of a rank that it has admitted and not finished, numbered in the order of admission.
+class OpenSteps {
+ public:
+  /// Admits a step; returns its number.
+  plan::Index begin(plan::Index tasks) {
+    if (tasks > 0) ++open_;
+    unfinished_.push_back(tasks);
+    drop_finished();
+    return next_++;
+  }
+  void end_task(plan::Index step) {
+    if (--unfinished_[static_cast<std::size_t>(step - first_)] > 0) return;
+    --open_;
+    drop_finished();
+  }
+  /// The oldest one; if there is none, the next to be admitted.
+  [[nodiscard]] plan::Index least() const { return first_; }
+  [[nodiscard]] plan::Index count() const { return open_; }
+
+ private:
+  void drop_finished() {
+    while (!unfinished_.empty() && unfinished_.front() == 0) {
+      unfinished_.pop_front();
+      ++first_;
+    }
+  }
+
+  std::deque<plan::Index> unfinished_;  ///< tasks, from the step `first_` on
+  plan::Index first_ = 0;
+  plan::Index next_ = 0;
+  plan::Index open_ = 0;
+};
+
+}  // namespace tdsl::rt

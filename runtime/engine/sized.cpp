@@ -1,0 +1,136 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "runtime/engine/engine_state.h"
+#include "runtime/engine/wire.h"
+#include "runtime/kernels/copy.h"
+
+namespace tdsl::rt {
+
+// Note [Size first]
+// Nobody knows how large a sized block is before it is complete. So its request gets one of two answers: the block in a pack, when it is
+// small or absent; or its size. Then whoever asked grants it: allocates, posts the receive and sends the word to go. Data never
+// arrives unasked or unposted. The other way round, a grant needs nothing of the sender but that it is still there, which its holds see to.
+//
+// Every piece counts as large as expected from its admission on (under --memory as large as it may be). What turns out no larger is granted
+// at once; what is larger has to fit like a step that is admitted, oldest step first, but for the least unfinished step, whose
+// grants are unconditional: README.md says why that is enough and why it is needed ("Why sizes do not deadlock").
+
+namespace {
+
+Operand as_bytes(const BufferRef& block) {
+  Box box;
+  box.rank = 1;
+  box[0] = {0, block != nullptr ? block->bytes() : 0};
+  return row_major(block != nullptr ? block->data() : nullptr, box);
+}
+
+}  // namespace
+
+// --- the rank that has the block -----------------------------------------------------------------------------------------
+
+/// Answers with the block or with its size. The block is held until the completion with `cookie`.
+void Engine::State::offer(const Request& request, const BufferRef& block, std::uint64_t cookie) {
+  const Index bytes = block != nullptr ? block->bytes() : 0;
+  if (bytes == 0 || bytes < options.small_box) {
+    join_pack(request, bytes, {request.slot, 1, as_bytes(block), bytes, cookie});
+    return;
+  }
+  offers.emplace(cookie, Offer{request, block});
+  sizes_to_tell[request.rank].push_back({request.slot, bytes, static_cast<Index>(cookie)});
+  outbox_filled = true;
+}
+
+/// The receive of something we have offered waits.
+void Engine::State::take_go(const wire::Go& go) {
+  const auto found = offers.find(static_cast<std::uint64_t>(go.offer));
+  TDSL_CHECK(found != offers.end(), "what is to go was offered");
+  Offer offered = std::move(found->second);
+  offers.erase(found);
+  offered.request.slot = go.tag;
+  enqueue(PostSend{offered.request, 1, as_bytes(offered.block), static_cast<std::uint64_t>(go.offer)});
+}
+
+// --- the rank that wants it ----------------------------------------------------------------------------------------------
+
+/// Asks for a sized block, which has no receive yet; returns the name by which it will be offered.
+Index Engine::State::expect_sized(const std::shared_ptr<RemotePiece>& piece, int source, const plan::Estimate& bytes) {
+  piece->reserved = options.memory_bytes > 0 ? bytes.most_bytes() : 0;
+  reserved_bytes += piece->reserved;
+  ++ungranted;
+  return static_cast<Index>(enter({piece, source, -1, nullptr, 0, nullptr}));
+}
+
+/// Its size is known and its memory there, if it has any.
+void Engine::State::settle(RemotePiece& piece, Index bytes) {
+  if (bytes > 0) piece.buffer = store.allocate(bytes);
+  piece.count(bytes);
+  reserved_bytes -= std::exchange(piece.reserved, 0);
+  --ungranted;
+}
+
+void Engine::State::take_size(const wire::Size& size) {
+  const auto found = in_flight.find(static_cast<std::uint64_t>(size.slot));
+  TDSL_CHECK(found != in_flight.end() && found->second.piece != nullptr, "a block that is offered was asked for");
+  RemotePiece& piece = *found->second.piece;
+  piece.announced = size.bytes;
+  piece.offer = size.offer;
+  announced.emplace(piece.step, size.slot);
+}
+
+/// Grants what may come, the oldest step's first.
+void Engine::State::grant() {
+  bool behind = false;
+  for (auto next = announced.begin(); next != announced.end() && !failed;) {
+    const auto cookie = static_cast<std::uint64_t>(next->second);
+    InFlight& flight = in_flight.at(cookie);
+    const std::shared_ptr<RemotePiece> piece = flight.piece;
+    if (!may_grant(*piece, flight.source, behind)) {
+      behind = true;
+      ++next;
+      continue;
+    }
+    next = announced.erase(next);
+    TDSL_CHECK(slots.available(flight.source) > 0, "a step has more pieces of one rank than there are message tags");
+    settle(*piece, piece->announced);
+    flight.slot = slots.take(flight.source);
+    enqueue(PostReceive{flight.source, flight.slot, piece->site, 1, piece, cookie});
+    goes_to_tell[flight.source].push_back({piece->offer, flight.slot});
+  }
+}
+
+/// `behind`: an older piece waits for room, and must not be overtaken by what takes more than it was said to.
+bool Engine::State::may_grant(const RemotePiece& piece, int source, bool behind) const {
+  const Index more = piece.announced - piece.counted;
+  const Index more_memory = piece.announced - piece.reserved;
+  if (piece.step == open_steps.least()) {
+    require_memory(piece, more_memory);
+    return true;
+  }
+  if (slots.available(source) == 0) return false;
+  const bool in_memory = options.memory_bytes == 0 || more_memory <= 0;
+  if (more <= 0 && in_memory) return true;
+  if (behind) return false;
+  return (more <= 0 || window_has(more, 0, kNoOwnBound)) && (in_memory || memory_has(more_memory));
+}
+
+/// Stops the run if the only step under way needs more than there is.
+void Engine::State::require_memory(const RemotePiece& piece, Index more) const {
+  if (options.memory_bytes == 0 || more <= 0 || open_steps.count() > 1 || piece.waiting.empty() || memory_has(more)) return;
+  stop_for_memory(piece.waiting.front()->operation->op(), piece.announced);
+}
+
+void Engine::State::stop_for_memory(const plan::Op& op, Index bytes) const {
+  const std::string text = "'" + op.name + "' needs a block of " + std::to_string(bytes) + " bytes beside the " + std::to_string(store.live_bytes()) +
+                           " that this rank holds: more than --memory " + std::to_string(options.memory_bytes);
+  throw RunError(options.place ? options.place(op.line) : SourceLine{}, text);
+}
+
+/// What has gathered for each rank becomes a message.
+void Engine::State::tell_sizes() {
+  for (const auto& [rank, sizes] : std::exchange(sizes_to_tell, {})) enqueue(PostControl{rank, wire::kSizes, wire::encode_sizes(sizes)});
+  for (const auto& [rank, goes] : std::exchange(goes_to_tell, {})) enqueue(PostControl{rank, wire::kGo, wire::encode_goes(goes)});
+}
+
+}  // namespace tdsl::rt

@@ -1,0 +1,134 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/check.h"
+#include "runtime/types.h"
+
+/// What coordinate files hold: coordinates and values, in file order.
+namespace tdsl::rt {
+
+/// How an entry lies in memory: its coordinates, 4 bytes each or 8 where a dimension needs them, padding to 8 bytes, and 8 bytes
+/// whose first ones are the value (none for bool, where an entry is true). 16 bytes for a matrix of fewer than 2^32 rows and columns.
+struct EntryForm {
+  int rank = 2;
+  ElementType type = ElementType::kF64;
+  bool wide = false;  ///< coordinates have 8 bytes
+
+  [[nodiscard]] static bool needs_wide(std::span<const std::int64_t> shape) {
+    for (const std::int64_t extent : shape) {
+      if (extent > (std::int64_t{1} << 32)) return true;
+    }
+    return false;
+  }
+  [[nodiscard]] std::size_t value_offset() const { return (static_cast<std::size_t>(rank) * (wide ? 8 : 4) + 7) / 8 * 8; }
+  [[nodiscard]] std::size_t bytes() const { return value_offset() + (type == ElementType::kBool ? 0 : 8); }
+
+  [[nodiscard]] std::int64_t coordinate(const std::byte* entry, int d) const {
+    if (wide) return load<std::int64_t>(entry + 8 * static_cast<std::size_t>(d));
+    return load<std::uint32_t>(entry + 4 * static_cast<std::size_t>(d));
+  }
+  void set_coordinate(std::byte* entry, int d, std::int64_t x) const {
+    if (wide) {
+      std::memcpy(entry + 8 * static_cast<std::size_t>(d), &x, 8);
+    } else {
+      const auto narrow = static_cast<std::uint32_t>(x);
+      std::memcpy(entry + 4 * static_cast<std::size_t>(d), &narrow, 4);
+    }
+  }
+  template <Element T>
+  [[nodiscard]] T value(const std::byte* entry) const {
+    if constexpr (std::same_as<T, bool>) {
+      return true;
+    } else {
+      return load<T>(entry + value_offset());
+    }
+  }
+  template <Element T>
+  void set_value(std::byte* entry, T value) const {
+    if constexpr (!std::same_as<T, bool>) std::memcpy(entry + value_offset(), &value, sizeof value);
+  }
+  friend bool operator==(const EntryForm&, const EntryForm&) = default;
+
+ private:
+  template <class T>
+  [[nodiscard]] static T load(const std::byte* from) {
+    T x;
+    std::memcpy(&x, from, sizeof x);
+    return x;
+  }
+};
+
+/// Entries of a tensor, or of a part of its file, in pieces of 1 MiB that can be given away one by one.
+class Entries {
+ public:
+  struct Chunk {
+    std::unique_ptr<std::byte[]> data;
+    std::int64_t count = 0;
+  };
+
+  Entries() = default;
+  explicit Entries(EntryForm form) : form_(form), per_chunk_(kChunkBytes / static_cast<std::int64_t>(form.bytes())) {}
+
+  [[nodiscard]] const EntryForm& form() const { return form_; }
+  [[nodiscard]] std::int64_t count() const { return count_; }
+  [[nodiscard]] const std::vector<Chunk>& chunks() const { return chunks_; }
+  [[nodiscard]] std::vector<Chunk>& chunks() { return chunks_; }
+
+  /// Room for one more, to be filled.
+  [[nodiscard]] std::byte* append() {
+    if (chunks_.empty() || chunks_.back().count == per_chunk_) grow();
+    Chunk& last = chunks_.back();
+    ++count_;
+    return last.data.get() + static_cast<std::size_t>(last.count++) * form_.bytes();
+  }
+  /// Calls `f(entry)` for each, in order.
+  template <class F>
+  void for_each(F&& f) const {
+    for (const Chunk& chunk : chunks_) {
+      for (std::int64_t k = 0; k < chunk.count; ++k) f(static_cast<const std::byte*>(chunk.data.get()) + static_cast<std::size_t>(k) * form_.bytes());
+    }
+  }
+  /// The same entries with coordinates of 8 bytes.
+  void widen();
+
+ private:
+  static constexpr std::int64_t kChunkBytes = std::int64_t{1} << 20;
+  void grow() { chunks_.push_back({std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(kChunkBytes)), 0}); }
+
+  EntryForm form_;
+  std::int64_t per_chunk_ = kChunkBytes / 16;
+  std::int64_t count_ = 0;
+  std::vector<Chunk> chunks_;
+};
+
+/// The sum of two entries with the same coordinates, as the language adds; of bools, whether any is true.
+template <Element T>
+[[nodiscard]] T add_entries(T a, T b) {
+  if constexpr (std::same_as<T, bool>) {
+    return a || b;
+  } else if constexpr (std::is_integral_v<T>) {
+    using U = std::make_unsigned_t<T>;
+    return static_cast<T>(static_cast<U>(a) + static_cast<U>(b));
+  } else {
+    return a + b;
+  }
+}
+
+/// Adds the entry to a dense box of zeros: `to` is the element at coordinates `corner`, strides are in elements.
+template <Element T>
+void add_entry(const EntryForm& form, const std::byte* entry, T* to, std::span<const std::int64_t> corner, std::span<const std::int64_t> strides) {
+  std::int64_t offset = 0;
+  for (int d = 0; d < form.rank; ++d) {
+    const auto i = static_cast<std::size_t>(d);
+    offset += (form.coordinate(entry, d) - corner[i]) * strides[i];
+  }
+  to[offset] = add_entries(to[offset], form.value<T>(entry));
+}
+
+}  // namespace tdsl::rt

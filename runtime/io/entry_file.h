@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "runtime/io/entries.h"
+#include "runtime/io/open_file.h"
+#include "runtime/types.h"
+
+namespace tdsl::rt {
+
+/// A file of entries, which ranks read in parts: part p of P, in file order. Errors name the file and, of a text, the line.
+/// Parts do not know each other: once all are read, `settle` compares what they have found.
+class EntryFile {
+ public:
+  using Extents = std::vector<std::int64_t>;
+
+  /// What a part says of itself to the others.
+  struct Tally {
+    std::int64_t lines = 0;  ///< entries that the file has there
+    Extents reach;           ///< per dimension: largest coordinate + 1; only of files that do not say their shape
+  };
+  struct Part {
+    Entries entries;
+    Tally tally;
+  };
+
+  virtual ~EntryFile() = default;
+  EntryFile(const EntryFile&) = delete;
+  EntryFile& operator=(const EntryFile&) = delete;
+
+  [[nodiscard]] const OpenFile& file() const { return file_; }
+  [[nodiscard]] const std::string& path() const { return file_.path(); }
+  [[nodiscard]] virtual int rank() const = 0;
+  /// From the header, if the file has one.
+  [[nodiscard]] virtual std::optional<Extents> shape() const = 0;
+  /// Throws unless the file's elements may be read as `to` by the program's input `name`.
+  virtual void require_type(ElementType to, std::string_view name) const = 0;
+  /// Reads a part. Requires require_type(type). Memory is that of the entries and a buffer; what a header promises allocates nothing.
+  [[nodiscard]] virtual Part read(ElementType type, std::int64_t part, std::int64_t parts) const = 0;
+  /// All parts' tallies are here: throws what is wrong with them together, makes `mine`, which is number `part`, final, and returns the shape.
+  /// Gives the same on every rank.
+  [[nodiscard]] virtual Extents settle(std::span<const Tally> tallies, std::int64_t part, Part& mine) const = 0;
+
+ protected:
+  explicit EntryFile(OpenFile file) : file_(std::move(file)) {}
+
+ private:
+  OpenFile file_;
+};
+
+/// The whole file by one process: its shape and its entries.
+[[nodiscard]] std::pair<EntryFile::Extents, Entries> read_whole(const EntryFile& file, ElementType type);
+/// From the header, else by reading the file.
+[[nodiscard]] EntryFile::Extents find_shape(const EntryFile& file);
+
+}  // namespace tdsl::rt

@@ -1,0 +1,108 @@
+#include "runtime/io/frostt.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "runtime/io/text_lines.h"
+#include "runtime/io/text_numbers.h"
+
+namespace tdsl::rt {
+
+namespace {
+
+bool is_remark(const Fields& fields) { return fields.at_end() || fields.front() == '#'; }
+
+/// How many subscripts the first entry has.
+int rank_of(const OpenFile& file) {
+  TextLines lines(file, 0, file.bytes());
+  std::string_view line;
+  while (lines.next(line)) {
+    Fields fields(line);
+    if (is_remark(fields)) continue;
+    int words = 0;
+    for (; !fields.at_end() && words <= kMaxRank + 1; ++words) fields.skip_word();
+    if (words < 2) lines.fail("expected subscripts and a value");
+    if (words > kMaxRank + 1) lines.fail("tensors have at most " + std::to_string(kMaxRank) + " dimensions");
+    return words - 1;
+  }
+  throw RunError(file.path() + ":1: the file has no entries, so that nothing says how many dimensions it has");
+}
+
+template <Element T>
+class EntryLines {
+ public:
+  EntryLines(const OpenFile& file, std::int64_t first, std::int64_t last, EntryFile::Part& part, int rank)
+      : lines_(file, first, last), part_(part), rank_(rank) {}
+
+  void read() {
+    std::string_view line;
+    while (lines_.next(line)) {
+      Fields fields(line);
+      if (is_remark(fields)) continue;
+      entry(fields);
+      ++part_.tally.lines;
+    }
+  }
+
+ private:
+  void entry(Fields fields) {
+    std::array<std::int64_t, kMaxRank> at{};
+    for (int d = 0; d < rank_; ++d) {
+      const auto i = static_cast<std::size_t>(d);
+      const Fields here = fields;
+      if (!fields.take_count(at[i]) || at[i] < 1) lines_.fail("expected subscript " + std::to_string(d + 1) + " of " + std::to_string(rank_) + ", from 1 on" + found(here));
+      part_.tally.reach[i] = std::max(part_.tally.reach[i], at[i]);
+    }
+    const T value = number(fields);
+    if (!fields.at_end()) lines_.fail("the first entry has " + std::to_string(rank_) + " subscripts, this one has more");
+    const EntryForm& form = part_.entries.form();
+    if (!form.wide && EntryForm::needs_wide(std::span(at).first(static_cast<std::size_t>(rank_)))) part_.entries.widen();
+    std::byte* const to = part_.entries.append();
+    for (int d = 0; d < rank_; ++d) form.set_coordinate(to, d, at[static_cast<std::size_t>(d)] - 1);
+    form.set_value(to, value);
+  }
+
+  T number(Fields& fields) const {
+    std::conditional_t<std::same_as<T, bool>, std::int32_t, T> value{};
+    const Fields here = fields;
+    const Fields::Number result = fields.take_number(value);
+    if (result == Fields::Number::kGood && (!std::same_as<T, bool> || value == 1)) return static_cast<T>(value);
+    if (result == Fields::Number::kTooLarge) lines_.fail("the value does not fit into " + std::string(element_name(element_type_of<T>)) + found(here));
+    const std::string_view wanted = std::same_as<T, bool> ? "1, which is true" : std::is_integral_v<T> ? "an integer" : "a number";
+    lines_.fail("expected " + std::string(wanted) + found(here));
+  }
+
+  static std::string found(const Fields& fields) {
+    std::string word(fields.word().substr(0, 40));
+    std::ranges::replace_if(word, [](unsigned char c) { return c < 0x20 || c >= 0x7f; }, '?');
+    return word.empty() ? ", the line ends" : ", found '" + word + "'";
+  }
+
+  TextLines lines_;
+  EntryFile::Part& part_;
+  int rank_;
+};
+
+}  // namespace
+
+FrosttFile::FrosttFile(OpenFile opened) : EntryFile(std::move(opened)), rank_(rank_of(file())) {}
+
+EntryFile::Part FrosttFile::read(ElementType type, std::int64_t part, std::int64_t parts) const {
+  const auto bound = [&](std::int64_t p) { return static_cast<std::int64_t>(static_cast<__int128>(file().bytes()) * p / parts); };
+  Part result{Entries({rank_, type, false}), {0, Extents(static_cast<std::size_t>(rank_), 0)}};
+  visit_element_type(type, [&](auto tag) { EntryLines<typename decltype(tag)::type>(file(), bound(part), bound(part + 1), result, rank_).read(); });
+  file().require_unchanged();
+  return result;
+}
+
+EntryFile::Extents FrosttFile::settle(std::span<const Tally> tallies, std::int64_t, Part& mine) const {
+  Extents shape(static_cast<std::size_t>(rank_), 0);
+  for (const Tally& tally : tallies) {
+    for (std::size_t d = 0; d < shape.size(); ++d) shape[d] = std::max(shape[d], tally.reach[d]);
+  }
+  if (EntryForm::needs_wide(shape)) mine.entries.widen();
+  return shape;
+}
+
+}  // namespace tdsl::rt

@@ -1,0 +1,69 @@
+#include "runtime/io/input_file.h"
+
+#include <utility>
+
+#include "runtime/check.h"
+#include "runtime/io/file_kind.h"
+#include "runtime/io/frostt.h"
+#include "runtime/io/matrix_market.h"
+#include "runtime/io/scipy_npz.h"
+
+namespace tdsl::rt {
+
+namespace {
+
+std::variant<NpyReader, std::unique_ptr<EntryFile>> open_kind(const std::string& path) {
+  const FileKind kind = readable_kind(path);
+  OpenFile file(path);
+  switch (kind) {
+    case FileKind::kMatrixMarket:
+      return std::make_unique<MatrixMarketFile>(std::move(file));
+    case FileKind::kFrostt:
+      return std::make_unique<FrosttFile>(std::move(file));
+    case FileKind::kScipyNpz:
+      return std::make_unique<ScipyFile>(std::move(file));
+    case FileKind::kNpy:
+      break;
+  }
+  return NpyReader(std::move(file));
+}
+
+}  // namespace
+
+InputFile::InputFile(const std::string& path) : file_(open_kind(path)) {}
+
+const EntryFile* InputFile::entries() const {
+  const auto* const file = std::get_if<std::unique_ptr<EntryFile>>(&file_);
+  return file == nullptr ? nullptr : file->get();
+}
+
+const std::string& InputFile::path() const { return dense() != nullptr ? dense()->path() : entries()->path(); }
+
+const FileIdentity& InputFile::identity() const { return dense() != nullptr ? dense()->identity() : entries()->file().identity(); }
+
+std::optional<InputFile::Extents> InputFile::shape() const {
+  if (dense() != nullptr) return dense()->shape();
+  return entries()->shape();
+}
+
+void InputFile::require_type(ElementType to, const std::string& name) const {
+  if (dense() != nullptr) {
+    dense()->require_widening(to, name);
+  } else {
+    entries()->require_type(to, name);
+  }
+}
+
+InputFile open_input(const std::string& name, const std::string& path, ElementType type) {
+  InputFile file = [&] {
+    try {
+      return InputFile(path);
+    } catch (const RunError& error) {
+      throw RunError("input " + name + ": " + error.what(), error.code());
+    }
+  }();
+  file.require_type(type, name);
+  return file;
+}
+
+}  // namespace tdsl::rt

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <variant>
+#include <vector>
+
+#include "runtime/io/entry_file.h"
+#include "runtime/io/npy.h"
+
+namespace tdsl::rt {
+
+/// A file that a program reads, of the kind that its extension says.
+class InputFile {
+ public:
+  using Extents = std::vector<std::int64_t>;
+
+  /// Opens the file and checks its header.
+  explicit InputFile(const std::string& path);
+
+  [[nodiscard]] const std::string& path() const;
+  [[nodiscard]] const FileIdentity& identity() const;
+  [[nodiscard]] std::size_t rank() const { return dense() != nullptr ? dense()->shape().size() : static_cast<std::size_t>(entries()->rank()); }
+  /// From the header; nothing if only the entries say.
+  [[nodiscard]] std::optional<Extents> shape() const;
+  /// Throws unless the elements may be read as `to` by the input `name`.
+  void require_type(ElementType to, const std::string& name) const;
+
+  /// Of a dense file, whose boxes can be read; else null.
+  [[nodiscard]] const NpyReader* dense() const { return std::get_if<NpyReader>(&file_); }
+  /// Of a file of entries; else null.
+  [[nodiscard]] const EntryFile* entries() const;
+
+ private:
+  std::variant<NpyReader, std::unique_ptr<EntryFile>> file_;
+};
+
+/// The file of the program's input `name`, checked to widen to its type. What is wrong with it names the input, or a line of the file.
+[[nodiscard]] InputFile open_input(const std::string& name, const std::string& path, ElementType type);
+
+/// The whole tensor in C order, by one process: its shape, and elements for which `allocate(count)` gives room.
+template <Element T, class Allocate>
+[[nodiscard]] std::vector<std::int64_t> read_dense(const InputFile& file, Allocate&& allocate) {
+  std::vector<std::int64_t> shape;
+  Entries entries;
+  if (file.dense() != nullptr) {
+    shape = file.dense()->shape();
+  } else {
+    std::tie(shape, entries) = read_whole(*file.entries(), element_type_of<T>);
+  }
+  std::vector<std::int64_t> strides(shape.size(), 1);
+  for (std::size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
+  const std::vector<std::int64_t> zero(shape.size(), 0);
+  T* const elements = allocate(shape);
+  if (file.dense() != nullptr) {
+    file.dense()->read_box<T>(zero, shape, elements, strides);
+  } else {
+    entries.for_each([&](const std::byte* entry) { add_entry<T>(entries.form(), entry, elements, zero, strides); });
+  }
+  return shape;
+}
+
+}  // namespace tdsl::rt

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/io/open_file.h"
+
+struct z_stream_s;
+
+namespace tdsl::rt {
+
+/// A member of a zip archive, stored or deflated.
+struct ZipMember {
+  std::string name;
+  int method = 0;
+  std::uint32_t crc = 0;
+  std::int64_t packed = 0;  ///< bytes in the archive
+  std::int64_t bytes = 0;   ///< of its contents
+  std::int64_t local_offset = 0;
+};
+
+/// The directory of an archive, 64-bit sizes included. Throws RunError naming the file where it is damaged.
+[[nodiscard]] std::vector<ZipMember> zip_members(const OpenFile& file);
+
+/// Reads a member from its beginning to its end. Memory is two buffers, whatever the archive promises.
+class ZipReader {
+ public:
+  ZipReader(const OpenFile& file, const ZipMember& member);
+  ~ZipReader();
+  ZipReader(const ZipReader&) = delete;
+  ZipReader& operator=(const ZipReader&) = delete;
+
+  /// Bytes that are left.
+  [[nodiscard]] std::int64_t left() const { return left_; }
+  /// Fills `bytes`; fewer are an error. With the last byte of the contents their checksum is compared, unless some were jumped over.
+  void read(std::span<std::byte> bytes);
+  void skip(std::int64_t bytes);
+  template <class T>
+  [[nodiscard]] T take() {
+    T x;
+    read(std::as_writable_bytes(std::span(&x, 1)));
+    return x;
+  }
+  [[noreturn]] void fail(const std::string& message) const;
+
+ private:
+  void inflate_into(std::span<std::byte> bytes);
+
+  const OpenFile& file_;
+  ZipMember member_;
+  std::int64_t at_ = 0;           ///< in the archive, of the next packed byte
+  std::int64_t packed_left_ = 0;
+  std::int64_t left_ = 0;
+  std::uint32_t crc_ = 0;
+  bool jumped_ = false;
+  std::unique_ptr<z_stream_s> stream_;
+  std::unique_ptr<std::byte[]> buffer_;
+};
+
+}  // namespace tdsl::rt

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/plan/space/index.h"
+
+// How the blocks of a tensor are stored. Without levels a block is its box, row-major, and has volume x element bytes. With levels
+// it is *sized*: a buffer of any size that describes itself (runtime/sparse), known when its task has made it; an absent block has
+// none. Of such blocks planning knows estimates.
+
+namespace tdsl::plan {
+
+/// How one dimension of a sized block is stored: all its coordinates, or those that occur.
+enum class Level : std::uint8_t { kDense, kCompressed };
+
+struct Storage {
+  std::vector<Level> levels;  ///< outermost first; empty: the dense block
+  std::vector<int> order;     ///< the dimension of every level; empty: as declared
+  bool values = true;         ///< false: that an element is stored is all there is to know
+
+  [[nodiscard]] bool sized() const { return !levels.empty(); }
+  friend bool operator==(const Storage&, const Storage&) = default;
+};
+
+/// A figure that data decides: bounds, and what is expected.
+struct Estimate {
+  double lo = 0;
+  double expected = 0;
+  double hi = 0;
+
+  [[nodiscard]] static Estimate exactly(double x) { return {x, x, x}; }
+  /// As a number of bytes, or more than any machine has, of which some may be added up.
+  static constexpr Index kMostBytes = Index{1} << 50;
+  [[nodiscard]] static Index whole(double x) { return x >= static_cast<double>(kMostBytes) ? kMostBytes : static_cast<Index>(x); }
+  [[nodiscard]] Index expected_bytes() const { return whole(expected); }
+  [[nodiscard]] Index most_bytes() const { return whole(hi); }
+  Estimate& operator+=(const Estimate& o) {
+    lo += o.lo;
+    expected += o.expected;
+    hi += o.hi;
+    return *this;
+  }
+  friend bool operator==(const Estimate&, const Estimate&) = default;
+};
+
+/// Bytes of sized blocks as a function of how many they are and how much is stored in them.
+class BlockFormula {
+ public:
+  /// Blocks of at most these extents, dimension by dimension.
+  BlockFormula(const Storage& storage, Index element_bytes, const std::vector<Index>& extents);
+
+  /// Of this many blocks with this many elements stored. A block without elements may be absent.
+  [[nodiscard]] Estimate bytes(const Estimate& blocks, const Estimate& stored) const;
+
+ private:
+  double fixed_ = 0;          ///< head, gaps between arrays, positions of dense levels: of any block
+  double each_ = 0;           ///< of every stored element
+  double listed_ = 0;         ///< more of a block that lists what a dense level would enumerate
+  double most_each_ = 0;      ///< with the lists, or of a block that is stored densely because it is full enough
+  double least_each_ = 0;
+};
+
+}  // namespace tdsl::plan

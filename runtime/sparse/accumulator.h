@@ -1,0 +1,106 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "runtime/sparse/block.h"
+
+namespace tdsl::rt::sparse {
+
+/// One row of a result: elements come in any order and are combined, then they leave in the order of their columns. A dense row and a bit
+/// per column; best while columns are fewer than 64 times the elements that come.
+template <class T>
+class BitmapAccumulator {
+ public:
+  void begin(Index columns) {
+    if (static_cast<Index>(row_.size()) < columns) {
+      row_.resize(static_cast<std::size_t>(columns));
+      bits_.resize(static_cast<std::size_t>((columns + 63) / 64), 0);
+    }
+  }
+  template <class Combine>
+  void add(Index j, T value, const Combine& combine) {
+    const auto c = static_cast<std::size_t>(j);
+    std::uint64_t& word = bits_[c >> 6];
+    const std::uint64_t bit = std::uint64_t{1} << (c & 63);
+    row_[c].value = (word & bit) != 0 ? combine(row_[c].value, value) : value;
+    word |= bit;
+    lo_ = std::min(lo_, c >> 6);
+    hi_ = std::max(hi_, (c >> 6) + 1);
+  }
+  /// Calls `f(column, value)` in ascending order, and is empty.
+  template <class F>
+  void flush(F&& f) {
+    for (std::size_t w = lo_; w < hi_; ++w) {
+      for (std::uint64_t word = std::exchange(bits_[w], 0); word != 0; word &= word - 1) {
+        const std::size_t c = w * 64 + static_cast<std::size_t>(std::countr_zero(word));
+        f(static_cast<Index>(c), row_[c].value);
+      }
+    }
+    lo_ = ~std::size_t{0};
+    hi_ = 0;
+  }
+
+ private:
+  struct Cell {
+    T value;
+  };
+  std::vector<Cell> row_;
+  std::vector<std::uint64_t> bits_;
+  std::size_t lo_ = ~std::size_t{0};
+  std::size_t hi_ = 0;
+};
+
+/// The same through a hash table and a sort: for rows with few elements among many columns.
+template <class T>
+class HashAccumulator {
+ public:
+  /// At most so many elements will come before `flush`.
+  void begin(Index elements) {
+    const std::size_t slots = std::bit_ceil(static_cast<std::size_t>(elements) * 2 + 2);
+    if (slots > slots_.size()) slots_.assign(slots, kFree);
+    mask_ = slots - 1;
+  }
+  template <class Combine>
+  void add(Index j, T value, const Combine& combine) {
+    const auto column = static_cast<std::uint32_t>(j);
+    for (std::size_t s = (column * 2654435769U >> 3) & mask_;; s = (s + 1) & mask_) {
+      if (slots_[s] == kFree) {
+        slots_[s] = static_cast<std::uint32_t>(list_.size());
+        list_.push_back({column, static_cast<std::uint32_t>(s), value});
+        return;
+      }
+      Element& element = list_[slots_[s]];
+      if (element.column == column) {
+        element.value = combine(element.value, value);
+        return;
+      }
+    }
+  }
+  template <class F>
+  void flush(F&& f) {
+    for (const Element& element : list_) slots_[element.slot] = kFree;
+    std::sort(list_.begin(), list_.end(), [](const Element& a, const Element& b) { return a.column < b.column; });
+    for (const Element& element : list_) f(static_cast<Index>(element.column), element.value);
+    list_.clear();
+  }
+
+ private:
+  static constexpr std::uint32_t kFree = ~std::uint32_t{0};
+  struct Element {
+    std::uint32_t column;
+    std::uint32_t slot;
+    T value;
+  };
+  std::vector<std::uint32_t> slots_;  ///< numbers of elements
+  std::vector<Element> list_;
+  std::size_t mask_ = 0;
+};
+
+/// Which of the two is faster for a row.
+[[nodiscard]] inline bool prefers_bitmap(Index columns, Index elements) { return columns < 64 * elements; }
+
+}  // namespace tdsl::rt::sparse

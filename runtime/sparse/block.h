@@ -1,0 +1,102 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#include "runtime/types.h"
+
+/// Sparse blocks: what a tile of a sparse tensor is in memory. No MPI, no planner.
+namespace tdsl::rt::sparse {
+
+using Index = std::int64_t;
+
+/// How the coordinates along one dimension of a block are stored. Levels are listed outermost first.
+enum class Level : std::uint8_t {
+  kDense,      ///< all of them
+  kCompressed  ///< a list of those below which something is stored
+};
+
+/// The beginning of a block, which is one buffer. Behind it come, per compressed level l,
+///
+///     Index         position[count[l - 1] + 1]   children of node p of the level above are [position[p], position[p + 1]); not of level 0
+///     std::uint32_t coordinate[count[l]]         from the tile's corner, ascending among the children of a node
+///
+/// and last `T value[count[levels - 1]]`; every array begins at a multiple of 64 bytes. A dense level has no arrays: children of node p
+/// are p * extent and those that follow. What is not stored is 0. A 4 x 5 block with three elements, its rows dense and its columns
+/// compressed (CSR):
+///
+///     . a . . b        position    0 2 2 3 3
+///     . . . . .        coordinate  1 4 0
+///     c . . . .        value       a b c
+///     . . . . .
+struct BlockHead {
+  static constexpr std::uint32_t kMagic = 0x4c445354;
+  static constexpr std::uint8_t kNoZeros = 1;  ///< every stored value differs from 0
+  static constexpr std::uint8_t kFinite = 2;   ///< every stored value is finite
+  static constexpr std::uint8_t kValues = 4;   ///< there are values; without, all that is stored is true (bool, last level compressed)
+
+  std::uint32_t magic = kMagic;
+  std::uint8_t levels = 0;
+  std::uint8_t element = 0;  ///< ElementType
+  std::uint8_t flags = 0;
+  std::uint8_t codec = 0;  ///< how values are stored; 0: plainly
+  std::array<Level, 8> kind{};
+  std::array<Index, 8> count{};  ///< nodes of each level
+  Index bytes = 0;               ///< of the whole block
+  std::array<std::byte, 40> reserved{};
+
+  [[nodiscard]] ElementType type() const { return static_cast<ElementType>(element); }
+  [[nodiscard]] bool has(std::uint8_t flag) const { return (flags & flag) != 0; }
+  [[nodiscard]] bool is_dense() const {
+    for (std::size_t l = 0; l < levels; ++l) {
+      if (kind[l] != Level::kDense) return false;
+    }
+    return true;
+  }
+  /// Stored elements.
+  [[nodiscard]] Index stored() const { return levels == 0 ? 1 : count[levels - 1U]; }
+};
+static_assert(sizeof(BlockHead) == 128);
+static_assert(std::is_trivially_copyable_v<BlockHead>);
+
+/// Where the arrays of a block are, in bytes from its beginning; -1: there is none.
+struct BlockArrays {
+  std::array<Index, 8> position{};
+  std::array<Index, 8> coordinate{};
+  Index values = -1;
+  Index bytes = 0;
+};
+/// From kinds, counts, element and flags.
+[[nodiscard]] BlockArrays arrays_of(const BlockHead& head);
+
+/// A block to be read.
+template <class T>
+class BlockView {
+ public:
+  explicit BlockView(const BlockHead& head) : head_(&head) {
+    const BlockArrays arrays = arrays_of(head);
+    const auto* const base = reinterpret_cast<const std::byte*>(&head);
+    for (std::size_t l = 0; l < head.levels; ++l) {
+      position_[l] = arrays.position[l] < 0 ? nullptr : reinterpret_cast<const Index*>(base + arrays.position[l]);
+      coordinate_[l] = arrays.coordinate[l] < 0 ? nullptr : reinterpret_cast<const std::uint32_t*>(base + arrays.coordinate[l]);
+    }
+    values_ = arrays.values < 0 ? nullptr : reinterpret_cast<const T*>(base + arrays.values);
+  }
+  [[nodiscard]] const BlockHead& head() const { return *head_; }
+  [[nodiscard]] const Index* position(int level) const { return position_[static_cast<std::size_t>(level)]; }
+  [[nodiscard]] const std::uint32_t* coordinate(int level) const { return coordinate_[static_cast<std::size_t>(level)]; }
+  /// Null: all that is stored is 1.
+  [[nodiscard]] const T* values() const { return values_; }
+  [[nodiscard]] T value(Index k) const { return values_ == nullptr ? T(1) : values_[k]; }
+
+ private:
+  const BlockHead* head_;
+  std::array<const Index*, 8> position_{};
+  std::array<const std::uint32_t*, 8> coordinate_{};
+  const T* values_ = nullptr;
+};
+
+}  // namespace tdsl::rt::sparse

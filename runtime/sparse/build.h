@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <span>
+#include <vector>
+
+#include "runtime/sparse/block.h"
+
+namespace tdsl::rt::sparse {
+
+/// From this share of stored elements on a block is dense.
+inline constexpr double kDenseFrom = 0.4;
+/// Below this share of rows with something in them a block lists its rows.
+inline constexpr double kRowListBelow = 0.9;
+
+/// Elements of a tile, sorted by their coordinates in the order of the levels, without duplicates.
+template <class T>
+struct SortedEntries {
+  std::span<const Index> extents;          ///< of the tile, per level; below 2^32
+  std::span<const std::uint32_t> at;       ///< entry by entry, outermost level first
+  std::span<const T> values;               ///< empty: all 1
+
+  [[nodiscard]] Index count() const { return extents.empty() ? static_cast<Index>(values.size()) : static_cast<Index>(at.size() / extents.size()); }
+  [[nodiscard]] T value(Index k) const { return values.empty() ? T(1) : values[static_cast<std::size_t>(k)]; }
+};
+
+/// The head of the block that holds the entries: kinds as the storage has them, but chosen by content. Nothing stored gives a head with
+/// 0 bytes: the block is absent. `as_stored`: kinds exactly as given.
+template <class T>
+[[nodiscard]] BlockHead head_of(const SortedEntries<T>& entries, std::span<const Level> storage, bool as_stored = false);
+
+/// Writes the block to `head.bytes` bytes at `to`, which is aligned to 64 bytes.
+template <class T>
+void write_block(const BlockHead& head, const SortedEntries<T>& entries, std::byte* to);
+
+/// Memory of a block by itself.
+struct AlignedDelete {
+  void operator()(std::byte* p) const { ::operator delete[](p, std::align_val_t{64}); }
+};
+using BlockMemory = std::unique_ptr<std::byte[], AlignedDelete>;
+[[nodiscard]] inline BlockMemory block_memory(Index bytes) {
+  return BlockMemory(static_cast<std::byte*>(::operator new[](static_cast<std::size_t>(bytes), std::align_val_t{64})));
+}
+[[nodiscard]] inline const BlockHead* head_in(const BlockMemory& memory) { return reinterpret_cast<const BlockHead*>(memory.get()); }
+
+/// Both; null for an absent block.
+template <class T>
+[[nodiscard]] BlockMemory build(const SortedEntries<T>& entries, std::span<const Level> storage, bool as_stored = false) {
+  const BlockHead head = head_of(entries, storage, as_stored);
+  if (head.bytes == 0) return nullptr;
+  BlockMemory memory = block_memory(head.bytes);
+  write_block(head, entries, memory.get());
+  return memory;
+}
+
+}  // namespace tdsl::rt::sparse

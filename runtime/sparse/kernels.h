@@ -1,0 +1,281 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "runtime/sparse/accumulator.h"
+#include "runtime/sparse/output.h"
+#include "runtime/sparse/parts.h"
+
+// Loops over sparse operands, for any scalar functions: `add` combines, `multiply` makes what is combined. What is not stored, and
+// stored zeros, contribute nothing. Where an order of combining is not said it is that of ascending subscripts.
+
+namespace tdsl::rt::sparse {
+
+/// How far ahead of its use an element of a gathered vector is fetched, in elements of the row list.
+inline constexpr Index kPrefetchAhead = 32;
+
+namespace detail {
+
+/// `value(k)` is element k's; kTest: it may be 0.
+template <bool kTest, class T, class X, class Y, class Value, class Add, class Multiply>
+Y gather_listed(const Segment<T>& row, const X* x, Y total, const Value& value, const Add& add, const Multiply& multiply) {
+  const std::uint32_t* const list = row.coordinate;
+  const X* const from = x + row.corner;
+  const auto step = [&](Index k) {
+    const T v = value(k);
+    if (kTest && v == T(0)) return;
+    total = add(total, multiply(v, from[list[k]]));
+  };
+  const Index ahead = std::min(row.size, row.size + row.behind - kPrefetchAhead);
+  Index k = 0;
+  for (; k < ahead; ++k) {
+    __builtin_prefetch(from + list[k + kPrefetchAhead]);
+    step(k);
+  }
+  for (; k < row.size; ++k) step(k);
+  return total;
+}
+
+}  // namespace detail
+
+/// `total` combined with the products of a segment and the elements of `x` at its columns; x[j] is element j of the tensor.
+template <class T, class X, class Y, class Add, class Multiply>
+[[nodiscard]] Y gather_segment(const Segment<T>& row, const X* x, Y total, const Add& add, const Multiply& multiply) {
+  if (row.coordinate != nullptr) {
+    const T* const values = row.values;
+    const auto stored = [values](Index k) { return values[k]; };
+    const auto one = [](Index) { return T(1); };
+    if (values == nullptr) return detail::gather_listed<false>(row, x, total, one, add, multiply);
+    if (row.no_zeros) return detail::gather_listed<false>(row, x, total, stored, add, multiply);
+    return detail::gather_listed<true>(row, x, total, stored, add, multiply);
+  }
+  for (Index k = 0; k < row.size; ++k) {
+    const T value = row.value(k);
+    if (value != T(0)) total = add(total, multiply(value, x[row.corner + k]));
+  }
+  return total;
+}
+
+/// y[i] = add over stored (i, j) of multiply(A[i, j], x[j]) for stored rows of the interval, beginning with `identity`: what lies at rows
+/// that are not visited stays.
+template <class T, class X, class Y, class Add, class Multiply>
+void multiply_vector(const Parts<T, 2>& a, Interval rows, const X* x, Y* y, Y identity, const Add& add, const Multiply& multiply) {
+  a.rows(rows, [&](const Row<T>& row) {
+    Y total = identity;
+    for (const Segment<T>& segment : row.segments()) total = gather_segment(segment, x, total, add, multiply);
+    y[row.index()] = total;
+  });
+}
+
+/// y[j] = add(y[j], multiply(A[i, j], x[i])) for stored (i, j): the product with the transpose, by scattering.
+template <class T, class X, class Y, class Add, class Multiply>
+void multiply_transposed_vector(const Parts<T, 2>& a, Interval rows, const X* x, Y* y, const Add& add, const Multiply& multiply) {
+  a.rows(rows, [&](const Row<T>& row) {
+    const X factor = x[row.index()];
+    for (const Segment<T>& segment : row.segments()) {
+      for (Index k = 0; k < segment.size; ++k) {
+        const T value = segment.value(k);
+        if (!segment.no_zeros && value == T(0)) continue;
+        Y& to = y[segment.index(k)];
+        to = add(to, multiply(value, factor));
+      }
+    }
+  });
+}
+
+/// A dense matrix by its global subscripts: element (i, j) is data[i * stride + j].
+template <class T>
+struct DenseRows {
+  T* data = nullptr;
+  Index stride = 0;
+  [[nodiscard]] T* row(Index i) const { return data + i * stride; }
+};
+
+/// Y[i, f] = add(Y[i, f], multiply(A[i, j], X[j, f])) for stored (i, j) and columns [lo, hi) of X.
+template <class T, class X, class Y, class Add, class Multiply>
+void multiply_matrix(const Parts<T, 2>& a, Interval rows, DenseRows<const X> x, DenseRows<Y> y, Interval columns, const Add& add, const Multiply& multiply) {
+  a.rows(rows, [&](const Row<T>& row) {
+    Y* const to = y.row(row.index());
+    for (const Segment<T>& segment : row.segments()) {
+      for (Index k = 0; k < segment.size; ++k) {
+        const T value = segment.value(k);
+        if (!segment.no_zeros && value == T(0)) continue;
+        const X* const from = x.row(segment.index(k));
+        for (Index f = columns.lo; f < columns.hi; ++f) to[f] = add(to[f], multiply(value, from[f]));
+      }
+    }
+  });
+}
+
+/// Y[j, f] = add(Y[j, f], multiply(A[i, j], X[i, f])): the product with the transpose.
+template <class T, class X, class Y, class Add, class Multiply>
+void multiply_transposed_matrix(const Parts<T, 2>& a, Interval rows, DenseRows<const X> x, DenseRows<Y> y, Interval columns, const Add& add,
+                                const Multiply& multiply) {
+  a.rows(rows, [&](const Row<T>& row) {
+    const X* const from = x.row(row.index());
+    for (const Segment<T>& segment : row.segments()) {
+      for (Index k = 0; k < segment.size; ++k) {
+        const T value = segment.value(k);
+        if (!segment.no_zeros && value == T(0)) continue;
+        Y* const to = y.row(segment.index(k));
+        for (Index f = columns.lo; f < columns.hi; ++f) to[f] = add(to[f], multiply(value, from[f]));
+      }
+    }
+  });
+}
+
+/// Calls `f(i, j, value, number)` for every stored element, zeros too, `number` counting them as they lie in a block of CSR: a result with
+/// the same coordinates writes its values there (sampled products, maps).
+template <class T, class F>
+void each_stored(const Parts<T, 2>& a, Interval rows, F&& f) {
+  Index number = 0;
+  a.rows(rows, [&](const Row<T>& row) {
+    for (const Segment<T>& segment : row.segments()) {
+      for (Index k = 0; k < segment.size; ++k) f(row.index(), segment.index(k), segment.value(k), number++);
+    }
+  });
+}
+
+/// The product of two rows of dense matrices, for sampled products: sum over f of u[f] * v[f].
+template <class T>
+[[nodiscard]] T dot(const T* u, const T* v, Index count) {
+  constexpr Index kLanes = 8;
+  T lanes[kLanes] = {};
+  Index f = 0;
+  for (; f + kLanes <= count; f += kLanes) {
+    for (Index l = 0; l < kLanes; ++l) lanes[l] += u[f + l] * v[f + l];
+  }
+  for (Index l = 0; f < count; ++f, ++l) lanes[l] += u[f] * v[f];
+  return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
+}
+
+/// Products of sparse matrices, row by row: C[i, j] = add over k of multiply(A[i, k], B[k, j]).
+template <class TA, class TB, class TC>
+class SparseProduct {
+ public:
+  /// B's columns lie in `columns`, which are C's.
+  SparseProduct(const Parts<TB, 2>& b, Interval columns) : b_(b), columns_(columns) {}
+
+  /// Rows of C in the interval, as far as they are stored, into `out`.
+  template <class Add, class Multiply>
+  void rows(const Parts<TA, 2>& a, Interval interval, Output<TC>& out, const Add& add, const Multiply& multiply) {
+    a.rows(interval, [&](const Row<TA>& row) {
+      collect(row);
+      if (products_ == 0) return;
+      out.row(row.index());
+      const auto put = [&](Index c, TC value) { out.put(columns_.lo + c, value); };
+      if (prefers_bitmap(columns_.size(), products_)) {
+        bitmap_.begin(columns_.size());
+        accumulate(bitmap_, add, multiply);
+        bitmap_.flush(put);
+      } else {
+        hash_.begin(products_);
+        accumulate(hash_, add, multiply);
+        hash_.flush(put);
+      }
+    });
+  }
+
+ private:
+  struct Term {
+    TA factor;
+    Segment<TB> row;
+  };
+  /// The rows of B that a row of A meets.
+  void collect(const Row<TA>& row) {
+    terms_.clear();
+    products_ = 0;
+    for (const Segment<TA>& segment : row.segments()) {
+      for (Index k = 0; k < segment.size; ++k) {
+        const TA value = segment.value(k);
+        if (!segment.no_zeros && value == TA(0)) continue;
+        for (const Segment<TB>& other : b_.row(segment.index(k), segments_).segments()) {
+          terms_.push_back({value, other});
+          products_ += other.size;
+        }
+      }
+    }
+  }
+  template <class Accumulator, class Add, class Multiply>
+  void accumulate(Accumulator& to, const Add& add, const Multiply& multiply) {
+    for (const Term& term : terms_) {
+      const Index shift = term.row.corner - columns_.lo;
+      for (Index k = 0; k < term.row.size; ++k) {
+        const TB value = term.row.value(k);
+        if (!term.row.no_zeros && value == TB(0)) continue;
+        to.add(term.row.coordinate == nullptr ? shift + k : shift + static_cast<Index>(term.row.coordinate[k]), multiply(term.factor, value), add);
+      }
+    }
+  }
+
+  const Parts<TB, 2>& b_;
+  Interval columns_;
+  Index products_ = 0;
+  std::vector<Term> terms_;
+  std::vector<Segment<TB>> segments_;
+  BitmapAccumulator<TC> bitmap_;
+  HashAccumulator<TC> hash_;
+};
+
+/// Calls `both(j, a, b)`, `only_a(j, a)` and `only_b(j, b)` for the columns of two rows, ascending.
+template <class TA, class TB, class Both, class OnlyA, class OnlyB>
+void merge_union(const Row<TA>& a, const Row<TB>& b, const Both& both, const OnlyA& only_a, const OnlyB& only_b) {
+  auto x = a.begin();
+  auto y = b.begin();
+  const auto a_end = a.end();
+  const auto b_end = b.end();
+  while (x != a_end && y != b_end) {
+    const auto ea = *x;
+    const auto eb = *y;
+    if (ea.index() == eb.index()) {
+      both(ea.index(), ea.value(), eb.value());
+      ++x;
+      ++y;
+    } else if (ea.index() < eb.index()) {
+      only_a(ea.index(), ea.value());
+      ++x;
+    } else {
+      only_b(eb.index(), eb.value());
+      ++y;
+    }
+  }
+  for (; x != a_end; ++x) only_a((*x).index(), (*x).value());
+  for (; y != b_end; ++y) only_b((*y).index(), (*y).value());
+}
+
+/// Calls `both(j, a, b)` for the columns that two rows share, ascending.
+template <class TA, class TB, class Both>
+void merge_intersection(const Row<TA>& a, const Row<TB>& b, const Both& both) {
+  auto x = a.begin();
+  auto y = b.begin();
+  const auto a_end = a.end();
+  const auto b_end = b.end();
+  while (x != a_end && y != b_end) {
+    const auto ea = *x;
+    const auto eb = *y;
+    if (ea.index() == eb.index()) both(ea.index(), ea.value(), eb.value());
+    if (ea.index() <= eb.index()) ++x;
+    if (eb.index() <= ea.index()) ++y;
+  }
+}
+
+/// Calls `f(i, a, b)` for every row of the interval that one of the matrices has stored, ascending; a row that is not is empty.
+template <class TA, class TB, class F>
+void zip_rows(const Parts<TA, 2>& a, const Parts<TB, 2>& b, Interval rows, const F& f) {
+  std::vector<Segment<TB>> segments_b;
+  std::vector<Segment<TA>> segments_a;
+  Index next = rows.lo;  // rows of b below have been visited
+  const auto alone = [&](Index hi) {
+    b.rows({next, hi}, [&](const Row<TB>& row) { f(row.index(), a.row(row.index(), segments_a), row); });
+  };
+  a.rows(rows, [&](const Row<TA>& row) {
+    alone(row.index());
+    f(row.index(), row, b.row(row.index(), segments_b));
+    next = row.index() + 1;
+  });
+  alone(rows.hi);
+}
+
+}  // namespace tdsl::rt::sparse

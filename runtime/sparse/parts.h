@@ -1,0 +1,342 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "runtime/plan/space/index.h"
+#include "runtime/sparse/block.h"
+
+// What kernels see of a sparse operand: the blocks and pieces that cover the box of their task, as they lie in memory. Cursors speak
+// the tensor's own subscripts.
+
+namespace tdsl::rt::sparse {
+
+using plan::Box;
+using plan::Interval;
+
+/// A block, or a range of its outermost level, and where it lies in the tensor.
+struct Part {
+  const BlockHead* head = nullptr;  ///< null: nothing is stored
+  Box box;                          ///< of the whole block, from whose corner coordinates count
+  Interval outer;                   ///< the range of the outermost level's dimension that is here
+};
+
+/// Nodes [lo, hi) of level `level`, children of one node or of the root.
+template <class T>
+class Children;
+
+/// A node: its subscript, what is below it, and of the last level its value.
+template <class T>
+class Node {
+ public:
+  Node(const BlockView<T>& view, const Index* corner, int level, Index number, Index index) : view_(&view), corner_(corner), level_(level), number_(number), index_(index) {}
+  [[nodiscard]] Index index() const { return index_; }
+  [[nodiscard]] T value() const { return view_->value(number_); }
+  [[nodiscard]] Children<T> children() const { return Children<T>::below(*view_, corner_, level_ + 1, number_); }
+  [[nodiscard]] auto begin() const { return children().begin(); }
+  [[nodiscard]] auto end() const { return children().end(); }
+
+ private:
+  const BlockView<T>* view_;
+  const Index* corner_;
+  int level_;
+  Index number_;
+  Index index_;
+};
+
+template <class T>
+class Children {
+ public:
+  class Iterator {
+   public:
+    Iterator(const Children& of, Index number) : of_(of), number_(number) {}
+    [[nodiscard]] Node<T> operator*() const { return {*of_.view_, of_.corner_, of_.level_, number_, of_.index_of(number_)}; }
+    Iterator& operator++() {
+      ++number_;
+      return *this;
+    }
+    [[nodiscard]] bool operator!=(const Iterator& other) const { return number_ != other.number_; }
+
+   private:
+    Children of_;
+    Index number_;
+  };
+
+  /// Children of node `parent` of the level above; `corner`: of the tile, per level.
+  [[nodiscard]] static Children below(const BlockView<T>& view, const Index* corner, int level, Index parent) {
+    const BlockHead& head = view.head();
+    const auto l = static_cast<std::size_t>(level);
+    if (head.kind[l] == Level::kCompressed) return {view, corner, level, view.position(level)[parent], view.position(level)[parent + 1], 0};
+    const Index extent = head.count[l - 1] == 0 ? 0 : head.count[l] / head.count[l - 1];
+    return {view, corner, level, parent * extent, (parent + 1) * extent, parent * extent};
+  }
+  /// Nodes of the outermost level with subscripts in `wanted`; the block has those of `outer`.
+  [[nodiscard]] static Children roots(const BlockView<T>& view, const Index* corner, Interval outer, Interval wanted) {
+    const Interval range = plan::intersect(outer, wanted);
+    const Index lo = range.lo - corner[0];
+    const Index hi = std::max(range.lo, range.hi) - corner[0];
+    if (view.head().kind[0] == Level::kDense) {
+      const Index first = outer.lo - corner[0];  // the coordinate of node 0
+      return {view, corner, 0, lo - first, hi - first, -first};
+    }
+    const std::uint32_t* const c = view.coordinate(0);
+    const std::uint32_t* const end = c + view.head().count[0];
+    return {view, corner, 0, std::lower_bound(c, end, lo) - c, std::lower_bound(c, end, hi) - c, 0};
+  }
+
+  [[nodiscard]] Iterator begin() const { return {*this, lo_}; }
+  [[nodiscard]] Iterator end() const { return {*this, hi_}; }
+  [[nodiscard]] Index size() const { return hi_ - lo_; }
+  [[nodiscard]] Index first() const { return lo_; }
+
+  /// The child with this subscript: its number, or -1.
+  [[nodiscard]] Index find(Index index) const {
+    const Index c = index - corner_[level_];
+    const std::uint32_t* const list = view_->coordinate(level_);
+    if (list == nullptr) return c + zero_ >= lo_ && c + zero_ < hi_ ? c + zero_ : -1;
+    const std::uint32_t* const at = std::lower_bound(list + lo_, list + hi_, c);
+    return at != list + hi_ && *at == c ? at - list : -1;
+  }
+  [[nodiscard]] Index index_of(Index number) const {
+    const std::uint32_t* const list = view_->coordinate(level_);
+    return corner_[level_] + (list == nullptr ? number - zero_ : static_cast<Index>(list[number]));
+  }
+
+ private:
+  Children(const BlockView<T>& view, const Index* corner, int level, Index lo, Index hi, Index zero)
+      : view_(&view), corner_(corner), level_(level), lo_(lo), hi_(hi), zero_(zero) {}
+
+  const BlockView<T>* view_;
+  const Index* corner_;
+  int level_;
+  Index lo_;
+  Index hi_;
+  Index zero_;  ///< of dense levels: the number of the node with coordinate 0
+};
+
+/// Stored elements of a row that lie side by side in one block: `size` coordinates and values. Where the columns are dense,
+/// `coordinate` is null and the elements are those from `corner` on.
+template <class T>
+struct Segment {
+  const std::uint32_t* coordinate = nullptr;
+  const T* values = nullptr;  ///< null: all 1
+  Index size = 0;
+  Index corner = 0;
+  Index behind = 0;  ///< coordinates of other rows that follow in the block
+  bool no_zeros = true;
+
+  [[nodiscard]] Index index(Index k) const { return corner + (coordinate == nullptr ? k : static_cast<Index>(coordinate[k])); }
+  [[nodiscard]] T value(Index k) const { return values == nullptr ? T(1) : values[k]; }
+};
+
+/// A stored row of a matrix, a segment per column panel.
+template <class T>
+class Row {
+ public:
+  struct Element {
+    Index at;
+    T stored;
+    [[nodiscard]] Index index() const { return at; }
+    [[nodiscard]] T value() const { return stored; }
+  };
+  class Iterator {
+   public:
+    Iterator(const Segment<T>* segment, const Segment<T>* last) : segment_(segment), last_(last) { skip(); }
+    [[nodiscard]] Element operator*() const { return {segment_->index(k_), segment_->value(k_)}; }
+    Iterator& operator++() {
+      if (++k_ == segment_->size) {
+        ++segment_;
+        k_ = 0;
+        skip();
+      }
+      return *this;
+    }
+    [[nodiscard]] bool operator!=(const Iterator& other) const { return segment_ != other.segment_ || k_ != other.k_; }
+
+   private:
+    void skip() {
+      while (segment_ != last_ && segment_->size == 0) ++segment_;
+    }
+    const Segment<T>* segment_;
+    const Segment<T>* last_;
+    Index k_ = 0;
+  };
+
+  Row(Index index, std::span<const Segment<T>> segments) : index_(index), segments_(segments) {}
+  [[nodiscard]] Index index() const { return index_; }
+  [[nodiscard]] std::span<const Segment<T>> segments() const { return segments_; }
+  [[nodiscard]] Iterator begin() const { return {segments_.data(), segments_.data() + segments_.size()}; }
+  [[nodiscard]] Iterator end() const { return {segments_.data() + segments_.size(), segments_.data() + segments_.size()}; }
+  [[nodiscard]] bool empty() const { return !(begin() != end()); }
+
+ private:
+  Index index_;
+  std::span<const Segment<T>> segments_;
+};
+
+/// A sparse operand of R dimensions. `order[l]`: which dimension level l is; subscripts of cursors are in the order of levels.
+template <class T, int R>
+class Parts {
+ public:
+  explicit Parts(std::span<const Part> parts, std::span<const int> order = {}) {
+    for (const Part& part : parts) {
+      if (part.head == nullptr || part.head->bytes == 0) continue;
+      Entry& entry = entries_.emplace_back(BlockView<T>(*part.head), std::array<Index, 8>{}, part.outer);
+      for (int l = 0; l < R; ++l) {
+        const auto d = static_cast<std::size_t>(order.empty() ? l : order[static_cast<std::size_t>(l)]);
+        entry.corner[static_cast<std::size_t>(l)] = part.box.dim[d].lo;
+      }
+    }
+    std::ranges::sort(entries_, [](const Entry& a, const Entry& b) {
+      return a.outer.lo != b.outer.lo ? a.outer.lo < b.outer.lo : a.corner < b.corner;
+    });
+    for (std::size_t first = 0; first < entries_.size();) {
+      std::size_t last = first;
+      while (last < entries_.size() && entries_[last].outer == entries_[first].outer) ++last;
+      bands_.push_back({entries_[first].outer, first, last});
+      first = last;
+    }
+  }
+
+  [[nodiscard]] Index stored() const {
+    Index sum = 0;
+    for (const Entry& e : entries_) sum += e.view.head().stored();
+    return sum;
+  }
+
+  /// Calls `f(node)` for the outermost nodes of every part with subscripts in the interval, part by part.
+  template <class F>
+  void walk(Interval wanted, F&& f) const {
+    for (const Entry& e : entries_) {
+      for (const Node<T> node : Children<T>::roots(e.view, e.corner.data(), e.outer, wanted)) f(node);
+    }
+  }
+  /// The value at the subscripts; 0 where nothing is stored.
+  template <class... Subscripts>
+  [[nodiscard]] T locate(Subscripts... x) const {
+    static_assert(sizeof...(Subscripts) == R);
+    const std::array<Index, R> at{static_cast<Index>(x)...};
+    for (const Entry& e : entries_) {
+      Children<T> children = Children<T>::roots(e.view, e.corner.data(), e.outer, e.outer);
+      Index node = children.find(at[0]);
+      for (int l = 1; l < R && node >= 0; ++l) node = Children<T>::below(e.view, e.corner.data(), l, node).find(at[static_cast<std::size_t>(l)]);
+      if (node >= 0) return e.view.value(node);
+    }
+    return T(0);
+  }
+
+  /// Calls `f(row)` for stored rows of a matrix with subscripts in the interval, ascending: all rows of a part whose rows are dense, those
+  /// listed of one that lists them.
+  template <class F>
+  void rows(Interval wanted, F&& f) const
+    requires(R == 2)
+  {
+    std::vector<Segment<T>> segments;
+    std::vector<Index> next;
+    for (const Band& band : bands_) {
+      const Interval range = plan::intersect(band.outer, wanted);
+      if (range.empty()) continue;
+      if (band.last - band.first == 1) {
+        rows_of(entries_[band.first], range, f);
+        continue;
+      }
+      merge_rows(band, range, segments, next, f);
+    }
+  }
+  /// Row i, which may be empty; `segments` is where it lives.
+  [[nodiscard]] Row<T> row(Index i, std::vector<Segment<T>>& segments) const
+    requires(R == 2)
+  {
+    segments.clear();
+    const auto after = std::upper_bound(bands_.begin(), bands_.end(), i, [](Index x, const Band& band) { return x < band.outer.lo; });
+    if (after != bands_.begin() && i < (after - 1)->outer.hi) {
+      for (std::size_t e = (after - 1)->first; e < (after - 1)->last; ++e) {
+        const Entry& entry = entries_[e];
+        const Index node = Children<T>::roots(entry.view, entry.corner.data(), entry.outer, entry.outer).find(i);
+        if (node >= 0) segments.push_back(segment_of(entry, Children<T>::below(entry.view, entry.corner.data(), 1, node)));
+      }
+    }
+    return Row<T>(i, segments);
+  }
+
+ private:
+  struct Entry {
+    BlockView<T> view;
+    std::array<Index, 8> corner;  ///< per level
+    Interval outer;
+  };
+  /// Parts side by side: panels of the same rows.
+  struct Band {
+    Interval outer;
+    std::size_t first = 0;
+    std::size_t last = 0;
+  };
+
+  [[nodiscard]] static Segment<T> segment_of(const Entry& entry, const Children<T>& columns) {
+    Segment<T> segment;
+    const std::uint32_t* const list = entry.view.coordinate(1);
+    segment.coordinate = list == nullptr ? nullptr : list + columns.first();
+    segment.values = entry.view.values() == nullptr ? nullptr : entry.view.values() + columns.first();
+    segment.size = columns.size();
+    segment.corner = entry.corner[1];
+    segment.behind = entry.view.head().count[1] - columns.first() - columns.size();
+    segment.no_zeros = entry.view.head().has(BlockHead::kNoZeros);
+    return segment;
+  }
+
+  /// Rows of one part: what does not change from row to row is looked up once.
+  template <class F>
+  static void rows_of(const Entry& entry, Interval range, F&& f) {
+    const Children<T> roots = Children<T>::roots(entry.view, entry.corner.data(), entry.outer, range);
+    const BlockHead& head = entry.view.head();
+    const Index* const position = entry.view.position(1);
+    const std::uint32_t* const list = entry.view.coordinate(1);
+    const T* const values = entry.view.values();
+    const Index extent = head.count[0] == 0 ? 0 : head.count[1] / head.count[0];  // where columns are dense
+    const Index last = roots.first() + roots.size();
+    Segment<T> segment;
+    segment.corner = entry.corner[1];
+    segment.no_zeros = head.has(BlockHead::kNoZeros);
+    for (Index node = roots.first(); node < last; ++node) {
+      const Index first = position == nullptr ? node * extent : position[node];
+      segment.size = position == nullptr ? extent : position[node + 1] - first;
+      segment.coordinate = list == nullptr ? nullptr : list + first;
+      segment.values = values == nullptr ? nullptr : values + first;
+      segment.behind = head.count[1] - first - segment.size;
+      f(Row<T>(roots.index_of(node), {&segment, 1}));
+    }
+  }
+
+  template <class F>
+  void merge_rows(const Band& band, Interval range, std::vector<Segment<T>>& segments, std::vector<Index>& next, F&& f) const {
+    std::vector<Children<T>> roots;
+    next.clear();
+    for (std::size_t e = band.first; e < band.last; ++e) {
+      roots.push_back(Children<T>::roots(entries_[e].view, entries_[e].corner.data(), band.outer, range));
+      next.push_back(roots.back().first());
+    }
+    while (true) {
+      Index row = range.hi;
+      for (std::size_t p = 0; p < roots.size(); ++p) {
+        if (next[p] < roots[p].first() + roots[p].size()) row = std::min(row, roots[p].index_of(next[p]));
+      }
+      if (row == range.hi) return;
+      segments.clear();
+      for (std::size_t p = 0; p < roots.size(); ++p) {
+        if (next[p] == roots[p].first() + roots[p].size() || roots[p].index_of(next[p]) != row) continue;
+        const Entry& entry = entries_[band.first + p];
+        segments.push_back(segment_of(entry, Children<T>::below(entry.view, entry.corner.data(), 1, next[p]++)));
+      }
+      f(Row<T>(row, segments));
+    }
+  }
+
+  std::vector<Entry> entries_;
+  std::vector<Band> bands_;
+};
+
+}  // namespace tdsl::rt::sparse

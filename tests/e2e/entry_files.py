@@ -1,0 +1,32 @@
+"""Arrays as files of entries, in no order and with duplicates: what readers must make of them is the array."""
+import zlib
+
+import numpy as np
+
+
+def entries_of(array):
+    """Shuffled (coordinates, value); every third integer or bool comes in two entries that add up to it."""
+    rng = np.random.default_rng(zlib.crc32(array.tobytes()))
+    entries = []
+    for at in zip(*np.nonzero(array)):
+        value = array[at].item()
+        if array.dtype.kind != "f" and rng.integers(3) == 0:
+            entries.append((at, value if array.dtype.kind == "b" else value - 1))
+            value = 1
+        entries.append((at, value))
+    rng.shuffle(entries)
+    return entries
+
+
+def write_mtx(path, array):
+    field = {"b": "pattern", "i": "integer", "f": "real"}[array.dtype.kind]
+    entries = entries_of(array)
+    with open(path, "w") as file:
+        file.write(f"%%MatrixMarket matrix coordinate {field} general\n% in no order\n")
+        file.write(" ".join(map(str, (*array.shape, len(entries)))) + "\n")
+        for at, value in entries:
+            words = [str(x + 1) for x in at] + ([] if field == "pattern" else [repr(value)])
+            file.write(" ".join(words) + "\n")
+
+
+WRITERS = {"npy": np.save, "mtx": write_mtx}

@@ -1,0 +1,191 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "runtime/plan/cost/cost_model.h"
+#include "runtime/plan/cost/rank_view.h"
+#include "runtime/plan/signature.h"
+#include "tests/unit/plan_counting.h"
+#include "tests/unit/plan_enumeration.h"
+#include "tests/unit/plan_operations.h"
+
+// Sized tensors: what planning says of blocks whose size only data decides.
+
+using namespace tdsl::plan;
+using tdsl::tests::OperationGenerator;
+using tdsl::tests::PlannedCase;
+using tdsl::tests::Random;
+
+namespace {
+
+double padded(double bytes) { return 64 * static_cast<double>(static_cast<Index>((bytes + 63) / 64)); }
+
+/// Bytes of a block of these extents with `entries` at each level, arrays one after the other.
+double laid_out(const Storage& storage, const std::vector<double>& entries, double element) {
+  double bytes = 128;
+  for (std::size_t l = 0; l < storage.levels.size(); ++l) {
+    if (storage.levels[l] == Level::kDense) continue;
+    if (l > 0) bytes += padded(8 * (entries[l - 1] + 1));
+    bytes += padded(4 * entries[l]);
+  }
+  return bytes + padded(storage.values ? element * entries.back() : 0);
+}
+
+/// A tensor's blocks, filled at random: bytes of each, absent ones 0; and all that is stored.
+struct Filled {
+  std::vector<double> bytes;
+  double stored = 0;
+};
+Filled filled(Random& random, const TensorDesc& tensor, const Distribution& where) {
+  Filled result;
+  const Index one_in = std::vector<Index>{1, 2, 7, 100}[static_cast<std::size_t>(random.in(0, 3))];
+  for (Index block = 0; block < where.tile_count(); ++block) {
+    const Box box = where.box(where.coord(block));
+    double count = 0;
+    for (Index e = box.volume(); e > 0; --e) count += random.in(0, one_in - 1) == 0 ? 1 : 0;
+    result.stored += count;
+    std::vector<double> entries;
+    double before = 1;
+    for (std::size_t l = 0; l < tensor.storage.levels.size(); ++l) {
+      before *= static_cast<double>(box.dim[l].size());
+      if (tensor.storage.levels[l] == Level::kCompressed) before = std::min(before, count);
+      entries.push_back(before);
+    }
+    if (!entries.empty()) entries.back() = tensor.storage.levels.back() == Level::kCompressed ? count : entries.back();
+    result.bytes.push_back(count == 0 && random.in(0, 1) == 0 ? 0 : laid_out(tensor.storage, entries, static_cast<double>(tensor.element.bytes)));
+  }
+  return result;
+}
+
+/// Makes operands sized, the first one always.
+void make_sized(Random& random, PlannedCase& test) {
+  for (const Access& access : test.op.reads) {
+    PlacedTensor& tensor = test.tensors.at(access.tensor);
+    if (&access != &test.op.reads.front() && random.in(0, 1) == 0) continue;
+    tensor.desc.storage.levels.assign(std::max<std::size_t>(tensor.desc.shape.size(), 1), Level::kCompressed);
+    if (random.in(0, 1) == 0) tensor.desc.storage.levels.front() = Level::kDense;
+    tensor.desc.stored = {0, static_cast<double>(tensor.desc.elements()) / 2, static_cast<double>(tensor.desc.elements())};
+  }
+}
+
+bool writes_a_diagonal(const Op& op) {
+  std::set<int> written;
+  return std::any_of(op.out.begin(), op.out.end(), [&](const OutSubscript& s) { return s.label >= 0 && !written.insert(s.label).second; });
+}
+
+}  // namespace
+
+TEST_CASE("storage: volumes saturate") {
+  Box box;
+  box.rank = 2;
+  box[0] = box[1] = {0, 3'000'000'000};
+  CHECK(box.volume() == kMostVolume);
+  CHECK(!box.empty());
+  box[1] = {5, 5};
+  CHECK(box.volume() == 0);
+  std::swap(box[0], box[1]);
+  CHECK(box.volume() == 0);
+  TensorDesc huge{0, {8, "f64"}, {3'000'000'000, 3'000'000'000}, "A"};
+  huge.storage.levels = {Level::kCompressed, Level::kCompressed};
+  huge.stored = Estimate::exactly(1e6);
+  CHECK(huge.bytes() < 30'000'000);
+  CHECK(huge.bytes() > 12'000'000);
+  CHECK(Estimate::whole(1e300) == Estimate::kMostBytes);
+}
+
+TEST_CASE("storage: blocks of any kind lie in their estimates") {
+  for (std::uint64_t n = 0; n < tdsl::tests::test_cases(20); ++n) {
+    Random random(tdsl::tests::test_seed(), n);
+    TensorDesc tensor{0, {std::vector<Index>{1, 4, 8}[static_cast<std::size_t>(random.in(0, 2))], "?"}, {}, "A"};
+    std::vector<Tiling> tilings;
+    for (Index d = random.in(1, 3); d > 0; --d) {
+      tensor.shape.push_back(random.in(1, 12));
+      tilings.push_back(Tiling::near_equal(tensor.shape.back(), random.in(1, 4)));
+      tensor.storage.levels.push_back(random.in(0, 1) == 0 ? Level::kDense : Level::kCompressed);
+    }
+    tensor.storage.levels.back() = Level::kCompressed;
+    tensor.storage.values = random.in(0, 3) > 0;
+    const Distribution where = Distribution::single(1, tilings, 0);
+    const Filled blocks = filled(random, tensor, where);
+    double sum = 0;
+    for (const double bytes : blocks.bytes) sum += bytes;
+    tensor.stored = Estimate::exactly(blocks.stored);
+    const Estimate all = counting::owned_bytes(tensor, where, 0);
+    CHECK(all.lo <= sum);
+    CHECK(sum <= all.hi);
+    for (Index block = 0; block < where.tile_count(); ++block) {
+      const Estimate one = tensor.block_bytes(where.box(where.coord(block)));
+      CHECK(one.lo <= blocks.bytes[static_cast<std::size_t>(block)]);
+      CHECK(blocks.bytes[static_cast<std::size_t>(block)] <= one.hi);
+      CHECK(one.expected <= one.hi);
+    }
+  }
+}
+
+TEST_CASE("storage: steps fetch whole blocks of sized operands, and owners expect it") {
+  for (std::uint64_t n = 0; n < tdsl::tests::test_cases(40); ++n) {
+    Random random(tdsl::tests::test_seed(), n);
+    PlannedCase test = OperationGenerator(random).make();
+    make_sized(random, test);
+    const std::string wrong = tdsl::tests::Enumeration(test).violation();
+    INFO("case ", n, ": ", test.describe());
+    REQUIRE_MESSAGE(wrong.empty(), wrong);
+  }
+}
+
+TEST_CASE("storage: received bytes lie in their intervals") {
+  Index received = 0;
+  for (std::uint64_t n = 0; n < tdsl::tests::test_cases(40); ++n) {
+    Random random(tdsl::tests::test_seed(), n);
+    PlannedCase test = OperationGenerator(random).make();
+    if (random.in(0, 1) == 0) test.plan.super_block.clear();
+    make_sized(random, test);
+    if (writes_a_diagonal(test.op)) continue;
+    std::map<TensorId, Filled> blocks;
+    for (auto& [id, tensor] : test.tensors) {
+      if (!tensor.desc.sized()) continue;
+      blocks[id] = filled(random, tensor.desc, tensor.distribution);
+      tensor.desc.stored = random.in(0, 1) == 0 ? Estimate::exactly(blocks[id].stored)
+                                                : Estimate{0, blocks[id].stored, static_cast<double>(tensor.desc.elements())};
+    }
+    const TensorLookup tensors = test.lookup();
+    INFO("case ", n, ": ", test.describe());
+    for (Index rank = 0; rank < test.plan.space.ranks(); ++rank) {
+      const Cost cost = cost_of(test.op, test.plan, tensors, rank, {}, 1);
+      double bytes = 0;
+      const auto counted = tdsl::tests::count(test.op, test.plan, tensors, rank, [&](const Fetch& fetch) {
+        const auto known = blocks.find(fetch.piece.tensor);
+        bytes += known != blocks.end() ? known->second.bytes[static_cast<std::size_t>(fetch.piece.block)] : fetch.bytes.hi;
+      });
+      REQUIRE_MESSAGE(cost.bytes_received.lo <= bytes, "least " << cost.bytes_received.lo << ", received " << bytes);
+      REQUIRE_MESSAGE(bytes <= cost.bytes_received.hi, "most " << cost.bytes_received.hi << ", received " << bytes);
+      REQUIRE_MESSAGE(tdsl::tests::inside(cost.boxes, counted.pieces), tdsl::tests::text("boxes", cost.boxes, counted.pieces));
+      received += bytes > 0 ? 1 : 0;
+    }
+  }
+  CHECK(received > 0);
+}
+
+TEST_CASE("storage: decisions depend on how operands are stored") {
+  TensorDesc dense{0, {8, "f64"}, {4, 4}, "A"};
+  std::string text;
+  append_storage(text, dense);
+  CHECK(text.empty());
+  std::set<std::string> texts;
+  for (const bool values : {true, false}) {
+    for (const Level level : {Level::kDense, Level::kCompressed}) {
+      for (const double stored : {3.0, 4.0}) {
+        TensorDesc tensor = dense;
+        tensor.storage = {{level, Level::kCompressed}, {}, values};
+        tensor.stored = Estimate::exactly(stored);
+        std::string one;
+        append_storage(one, tensor);
+        CHECK(texts.insert(one).second);
+      }
+    }
+  }
+}
