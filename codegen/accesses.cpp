@@ -49,11 +49,15 @@ class AccessFinder {
 
   void run(bool separate) {
     const ir::Compute& c = kernel_.compute;
-    if (c.guard) visit(c.guard, false);
+    if (c.guard) {
+      visit(c.guard, false);
+      premises_.assume(c.guard, true);
+    }
     for (const Expr& body : c.bodies) visit(body, static_cast<bool>(c.guard));
     for (std::size_t d = 0; d < kernel_.scattered.size(); ++d) {
       if (kernel_.scattered[d]) visit(c.left[d], static_cast<bool>(c.guard));
     }
+    kernel_.turns = premises_.turns();
     // Identical reads first, so that neighbours meet what is there for certain.
     for (const auto& [node, access] : found_) {
       const bool placed = !separate && place(node, access);
@@ -90,7 +94,10 @@ class AccessFinder {
     }
     if (const auto* b = std::get_if<ir::Binary>(&e->op); b != nullptr && ir::is_logical(b->op)) {
       visit(b->left, guarded);
+      const std::size_t known = premises_.size();
+      premises_.assume(b->left, b->op == ir::BinaryOp::kAnd);
       visit(b->right, true);
+      premises_.forget(known);
       return;
     }
     for (const Expr& child : ir::children(*e)) visit(child, guarded);

@@ -86,6 +86,9 @@ OperatorText spelling(ir::BinaryOp op) {
     case kGe: return {">=", true, 5};
     case kAnd: return {"&&", true, 2};
     case kOr: return {"||", true, 1};
+    case kAbsentMul:
+    case kMutualMul: return {"*", true, 7};
+    case kAbsentDiv: return {"/", true, 7};
   }
   return {"?", false, 0};
 }

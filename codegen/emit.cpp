@@ -78,7 +78,7 @@ class InfoEmitter {
       }
       for (const auto& p : d.params) w.line("info.param({}, {}{});", string_literal(p.name), element_type(p.type), default_argument(p));
       for (const auto& t : d.inputs) {
-        w.line("info.input({}, {}, {}, {{{}}}, {});", string_literal(t.name), string_literal(type_text(t)), element_type(t.type.scalar), binds(t.type), t.line);
+        w.line("info.input({}, {}, {}, {{{}}}, {}{});", string_literal(t.name), string_literal(type_text(t)), element_type(t.type.scalar), binds(t.type), t.line, sparse(t.type));
       }
       for (const auto& t : d.outputs) w.line("info.output({}, {}, {});", string_literal(t.name), string_literal(type_text(t)), t.line);
       for (const auto& n : d.dimensions) w.line("info.dimension({});", string_literal(n.second));
@@ -104,11 +104,20 @@ class InfoEmitter {
     return result;
   }
 
+  /// `, {false, true}`: which dimensions are stored sparse, if any is.
+  [[nodiscard]] static std::string sparse(const ir::Type& type) {
+    if (!type.has_sparse()) return "";
+    std::string result;
+    for (const bool s : type.sparse) result += (result.empty() ? "" : ", ") + std::string(s ? "true" : "false");
+    return ", {" + result + "}";
+  }
+
   [[nodiscard]] std::string type_text(const Declarations::Tensor& t) const {
     std::string type(ir::name_of(t.type.scalar));
     std::string dims;
-    for (const Extent& e : t.type.shape) {
-      dims += (dims.empty() ? "" : ", ") + e.to_string([&](ValueId v) {
+    for (std::size_t d = 0; d < t.type.rank(); ++d) {
+      const bool sparse_here = d < t.type.sparse.size() && t.type.sparse[d];
+      dims += std::string(dims.empty() ? "" : ", ") + (sparse_here ? "sparse " : "") + t.type.shape[d].to_string([&](ValueId v) {
         return dimension_name(Extent::of(v)).value_or(program_.info(v).name.empty() ? "?" : program_.info(v).name);
       });
     }
@@ -139,6 +148,7 @@ std::string emit(const FamilyProgram& program, const EmitOptions& options) {
   // The first, so that g++ can take it precompiled.
   w.line("#include \"runtime/emitted.h\"");
   if (body.uses_blocked) w.line("#include \"runtime/kernels/blocked_reduction.h\"");
+  if (body.uses_parts) w.line("#include \"runtime/kernels/parts.h\"");
   if (body.uses_rows) w.line("#include \"runtime/kernels/rows.h\"");
   if (body.uses_elements) w.line("#include \"runtime/kernels/elements.h\"");
   if (body.uses_chain) w.line("#include \"runtime/routines/chain.h\"");

@@ -57,6 +57,8 @@ std::string cpp_constant(Scalar s, const ir::Literal& value) {
         if (s == Scalar::kI32 && i == std::numeric_limits<std::int32_t>::min()) {
           return std::string("std::numeric_limits<std::int32_t>::min()");
         }
+        // The identities of minima; the smallest, those of maxima, has no literal.
+        if (s == Scalar::kI64 && i == std::numeric_limits<std::int64_t>::max()) return std::string("std::numeric_limits<Index>::max()");
         return fmt::format("{}{{{}}}", cpp_type(s), i);
       },
       [&](double d) { return float_constant(s, d); });
@@ -106,6 +108,8 @@ std::string ExprEmitter::select(const ir::Select& s, int outer) {
 }
 
 std::string ExprEmitter::unary(const ir::ExprNode& node, const ir::Unary& u) {
+  // In procedures, whose variables carry no absence.
+  if (u.op == ir::UnaryOp::kSparse || u.op == ir::UnaryOp::kDense) return text(u.operand, kUnary);
   if (u.op == ir::UnaryOp::kNot) return "!" + text(u.operand, kUnary);
   if (u.op == ir::UnaryOp::kNeg && ir::is_float(node.type)) return "-" + text(u.operand, kUnary + 1);
   const std::string_view function = u.op == ir::UnaryOp::kNeg ? "negate" : ir::name_of(u.op);
@@ -150,6 +154,9 @@ std::string ExprEmitter::binary(const ir::ExprNode& node, const ir::Binary& b, i
   if (!ir::is_float(node.type)) return integer_binary(node, b, outer);
   if (b.op == BinaryOp::kRem) return call("remainder", b.left, b.right);
   if (b.op == BinaryOp::kMod) return call("mod", b.left, b.right);
+  if (b.op == BinaryOp::kAbsentMul) return call("absent_multiply", b.left, b.right);
+  if (b.op == BinaryOp::kMutualMul) return call("mutual_multiply", b.left, b.right);
+  if (b.op == BinaryOp::kAbsentDiv) return call("absent_divide", b.left, b.right);
   if (b.op != BinaryOp::kPow) return infix(b, outer);
   std::string exponent = text(b.right);
   if (!ir::is_float(b.right->type)) exponent = fmt::format("static_cast<{}>({})", cpp_type(node.type), exponent);
@@ -162,6 +169,7 @@ std::string ExprEmitter::integer_binary(const ir::ExprNode& node, const ir::Bina
     case BinaryOp::kSub: return call("subtract", b.left, b.right);
     case BinaryOp::kMul: return call("multiply", b.left, b.right);
     case BinaryOp::kDiv: return harmless_divisor(b.right) ? infix(b, outer) : faulty_call(node, "divide", b.left, b.right);
+    case BinaryOp::kAbsentDiv: return faulty_call(node, "absent_divide", b.left, b.right);
     case BinaryOp::kRem: return harmless_divisor(b.right) ? infix(b, outer) : faulty_call(node, "remainder", b.left, b.right);
     case BinaryOp::kMod: return faulty_call(node, "mod", b.left, b.right);
     default: return faulty_call(node, "power", b.left, b.right);

@@ -5,6 +5,7 @@
 #include "codegen/blocking.h"
 #include "codegen/kernel_nest.h"
 #include "codegen/loop_order.h"
+#include "codegen/nest/interior.h"
 #include "codegen/nest/print_cpp.h"
 #include "codegen/nest/verify.h"
 #include "ir/check.h"
@@ -20,8 +21,13 @@ constexpr double kFlopsPerByte = 4;
 
 KernelNest verified_nest(const KernelRequest& r) {
   KernelNest built = build_nest({r.program, r.step, r.name, r.place, r.value_name});
-  const std::vector<std::string> problems = nest::verify(built.nest);
-  TDSL_CHECK(problems.empty(), "the nest of a kernel is well-formed: " + problems.front());
+  const auto verify = [&] {
+    const std::vector<std::string> problems = nest::verify(built.nest);
+    TDSL_CHECK(problems.empty(), "the nest of a kernel is well-formed: " + problems.front());
+  };
+  verify();
+  nest::split_interiors(built.nest);
+  verify();
   return built;
 }
 
@@ -55,7 +61,7 @@ bool may_be_short(const OpTemplate& op, const KernelTemplate& kernel) {
 EmittedKernel emit_kernel(const KernelRequest& request) {
   const KernelNest built = verified_nest(request);
   const nest::PrintedNest printed = nest::print_function(built.nest, request.procedure_name);
-  return {printed.text, captures_of(built, printed), printed.checks, printed.blocked, widest(request, printed)};
+  return {printed.text, captures_of(built, printed), printed.checks, printed.blocked, widest(request, printed), printed.parts};
 }
 
 std::optional<ShortKernel> short_kernel(const KernelRequest& request) {

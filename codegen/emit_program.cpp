@@ -44,7 +44,7 @@ class ProgramEmitter {
     w.line("}}");
     if (!points_.empty()) kernels_ = points_ + "\n" + kernels_;
     if (!functions_.empty()) kernels_ = "namespace fn {\n\n" + functions_ + "}  // namespace fn\n\n" + kernels_;
-    return {std::move(kernels_), w.text(), uses_file_, checks_, uses_routines_, uses_blocked_, uses_rows_, uses_elements_, uses_chain_, uses_tiles_, std::move(headers_)};
+    return {std::move(kernels_), w.text(), uses_file_, checks_, uses_routines_, uses_blocked_, uses_parts_, uses_rows_, uses_elements_, uses_chain_, uses_tiles_, std::move(headers_)};
   }
 
  private:
@@ -386,6 +386,7 @@ class ProgramEmitter {
     uses_rows_ = uses_rows_ || o.fused;
     checks_ = checks_ || k.checks_subscripts;
     uses_blocked_ = uses_blocked_ || k.blocked;
+    uses_parts_ = uses_parts_ || k.parts;
     uses_file_ = uses_file_ || k.checks_subscripts || k.function.find("place(") != std::string::npos;
     if (s.range.known()) kernels_ += source_comment(s.range) + "\n";
     const std::string list = names_of(k.captures);
@@ -562,6 +563,7 @@ class ProgramEmitter {
   bool checks_ = false;
   bool uses_routines_ = false;
   bool uses_blocked_ = false;
+  bool uses_parts_ = false;
   bool uses_rows_ = false;
   bool uses_elements_ = false;
   bool uses_chain_ = false;

@@ -19,6 +19,7 @@ struct EmittedProgram {
   bool checks_subscripts = false;  ///< calls inside()
   bool uses_routines = false;      ///< calls kernels of runtime/routines
   bool uses_blocked = false;       ///< calls blocked_reduction()
+  bool uses_parts = false;         ///< loops over parts of ranges
   bool uses_rows = false;          ///< fused operators
   bool uses_elements = false;      ///< runs loops as tasks
   bool uses_chain = false;         ///< multiplies chains of matrices

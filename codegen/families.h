@@ -121,6 +121,8 @@ struct KernelTemplate {
   std::unordered_map<const ir::ExprNode*, std::vector<std::optional<Extent>>> checked;
   /// Reads that are inside where they are evaluated, as conditions around them tell.
   std::unordered_set<const ir::ExprNode*> trusted;
+  /// Values that are at least 0 and less than where the range of an index variable ends, `mod(c, max(n, 1))`, and c if it is a small number.
+  std::map<ValueId, std::optional<std::int64_t>> turns;
   /// Gathers (see Note [Gathers]): per read the label of each dimension that is subscripted by data, or -1.
   std::unordered_map<const ir::ExprNode*, std::vector<int>> gathers;
   /// Scatters: per left subscript the extent it is checked against where it is computed, or nothing for plain ones.

@@ -80,9 +80,21 @@ class KernelNestBuilder {
     for (const auto& [node, extents] : kernel_.checked) std::ranges::for_each(extents, [&](const std::optional<Extent>& e) { add_all(e.value_or(Extent())); });
     for (const std::optional<Extent>& e : kernel_.scattered) add_all(e.value_or(Extent()));
     for (const ValueId v : values) {
-      captures_[v] = added({Role::kCapture, program_.is_host(v) ? request_.value_name(v) : name_of(program_, v), {program_.type(v).scalar, {}, {}}});
+      nest::Variable capture{Role::kCapture, program_.is_host(v) ? request_.value_name(v) : name_of(program_, v), {program_.type(v).scalar, {}, {}}};
+      capture.size = program_.type(v).scalar == ir::Scalar::kI64 && is_size(v);
+      if (const auto turn = kernel_.turns.find(v); turn != kernel_.turns.end() && turn->second) {
+        capture.turn = *turn->second > 0 ? nest::Variable::Turn::kFew : nest::Variable::Turn::kAllButFew;
+      }
+      captures_[v] = added(std::move(capture));
       result_.captured.push_back(v);
     }
+  }
+  /// Where a range ends, a dimension, or what turns within one.
+  [[nodiscard]] bool is_size(ValueId v) const {
+    const auto is_dimension = [&](ValueId tensor) { return std::ranges::find(program_.type(tensor).shape, Extent::of(v)) != program_.type(tensor).shape.end(); };
+    const auto ends = [&](const LabelTemplate& l) { return l.begin == Extent::of(v) || l.end == Extent::of(v); };
+    return kernel_.turns.contains(v) || is_dimension(request_.step.target) || std::ranges::any_of(op_.labels, ends) ||
+           std::ranges::any_of(op_.reads, [&](const AccessTemplate& read) { return is_dimension(read.tensor); });
   }
 
   void add_indices() {

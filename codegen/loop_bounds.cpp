@@ -146,14 +146,39 @@ bool LoopBounds::nonnegative(Extent e) const {
   return constant && *constant >= 0;
 }
 
+/// Where this place is reached every range around holds a point.
+bool LoopBounds::positive(const Extent& size) const {
+  const auto at_least_one = [](const Extent& e) {
+    const auto number = e.constant();
+    return number && *number >= 0;
+  };
+  if (at_least_one(size - Extent(1))) return true;
+  return std::ranges::any_of(loops_, [&](const Range& loop) { return loop.least && loop.most && at_least_one(size - Extent(1) - (*loop.most - *loop.least)); });
+}
+
+bool LoopBounds::wraps_around(const Expr& subscript, const Extent& size) const {
+  if (const auto* r = std::get_if<ir::Read>(&subscript->op)) {
+    const auto found = r->subscripts.empty() ? defined_.find(r->tensor) : defined_.end();
+    return found != defined_.end() && wraps_around(found->second, size);
+  }
+  const auto* b = std::get_if<ir::Binary>(&subscript->op);
+  if (b == nullptr || (b->op != ir::BinaryOp::kMod && b->op != ir::BinaryOp::kRem)) return false;
+  const auto divisor = polynomial(b->right);
+  if (!divisor || !(*divisor == size) || !positive(size)) return false;
+  if (b->op == ir::BinaryOp::kMod) return true;
+  const auto value = polynomial(b->left);
+  return value && nonnegative(*value);
+}
+
 bool LoopBounds::inside(const Expr& subscript, const Extent& extent) const {
-  const auto value = polynomial(subscript);
-  if (!value) return false;
   const Extent size = extent.substitute([this](ValueId v) -> std::optional<Extent> {
     const auto found = sizes_.find(v);
     if (found == sizes_.end() && opaque_ == Opaque::kNamed) return polynomial(v);
     return found == sizes_.end() ? std::nullopt : std::optional(found->second);
   });
+  if (wraps_around(subscript, size)) return true;
+  const auto value = polynomial(subscript);
+  if (!value) return false;
   return nonnegative(*value) && nonnegative(size - Extent(1) - *value);
 }
 

@@ -45,6 +45,9 @@ class LoopBounds {
   [[nodiscard]] std::optional<Extent> polynomial(const Extent& e) const;
   [[nodiscard]] std::optional<Extent> found_polynomial(ValueId v) const;
   [[nodiscard]] bool nonnegative(Extent e) const;
+  [[nodiscard]] bool positive(const Extent& size) const;
+  /// `mod(e, size)`, or `e % size` where e is not negative.
+  [[nodiscard]] bool wraps_around(const Expr& subscript, const Extent& size) const;
   void collect(const ir::Region& region);
 
   const std::map<ValueId, Extent>& sizes_;

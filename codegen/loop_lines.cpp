@@ -28,7 +28,7 @@ bool may_stop(const ir::ExprNode& e) {
   if (const auto* c = std::get_if<ir::Cast>(&e.op)) return ir::is_integer(e.type) && ir::is_float(c->operand->type);
   const auto* b = std::get_if<ir::Binary>(&e.op);
   return b != nullptr && ir::is_integer(e.type) &&
-         (b->op == ir::BinaryOp::kDiv || b->op == ir::BinaryOp::kRem || b->op == ir::BinaryOp::kMod || b->op == ir::BinaryOp::kPow);
+         (b->op == ir::BinaryOp::kDiv || b->op == ir::BinaryOp::kAbsentDiv || b->op == ir::BinaryOp::kRem || b->op == ir::BinaryOp::kMod || b->op == ir::BinaryOp::kPow);
 }
 
 /// The label that a subscript counts along, with the rest; labels are pseudo values (ir/affine.h).

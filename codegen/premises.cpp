@@ -12,6 +12,9 @@ namespace {
 /// Numbers in conditions that no sum with sizes takes out of 64 bits.
 constexpr std::int64_t kSmallNumber = std::int64_t{1} << 32;
 
+/// Steps around a ring that take most points to a neighbour, but on tiny rings.
+constexpr std::int64_t kFewSteps = 64;
+
 AffineForm difference_of(const AffineForm& a, const AffineForm& b) {
   AffineForm result{a.terms, a.constant - b.constant};
   for (const Term& t : b.terms) {
@@ -34,6 +37,8 @@ std::optional<ir::BinaryOp> opposite(ir::BinaryOp op) {
     case kLe: return kGt;
     case kGt: return kLe;
     case kGe: return kLt;
+    case kEq: return kNe;
+    case kNe: return kEq;
     default: return std::nullopt;
   }
 }
@@ -47,8 +52,17 @@ Premises::Premises(FamilyBuilder& builder, const std::vector<LabelTemplate>& lab
 }
 
 void Premises::assume(const Expr& condition, bool value) {
+  if (const auto* u = std::get_if<ir::Unary>(&condition->op); u != nullptr && u->op == ir::UnaryOp::kNot) return assume(u->operand, !value);
   const auto* b = std::get_if<ir::Binary>(&condition->op);
-  if (b == nullptr || b->left->type != ir::Scalar::kI64) return;
+  if (b == nullptr) return;
+  if (ir::is_logical(b->op)) {
+    // Both are true, or both false.
+    if (value != (b->op == ir::BinaryOp::kAnd)) return;
+    assume(b->left, value);
+    assume(b->right, value);
+    return;
+  }
+  if (b->left->type != ir::Scalar::kI64) return;
   const auto op = value ? std::optional(b->op) : opposite(b->op);
   if (!op || !opposite(*op)) return;
   const Hoist hoist = [this](const Expr& x) { return builder_.hoist(x); };
@@ -57,12 +71,29 @@ void Premises::assume(const Expr& condition, bool value) {
   if (!right) return;
   learn_of_turns(*left);
   learn_of_turns(*right);
-  if (!cannot_wrap(*left) || !cannot_wrap(*right)) return;
-  const bool less = *op == ir::BinaryOp::kLt || *op == ir::BinaryOp::kLe;
-  const bool strictly = *op == ir::BinaryOp::kLt || *op == ir::BinaryOp::kGt;
-  AffineForm form = less ? difference_of(*right, *left) : difference_of(*left, *right);
-  if (strictly) form.constant = form.constant - Extent(1);
+  if (cannot_wrap(*left) && cannot_wrap(*right)) compare(*op, *left, *right);
+}
+
+void Premises::compare(ir::BinaryOp op, const AffineForm& left, const AffineForm& right) {
+  using enum ir::BinaryOp;
+  if (op == kNe) return differ(left, right);
+  if (op == kEq) {
+    positive_.push_back(difference_of(left, right));
+    positive_.push_back(difference_of(right, left));
+    return;
+  }
+  AffineForm form = op == kLt || op == kLe ? difference_of(right, left) : difference_of(left, right);
+  if (op == kLt || op == kGt) form.constant = form.constant - Extent(1);
   positive_.push_back(std::move(form));
+}
+
+/// What is nowhere less and differs is greater.
+void Premises::differ(const AffineForm& left, const AffineForm& right) {
+  for (AffineForm form : {difference_of(left, right), difference_of(right, left)}) {
+    if (!never_negative(form)) continue;
+    form.constant = form.constant - Extent(1);
+    positive_.push_back(std::move(form));
+  }
 }
 
 /// `mod(c, max(n, 1))`, where an index variable runs over 0 .. n - 1: at least 0 and less than n.
@@ -75,6 +106,9 @@ void Premises::learn_of_turns(const AffineForm& form) {
     const auto size = affine_of(divisor->left, [this](const Expr& x) { return builder_.hoist(x); });
     const bool runs = size && std::ranges::any_of(labels_, [&](const LabelTemplate& l) { return l.begin == Extent(0) && l.end == size->constant; });
     if (!runs) continue;
+    const auto steps = ir::extent_of(turn->left);
+    const auto number = steps ? steps->constant() : std::nullopt;
+    turns_.emplace(v, number && -kFewSteps <= *number && *number <= kFewSteps ? number : std::nullopt);
     positive_.push_back({{}, Extent::of(v)});
     positive_.push_back({{}, size->constant - Extent(1) - Extent::of(v)});
   }
@@ -93,7 +127,8 @@ bool Premises::cannot_wrap(const AffineForm& form) const {
       product = product * Extent::of(atom->value);
     }
     const bool ends = std::ranges::any_of(labels_, [&](const LabelTemplate& l) { return l.end == product; });
-    const bool turns = std::ranges::find(positive_, AffineForm{{}, product}) != positive_.end();
+    const auto value = product.as_value();
+    const bool turns = value && turns_.contains(*value);
     return ends || turns;
   });
 }

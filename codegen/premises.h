@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
+#include <optional>
 #include <vector>
 
 #include "codegen/family_builder.h"
@@ -8,8 +10,8 @@
 namespace tdsl::codegen {
 
 /// What is known where an expression is evaluated: every range of an index variable has a value, and conditions hold that have been met on the
-/// way. Conditions count that compare index variables with one another, with the ends of their ranges and small numbers: others might wrap
-/// around in their arithmetic and hold all the same.
+/// way. Conditions count that compare index variables with one another, with the ends of their ranges and small numbers, and what `&&`, `||` and `!` make
+/// of them: others might wrap around in their arithmetic and hold all the same.
 class Premises {
  public:
   Premises(FamilyBuilder& builder, const std::vector<LabelTemplate>& labels);
@@ -18,6 +20,8 @@ class Premises {
   void assume(const Expr& condition, bool value);
   [[nodiscard]] std::size_t size() const { return positive_.size(); }
   void forget(std::size_t size) { positive_.resize(size); }
+  /// Values met so far that turn within a range, `mod(c, max(n, 1))` where an index variable runs over 0 .. n - 1, and c if it is a small number.
+  [[nodiscard]] const std::map<ValueId, std::optional<std::int64_t>>& turns() const { return turns_; }
 
   /// Whether 0 <= form < extent follows.
   [[nodiscard]] bool inside(const AffineForm& form, const Extent& extent) const;
@@ -27,10 +31,13 @@ class Premises {
   [[nodiscard]] bool surely_low(const AffineForm& form) const;
   [[nodiscard]] bool cannot_wrap(const AffineForm& form) const;
   void learn_of_turns(const AffineForm& form);
+  void compare(ir::BinaryOp op, const AffineForm& left, const AffineForm& right);
+  void differ(const AffineForm& left, const AffineForm& right);
 
   FamilyBuilder& builder_;
   const std::vector<LabelTemplate>& labels_;
   std::vector<AffineForm> positive_;  ///< forms that are at least 0
+  std::map<ValueId, std::optional<std::int64_t>> turns_;
 };
 
 }  // namespace tdsl::codegen

@@ -36,7 +36,7 @@ bool may_fail(const ir::ExprNode& node) {
   const auto* b = std::get_if<ir::Binary>(&node.op);
   if (b == nullptr || ir::is_float(node.type)) return false;
   using enum ir::BinaryOp;
-  return b->op == kDiv || b->op == kRem || b->op == kMod || b->op == kPow;
+  return b->op == kDiv || b->op == kAbsentDiv || b->op == kRem || b->op == kMod || b->op == kPow;
 }
 
 bool is_library_function(ir::UnaryOp op) {

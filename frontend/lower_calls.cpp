@@ -36,11 +36,6 @@ const std::set<std::string>& reduction_names() {
   return names;
 }
 
-const std::set<std::string>& later_names() {
-  static const std::set<std::string> names = {"sprandom", "sparse"};
-  return names;
-}
-
 }  // namespace
 
 const std::map<std::string, Lowerer::Builtin>& Lowerer::builtins() {
@@ -52,7 +47,8 @@ const std::map<std::string, Lowerer::Builtin>& Lowerer::builtins() {
       {"trace", &Lowerer::call_trace},     {"tril", &Lowerer::call_triangle}, {"triu", &Lowerer::call_triangle},
       {"flip", &Lowerer::call_flip},       {"roll", &Lowerer::call_roll},     {"concat", &Lowerer::call_concat},
       {"reshape", &Lowerer::call_reshape}, {"pad", &Lowerer::call_pad},       {"nnz", &Lowerer::call_nnz},
-      {"dense", &Lowerer::call_dense},     {"einsum", &Lowerer::call_einsum},
+      {"dense", &Lowerer::call_dense},       {"sparse", &Lowerer::call_sparse},   {"sprandom", &Lowerer::call_sprandom},
+          {"einsum", &Lowerer::call_einsum},
       {"cumsum", &Lowerer::call_cumsum},   {"sort", &Lowerer::call_sort},     {"argsort", &Lowerer::call_sort},
       {"solve", &Lowerer::call_solve},     {"lstsq", &Lowerer::call_solve},   {"cholesky", &Lowerer::call_square},
       {"inv", &Lowerer::call_square},      {"det", &Lowerer::call_square},  {"grad", &Lowerer::call_grad},
@@ -62,7 +58,7 @@ const std::map<std::string, Lowerer::Builtin>& Lowerer::builtins() {
 
 bool Lowerer::is_builtin(const std::string& name) {
   return builtins().contains(name) || tuple_builtins().contains(name) || unary_functions().contains(name) || reduction_names().contains(name) ||
-         later_names().contains(name) || name == "pow" || name == "mod";
+         name == "pow" || name == "mod";
 }
 
 bool Lowerer::is_scalar_function(const ast::Call& call) {
@@ -154,8 +150,6 @@ Tensor Lowerer::lower_call(const ast::Call& call, const SourceRange& range) {
     fail(DiagnosticId::kMisplacedTuple, range,
          "'" + name + "' gives several values: write let (a, b) = " + name + "(…);");
   }
-  if (later_names().contains(name))
-    unsupported(range, name + " is");
   std::vector<std::string> candidates;
   for (const auto& [other, f] : functions_)
     candidates.push_back(other);
@@ -168,7 +162,6 @@ Tensor Lowerer::lower_call(const ast::Call& call, const SourceRange& range) {
   for (const auto& [other, f] : unary_functions())
     candidates.push_back(other);
   candidates.insert(candidates.end(), reduction_names().begin(), reduction_names().end());
-  candidates.insert(candidates.end(), later_names().begin(), later_names().end());
   const bool is_variable = scope_->find(name) != nullptr;
   const std::string foreign = function_hint(name);
   const std::string hint = foreign.empty() ? did_you_mean(name, candidates) : foreign;
@@ -218,7 +211,17 @@ Tensor Lowerer::call_nnz(const ast::Call& call, const SourceRange& range) {
 }
 
 Tensor Lowerer::call_dense(const ast::Call& call, const SourceRange& range) {
-  return positional(call, 1, 1, range)[0];
+  Tensor t = positional(call, 1, 1, range)[0];
+  if (graph_.has_sparse())
+    t.body = ir::unary(UnaryOp::kDense, t.body, range);
+  return t;
+}
+
+Tensor Lowerer::call_sparse(const ast::Call& call, const SourceRange& range) {
+  Tensor t = positional(call, 1, 1, range)[0];
+  graph_.note_sparse();
+  t.body = ir::unary(UnaryOp::kSparse, t.body, range);
+  return t;
 }
 
 }  // namespace tdsl::frontend

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "frontend/lower_lowerer.h"
 
 namespace tdsl::frontend {
@@ -7,9 +9,10 @@ using ir::Expr;
 using ir::Scalar;
 using ir::ValueId;
 
-std::vector<Dim> Lowerer::extent_arguments(const ast::Call& call, std::size_t first, const SourceRange& range) {
+std::vector<Dim> Lowerer::extent_arguments(const ast::Call& call, std::size_t first, const SourceRange& range, std::size_t last) {
+  last = std::min(last, call.arguments.size());
   std::vector<Dim> shape;
-  for (std::size_t k = first; k < call.arguments.size(); ++k) {
+  for (std::size_t k = first; k < last; ++k) {
     const ast::Argument& a = call.arguments[k];
     if (a.name)
       fail(DiagnosticId::kBadArgument, a.name->range, call.callee.name + " takes sizes, no named arguments");
@@ -20,7 +23,7 @@ std::vector<Dim> Lowerer::extent_arguments(const ast::Call& call, std::size_t fi
     const std::string text = source_text(a.range);
     const std::string whole = source_text(range);
     shape.push_back({graph_.extent_of(size, text),
-                     dimension_text(k - first, call.arguments.size() - first, whole.empty() ? call.callee.name : whole), a.range});
+                     dimension_text(k - first, last - first, whole.empty() ? call.callee.name : whole), a.range});
     require_size(shape.back().extent, text.empty() || shape.back().extent.constant() ? "this size" : "the size " + text, a.range);
   }
   if (shape.size() > 8)
@@ -97,6 +100,47 @@ Tensor Lowerer::call_random(const ast::Call& call, const SourceRange& range) {
   Tensor t = tensor_of(v, source_text(range), range);
   t.shape = shape;
   return t;
+}
+
+/// Each element is there with probability `density`, whatever the others are, and then uniform on [0, 1).
+Tensor Lowerer::call_sprandom(const ast::Call& call, const SourceRange& range) {
+  const bool named = std::ranges::any_of(call.arguments, [](const ast::Argument& a) { return a.name.has_value(); });
+  if (named || call.arguments.size() != 3)
+    fail(DiagnosticId::kBadArgument, range, "sprandom takes two sizes and a density: sprandom(n, m, 0.01)");
+  const std::vector<Dim> shape = extent_arguments(call, 0, range, 2);
+  ir::Type type{Scalar::kF64, {shape[0].extent, shape[1].extent}, {}};
+  require_legal(type, source_text(range), range);
+  const Expr density = density_argument(*call.arguments[2].value, range);
+  graph_.note_sparse();
+  ir::Random random;
+  random.site = random_site(call);
+  random.iterations = iteration_numbers(range);
+  const ValueId drawn = graph_.emit(std::move(random), type, "", range);
+  Tensor t = tensor_of(drawn, source_text(range), range);
+  t.shape = shape;
+  const Expr present = ir::binary(BinaryOp::kLt, t.body, density, range);
+  t.body = ir::select(present, ir::binary(BinaryOp::kDiv, t.body, density, range), ir::constant(Scalar::kF64, 0.0), range);
+  type.sparse = {false, true};
+  const ValueId v = materialise(t, "", range, &type);
+  temporaries_.insert(v);
+  t = tensor_of(v, source_text(range), range);
+  t.shape = shape;
+  return t;
+}
+
+Expr Lowerer::density_argument(const ast::Expr& e, const SourceRange& range) {
+  const Tensor t = lower(e);
+  const Expr density = scalar_of_type(t, Scalar::kF64, "the density");
+  if (!labels_of(density).empty())
+    fail(DiagnosticId::kBadArgument, e.range, "a density cannot depend on an index variable");
+  const auto bound = [&](BinaryOp op, double limit) { return ir::binary(op, density, ir::constant(Scalar::kF64, limit), e.range); };
+  const Expr good = both(bound(BinaryOp::kGe, 0.0), bound(BinaryOp::kLe, 1.0));
+  const ir::Literal* known = literal_of(good);
+  if (known != nullptr && !std::get<bool>(*known))
+    fail(DiagnosticId::kBadArgument, e.range, "a density is between 0 and 1");
+  if (known == nullptr)
+    graph_.emit_effect(ir::Assert{materialise(scalar_tensor(good), "", range), "a density is between 0 and 1: sprandom's is " + source_text(e.range), true}, range);
+  return density;
 }
 
 std::uint64_t Lowerer::random_site(const ast::Call& call) const {

@@ -130,8 +130,8 @@ std::vector<Tensor> Lowerer::call_under(const Expr& condition, const ast::Functi
       std::vector<Dim> shape;
       for (const ir::Extent& e : type.shape)
         shape.push_back({e, "", range});
-      branch.else_region.yields.push_back(materialise(filled(converted(ir::constant_i64(0), type.scalar), Weak::kNo, shape), "", range));
-      results.push_back(program.new_value({type.scalar, type.shape, {}}, "", range));
+      branch.else_region.yields.push_back(materialise(filled(converted(ir::constant_i64(0), type.scalar), Weak::kNo, shape), "", range, &type));
+      results.push_back(program.new_value(type, "", range));
     }
   }
   graph_.emit_results(std::move(branch), results, range);
@@ -325,7 +325,8 @@ void Lowerer::bind_parameter(const ast::FunctionParameter& parameter, const Tens
     declare(parameter.name, Symbol::Kind::kInline)->lazy = value;
     return;
   }
-  declare_value(parameter.name, Symbol::Kind::kInput, own_value(parameter.name, materialise(value, name, range, &type)))->used = true;
+  const Storage storage = type.has_sparse() ? Storage::kOfType : Storage::kInferred;
+  declare_value(parameter.name, Symbol::Kind::kInput, own_value(parameter.name, materialise(value, name, range, &type, storage)))->used = true;
 }
 
 const ast::Call* Lowerer::tuple_call(const ast::ExprPtr& value) const {
@@ -412,7 +413,8 @@ Tensor Lowerer::check_result(const Tensor& t, const ast::TypeExpr& type, const a
   const ir::Type wanted = lower_type(type);
   const Tensor result = converted_to(t, wanted.scalar, "the result of '" + f.name.name + "'", t.range);
   require_shape(result, wanted, "the result of '" + f.name.name + "'", t.range);
-  return result;
+  // As a parameter, a result has the storage of its expression unless the type says `sparse`.
+  return wanted.has_sparse() ? tensor_of(materialise(result, "", t.range, &wanted), source_text(t.range), t.range) : result;
 }
 
 void Lowerer::check_uncalled() {

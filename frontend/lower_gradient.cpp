@@ -110,7 +110,6 @@ std::vector<Tensor> Lowerer::call_gradient(const ast::Call& call, const SourceRa
     const ast::Expr& e = *call.arguments[k].value;
     gradient.wrt.push_back(differentiated(e, tick));
     ir::Type type = graph_.program().type(gradient.wrt.back());
-    type.sparse.clear();
     results.push_back(graph_.program().new_value(std::move(type), "", range));
     temporaries_.insert(results.back());
   }

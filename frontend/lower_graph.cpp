@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ir/check.h"
+#include "ir/support.h"
 
 namespace tdsl::frontend {
 
@@ -28,9 +29,18 @@ void GraphBuilder::emit_results(ir::Op op, std::vector<ValueId> results, ir::Sou
 }
 
 ValueId GraphBuilder::emit(const ComputeSpec& spec) {
-  const ValueId v = emit(compute_of(spec), spec.type, spec.name, spec.range);
+  ir::Compute compute = compute_of(spec);
+  ir::Type type = stored(spec.type, spec, compute);
+  const ValueId v = emit(std::move(compute), std::move(type), spec.name, spec.range);
   remember_extent(spec, v);
   return v;
+}
+
+/// `type` with the storage of the result.
+ir::Type GraphBuilder::stored(ir::Type type, const ComputeSpec& spec, const ir::Compute& compute) const {
+  if (has_sparse_ && !spec.storage_given)
+    type.sparse = ir::inferred_sparse(program_, compute, ir::Products::kImplied);
+  return type;
 }
 
 void GraphBuilder::remember_extent(const ComputeSpec& spec, ValueId v) {
@@ -263,13 +273,16 @@ void GraphBuilder::flush() {
     ir::Type type = w.spec.type;
     for (std::size_t d = 0; d < w.spec.out.size(); ++d)
       type.shape[d] = length(w.spec.out[d]);
-    program_.values[static_cast<std::size_t>(w.value.id)].type = std::move(type);
+    ir::Type& own = program_.values[static_cast<std::size_t>(w.value.id)].type;
+    own = std::move(type);
     if (w.loop) {
       emit_point_loop(w);
     } else if (w.random) {
       emit_results(*w.random, {w.value}, w.spec.range);
     } else {
-      emit_results(compute_of(w.spec), {w.value}, w.spec.range);
+      ir::Compute compute = compute_of(w.spec);
+      own = stored(own, w.spec, compute);
+      emit_results(std::move(compute), {w.value}, w.spec.range);
     }
     pending_.erase(w.value);
   }

@@ -47,6 +47,7 @@ struct ComputeSpec {
   std::optional<ir::Monoid> combine;
   ir::Expr fill;
   ir::Type type;
+  bool storage_given = false;  ///< by a type or a variable; else it is inferred when the node is emitted
   std::string name;
   ir::SourceRange range;
 };
@@ -90,6 +91,11 @@ class GraphBuilder {
   void push_region(ir::Region& region) { regions_.push_back(&region); }
   void pop_region() { regions_.pop_back(); }
   [[nodiscard]] std::size_t region_depth() const { return regions_.size(); }
+
+  // Storage
+  /// From now on expressions may carry absence.
+  void note_sparse() { has_sparse_ = true; }
+  [[nodiscard]] bool has_sparse() const { return has_sparse_; }
 
   // Labels
   std::int32_t new_label(std::string name = {}, ir::SourceRange range = {});
@@ -156,7 +162,10 @@ class GraphBuilder {
   ir::Extent computed_hull(const ir::Expr& bound, bool upper, std::int32_t id);
   void remember_extent(const ComputeSpec& spec, ir::ValueId v);
 
+  [[nodiscard]] ir::Type stored(ir::Type type, const ComputeSpec& spec, const ir::Compute& compute) const;
+
   ir::Program& program_;
+  bool has_sparse_ = false;
   std::vector<ir::Region*> regions_;
   std::vector<LabelInfo> labels_;
   std::map<ir::ValueId, ir::Extent> value_extents_;

@@ -259,6 +259,8 @@ ValueId Lowerer::lower_index_declaration(const ast::Target& target, const ast::A
     s.guard = both(s.guard, guards_[k]);
   guards_.resize(outer_guards);
   s.result.scalar = s.type ? s.type->scalar : element_type_for(s.op, s.value);
+  if (s.type)
+    s.result.sparse = s.type->sparse;
   for (std::size_t d = 0; d < target.subscripts->size(); ++d) {
     s.result.shape.push_back(s.type ? s.type->shape[d] : left_extent(s, d, target));
   }
@@ -303,6 +305,7 @@ ValueId Lowerer::emit_index_statement(IndexStatement& s, const std::string& name
   spec.name = name;
   spec.range = range;
   spec.type = s.result;
+  spec.storage_given = s.type.has_value();
   spec.guard = s.guard;
   for (const std::int32_t id : s.labels)
     TDSL_CHECK(graph_.resolve(id), "index variables have ranges");
@@ -349,6 +352,7 @@ ValueId Lowerer::emit_index_statement(IndexStatement& s, const std::string& name
       reduction->name = spec.name;
       reduction->range = spec.range;
       reduction->type = spec.type;
+      reduction->storage_given = spec.storage_given;
       spec = std::move(*reduction);
     }
   }
@@ -412,6 +416,7 @@ void Lowerer::lower_slice_assignment(const ast::Assign& a, const SymbolRef& symb
   }
   spec.base = symbol->value;
   spec.type = type;
+  spec.storage_given = true;
   spec.name = a.target.name.name;
   spec.range = a.target.range;
   graph_.flush();

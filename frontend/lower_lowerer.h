@@ -166,9 +166,11 @@ class Lowerer {
   void require_shape(const Tensor& t, const ir::Type& type, const std::string& what, const ir::SourceRange& range);
 
   // --- Values: lower_values.cpp
-  /// A node for a closed tensor expression (the value itself when it is one). With `type` the result has exactly it.
+  /// Which dimensions of a value with a type are stored sparse: the type's, or those that follow from the expression.
+  enum class Storage : std::uint8_t { kOfType, kInferred };
+  /// A node for a closed tensor expression (the value itself when it is one). With `type` the result has exactly it, but for `storage`.
   ir::ValueId materialise(const Tensor& t, const std::string& name, const ir::SourceRange& range,
-                          const ir::Type* type = nullptr);
+                          const ir::Type* type = nullptr, Storage storage = Storage::kOfType);
   /// Makes a node of what may belong to enclosing index variables, and reads it.
   Tensor hoist(ComputeSpec spec, std::vector<Dim> shape);
   /// A plain tensor read (or constant), materialised if need be: an operand of a product.
@@ -419,7 +421,9 @@ class Lowerer {
   Tensor call_eye(const ast::Call& call, const ir::SourceRange& range);
   Tensor call_iota(const ast::Call& call, const ir::SourceRange& range);
   Tensor call_random(const ast::Call& call, const ir::SourceRange& range);
-  std::vector<Dim> extent_arguments(const ast::Call& call, std::size_t first, const ir::SourceRange& range);
+  /// The arguments from `first` on, up to `last`.
+  std::vector<Dim> extent_arguments(const ast::Call& call, std::size_t first, const ir::SourceRange& range, std::size_t last = SIZE_MAX);
+  ir::Expr density_argument(const ast::Expr& e, const ir::SourceRange& range);
   Tensor filled(const ir::Expr& value, Weak weak, std::vector<Dim> shape);
   std::uint64_t random_site(const ast::Call& call) const;
   std::vector<ir::ValueId> iteration_numbers(const ir::SourceRange& range);
@@ -436,6 +440,8 @@ class Lowerer {
   Tensor call_pad(const ast::Call& call, const ir::SourceRange& range);
   Tensor call_nnz(const ast::Call& call, const ir::SourceRange& range);
   Tensor call_dense(const ast::Call& call, const ir::SourceRange& range);
+  Tensor call_sparse(const ast::Call& call, const ir::SourceRange& range);
+  Tensor call_sprandom(const ast::Call& call, const ir::SourceRange& range);
   /// The operands; ellipses of the text become letters of their own.
   std::vector<Tensor> einsum_operands(const ast::Call& call, EinsumText& text);
   Tensor call_einsum(const ast::Call& call, const ir::SourceRange& range);

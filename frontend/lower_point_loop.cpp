@@ -97,6 +97,7 @@ ValueId GraphBuilder::emit_point(const Waiting& w, const LabelMap& numbers, Valu
     store.base = tensor;
     store.body = ir::read(w.spec.type.scalar, w.loop->result, {});
     store.type = program_.type(tensor);
+    store.storage_given = true;
     store.name = w.spec.name;
     store.range = w.spec.range;
     return emit(store);

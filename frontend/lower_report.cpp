@@ -62,8 +62,8 @@ std::string Lowerer::type_text(const Tensor& t) const {
 
 std::string Lowerer::type_text(const ir::Type& t) const {
   std::vector<std::string> extents;
-  for (const ir::Extent& e : t.shape)
-    extents.push_back(graph_.text(e));
+  for (std::size_t d = 0; d < t.rank(); ++d)
+    extents.push_back((d < t.sparse.size() && t.sparse[d] ? "sparse " : "") + graph_.text(t.shape[d]));
   return frontend::type_text(t.scalar, extents);
 }
 

@@ -33,7 +33,12 @@ ValueId Lowerer::routine_operand(const Tensor& t, Scalar type, const ast::Call& 
                graph_.label(id).name + "'");
     }
   }
-  const ValueId v = materialise(value, "", t.range);
+  ValueId v = materialise(value, "", t.range);
+  // Routines work on dense blocks.
+  if (ir::Type dense = graph_.program().type(v); dense.has_sparse()) {
+    dense.sparse.clear();
+    v = materialise(tensor_of(v, t.range), "", t.range, &dense);
+  }
   std::string& name = graph_.program().values[static_cast<std::size_t>(v.id)].name;
   if (name.empty())
     name = source_text(t.range);

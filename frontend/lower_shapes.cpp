@@ -179,9 +179,7 @@ ir::Type Lowerer::lower_type(const ast::TypeExpr& type, const BindDimension& bin
   if (type.dimensions.size() > 8)
     fail(DiagnosticId::kRankMismatch, type.range, "a tensor has at most 8 dimensions");
   ir::Type result{*scalar, {}, {}};
-  bool is_sparse = type.sparse;
   for (const ast::Dimension& d : type.dimensions) {
-    is_sparse = is_sparse || d.sparse;
     const std::string* name = bare_name(*d.extent);
     const bool is_new = name != nullptr && !dimensions().contains(*name) && !is_scalar_variable(*name);
     const auto bound = bind && is_new ? bind({*name, d.extent->range}, result.shape.size()) : std::nullopt;
@@ -189,8 +187,14 @@ ir::Type Lowerer::lower_type(const ast::TypeExpr& type, const BindDimension& bin
     if (result.shape.back().constant())
       require_not_negative(result.shape.back(), "this dimension", d.range);
   }
-  if (is_sparse)
-    unsupported(type.range, "sparse storage is");
+  // `sparse f64[n, m]`: all but the first, of one dimension that one.
+  for (std::size_t d = 0; d < type.dimensions.size(); ++d)
+    result.sparse.push_back(type.dimensions[d].sparse || (type.sparse && (d > 0 || type.dimensions.size() == 1)));
+  if (result.has_sparse()) {
+    graph_.note_sparse();
+  } else {
+    result.sparse.clear();
+  }
   require_legal(result, "", type.range);
   return result;
 }

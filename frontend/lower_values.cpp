@@ -116,14 +116,16 @@ Tensor Lowerer::hoist(ComputeSpec spec, std::vector<Dim> shape) {
   return t;
 }
 
-ValueId Lowerer::materialise(const Tensor& t, const std::string& name, const SourceRange& range, const ir::Type* type) {
+ValueId Lowerer::materialise(const Tensor& t, const std::string& name, const SourceRange& range, const ir::Type* type, Storage storage) {
   require_not_padded(t);
+  const bool given = type != nullptr && storage == Storage::kOfType;
   const auto whole = whole_value(t);
   // A slice from 0 on reads in order too, but not everything.
   const auto covered = [&](ValueId v) { return std::ranges::equal(graph_.program().type(v).shape, t.shape, {}, {}, &Dim::extent); };
   const bool same =
       whole && covered(*whole) && !graph_.waits(*whole) &&
-      (type == nullptr || (graph_.program().type(*whole).shape == type->shape && t.scalar() == type->scalar));
+      (type == nullptr || (graph_.program().type(*whole).shape == type->shape && t.scalar() == type->scalar)) &&
+      (!given || ir::same_storage(graph_.program().type(*whole), *type));
   if (same) {
     // The value of `A @ B` in `let C = A @ B;` is C.
     ir::ValueInfo& info = graph_.program().values[static_cast<std::size_t>(whole->id)];
@@ -143,6 +145,9 @@ ValueId Lowerer::materialise(const Tensor& t, const std::string& name, const Sou
   spec.type.scalar = spec.body->type;
   for (const std::int32_t id : spec.out)
     spec.type.shape.push_back(graph_.label(id).end);
+  spec.storage_given = given;
+  if (given)
+    spec.type.sparse = type->sparse;
   spec.name = name;
   spec.range = range;
   require_legal(spec.type, name, range);

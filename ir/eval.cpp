@@ -270,6 +270,11 @@ class Interpreter {
     }
     const std::size_t stored = is_float(type.scalar) ? array->floats.size() : array->integers.size();
     TDSL_CHECK(stored == static_cast<std::size_t>(array->size()), "an input's shape fits its elements");
+    if (type.has_sparse()) {
+      // Nothing in a sparse tensor is -0.
+      for (double& x : array->floats)
+        x += 0.0;
+    }
     return inputs_.emplace(i.name, array).first->second;
   }
 

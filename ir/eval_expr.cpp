@@ -9,14 +9,6 @@
 
 namespace tdsl::ir::eval {
 
-namespace {
-
-bool is_sparse(const Type& t) {
-  return std::ranges::any_of(t.sparse, [](bool b) { return b; });
-}
-
-}  // namespace
-
 void stop(const SourceRange& range, const std::string& message) {
   throw Stop{{range, message}};
 }
@@ -88,13 +80,12 @@ void CompiledExpr::compile_read(const Program& program, const Read& r, const Val
   step.code = Code::kRead;
   step.array = &values(r.tensor);
   step.name = program.info(r.tensor).name;
-  step.sparse = is_sparse(program.type(r.tensor));
   TDSL_CHECK(step.array->shape.size() == r.subscripts.size(), "a read's rank is its tensor's");
   for (const Expr& s : r.subscripts)
     step.subscripts.push_back(compile(program, s, values));
 }
 
-/// Which results are absent where they are 0, and which cannot become negative.
+/// Which results cannot become negative.
 void CompiledExpr::find_properties(const ExprNode& node, Step& step) const {
   const auto child = [&](std::size_t k) -> const Step& { return nodes_[step.operands[k]]; };
   if (const auto* c = std::get_if<Constant>(&node.op)) {
@@ -103,19 +94,20 @@ void CompiledExpr::find_properties(const ExprNode& node, Step& step) const {
   } else if (std::holds_alternative<Read>(node.op)) {
     step.nonnegative = step.array->nonnegative;
   } else if (const auto* u = std::get_if<Unary>(&node.op)) {
-    step.sparse = u->op == UnaryOp::kNeg && child(0).sparse;
-    const bool never = u->op == UnaryOp::kAbs || u->op == UnaryOp::kSqrt || u->op == UnaryOp::kExp ||
+    const bool same = u->op == UnaryOp::kSparse || u->op == UnaryOp::kDense;
+    const bool never = (same && child(0).nonnegative) || u->op == UnaryOp::kAbs || u->op == UnaryOp::kSqrt || u->op == UnaryOp::kExp ||
                        u->op == UnaryOp::kSigmoid || u->op == UnaryOp::kRelu;
     step.nonnegative = never;
   } else if (const auto* b = std::get_if<Binary>(&node.op)) {
     const bool both = child(0).nonnegative && child(1).nonnegative;
     switch (b->op) {
       case BinaryOp::kMul:
-        step.sparse = child(0).sparse || child(1).sparse;
+      case BinaryOp::kAbsentMul:
+      case BinaryOp::kMutualMul:
         step.nonnegative = both || equal(b->left, b->right);
         break;
       case BinaryOp::kDiv:
-        step.sparse = child(0).sparse;
+      case BinaryOp::kAbsentDiv:
         step.nonnegative = both;
         break;
       case BinaryOp::kAdd:
@@ -137,7 +129,6 @@ void CompiledExpr::find_properties(const ExprNode& node, Step& step) const {
         break;
     }
   } else if (std::holds_alternative<Cast>(node.op)) {
-    step.sparse = is_float(node.type) && child(0).sparse;
     step.nonnegative = child(0).nonnegative;
   }
 }

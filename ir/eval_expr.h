@@ -56,7 +56,6 @@ class CompiledExpr {
     Code code = Code::kConstant;
     Scalar type = Scalar::kF64;
     std::uint8_t op = 0;
-    bool sparse = false;       ///< 0 means absent: it wins against any factor
     bool nonnegative = false;  ///< whatever the rounding
     std::int32_t label = 0;    ///< or the argument's position
     double real = 0;
@@ -78,8 +77,6 @@ class CompiledExpr {
   [[nodiscard]] Real real_unary(const Step& s);
   [[nodiscard]] Real real_binary(const Step& s);
   [[nodiscard]] Real real_cast(const Step& s);
-  [[nodiscard]] Real product(const Step& s, Real a, Real b) const;
-  [[nodiscard]] Real quotient(const Step& s, Real a, Real b) const;
   [[nodiscard]] Whole whole_unary(const Step& s);
   [[nodiscard]] Whole whole_binary(const Step& s);
   [[nodiscard]] Whole whole_cast(const Step& s);

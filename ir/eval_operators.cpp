@@ -48,6 +48,9 @@ Real apply(UnaryOp op, Real a, bool operand_nonnegative) {
       return exact_monotone(a, [](double x) { return scalar::sign(x); });
     case UnaryOp::kRelu:
       return exact_monotone(a, [](double x) { return scalar::relu(x); });
+    case UnaryOp::kSparse:
+    case UnaryOp::kDense:
+      return a;
     case UnaryOp::kNot:
     case UnaryOp::kIsNan:
     case UnaryOp::kIsInf:
@@ -95,6 +98,8 @@ std::int64_t apply(UnaryOp op, T a) {
     case UnaryOp::kFloor:
     case UnaryOp::kCeil:
     case UnaryOp::kRound:
+    case UnaryOp::kSparse:
+    case UnaryOp::kDense:
       return a;
     default:
       break;
@@ -114,6 +119,8 @@ std::int64_t apply(BinaryOp op, T a, T b, scalar::Faults& faults) {
       return scalar::multiply(a, b);
     case BinaryOp::kDiv:
       return scalar::divide(a, b, faults);
+    case BinaryOp::kAbsentDiv:
+      return scalar::absent_divide(a, b, faults);
     case BinaryOp::kRem:
       return scalar::remainder(a, b, faults);
     case BinaryOp::kPow:
@@ -162,22 +169,36 @@ Real CompiledExpr::real_unary(const Step& s) {
   return s.type == Scalar::kF32 ? apply<float>(op, a, nonnegative) : apply<double>(op, a, nonnegative);
 }
 
-Real CompiledExpr::product(const Step& s, Real a, Real b) const {
-  if (s.sparse) {
-    // An absent factor gives 0 even against inf or nan.
-    if (nodes_[s.operands[0]].sparse && a.value == 0)
-      return {0, detail::scaled(b.value, a.bound)};
-    if (nodes_[s.operands[1]].sparse && b.value == 0)
-      return {0, detail::scaled(a.value, b.bound)};
-  }
-  return s.type == Scalar::kF32 ? multiply<float>(a, b) : multiply<double>(a, b);
+namespace {
+
+/// Whether another legal evaluation may find 0 here.
+bool may_be_zero(Real a) { return std::isnan(a.bound) || std::fabs(a.value) <= a.bound; }
+
+/// What is left of a product or quotient if the factor or numerator `a` may be absent, which is another value than `whole`.
+Real unless_absent(Real whole, Real a) {
+  if (a.value == 0 && a.bound == 0)
+    return {0, 0};
+  const bool open = may_be_zero(a) && !std::isfinite(whole.value);
+  if (a.value == 0)
+    return {0, open ? kOpen : std::max(whole.bound, std::fabs(whole.value))};
+  return {whole.value, open ? kOpen : whole.bound};
 }
 
-Real CompiledExpr::quotient(const Step& s, Real a, Real b) const {
-  if (s.sparse && a.value == 0 && a.bound == 0)
-    return {0, 0};
-  return s.type == Scalar::kF32 ? divide<float>(a, b) : divide<double>(a, b);
+template <class T>
+Real float_product(BinaryOp op, Real a, Real b) {
+  const Real whole = multiply<T>(a, b);
+  if (op == BinaryOp::kMul)
+    return whole;
+  const Real left = unless_absent(whole, a);
+  return op == BinaryOp::kAbsentMul || (a.value == 0 && a.bound == 0) ? left : unless_absent(left, b);
 }
+
+template <class T>
+Real float_quotient(BinaryOp op, Real a, Real b) {
+  return op == BinaryOp::kDiv ? divide<T>(a, b) : unless_absent(divide<T>(a, b), a);
+}
+
+}  // namespace
 
 Real CompiledExpr::real_binary(const Step& s) {
   const auto op = static_cast<BinaryOp>(s.op);
@@ -189,10 +210,10 @@ Real CompiledExpr::real_binary(const Step& s) {
     const Whole exponent = whole_at(s.operands[1]);
     b = {static_cast<double>(exponent.value), exponent.bound};
   }
-  if (op == BinaryOp::kMul)
-    return product(s, a, b);
-  if (op == BinaryOp::kDiv)
-    return quotient(s, a, b);
+  if (op == BinaryOp::kMul || op == BinaryOp::kAbsentMul || op == BinaryOp::kMutualMul)
+    return s.type == Scalar::kF32 ? float_product<float>(op, a, b) : float_product<double>(op, a, b);
+  if (op == BinaryOp::kDiv || op == BinaryOp::kAbsentDiv)
+    return s.type == Scalar::kF32 ? float_quotient<float>(op, a, b) : float_quotient<double>(op, a, b);
   return s.type == Scalar::kF32 ? apply<float>(op, a, b) : apply<double>(op, a, b);
 }
 
@@ -219,6 +240,8 @@ Whole CompiledExpr::whole_unary(const Step& s) {
     return {result ? 1 : 0, std::isinf(a.bound) ? kOpen : 0};
   }
   const Whole a = whole_at(s.operands[0]);
+  if (op == UnaryOp::kSparse || op == UnaryOp::kDense)
+    return a;
   if (op == UnaryOp::kNot)
     return {a.value == 0 ? 1 : 0, a.bound};
   const std::int64_t value =
@@ -256,8 +279,6 @@ Whole CompiledExpr::whole_binary(const Step& s) {
     return logical(s);
   const Whole a = whole_at(s.operands[0]);
   const Whole b = whole_at(s.operands[1]);
-  if (op == BinaryOp::kDiv && nodes_[s.operands[0]].sparse && a.value == 0)
-    return {0, a.bound};
   scalar::Faults faults;
   const std::int64_t value =
       s.type == Scalar::kI32 ? apply(op, static_cast<std::int32_t>(a.value), static_cast<std::int32_t>(b.value), faults)

@@ -33,6 +33,9 @@ struct Type {
   [[nodiscard]] bool has_sparse() const { return std::ranges::count(sparse, true) > 0; }
 };
 
+/// Whether the same dimensions are stored sparse.
+[[nodiscard]] bool same_storage(const Type& a, const Type& b);
+
 struct ValueInfo {
   Type type;
   std::string name;  ///< the source's name, or empty

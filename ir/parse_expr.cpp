@@ -161,13 +161,13 @@ Expr ExprParser::call(const std::string& name) {
     return make(operands[1]->type, Select{operands[0], operands[1], operands[2]});
   if (const auto to = scalar_named(name); to && n == 1)
     return make(*to, Cast{operands[0]});
-  if (const auto op = op_named(name, UnaryOp::kRelu); op && n == 1) {
+  if (const auto op = op_named(name, kLastUnaryOp); op && n == 1) {
     const auto t = result_type(*op, operands[0]->type);
     if (!t)
       cursor_.fail("'" + name + "' is not defined on this type");
     return make(*t, Unary{*op, operands[0]});
   }
-  if (const auto op = op_named(name, BinaryOp::kOr); op && n == 2) {
+  if (const auto op = op_named(name, kLastBinaryOp); op && n == 2) {
     const auto t = result_type(*op, operands[0]->type, operands[1]->type);
     if (!t)
       cursor_.fail("'" + name + "' is not defined on these types");

@@ -87,6 +87,7 @@ bool operation_may_fail(const ExprNode& node) {
   const auto* right = known == nullptr ? nullptr : std::get_if<std::int64_t>(&known->value);
   switch (b->op) {
     case BinaryOp::kDiv:
+    case BinaryOp::kAbsentDiv:
     case BinaryOp::kRem:
     case BinaryOp::kMod: return right == nullptr || *right == 0;
     case BinaryOp::kPow: return right == nullptr || *right < 0;

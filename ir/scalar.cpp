@@ -10,13 +10,14 @@ namespace tdsl::ir {
 
 namespace {
 
-constexpr std::array<std::string_view, 21> kUnaryNames = {
+constexpr std::array<std::string_view, 23> kUnaryNames = {
     "neg",  "not", "abs",   "sqrt", "exp",   "log",  "log1p", "expm1", "sin",     "cos", "tan",
-    "tanh", "erf", "floor", "ceil", "round", "sign", "isnan", "isinf", "sigmoid", "relu"};
-constexpr std::array<std::string_view, 17> kBinaryNames = {
-    "add", "sub", "mul", "div", "rem", "pow", "mod", "min", "max", "eq", "ne", "lt", "le", "gt", "ge", "and", "or"};
-static_assert(kUnaryNames.size() == static_cast<std::size_t>(UnaryOp::kRelu) + 1);
-static_assert(kBinaryNames.size() == static_cast<std::size_t>(BinaryOp::kOr) + 1);
+    "tanh", "erf", "floor", "ceil", "round", "sign", "isnan", "isinf", "sigmoid", "relu", "sparse", "dense"};
+constexpr std::array<std::string_view, 20> kBinaryNames = {
+    "add", "sub", "mul", "div", "rem", "pow", "mod", "min", "max", "eq", "ne", "lt", "le", "gt", "ge", "and", "or",
+    "absent_mul", "mutual_mul", "absent_div"};
+static_assert(kUnaryNames.size() == static_cast<std::size_t>(kLastUnaryOp) + 1);
+static_assert(kBinaryNames.size() == static_cast<std::size_t>(kLastBinaryOp) + 1);
 
 }  // namespace
 
@@ -87,6 +88,9 @@ std::string_view name_of(BinaryOp op) {
 
 std::optional<Scalar> result_type(UnaryOp op, Scalar a) {
   switch (op) {
+    case UnaryOp::kSparse:
+    case UnaryOp::kDense:
+      return a;
     case UnaryOp::kNot:
       return a == Scalar::kBool ? std::optional(a) : std::nullopt;
     case UnaryOp::kIsNan:
@@ -125,6 +129,9 @@ std::optional<Scalar> result_type(BinaryOp op, Scalar a, Scalar b) {
     return a == Scalar::kBool ? std::optional(a) : std::nullopt;
   if (is_comparison(op))
     return Scalar::kBool;
+  // Integers have nothing that 0 could lose against.
+  if (op == BinaryOp::kAbsentMul || op == BinaryOp::kMutualMul)
+    return is_float(a) ? std::optional(a) : std::nullopt;
   return a != Scalar::kBool ? std::optional(a) : std::nullopt;
 }
 

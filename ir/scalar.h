@@ -23,16 +23,22 @@ enum class Scalar : std::uint8_t { kBool, kI32, kI64, kF32, kF64 };
 /// A scalar constant; the alternative follows the type: bool | integer (both widths) | float (both widths).
 using Literal = std::variant<bool, std::int64_t, double>;
 
+/// kSparse and kDense change no value: whether their result carries absence (support.h). Only the frontend makes them,
+/// `with_explicit_absence` replaces them.
 enum class UnaryOp : std::uint8_t {
   kNeg, kNot, kAbs, kSqrt, kExp, kLog, kLog1p, kExpm1, kSin, kCos, kTan, kTanh, kErf,
-  kFloor, kCeil, kRound, kSign, kIsNan, kIsInf, kSigmoid, kRelu,
+  kFloor, kCeil, kRound, kSign, kIsNan, kIsInf, kSigmoid, kRelu, kSparse, kDense,
 };
 
 /// kDiv truncates on integers; kRem is C's % and fmod; kMod has the sign of the divisor; kMin and kMax propagate NaN;
-/// kAnd and kOr short-circuit.
+/// kAnd and kOr short-circuit. In a product an absent factor wins against inf and nan: kAbsentMul is 0 where its left operand is 0,
+/// kMutualMul where either is, kAbsentDiv where the numerator is; else they are kMul and kDiv.
 enum class BinaryOp : std::uint8_t {
   kAdd, kSub, kMul, kDiv, kRem, kPow, kMod, kMin, kMax, kEq, kNe, kLt, kLe, kGt, kGe, kAnd, kOr,
+  kAbsentMul, kMutualMul, kAbsentDiv,
 };
+constexpr UnaryOp kLastUnaryOp = UnaryOp::kDense;
+constexpr BinaryOp kLastBinaryOp = BinaryOp::kAbsentDiv;
 
 /// The text form's name: "neg", "add", "lt".
 [[nodiscard]] std::string_view name_of(UnaryOp op);
@@ -41,7 +47,7 @@ enum class BinaryOp : std::uint8_t {
 [[nodiscard]] constexpr bool is_logical(BinaryOp op) { return op == BinaryOp::kAnd || op == BinaryOp::kOr; }
 [[nodiscard]] constexpr bool is_commutative(BinaryOp op) {
   return op == BinaryOp::kAdd || op == BinaryOp::kMul || op == BinaryOp::kMin || op == BinaryOp::kMax ||
-         op == BinaryOp::kEq || op == BinaryOp::kNe;
+         op == BinaryOp::kEq || op == BinaryOp::kNe || op == BinaryOp::kMutualMul;
 }
 
 }  // namespace tdsl::ir

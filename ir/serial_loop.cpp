@@ -64,18 +64,6 @@ class SerialCheck {
 
   void compute(const Node& n, const Compute& c) {
     work_ == SerialWork::kScalars ? scalars(n, c) : tensors(n, c);
-    bool sparse = std::ranges::any_of(n.results, [&](ValueId v) { return program_.type(v).has_sparse(); });
-    const auto scan = [&](const Expr& e) {
-      if (!e) return;
-      for_each_node(e, [&](const ExprNode& x) {
-        const auto* r = std::get_if<Read>(&x.op);
-        if (r != nullptr) sparse = sparse || program_.type(r->tensor).has_sparse();
-      });
-    };
-    for (const Expr& e : c.bodies) scan(e);
-    for (const Expr& e : c.left) scan(e);
-    scan(c.guard);
-    if (sparse) refuse(n.range, "it reads a sparse tensor");
   }
 
   void scalars(const Node& n, const Compute& c) {

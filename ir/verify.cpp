@@ -16,16 +16,6 @@ namespace tdsl::ir {
 
 namespace {
 
-bool same_storage(const Type& a, const Type& b) {
-  for (std::size_t d = 0; d < a.rank(); ++d) {
-    const bool left = d < a.sparse.size() && a.sparse[d];
-    const bool right = d < b.sparse.size() && b.sparse[d];
-    if (left != right)
-      return false;
-  }
-  return true;
-}
-
 bool same_type(const Type& a, const Type& b) {
   return a.scalar == b.scalar && a.shape == b.shape && same_storage(a, b);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/support.h"
 #include "passes/fusion/inlining.h"
 #include "passes/rewriting.h"
 
@@ -53,6 +54,11 @@ class Fusion {
     }
   }
 
+  /// Whether readers would have to visit all elements if they computed them themselves.
+  [[nodiscard]] bool only_its_type_is_sparse(const Compute& c, ValueId v) const {
+    return program_.type(v).has_sparse() && !carries_absence(support_of(program_, c));
+  }
+
   bool fuse(const Node& source, const Node& node, Compute& c) {
     const auto* producer = std::get_if<Compute>(&source.op);
     if (producer == nullptr || constant_fill(*producer))
@@ -64,7 +70,7 @@ class Fusion {
     if (uses_[static_cast<std::size_t>(v.id)] != 1)
       return false;
     const auto subscripts = only_subscripts(c, v);
-    if (!subscripts || needs_whole(program_, node, c, v) || program_.type(v).has_sparse())
+    if (!subscripts || needs_whole(program_, node, c, v) || only_its_type_is_sparse(*producer, v))
       return false;
     if (!is_bijection(*subscripts, c, *producer)) {
       if (!producer->out.empty())

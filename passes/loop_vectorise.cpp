@@ -348,6 +348,10 @@ class Vectoriser {
   Type expanded_type(const SourceRange& range, const Type& type) {
     Type expanded{type.scalar, {iterations_at_least_zero(range)}, {}};
     expanded.shape.insert(expanded.shape.end(), type.shape.begin(), type.shape.end());
+    if (type.has_sparse()) {
+      expanded.sparse = type.sparse;
+      expanded.sparse.insert(expanded.sparse.begin(), false);
+    }
     return expanded;
   }
 

@@ -6,12 +6,14 @@
 
 #include "ir/check.h"
 #include "ir/verify.h"
+#include "passes/absence.h"
 #include "passes/canonicalise.h"
 #include "passes/chain_order.h"
 #include "passes/common_subexpressions.h"
 #include "passes/contractions.h"
 #include "passes/copy_propagation.h"
 #include "passes/dead_code.h"
+#include "passes/dense_storage.h"
 #include "passes/differentiate.h"
 #include "passes/fuse_rows.h"
 #include "passes/fusion.h"
@@ -41,6 +43,8 @@ namespace {
 constexpr std::array kPipeline = {
     // First: no other pass meets a derivative, and all of them see what it takes to compute one.
     Pass{"differentiate", "compute derivatives in reverse mode", differentiate, 0},
+    // Behind it nothing depends on how tensors are stored.
+    Pass{"absence", "say with operators which absent elements win in products", absence, 0},
     Pass{"simplify", "fold constants and exact identities", simplify, 1},
     // Values carried in vain would look like dependences between iterations.
     Pass{"dead_code", "remove what nobody uses", dead_code, 1},
@@ -134,6 +138,7 @@ ir::Program run_pipeline(const ir::Program& program, const PipelineOptions& opti
       options.after_pass(pass, current, next, seconds.count());
     current = std::move(next);
   }
+  warn_of_dense_storage(current, context);
   return current;
 }
 

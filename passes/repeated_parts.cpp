@@ -25,7 +25,7 @@ bool takes_long(const ExprNode& n) {
   }
   if (const auto* b = std::get_if<Binary>(&n.op)) {
     using enum BinaryOp;
-    return b->op == kDiv || b->op == kRem || b->op == kMod || b->op == kPow;
+    return b->op == kDiv || b->op == kAbsentDiv || b->op == kRem || b->op == kMod || b->op == kPow;
   }
   return std::holds_alternative<Apply>(n.op);
 }

@@ -32,7 +32,7 @@ double work_of(const ExprNode& n) {
   }
   if (const auto* b = std::get_if<Binary>(&n.op)) {
     using enum BinaryOp;
-    return b->op == kPow || b->op == kMod || b->op == kRem ? kFunction : b->op == kDiv ? kDivision : 1;
+    return b->op == kPow || b->op == kMod || b->op == kRem ? kFunction : b->op == kDiv || b->op == kAbsentDiv ? kDivision : 1;
   }
   if (const auto* a = std::get_if<Apply>(&n.op))
     return operations_of(*a->procedure) * kDivision;

@@ -54,6 +54,8 @@ std::string obstacle(int index, const Statement& s) {
       [](const Require&) { return std::string("what may stop the run"); }, [](const Return&) { return std::string("a result"); });
 }
 
+}  // namespace
+
 Expr expanded(const Definitions& definitions, const Expr& e) {
   return ir::rewrite(e, [&](const Expr& part) {
     const auto* r = std::get_if<ir::Read>(&part->op);
@@ -61,8 +63,6 @@ Expr expanded(const Definitions& definitions, const Expr& e) {
     return found == definitions.end() ? part : expanded(definitions, found->second);
   });
 }
-
-}  // namespace
 
 void for_each_statement(const Body& body, const std::function<void(const Statement&)>& f) {
   for (const Statement& s : body) {
@@ -79,7 +79,15 @@ void for_each_expr(const Statement& statement, const std::function<void(const Ex
     if (e) f(e);
   };
   match(
-      statement.op, [](const For&) {}, [&](const Let& s) { f(s.value); },
+      statement.op,
+      [&](const For& s) {
+        if (!s.parts) return;
+        for (const Side& side : s.parts->sides) f(side.until ? side.until : side.condition);
+        std::ranges::for_each(s.parts->from, f);
+        std::ranges::for_each(s.parts->to, f);
+        some(s.parts->where);
+      },
+      [&](const Let& s) { f(s.value); },
       [&](const Start& s) {
         each_of(s.from, f);
         some(s.fresh);

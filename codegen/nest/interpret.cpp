@@ -172,7 +172,7 @@ class Interpreter {
 
   void statement(const Statement& s) {
     match(
-        s.op, [&](const For& f) { each(f.index, interval(f.index, std::get<TaskRange>(f.over)), [&] { body(f.body); }); }, [&](const Let& l) { let(l); },
+        s.op, [&](const For& f) { loop(f); }, [&](const Let& l) { let(l); },
         [&](const Start& l) {
           const bool fresh = l.fresh && !nest_.variable(l.from.variable).continued;
           store(l.local, 0, fresh ? value(l.fresh) : load(l.from.variable, position(l.from)));
@@ -221,6 +221,24 @@ class Interpreter {
       returned_.integers[0] = x.whole.value;
       returned_.bounds[0] = x.whole.bound;
     }
+  }
+
+  void loop(const For& f) {
+    const Interval range = interval(f.index, std::get<TaskRange>(f.over));
+    if (!f.parts) return each(f.index, range, [&] { body(f.body); });
+    const Parts& p = *f.parts;
+    Interval inside = p.where && whole(p.where) == 0 ? Interval{} : range;
+    for (const Expr& e : p.from) inside.lo = std::max(inside.lo, whole(e));
+    for (const Expr& e : p.to) inside.hi = std::min(inside.hi, whole(e));
+    std::vector<std::int64_t> ends;
+    for (const Side& side : p.sides) ends.push_back(side.until ? whole(side.until) : whole(side.condition) != 0 ? range.hi : range.lo);
+    const auto set = [this](ValueId local, bool value) { store(local, 0, {{}, {value ? 1 : 0, 0}}); };
+    each(f.index, range, [&] {
+      const std::int64_t at = indices_[static_cast<std::size_t>(f.index)];
+      for (std::size_t k = 0; k < ends.size(); ++k) set(p.sides[k].local, at < ends[k]);
+      if (p.inside) set(*p.inside, inside.lo <= at && at < inside.hi);
+      body(f.body);
+    });
   }
 
   void narrow(const Narrow& n) {

@@ -41,6 +41,9 @@ struct Variable {
   std::vector<Bound> bounds{};  ///< of an operand, by dimension
   std::vector<Extent> origin{};  ///< of a result: the subscripts of its first element; none: zeros
   bool continued = false;       ///< a result whose elements have values before the nest runs
+  bool size = false;            ///< a capture: an integer of which sums and differences of a few do not wrap around, in tasks that have points
+  /// A capture in the range of an index: near its begin, or near its end, but where the range is tiny.
+  enum class Turn : std::uint8_t { kNone, kFew, kAllButFew } turn = Turn::kNone;
 };
 
 /// An index variable. Those of the task come first, with the range over which all tasks together run.
@@ -70,12 +73,28 @@ using Body = std::vector<Statement>;
 
 /// How the iterations of a loop may run.
 enum class Order : std::uint8_t { kSerial, kSimd };
+/// `side %7 until sub(%0, %1)`: a boolean local that is true before the index gets there. `side %7 if ge(i, %1)`: one that is the same in all iterations.
+struct Side {
+  ValueId local;
+  Expr until;
+  Expr condition;  ///< either this or `until`
+};
+/// Parts of a loop's range in which boolean locals are constant, so that what depends on them is chosen when the loop is compiled.
+struct Parts {
+  std::vector<Side> sides;
+  /// `inside %8 from 1 to sub(%0, 1) where ge(i, 1)`: a local that is true but for some iterations at the ends, which run one by one. `from` and `to`
+  /// may stand several times.
+  std::optional<ValueId> inside;
+  std::vector<Expr> from, to;
+  Expr where;  ///< nothing is inside where it does not hold; may be null
+};
 /// `for i over task simd { … }`
 struct For {
   int index = 0;
   Walk over;
   Order order = Order::kSerial;
   Body body;
+  std::optional<Parts> parts{};
 };
 /// `let %5 = mul(%1[i], 2.0)`: a local constant.
 struct Let {

@@ -66,6 +66,9 @@ class NestParser : ir::ExprParser {
     using Role = Variable::Role;
     if (cursor_.accept("capture")) {
       variable.role = Role::kCapture;
+      variable.size = cursor_.accept("size");
+      if (cursor_.accept("few")) variable.turn = Variable::Turn::kFew;
+      if (cursor_.accept("most")) variable.turn = Variable::Turn::kAllButFew;
     } else if (cursor_.accept("parameter")) {
       variable.role = Role::kParameter;
     } else if (cursor_.accept("local")) {
@@ -186,8 +189,26 @@ class NestParser : ir::ExprParser {
     cursor_.expect("over");
     f.over = task_range();
     if (cursor_.accept("simd")) f.order = Order::kSimd;
+    f.parts = parts();
     f.body = body();
     return f;
+  }
+
+  std::optional<Parts> parts() {
+    Parts p;
+    while (cursor_.accept("side")) {
+      Side& side = p.sides.emplace_back();
+      side.local = known_value();
+      const bool until = cursor_.accept("until");
+      if (!until) cursor_.expect("if");
+      (until ? side.until : side.condition) = expr();
+    }
+    if (!cursor_.accept("inside")) return p.sides.empty() ? std::nullopt : std::optional(std::move(p));
+    p.inside = known_value();
+    while (cursor_.accept("from")) p.from.push_back(expr());
+    while (cursor_.accept("to")) p.to.push_back(expr());
+    if (cursor_.accept("where")) p.where = expr();
+    return p;
   }
 
   Var var() {

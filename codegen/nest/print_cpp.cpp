@@ -270,7 +270,14 @@ class Printer {
     return {std::move(begin), range.end ? local_name(*range.end) : range_name(index) + ".hi"};
   }
 
+  std::string range_text(int index, const TaskRange& range) {
+    if (!range.begin && !range.end) return range_name(index);
+    const auto [begin, end] = bounds(index, range);
+    return fmt::format("Interval{{{}, {}}}", begin, end);
+  }
+
   Statements loop(const For& f) {
+    if (f.parts) return {parts(f, *f.parts)};
     const auto [begin, end] = bounds(f.index, std::get<TaskRange>(f.over));
     Statements result;
     Statements inner = statements(f.body);
@@ -280,6 +287,42 @@ class Printer {
     }
     result.push_back(block(fmt::format("for (Index {0} = {1}; {0} < {2}; ++{0})", index_name(f.index), begin, end), std::move(inner)));
     return result;
+  }
+
+  /// `rt::each_inner_simd(range_i, {.from = 1}, [&](auto inside, Index i) { … });`
+  codegen::Statement parts(const For& f, const Parts& p) {
+    const std::string range = range_text(f.index, std::get<TaskRange>(f.over));
+    std::vector<std::string> arguments{range}, parameters;
+    std::vector<std::string> until;
+    for (const Side& side : p.sides) {
+      until.push_back(side.until ? expr_.subscript(side.until) : fmt::format("rt::whole({}, {})", range, expr_.text(side.condition)));
+      parameters.push_back("auto " + set_local(side.local, table_.claim(nest_.variable(side.local).name)));
+    }
+    if (!until.empty()) arguments.push_back(fmt::format("{{{}}}", fmt::join(until, ", ")));
+    if (p.inside) {
+      arguments.push_back(inner_text(p));
+      parameters.push_back("auto " + set_local(*p.inside, table_.claim(nest_.variable(*p.inside).name)));
+    }
+    parameters.push_back("Index " + index_name(f.index));
+    const bool simd = f.order == Order::kSimd;
+    printed_.parts = true;
+    printed_.vectors = printed_.vectors || simd;
+    return block(fmt::format("rt::each_{}{}({}, [&]({})", p.sides.empty() ? "inner" : p.inside ? "inner_part" : "part", simd ? "_simd" : "", fmt::join(arguments, ", "),
+                             fmt::join(parameters, ", ")),
+                 statements(f.body), "});");
+  }
+  std::string inner_text(const Parts& p) {
+    std::vector<std::string> fields;
+    const auto field = [&](std::string_view name, std::string_view extreme, const std::vector<Expr>& values) {
+      std::vector<std::string> list;
+      for (const Expr& e : values) list.push_back(expr_.subscript(e));
+      if (list.size() == 1) fields.push_back(fmt::format(".{} = {}", name, list.front()));
+      if (list.size() > 1) fields.push_back(fmt::format(".{} = std::{}<Index>({{{}}})", name, extreme, fmt::join(list, ", ")));
+    };
+    field("from", "max", p.from);
+    field("to", "min", p.to);
+    if (p.where) fields.push_back(fmt::format(".where = {}", expr_.text(p.where)));
+    return fmt::format("{{{}}}", fmt::join(fields, ", "));
   }
 
   Statements start(const Start& s) {
@@ -324,13 +367,7 @@ class Printer {
 
   std::string line(const LineReduction& l) {
     const std::string total = local_name(l.local);
-    std::string range;
-    if (l.over.begin || l.over.end) {
-      const auto [begin, end] = bounds(l.index, l.over);
-      range = fmt::format("Interval{{{}, {}}}", begin, end);
-    } else {
-      range = range_name(l.index);
-    }
+    const std::string range = range_text(l.index, l.over);
     std::string body;
     for (const Let& let : l.lets) body += let_text(let) + " ";
     const bool sum = l.kind == ir::Monoid::Kind::kSum;
@@ -433,7 +470,7 @@ bool is_whole(const TaskRange& range) { return !range.begin && !range.end; }
 const Body* inside_loops(const Body& body, int& next, bool& vectors) {
   const For* f = body.size() == 1 ? std::get_if<For>(&body.front().op) : nullptr;
   if (f == nullptr) return &body;
-  if (f->index != next || !is_whole(std::get<TaskRange>(f->over))) return nullptr;
+  if (f->index != next || f->parts || !is_whole(std::get<TaskRange>(f->over))) return nullptr;
   ++next;
   vectors = f->order == Order::kSimd;
   return inside_loops(f->body, next, vectors);

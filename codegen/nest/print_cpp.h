@@ -16,6 +16,7 @@ struct PrintedNest {
   bool checks = false;            ///< calls inside()
   bool places = false;            ///< calls place(), in functions that stop the run at once
   bool blocked = false;           ///< uses runtime/kernels/blocked_reduction.h
+  bool parts = false;             ///< uses runtime/kernels/parts.h
   bool vectors = false;           ///< holds loops that become vectors
   bool calls_library = false;     ///< functions that have vector forms
 };

@@ -65,7 +65,8 @@ class TextPrinter {
 
   void variable(int k, const Variable& v) {
     std::string tail;
-    if (v.role == Variable::Role::kCapture) tail = "capture";
+    if (v.role == Variable::Role::kCapture) tail = v.size ? "capture size" : "capture";
+    if (v.turn != Variable::Turn::kNone) tail += v.turn == Variable::Turn::kFew ? " few" : " most";
     if (v.role == Variable::Role::kParameter) tail = "parameter";
     if (v.role == Variable::Role::kLocal) tail = "local";
     if (v.role == Variable::Role::kOperand) {
@@ -94,6 +95,15 @@ class TextPrinter {
   [[nodiscard]] static std::string text(const TaskRange& r) {
     return fmt::format("task{}{}", r.begin ? " from " + value_text(*r.begin) : "", r.end ? " to " + value_text(*r.end) : "");
   }
+  [[nodiscard]] std::string text(const Parts& p) const {
+    std::string result;
+    for (const Side& side : p.sides) result += fmt::format(" side {} {}", value_text(side.local), side.until ? "until " + text(side.until) : "if " + text(side.condition));
+    if (!p.inside) return result;
+    result += " inside " + value_text(*p.inside);
+    for (const Expr& e : p.from) result += " from " + text(e);
+    for (const Expr& e : p.to) result += " to " + text(e);
+    return result + (p.where ? " where " + text(p.where) : "");
+  }
   [[nodiscard]] std::string text(const Let& l) const { return fmt::format("let {} = {}", value_text(l.local), text(l.value)); }
   [[nodiscard]] std::string index(int k) const { return text(ir::index_ref(k)); }
   [[nodiscard]] std::string indices(const std::vector<int>& list) const {
@@ -107,7 +117,9 @@ class TextPrinter {
     match(
         s.op,
         [&](const For& f) {
-          block(fmt::format("for {} over {}{}", index(f.index), text(std::get<TaskRange>(f.over)), f.order == Order::kSimd ? " simd" : ""), f.body);
+          block(fmt::format("for {} over {}{}{}", index(f.index), text(std::get<TaskRange>(f.over)), f.order == Order::kSimd ? " simd" : "",
+                            f.parts ? text(*f.parts) : ""),
+                f.body);
         },
         [&](const Let& l) { line("{}", text(l)); },
         [&](const Start& l) { line("start {} from {}{}", value_text(l.local), text(l.from), l.fresh ? " fresh " + text(l.fresh) : ""); },

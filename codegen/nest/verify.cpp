@@ -206,9 +206,30 @@ class Verifier {
   void loop(const For& f) {
     index(f.index, true);
     range(std::get<TaskRange>(f.over));
+    const std::set<ValueId> defined = defined_;
+    if (f.parts) parts(*f.parts);
     inside(f.index, f.body);
+    defined_ = defined;
     if (f.order != Order::kSimd) return;
     if (const std::string reason = not_simd(nest_, f.index, f.body); !reason.empty()) problem("the loop of vectors over {} holds {}", nest_.index(f.index).name, reason);
+  }
+
+  /// In front of the loop, so without its index.
+  void parts(const Parts& p) {
+    const auto all = [this](const std::vector<Expr>& list) { std::ranges::for_each(list, [this](const Expr& e) { bound(e, Scalar::kI64); }); };
+    for (const Side& side : p.sides) {
+      if (static_cast<bool>(side.until) == static_cast<bool>(side.condition)) problem("the side %{} ends somewhere or has a condition", side.local.id);
+      bound(side.until ? side.until : side.condition, side.until ? Scalar::kI64 : Scalar::kBool);
+    }
+    all(p.from);
+    all(p.to);
+    if (p.where) bound(p.where, Scalar::kBool);
+    for (const Side& side : p.sides) define(side.local, Scalar::kBool);
+    if (p.inside) define(*p.inside, Scalar::kBool);
+  }
+  void bound(const Expr& e, Scalar wanted) {
+    expr(e, wanted);
+    if (e && may_stop(nest_, e)) problem("the parts of a loop depend on what may stop the run");
   }
 
   void start(const Start& s) {

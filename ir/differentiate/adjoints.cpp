@@ -11,10 +11,10 @@ namespace tdsl::ir {
 namespace {
 
 
-/// The value when `body` reads all of it in order and it has exactly that type.
+/// The value when `body` reads all of it in order and it has exactly that type, which is dense.
 std::optional<ValueId> whole_read(const Program& program, const Expr& body, const Type& type) {
   const auto* r = std::get_if<Read>(&body->op);
-  if (r == nullptr || body->type != type.scalar || !(program.type(r->tensor).shape == type.shape))
+  if (r == nullptr || body->type != type.scalar || !(program.type(r->tensor).shape == type.shape) || program.type(r->tensor).has_sparse())
     return std::nullopt;
   for (std::size_t d = 0; d < type.rank(); ++d) {
     const auto* i = std::get_if<IndexRef>(&r->subscripts[d]->op);

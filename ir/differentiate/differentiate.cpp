@@ -93,7 +93,7 @@ class Expander {
     ReverseWalk walk(context, nodes);
     Adjoints& adjoints = walk.adjoints();
     for (std::size_t k = 0; k < gradient.wrt.size(); ++k) {
-      if (first_place(gradient, k) == k)
+      if (first_place(gradient, k) == k && !program_.type(node.results[k]).has_sparse())
         adjoints.define(gradient.wrt[k], node.results[k]);
     }
     if (activity.contains(gradient.loss)) {
@@ -111,12 +111,11 @@ class Expander {
     NodeWriter writer(program_, nodes);
     for (std::size_t k = 0; k < gradient.wrt.size(); ++k) {
       const std::size_t first = first_place(gradient, k);
-      if (first == k) {
-        adjoints.tensor(gradient.wrt[k]);
+      const Type type = program_.type(node.results[k]);
+      const ValueId adjoint = first == k ? adjoints.tensor(gradient.wrt[k]) : node.results[first];
+      if (first == k && !type.has_sparse())
         continue;
-      }
-      const Type& type = program_.type(node.results[k]);
-      const Expr copy = read(type.scalar, node.results[first], NodeWriter::plain_subscripts(type.rank()));
+      const Expr copy = read(type.scalar, adjoint, NodeWriter::plain_subscripts(type.rank()));
       writer.filled(type, copy, "", node.range, node.results[k]);
     }
   }

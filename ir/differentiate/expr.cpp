@@ -186,6 +186,10 @@ void ExprDerivative::visit_unary(const Expr& e, const Unary& u, const Expr& upst
     case UnaryOp::kRelu:
       visit(x, select(binary(BinaryOp::kGt, x, zero), upstream, zero), condition);
       return;
+    case UnaryOp::kSparse:
+    case UnaryOp::kDense:
+      visit(x, upstream, condition);
+      return;
     case UnaryOp::kFloor:
     case UnaryOp::kCeil:
     case UnaryOp::kRound:

@@ -43,7 +43,9 @@ ValueId Tape::keep(ValueId value) {
   store.bodies = {read(type.scalar, value, NodeWriter::plain_subscripts(type.rank()))};
   store.left = NodeWriter::plain_subscripts(type.rank());
   store.left.insert(store.left.begin(), number(f.body.arguments[0]));
-  type.sparse.clear();
+  // What is read from the tape carries absence as the value did.
+  if (type.has_sparse())
+    type.sparse.insert(type.sparse.begin(), false);
   type.shape.insert(type.shape.begin(), count_);
   const Expr zero = type.scalar == Scalar::kBool ? constant(type.scalar, false)
                                                  : identity_of({Monoid::Kind::kSum, {}, {}, {}}, type.scalar);

@@ -1,5 +1,6 @@
 #include "runtime/app/program_info.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace tdsl::rt {
@@ -23,9 +24,15 @@ void ProgramInfo::param(const char* name, ElementType type, const char* default_
   if (default_text != nullptr) declared.default_text = default_text;
 }
 
-void ProgramInfo::input(const char* name, const char* type_text, ElementType type, std::initializer_list<const char*> binds, int line) {
+void ProgramInfo::input(const char* name, const char* type_text, ElementType type, std::initializer_list<const char*> binds, int line,
+                        std::initializer_list<bool> sparse) {
   declaration_.inputs.push_back({name, type_text});
-  inputs_.push_back({name, type, {binds.begin(), binds.end()}, line});
+  inputs_.push_back({name, type, {binds.begin(), binds.end()}, line, sparse});
+}
+
+bool ProgramInfo::is_sparse(std::string_view input) const {
+  const auto found = std::ranges::find_if(inputs_, [&](const InputDeclaration& i) { return i.name == input; });
+  return found != inputs_.end() && std::ranges::count(found->sparse, true) > 0;
 }
 
 void ProgramInfo::output(const char* name, const char* type_text, int line) {

@@ -43,6 +43,7 @@ struct InputDeclaration {
   ElementType type = ElementType::kF64;
   std::vector<std::string> binds;  ///< per dimension: the dimension name bound here, or "": an expression, checked at run time
   int line = 0;
+  std::vector<bool> sparse;  ///< per dimension: whether it is stored sparse; empty: none is
 };
 
 /// What emitted programs say about themselves before they run. (Its functions are not inline: emitted code that declares
@@ -59,7 +60,7 @@ class ProgramInfo {
   void file(const char* name);
   /// `default_text` is null for a param that is required.
   void param(const char* name, ElementType type, const char* default_text = nullptr);
-  void input(const char* name, const char* type_text, ElementType type, std::initializer_list<const char*> binds, int line);
+  void input(const char* name, const char* type_text, ElementType type, std::initializer_list<const char*> binds, int line, std::initializer_list<bool> sparse = {});
   void output(const char* name, const char* type_text, int line);
   void dimension(const char* name);
   /// The program has several forms, among which sizes decide.
@@ -67,6 +68,8 @@ class ProgramInfo {
 
   [[nodiscard]] const ProgramDeclaration& declaration() const { return declaration_; }
   [[nodiscard]] const std::vector<InputDeclaration>& inputs() const { return inputs_; }
+  /// Whether the input is stored sparse in some dimension.
+  [[nodiscard]] bool is_sparse(std::string_view input) const;
   /// The line that says what the output is; 0 if there is no such output.
   [[nodiscard]] int line_of_output(const std::string& name) const;
   [[nodiscard]] const std::vector<const char*>& files() const { return files_; }

@@ -36,6 +36,19 @@ void fill_random(RandomKind kind, RandomStream stream, const std::vector<Index>&
   kind == RandomKind::kUniform ? fill_uniform(stream, block) : fill_normal(stream, block);
 }
 
+/// Nothing in a sparse tensor is -0.
+template <class T>
+void drop_negative_zeros(const Operand& out, std::size_t d, T* at) {
+  if constexpr (std::is_floating_point_v<T>) {
+    const auto rank = static_cast<std::size_t>(out.box.rank);
+    if (d == rank) {
+      *at += T{0};
+      return;
+    }
+    for (Index k = 0; k < out.box.dim[d].size(); ++k) drop_negative_zeros(out, d + 1, at + k * out.stride[d]);
+  }
+}
+
 template <class T>
 void read_block(const NpyReader& reader, const TaskArgs& args) {
   const Operand& out = args.outputs[0];
@@ -199,10 +212,15 @@ TensorHandle Session::record_input(std::string_view text, ElementType type, std:
   SessionInputs& inputs = impl_->setup.inputs;
   inputs.require_shape(name, shape, impl_->at(line));
   impl_->require_size(name, type, shape, line);
-  impl_->keep([&inputs, name, type](const TaskArgs& args) {  // EngineSink has another for files of entries
+  const bool sparse = impl_->setup.info.is_sparse(text);
+  impl_->keep([&inputs, name, type, sparse](const TaskArgs& args) {  // EngineSink has another for files of entries
     const NpyReader* const reader = inputs.dense(name);
     TDSL_CHECK(reader != nullptr, "only dense files are read by the box");
-    visit_element_type(type, [&](auto tag) { read_block<typename decltype(tag)::type>(*reader, args); });
+    visit_element_type(type, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      read_block<T>(*reader, args);
+      if (sparse) drop_negative_zeros(args.outputs[0], 0, reinterpret_cast<T*>(args.outputs[0].data));
+    });
   });
   return impl_->recorder.load(name, type, shape, std::vector<Index>(tile), {site, line});
 }

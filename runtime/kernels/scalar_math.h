@@ -114,6 +114,24 @@ template <Integer T, FaultSink F>
   return a / (b == 0 ? T{1} : b);
 }
 
+/// Products and quotients in which an absent factor or numerator, a 0, wins against inf and nan.
+template <Real T>
+[[nodiscard]] constexpr T absent_multiply(T a, T b) {
+  return a == T{0} ? T{0} : a * b;
+}
+template <Real T>
+[[nodiscard]] constexpr T mutual_multiply(T a, T b) {
+  return a == T{0} || b == T{0} ? T{0} : a * b;
+}
+template <Real T>
+[[nodiscard]] constexpr T absent_divide(T a, T b) {
+  return a == T{0} ? T{0} : a / b;
+}
+template <Integer T, FaultSink F>
+[[nodiscard]] constexpr T absent_divide(T a, T b, F&& faults) {
+  return a == 0 ? T{0} : divide(a, b, faults);
+}
+
 /// `%`: C's for integers, fmod for floats: the sign of `a`.
 template <Real T>
 [[nodiscard]] inline T remainder(T a, T b) {
@@ -121,6 +139,9 @@ template <Real T>
 }
 template <Integer T, FaultSink F>
 [[nodiscard]] constexpr T remainder(T a, T b, F&& faults) {
+  // Subscripts that wrap around rarely do, and a division takes twenty times as long.
+  if (0 <= a && a < b)
+    return a;
   faults.set_if(b == 0, Faults::kDivisionByZero);
   return a % ((b == 0 || b == -1) ? T{1} : b);
 }

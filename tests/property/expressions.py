@@ -177,6 +177,9 @@ class Expressions:
             return ranged(f"{op}({{0}}, {{1}})", [a, b], scalar, shape, interval, weak)
         if shapes[0] != shape or types[0] != scalar:
             return None
+        if self.chance(0.06):
+            a = self.strong(a)
+            return ranged(self.rng.choice(["sparse({0})", "dense({0})"]), [a], scalar, shape, (a.low, a.high))
         if op == "neg":
             return ranged("(-{0})", [a], scalar, shape, intervals.negate(ia), a.weak)
         if op == "**":

@@ -32,10 +32,12 @@ class Generator(Pipelines):
         self.counter, self.loops_made, self.trips = 0, 0, 1
         self.only_outputs = []  # names whose values nothing is known about
         self.random_allowed, self.may_be_empty = True, False
+        self.wild = None  # names of inputs with inf and nan
 
     def generate(self):
         self.make_dims()
         self.make_inputs()
+        self.wild_inputs()
         for _ in range(self.rng.choice([0, 0, 1, 2])):
             self.scalar_function()
         if self.chance(0.3):
@@ -96,8 +98,13 @@ class Generator(Pipelines):
 
     def add_input(self, scalar, shape, low, high, index_of=None):
         name = f"A{len(self.program.inputs)}"
-        self.program.inputs.append(Input(name, scalar, shape, low, high, self.exact, self.rng.randrange(2**32), index_of))
-        self.program.statements.append(Stmt(f"input ${name}: {self.type_text(scalar, shape)};"))
+        sparse = bool(shape) and index_of is None and self.chance(0.25)
+        density = self.rng.choice([0, 0.1, 0.1, 0.5, 1]) if sparse else None
+        if sparse:
+            low, high = min(low, 0), max(high, 0)
+        self.program.inputs.append(Input(name, scalar, shape, low, high, self.exact, self.rng.randrange(2**32), index_of, density))
+        text = self.sparse_type_text(scalar, shape) if sparse else self.dense_type_text(scalar, shape)
+        self.program.statements.append(Stmt(f"input ${name}: {text};"))
         if scalar == "bool":
             low, high = 0, 1
         self.values.append(Value(name, scalar, shape, low, high))
@@ -111,6 +118,37 @@ class Generator(Pipelines):
         self.program.params.append((name, text if given else None))
         self.program.statements.append(Stmt(f"param ${name}: {scalar}{default};"))
         self.values.append(Value(name, scalar, (), value, value))
+
+    def wild_inputs(self):
+        """A sparse matrix and a dense one with inf and nan among their elements. Only dedicated outputs read them."""
+        if len(self.program.dims) < 2 or not self.chance(0.3):
+            return
+        rows, columns = self.program.dims[0], self.program.dims[-1]
+        self.wild = {}
+        for name, shape, density in [("W", (rows, columns), self.rng.choice([0, 0.2, 0.2, 0.5, 1])), ("D", (rows, columns), None), ("v", (columns,), None)]:
+            name = f"A{len(self.program.inputs)}{name}"
+            self.program.inputs.append(Input(name, "f64", shape, -3, 3, self.exact, self.rng.randrange(2**32), None, density, True))
+            text = self.dense_type_text("f64", shape) if density is None else self.sparse_type_text("f64", shape)
+            self.program.statements.append(Stmt(f"input ${name}: {text};"))
+            self.wild[name[-1]] = "$" + name
+
+    def wild_outputs(self):
+        """What absent elements mean against inf and nan: the same inline, by a name, in a function and as a sum."""
+        forms = ["W * D", "D * W", "W / D", "(W != 0.0) * D", "(W > 1.0) * (D * W)", "W @ v", "W @ D'", "W' @ D", "W @ W'", "sum(W * D, axis=0)", "sum(W, axis=1)", "W + W * D",
+                 "(W + D) * W", "min(W, W * D) * v", "max(W, 0.0) * D", "abs(W) * v / D", "(-W) * D", "dense(W) * D", "sparse(D) * inf", "W[:, ::2] * inf",
+                 "W' * inf", "relu(W) * nan", "(W ** 2) * D", "where(W > 0.0, D, 0.0) * inf", "any(W != 0.0, axis=0)", "nnz(W * D)"]
+        for _ in range(self.rng.choice([2, 3, 4])):
+            form = self.rng.choice(forms)
+            text = re.sub(r"\b([WDv])\b", lambda m: self.wild[m[1]], form)
+            name = self.new_name("z")
+            if self.chance(0.5) and " * " in text and not text.startswith("sum"):
+                part = self.new_name("u")
+                head, tail = text.rsplit(" * ", 1)
+                if head.count("(") == head.count(")"):
+                    self.program.statements.append(Stmt(f"let ${part} = {head};"))
+                    text = f"${part} * {tail}"
+            self.program.outputs.append(name)
+            self.program.statements.append(Stmt(f"output ${name} = {text};"))
 
     # --- functions
     def scalar_function(self):
@@ -294,6 +332,8 @@ class Generator(Pipelines):
         for name in self.only_outputs:
             self.program.outputs.append(name)
             self.program.statements.append(Stmt(f"output ${name};"))
+        if self.wild:
+            self.wild_outputs()
         if self.chance(0.2):
             shape = self.shape(1, 2)
             names = Context().fresh(len(shape))

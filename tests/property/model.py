@@ -84,16 +84,17 @@ class Stmt:
 
 class Input:
     """A file to be made: integers in [low, high] (as floats in float types), or uniform floats there; positions in the
-    dimension `index_of` if given."""
+    dimension `index_of` if given. `density`: of the elements that are not 0, None: all. `wild`: among them inf, -inf and nan."""
 
-    def __init__(self, name, scalar, shape, low, high, whole, seed, index_of=None):
+    def __init__(self, name, scalar, shape, low, high, whole, seed, index_of=None, density=None, wild=False):
         self.name, self.scalar, self.shape = name, scalar, tuple(shape)
         self.low, self.high, self.whole, self.seed, self.index_of = low, high, whole, seed, index_of
+        self.density, self.wild = density, wild
 
     def resized(self, sizes):
         shape = [d.resized(sizes) for d in self.shape]
         index_of = self.index_of and self.index_of.resized(sizes)
-        return Input(self.name, self.scalar, shape, self.low, self.high, self.whole, self.seed, index_of)
+        return Input(self.name, self.scalar, shape, self.low, self.high, self.whole, self.seed, index_of, self.density, self.wild)
 
     def make(self):
         shape = tuple(d.size for d in self.shape)
@@ -104,6 +105,10 @@ class Input:
             values = rng.integers(math.ceil(self.low), math.floor(self.high) + 1, shape)
         else:
             values = self.low + (self.high - self.low) * rng.random(shape)
+        if self.wild:
+            values = np.where(rng.random(shape) < 0.3, rng.choice([np.inf, -np.inf, np.nan], shape), values)
+        if self.density is not None:
+            values = np.where(rng.random(shape) < self.density, values, rng.choice([0, 0, -0.0], shape))
         return np.asarray(values).astype(DTYPES[self.scalar]).reshape(shape)
 
 

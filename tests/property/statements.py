@@ -32,7 +32,20 @@ class Statements(Routines):
         return (self.dims[0],)
 
     def type_text(self, scalar, shape):
+        """The type, with a storage of its own now and then: values convert."""
+        return self.sparse_type_text(scalar, shape) if shape and self.chance(0.06) else self.dense_type_text(scalar, shape)
+
+    @staticmethod
+    def dense_type_text(scalar, shape):
         return scalar + (f"[{', '.join(d.text for d in shape)}]" if shape else "")
+
+    def sparse_type_text(self, scalar, shape):
+        if self.chance(0.3):
+            return "sparse " + self.dense_type_text(scalar, shape)
+        marks = [self.chance(0.5) for _ in shape]
+        marks[self.rng.randrange(len(marks))] = True
+        extents = [("sparse " if mark else "") + (d.atom() if mark else d.text) for mark, d in zip(marks, shape)]
+        return f"{scalar}[{', '.join(extents)}]"
 
     def declare(self, name, e, mutable=False):
         limit = VAR_LIMITS[self.exact][e.scalar]

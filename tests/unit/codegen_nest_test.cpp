@@ -14,6 +14,7 @@
 #include "codegen/host_evaluator.h"
 #include "codegen/kernel_nest.h"
 #include "codegen/nest/facts.h"
+#include "codegen/nest/interior.h"
 #include "codegen/nest/interpret.h"
 #include "codegen/nest/text.h"
 #include "codegen/nest/verify.h"
@@ -172,7 +173,8 @@ class ComputeWriter {
   std::string value(int depth) {
     if (depth == 0) return leaf();
     const std::string a = value(depth - 1);
-    switch (pick(8)) {
+    switch (pick(9)) {
+      case 8: return edge(a);
       case 0: return "add(" + a + ", " + value(depth - 1) + ")";
       case 1: return "mul(" + a + ", " + a + ")";
       case 2: return "sub(" + a + ", " + value(depth - 1) + ")";
@@ -182,8 +184,32 @@ class ComputeWriter {
       default: return a;
     }
   }
+  /// A choice between what lies beside a point and something else, by a condition that matters at the ends of a range, or a choice by any comparison.
+  std::string edge(const std::string& other) {
+    const std::string l = pick(2) == 0 ? row() : column();
+    if (l == "0") return other;
+    const std::string n = l == "j" ? "%1" : "%0";
+    const auto at = [&](const std::string& subscript) { return l == "j" ? "%2[" + row() + ", " + subscript + "]" : "%4[" + subscript + "]"; };
+    const auto choice = [](const std::string& condition, const std::string& a, const std::string& b) { return "select(" + condition + ", " + a + ", " + b + ")"; };
+    switch (pick(9)) {
+      case 0: return choice("ge(sub(" + l + ", 1), 0)", at("sub(" + l + ", 1)"), at("add(sub(" + l + ", 1), " + n + ")"));
+      case 1: return choice("lt(" + l + ", sub(" + n + ", 2))", at("add(" + l + ", 2)"), other);
+      case 2: return choice("eq(" + l + ", 0)", other, at("sub(" + l + ", 1)"));
+      case 3: return choice("not(eq(" + l + ", sub(" + n + ", 1)))", at("add(" + l + ", 1)"), other);
+      case 4: return choice("and(lt(0, " + l + "), gt(" + n + ", add(" + l + ", 1)))", "sub(" + at("add(" + l + ", 1)") + ", " + at("sub(" + l + ", 1)") + ")", other);
+      case 5: return choice("or(eq(" + l + ", 0), ge(" + l + ", 3))", at(l), other);
+      case 6: return choice(comparison() + "(" + row() + ", " + column() + ")", at(l), other);
+      case 7: return choice(comparison() + "(add(" + l + ", 1), " + (pick(2) == 0 ? "%0" : "2") + ")", at(l), other);
+      default: return choice(comparison() + "(sub(" + n + ", " + l + "), " + row() + ")", other, at(l));
+    }
+  }
+  std::string comparison() {
+    const std::array<std::string, 6> all = {"eq", "ne", "lt", "le", "gt", "ge"};
+    return all[static_cast<std::size_t>(pick(6))];
+  }
   std::string guard() {
-    switch (pick(4)) {
+    switch (pick(5)) {
+      case 4: return "and(" + comparison() + "(" + row() + ", " + column() + "), lt(add(" + row() + ", 1), %0))";
       case 0: return "le(%5[" + row() + "], " + column() + ")";
       case 1: return "lt(" + row() + ", " + column() + ")";
       case 2: return "and(ge(" + column() + ", %5[" + row() + "]), lt(" + column() + ", 3))";
@@ -197,7 +223,7 @@ class ComputeWriter {
 
 /// What nests of tests are made of.
 struct NestParts {
-  int nests = 0, vectors = 0, lines = 0, blocks = 0, checks = 0, bounded = 0, narrowed = 0, scattered = 0, names = 0;
+  int nests = 0, vectors = 0, lines = 0, blocks = 0, checks = 0, bounded = 0, narrowed = 0, scattered = 0, names = 0, interiors = 0, sides = 0;
 
   void count(const nest::Nest& n) {
     ++nests;
@@ -205,6 +231,8 @@ struct NestParts {
     nest::for_each_statement(n.body, [this](const nest::Statement& s) {
       const auto* f = std::get_if<nest::For>(&s.op);
       const auto* i = std::get_if<nest::If>(&s.op);
+      interiors += f != nullptr && f->parts && f->parts->inside ? 1 : 0;
+      sides += f != nullptr && f->parts && !f->parts->sides.empty() ? 1 : 0;
       vectors += f != nullptr && f->order == nest::Order::kSimd ? 1 : 0;
       scattered += i != nullptr && std::holds_alternative<nest::IsMine>(i->condition) ? 1 : 0;
       lines += std::holds_alternative<nest::LineReduction>(s.op) ? 1 : 0;
@@ -215,6 +243,17 @@ struct NestParts {
     });
   }
 };
+
+/// Whether both are what the program means.
+bool nest_agrees(const ir::Array& a, const ir::Array& b) {
+  if (a.shape != b.shape || a.floats.size() != b.floats.size()) return false;
+  for (std::size_t k = 0; k < a.floats.size(); ++k) {
+    const double x = a.floats[k], y = b.floats[k];
+    const double bound = (a.bounds.empty() ? 0 : a.bounds[k]) + (b.bounds.empty() ? 0 : b.bounds[k]);
+    if (!(x == y || (std::isnan(x) && std::isnan(y)) || std::abs(x - y) <= bound || std::isinf(bound))) return false;
+  }
+  return true;
+}
 
 /// Runs a program without loops, every operation as its nest.
 class NestRunner {
@@ -244,12 +283,20 @@ class NestRunner {
     INFO(text);
     CHECK(nest::verify(built.nest).empty());
     CHECK(nest::print(nest::parse(text)) == text);
-    parts_.count(built.nest);
+    nest::Nest split = built.nest;
+    nest::split_interiors(split);
+    const std::string split_text = nest::print(split);
+    INFO(split_text);
+    CHECK(nest::verify(split).empty());
+    CHECK(nest::print(nest::parse(split_text)) == split_text);
+    parts_.count(split);
     nest::Inputs inputs;
     for (std::size_t k = 0; k < built.captured.size(); ++k) inputs.captures[{static_cast<std::int32_t>(k)}] = *host_.get(built.captured[k]);
     for (std::size_t k = 0; k < o.op->reads.size(); ++k) inputs.operands[static_cast<int>(k)] = arrays_.at(o.op->reads[k].tensor);
     if (o.op->base) inputs.base = arrays_.at(*o.op->base);
-    arrays_[o.target] = nest::interpret(nest::parse(text), inputs);
+    const ir::Array whole = nest::interpret(nest::parse(text), inputs);
+    arrays_[o.target] = nest::interpret(nest::parse(split_text), inputs);
+    CHECK(nest_agrees(whole, arrays_[o.target]));
   }
 
   const codegen::FamilyProgram& program_;
@@ -364,6 +411,89 @@ TEST_CASE("codegen nest: kernels of random Computes mean what the Computes mean"
   CHECK(parts.narrowed > 5);
   CHECK(parts.scattered > 5);
   CHECK(parts.names > 20);
+  CHECK(parts.interiors > 20);
+  CHECK(parts.sides > 20);
+}
+
+namespace {
+
+/// The loop's head behind `simd`, and the condition, of a map over n x m points whose value depends on it.
+std::pair<std::string, std::string> split_by(const std::string& condition) {
+  const std::string text =
+      "nest \"k\"\n%0:i64 \"n\" capture size\n%1:i64 \"m\" capture size\n%2:i64 \"a\" capture\n%3:i64 \"few\" capture size few\n%4:i64 \"most\" capture size most\n%5:f64[%0, %1] \"x\" operand 0\n%6:f64[%0, %1] \"y\" result\n"
+      "index \"i\" in 0..%0\nindex \"j\" in 0..%1\nbody {\n  for i over task {\n    for j over task simd {\n      %6[i, j] = select(" + condition + ", %5[i, j], 0.0)\n    }\n  }\n}\n";
+  nest::Nest n = nest::parse(text);
+  CHECK(nest::print(n) == text);
+  nest::split_interiors(n);
+  CHECK(nest_lines(nest::verify(n)).empty());
+  const std::string result = nest::print(n);
+  const auto between = [&](const std::string& begin, const std::string& end) {
+    const std::size_t at = result.find(begin) + begin.size();
+    return result.substr(at, result.find(end, at) - at);
+  };
+  return {between("for j over task simd", "{\n"), between("select(", ", %5[i, j], 0.0)")};
+}
+
+}  // namespace
+
+TEST_CASE("codegen nest: conditions at the ends of ranges are constants inside") {
+  const auto check = [](const std::string& condition, const std::string& head, const std::string& becomes) {
+    INFO(condition);
+    const auto [actual_head, actual] = split_by(condition);
+    CHECK(actual_head == (head.empty() ? " " : " " + head + " "));
+    CHECK(actual == becomes);
+  };
+  const auto inside = [&](const std::string& condition, const std::string& head) { check(condition, "inside %7 " + head, "or(%7, " + condition + ")"); };
+  const auto outside = [&](const std::string& condition, const std::string& head) { check(condition, "inside %7 " + head, "and(not(%7), " + condition + ")"); };
+  // The six comparisons with the begin, the index on either side.
+  inside("ge(j, 1)", "from 1");
+  inside("gt(j, 1)", "from 2");
+  inside("le(1, j)", "from 1");
+  inside("lt(1, j)", "from 2");
+  inside("ne(j, 0)", "from 1");
+  outside("lt(j, 2)", "from 2");
+  outside("le(j, 2)", "from 3");
+  outside("gt(2, j)", "from 2");
+  outside("ge(2, j)", "from 3");
+  outside("eq(0, j)", "from 1");
+  // And with the end.
+  inside("lt(j, sub(%1, 1))", "to sub(%1, 1)");
+  inside("le(j, sub(%1, 2))", "to sub(%1, 1)");
+  inside("lt(add(j, 1), %1)", "to sub(%1, 1)");
+  inside("gt(sub(%1, j), 1)", "to sub(%1, 1)");
+  inside("ge(%1, add(j, 2))", "to sub(%1, 1)");
+  inside("ne(add(j, 1), %1)", "to sub(%1, 1)");
+  outside("ge(j, sub(%1, 1))", "to sub(%1, 1)");
+  outside("gt(j, sub(%1, 2))", "to sub(%1, 1)");
+  outside("le(%1, add(j, 1))", "to sub(%1, 1)");
+  outside("lt(%1, add(j, 2))", "to sub(%1, 1)");
+  outside("eq(j, sub(%1, 1))", "to sub(%1, 1)");
+  // What is made of them.
+  inside("not(eq(j, 0))", "from 1");
+  inside("and(ge(j, 1), lt(j, sub(%1, 1)))", "from 1 to sub(%1, 1)");
+  outside("or(eq(j, 0), eq(j, sub(%1, 1)))", "from 1 to sub(%1, 1)");
+  check("and(ge(j, 1), gt(%5[i, 0], 0.0))", "inside %7 from 1", "and(or(%7, ge(j, 1)), gt(%5[i, 0], 0.0))");
+  outside("and(eq(j, 0), gt(%5[i, 0], 0.0))", "from 1");
+  // Indices around.
+  inside("ge(i, 1)", "where ge(i, 1)");
+  outside("eq(i, sub(%0, 1))", "where not(eq(i, sub(%0, 1)))");
+  inside("and(ge(i, 1), ge(j, 1))", "from 1 where ge(i, 1)");
+  // Places in the middle.
+  check("le(j, i)", "side %7 until add(i, 1)", "%7");
+  check("gt(j, i)", "side %7 until add(i, 1)", "not(%7)");
+  check("or(lt(j, 1000), ge(i, %2))", "side %7 until 1000 side %8 if ge(i, %2)", "or(%7, %8)");
+  check("and(lt(j, 1000), ge(j, 1))", "side %7 until 1000 inside %8 from 1", "and(%7, or(%8, ge(j, 1)))");
+  check("lt(j, %2)", "side %7 until %2", "%7");
+  check("le(j, %2)", "side %7 until add(min(%2, 4611686018427387904), 1)", "%7");
+  // Steps around a ring.
+  inside("lt(add(j, %3), %1)", "to sub(%1, %3)");
+  outside("lt(add(j, %4), %1)", "from sub(%1, %4)");
+  inside("and(lt(add(i, %3), %0), lt(add(j, %3), %1))", "to sub(%1, %3) where lt(add(i, %3), %0)");
+  // Arithmetic that might wrap around, other factors, data.
+  check("lt(add(j, 1), %2)", "", "lt(add(j, 1), %2)");
+  check("lt(mul(j, 2), %1)", "", "lt(mul(j, 2), %1)");
+  check("eq(j, i)", "", "eq(j, i)");
+  check("gt(%5[i, j], 0.0)", "", "gt(%5[i, j], 0.0)");
 }
 
 TEST_CASE("codegen nest: functions of scalars mean what the procedures mean") {

@@ -203,10 +203,31 @@ TEST_CASE("eval: absent elements of sparse tensors win against inf and nan") {
   const auto program = [](const std::string& dimension) {
     return "%0:i64 \"n\" = dimension \"n\"\n%1:f64[" + dimension +
            "] \"x\" = input \"x\"\n%2:f64[%0] \"y\" = input \"y\"\n"
-           "%3:f64[%0] = compute [i in 0..%0] (mul(%1[i], %2[i]))\noutput \"a\" %3\n";
+           "%3:f64[%0] = compute [i in 0..%0] (absent_mul(%1[i], %2[i]))\noutput \"a\" %3\n"
+           "%4:f64[%0] = compute [i in 0..%0] (mul(%1[i], %2[i]))\noutput \"b\" %4\n"
+           "%5:f64[%0] = compute [i in 0..%0] (mutual_mul(%2[i], %1[i]))\noutput \"c\" %5\n"
+           "%6:f64[%0] = compute [i in 0..%0] (absent_div(%1[i], sub(%2[i], %2[i])))\noutput \"d\" %6\n"
+           "%7:f64[%0] = compute [i in 0..%0] (absent_mul(%2[i], %1[i]))\noutput \"e\" %7\n";
   };
-  CHECK(run(program("sparse %0"), inputs).outputs.at("a").floats == Floats{0, 0, 6});
-  CHECK(std::isnan(run(program("%0"), inputs).outputs.at("a").floats[0]));
+  for (const std::string dimension : {"sparse %0", "%0"}) {
+    const EvalResult r = run(program(dimension), inputs);
+    CHECK(r.outputs.at("a").floats == Floats{0, 0, 6});
+    CHECK(std::isnan(r.outputs.at("b").floats[0]));
+    CHECK(r.outputs.at("c").floats == Floats{0, 0, 6});
+    CHECK(r.outputs.at("d").floats == Floats{0, 0, INFINITY});
+    // The other operand is a number like others.
+    CHECK(std::isnan(r.outputs.at("e").floats[0]));
+  }
+}
+
+TEST_CASE("eval: an absent factor that rounding may move away from 0 is open against inf") {
+  // 0.1 + 0.2 - 0.3 in any order: 0 or not.
+  const EvalResult r = run(
+      "%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0] \"x\" = input \"x\"\n%2:f64 = compute [] sum[i in 0..%0] (%1[i])\n"
+      "%3:f64 = compute [] (absent_mul(%2, inf))\n%4:f64 = compute [] (absent_mul(%2, 2.0))\noutput \"a\" %3\noutput \"b\" %4\n",
+      {{"x", floats({3}, {0.1, 0.2, -0.3})}});
+  CHECK(std::isinf(bound_of(r.outputs.at("a"), 0)));
+  CHECK(bound_of(r.outputs.at("b"), 0) < 1e-14);
 }
 
 TEST_CASE("eval: random numbers depend on seed, site and iterations only") {

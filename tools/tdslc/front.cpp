@@ -14,6 +14,7 @@
 #include "codegen/toolchain.h"
 #include "frontend/file_names.h"
 #include "ir/check.h"
+#include "passes/absence.h"
 #include "passes/differentiate.h"
 #include "passes/pipeline.h"
 #include "runtime/io/file_kind.h"
@@ -119,9 +120,9 @@ ir::Program run_passes(Front& front, const passes::PipelineOptions& options, boo
 }
 
 ir::Program differentiated(Front& front) {
-  ir::Program result = passes::differentiate(front.graph, front.context);
+  const ir::Program result = passes::differentiate(front.graph, front.context);
   require_success(front, true);
-  return result;
+  return passes::absence(result, front.context);
 }
 
 codegen::FamilyProgram lower(Front& front, bool print) {

@@ -1,0 +1,41 @@
+#include "passes/dense_storage.h"
+
+#include <set>
+#include <string>
+#include <utility>
+
+namespace tdsl::passes {
+
+using namespace ir;
+
+namespace {
+
+std::string sparse_type_text(const Program& program, const Type& type) {
+  std::string text(name_of(type.scalar));
+  for (std::size_t d = 0; d < type.rank(); ++d) {
+    const std::string extent = type.shape[d].to_string([&](ValueId v) { return program.info(v).name.empty() ? "?" : program.info(v).name; });
+    text += (d == 0 ? "[" : ", ") + std::string(d < type.sparse.size() && type.sparse[d] ? "sparse " : "") + extent;
+  }
+  return text + "]";
+}
+
+}  // namespace
+
+void warn_of_dense_storage(const Program& program, PassContext& context) {
+  // Once a line, where it can of a tensor with a name.
+  std::set<std::pair<std::uint32_t, std::uint32_t>> told;
+  for (const bool named : {true, false}) {
+    for_each_node(program.body, [&](const Node& n) {
+      for (const ValueId v : n.results) {
+        const ValueInfo& info = program.info(v);
+        const SourceRange& range = info.range.known() ? info.range : n.range;
+        if (!info.type.has_sparse() || info.name.empty() == named || !told.insert({range.file, range.line}).second)
+          continue;
+        const std::string name = named ? "'" + info.name + "'" : "this value";
+        context.warn("dense-storage", range, name + ", " + sparse_type_text(program, info.type) + ", is stored dense, absent elements included: compressed storage is not supported yet");
+      }
+    });
+  }
+}
+
+}  // namespace tdsl::passes

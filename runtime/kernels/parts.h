@@ -1,0 +1,106 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <type_traits>
+
+#include "runtime/kernels/task.h"
+
+// Loops over parts of a range in which conditions are constants of the type system, so that every part is compiled without them:
+//
+//     rt::each_inner_simd(range_i, {.from = 1, .to = n - 1}, [&](auto inside, Index i) { y(i) = inside || i >= 1 ? x(i - 1) : 0.0; });
+//
+// The function stands once in the source. In all of them iterations keep their order.
+
+namespace tdsl::rt {
+
+/// The interior of a range: all but some iterations at its ends, if `where`.
+struct Inner {
+  Index from = std::numeric_limits<Index>::min();
+  Index to = std::numeric_limits<Index>::max();
+  bool where = true;
+};
+
+/// Where the part of a range ends in which `condition` holds, if it holds everywhere or nowhere.
+[[nodiscard]] inline Index whole(Interval range, bool condition) { return condition ? range.hi : range.lo; }
+
+namespace detail {
+
+/// f(constant, i) for all i of the range.
+template <bool Simd, class Constant, class F>
+[[gnu::always_inline]] inline void each_of(Interval range, Constant constant, const F& f) {
+  if constexpr (Simd) {
+#pragma omp simd
+    for (Index i = range.lo; i < range.hi; ++i) f(constant, i);
+  } else {
+    for (Index i = range.lo; i < range.hi; ++i) f(constant, i);
+  }
+}
+
+/// f(std::true_type, i) inside, f(std::false_type, i) elsewhere.
+template <bool Simd, class F>
+[[gnu::always_inline]] inline void each_inner(Interval range, const Inner& inner, const F& f) {
+  const Index begin = std::clamp(inner.from, range.lo, std::max(range.lo, range.hi));
+  const Index end = inner.where ? std::clamp(inner.to, begin, std::max(begin, range.hi)) : begin;
+  each_of<false>({range.lo, begin}, std::false_type{}, f);
+  each_of<Simd>({begin, end}, std::true_type{}, f);
+  each_of<false>({end, range.hi}, std::false_type{}, f);
+}
+
+/// g(part, before…) for the parts into which `until` cuts the range: `before` number k is std::true_type in front of until[k].
+template <std::size_t N, class G, class... Before>
+[[gnu::always_inline]] inline void cut(Interval range, const Index (&until)[N], const G& g, Before... before) {
+  if constexpr (sizeof...(Before) == N) {
+    if (!range.empty()) g(range, before...);
+  } else {
+    const Index at = std::clamp(until[sizeof...(Before)], range.lo, std::max(range.lo, range.hi));
+    cut(Interval{range.lo, at}, until, g, before..., std::true_type{});
+    cut(Interval{at, range.hi}, until, g, before..., std::false_type{});
+  }
+}
+
+template <bool Simd, std::size_t N, class F>
+[[gnu::always_inline]] inline void each_part(Interval range, const Index (&until)[N], const F& f) {
+  cut(range, until, [&](Interval part, auto... before) __attribute__((always_inline)) {
+    if constexpr (Simd) {
+#pragma omp simd
+      for (Index i = part.lo; i < part.hi; ++i) f(before..., i);
+    } else {
+      for (Index i = part.lo; i < part.hi; ++i) f(before..., i);
+    }
+  });
+}
+
+template <bool Simd, std::size_t N, class F>
+[[gnu::always_inline]] inline void each_inner_part(Interval range, const Index (&until)[N], const Inner& inner, const F& f) {
+  cut(range, until, [&](Interval part, auto... before) __attribute__((always_inline)) {
+    each_inner<Simd>(part, inner, [&](auto inside, Index i) __attribute__((always_inline)) { f(before..., inside, i); });
+  });
+}
+
+}  // namespace detail
+
+/// f(inside, i) for all i of the range; `_simd`: where no call inside depends on another.
+template <class F>
+[[gnu::always_inline]] inline void each_inner(Interval range, const Inner& inner, const F& f) { detail::each_inner<false>(range, inner, f); }
+template <class F>
+[[gnu::always_inline]] inline void each_inner_simd(Interval range, const Inner& inner, const F& f) { detail::each_inner<true>(range, inner, f); }
+
+/// f(before…, i): whether i lies in front of until[k], for every k.
+template <std::size_t N, class F>
+[[gnu::always_inline]] inline void each_part(Interval range, const Index (&until)[N], const F& f) { detail::each_part<false>(range, until, f); }
+template <std::size_t N, class F>
+[[gnu::always_inline]] inline void each_part_simd(Interval range, const Index (&until)[N], const F& f) { detail::each_part<true>(range, until, f); }
+
+/// f(before…, inside, i)
+template <std::size_t N, class F>
+[[gnu::always_inline]] inline void each_inner_part(Interval range, const Index (&until)[N], const Inner& inner, const F& f) {
+  detail::each_inner_part<false>(range, until, inner, f);
+}
+template <std::size_t N, class F>
+[[gnu::always_inline]] inline void each_inner_part_simd(Interval range, const Index (&until)[N], const Inner& inner, const F& f) {
+  detail::each_inner_part<true>(range, until, inner, f);
+}
+
+}  // namespace tdsl::rt
