@@ -7,6 +7,7 @@
 
 #include "codegen/affine.h"
 #include "codegen/family_builder.h"
+#include "ir/contraction.h"
 
 namespace tdsl::codegen {
 
@@ -43,11 +44,11 @@ class ComputeLowering {
   [[nodiscard]] std::optional<AffineForm> plain_subscript(const Expr& e);
   /// Points outside the result would not be visited by any task: whether the guard keeps them all away is computed first.
   void guarded_left(const AffineForm& form, const OpTemplate& op, const Extent& extent, const std::string& text);
-  /// A sum of products of two tensors, each label at most once per tensor: what matrix multiplication can do.
+  /// What matrix multiplication can do (ir/contraction.h).
   [[nodiscard]] bool is_contraction();
   [[nodiscard]] bool plain_or_shifted_left();
   /// The labels of a read whose subscripts are sums of labels, each once and moving forwards, and constants; nothing for anything else.
-  [[nodiscard]] std::optional<std::set<int>> single_labels(const Expr& e);
+  [[nodiscard]] std::optional<ir::LabelSet> single_labels(const ir::Read& r);
   /// Whether a factor of an index variable is known to be positive wherever there is a point: a number and what index variables run up to.
   [[nodiscard]] bool moves_forwards(const Extent& coefficient) const;
 

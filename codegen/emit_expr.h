@@ -51,6 +51,8 @@ class ExprEmitter {
   void replace(const ir::ExprNode* node, std::string name) { replaced_[node] = std::move(name); }
   void replace_nothing() { replaced_.clear(); }
   [[nodiscard]] const std::vector<std::string>& labels() const { return labels_; }
+  /// From now on this index variable is called so.
+  void name_label(int label, std::string name) { labels_[static_cast<std::size_t>(label)] = std::move(name); }
   /// Whether anything printed so far reports faults.
   [[nodiscard]] bool uses_faults() const { return uses_faults_; }
   void clear_faults() { uses_faults_ = false; }

@@ -11,6 +11,7 @@
 #include "codegen/operation.h"
 #include "ir/affine.h"
 #include "ir/check.h"
+#include "ir/contraction.h"
 
 namespace tdsl::codegen {
 
@@ -213,8 +214,8 @@ class FusedLowering {
 
 std::optional<MatrixProduct> matrix_product(const Member& m) {
   const ir::Compute& c = m.compute;
-  const auto* times = std::get_if<ir::Binary>(&c.bodies[0]->op);
-  if (c.guard || !c.monoid || c.monoid->kind != ir::Monoid::Kind::kSum || !ir::is_float(m.type) || times == nullptr || times->op != ir::BinaryOp::kMul) return std::nullopt;
+  const auto product = ir::is_float(m.type) ? ir::contraction_of(c) : std::nullopt;
+  if (!product) return std::nullopt;
   const bool from_zero = std::ranges::all_of(c.out, [](const ir::Label& l) { return l.begin == Extent(0); });
   if (c.reduce.size() != 1 || !from_zero) return std::nullopt;
   const auto reads = [&](const Expr& e, const std::vector<std::int32_t>& labels) {
@@ -227,7 +228,7 @@ std::optional<MatrixProduct> matrix_product(const Member& m) {
   const auto shared = static_cast<std::int32_t>(m.shared.size());
   const bool of_rows = static_cast<std::size_t>(m.shared[0]) >= c.out.size();
   if (c.out.size() != (of_rows ? 2 : m.shared.size() + 1) || (of_rows && shared != 1)) return std::nullopt;
-  for (const auto& [x, y] : {std::pair(&times->left, &times->right), std::pair(&times->right, &times->left)}) {
+  for (const auto& [x, y] : {std::pair(&product->left, &product->right), std::pair(&product->right, &product->left)}) {
     if (of_rows) {
       if (reads(*x, {2, 0}) && reads(*y, {2, 1})) return MatrixProduct{x->id(), y->id(), true, false, 0};
       continue;

@@ -7,10 +7,10 @@
 #include <set>
 
 #include "codegen/blocking.h"
-#include "codegen/common_parts.h"
 #include "codegen/describe.h"
 #include "codegen/guard_bounds.h"
 #include "codegen/loop_order.h"
+#include "codegen/nest/build.h"
 #include "codegen/nest/facts.h"
 #include "ir/check.h"
 
@@ -20,23 +20,15 @@ namespace {
 
 using ir::Monoid;
 using nest::Body;
+using nest::Named;
 using nest::Place;
 using nest::TaskRange;
+using nest::with_parts;
 using Role = nest::Variable::Role;
 
 nest::Statement statement(decltype(nest::Statement::op) op) { return {std::move(op)}; }
 
 void append(Body& to, Body from) { std::ranges::move(from, std::back_inserter(to)); }
-
-/// The expression with parts replaced, outer ones first; `replacement` gives null for what stays.
-template <class F>
-Expr with_parts(const Expr& e, const F& replacement, bool subscripts) {
-  if (Expr other = replacement(e)) return other;
-  if (!subscripts && std::holds_alternative<ir::Read>(e->op)) return e;
-  std::vector<Expr> parts = ir::children(*e);
-  for (Expr& part : parts) part = with_parts(part, replacement, subscripts);
-  return ir::with_children(e, parts);
-}
 
 class KernelNestBuilder {
  public:
@@ -128,12 +120,9 @@ class KernelNestBuilder {
     target_ = added(std::move(result));
   }
 
-  ValueId added(nest::Variable variable) {
-    result_.nest.variables.push_back(std::move(variable));
-    return {static_cast<std::int32_t>(result_.nest.variables.size() - 1)};
-  }
-  ValueId local(std::string name, ir::Scalar type) { return added({Role::kLocal, std::move(name), {type, {}, {}}}); }
-  Expr local_read(ValueId v) const { return ir::read(result_.nest.variable(v).type.scalar, v, {}); }
+  ValueId added(nest::Variable variable) { return nest::added(result_.nest, std::move(variable)); }
+  ValueId local(std::string name, ir::Scalar type) { return nest::added_local(result_.nest, std::move(name), type); }
+  Expr local_read(ValueId v) const { return nest::scalar_read(result_.nest, v); }
 
   // --- Expressions of the program as those of the nest
 
@@ -182,25 +171,8 @@ class KernelNestBuilder {
     return describe(program_, e, labels_) + "' of '" + name_of(program_, tensor);
   }
 
-  /// A value, behind names for what it computes several times.
-  struct Named {
-    std::vector<nest::Let> lets;
-    Expr value;
-  };
   Named named(Expr value) {
-    Named result;
-    std::vector<std::pair<Expr, Expr>> names;
-    const auto known = [&](const Expr& e) {
-      const auto found = std::ranges::find_if(names, [&](const auto& n) { return ir::equal(n.first, e); });
-      return found == names.end() ? Expr() : found->second;
-    };
-    for (const Expr& part : common_parts(value, [this](const ir::Select& s) { return takes_both(s); })) {
-      const ValueId term = local("term", part->type);
-      result.lets.push_back({term, with_parts(part, known, false)});
-      names.emplace_back(part, local_read(term));
-    }
-    result.value = with_parts(value, known, false);
-    return result;
+    return nest::named(result_.nest, std::move(value), [this](const ir::Select& s) { return takes_both(s); });
   }
   [[nodiscard]] bool takes_both(const ir::Select& s) const {
     return kernel_.checked.empty() && kernel_.gathers.empty() && nest::takes_both(result_.nest, {}, s);

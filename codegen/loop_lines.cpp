@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "codegen/describe.h"
-#include "codegen/loop_emitter.h"
+#include "codegen/loop_nest_builder.h"
+#include "codegen/nest/build.h"
 #include "ir/affine.h"
 #include "ir/expr_build.h"
 #include "ir/update_order.h"
@@ -50,15 +50,6 @@ std::optional<Along> along(const Expr& subscript, std::size_t labels) {
   return result;
 }
 
-std::string combined_text(const Monoid& m, ir::Scalar s) {
-  switch (m.kind) {
-    case Monoid::Kind::kSum: return ir::is_float(s) ? "a + b" : "scalar::add(a, b)";
-    case Monoid::Kind::kProd: return ir::is_float(s) ? "a * b" : "scalar::multiply(a, b)";
-    case Monoid::Kind::kMin: return "scalar::min(a, b)";
-    default: return "scalar::max(a, b)";
-  }
-}
-
 /// How far apart in memory the elements are that an expression reads as the label counts: the same one, neighbours, or far.
 enum class LineStep : std::uint8_t { kNone, kNext, kFar };
 LineStep line_step(const ir::Read& r, std::int32_t label) {
@@ -75,58 +66,47 @@ LineStep line_step(const ir::Read& r, std::int32_t label) {
 
 }  // namespace
 
-bool LoopEmitter::is_checked_ahead(ValueId tensor, std::size_t dimension, const Expr& subscript) const {
+bool LoopNestBuilder::is_checked_ahead(ValueId tensor, std::size_t dimension, const Expr& subscript) const {
   if (checked_.empty()) return false;
   const Expr here = spelled(subscript);
   return std::ranges::any_of(checked_, [&](const Checked& c) { return c.tensor == tensor && c.dimension == dimension && ir::equal(c.subscript, here); });
 }
 
-void LoopEmitter::check_ahead(const ir::Node& n, const ir::Compute& c, std::size_t k) {
+void LoopNestBuilder::check_ahead(const ir::Node& n, const ir::Compute& c, std::size_t k) {
   std::vector<ir::Label> labels = c.out;
   labels.insert(labels.end(), c.reduce.begin(), c.reduce.end());
   if (labels.empty() || c.guard) return;
-  const auto unchecked = [&](ValueId tensor, std::size_t d, const Expr& subscript) {
-    return !bounds_.inside(subscript, program_.type(tensor).shape[d]) && !is_checked_ahead(tensor, d, subscript);
-  };
-  std::vector<std::string> lines;
+  Body checks;
   const auto check = [&](ValueId tensor, const std::vector<Expr>& subscripts, const ir::SourceRange& range) {
     for (std::size_t d = 0; d < subscripts.size(); ++d) {
       const Expr s = spelled(subscripts[d]);
-      if (!unchecked(tensor, d, s)) continue;
+      if (bounds_.inside(s, program_.type(tensor).shape[d]) || is_checked_ahead(tensor, d, s)) continue;
       const auto place = along(s, labels.size());
       if (!place) continue;
-      std::vector<std::string> names;
-      for (const ir::Label& l : labels) names.push_back(l.name);
-      ExprEmitter e = expressions();
-      const bool moves = place->label >= 0;
-      const ir::Label label = moves ? labels[static_cast<std::size_t>(place->label)] : ir::Label{"", Extent(0), Extent(1)};
+      const ir::Label label = place->label >= 0 ? labels[static_cast<std::size_t>(place->label)] : ir::Label{"", Extent(0), Extent(1)};
       const Extent first = place->form.rest + Extent(place->form.coefficient) * label.begin;
-      checks_ = uses_file_ = true;
-      lines.push_back(fmt::format("rt::check_line({}, {}, {}, {}.extent[{}], place, {}, {});", e.text(first), place->form.coefficient,
-                                  e.text(label.end - label.begin), text(tensor), d, line(range),
-                                  string_literal(describe(program_, s, names) + "' of '" + name_of(program_, tensor))));
+      const ValueId whole = variable(tensor);
+      nest::Bound bound{static_cast<int>(d), result_.nest.variable(whole).type.shape[d], subscript_text(tensor, s), range.known() ? range : request_.place};
+      checks.push_back({nest::CheckLine{whole, of_nest(first), place->form.coefficient, of_nest(label.end - label.begin), std::move(bound)}, place_});
       checked_.push_back({tensor, d, s});
     }
   };
   bounds_.enter(labels, 0);
+  for (const ir::Label& l : labels) label_names_.push_back(l.name);
   for_each_evaluated(c.bodies[k], [&](const ir::ExprNode& e) {
     if (const auto* r = std::get_if<ir::Read>(&e.op); r != nullptr && !r->subscripts.empty()) check(r->tensor, r->subscripts, e.range);
   });
   // A tensor of other extents in this iteration gets them later.
   if (!c.left.empty() && !changes_size(n.results[k])) check(n.results[k], c.left, c.left[0]->range.known() ? c.left[0]->range : n.range);
+  label_names_.clear();
   bounds_.leave(labels);
-  if (lines.empty()) return;
-  std::string points;
-  for (const ir::Label& l : labels) {
-    ExprEmitter e = expressions();
-    points += (points.empty() ? "" : " && ") + fmt::format("{} < {}", e.text(l.begin, 6), e.text(l.end, 6));
-  }
-  body_.block(fmt::format("if ({})", points), [&] {
-    for (const std::string& text : lines) body_.line("{}", text);
-  });
+  if (checks.empty()) return;
+  nest::Nonempty points;
+  for (const ir::Label& l : labels) points.ranges.push_back(of_nest(l));
+  add(nest::If{std::move(points), std::move(checks)});
 }
 
-bool LoopEmitter::reduces_lines(const ir::Compute& c, std::size_t k) {
+bool LoopNestBuilder::reduces_lines(const ir::Compute& c, std::size_t k) {
   const Monoid::Kind kind = c.monoid->kind;
   if (kind != Monoid::Kind::kSum && kind != Monoid::Kind::kProd && kind != Monoid::Kind::kMin && kind != Monoid::Kind::kMax) return false;
   bool free = true;
@@ -142,40 +122,25 @@ bool LoopEmitter::reduces_lines(const ir::Compute& c, std::size_t k) {
   return free;
 }
 
-std::string LoopEmitter::line_reduction(const ir::Compute& c, std::size_t k) {
+void LoopNestBuilder::line_reduction(const ir::Compute& c, std::size_t k, ValueId total) {
   const ir::Label& last = c.reduce.back();
-  const auto number = static_cast<std::int32_t>(labels_.size());
-  const std::string label = table_.claim(last.name.empty() ? "k" : last.name);
-  labels_.push_back(label);
-  label_names_.push_back(last.name);
-  bounds_.enter({last}, static_cast<std::size_t>(number));
+  const std::size_t first = labels_.size();
+  const auto number = static_cast<std::int32_t>(first);
+  open_labels({last});
   const Expr body = spelled(c.bodies[k]);
-  const std::string_view scalar = cpp_type(body->type);
-  const std::string interval = fmt::format("Interval{{{}, {}}}", expressions().text(last.begin), expressions().text(last.end));
   const auto* times = std::get_if<ir::Binary>(&body->op);
-  std::string result;
-  if (c.monoid->kind == Monoid::Kind::kSum && times != nullptr && times->op == ir::BinaryOp::kMul && is_line(times->left, number) &&
-      is_line(times->right, number)) {
-    const auto element = [&](const Expr& e) {
-      return fmt::format("[&](Index {}) -> const {}& {{ return {}; }}", label, scalar, expressions().text(e));
-    };
-    result = fmt::format("rt::dot<{}>({}, {}, {})", scalar, interval, element(times->left), element(times->right));
-  } else {
-    result = fmt::format("rt::rows::reduce<{0}>({1}, {2}, []({0} a, {0} b) {{ return {3}; }}, [&](Index {4}) {{ return {5}; }})", scalar, interval,
-                         expressions().text(ir::identity_of(*c.monoid, body->type)), combined_text(*c.monoid, body->type), label,
-                         expressions().text(body));
-  }
+  const bool dot = c.monoid->kind == Monoid::Kind::kSum && times != nullptr && times->op == ir::BinaryOp::kMul && is_line(times->left, number) && is_line(times->right, number);
+  add(nest::RowReduction{total, c.monoid->kind, labels_.back(), of_nest(last), of_nest(body), dot});
   bounds_.leave({last});
-  leave_labels(labels_.size() - 1);
-  return result;
+  close_labels(first);
 }
 
-bool LoopEmitter::is_line(const Expr& e, std::int32_t label) {
+bool LoopNestBuilder::is_line(const Expr& e, std::int32_t label) {
   const auto* r = std::get_if<ir::Read>(&e->op);
   return r != nullptr && ir::is_float(e->type) && line_step(*r, label) == LineStep::kNext;
 }
 
-bool LoopEmitter::accumulates_lines(const ir::Compute& c, std::size_t k) {
+bool LoopNestBuilder::accumulates_lines(const ir::Compute& c, std::size_t k) {
   if (c.out.empty() || c.reduce.empty() || c.guard || (c.base && ir::update_order(c) == ir::UpdateOrder::kCopied)) return false;
   const auto line = static_cast<std::int32_t>(c.out.size() - 1);
   const auto sum = static_cast<std::int32_t>(c.out.size() + c.reduce.size() - 1);
@@ -196,71 +161,61 @@ bool LoopEmitter::accumulates_lines(const ir::Compute& c, std::size_t k) {
   return free;
 }
 
-void LoopEmitter::accumulated(const ir::Node& n, const ir::Compute& c, std::size_t k) {
+void LoopNestBuilder::accumulated(const ir::Node& n, const ir::Compute& c, std::size_t k) {
+  const ValueId v = n.results[k];
   // A tensor that begins here takes the sums themselves, unless they have bounds of their own or meet something.
-  const bool direct = !c.base && c.left.empty() && !c.combine && !c.fill && c.bodies[k]->type == program_.type(n.results[k]).scalar;
-  const std::string next = direct ? text(n.results[k]) : staging(n, c, k);
-  const ir::Scalar scalar = c.bodies[k]->type;
-  body_.line("rt::fill<{}>({}, {});", cpp_type(scalar), next, expressions().text(ir::identity_of(*c.monoid, scalar)));
+  const bool direct = !c.base && c.left.empty() && !c.combine && !c.fill && c.bodies[k]->type == program_.type(v).scalar;
+  const ValueId next = direct ? variable(v) : staging(n, c, k);
+  add(nest::Fill{next, ir::identity_of(*c.monoid, c.bodies[k]->type)});
   std::vector<ir::Label> labels = c.out;
   labels.insert(labels.end(), c.reduce.begin(), c.reduce.end());
-  for (const ir::Label& l : labels) {
-    labels_.push_back(table_.claim(l.name.empty() ? "k" : l.name));
-    label_names_.push_back(l.name);
-  }
-  bounds_.enter(labels, 0);
+  open_labels(labels);
   const std::size_t line = c.out.size() - 1;
   const std::size_t sum = labels.size() - 1;
-  std::size_t opened = 0;
-  const auto open = [&](std::size_t l) {
-    open_loop(labels[l], labels_[l]);
-    ++opened;
-  };
+  const Place element{next, position(c)};
+  std::vector<std::size_t> around;
   for (std::size_t l = 0; l < labels.size(); ++l) {
-    if (l != line && l != sum) open(l);
+    if (l != line && l != sum) around.push_back(l);
   }
   const Expr body = spelled(c.bodies[k]);
-  const std::string element = fmt::format("{}({})", next, position(c));
-  if (const std::string products = added_products(c, body, element); !products.empty()) {
-    body_.line("{}", products);
+  Body inner;
+  if (std::optional<nest::AddProducts> products = added_products(c, body, element)) {
+    inner.push_back({*std::move(products), place_});
   } else {
-    open(sum);
-    open(line);
-    meet(*c.monoid, body->type, element, with_named_parts(body));
+    around.insert(around.end(), {sum, line});
+    inner = collected([&] {
+      const Expr x = named(body);
+      add(nest::Update{element, *c.monoid, x});
+    });
   }
-  for (; opened > 0; --opened) {
-    body_.outdent();
-    body_.line("}}");
+  for (; !around.empty(); around.pop_back()) {
+    nest::For loop = loop_over(labels[around.back()], labels_[around.back()], std::move(inner));
+    inner.clear();
+    inner.push_back({std::move(loop), place_});
   }
+  for (nest::Statement& s : inner) body_->push_back(std::move(s));
   bounds_.leave(labels);
-  leave_labels(0);
+  close_labels(0);
   if (direct) return;
-  if (!c.base && (c.combine || !c.left.empty())) {
-    body_.line("rt::fill<{}>({}, {});", type(n.results[k]), name(n.results[k]), untouched(c, program_.type(n.results[k]).scalar));
-  }
-  loops(c.out, [&] { store_point(n, c, k, {fmt::format("{}({})", next, position(c)), "", scalar}); });
+  if (!c.base && (c.combine || !c.left.empty())) add(nest::Fill{variable(v), untouched(c, program_.type(v).scalar)});
+  loops(c.out, [&] { store_point(n, c, k, {ir::read(c.bodies[k]->type, next, position(c)), {}}); });
 }
 
-std::string LoopEmitter::added_products(const ir::Compute& c, const Expr& body, const std::string& element) {
+std::optional<nest::AddProducts> LoopNestBuilder::added_products(const ir::Compute& c, const Expr& body, const Place& element) {
   const auto line = static_cast<std::int32_t>(c.out.size() - 1);
   const auto sum = static_cast<std::int32_t>(c.out.size() + c.reduce.size() - 1);
   const auto* times = std::get_if<ir::Binary>(&body->op);
-  if (c.monoid->kind != Monoid::Kind::kSum || times == nullptr || times->op != ir::BinaryOp::kMul || !ir::is_float(body->type)) return "";
+  if (c.monoid->kind != Monoid::Kind::kSum || times == nullptr || times->op != ir::BinaryOp::kMul || !ir::is_float(body->type)) return std::nullopt;
   const auto steady = [&](const Expr& s) {
     const auto p = ir::polynomial_of(s);
     return p && ir::linear_in(*p, ir::label_value(sum));
   };
   for (const auto& [x, scale] : {std::pair(times->left, times->right), std::pair(times->right, times->left)}) {
     if (!is_line(x, line) || ir::mentions_label(scale, line) || !std::ranges::all_of(std::get<ir::Read>(x->op).subscripts, steady)) continue;
-    const auto interval = [&](const ir::Label& l) { return fmt::format("Interval{{{}, {}}}", expressions().text(l.begin), expressions().text(l.end)); };
-    const std::string& i = labels_[static_cast<std::size_t>(sum)];
-    const std::string& j = labels_[static_cast<std::size_t>(line)];
-    const std::string_view scalar = cpp_type(body->type);
-    return fmt::format("rt::add_products<{0}>({1}, {2}, [&](Index {4}) -> {0}& {{ return {5}; }}, [&](Index {3}) {{ return {6}; }}, "
-                       "[&](Index {3}, Index {4}) -> const {0}& {{ return {7}; }});",
-                       scalar, interval(c.reduce.back()), interval(c.out.back()), i, j, element, expressions().text(scale), expressions().text(x));
+    const auto number = [&](std::int32_t l) { return labels_[static_cast<std::size_t>(l)]; };
+    return nest::AddProducts{element, number(sum), of_nest(c.reduce.back()), number(line), of_nest(c.out.back()), of_nest(scale), of_nest(x)};
   }
-  return "";
+  return std::nullopt;
 }
 
 }  // namespace tdsl::codegen

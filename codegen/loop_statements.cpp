@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "codegen/describe.h"
 #include "codegen/host_values.h"
-#include "codegen/loop_emitter.h"
+#include "codegen/loop_nest_builder.h"
+#include "codegen/nest/build.h"
 #include "ir/check.h"
 #include "ir/failure_text.h"
 
@@ -26,91 +26,81 @@ Expr only_expression(const ir::Region& r) {
   return only ? only_expression(r.nodes[0]) : Expr();
 }
 
-/// What `f` writes, one step deeper, instead of writing it.
-template <class F>
-std::string written(Writer& body, const F& f) {
-  const std::size_t before = body.text().size();
-  body.indent();
-  f();
-  body.outdent();
-  return body.cut(before);
-}
-
 }  // namespace
 
-void LoopEmitter::comment(const ir::SourceRange& range) {
-  if (!range.known() || range.line == last_line_) return;
-  last_line_ = range.line;
-  body_.line("{}", request_.source_line(range));
-}
+void LoopNestBuilder::add(decltype(nest::Statement::op) op) { body_->push_back({std::move(op), place_}); }
 
-void LoopEmitter::region(const ir::Region& r) {
+void LoopNestBuilder::region(const ir::Region& r) {
   for (std::size_t k = 0; k < r.nodes.size(); ++k) {
     if (k + 1 < r.nodes.size() && is_condition_of(r.nodes[k], r.nodes[k + 1])) continue;
     node(r.nodes[k]);
   }
 }
 
-bool LoopEmitter::is_condition_of(const ir::Node& n, const ir::Node& next) {
+bool LoopNestBuilder::is_condition_of(const ir::Node& n, const ir::Node& next) {
   const auto* i = std::get_if<ir::If>(&next.op);
   const Expr condition = only_expression(n);
   if (i == nullptr || !condition || n.results[0] != i->condition || uses_[i->condition] != 1) return false;
-  comment(n.range);
-  inlined_[i->condition] = expressions().text(spelled(condition));
+  inlined_[i->condition] = of_nest(condition);
   return true;
 }
 
-void LoopEmitter::node(const ir::Node& n) {
+void LoopNestBuilder::node(const ir::Node& n) {
+  place_ = n.range;
   if (const auto* c = std::get_if<ir::Compute>(&n.op)) return compute(n, *c);
-  comment(n.range);
   if (const auto* f = std::get_if<ir::For>(&n.op)) return for_loop(n, *f);
   if (const auto* w = std::get_if<ir::While>(&n.op)) return while_loop(n, *w);
   if (const auto* i = std::get_if<ir::If>(&n.op)) return branch(n, *i);
-  if (const auto* a = std::get_if<ir::Assert>(&n.op)) return assertion(n, *a);
-  if (const auto* c = std::get_if<ir::Check>(&n.op)) return check(n, *c);
+  if (const auto* a = std::get_if<ir::Assert>(&n.op)) return add(nest::Require{value(a->condition), ir::failure_text(*a)});
+  if (const auto* c = std::get_if<ir::Check>(&n.op)) return check(*c);
   if (const auto* r = std::get_if<ir::Random>(&n.op)) return random(n, *r);
   TDSL_CHECK(false, "a serial loop holds work on scalars only");
 }
 
-void LoopEmitter::declare(ValueId v) {
+void LoopNestBuilder::declare(ValueId v) {
   if (is_tensor(v) || !declared_.insert(variables_.variable(v)).second) return;
-  body_.line("{} {}{{}};", type(v), name(v));
+  add(nest::Var{variable(v), {}});
 }
 
-void LoopEmitter::assign(ValueId v, const std::string& value, bool changes) {
-  if (is_tensor(v)) return body_.line("rt::copy({}, {});", name(v), value);
-  const bool first = declared_.insert(variables_.variable(v)).second;
-  if (first) {
-    body_.line("{}{} {} = {};", variables_.is_shared(v) || changes ? "" : "const ", type(v), name(v), value);
-  } else {
-    body_.line("{} = {};", name(v), value);
-  }
+void LoopNestBuilder::assign(ValueId v, Expr x, bool changes) {
+  const ValueId local = variable(v);
+  if (!declared_.insert(variables_.variable(v)).second) return add(nest::Store{{local, {}}, std::move(x)});
+  if (variables_.is_shared(v) || changes) return add(nest::Var{local, std::move(x)});
+  add(nest::Let{local, std::move(x)});
 }
 
-void LoopEmitter::assign_all(const std::vector<ValueId>& targets, const std::vector<ValueId>& sources) {
+void LoopNestBuilder::copy(ValueId v, ValueId from) { add(nest::Copy{from, variable(v)}); }
+
+void LoopNestBuilder::assign_all(const std::vector<ValueId>& targets, const std::vector<ValueId>& sources) {
   std::vector<std::pair<ValueId, ValueId>> moves;
   for (std::size_t k = 0; k < targets.size(); ++k) {
     if (variables_.variable(targets[k]) != variables_.variable(sources[k])) moves.emplace_back(targets[k], sources[k]);
   }
   // What an earlier assignment overwrites is kept before all of them.
-  std::vector<std::string> values;
+  std::vector<Expr> scalars(moves.size());
+  std::vector<ValueId> tensors(moves.size());
   for (std::size_t k = 0; k < moves.size(); ++k) {
-    const ValueId target = moves[k].first;
-    const ValueId source = moves[k].second;
-    values.push_back(text(source));
-    const bool overwritten = std::any_of(moves.begin(), moves.begin() + static_cast<std::ptrdiff_t>(k), [&](const auto& earlier) {
-      return variables_.variable(earlier.first) == variables_.variable(source);
+    const auto [target, source] = moves[k];
+    is_tensor(target) ? static_cast<void>(tensors[k] = variable(source)) : static_cast<void>(scalars[k] = value(source));
+    const bool overwritten = std::any_of(moves.begin(), moves.begin() + static_cast<std::ptrdiff_t>(k), [&, from = source](const auto& earlier) {
+      return variables_.variable(earlier.first) == variables_.variable(from);
     });
     if (!overwritten) continue;
-    const std::string kept = table_.claim("next_" + name(target));
-    is_tensor(target) ? body_.line("const auto {} = rt::copied({});", kept, values.back())
-                      : body_.line("const {} {} = {};", type(target), kept, values.back());
-    values.back() = kept;
+    const std::string kept = "next_" + name(target);
+    if (is_tensor(target)) {
+      const ValueId local = nest::added(result_.nest, {nest::Variable::Role::kLocal, kept, result_.nest.variable(tensors[k]).type});
+      add(nest::Keep{local, tensors[k]});
+      tensors[k] = local;
+    } else {
+      const ValueId local = nest::added_local(result_.nest, kept, program_.type(target).scalar);
+      add(nest::Let{local, scalars[k]});
+      scalars[k] = nest::scalar_read(result_.nest, local);
+    }
   }
-  for (std::size_t k = 0; k < moves.size(); ++k) assign(moves[k].first, values[k]);
+  for (std::size_t k = 0; k < moves.size(); ++k) is_tensor(moves[k].first) ? copy(moves[k].first, tensors[k]) : assign(moves[k].first, scalars[k]);
 }
 
-void LoopEmitter::begin(const ir::Node& n, const std::vector<ValueId>& arguments, const std::vector<ValueId>& inits) {
+void LoopNestBuilder::begin(const ir::Node& n, const std::vector<ValueId>& arguments, const std::vector<ValueId>& inits) {
   std::vector<ValueId> targets;
   std::vector<ValueId> sources;
   for (std::size_t k = 0; k < inits.size(); ++k) {
@@ -121,44 +111,55 @@ void LoopEmitter::begin(const ir::Node& n, const std::vector<ValueId>& arguments
   assign_all(targets, sources);
 }
 
-void LoopEmitter::for_loop(const ir::Node& n, const ir::For& f) {
-  begin(n, f.body.arguments, f.inits);
-  const std::string i = name(f.body.arguments[0]);
-  const std::string next = next_text(i, f.step);
-  const std::string begin = text(f.begin);
-  const std::string end = text(f.end);
-  body_.block(fmt::format("for (Index {0} = {1}; {0} {2} {3}; {4})", i, begin, f.step > 0 ? "<" : ">", end, next), [&] {
-    bounds_.enter(f);
-    region(f.body);
-    assign_all(carried(f.body.arguments), f.body.yields);
-    bounds_.leave();
-  });
-  last_line_ = n.range.line;
+void LoopNestBuilder::region_giving(const ir::Region& r, const std::vector<ValueId>& targets) {
+  region(r);
+  place_ = {};
+  assign_all(targets, r.yields);
 }
 
-void LoopEmitter::while_loop(const ir::Node& n, const ir::While& w) {
+void LoopNestBuilder::for_loop(const ir::Node& n, const ir::For& f) {
+  begin(n, f.body.arguments, f.inits);
+  nest::Count loop{variable(f.body.arguments[0]), value(f.begin), value(f.end), f.step, {}};
+  loop.body = collected([&] {
+    bounds_.enter(f);
+    region_giving(f.body, carried(f.body.arguments));
+    bounds_.leave();
+  });
+  place_ = n.range;
+  add(std::move(loop));
+}
+
+void LoopNestBuilder::while_loop(const ir::Node& n, const ir::While& w) {
   begin(n, w.body.arguments, w.inits);
   const ValueId iteration = w.body.arguments[0];
   const bool counts = uses_[iteration] > 0;
-  if (counts) body_.line("Index {} = 0;", name(iteration));
-  const auto body = [&] {
-    region(w.body);
-    assign_all(carried(w.body.arguments), w.body.yields);
-    if (counts) body_.line("++{};", name(iteration));
-  };
+  if (counts) add(nest::Var{variable(iteration), ir::constant_i64(0)});
+  nest::While loop;
   if (const Expr simple = only_expression(w.condition)) {
-    body_.block(fmt::format("while ({})", expressions().text(spelled(simple))), body);
+    loop.condition = of_nest(simple);
   } else {
-    body_.block("while (true)", [&] {
-      region(w.condition);
-      body_.line("if (!({})) break;", text(w.condition.yields[0]));
-      body();
-    });
+    loop.before = collected([&] { region(w.condition); });
+    loop.condition = value(w.condition.yields[0]);
   }
-  last_line_ = n.range.line;
+  loop.body = collected([&] {
+    region_giving(w.body, carried(w.body.arguments));
+    if (counts) add(nest::Update{{variable(iteration), {}}, {ir::Monoid::Kind::kSum, {}, {}, {}}, ir::constant_i64(1)});
+  });
+  place_ = n.range;
+  add(std::move(loop));
 }
 
-void LoopEmitter::count_uses() {
+void LoopNestBuilder::branch(const ir::Node& n, const ir::If& i) {
+  for (const ValueId v : n.results) declare(v);
+  const Expr condition = value(i.condition);
+  Body then_part = collected([&] { region_giving(i.then_region, n.results); });
+  Body else_part = collected([&] { region_giving(i.else_region, n.results); });
+  place_ = n.range;
+  if (!then_part.empty()) return add(nest::If{condition, std::move(then_part), std::move(else_part)});
+  if (!else_part.empty()) add(nest::If{ir::unary(ir::UnaryOp::kNot, condition), std::move(else_part)});
+}
+
+void LoopNestBuilder::count_uses() {
   const auto count = [this](const std::vector<ValueId>& list) {
     for (const ValueId v : list) ++uses_[v];
   };
@@ -173,55 +174,18 @@ void LoopEmitter::count_uses() {
   if (const auto* w = std::get_if<ir::While>(&step_.loop->op)) ir::for_each_node(w->condition, node), ir::for_each_node(w->body, node);
 }
 
-void LoopEmitter::branch(const ir::Node& n, const ir::If& i) {
-  for (const ValueId v : n.results) declare(v);
-  const std::string condition = text(i.condition);
-  const auto side = [&](const ir::Region& r) {
-    return written(body_, [&] {
-      region(r);
-      assign_all(n.results, r.yields);
-    });
-  };
-  std::string then_text = side(i.then_region);
-  const std::string else_text = side(i.else_region);
-  if (then_text.empty() && else_text.empty()) return;
-  if (then_text.empty()) {
-    body_.line("if (!({})) {{", condition);
-    body_.raw(else_text);
-  } else {
-    body_.line("if ({}) {{", condition);
-    body_.raw(then_text);
-    if (!else_text.empty()) {
-      body_.line("}} else {{");
-      body_.raw(else_text);
-    }
-  }
-  body_.line("}}");
-  last_line_ = n.range.line;
+void LoopNestBuilder::random(const ir::Node& n, const ir::Random& r) {
+  const ValueId v = n.results[0];
+  const bool own = !variables_.is_shared(v) && declared_.insert(variables_.variable(v)).second;
+  nest::Draw draw{own ? variable(v) : nest::added_local(result_.nest, "draw", program_.type(v).scalar), r.kind, r.site, {}};
+  for (const ValueId k : r.iterations) draw.iterations.push_back(value(k));
+  const ValueId drawn = draw.local;
+  add(std::move(draw));
+  if (!own) assign(v, nest::scalar_read(result_.nest, drawn));
 }
 
-void LoopEmitter::assertion(const ir::Node& n, const ir::Assert& a) {
-  uses_file_ = true;
-  body_.line("if (!({})) rt::stop(place({}), {});", text(a.condition), line(n.range), string_literal(ir::failure_text(a)));
-}
-
-void LoopEmitter::random(const ir::Node& n, const ir::Random& r) {
-  draws_ = true;
-  std::string iterations;
-  for (const ValueId v : r.iterations) iterations += (iterations.empty() ? "" : ", ") + text(v);
-  const char* kind = r.kind == ir::Random::Kind::kUniform ? "uniform" : "normal";
-  assign(n.results[0], fmt::format("rt::draw_{}<{}>(seed, {}ULL, {{{}}})", kind, type(n.results[0]), r.site, iterations));
-}
-
-void LoopEmitter::check(const ir::Node& n, const ir::Check& c) {
-  uses_file_ = true;
-  ExprEmitter e = expressions();
-  const std::string left = e.exact(c.left);
-  const std::string right = e.exact(c.right);
-  const std::string relation = c.relation == ir::Check::Relation::kEqual ? "==" : "<=";
-  const std::string guard = c.guard ? text(*c.guard) + " && " : "";
-  body_.line("if ({}!({} {} {})) rt::stop_sizes(place({}), {}, {}, {});", guard, left, relation, right, line(n.range),
-             string_literal(c.message), left, right);
+void LoopNestBuilder::check(const ir::Check& c) {
+  add(nest::RequireSizes{c.relation, of_nest(c.left), of_nest(c.right), c.guard ? value(*c.guard) : Expr(), c.message});
 }
 
 }  // namespace tdsl::codegen

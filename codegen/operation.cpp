@@ -215,31 +215,8 @@ void ComputeLowering::guarded_left(const AffineForm& form, const OpTemplate& op,
   builder_.add(range_, AssertStep{v, fmt::format("the subscript '{}' lies outside its dimension", text), builder_.new_site()});
 }
 
-namespace {
-
-bool is_unit(const ir::Label& l) { return (l.end - l.begin).constant() == 1; }
-
-}  // namespace
-
 bool ComputeLowering::is_contraction() {
-  if (!compute_.monoid || compute_.monoid->kind != Monoid::Kind::kSum || compute_.guard || !plain_or_shifted_left()) return false;
-  if (!ir::is_float(type_.scalar) || compute_.out.empty()) return false;
-  const auto* product = std::get_if<ir::Binary>(&compute_.bodies.front()->op);
-  if (product == nullptr || product->op != ir::BinaryOp::kMul) return false;
-  const auto left_labels = single_labels(product->left);
-  const auto right_labels = single_labels(product->right);
-  if (!left_labels || !right_labels) return false;
-  const std::size_t labels = compute_.out.size() + compute_.reduce.size();
-  bool product_of_extents = false;
-  for (std::size_t l = 0; l < labels; ++l) {
-    const auto label = static_cast<int>(l);
-    const bool left = left_labels->contains(label);
-    const bool right = right_labels->contains(label);
-    if (l >= compute_.out.size() ? !(left && right) : !(left || right || is_unit(compute_.out[l]))) return false;
-    product_of_extents = product_of_extents || left != right;
-  }
-  // With every output label in both factors it is a batch of inner products, which a loop does better.
-  return product_of_extents;
+  return ir::is_float(type_.scalar) && plain_or_shifted_left() && ir::contraction_of(compute_, [this](const ir::Read& r) { return single_labels(r); });
 }
 
 /// Every out label subscripts one dimension, shifted by constants.
@@ -255,15 +232,15 @@ bool ComputeLowering::plain_or_shifted_left() {
   return labels.size() == compute_.out.size();
 }
 
-std::optional<std::set<int>> ComputeLowering::single_labels(const Expr& e) {
-  const auto* r = std::get_if<ir::Read>(&e->op);
-  if (r == nullptr || r->subscripts.empty() || builder_.is_host(r->tensor)) return std::nullopt;
-  std::set<int> labels;
-  for (const Expr& s : r->subscripts) {
+std::optional<ir::LabelSet> ComputeLowering::single_labels(const ir::Read& r) {
+  if (builder_.is_host(r.tensor)) return std::nullopt;
+  ir::LabelSet labels = 0;
+  for (const Expr& s : r.subscripts) {
     const auto form = affine_of(s, [this](const Expr& x) { return builder_.hoist(x); });
     if (!form) return std::nullopt;
     for (const Term& t : form->terms) {
-      if (!moves_forwards(t.coefficient) || !labels.insert(t.label).second) return std::nullopt;
+      if (t.label >= 64 || !moves_forwards(t.coefficient) || (labels >> t.label & 1) != 0) return std::nullopt;
+      labels |= ir::LabelSet{1} << t.label;
     }
   }
   return labels;

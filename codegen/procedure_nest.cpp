@@ -13,8 +13,7 @@ namespace {
 using ir::Expr;
 using ir::Procedure;
 using ir::ValueId;
-using nest::Body;
-using Statements = Procedure::Statements;
+using ProcedureStatements = Procedure::Statements;
 
 /// How often variables are read and assigned.
 struct Mentions {
@@ -26,7 +25,7 @@ struct Mentions {
       if (const auto* a = std::get_if<ir::Argument>(&node.op)) ++reads[a->position];
     });
   }
-  void add(const Statements& list) {
+  void add(const ProcedureStatements& list) {
     for (const Procedure::Statement& s : list) add(s);
   }
   /// Counting is neither, but a mention.
@@ -67,7 +66,7 @@ struct Mentions {
 };
 
 template <class Part>
-bool mentions(const Part& part, std::int32_t v) {
+bool mentions_variable(const Part& part, std::int32_t v) {
   Mentions m;
   m.add(part);
   return m.contains(v);
@@ -76,13 +75,15 @@ bool mentions(const Part& part, std::int32_t v) {
 /// Whether all mentions are inside one block of the statement, which can declare the variable.
 bool is_inner(const Procedure::Statement& s, std::int32_t v) {
   return ir::match(
-      s.op, [](const Procedure::Assign&) { return false; }, [&](const Procedure::Count& c) { return !mentions(c.begin, v) && !mentions(c.end, v); },
-      [&](const Procedure::Repeat& r) { return !mentions(r.condition, v) && mentions(r.before, v) != mentions(r.body, v); },
-      [&](const Procedure::Branch& b) { return !mentions(b.condition, v) && mentions(b.then_part, v) != mentions(b.else_part, v); },
+      s.op, [](const Procedure::Assign&) { return false; }, [&](const Procedure::Count& c) { return !mentions_variable(c.begin, v) && !mentions_variable(c.end, v); },
+      [&](const Procedure::Repeat& r) { return !mentions_variable(r.condition, v) && mentions_variable(r.before, v) != mentions_variable(r.body, v); },
+      [&](const Procedure::Branch& b) { return !mentions_variable(b.condition, v) && mentions_variable(b.then_part, v) != mentions_variable(b.else_part, v); },
       [](const Procedure::Require&) { return false; });
 }
 
 class ProcedureNestBuilder {
+  using Body = nest::Body;
+
  public:
   explicit ProcedureNestBuilder(const Procedure& procedure) : procedure_(procedure), place_(procedure.range) {}
 
@@ -118,7 +119,7 @@ class ProcedureNestBuilder {
   }
 
   /// Declares what its statements share; the rest is declared where it is assigned first, or further inside.
-  Body block(const Statements& statements, const Expr& behind = {}) {
+  Body block(const ProcedureStatements& statements, const Expr& behind = {}) {
     std::map<std::int32_t, std::vector<std::size_t>> places;
     for (std::size_t k = 0; k < statements.size(); ++k) {
       Mentions m;

@@ -328,7 +328,7 @@ bool GraphBuilder::resolve(std::int32_t id) {
 }
 
 Extent GraphBuilder::hull(const Expr& bound, bool upper, std::int32_t id) {
-  const auto affine = affine_of(bound, value_extent());
+  const auto affine = ir::affine_in_labels(bound, value_extent());
   if (!affine)
     return computed_hull(bound, upper, id);
   Extent result = affine->offset;

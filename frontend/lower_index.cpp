@@ -70,7 +70,7 @@ struct WindowBound {
 
 std::optional<WindowBound> window_bound(const Expr& e, BinaryOp limits, const ValueExtent& value_extent) {
   const auto moving = [&](const Expr& part, const Expr& limit) -> std::optional<WindowBound> {
-    const auto affine = affine_of(part, value_extent);
+    const auto affine = ir::affine_in_labels(part, value_extent);
     if (!affine || affine->coefficients.empty())
       return std::nullopt;
     return WindowBound{*affine, part, limit};

@@ -255,7 +255,7 @@ void Lowerer::check_bounds(const ComputeSpec& spec) {
 
 void Lowerer::check_subscripts(const std::vector<Expr>& subscripts, const ir::Type& type, const SourceRange& place) {
   for (std::size_t d = 0; d < subscripts.size(); ++d) {
-    const auto affine = affine_of(subscripts[d], graph_.value_extent());
+    const auto affine = ir::affine_in_labels(subscripts[d], graph_.value_extent());
     if (!affine)
       continue;
     Extent least = affine->offset;

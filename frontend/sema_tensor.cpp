@@ -131,60 +131,6 @@ Expr atom_expr(const ir::Program& program, const Extent::Atom& atom) {
   return {};
 }
 
-Affine scaled(Affine a, std::int64_t factor) {
-  for (auto& [label, coefficient] : a.coefficients)
-    coefficient *= factor;
-  std::erase_if(a.coefficients, [](const auto& c) { return c.second == 0; });
-  a.offset = a.offset * Extent(factor);
-  return a;
-}
-
-Affine sum(Affine a, const Affine& b) {
-  for (const auto& [label, coefficient] : b.coefficients)
-    a.coefficients[label] += coefficient;
-  std::erase_if(a.coefficients, [](const auto& c) { return c.second == 0; });
-  a.offset = a.offset + b.offset;
-  return a;
-}
-
-std::optional<Affine> affine_product(const Affine& a, const Affine& b) {
-  if (a.coefficients.empty() && b.coefficients.empty()) {
-    const auto product = ir::product_if_small(a.offset, b.offset);
-    return product ? std::optional(Affine{{}, *product}) : std::nullopt;
-  }
-  const Affine& constant = a.coefficients.empty() ? a : b;
-  const Affine& other = a.coefficients.empty() ? b : a;
-  const auto factor = constant.offset.constant();
-  if (!constant.coefficients.empty() || !factor)
-    return std::nullopt;
-  return scaled(other, *factor);
-}
-
-std::optional<Affine> affine_binary(const ir::Binary& b, const ValueExtent& value_extent) {
-  const auto left = affine_of(b.left, value_extent);
-  const auto right = affine_of(b.right, value_extent);
-  if (!left || !right)
-    return std::nullopt;
-  switch (b.op) {
-    case BinaryOp::kAdd:
-      return sum(*left, *right);
-    case BinaryOp::kSub:
-      return sum(*left, scaled(*right, -1));
-    case BinaryOp::kMul:
-      return affine_product(*left, *right);
-    case BinaryOp::kDiv:
-    case BinaryOp::kRem: {
-      if (!left->coefficients.empty() || !right->coefficients.empty())
-        return std::nullopt;
-      const bool divides = b.op == BinaryOp::kDiv;
-      return Affine{
-          {}, divides ? Extent::quotient(left->offset, right->offset) : Extent::remainder(left->offset, right->offset)};
-    }
-    default:
-      return std::nullopt;
-  }
-}
-
 }  // namespace
 
 Expr expr_of(const ir::Program& program, const Extent& e) {
@@ -206,30 +152,8 @@ Expr expr_of(const ir::Program& program, const Extent& e) {
   return total ? total : ir::constant_i64(0);
 }
 
-std::optional<Affine> affine_of(const Expr& e, const ValueExtent& value_extent) {
-  if (e->type != Scalar::kI64)
-    return std::nullopt;
-  if (const auto value = integer_constant(e))
-    return Affine{{}, Extent(*value)};
-  if (const auto* index = std::get_if<ir::IndexRef>(&e->op))
-    return Affine{{{index->label, 1}}, Extent()};
-  if (const auto* read = std::get_if<ir::Read>(&e->op)) {
-    if (!read->subscripts.empty())
-      return std::nullopt;
-    return Affine{{}, value_extent(read->tensor)};
-  }
-  if (const auto* unary = std::get_if<ir::Unary>(&e->op)) {
-    const auto operand = unary->op == ir::UnaryOp::kNeg ? affine_of(unary->operand, value_extent) : std::nullopt;
-    if (!operand)
-      return std::nullopt;
-    return scaled(*operand, -1);
-  }
-  const auto* b = std::get_if<ir::Binary>(&e->op);
-  return b == nullptr ? std::nullopt : affine_binary(*b, value_extent);
-}
-
 std::optional<Extent> extent_of(const Expr& e, const ValueExtent& value_extent) {
-  const auto affine = affine_of(e, value_extent);
+  const auto affine = ir::affine_in_labels(e, value_extent);
   if (!affine || !affine->coefficients.empty())
     return std::nullopt;
   return affine->offset;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/extent_facts.h"
 #include "ir/graph.h"
 
 namespace tdsl::frontend {
@@ -69,15 +70,8 @@ using LabelMap = std::map<std::int32_t, ir::Expr>;
 /// An extent as an i64 expression.
 [[nodiscard]] ir::Expr expr_of(const ir::Program& program, const ir::Extent& e);
 
-/// `sum of coefficient * label + offset`, all coefficients known numbers.
-struct Affine {
-  std::map<std::int32_t, std::int64_t> coefficients;
-  ir::Extent offset;
-};
-/// `value_extent` says what an integer scalar value is in terms of extents.
-using ValueExtent = std::function<ir::Extent(ir::ValueId)>;
-/// Nothing when the expression is not affine in the labels.
-[[nodiscard]] std::optional<Affine> affine_of(const ir::Expr& e, const ValueExtent& value_extent);
+using Affine = ir::AffineExpr;
+using ir::ValueExtent;
 /// The expression as an extent; nothing when it mentions labels or is not a polynomial with quotients and remainders.
 [[nodiscard]] std::optional<ir::Extent> extent_of(const ir::Expr& e, const ValueExtent& value_extent);
 

@@ -99,13 +99,74 @@ std::vector<FactorGroup> factor_groups(const Expr& e) {
   return groups;
 }
 
-bool is_matrix_product(const std::vector<FactorGroup>& groups, std::size_t outs, std::size_t reduces) {
-  if (groups.size() != 2 || outs + reduces > 63)
-    return false;
+std::optional<LabelSet> bare_labels(const Read& r) {
+  LabelSet labels = 0;
+  for (const Expr& s : r.subscripts) {
+    const auto* i = std::get_if<IndexRef>(&s->op);
+    if (i == nullptr || i->label >= 64 || (labels >> i->label & 1) != 0)
+      return std::nullopt;
+    labels |= LabelSet{1} << i->label;
+  }
+  return labels;
+}
+
+namespace {
+
+/// Sets of index variables: those of the result, and of all that may be summed over.
+struct LabelSets {
+  LabelSet of_result = 0;
+  LabelSet inner = 0;
+};
+std::optional<LabelSets> label_sets(std::size_t outs, std::size_t reduces) {
+  if (outs + reduces > 63)
+    return std::nullopt;
   const LabelSet of_result = (LabelSet{1} << outs) - 1;
-  const LabelSet all = (LabelSet{1} << (outs + reduces)) - 1;
-  const LabelSet left = groups[0].labels, right = groups[1].labels;
-  return (left | right) == all && (left & right & ~of_result) == (all & ~of_result) && (left & ~right) != 0 && (right & ~left) != 0;
+  return LabelSets{of_result, ((LabelSet{1} << (outs + reduces)) - 1) & ~of_result};
+}
+
+/// The index variables of two factors by where they stand; nothing if they make no contraction. `units` need not occur.
+std::optional<Contraction> contracted(LabelSet left, LabelSet right, const LabelSets& sets, LabelSet units) {
+  Contraction c;
+  c.rows = left & ~right;
+  c.columns = right & ~left;
+  c.batch = left & right & sets.of_result;
+  c.inner = left & right & sets.inner;
+  const bool occur = ((left | right | units) & sets.of_result) == sets.of_result && c.inner == sets.inner;
+  if (!occur || (c.rows | c.columns) == 0)
+    return std::nullopt;
+  return c;
+}
+
+}  // namespace
+
+std::optional<Contraction> contraction_of(const Compute& c, const OperandLabels& labels) {
+  if (c.bodies.size() != 1 || !c.monoid || c.monoid->kind != Monoid::Kind::kSum || c.guard || c.out.empty() || !is_float(c.bodies[0]->type))
+    return std::nullopt;
+  const auto* product = std::get_if<Binary>(&c.bodies[0]->op);
+  const auto* left = product == nullptr || product->op != BinaryOp::kMul ? nullptr : std::get_if<Read>(&product->left->op);
+  const auto* right = left == nullptr ? nullptr : std::get_if<Read>(&product->right->op);
+  if (right == nullptr || left->subscripts.empty() || right->subscripts.empty())
+    return std::nullopt;
+  const auto sets = label_sets(c.out.size(), c.reduce.size());
+  const auto of_left = labels(*left);
+  const auto of_right = of_left ? labels(*right) : std::nullopt;
+  if (!sets || !of_right)
+    return std::nullopt;
+  LabelSet units = 0;
+  for (std::size_t l = 0; l < c.out.size(); ++l)
+    units |= LabelSet{(c.out[l].end - c.out[l].begin).constant() == 1} << l;
+  std::optional<Contraction> found = contracted(*of_left, *of_right, *sets, units);
+  if (found) {
+    found->left = product->left;
+    found->right = product->right;
+  }
+  return found;
+}
+
+bool is_matrix_product(const std::vector<FactorGroup>& groups, std::size_t outs, std::size_t reduces) {
+  const auto sets = label_sets(outs, reduces);
+  const auto found = sets && groups.size() == 2 ? contracted(groups[0].labels, groups[1].labels, *sets, 0) : std::nullopt;
+  return found && found->rows != 0 && found->columns != 0;
 }
 
 }  // namespace tdsl::ir

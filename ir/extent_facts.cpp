@@ -28,7 +28,58 @@ AffineExpr added(AffineExpr a, const AffineExpr& b) {
   return a;
 }
 
+std::optional<AffineExpr> product(const AffineExpr& a, const AffineExpr& b) {
+  if (const auto c = b.offset.constant(); c && b.coefficients.empty())
+    return scaled(a, *c);
+  if (const auto c = a.offset.constant(); c && a.coefficients.empty())
+    return scaled(b, *c);
+  if (!a.coefficients.empty() || !b.coefficients.empty())
+    return std::nullopt;
+  const auto small = product_if_small(a.offset, b.offset);
+  return small ? std::optional(constant_form(*small)) : std::nullopt;
+}
+
+std::optional<AffineExpr> affine_binary(const Binary& b, const ValueExtent& value_extent) {
+  const auto left = affine_in_labels(b.left, value_extent);
+  const auto right = left ? affine_in_labels(b.right, value_extent) : std::nullopt;
+  if (!right)
+    return std::nullopt;
+  switch (b.op) {
+    case BinaryOp::kAdd:
+      return added(*left, *right);
+    case BinaryOp::kSub:
+      return added(*left, scaled(*right, -1));
+    case BinaryOp::kMul:
+      return product(*left, *right);
+    case BinaryOp::kDiv:
+    case BinaryOp::kRem:
+      if (!left->coefficients.empty() || !right->coefficients.empty())
+        return std::nullopt;
+      return constant_form(b.op == BinaryOp::kDiv ? Extent::quotient(left->offset, right->offset)
+                                                  : Extent::remainder(left->offset, right->offset));
+    default:
+      return std::nullopt;
+  }
+}
+
 }  // namespace
+
+std::optional<AffineExpr> affine_in_labels(const Expr& e, const ValueExtent& value_extent) {
+  if (e->type != Scalar::kI64)
+    return std::nullopt;
+  if (const auto* c = std::get_if<Constant>(&e->op))
+    return constant_form(std::get<std::int64_t>(c->value));
+  if (const auto* i = std::get_if<IndexRef>(&e->op))
+    return AffineExpr{{{i->label, 1}}, {}};
+  if (const auto* r = std::get_if<Read>(&e->op); r != nullptr && r->subscripts.empty())
+    return constant_form(value_extent(r->tensor));
+  if (const auto* u = std::get_if<Unary>(&e->op); u != nullptr && u->op == UnaryOp::kNeg) {
+    const auto operand = affine_in_labels(u->operand, value_extent);
+    return operand ? std::optional(scaled(*operand, -1)) : std::nullopt;
+  }
+  const auto* b = std::get_if<Binary>(&e->op);
+  return b == nullptr ? std::nullopt : affine_binary(*b, value_extent);
+}
 
 ExtentFacts::ExtentFacts(const Program& program) {
   learn(program.body);
@@ -53,54 +104,6 @@ void ExtentFacts::learn(const Region& region) {
 Extent ExtentFacts::of_value(ValueId v) const {
   const auto found = value_extents_.find(v);
   return found == value_extents_.end() ? Extent::of(v) : found->second;
-}
-
-std::optional<AffineExpr> ExtentFacts::affine(const Expr& e) const {
-  if (e->type != Scalar::kI64)
-    return std::nullopt;
-  if (const auto* c = std::get_if<Constant>(&e->op))
-    return constant_form(std::get<std::int64_t>(c->value));
-  if (const auto* i = std::get_if<IndexRef>(&e->op))
-    return AffineExpr{{{i->label, 1}}, {}};
-  if (const auto* r = std::get_if<Read>(&e->op); r != nullptr && r->subscripts.empty())
-    return constant_form(of_value(r->tensor));
-  if (const auto* u = std::get_if<Unary>(&e->op); u != nullptr && u->op == UnaryOp::kNeg) {
-    const auto operand = affine(u->operand);
-    return operand ? std::optional(scaled(*operand, -1)) : std::nullopt;
-  }
-  const auto* b = std::get_if<Binary>(&e->op);
-  return b == nullptr ? std::nullopt : affine(*b);
-}
-
-std::optional<AffineExpr> ExtentFacts::affine(const Binary& b) const {
-  const auto left = affine(b.left);
-  const auto right = left ? affine(b.right) : std::nullopt;
-  if (!right)
-    return std::nullopt;
-  switch (b.op) {
-    case BinaryOp::kAdd:
-      return added(*left, *right);
-    case BinaryOp::kSub:
-      return added(*left, scaled(*right, -1));
-    case BinaryOp::kMul: {
-      if (const auto c = right->offset.constant(); c && right->coefficients.empty())
-        return scaled(*left, *c);
-      if (const auto c = left->offset.constant(); c && left->coefficients.empty())
-        return scaled(*right, *c);
-      if (!left->coefficients.empty() || !right->coefficients.empty())
-        return std::nullopt;
-      const auto product = product_if_small(left->offset, right->offset);
-      return product ? std::optional(constant_form(*product)) : std::nullopt;
-    }
-    case BinaryOp::kDiv:
-    case BinaryOp::kRem:
-      if (!left->coefficients.empty() || !right->coefficients.empty())
-        return std::nullopt;
-      return constant_form(b.op == BinaryOp::kDiv ? Extent::quotient(left->offset, right->offset)
-                                                  : Extent::remainder(left->offset, right->offset));
-    default:
-      return std::nullopt;
-  }
 }
 
 bool ExtentFacts::same(const Extent& a, const Extent& b) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -16,6 +17,11 @@ struct AffineExpr {
   Extent offset;
 };
 
+/// What an integer scalar is in terms of extents.
+using ValueExtent = std::function<Extent(ValueId)>;
+/// Nothing when the i64 expression is not affine in its labels.
+[[nodiscard]] std::optional<AffineExpr> affine_in_labels(const Expr& e, const ValueExtent& value_extent);
+
 /// What a program says about the sizes in it: which scalars are polynomials of others, which sizes it checks to be
 /// equal, which are never negative.
 class ExtentFacts {
@@ -24,8 +30,9 @@ class ExtentFacts {
 
   /// What an integer scalar is in terms of extents: itself, or the extent it was computed from.
   [[nodiscard]] Extent of_value(ValueId v) const;
-  /// Nothing when the i64 expression is not affine in its labels.
-  [[nodiscard]] std::optional<AffineExpr> affine(const Expr& e) const;
+  [[nodiscard]] std::optional<AffineExpr> affine(const Expr& e) const {
+    return affine_in_labels(e, [this](ValueId v) { return of_value(v); });
+  }
   /// Equal as polynomials, or by a check that the program makes.
   [[nodiscard]] bool same(const Extent& a, const Extent& b) const;
   /// Whether it can be told that the size is at least 0.
@@ -33,7 +40,6 @@ class ExtentFacts {
 
  private:
   void learn(const Region& region);
-  [[nodiscard]] std::optional<AffineExpr> affine(const Binary& b) const;
 
   std::map<ValueId, Extent> value_extents_;
   std::set<ValueId> dimensions_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <variant>
 
+#include "ir/contraction.h"
 #include "passes/rewriting.h"
 
 namespace tdsl::passes {
@@ -31,28 +32,22 @@ std::optional<Factor> factor_of(const Expr& e, std::int32_t row, std::int32_t co
 }  // namespace
 
 std::optional<Product> product_of(const Compute& c) {
-  const bool plain = c.left.empty() && !c.base && !c.guard && c.bodies.size() == 1 && c.monoid &&
-                     c.monoid->kind == Monoid::Kind::kSum && c.reduce.size() == 1;
-  if (!plain || c.out.empty() || c.out.size() > 2 || !is_float(c.bodies[0]->type))
+  const auto contraction = c.left.empty() && !c.base && c.reduce.size() == 1 && c.out.size() <= 2 ? contraction_of(c) : std::nullopt;
+  if (!contraction)
     return std::nullopt;
   for (const auto* list : {&c.out, &c.reduce}) {
     if (!std::ranges::all_of(*list, [](const Label& l) { return l.begin == Extent(0); }))
       return std::nullopt;
   }
-  const auto* b = std::get_if<Binary>(&c.bodies[0]->op);
-  if (b == nullptr || b->op != BinaryOp::kMul)
-    return std::nullopt;
   const bool vector = c.out.size() == 1;
   const std::int32_t inner = vector ? 1 : 2;
   const std::int32_t column = vector ? -1 : 1;
-  for (const auto& [x, y] : {std::pair(b->left, b->right), std::pair(b->right, b->left)}) {
-    const auto left = factor_of(x, 0, inner);
-    const auto right = factor_of(y, inner, column);
-    if (!left || !right || left->vector)
-      continue;
-    return Product{*left, *right, c.out[0].end, c.reduce[0].end, vector ? Extent(1) : c.out[1].end};
-  }
-  return std::nullopt;
+  const bool turned = (contraction->columns & 1) != 0;  // the second factor has the rows
+  const auto left = factor_of(turned ? contraction->right : contraction->left, 0, inner);
+  const auto right = factor_of(turned ? contraction->left : contraction->right, inner, column);
+  if (!left || !right || left->vector)
+    return std::nullopt;
+  return Product{*left, *right, c.out[0].end, c.reduce[0].end, vector ? Extent(1) : c.out[1].end};
 }
 
 namespace {

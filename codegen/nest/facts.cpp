@@ -39,6 +39,8 @@ bool stops(const Nest& nest, const ir::ExprNode& node) {
   return codegen::may_fail(node) && (b == nullptr || !divides_safely(*b));
 }
 
+const std::string kOfTask = "a statement of a task";
+
 /// Why a statement keeps the iterations of the loop around it apart.
 std::string obstacle(int index, const Statement& s) {
   const auto carried = [&](const Place& to) { return mentions(to, index) ? std::string() : std::string("an element that all iterations write"); };
@@ -51,7 +53,10 @@ std::string obstacle(int index, const Statement& s) {
       [](const LineReduction&) { return std::string("a reduction"); }, [](const BlockedReduction&) { return std::string("a reduction"); },
       [](const Fill&) { return std::string("a fill"); }, [](const Var&) { return std::string("a local that changes"); },
       [](const Count&) { return std::string("a loop"); }, [](const While&) { return std::string("a loop"); },
-      [](const Require&) { return std::string("what may stop the run"); }, [](const Return&) { return std::string("a result"); });
+      [](const Require&) { return std::string("what may stop the run"); }, [](const Return&) { return std::string("a result"); },
+      [](const Copy&) { return kOfTask; }, [](const Keep&) { return kOfTask; }, [](const Resize&) { return kOfTask; }, [](const CheckLine&) { return kOfTask; },
+      [](const RowReduction&) { return kOfTask; }, [](const AddProducts&) { return kOfTask; }, [](const Locate&) { return kOfTask; }, [](const Offer&) { return kOfTask; },
+      [](const Draw&) { return kOfTask; }, [](const RequireSizes&) { return kOfTask; });
 }
 
 }  // namespace
@@ -120,7 +125,15 @@ void for_each_expr(const Statement& statement, const std::function<void(const Ex
         f(s.begin);
         f(s.end);
       },
-      [&](const While& s) { f(s.condition); }, [&](const Require& s) { f(s.condition); }, [&](const Return& s) { f(s.value); });
+      [&](const While& s) { f(s.condition); }, [&](const Require& s) { f(s.condition); }, [&](const Return& s) { f(s.value); },
+      [](const Copy&) {}, [](const Keep&) {}, [](const Resize&) {}, [](const CheckLine&) {}, [&](const RowReduction& s) { f(s.value); },
+      [&](const AddProducts& s) {
+        each_of(s.to, f);
+        f(s.scale);
+        f(s.value);
+      },
+      [](const Locate&) {}, [&](const Offer& s) { f(s.value); }, [&](const Draw& s) { std::ranges::for_each(s.iterations, f); },
+      [&](const RequireSizes& s) { some(s.guard); });
 }
 
 std::set<ValueId> values_read(const Nest& nest) {

@@ -1,14 +1,17 @@
 #include "codegen/nest/interpret.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <unordered_map>
 
+#include "codegen/nest/facts.h"
 #include "codegen/nest/text.h"
 #include "ir/check.h"
 #include "ir/combined.h"
 #include "ir/eval_expr.h"
 #include "runtime/exact.h"
+#include "runtime/kernels/philox.h"
 
 namespace tdsl::nest {
 
@@ -36,13 +39,28 @@ class Interpreter {
       const Variable& v = nest.variables[k];
       if (v.role == Role::kCapture || v.role == Role::kParameter) set_capture(static_cast<std::int32_t>(k), inputs);
       if (v.role == Role::kOperand) arrays_[k] = inputs.operands.at(v.number);
-      if (v.role == Role::kLocal) arrays_[k] = zeros(v.type.scalar, {});
+      if ((v.role == Role::kLocal && v.type.rank() == 0) || v.role == Role::kPosition) arrays_[k] = zeros(v.type.scalar, {});
     }
+    seed_ = inputs.seed;
     for (std::size_t k = 0; k < nest.variables.size(); ++k) {
       const Variable& v = nest.variables[k];
-      if (v.role == Role::kResult) result_ = {static_cast<std::int32_t>(k)}, arrays_[k] = v.continued ? inputs.base : zeros(v.type.scalar, shape(v));
+      if (v.role == Role::kResult) {
+        result_ = {static_cast<std::int32_t>(k)};
+        arrays_[k] = !v.continued ? zeros(v.type.scalar, shape(v)) : nest.form == Form::kTask ? inputs.bases.at(v.number) : inputs.base;
+      }
+      if (v.role == Role::kLocal && v.type.rank() > 0 && !v.resized) arrays_[k] = zeros(v.type.scalar, shape(v));
+      if (v.role == Role::kLocal && v.resized) arrays_[k].type = v.type.scalar;
     }
-    for (const Index& i : nest.indices) intervals_.push_back({extent(i.begin), extent(i.end)});
+    for (const Index& i : nest.indices) intervals_.push_back(i.of_task ? Interval{extent(i.begin), extent(i.end)} : Interval{});
+  }
+
+  std::map<int, ir::Array> task() {
+    body(nest_.body);
+    std::map<int, ir::Array> results;
+    for (std::size_t k = 0; k < nest_.variables.size(); ++k) {
+      if (nest_.variables[k].role == Role::kResult) results[nest_.variables[k].number] = std::move(arrays_[k]);
+    }
+    return results;
   }
 
   ir::Array run() {
@@ -53,7 +71,7 @@ class Interpreter {
   }
 
  private:
-  ir::Array& array(ValueId v) { return arrays_[static_cast<std::size_t>(v.id)]; }
+  ir::Array& array(ValueId v) { return arrays_[static_cast<std::size_t>(nest_.viewed(v).id)]; }
 
   static ir::Array zeros(ir::Scalar type, std::vector<std::int64_t> shape) {
     ir::Array a;
@@ -90,7 +108,7 @@ class Interpreter {
     std::unique_ptr<CompiledExpr>& known = compiled_[e.id()];
     if (!known) {
       kept_.push_back(e);
-      known = std::make_unique<CompiledExpr>(values_, e, [this](ValueId v) -> const ir::Array& { return array(v); }, nest_.place);
+      known = std::make_unique<CompiledExpr>(values_, e, [this](ValueId v) -> const ir::Array& { return array(v); }, here());
     }
     return *known;
   }
@@ -108,7 +126,7 @@ class Interpreter {
     std::int64_t at = 0;
     for (std::size_t d = 0; d < p.subscripts.size(); ++d) {
       const std::int64_t s = whole(p.subscripts[d]) - (v.origin.empty() ? 0 : extent(v.origin[d]));
-      ir::eval::check_subscript(s, shape[d], d, v.name, nest_.place);
+      ir::eval::check_subscript(s, shape[d], d, v.name, here());
       at = at * shape[d] + s;
     }
     return static_cast<std::size_t>(at);
@@ -170,7 +188,11 @@ class Interpreter {
     for (const Statement& s : statements) statement(s);
   }
 
+  /// Where what has no place fails.
+  [[nodiscard]] const ir::SourceRange& here() const { return place_.known() ? place_ : nest_.place; }
+
   void statement(const Statement& s) {
+    if (s.place.known()) place_ = s.place;
     match(
         s.op, [&](const For& f) { loop(f); }, [&](const Let& l) { let(l); },
         [&](const Start& l) {
@@ -197,9 +219,82 @@ class Interpreter {
           for (body(w.before); whole(w.condition) != 0; body(w.before)) body(w.body);
         },
         [&](const Require& r) {
-          if (whole(r.condition) == 0) ir::eval::stop(s.place.known() ? s.place : nest_.place, r.message);
+          if (whole(r.condition) == 0) ir::eval::stop(here(), r.message);
         },
-        [&](const Return& r) { give(r); });
+        [&](const Return& r) { give(r); }, [&](const Copy& c) { array(c.to) = ir::Array(array(c.from)); }, [&](const Keep& k) { array(k.local) = ir::Array(array(k.from)); },
+        [&](const Resize& r) { array(r.local) = zeros(nest_.variable(r.local).type.scalar, shape(nest_.variable(r.local))); },
+        [&](const CheckLine& c) {
+          const std::int64_t count = extent(c.count);
+          for (std::int64_t k = 0, at = extent(c.first); k < count; ++k, at += c.step) {
+            const auto d = static_cast<std::size_t>(c.bound.dimension);
+            ir::eval::check_subscript(at, array(c.tensor).shape[d], d, nest_.variable(c.tensor).name, c.bound.place);
+          }
+        },
+        [&](const RowReduction& r) {
+          ir::Monoid& with = lines_[r.kind];
+          with.kind = r.kind;
+          each(r.index, interval(r.over), [&] { update(r.local, 0, with, r.value); });
+        },
+        [&](const AddProducts& p) { products(p); },
+        [&](const Locate& l) {
+          best_.erase(l.local);
+          store(l.local, 0, {{}, {-1, 0}});
+        },
+        [&](const Offer& o) { offer(o); }, [&](const Draw& d) { draw(d); }, [&](const RequireSizes& r) { sizes(r); });
+  }
+
+  [[nodiscard]] Interval interval(const Range& r) { return {extent(r.begin), extent(r.end)}; }
+
+  void products(const AddProducts& p) {
+    Expr& product = products_[&p];
+    if (!product) product = ir::binary(ir::BinaryOp::kMul, p.scale, p.value);
+    ir::Monoid& with = lines_[ir::Monoid::Kind::kSum];
+    with.kind = ir::Monoid::Kind::kSum;
+    each(p.index, interval(p.over), [&] { each(p.along, interval(p.line), [&] { update(p.to.variable, position(p.to), with, product); }); });
+  }
+
+  /// The first of the best ones, or the first nan.
+  void offer(const Offer& o) {
+    const Value x = value(o.value);
+    const double number = ir::is_float(o.value->type) ? x.real.value : static_cast<double>(x.whole.value);
+    const auto found = best_.find(o.local);
+    const bool largest = locates_largest(o.local);
+    const bool first = found == best_.end();
+    const bool better = !first && !std::isnan(found->second) && (std::isnan(number) || (largest ? number > found->second : number < found->second));
+    if (!first && !better) return;
+    best_[o.local] = number;
+    store(o.local, 0, {{}, {indices_[static_cast<std::size_t>(o.index)], 0}});
+  }
+  [[nodiscard]] bool locates_largest(ValueId v) const {
+    bool largest = false;
+    for_each_statement(nest_.body, [&](const Statement& s) {
+      const auto* l = std::get_if<Locate>(&s.op);
+      if (l != nullptr && l->local == v) largest = l->kind == ir::Monoid::Kind::kArgMax;
+    });
+    return largest;
+  }
+
+  void draw(const Draw& d) {
+    std::vector<std::int64_t> iterations;
+    for (const Expr& e : d.iterations) iterations.push_back(whole(e));
+    const rt::RandomStream stream = rt::random_stream(seed_, d.site, iterations);
+    const bool narrow = nest_.variable(d.local).type.scalar == ir::Scalar::kF32;
+    double x = 0;
+    if (d.kind == ir::Random::Kind::kUniform) {
+      x = narrow ? static_cast<double>(rt::uniform_f32(stream, 0)) : rt::uniform_f64(stream, 0);
+    } else {
+      x = rt::normal_f64(stream, 0);
+      if (narrow) x = static_cast<double>(static_cast<float>(x));
+    }
+    store(d.local, 0, {{x, 0}, {}});
+  }
+
+  void sizes(const RequireSizes& r) {
+    if (r.guard && whole(r.guard) == 0) return;
+    const std::int64_t left = extent(r.left);
+    const std::int64_t right = extent(r.right);
+    if (r.relation == ir::Check::Relation::kEqual ? left == right : left <= right) return;
+    ir::eval::stop(here(), rt::with_sizes(r.message, left, right));
   }
 
   void count(const Count& c) {
@@ -224,7 +319,7 @@ class Interpreter {
   }
 
   void loop(const For& f) {
-    const Interval range = interval(f.index, std::get<TaskRange>(f.over));
+    const Interval range = match(f.over, [&](const TaskRange& r) { return interval(f.index, r); }, [&](const Range& r) { return interval(r); });
     if (!f.parts) return each(f.index, range, [&] { body(f.body); });
     const Parts& p = *f.parts;
     Interval inside = p.where && whole(p.where) == 0 ? Interval{} : range;
@@ -262,7 +357,8 @@ class Interpreter {
             const Interval mine = member.dimension < 0 ? interval(member.index) : Interval{0, array(result_).shape[static_cast<std::size_t>(member.dimension)]};
             return mine.lo <= at && at < mine.hi;
           });
-        });
+        },
+        [&](const Nonempty& n) { return std::ranges::all_of(n.ranges, [&](const Range& r) { return extent(r.begin) < extent(r.end); }); });
   }
 
   void line(const LineReduction& l) {
@@ -291,6 +387,10 @@ class Interpreter {
   std::vector<Interval> intervals_;
   ValueId result_;
   ir::Array returned_;  ///< by a function
+  std::map<ValueId, double> best_;  ///< of positions
+  std::map<const AddProducts*, Expr> products_;
+  std::uint64_t seed_ = 0;
+  ir::SourceRange place_;  ///< of the last statement that has one
   std::unordered_map<const ir::ExprNode*, std::unique_ptr<CompiledExpr>> compiled_;
   std::vector<Expr> kept_;
   std::map<std::pair<const ir::Monoid*, ir::Scalar>, Expr> combinations_;
@@ -300,5 +400,7 @@ class Interpreter {
 }  // namespace
 
 ir::Array interpret(const Nest& nest, const Inputs& inputs) { return Interpreter(nest, inputs).run(); }
+
+std::map<int, ir::Array> interpret_task(const Nest& nest, const Inputs& inputs) { return Interpreter(nest, inputs).task(); }
 
 }  // namespace tdsl::nest

@@ -33,7 +33,9 @@ struct Variable {
     kParameter,  ///< a scalar that a function of scalars takes and may change
     kOperand,  ///< elements that tasks read
     kResult,   ///< elements that tasks write
-    kLocal,    ///< a scalar inside the function
+    kLocal,    ///< a scalar inside the function, or a tensor that lives as long as the task
+    kView,     ///< another variable's elements, with subscripts that are bounded
+    kPosition,  ///< where the best of offered values lies
   } role = Role::kLocal;
   std::string name;
   ir::Type type;
@@ -41,6 +43,8 @@ struct Variable {
   std::vector<Bound> bounds{};  ///< of an operand, by dimension
   std::vector<Extent> origin{};  ///< of a result: the subscripts of its first element; none: zeros
   bool continued = false;       ///< a result whose elements have values before the nest runs
+  std::optional<ValueId> of{};  ///< of a view: the variable
+  bool resized = false;         ///< a local tensor that has no extents before it is given some
   bool size = false;            ///< a capture: an integer of which sums and differences of a few do not wrap around, in tasks that have points
   /// A capture in the range of an index: near its begin, or near its end, but where the range is tiny.
   enum class Turn : std::uint8_t { kNone, kFew, kAllButFew } turn = Turn::kNone;
@@ -59,8 +63,13 @@ struct TaskRange {
   std::optional<ValueId> begin;  ///< an integer local instead of where the task's interval begins
   std::optional<ValueId> end;
 };
+/// `0..%1`: what a loop runs over in tasks that read tensors whole.
+struct Range {
+  Extent begin;
+  Extent end;
+};
 /// What a loop runs over. Stored levels of sparse tensors will be another alternative.
-using Walk = std::variant<TaskRange>;
+using Walk = std::variant<TaskRange, Range>;
 
 /// An element of a result, or a local without subscripts.
 struct Place {
@@ -162,6 +171,10 @@ struct Update {
   ir::Monoid with;
   Expr value;
 };
+/// `if nonempty [0..%1] { … }`: whether the ranges hold something.
+struct Nonempty {
+  std::vector<Range> ranges;
+};
 /// `if points k, l { … }`: whether the task's intervals hold something.
 struct HasPoints {
   std::vector<int> indices;
@@ -175,7 +188,7 @@ struct IsMine {
   std::vector<Member> members;
 };
 struct If {
-  std::variant<Expr, HasPoints, IsMine> condition;
+  std::variant<Expr, HasPoints, IsMine, Nonempty> condition;
   Body body;
   Body otherwise{};
 };
@@ -201,6 +214,77 @@ struct BlockedReduction {
   Expr guard;  ///< of locals; may be null
   bool numbers = false;  ///< a minimum or maximum that is no nan where no x or y is nan or inf
 };
+// --- Of tasks that read tensors whole, and change them
+
+/// `copy %3 to %5`: all elements, into other memory of the same extents.
+struct Copy {
+  ValueId from;
+  ValueId to;
+};
+/// `keep %6 = %3`: a copy that is a tensor of its own.
+struct Keep {
+  ValueId local;
+  ValueId from;
+};
+/// `resize %5`: the local tensor gets the extents that its type has here; its elements are anything.
+struct Resize {
+  ValueId local;
+};
+/// `inside first + k * 2, k in 0..n, of dimension 1 of %3 "what"`: stops the run at the first subscript on the line that is outside.
+struct CheckLine {
+  ValueId tensor;
+  Extent first;
+  std::int64_t step = 1;
+  Extent count;
+  Bound bound;  ///< the dimension, and what messages say
+};
+/// `lines sum %5 along k in 0..n { yield %1[k] }`: a reduction along one index into a local, by the rules of runtime/kernels/rows.h.
+struct RowReduction {
+  ValueId local;
+  ir::Monoid::Kind kind = ir::Monoid::Kind::kSum;
+  int index = 0;
+  Range over;
+  Expr value;
+  bool dot = false;  ///< a sum of products of two lines without gaps
+};
+/// `products %5[j] along k in 0..n line j in 0..m { scale … yield … }`: to[j] += scale(k) * value(k, j), k by k; lines have no gaps.
+struct AddProducts {
+  Place to;
+  int index = 0;
+  Range over;
+  int along = 0;
+  Range line;
+  Expr scale;
+  Expr value;
+};
+/// `locate argmin %5 of f64`: nothing has been offered yet, and the position is -1.
+struct Locate {
+  ValueId local;
+  ir::Monoid::Kind kind = ir::Monoid::Kind::kArgMin;
+  ir::Scalar of = ir::Scalar::kF64;
+};
+/// `offer %5 e at k`: the position is the index if the value is better than those before.
+struct Offer {
+  ValueId local;
+  Expr value;
+  int index = 0;
+};
+/// `draw %5 uniform 7 [%1]`: a constant, the random number of a call site and of iterations.
+struct Draw {
+  ValueId local;
+  ir::Random::Kind kind = ir::Random::Kind::kUniform;
+  std::uint64_t site = 0;
+  std::vector<Expr> iterations;
+};
+/// `sizes %0 equal %1 "text"`: stops the run where, under the guard, the relation does not hold.
+struct RequireSizes {
+  ir::Check::Relation relation = ir::Check::Relation::kEqual;
+  Extent left;
+  Extent right;
+  Expr guard;  ///< may be null
+  std::string message;
+};
+
 /// `fill %2 0.0`: all elements of the result's tile.
 struct Fill {
   ValueId result;
@@ -208,7 +292,9 @@ struct Fill {
 };
 
 struct Statement {
-  std::variant<For, Let, Start, Narrow, Check, Store, Update, If, LineReduction, BlockedReduction, Fill, Var, Count, While, Require, Return> op;
+  std::variant<For, Let, Start, Narrow, Check, Store, Update, If, LineReduction, BlockedReduction, Fill, Var, Count, While, Require, Return, Copy, Keep, Resize,
+               CheckLine, RowReduction, AddProducts, Locate, Offer, Draw, RequireSizes>
+      op;
   ir::SourceRange place{};  ///< of failures in expressions without a place
 };
 
@@ -216,6 +302,7 @@ struct Statement {
 enum class Form : std::uint8_t {
   kKernel,    ///< what a task does: failures are collected, and the run stops when the task has ended
   kFunction,  ///< a function of scalars that gives a scalar: what fails stops the run at once
+  kTask,      ///< what one task does on whole tensors, in any number of statements: what fails stops the run at once
 };
 
 struct Nest {
@@ -229,6 +316,8 @@ struct Nest {
   ir::SourceRange place{};     ///< of failures without a place
 
   [[nodiscard]] const Variable& variable(ValueId v) const { return variables[static_cast<std::size_t>(v.id)]; }
+  /// The variable that a view shows, else the variable itself.
+  [[nodiscard]] ValueId viewed(ValueId v) const { return variable(v).of.value_or(v); }
   [[nodiscard]] const Index& index(int k) const { return indices[static_cast<std::size_t>(k)]; }
 };
 

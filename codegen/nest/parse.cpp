@@ -14,9 +14,13 @@ class NestParser : ir::ExprParser {
   explicit NestParser(std::string_view text) : ExprParser(text) {}
 
   Nest run() {
-    const bool function = cursor_.accept("function");
-    if (!function) cursor_.expect("nest");
-    if (function) nest_.form = Form::kFunction;
+    if (cursor_.accept("function")) {
+      nest_.form = Form::kFunction;
+    } else if (cursor_.accept("task")) {
+      nest_.form = Form::kTask;
+    } else {
+      cursor_.expect("nest");
+    }
     nest_.name = cursor_.string();
     nest_.place = range();
     while (cursor_.peek() == '%') variable();
@@ -73,17 +77,22 @@ class NestParser : ir::ExprParser {
       variable.role = Role::kParameter;
     } else if (cursor_.accept("local")) {
       variable.role = Role::kLocal;
+      variable.resized = cursor_.accept("resized");
+    } else if (cursor_.accept("position")) {
+      variable.role = Role::kPosition;
+    } else if (cursor_.accept("view")) {
+      variable.role = Role::kView;
+      cursor_.expect("of");
+      variable.of = known_value();
+      bounds(variable);
     } else if (cursor_.accept("operand")) {
       variable.role = Role::kOperand;
       variable.number = static_cast<int>(cursor_.natural());
-      while (cursor_.accept("check")) {
-        const int dimension = static_cast<int>(cursor_.natural());
-        variable.bounds.push_back(bound());
-        variable.bounds.back().dimension = dimension;
-      }
+      bounds(variable);
     } else {
       cursor_.expect("result");
       variable.role = Role::kResult;
+      if (nest_.form == Form::kTask) variable.number = static_cast<int>(cursor_.natural());
       variable.continued = cursor_.accept("continued");
       if (cursor_.accept("from")) list("[", "]", [&] { variable.origin.push_back(extent()); });
     }
@@ -92,6 +101,14 @@ class NestParser : ir::ExprParser {
     info.type = variable.type;
     program_.values.push_back(std::move(info));
     nest_.variables.push_back(std::move(variable));
+  }
+
+  void bounds(Variable& variable) {
+    while (cursor_.accept("check")) {
+      const int dimension = static_cast<int>(cursor_.natural());
+      variable.bounds.push_back(bound());
+      variable.bounds.back().dimension = dimension;
+    }
   }
 
   void index() {
@@ -136,6 +153,13 @@ class NestParser : ir::ExprParser {
     if (cursor_.accept("to")) r.end = known_value();
     return r;
   }
+  Range extents() {
+    Range r;
+    r.begin = extent();
+    cursor_.expect("..");
+    r.end = extent();
+    return r;
+  }
   /// Behind the word.
   Let let() {
     const ValueId local = known_value();
@@ -173,6 +197,9 @@ class NestParser : ir::ExprParser {
       const ValueId v = known_value();
       return made(Fill{v, expr()});
     }
+    if (nest_.form == Form::kTask) {
+      if (std::optional<Statement> s = of_task()) return *s;
+    }
     Place to = place();
     if (cursor_.accept("combine")) {
       ir::Monoid with = monoid();
@@ -186,12 +213,123 @@ class NestParser : ir::ExprParser {
   For loop() {
     For f;
     f.index = index_number();
-    cursor_.expect("over");
-    f.over = task_range();
+    if (cursor_.accept("in")) {
+      f.over = extents();
+    } else {
+      cursor_.expect("over");
+      f.over = task_range();
+    }
     if (cursor_.accept("simd")) f.order = Order::kSimd;
     f.parts = parts();
     f.body = body();
     return f;
+  }
+
+  std::optional<Statement> of_task() {
+    if (cursor_.accept("copy")) {
+      const ValueId from = known_value();
+      cursor_.expect("to");
+      return made(Copy{from, known_value()});
+    }
+    if (cursor_.accept("keep")) {
+      const ValueId local = known_value();
+      cursor_.expect("=");
+      return made(Keep{local, known_value()});
+    }
+    if (cursor_.accept("resize")) return made(Resize{known_value()});
+    if (cursor_.accept("inside")) return made(check_line());
+    if (cursor_.accept("lines")) return made(row_reduction());
+    if (cursor_.accept("products")) return made(add_products());
+    if (cursor_.accept("locate")) {
+      Locate l;
+      l.kind = ir::named_kind(cursor_, ir::Monoid::Kind::kUser, "reduction");
+      l.local = known_value();
+      cursor_.expect("of");
+      l.of = scalar();
+      return made(l);
+    }
+    if (cursor_.accept("offer")) {
+      Offer o{known_value(), expr()};
+      cursor_.expect("at");
+      o.index = index_number();
+      return made(std::move(o));
+    }
+    if (cursor_.accept("draw")) return made(draw());
+    if (cursor_.accept("sizes")) return made(sizes());
+    return std::nullopt;
+  }
+
+  CheckLine check_line() {
+    CheckLine c;
+    c.first = extent();
+    cursor_.expect("step");
+    c.step = cursor_.integer();
+    cursor_.expect("count");
+    c.count = extent();
+    cursor_.expect("of");
+    c.tensor = known_value();
+    cursor_.expect("dimension");
+    const int dimension = static_cast<int>(cursor_.natural());
+    c.bound = bound();
+    c.bound.dimension = dimension;
+    return c;
+  }
+
+  RowReduction row_reduction() {
+    RowReduction r;
+    r.kind = ir::named_kind(cursor_, ir::Monoid::Kind::kUser, "reduction");
+    r.dot = cursor_.accept("dot");
+    r.local = known_value();
+    cursor_.expect("along");
+    r.index = index_number();
+    cursor_.expect("in");
+    r.over = extents();
+    cursor_.expect("{");
+    r.value = yield();
+    return r;
+  }
+
+  AddProducts add_products() {
+    AddProducts p;
+    p.to = place();
+    cursor_.expect("along");
+    p.index = index_number();
+    cursor_.expect("in");
+    p.over = extents();
+    cursor_.expect("line");
+    p.along = index_number();
+    cursor_.expect("in");
+    p.line = extents();
+    cursor_.expect("{");
+    cursor_.expect("scale");
+    p.scale = expr();
+    p.value = yield();
+    return p;
+  }
+
+  Draw draw() {
+    Draw d;
+    d.local = known_value();
+    if (!cursor_.accept("uniform")) {
+      cursor_.expect("normal");
+      d.kind = ir::Random::Kind::kNormal;
+    }
+    d.site = cursor_.natural();
+    d.iterations = expr_list("[", "]");
+    return d;
+  }
+
+  RequireSizes sizes() {
+    RequireSizes r;
+    r.left = extent();
+    if (!cursor_.accept("equal")) {
+      cursor_.expect("atmost");
+      r.relation = ir::Check::Relation::kAtMost;
+    }
+    r.right = extent();
+    if (cursor_.accept("where")) r.guard = expr();
+    r.message = cursor_.string();
+    return r;
   }
 
   std::optional<Parts> parts() {
@@ -296,6 +434,10 @@ class NestParser : ir::ExprParser {
         mine.members.push_back(member);
       });
       i.condition = std::move(mine);
+    } else if (cursor_.accept("nonempty")) {
+      Nonempty n;
+      list("[", "]", [&] { n.ranges.push_back(extents()); });
+      i.condition = std::move(n);
     } else {
       i.condition = expr();
     }

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 
 #include "codegen/emit_blocked.h"
 #include "codegen/names.h"
 #include "codegen/nest/facts.h"
+#include "codegen/nest/print_task.h"
 #include "codegen/statements.h"
 #include "codegen/writer.h"
 #include "ir/check.h"
@@ -36,11 +38,13 @@ class Printer {
  public:
   Printer(const Nest& nest, const codegen::ExprEmitter::ProcedureName& procedures)
       : nest_(nest), definitions_(definitions_of(nest)),
-        expr_(claim_names(), [this](ValueId v) { return captured(v); },
+        expr_(claim_names(), [this](ValueId v) { return size_name(v); },
               [this](const ir::ExprNode& n, const std::vector<std::string>& s) { return element(n, s); },
               [this](const ir::SourceRange& place) { return faults_name(place); }) {
     expr_.set_procedures(procedures);
     if (nest.form == Form::kKernel) expr_.use_vector_math([this](const ir::Select& s) { return takes_both(nest_, definitions_, s); });
+    // The bits are those of the same statements as operations.
+    if (nest.form == Form::kTask) expr_.use_vector_math([](const ir::Select&) { return false; });
   }
 
   PrintedNest scalar_function() {
@@ -85,6 +89,36 @@ class Printer {
     return finished(fmt::format("{}) {{\n{}}}\n", signature, w.text()));
   }
 
+  PrintedNest task(const SourceLine& source_line) {
+    source_line_ = source_line;
+    last_line_ = nest_.place.line;
+    // Of tensors that are called alike, results have the name.
+    for (std::size_t k = 0; k < nest_.variables.size(); ++k) {
+      if (nest_.variables[k].role == Role::kResult && nest_.variables[k].type.rank() > 0) static_cast<void>(local_name({static_cast<std::int32_t>(k)}));
+    }
+    const Statements body = statements(nest_.body);
+    codegen::Writer w;
+    w.indent();
+    for (const ValueId v : declared_first()) {
+      if (const std::string text = declaration(spelling_, v); !text.empty()) w.line("{}", text);
+    }
+    write(w, body);
+    std::string signature = fmt::format("void {}(const TaskArgs& t", nest_.name);
+    for (const ValueId v : printed_.captures) signature += ", " + parameter(v);
+    if (printed_.draws) signature += ", std::uint64_t seed";
+    return finished(fmt::format("{}) {{\n{}}}\n", signature, w.text()));
+  }
+
+  /// What has been mentioned and lives as long as a task: operands and results by their numbers, then locals.
+  [[nodiscard]] std::vector<ValueId> declared_first() const {
+    std::vector<ValueId> list;
+    for (const auto& [v, name] : locals_) {
+      if (!kept_.contains(v)) list.push_back(v);
+    }
+    std::ranges::stable_sort(list, {}, [&](ValueId v) { return std::pair(nest_.variable(v).role, nest_.variable(v).number); });
+    return list;
+  }
+
   std::optional<PrintedPoint> point(const Point& p) {
     std::string text;
     for (const Let& let : p.lets) text += let_text(let) + " ";
@@ -106,13 +140,29 @@ class Printer {
     for (const Variable& v : nest_.variables) {
       if (v.role == Role::kCapture) static_cast<void>(table_.claim(v.name));
     }
+    // Loops of tasks follow each other, and their indices have the same names.
+    const bool task = nest_.form == Form::kTask;
+    if (task) static_cast<void>(table_.claim("seed"));
     std::vector<std::string> names;
-    for (const Index& index : nest_.indices) names.push_back(table_.claim(index.name));
+    for (const Index& index : nest_.indices) names.push_back(task ? index.name : table_.claim(index.name));
     return names;
   }
 
+  /// The name holds until the loop ends.
+  std::string open_index(int k) {
+    const Index& index = nest_.index(k);
+    std::string name = table_.claim(index.name.empty() ? "k" : index.name);
+    expr_.name_label(k, name);
+    return name;
+  }
+  void close_index(int k) { table_.release(index_name(k)); }
   const std::string& index_name(int k) const { return expr_.labels()[static_cast<std::size_t>(k)]; }
 
+  /// Of an integer in sizes.
+  std::string size_name(ValueId v) {
+    const Role role = nest_.variable(v).role;
+    return role == Role::kCapture ? captured(v) : role == Role::kPosition ? local_name(v) + ".position" : local_name(v);
+  }
   std::string captured(ValueId v) {
     if (std::ranges::find(printed_.captures, v) == printed_.captures.end()) printed_.captures.push_back(v);
     return nest_.variable(v).name;
@@ -172,13 +222,19 @@ class Printer {
     const ValueId v = std::get<ir::Read>(node.op).tensor;
     const Variable& variable = nest_.variable(v);
     if (variable.role == Role::kCapture) return captured(v);
-    if (variable.role == Role::kLocal || variable.role == Role::kParameter) return local_name(v);
+    if (variable.role == Role::kPosition) return local_name(v) + ".position";
+    if (variable.role != Role::kView && variable.type.rank() == 0 && (variable.role != Role::kOperand || nest_.form == Form::kTask)) return local_name(v);
     std::vector<std::string> list = subscripts;
     for (const Bound& bound : variable.bounds) {
       std::string& s = list[static_cast<std::size_t>(bound.dimension)];
-      s = inside(s, bound);
+      s = nest_.form == Form::kTask ? inside(s, v, bound) : inside(s, bound);
     }
-    return fmt::format("{}({})", view_name(variable), fmt::join(list, ", "));
+    const std::string view = nest_.form == Form::kTask ? local_name(nest_.viewed(v)) : view_name(variable);
+    return fmt::format("{}({})", view, fmt::join(list, ", "));
+  }
+  std::string inside(const std::string& subscript, ValueId v, const Bound& bound) {
+    printed_.checks = printed_.places = true;
+    return fmt::format("inside({}, {}.extent[{}], {}, {})", subscript, local_name(nest_.viewed(v)), bound.dimension, line_of(bound.place), codegen::string_literal(bound.what));
   }
   std::string inside(const std::string& subscript, const Bound& bound) {
     printed_.checks = true;
@@ -187,6 +243,8 @@ class Printer {
 
   std::string place_text(const Place& place) {
     const Variable& variable = nest_.variable(place.variable);
+    if (nest_.form == Form::kTask && variable.type.rank() > 0) return task_place(place);
+    if (nest_.form == Form::kTask && variable.role == Role::kResult) return fmt::format("t.out<{}, 0>({})()", cpp_type(variable.type.scalar), variable.number);
     if (variable.role == Role::kLocal || variable.role == Role::kParameter) return local_name(place.variable);
     std::string list;
     for (std::size_t d = 0; d < place.subscripts.size(); ++d) {
@@ -196,23 +254,47 @@ class Printer {
     return fmt::format("{}({})", out_name(), list);
   }
 
+  /// Of a tensor that the task changes.
+  std::string task_place(const Place& place) {
+    std::vector<std::string> list;
+    for (const Expr& s : place.subscripts) list.push_back(expr_.subscript(s));
+    for (const Bound& bound : nest_.variable(place.variable).bounds) {
+      std::string& s = list[static_cast<std::size_t>(bound.dimension)];
+      s = inside(s, place.variable, bound);
+    }
+    return fmt::format("{}({})", local_name(nest_.viewed(place.variable)), fmt::join(list, ", "));
+  }
+
   std::string let_text(const Let& let) {
     const bool named = nest_.form != Form::kKernel;
     const std::string name = named ? local_name(let.local) : table_.claim(nest_.variable(let.local).name);
-    std::string text = fmt::format("{}const {} {} = {};", unread(let.local), type_text(let.local), name, expr_.text(let.value));
+    std::string text = fmt::format("{}const {} {} = {};", unread(let.local), type_text(let.local), name, named ? assigned(let.value) : expr_.text(let.value));
     set_local(let.local, name);
     return text;
   }
 
+  /// An integer constant needs no type where it is assigned or compared with an integer.
+  std::string assigned(const Expr& e) {
+    const auto* c = std::get_if<ir::Constant>(&e->op);
+    const auto* number = c == nullptr || e->type != ir::Scalar::kI64 ? nullptr : std::get_if<std::int64_t>(&c->value);
+    return number != nullptr && *number != std::numeric_limits<std::int64_t>::min() ? expr_.subscript(e) : expr_.text(e);
+  }
+
   /// Of functions of scalars: kernels hold nothing that is not read.
-  [[nodiscard]] std::string_view unread(ValueId v) const { return nest_.form == Form::kKernel || read_.contains(v) ? "" : "[[maybe_unused]] "; }
+  [[nodiscard]] std::string_view unread(ValueId v) const { return nest_.form != Form::kFunction || read_.contains(v) ? "" : "[[maybe_unused]] "; }
 
   // --- Statements
 
   Statements statements(const Body& body) {
     Statements result;
     for (const Statement& s : body) {
+      if (source_line_ && s.place.known() && s.place.line != last_line_) {
+        last_line_ = s.place.line;
+        result.push_back(simple(source_line_(s.place)));
+      }
       for (codegen::Statement& line : statement(s)) result.push_back(std::move(line));
+      const bool block = std::holds_alternative<Count>(s.op) || std::holds_alternative<While>(s.op) || std::holds_alternative<If>(s.op);
+      if (block && s.place.known()) last_line_ = s.place.line;
     }
     return result;
   }
@@ -227,16 +309,18 @@ class Printer {
         },
         [&](const Store& w) {
           const std::string target = place_text(w.to);
-          return Statements{simple(fmt::format("{} = {};", target, expr_.text(w.value)))};
+          return Statements{simple(fmt::format("{} = {};", target, nest_.form == Form::kKernel ? expr_.text(w.value) : assigned(w.value)))};
         },
         [&](const Update& u) {
           const std::string target = place_text(u.to);
-          return codegen::accumulation(expr_, u.with, u.value, nest_.variable(u.to.variable).type.scalar, target);
+          const ir::Scalar type = nest_.variable(u.to.variable).type.scalar;
+          const bool claims = nest_.form == Form::kTask && u.with.kind == ir::Monoid::Kind::kUser;
+          return codegen::accumulation(expr_, u.with, u.value, type, target, claims ? table_.claim("next") : "next");
         },
         [&](const If& i) { return branch(i); }, [&](const LineReduction& l) { return Statements{simple(line(l))}; },
         [&](const BlockedReduction& b) { return blocked(b); }, [&](const Fill& f) { return Statements{simple(fill(f))}; },
         [&](const Var& v) {
-          const std::string value = v.value ? " = " + expr_.text(v.value) : "{}";
+          const std::string value = v.value ? " = " + assigned(v.value) : "{}";
           return Statements{simple(fmt::format("{}{} {}{};", unread(v.local), type_text(v.local), local_name(v.local), value))};
         },
         [&](const Count& c) { return count(c); }, [&](const While& w) { return repeat(w); },
@@ -244,12 +328,48 @@ class Printer {
           printed_.places = true;
           return Statements{simple(fmt::format("if (!({})) rt::stop(place({}), {});", expr_.text(r.condition), line_of(s.place), codegen::string_literal(r.message)))};
         },
-        [&](const Return& r) { return Statements{simple(fmt::format("return {};", expr_.text(r.value)))}; });
+        [&](const Return& r) { return Statements{simple(fmt::format("return {};", expr_.text(r.value)))}; },
+        [&](const Copy& c) { return Statements{simple(fmt::format("rt::copy({}, {});", local_name(c.to), local_name(c.from)))}; },
+        [&](const Keep& k) {
+          kept_.insert(k.local);
+          return Statements{simple(fmt::format("const auto {} = rt::copied({});", local_name(k.local), local_name(k.from)))};
+        },
+        [&](const Resize& r) { return Statements{simple(fmt::format("{}.resize({});", local_name(r.local), extents_text(spelling_, r.local)))}; },
+        [&](const CheckLine& c) {
+          printed_.checks = printed_.places = true;
+          return Statements{simple(print(spelling_, c))};
+        },
+        [&](const RowReduction& r) {
+          static_cast<void>(open_index(r.index));
+          Statements result{simple(print(spelling_, r))};
+          close_index(r.index);
+          return result;
+        },
+        [&](const AddProducts& p) {
+          static_cast<void>(open_index(p.index));
+          static_cast<void>(open_index(p.along));
+          Statements result{simple(print(spelling_, p))};
+          close_index(p.along);
+          close_index(p.index);
+          return result;
+        },
+        [&](const Locate& l) {
+          return Statements{simple(fmt::format("rt::Best<{}> {}{{{}}};", cpp_type(l.of), local_name(l.local), l.kind == ir::Monoid::Kind::kArgMax ? "true" : "false"))};
+        },
+        [&](const Offer& o) { return Statements{simple(fmt::format("{}.add({}, {});", local_name(o.local), expr_.text(o.value), index_name(o.index)))}; },
+        [&](const Draw& d) {
+          printed_.draws = true;
+          return Statements{simple(print(spelling_, d))};
+        },
+        [&](const RequireSizes& r) {
+          printed_.places = true;
+          return Statements{simple(print(spelling_, r, s.place))};
+        });
   }
 
   Statements count(const Count& c) {
     const std::string& i = local_name(c.local);
-    std::string head = fmt::format("for (Index {0} = {1}; {0} {2} {3}; {4})", i, expr_.text(c.begin), c.step > 0 ? "<" : ">", expr_.text(c.end), codegen::next_text(i, c.step));
+    std::string head = fmt::format("for (Index {0} = {1}; {0} {2} {3}; {4})", i, assigned(c.begin), c.step > 0 ? "<" : ">", assigned(c.end), codegen::next_text(i, c.step));
     return {block(std::move(head), statements(c.body))};
   }
 
@@ -270,6 +390,14 @@ class Printer {
     return {std::move(begin), range.end ? local_name(*range.end) : range_name(index) + ".hi"};
   }
 
+  Statements extent_loop(const For& f, const Range& over) {
+    const std::string begin = expr_.text(over.begin);
+    const std::string end = expr_.text(over.end);
+    const std::string i = open_index(f.index);
+    Statements result{block(fmt::format("for (Index {0} = {1}; {0} < {2}; ++{0})", i, begin, end), statements(f.body))};
+    close_index(f.index);
+    return result;
+  }
   std::string range_text(int index, const TaskRange& range) {
     if (!range.begin && !range.end) return range_name(index);
     const auto [begin, end] = bounds(index, range);
@@ -277,6 +405,7 @@ class Printer {
   }
 
   Statements loop(const For& f) {
+    if (const auto* over = std::get_if<Range>(&f.over)) return extent_loop(f, *over);
     if (f.parts) return {parts(f, *f.parts)};
     const auto [begin, end] = bounds(f.index, std::get<TaskRange>(f.over));
     Statements result;
@@ -351,7 +480,12 @@ class Printer {
           for (const int k : p.indices) parts.push_back(fmt::format("!{}.empty()", range_name(k)));
           return fmt::format("{}", fmt::join(parts, " && "));
         },
-        [&](const IsMine& m) { return mine(m); });
+        [&](const IsMine& m) { return mine(m); },
+        [&](const Nonempty& n) {
+          std::vector<std::string> parts;
+          for (const Range& r : n.ranges) parts.push_back(fmt::format("{} < {}", expr_.text(r.begin, 6), expr_.text(r.end, 6)));
+          return fmt::format("{}", fmt::join(parts, " && "));
+        });
     codegen::Statement result = block(fmt::format("if ({})", condition), statements(i.body));
     result.otherwise = statements(i.otherwise);
     return {std::move(result)};
@@ -413,6 +547,7 @@ class Printer {
 
   std::string fill(const Fill& f) {
     const Variable& variable = nest_.variable(f.result);
+    if (nest_.form == Form::kTask) return fmt::format("rt::fill<{}>({}, {});", cpp_type(variable.type.scalar), local_name(f.result), expr_.text(f.value));
     return fmt::format("if (t.fresh) rt::fill<{}>(t.outputs[{}], {});", cpp_type(variable.type.scalar), variable.number, expr_.text(f.value));
   }
 
@@ -458,9 +593,14 @@ class Printer {
   std::map<int, std::string> ranges_;  ///< by index
   std::vector<std::pair<std::string, std::string>> faults_;  ///< place as emitted, variable
   std::string out_name_;
-  std::set<ValueId> read_;  ///< of functions of scalars
+  std::set<ValueId> read_;  ///< of functions and tasks
+  std::set<ValueId> kept_;  ///< tensors that are declared where they are copied
+  SourceLine source_line_;
+  std::uint32_t last_line_ = 0;
   ir::SourceRange place_;   ///< of the last statement that has one
   codegen::ExprEmitter expr_;
+  Spelling spelling_{nest_, expr_, [this](ValueId v) { return local_name(v); }, [this](int k) { return index_name(k); },
+                     [this](const Place& p) { return place_text(p); }, [this](const ir::SourceRange& r) { return line_of(r); }};
 };
 
 /// Whether the loop is over the whole interval of the task.
@@ -525,6 +665,10 @@ std::optional<Point> point_of(const Nest& nest, int& next) {
 PrintedNest print_function(const Nest& nest, const codegen::ExprEmitter::ProcedureName& procedures) { return Printer(nest, procedures).function(); }
 
 PrintedNest print_scalar_function(const Nest& nest, const codegen::ExprEmitter::ProcedureName& procedures) { return Printer(nest, procedures).scalar_function(); }
+
+PrintedNest print_task(const Nest& nest, const codegen::ExprEmitter::ProcedureName& procedures, const SourceLine& source_line) {
+  return Printer(nest, procedures).task(source_line);
+}
 
 std::optional<PrintedPoint> print_point(const Nest& nest, const codegen::ExprEmitter::ProcedureName& procedures) {
   int next = 0;

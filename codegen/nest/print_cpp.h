@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@ struct PrintedNest {
   std::vector<ValueId> captures;  ///< variables that it takes, in order
   bool checks = false;            ///< calls inside()
   bool places = false;            ///< calls place(), in functions that stop the run at once
+  bool draws = false;             ///< takes the seed of the run's random numbers last
   bool blocked = false;           ///< uses runtime/kernels/blocked_reduction.h
   bool parts = false;             ///< uses runtime/kernels/parts.h
   bool vectors = false;           ///< holds loops that become vectors
@@ -26,6 +28,11 @@ struct PrintedNest {
 
 /// `double half(double x) { … return x / 2.0; }` of a function of scalars.
 [[nodiscard]] PrintedNest print_scalar_function(const Nest& nest, const codegen::ExprEmitter::ProcedureName& procedures);
+
+/// A comment that shows a line of the program.
+using SourceLine = std::function<std::string(const ir::SourceRange&)>;
+/// `void loop_x(const TaskArgs& t, Index n) { … }` of what one task does on whole tensors. Statements stand behind the lines they are of.
+[[nodiscard]] PrintedNest print_task(const Nest& nest, const codegen::ExprEmitter::ProcedureName& procedures, const SourceLine& source_line);
 
 /// A nest that is one expression for every point of the task: `[](Out<double, 1> g, In<double, 1> x, Index i) { g(i) = 2.0 * x(i); }`.
 struct PrintedPoint : PrintedNest {

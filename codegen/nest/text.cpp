@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "ir/print.h"
 
@@ -26,7 +27,8 @@ class TextPrinter {
   }
 
   std::string run() {
-    line("{} {}{}", nest_.form == Form::kFunction ? "function" : "nest", ir::quoted(nest_.name), range_text(nest_.place));
+    constexpr std::array kForms = {"nest", "function", "task"};
+    line("{} {}{}", kForms[static_cast<std::size_t>(nest_.form)], ir::quoted(nest_.name), range_text(nest_.place));
     for (std::size_t k = 0; k < nest_.variables.size(); ++k) variable(static_cast<int>(k), nest_.variables[k]);
     for (const Index& i : nest_.indices) {
       line("index {}{}", ir::quoted(i.name), i.of_task ? fmt::format(" in {}..{}", extent_text(i.begin), extent_text(i.end)) : "");
@@ -68,13 +70,19 @@ class TextPrinter {
     if (v.role == Variable::Role::kCapture) tail = v.size ? "capture size" : "capture";
     if (v.turn != Variable::Turn::kNone) tail += v.turn == Variable::Turn::kFew ? " few" : " most";
     if (v.role == Variable::Role::kParameter) tail = "parameter";
-    if (v.role == Variable::Role::kLocal) tail = "local";
+    if (v.role == Variable::Role::kLocal) tail = v.resized ? "local resized" : "local";
+    if (v.role == Variable::Role::kPosition) tail = "position";
+    if (v.role == Variable::Role::kView) {
+      tail = fmt::format("view of {}", value_text(v.of.value_or(ValueId{})));
+      for (const Bound& b : v.bounds) tail += fmt::format(" check {} {}", b.dimension, bound_text(b));
+    }
     if (v.role == Variable::Role::kOperand) {
       tail = fmt::format("operand {}", v.number);
       for (const Bound& b : v.bounds) tail += fmt::format(" check {} {}", b.dimension, bound_text(b));
     }
     if (v.role == Variable::Role::kResult) {
-      tail = v.continued ? "result continued" : "result";
+      tail = nest_.form == Form::kTask ? fmt::format("result {}", v.number) : "result";
+      if (v.continued) tail += " continued";
       std::vector<std::string> origin;
       for (const Extent& e : v.origin) origin.push_back(extent_text(e));
       if (!origin.empty()) tail += fmt::format(" from [{}]", fmt::join(origin, ", "));
@@ -95,6 +103,7 @@ class TextPrinter {
   [[nodiscard]] static std::string text(const TaskRange& r) {
     return fmt::format("task{}{}", r.begin ? " from " + value_text(*r.begin) : "", r.end ? " to " + value_text(*r.end) : "");
   }
+  [[nodiscard]] static std::string text(const Range& r) { return fmt::format("{}..{}", extent_text(r.begin), extent_text(r.end)); }
   [[nodiscard]] std::string text(const Parts& p) const {
     std::string result;
     for (const Side& side : p.sides) result += fmt::format(" side {} {}", value_text(side.local), side.until ? "until " + text(side.until) : "if " + text(side.condition));
@@ -117,9 +126,8 @@ class TextPrinter {
     match(
         s.op,
         [&](const For& f) {
-          block(fmt::format("for {} over {}{}{}", index(f.index), text(std::get<TaskRange>(f.over)), f.order == Order::kSimd ? " simd" : "",
-                            f.parts ? text(*f.parts) : ""),
-                f.body);
+          const std::string over = match(f.over, [](const TaskRange& r) { return "over " + text(r); }, [](const Range& r) { return "in " + text(r); });
+          block(fmt::format("for {} {}{}{}", index(f.index), over, f.order == Order::kSimd ? " simd" : "", f.parts ? text(*f.parts) : ""), f.body);
         },
         [&](const Let& l) { line("{}", text(l)); },
         [&](const Start& l) { line("start {} from {}{}", value_text(l.local), text(l.from), l.fresh ? " fresh " + text(l.fresh) : ""); },
@@ -144,7 +152,34 @@ class TextPrinter {
           block(fmt::format("{}while {}", w.before.empty() ? "" : "} ", text(w.condition)), w.body);
         },
         [&](const Require& r) { line("require {} {}", text(r.condition), ir::quoted(r.message)); },
-        [&](const Return& r) { line("return {}", text(r.value)); });
+        [&](const Return& r) { line("return {}", text(r.value)); },
+        [&](const Copy& c) { line("copy {} to {}", value_text(c.from), value_text(c.to)); },
+        [&](const Keep& k) { line("keep {} = {}", value_text(k.local), value_text(k.from)); }, [&](const Resize& r) { line("resize {}", value_text(r.local)); },
+        [&](const CheckLine& c) {
+          line("inside {} step {} count {} of {} dimension {} {}", extent_text(c.first), c.step, extent_text(c.count), value_text(c.tensor), c.bound.dimension, bound_text(c.bound));
+        },
+        [&](const RowReduction& r) {
+          line("lines {}{} {} along {} in {} {{", ir::name_of(r.kind), r.dot ? " dot" : "", value_text(r.local), index(r.index), text(r.over));
+          line("  yield {}", text(r.value));
+          line("}}");
+        },
+        [&](const AddProducts& p) {
+          line("products {} along {} in {} line {} in {} {{", text(p.to), index(p.index), text(p.over), index(p.along), text(p.line));
+          line("  scale {}", text(p.scale));
+          line("  yield {}", text(p.value));
+          line("}}");
+        },
+        [&](const Locate& l) { line("locate {} {} of {}", ir::name_of(l.kind), value_text(l.local), ir::name_of(l.of)); },
+        [&](const Offer& o) { line("offer {} {} at {}", value_text(o.local), text(o.value), index(o.index)); },
+        [&](const Draw& d) {
+          std::vector<std::string> iterations;
+          for (const Expr& e : d.iterations) iterations.push_back(text(e));
+          line("draw {} {} {} [{}]", value_text(d.local), d.kind == ir::Random::Kind::kUniform ? "uniform" : "normal", d.site, fmt::join(iterations, ", "));
+        },
+        [&](const RequireSizes& r) {
+          line("sizes {} {} {}{} {}", extent_text(r.left), r.relation == ir::Check::Relation::kEqual ? "equal" : "atmost", extent_text(r.right), r.guard ? " where " + text(r.guard) : "",
+               ir::quoted(r.message));
+        });
   }
 
   void lines(const std::vector<Let>& lets, std::string_view head) {
@@ -158,6 +193,11 @@ class TextPrinter {
                         std::vector<std::string> members;
                         for (const IsMine::Member& member : m.members) members.push_back(index(member.index) + (member.dimension < 0 ? "" : fmt::format(" of {}", member.dimension)));
                         return fmt::format("mine [{}]", fmt::join(members, ", "));
+                      },
+                      [](const Nonempty& n) {
+                        std::vector<std::string> ranges;
+                        for (const Range& r : n.ranges) ranges.push_back(text(r));
+                        return fmt::format("nonempty [{}]", fmt::join(ranges, ", "));
                       }),
          i.body);
     if (!i.otherwise.empty()) open("} else", i.otherwise);

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <initializer_list>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "codegen/nest/facts.h"
 #include "codegen/nest/text.h"
@@ -48,14 +51,17 @@ class Verifier {
   void variables() {
     for (std::size_t k = 0; k < nest_.variables.size(); ++k) {
       const Variable& v = nest_.variables[k];
-      const bool scalar = v.role == Role::kCapture || v.role == Role::kParameter || v.role == Role::kLocal;
+      const bool tensor = v.role == Role::kOperand || v.role == Role::kResult || v.role == Role::kView || (v.role == Role::kLocal && nest_.form == Form::kTask);
+      const bool scalar = !tensor;
+      if (v.role == Role::kView && !is_shown(v)) problem("%{} is a view of no tensor of its type", k);
+      if (v.role == Role::kPosition && v.type.scalar != Scalar::kI64) problem("a position is an integer");
       if (v.role == (nest_.form == Form::kFunction ? Role::kCapture : Role::kParameter)) problem("%{} is {}", k, v.role == Role::kParameter ? "a parameter, and the nest no function" : "taken by a function, and no parameter");
       if (scalar && v.type.rank() != 0) problem("%{} is a scalar", k);
       for (const Extent& e : v.type.shape) extent(e);
       for (const Extent& e : v.origin) extent(e);
       for (const Bound& b : v.bounds) {
         extent(b.extent);
-        if (v.role != Role::kOperand || b.dimension < 0 || b.dimension >= static_cast<int>(v.type.rank())) problem("%{} has no dimension {} to be checked", k, b.dimension);
+        if ((v.role != Role::kOperand && v.role != Role::kView) || b.dimension < 0 || b.dimension >= static_cast<int>(v.type.rank())) problem("%{} has no dimension {} to be checked", k, b.dimension);
       }
       if (!v.origin.empty() && (v.role != Role::kResult || v.origin.size() != v.type.rank())) problem("the origin of %{} has its rank", k);
     }
@@ -69,6 +75,12 @@ class Verifier {
     if (nest_.form == Form::kFunction && (results + operands != 0 || !nest_.indices.empty() || !nest_.fresh.empty())) problem("a function is one of scalars");
   }
 
+  [[nodiscard]] bool is_shown(const Variable& view) const {
+    if (!view.of || !exists(*view.of)) return false;
+    const Variable& v = nest_.variable(*view.of);
+    return v.role != Role::kView && v.type.scalar == view.type.scalar && v.type.rank() == view.type.rank() && v.type.rank() > 0;
+  }
+
   /// A function ends with its value.
   void returns() {
     int count = 0;
@@ -77,9 +89,10 @@ class Verifier {
     if (count != (nest_.form == Form::kFunction ? 1 : 0) || last != (nest_.form == Form::kFunction)) problem("a function returns once, at its end, and nothing else returns");
   }
 
-  /// Sizes are made of what the function takes.
+  /// Sizes are made of what the function takes and, in tasks that read tensors whole, of integers.
   void extent(const Extent& e) {
     for (const ValueId v : e.values()) {
+      if (nest_.form == Form::kTask && exists(v) && nest_.variable(v).type.rank() == 0 && nest_.variable(v).type.scalar == Scalar::kI64) continue;
       if (!has_role(v, Role::kCapture) || nest_.variable(v).type.scalar != Scalar::kI64) problem("a size mentions %{}, which is no integer that the nest takes", v.id);
     }
   }
@@ -103,10 +116,34 @@ class Verifier {
     if (wanted && e->type != *wanted) problem("an expression of type {} stands where {} is needed", ir::name_of(e->type), ir::name_of(*wanted));
   }
   void read(ValueId v) {
-    const Role role = nest_.variable(v).role;
-    if (role == Role::kResult) problem("the result %{} is read", v.id);
-    if (role == Role::kLocal && !defined_.contains(v)) problem("%{} is read before it is defined", v.id);
+    const Variable& variable = nest_.variable(nest_.viewed(v));
+    if (variable.role == Role::kResult && (nest_.form != Form::kTask || variable.type.rank() == 0)) problem("the result %{} is read", v.id);
+    const bool local = variable.role == Role::kPosition || (variable.role == Role::kLocal && variable.type.rank() == 0);
+    if (local && !defined_.contains(v)) problem("%{} is read before it is defined", v.id);
+    sized(nest_.viewed(v));
   }
+  /// A tensor that is resized has extents here.
+  void sized(ValueId v) {
+    if (exists(v) && nest_.variable(v).resized && !sized_.contains(v)) problem("%{} has no extents yet", v.id);
+  }
+  /// The extent where a statement stands.
+  void extent_here(const Extent& e) {
+    extent(e);
+    for (const ValueId v : e.values()) {
+      if (exists(v)) read(v);
+    }
+  }
+  void extents(const Range& r) {
+    extent_here(r.begin);
+    extent_here(r.end);
+  }
+  /// Whether it is a tensor of a task that statements change.
+  [[nodiscard]] bool changes(ValueId v) const {
+    if (!exists(v)) return false;
+    const Variable& variable = nest_.variable(nest_.viewed(v));
+    return nest_.form == Form::kTask && (variable.role == Role::kResult || variable.role == Role::kLocal) && variable.type.rank() > 0;
+  }
+  [[nodiscard]] bool is_tensor(ValueId v) const { return exists(v) && nest_.variable(v).type.rank() > 0; }
 
   /// Defines a local for the rest of the block.
   void define(ValueId v, Scalar wanted) {
@@ -122,14 +159,15 @@ class Verifier {
 
   /// The type of what lies there.
   std::optional<Scalar> place(const Place& p, bool needs_value) {
-    const bool result = has_role(p.variable, Role::kResult);
+    const bool result = has_role(p.variable, Role::kResult) || changes(p.variable);
     if (!result && !(changing_.contains(p.variable) && defined_.contains(p.variable))) {
       problem("%{} cannot be written", p.variable.id);
       return std::nullopt;
     }
     if (p.subscripts.size() != nest_.variable(p.variable).type.rank()) problem("%{} has rank {}", p.variable.id, nest_.variable(p.variable).type.rank());
     for (const Expr& s : p.subscripts) expr(s, Scalar::kI64);
-    if (result && needs_value && !nest_.variable(p.variable).continued && !filled_.contains(p.variable)) problem("%{} is updated, and has no first values", p.variable.id);
+    if (result) sized(nest_.viewed(p.variable));
+    if (result && needs_value && nest_.form != Form::kTask && !nest_.variable(p.variable).continued && !filled_.contains(p.variable)) problem("%{} is updated, and has no first values", p.variable.id);
     return type(p.variable);
   }
 
@@ -172,7 +210,7 @@ class Verifier {
         [&](const Store& w) { expr(w.value, place(w.to, false)); }, [&](const Update& u) { expr(u.value, place(u.to, true)); },
         [&](const If& i) { branch(i); }, [&](const LineReduction& l) { line(l); }, [&](const BlockedReduction& b) { blocked(b); },
         [&](const Fill& f) {
-          if (!has_role(f.result, Role::kResult)) return problem("%{} is filled, and is no result", f.result.id);
+          if (!has_role(f.result, Role::kResult) && !changes(f.result)) return problem("%{} is filled, and is no result", f.result.id);
           expr(f.value, type(f.result));
           filled_.insert(f.result);
         },
@@ -190,7 +228,74 @@ class Verifier {
           body(w.body);
           defined_ = defined;
         },
-        [&](const Require& r) { expr(r.condition, Scalar::kBool); }, [&](const Return& r) { expr(r.value, std::nullopt); });
+        [&](const Require& r) { expr(r.condition, Scalar::kBool); }, [&](const Return& r) { expr(r.value, std::nullopt); },
+        [&](const Copy& c) { copy(c.from, c.to); }, [&](const Keep& k) { copy(k.from, k.local); },
+        [&](const Resize& r) {
+          if (!changes(r.local) || !nest_.variable(r.local).resized) return problem("%{} cannot be resized", r.local.id);
+          for (const Extent& e : nest_.variable(r.local).type.shape) extent_here(e);
+          sized_.insert(r.local);
+        },
+        [&](const CheckLine& c) {
+          extent_here(c.first);
+          extent_here(c.count);
+          if (!is_tensor(c.tensor) || c.bound.dimension < 0 || c.bound.dimension >= static_cast<int>(nest_.variable(c.tensor).type.rank())) problem("%{} has no dimension {} to be checked", c.tensor.id, c.bound.dimension);
+        },
+        [&](const RowReduction& r) { row(r); }, [&](const AddProducts& p) { products(p); },
+        [&](const Locate& l) {
+          if (!has_role(l.local, Role::kPosition)) return problem("%{} is no position", l.local.id);
+          located_[l.local] = l.of;
+          defined_.insert(l.local);
+        },
+        [&](const Offer& o) {
+          if (!has_role(o.local, Role::kPosition) || !defined_.contains(o.local)) return problem("%{} is no position", o.local.id);
+          expr(o.value, located_[o.local]);
+          expr(ir::index_ref(o.index), Scalar::kI64);
+        },
+        [&](const Draw& d) {
+          for (const Expr& e : d.iterations) expr(e, Scalar::kI64);
+          if (exists(d.local)) define(d.local, ir::is_float(type(d.local)) ? type(d.local) : Scalar::kF64);
+        },
+        [&](const RequireSizes& r) {
+          extent_here(r.left);
+          extent_here(r.right);
+          if (r.guard) expr(r.guard, Scalar::kBool);
+        });
+  }
+
+  void copy(ValueId from, ValueId to) {
+    if (!is_tensor(from) || !changes(to) || type(from) != type(to) || nest_.variable(from).type.rank() != nest_.variable(to).type.rank()) problem("%{} cannot be copied to %{}", from.id, to.id);
+  }
+
+  /// A statement with loops of its own over these indices.
+  template <class F>
+  void loops(std::initializer_list<std::pair<int, const Range*>> list, const F& f) {
+    for (const auto& [k, over] : list) {
+      index(k, false);
+      extents(*over);
+    }
+    for (const auto& [k, over] : list) indices_.insert(k);
+    f();
+    for (const auto& [k, over] : list) indices_.erase(k);
+  }
+
+  void row(const RowReduction& r) {
+    const std::optional<Scalar> scalar = place({r.local, {}}, true);
+    loops({{r.index, &r.over}}, [&] { expr(r.value, scalar); });
+    using Kind = ir::Monoid::Kind;
+    if (r.kind != Kind::kSum && r.kind != Kind::kProd && r.kind != Kind::kMin && r.kind != Kind::kMax) problem("lines are reduced by sum, prod, min, max");
+    const auto* times = r.value ? std::get_if<ir::Binary>(&r.value->op) : nullptr;
+    if (r.dot && (r.kind != Kind::kSum || times == nullptr || times->op != ir::BinaryOp::kMul)) problem("the lines of %{} are no sum of products", r.local.id);
+    if (r.value && may_stop(nest_, r.value)) problem("the line along {} holds what may stop the run", nest_.index(r.index).name);
+  }
+
+  void products(const AddProducts& p) {
+    loops({{p.index, &p.over}, {p.along, &p.line}}, [&] {
+      const std::optional<Scalar> scalar = place(p.to, true);
+      expr(p.value, scalar);
+      indices_.erase(p.along);
+      expr(p.scale, scalar);
+      if (may_stop(nest_, p.value) || may_stop(nest_, p.scale)) problem("the line along {} holds what may stop the run", nest_.index(p.along).name);
+    });
   }
 
   void count(const Count& c) {
@@ -204,8 +309,8 @@ class Verifier {
   }
 
   void loop(const For& f) {
-    index(f.index, true);
-    range(std::get<TaskRange>(f.over));
+    index(f.index, std::holds_alternative<TaskRange>(f.over));
+    match(f.over, [&](const TaskRange& r) { range(r); }, [&](const Range& r) { extents(r); });
     const std::set<ValueId> defined = defined_;
     if (f.parts) parts(*f.parts);
     inside(f.index, f.body);
@@ -259,6 +364,9 @@ class Verifier {
           for (const IsMine::Member& member : m.members) {
             if (!indices_.contains(member.index)) problem("index {} is looked for before it is computed", member.index);
           }
+        },
+        [&](const Nonempty& n) {
+          for (const Range& r : n.ranges) extents(r);
         });
     body(i.body);
     body(i.otherwise);
@@ -305,6 +413,8 @@ class Verifier {
   std::set<ValueId> ever_defined_;
   std::set<ValueId> changing_;    ///< locals that are no constants
   std::set<ValueId> filled_;
+  std::set<ValueId> sized_;       ///< tensors that have been resized
+  std::map<ValueId, Scalar> located_;  ///< of positions, what they are positions of
   std::vector<std::string> problems_;
 };
 

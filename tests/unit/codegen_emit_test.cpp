@@ -47,13 +47,13 @@ TEST_CASE("codegen emit: a procedure is one function with locals where they belo
 
 Index halvings(double x) {
   double s = x;
-  Index c = Index{0};
+  Index c = 0;
   while (s > 1.0) {
     const double half = s * 0.5;
     s = half;
     c = scalar::add(c, Index{1});
   }
-  for (Index i = Index{3}; i > Index{0}; --i) {
+  for (Index i = 3; i > 0; --i) {
     if (s > 0.5) {
       [[maybe_unused]] const double unused = 1.0;
       s = 0.25;

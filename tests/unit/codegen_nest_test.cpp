@@ -13,6 +13,7 @@
 #include "codegen/describe.h"
 #include "codegen/host_evaluator.h"
 #include "codegen/kernel_nest.h"
+#include "codegen/loop_nest.h"
 #include "codegen/nest/facts.h"
 #include "codegen/nest/interior.h"
 #include "codegen/nest/interpret.h"
@@ -35,7 +36,7 @@ namespace nest_files = std::filesystem;
 //   // error: SENTENCE           what the verifier says, in order; else
 //   // %0 = 3                    a scalar that the nest takes
 //   // operand 0 = [2, 3] 1 2 …  an operand; `base = …`: what is in the result before
-//   // result = 6 20 42          its elements, or `stops = MESSAGE`
+//   // result = 6 20 42          its elements, or `stops = MESSAGE`; of a task, `base 0 = …` and `result 0 = …`
 
 struct NestCase {
   std::string text;
@@ -89,7 +90,8 @@ nest::Inputs inputs_of(const NestCase& c, const nest::Nest& n) {
       inputs.captures[{static_cast<std::int32_t>(k)}] = ir::is_float(v.type.scalar) ? ir::Literal(value) : ir::Literal(static_cast<std::int64_t>(value));
     }
     if (v.role == nest::Variable::Role::kOperand) inputs.operands[v.number] = nest_array(v.type.scalar, c.given.at("operand " + std::to_string(v.number)));
-    if (v.continued) inputs.base = nest_array(v.type.scalar, c.given.at("base"));
+    if (v.continued && n.form == nest::Form::kTask) inputs.bases[v.number] = nest_array(v.type.scalar, c.given.at("base " + std::to_string(v.number)));
+    if (v.continued && n.form != nest::Form::kTask) inputs.base = nest_array(v.type.scalar, c.given.at("base"));
   }
   return inputs;
 }
@@ -108,6 +110,10 @@ void run_nest_case(const nest_files::path& path) {
   CHECK(nest_lines(nest::verify(n)) == nest_lines(c.errors));
   if (!c.errors.empty()) return;
   try {
+    if (n.form == nest::Form::kTask) {
+      for (const auto& [number, result] : nest::interpret_task(n, inputs_of(c, n))) CHECK(result.floats == nest_numbers(c.given.at("result " + std::to_string(number))));
+      return;
+    }
     const ir::Array result = nest::interpret(n, inputs_of(c, n));
     CHECK(result.floats == nest_numbers(c.given.at("result")));
   } catch (const ir::eval::Stop& stop) {
@@ -223,10 +229,12 @@ class ComputeWriter {
 
 /// What nests of tests are made of.
 struct NestParts {
+  int rows = 0, products = 0, lines_checked = 0, views = 0, positions = 0, draws = 0, resized = 0, whiles = 0, kept = 0;
   int nests = 0, vectors = 0, lines = 0, blocks = 0, checks = 0, bounded = 0, narrowed = 0, scattered = 0, names = 0, interiors = 0, sides = 0;
 
   void count(const nest::Nest& n) {
     ++nests;
+    views += std::ranges::any_of(n.variables, [](const nest::Variable& v) { return v.role == nest::Variable::Role::kView; }) ? 1 : 0;
     bounded += std::ranges::any_of(n.variables, [](const nest::Variable& v) { return !v.bounds.empty(); }) ? 1 : 0;
     nest::for_each_statement(n.body, [this](const nest::Statement& s) {
       const auto* f = std::get_if<nest::For>(&s.op);
@@ -240,6 +248,14 @@ struct NestParts {
       checks += std::holds_alternative<nest::Check>(s.op) ? 1 : 0;
       narrowed += std::holds_alternative<nest::Narrow>(s.op) ? 1 : 0;
       names += std::holds_alternative<nest::Let>(s.op) ? 1 : 0;
+      rows += std::holds_alternative<nest::RowReduction>(s.op) ? 1 : 0;
+      products += std::holds_alternative<nest::AddProducts>(s.op) ? 1 : 0;
+      lines_checked += std::holds_alternative<nest::CheckLine>(s.op) ? 1 : 0;
+      positions += std::holds_alternative<nest::Offer>(s.op) ? 1 : 0;
+      draws += std::holds_alternative<nest::Draw>(s.op) ? 1 : 0;
+      resized += std::holds_alternative<nest::Resize>(s.op) ? 1 : 0;
+      whiles += std::holds_alternative<nest::While>(s.op) ? 1 : 0;
+      kept += std::holds_alternative<nest::Keep>(s.op) || std::holds_alternative<nest::Copy>(s.op) ? 1 : 0;
     });
   }
 };
@@ -263,20 +279,27 @@ class NestRunner {
 
   /// The one output; nothing if an operation has no nest.
   std::optional<ir::Array> run() {
-    for (const codegen::Step& s : program_.steps) {
-      if (const auto* d = std::get_if<codegen::DimensionStep>(&s.op)) host_.set(d->target, options_.dimensions.at(d->name));
-      if (const auto* i = std::get_if<codegen::InputStep>(&s.op)) arrays_[i->target] = options_.input(i->name, program_.type(i->target).scalar);
-      if (const auto* h = std::get_if<codegen::HostStep>(&s.op)) host_.set(h->target, *host_.evaluate(h->value, s.range));
-      if (const auto* o = std::get_if<codegen::OutputStep>(&s.op)) return arrays_.at(o->value);
-      if (const auto* o = std::get_if<codegen::OperationStep>(&s.op)) {
-        if (o->fused || o->kernel->compute.bodies.empty()) return std::nullopt;
-        operation(*o);
-      }
-    }
-    return std::nullopt;
+    steps(program_.steps);
+    return complete_ ? output_ : std::nullopt;
   }
 
  private:
+  void steps(const codegen::Steps& list) {
+    for (const codegen::Step& s : list) step(s);
+  }
+  void step(const codegen::Step& s) {
+    if (const auto* d = std::get_if<codegen::DimensionStep>(&s.op)) host_.set(d->target, options_.dimensions.at(d->name));
+    if (const auto* i = std::get_if<codegen::InputStep>(&s.op)) arrays_[i->target] = options_.input(i->name, program_.type(i->target).scalar);
+    if (const auto* h = std::get_if<codegen::HostStep>(&s.op)) host_.set(h->target, *host_.evaluate(h->value, s.range));
+    if (const auto* l = std::get_if<codegen::LoopStep>(&s.op)) loop(*l);
+    if (const auto* c = std::get_if<codegen::CopyStep>(&s.op)) arrays_[c->target] = arrays_.at(c->source);
+    if (const auto* i = std::get_if<codegen::IfStep>(&s.op)) steps(std::get<bool>(*host_.get(i->condition)) ? i->then_steps : i->else_steps);
+    if (const auto* o = std::get_if<codegen::OutputStep>(&s.op)) output_ = arrays_.at(o->value);
+    if (const auto* o = std::get_if<codegen::OperationStep>(&s.op)) {
+      complete_ = complete_ && !o->fused && !o->kernel->compute.bodies.empty();
+      if (complete_) operation(*o);
+    }
+  }
   void operation(const codegen::OperationStep& o) {
     const codegen::KernelNest built = codegen::build_nest({program_, o, "kernel", {}, [this](ir::ValueId v) { return codegen::name_of(program_, v); }});
     const std::string text = nest::print(built.nest);
@@ -299,11 +322,38 @@ class NestRunner {
     CHECK(nest_agrees(whole, arrays_[o.target]));
   }
 
+  void loop(const codegen::LoopStep& l) {
+    const codegen::LoopNest built = codegen::build_nest(codegen::LoopNestRequest{program_, l, "loop", {}, [this](ir::ValueId v) { return codegen::name_of(program_, v); }});
+    const std::string text = nest::print(built.nest);
+    INFO(text);
+    CHECK(nest_lines(nest::verify(built.nest)) == "");
+    CHECK(nest::print(nest::parse(text)) == text);
+    parts_.count(built.nest);
+    nest::Inputs inputs;
+    inputs.seed = options_.seed;
+    for (std::size_t k = 0; k < built.nest.variables.size(); ++k) {
+      if (built.nest.variables[k].role != nest::Variable::Role::kCapture) continue;
+      const auto known = host_.get(built.captured[k]);
+      inputs.captures[{static_cast<std::int32_t>(k)}] = known ? *known : ir::Literal(std::int64_t{0});
+    }
+    for (std::size_t k = 0; k < l.reads.size(); ++k) inputs.operands[static_cast<int>(k)] = arrays_.at(l.reads[k].tensor);
+    for (std::size_t k = 0; k < l.results.size(); ++k) {
+      if (l.results[k].continues >= 0) inputs.bases[static_cast<int>(k)] = arrays_.at(l.reads[static_cast<std::size_t>(l.results[k].continues)].tensor);
+    }
+    std::map<int, ir::Array> results = nest::interpret_task(nest::parse(text), inputs);
+    for (std::size_t k = 0; k < l.results.size(); ++k) {
+      const auto number = static_cast<int>(k);
+      arrays_[l.results[k].target] = results.contains(number) ? results.at(number) : inputs.bases.at(number);
+    }
+  }
+
   const codegen::FamilyProgram& program_;
   const ir::EvalOptions& options_;
   NestParts& parts_;
   codegen::HostEvaluator host_;
   std::map<ir::ValueId, ir::Array> arrays_;
+  std::optional<ir::Array> output_;
+  bool complete_ = true;
 };
 
 /// The procedure that a program applies.
@@ -358,6 +408,36 @@ bool nest_agrees(const ir::Array& a, const ir::Array& b) {
     if (!(x == y || (std::isnan(x) && std::isnan(y)) || std::abs(x - y) <= bound || std::isinf(bound))) return false;
   }
   return true;
+}
+
+/// Loops of the program stay loops.
+void check_loops(const std::string& text, NestParts& parts) {
+  frontend::SourceManager sources;
+  frontend::DiagnosticSink sink;
+  frontend::CompileOptions compile;
+  compile.warn_unused = false;
+  const auto program = frontend::compile(sources, sources.add("p.tdsl", text), sink, compile);
+  INFO(frontend::render_all(sink, sources));
+  REQUIRE(program.has_value());
+  passes::PassContext context;
+  passes::PipelineOptions options;
+  options.level = 1;
+  options.disabled = {"loops_to_algebra"};
+  const codegen::FamilyProgram families = codegen::lower(passes::run_pipeline(*program, options, context));
+  INFO(text);
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    const tests::RandomInputs inputs(*program, seed);
+    const ir::EvalResult expected = ir::evaluate(*program, inputs.options());
+    try {
+      const std::optional<ir::Array> actual = NestRunner(families, inputs.options(), parts).run();
+      REQUIRE(actual.has_value());
+      CHECK_MESSAGE(!expected.error.has_value(), expected.error->message);
+      if (!expected.error) CHECK_MESSAGE(nest_agrees(expected.outputs.at("y"), *actual), fmt::format("[{}] became [{}]", fmt::join(expected.outputs.at("y").floats, ", "), fmt::join(actual->floats, ", ")));
+    } catch (const ir::eval::Stop& stop) {
+      CHECK_MESSAGE(expected.error.has_value(), stop.error.message);
+      if (expected.error) CHECK(expected.error->range.line == stop.error.range.line);
+    }
+  }
 }
 
 void check_random_nest(std::uint64_t seed, NestParts& parts) {
@@ -526,6 +606,37 @@ TEST_CASE("codegen nest: functions of scalars mean what the procedures mean") {
   CHECK(called == 6 * 24);
   CHECK(stopped > 3);
   CHECK(stopped < 24);
+}
+
+TEST_CASE("codegen nest: loops that run as one task mean what the loops mean") {
+  const std::string head = "input x: f64[n];\ninput q: f64[n];\ninput A: f64[n, n];\ninput p: i64[n];\n";
+  const std::vector<std::string> loops = {
+      "var y = x; for i in 1..n { y[i] = y[i - 1] * 0.5 + x[i]; } output y;",
+      "var y = x; for i in 0..n { y[i] = (x[i] - A[i, 0:i] @ y[0:i]) / (3.0 + A[i, i]); } output y;",
+      "var y = zeros(n); var s = 0.0; var k = 0; while k < n { if x[k] > s { s = x[k]; } else { s += 0.5; } y[k] = s; k += 1; } output y;",
+      "var y = zeros(n); for i in 0..n { y[i] = f64(argmin[j in 0..n](abs(A[i, j] - y[(i + 1) % n]))); } output y;",
+      "var y = x; for i in 0..n { y[p[i]] = y[p[i]] + q[i] * y[i]; } output y;",
+      "var y = x; for i in 0..n { y[p[i] + i] = 2.0 * y[i]; } output y;",
+      "var y = x; for i in 0..n { let o = p[i]; y[i] = y[i] + sum[j in 0..2](A[i, o + j] * y[j]); } output y;",
+      "var y = x; for i in 0..n { let z = random(); y[i] = z * x[i] + (if i > 0 then y[i - 1] else randn()); } output y;",
+      "var y = x; var z = q; for i in 0..n { let t = y; y = z + 0.5 * t; z = t; y[i] = z[i] + y[0]; } output y;",
+      "var y = x; for t in 0..3 { y[0:n] = y[0:n] + A[0:n, t % n] * y[t % n]; y = A' @ y; } output y;",
+      "var y = x; for i in 0..n { let w = y[0:i] * 2.0; y[i] = sum(w) + max[j in 0..n](A[i, j] * y[j]) + sum[j in 0..n](x[j] / (1.0 + f64(j / (p[j] + 1)))); } output y;",
+      "var y = x; for i in 0..n { y[0:n] = y[0:n] - q[i] * y[i]; assert(y[i] < 1.0e6, \"large\"); } output y;",
+      "monoid most(a: f64, b: f64) { identity = -inf; combine = if a > b then a else b; } var y = x; for i in 0..n { y[i] = most[j in 0..n where p[j] > 0](A[j, i] + y[j]); } output y;",
+  };
+  NestParts parts;
+  for (const std::string& text : loops) check_loops(head + text, parts);
+  CHECK(parts.nests >= 12);
+  CHECK(parts.rows > 0);
+  CHECK(parts.products > 0);
+  CHECK(parts.lines_checked > 0);
+  CHECK(parts.views > 0);
+  CHECK(parts.positions > 0);
+  CHECK(parts.draws > 0);
+  CHECK(parts.resized > 0);
+  CHECK(parts.whiles > 0);
+  CHECK(parts.kept > 0);
 }
 
 TEST_CASE("codegen nest: text that cannot be read says where") {

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "codegen/emit_expr.h"
+#include "codegen/nest/nest.h"
+
+// How statements of tasks on whole tensors call the runtime (runtime/kernels/elements.h, rows.h).
+
+namespace tdsl::nest {
+
+/// What the parts of a statement are in C++.
+struct Spelling {
+  const Nest& nest;
+  codegen::ExprEmitter& expr;
+  std::function<std::string(ValueId)> name;              ///< of a variable
+  std::function<std::string(int)> index;                 ///< of an index
+  std::function<std::string(const Place&)> place;        ///< an element
+  std::function<std::string(const ir::SourceRange&)> line;  ///< of failures
+};
+
+/// `{n, m}` of a tensor, where its extents are known.
+[[nodiscard]] std::string extents_text(const Spelling& s, ValueId tensor);
+/// `Interval{0, n}`
+[[nodiscard]] std::string interval_text(const Spelling& s, const Range& r);
+
+[[nodiscard]] std::string print(const Spelling& s, const CheckLine& c);
+[[nodiscard]] std::string print(const Spelling& s, const RowReduction& r);
+[[nodiscard]] std::string print(const Spelling& s, const AddProducts& p);
+[[nodiscard]] std::string print(const Spelling& s, const Draw& d);
+[[nodiscard]] std::string print(const Spelling& s, const RequireSizes& r, const ir::SourceRange& place);
+
+/// `const auto A = rt::elements_in<double, 2>(t, 0);`, or where a tensor that lives as long as the task is declared; empty for other variables.
+[[nodiscard]] std::string declaration(const Spelling& s, ValueId v);
+
+}  // namespace tdsl::nest
