@@ -289,7 +289,7 @@ TEST_CASE("io entries: what is written reads back, and does not depend on the nu
 
 TEST_CASE("io entries: files that once broke a promise") {
   int files = 0;
-  for (const auto& file : std::filesystem::directory_iterator(std::filesystem::path(__FILE__).parent_path() / "../fuzz/corpus_readers")) {
+  for (const auto& file : std::filesystem::directory_iterator(std::filesystem::path(TDSL_SOURCE_DIR) / "tests" / "fuzz" / "corpus_readers")) {
     CAPTURE(file.path().string());
     std::ifstream stream(file.path(), std::ios::binary);
     const std::string content{std::istreambuf_iterator<char>(stream), {}};

@@ -399,6 +399,7 @@ bool same_call(const ir::ProcedureRef& procedure, const nest::Nest& n, const std
   return true;
 }
 
+
 /// Loops of the program stay loops.
 void check_loops(const std::string& text, NestParts& parts) {
   frontend::SourceManager sources;
