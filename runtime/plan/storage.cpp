@@ -46,7 +46,8 @@ BlockFormula::BlockFormula(const Storage& storage, Index element_bytes, const st
 
 Estimate BlockFormula::bytes(const Estimate& blocks, const Estimate& stored) const {
   const double present = std::min(blocks.expected, stored.expected);
-  return {least_each_ * stored.lo, present * fixed_ + each_ * stored.expected, blocks.hi * (fixed_ + listed_) + most_each_ * stored.hi};
+  const double most = blocks.hi * (fixed_ + listed_) + most_each_ * stored.hi;
+  return {least_each_ * stored.lo, std::min(present * fixed_ + each_ * stored.expected, most), most};
 }
 
 Index TensorDesc::bytes() const {
@@ -63,7 +64,8 @@ Estimate TensorDesc::block_bytes(const Estimate& blocks, const Estimate& inside,
   if (all == 0) return {};
   // What lies elsewhere may hold nothing, or be all there is.
   const double least = times > 1 ? 0 : std::max(0.0, stored.lo - std::max(0.0, all - inside.lo));
-  const Estimate share{least, stored.expected / all * inside.expected, std::min(stored.hi * times, inside.hi)};
+  const double most = std::min(stored.hi * times, inside.hi);
+  const Estimate share{least, std::min(stored.expected * (inside.expected / all), most), most};
   return BlockFormula(storage, element.bytes, extents).bytes(blocks, share);
 }
 
