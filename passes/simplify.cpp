@@ -13,7 +13,7 @@ using namespace ir;
 
 namespace {
 
-bool is_float_constant(const Expr& e, double value) {
+bool is_the_float(const Expr& e, double value) {
   const auto* c = std::get_if<Constant>(&e->op);
   if (c == nullptr || !is_float(e->type))
     return false;
@@ -32,8 +32,8 @@ bool is_bool_constant(const Expr& e, bool value) {
 }
 
 Expr simplify_binary(const Expr& whole, const Binary& b) {
-  const bool one_left = is_float_constant(b.left, 1.0) || is_integer_constant(b.left, 1);
-  const bool one_right = is_float_constant(b.right, 1.0) || is_integer_constant(b.right, 1);
+  const bool one_left = is_the_float(b.left, 1.0) || is_integer_constant(b.left, 1);
+  const bool one_right = is_the_float(b.right, 1.0) || is_integer_constant(b.right, 1);
   switch (b.op) {
     case BinaryOp::kMul:
       if (one_left)
@@ -47,16 +47,16 @@ Expr simplify_binary(const Expr& whole, const Binary& b) {
       break;
     case BinaryOp::kSub:
       // x - (+0.0) is x for every x, the two zeros included.
-      if (is_float_constant(b.right, 0.0))
+      if (is_the_float(b.right, 0.0))
         return b.left;
       if (is_integer(whole->type) && equal(b.left, b.right))
         return constant(whole->type, std::int64_t{0});
       break;
     case BinaryOp::kAdd:
       // x + (-0.0) is x for every x; x + (+0.0) is not.
-      if (is_float_constant(b.right, -0.0))
+      if (is_the_float(b.right, -0.0))
         return b.left;
-      if (is_float_constant(b.left, -0.0))
+      if (is_the_float(b.left, -0.0))
         return b.right;
       if (const auto* n = std::get_if<Unary>(&b.right->op); n != nullptr && n->op == UnaryOp::kNeg) {
         return binary(BinaryOp::kSub, b.left, n->operand, whole->range);
