@@ -162,11 +162,13 @@ class ProcedureNestBuilder {
         },
         [&](const Procedure::Branch& b) {
           nest::Statement made_here = made(nest::If{});
+          auto& branch = std::get<nest::If>(made_here.op);
           const Expr condition = of_nest(b.condition);
-          Body then_part = block(b.then_part);
-          Body else_part = block(b.else_part);
-          const bool turned = then_part.empty();
-          made_here.op = turned ? nest::If{ir::unary(ir::UnaryOp::kNot, condition), std::move(else_part)} : nest::If{condition, std::move(then_part), std::move(else_part)};
+          branch.body = block(b.then_part);
+          branch.otherwise = block(b.else_part);
+          const bool turned = branch.body.empty();
+          if (turned) std::swap(branch.body, branch.otherwise);
+          branch.condition.emplace<Expr>(turned ? ir::unary(ir::UnaryOp::kNot, condition) : condition);
           into.push_back(std::move(made_here));
         },
         [&](const Procedure::Require& r) { into.push_back(made(nest::Require{of_nest(r.condition), ir::failure_text(ir::Assert{{}, r.message})})); });
