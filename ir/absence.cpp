@@ -75,8 +75,9 @@ bool has_no_negative_zero(const Program& program, const Expr& e) {
     return u->op == UnaryOp::kAbs || u->op == UnaryOp::kExp || (u->op == UnaryOp::kSqrt && clean(u->operand));
   if (const auto* s = std::get_if<Select>(&e->op))
     return clean(s->when_true) && clean(s->when_false);
+  // A tiny f64 below 0 is -0 as f32.
   if (const auto* c = std::get_if<Cast>(&e->op))
-    return clean(c->operand);
+    return !(e->type == Scalar::kF32 && c->operand->type == Scalar::kF64) && clean(c->operand);
   const auto* b = std::get_if<Binary>(&e->op);
   if (b == nullptr)
     return false;

@@ -99,9 +99,13 @@ class Splitter {
     if (!left || !right || !is_known(*left) || !is_known(*right)) return;
     const auto form = ir::linear_in(*left - *right, label_);
     if (!form) return;
-    if (form->coefficient == 0) return decide_outside(e, b.op, form->rest);
-    // The index may be compared with any value, without arithmetic.
     const bool small = stays_small(*left) && stays_small(*right);
+    if (form->coefficient == 0) {
+      // The index may stand on both sides.
+      if (!ir::mentions_label(expanded(definitions_, e), loop_.index)) decide_outside(e, b.op, form->rest, small);
+      return;
+    }
+    // The index may be compared with any value, without arithmetic.
     if (std::abs(form->coefficient) != 1 || !(small || (left->as_value() && right->as_value()))) return;
     const Extent at = form->coefficient == 1 ? Extent(0) - form->rest : form->rest;
     if (b.op == BinaryOp::kEq || b.op == BinaryOp::kNe) {
@@ -177,10 +181,10 @@ class Splitter {
   }
 
   /// A condition that the loop's index has no part in: `rest op 0`.
-  void decide_outside(const Expr& e, BinaryOp op, const Extent& rest) {
+  void decide_outside(const Expr& e, BinaryOp op, const Extent& rest, bool small) {
     const Expr condition = expanded(definitions_, e);
     if (const std::optional<Outside> outside = outside_of(op, rest)) {
-      if (!outside->always) parts_.where = ir::conjunction_of(parts_.where, outside->expected ? condition : opposite(condition));
+      if (!outside->always || !small) parts_.where = ir::conjunction_of(parts_.where, outside->expected ? condition : opposite(condition));
       return bounds_interior(e, outside->expected);
     }
     if (const std::optional<ValueId> side = new_side({{}, {}, condition}, "holds")) decisions_.push_back({e, false, true, *side});

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <exception>
+#include <new>
 #include <utility>
 
 #include "runtime/app/number_format.h"
@@ -210,6 +212,10 @@ class Together {
       action();
     } catch (const RunError& e) {
       error_ = e.what();
+    } catch (const std::bad_alloc&) {
+      error_ = "out of memory";
+    } catch (const std::exception& e) {
+      error_ = std::string("internal error of the runtime, please report it: ") + e.what();
     }
   }
   /// Throws the first rank's error.

@@ -5,6 +5,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <exception>
+#include <new>
 #include <span>
 #include <sstream>
 #include <utility>
@@ -23,10 +25,6 @@ std::string shape_text(const std::vector<Index>& shape) {
   return text + "]";
 }
 
-}  // namespace
-
-namespace {
-
 /// Every rank does something; the error of the first that fails is everybody's.
 template <class Action>
 void together(World& world, const Action& action) {
@@ -35,6 +33,10 @@ void together(World& world, const Action& action) {
     action();
   } catch (const RunError& failure) {
     error = failure.what();
+  } catch (const std::bad_alloc&) {
+    error = "out of memory";
+  } catch (const std::exception& failure) {
+    error = std::string("internal error of the runtime, please report it: ") + failure.what();
   }
   for (const std::vector<std::byte>& text : world.access().all_gather(std::as_bytes(std::span(error)))) {
     if (!text.empty()) throw RunError(std::string(reinterpret_cast<const char*>(text.data()), text.size()));

@@ -129,8 +129,17 @@ bool Engine::State::poll_once(World::Access& access) {
     if (!message) break;
     messages.push_back(std::move(*message));
   }
-  control_backlog = access.pending_control();
-  if (postings.empty() && completions.empty() && messages.empty()) return false;
+  const std::size_t backlog = access.pending_control();
+  const bool drained = control_backlog.exchange(backlog) > backlog;
+  if (postings.empty() && completions.empty() && messages.empty()) {
+    if (drained) {  // an exchange may wait for that
+      const Lock lock(mutex);
+      if (sleeping > 0) wake.notify_all();
+    }
+    return false;
+  }
+  // Taking a message may fail, and what follows it would be lost; how the run ends must not be.
+  std::ranges::stable_partition(messages, [](const ControlMessage& m) { return m.tag == wire::kAbort || m.tag == wire::kFailure; });
   const Lock lock(mutex);
   for (const Posting& posting : postings) {
     const auto* const pack = std::get_if<PostPack>(&posting);

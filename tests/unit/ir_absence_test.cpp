@@ -61,6 +61,8 @@ TEST_CASE("absence: no -0 is stored in a sparse tensor") {
   CHECK(written_out(head + "prod[k in 0..%0] (%1[i, k])") ==
         "%7:f64[%0, %0] = compute [i in 0..%0, j in 0..%0] prod[k in 0..%0] (%1[i, k])\n"
         "%6:f64[%0, sparse %0] = compute [i0 in 0..%0, i1 in 0..%0] (add(%7[i0, i1], 0.0))\n");
+  const std::string narrow = "%6:f32[%0, sparse %0] = compute [i in 0..%0, j in 0..%0] ";
+  CHECK(written_out(narrow + "(f32(%1[i, j]))") == narrow + "(add(f32(%1[i, j]), 0.0:f32))\n");
   const std::string update = "%6:f64[%0, sparse %0] = compute [i in 0..%0] ";
   CHECK(written_out(update + "(%4[i]) left [i, i] base %1") == update + "(add(%4[i], 0.0)) left [i, i] base %1\n");
   CHECK(written_out(update + "(%4[i]) left [i, i] base %1 combine sum") == update + "(%4[i]) left [i, i] base %1 combine sum\n");
