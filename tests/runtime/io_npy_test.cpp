@@ -384,14 +384,16 @@ TEST_CASE("outputs that cannot be written are found at once") {
     return error_of([&] { (void)NpyWriter::create(path, ElementType::kF64, shape); });
   };
   CHECK(create_error(dir / "no/a.npy", {1}) == "cannot write '" + (dir / "no/a.npy") + "': No such file or directory");
-  std::filesystem::create_directory(dir / "d");
-  CHECK(contains(create_error(dir / "d", {1}), "not a regular file"));
-  CHECK(contains(create_error("/dev/null", {1}), "not a regular file"));
-  CHECK(contains(create_error(dir / "d/", {1}), "names no file"));
+  std::filesystem::create_directory(dir / "d.npy");
+  std::filesystem::create_symlink("/dev/null", dir / "null.npy");
+  CHECK(contains(create_error(dir / "d.npy", {1}), "not a regular file"));
+  CHECK(contains(create_error(dir / "null.npy", {1}), "not a regular file"));
+  CHECK(contains(create_error(dir / "d.npy/", {1}), "names no file"));
+  CHECK(contains(create_error("/dev/null", {1}), "names no format"));
   const std::int64_t huge = std::int64_t{1} << 42;  // 32 TiB
   const std::string message = create_error(dir / "a.npy", {huge});
   CHECK(contains(message, "cannot write '" + (dir / "a.npy") + "': it needs 32.0 TiB"));
-  CHECK(dir.file_count() == 1);
+  CHECK(dir.file_count() == 2);
   write_file(dir / "read_only.npy", "old");
   ::chmod((dir / "read_only.npy").c_str(), 0400);
   if (::geteuid() != 0) {  // nothing is read-only to root

@@ -7,16 +7,16 @@ counts="1 2 3 4"
 limit=180
 if [ "$TDSL_TEST_MODE" = long ]; then
     # 20,000 simulated runs, once; 500 programs on real ranks.
-    export TDSL_TEST_SIMULATIONS=1:5000 TDSL_TEST_PROGRAMS=1:170
+    export TDSL_TEST_SIMULATIONS=1:5000 TDSL_TEST_SIZED=1:100 TDSL_TEST_PROGRAMS=1:170
     limit=1800
 fi
 if [ "$TDSL_TEST_PRESET" != release ]; then
     if [ "$TDSL_TEST_MODE" != long ]; then
         counts="1 3"
-        export TDSL_TEST_PROGRAMS=1:12 TDSL_TEST_SIMULATIONS=1:12
+        export TDSL_TEST_PROGRAMS=1:12 TDSL_TEST_SIMULATIONS=1:12 TDSL_TEST_SIZED=1:2
         limit=600
     else
-        export TDSL_TEST_PROGRAMS=1:40 TDSL_TEST_SIMULATIONS=1:300
+        export TDSL_TEST_PROGRAMS=1:40 TDSL_TEST_SIMULATIONS=1:300 TDSL_TEST_SIZED=1:20
     fi
 fi
 # With AddressSanitizer random programs and simulated ranks run by themselves, with short stack traces at every allocation:
@@ -24,7 +24,7 @@ fi
 random="engine: random programs agree*"
 apart=""
 if [ "$TDSL_TEST_PRESET" = asan ] && [ -z "$TDSL_TEST_FILTER" ]; then
-    apart="engine: random programs*,engine: random owner tables*,engine: what products send*,engine: what enters a node*,engine: the ranks of a node*"
+    apart="engine: random programs*,engine: sized blocks in simulation,engine: random owner tables*,engine: what products send*,engine: what enters a node*,engine: the ranks of a node*"
 fi
 run() {
     timeout --kill-after=5 "$limit" mpiexec -q -n "$ranks" "$TDSL_BUILD_DIR/bin/tdsl_runtime_tests" --no-colors \
