@@ -64,9 +64,10 @@ class Interpreter {
   }
 
   ir::Array run() {
-    if (!nest_.variable(result_).continued) body(nest_.fresh);
+    const bool gives_value = nest_.form == Form::kFunction;  // and has no result
+    if (!gives_value && !nest_.variable(result_).continued) body(nest_.fresh);
     body(nest_.body);
-    if (nest_.form == Form::kFunction) return std::move(returned_);
+    if (gives_value) return std::move(returned_);
     return std::move(array(result_));
   }
 
