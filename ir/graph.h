@@ -41,6 +41,7 @@ struct ValueInfo {
   std::string name;  ///< the source's name, or empty
   SourceRange range;
   std::vector<Extent> tile{};  ///< `tile (512, 256)`: block edges per dimension; empty: the planner's choice
+  bool compressed = false;     ///< its blocks hold stored elements only (passes/storage); never set of what has no sparse dimension
 };
 
 /// How values meet in a reduction or an `op=`. Combination is in index order.

@@ -62,6 +62,7 @@ class TextParser : ExprParser {
       } while (cursor_.accept(","));
       cursor_.expect(")");
     }
+    info.compressed = cursor_.accept("compressed");
     if (const auto r = place()) {
       info.range = *r;
     } else {

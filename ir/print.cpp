@@ -166,6 +166,8 @@ class ProgramPrinter {
       result += " " + quoted(info.name);
     if (!info.tile.empty())
       result += " tile (" + joined(info.tile, extent_text) + ")";
+    if (info.compressed)
+      result += " compressed";
     if (info.range != place)
       result += " " + range_text(info.range);
     return result;
