@@ -44,14 +44,16 @@ bool fails(const Compute& c) {
   return std::ranges::any_of(c.bodies, may_fail) || (c.guard && may_fail(c.guard));
 }
 
-/// Whether points that are left out of a reduction leave what the compute says is there without them.
-bool starts_as_identity(const Compute& c) {
-  if (!c.fill)
-    return true;
+Expr zero_of(Scalar type) { return identity_of({type == Scalar::kBool ? Monoid::Kind::kAny : Monoid::Kind::kSum, {}, {}, {}}, type); }
+
+/// What is there where no point is visited.
+Expr identity_in(const Compute& c) {
   const Scalar type = c.bodies[0]->type;
-  const Monoid zero{type == Scalar::kBool ? Monoid::Kind::kAny : Monoid::Kind::kSum, {}, {}, {}};
-  return equal(c.fill, identity_of(c.monoid.value_or(zero), type));
+  return c.monoid ? identity_of(*c.monoid, type) : zero_of(type);
 }
+
+/// Whether points that are left out of a reduction leave what the compute says is there without them.
+bool starts_as_identity(const Compute& c) { return !c.fill || equal(c.fill, identity_in(c)); }
 
 /// Whether a walk can do it at all: each point once, in any result that begins as the identity.
 bool is_plain(const Compute& c) {
@@ -108,13 +110,9 @@ std::optional<StoredWalk> walk_over(const Program& program, const Compute& c, co
   const std::int32_t column = label_of(element.subscripts[1]);
   if (row < 0 || column < 0 || row == column || !covers(c, row, info.type.shape[0]) || !covers(c, column, info.type.shape[1]))
     return std::nullopt;
-  bool same = true;
-  for_each_read(c, [&](const Read& r) {
-    same = same && (r.tensor != element.tensor || (label_of(r.subscripts[0]) == row && label_of(r.subscripts[1]) == column));
-  });
-  if (!same)
-    return std::nullopt;
-  return StoredWalk{element.tensor, row, column, c.out.size() == 2 && row == 0 && column == 1};
+  const bool same_labels = c.out.size() == 2 && row == 0 && column == 1;
+  const StoredWalk walk{element.tensor, row, column, same_labels && equal(identity_in(c), zero_of(c.bodies[0]->type))};
+  return reads_walked(c, walk, element.tensor) ? std::optional(walk) : std::nullopt;
 }
 
 bool holds_without(const Support& s, const std::vector<Expr>& reads, ValueId tensor) {
@@ -127,6 +125,17 @@ bool holds_without(const Support& s, const std::vector<Expr>& reads, ValueId ten
 }
 
 }  // namespace
+
+bool reads_walked(const Compute& compute, const StoredWalk& walk, ValueId matrix) {
+  bool found = false, same = true;
+  for_each_read(compute, [&](const Read& r) {
+    if (r.tensor != matrix)
+      return;
+    found = true;
+    same = same && r.subscripts.size() == 2 && label_of(r.subscripts[0]) == walk.row && label_of(r.subscripts[1]) == walk.column;
+  });
+  return found && same;
+}
 
 std::optional<StoredWalk> stored_walk(const Program& program, const Compute& compute) {
   bool any = false;

@@ -93,26 +93,8 @@ class Copies {
       return false;
     const auto* c = std::get_if<Compute>(&n.op);
     const auto walk = c == nullptr || !operations ? std::nullopt : stored_walk(program_, *c);
-    return !walk || !(walk->tensor == v || looks_up(*c, *walk, v));
+    return !walk || !reads_walked(*c, *walk, v);
   }
-  /// Whether all reads of the tensor are at the index variables that are walked.
-  [[nodiscard]] static bool looks_up(const Compute& c, const StoredWalk& walk, ValueId v) {
-    bool good = true;
-    const auto check = [&](const Expr& e) {
-      for_each_node(e, [&](const ExprNode& n) {
-        const auto* r = std::get_if<Read>(&n.op);
-        if (r == nullptr || r->tensor != v)
-          return;
-        const std::set<std::int32_t> labels{bare_label(r->subscripts[0]), bare_label(r->subscripts[1])};
-        good = good && labels == std::set{walk.row, walk.column};
-      });
-    };
-    check(c.bodies[0]);
-    if (c.guard)
-      check(c.guard);
-    return good;
-  }
-
   void redirect(Node& n, ValueId v, ValueId copy, bool operations) {
     if (needs_itself(n, v, operations)) {
       warn(n, v, operations);

@@ -79,8 +79,10 @@ class Chooser {
       const auto& c = std::get<Compute>(n->op);
       const auto walk = stored_walk(program_, c);
       const bool result = program_.info(n->results[0]).compressed;
-      if (walk && (result || !copied_matrix(c).valid()))
-        ++choice_.compressed[walk->tensor];
+      for (const ValueId v : walk && (result || !copied_matrix(c).valid()) ? values_read(c) : std::set<ValueId>{}) {
+        if (program_.info(v).compressed && reads_walked(c, *walk, v))
+          ++choice_.compressed[v];
+      }
       if (result && (!walk || !walk->compressed_result))
         lost.emplace(n->results[0], "its elements are not made one by one from those of a compressed matrix");
     }

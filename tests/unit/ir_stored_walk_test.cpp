@@ -78,6 +78,8 @@ TEST_CASE("stored walk: results with the walked coordinates") {
   CHECK(walk(kMap + "(%4[i, j]) where ne(%1[i, j], 0.0)") == "A over i, j =");
   CHECK(walk(kMap + "(%4[i, j]) where ne(%1[i, j], 0.0) fill 1.0") == "none");
   CHECK(walk(kMap + "(add(%1[i, j], %4[i, j]))") == "none");
+  CHECK(walk(kMap + "max[k in 0..8] (%6[i, k]) where ne(%1[i, j], 0.0)") == "A over i, j");
+  CHECK(walk(kMap + "sum[k in 0..8] (%6[i, k]) where ne(%1[i, j], 0.0)") == "A over i, j =");
   CHECK(walk("%9:f64[%0] = compute [i in 0..%0] (%1[i, i])") == "none");
 }
 
