@@ -41,6 +41,16 @@ void together(World& world, const Action& action) {
   }
 }
 
+/// Sums over all ranks, on all of them.
+std::vector<Index> sums(World& world, std::vector<Index> mine) {
+  std::vector<Index> all(mine.size(), 0);
+  for (const std::vector<std::byte>& bytes : world.access().all_gather(std::as_bytes(std::span(mine)))) {
+    std::memcpy(mine.data(), bytes.data(), bytes.size());
+    for (std::size_t k = 0; k < all.size(); ++k) all[k] += mine[k];
+  }
+  return all;
+}
+
 }  // namespace
 
 SessionInputs::SessionInputs(World& world, const ProgramInfo& info, const AppOptions& options) {
@@ -75,6 +85,11 @@ SessionInputs::SessionInputs(World& world, const ProgramInfo& info, const AppOpt
   });
   read_entries(world, info, options.dry_run);
   bind_dimensions(info, options);
+  for (const InputDeclaration& input : info.inputs()) {
+    File& file = files_.at(input.name);
+    const bool read = file.file->entries() != nullptr && !(options.dry_run && file.file->shape());
+    if (read && !input.sparse.empty()) count_rows(world, file);
+  }
 }
 
 /// What rank 0 found, as text for the others: identities and shapes in declaration order.
@@ -123,7 +138,9 @@ void SessionInputs::read_entries(World& world, const ProgramInfo& info, bool sha
   for (const InputDeclaration& input : info.inputs()) {
     File& file = files_.at(input.name);
     const EntryFile* const entries = file.file->entries();
-    if (entries == nullptr || (shapes_only && entries->shape())) continue;
+    if (entries == nullptr) continue;
+    file.entries = entries->promised();
+    if (shapes_only && entries->shape()) continue;
     try {
       together(world, [&] { file.part = entries->read(input.type, world.rank(), world.size()); });
       settle_entries(world, file);
@@ -143,10 +160,33 @@ void SessionInputs::settle_entries(World& world, File& file) {
   for (const std::vector<std::byte>& bytes : world.access().all_gather(std::as_bytes(std::span(mine)))) {
     std::vector<std::int64_t> numbers(bytes.size() / sizeof(std::int64_t));
     std::memcpy(numbers.data(), bytes.data(), bytes.size());
-    const auto sums = numbers.begin() + 2 + numbers.at(1);
-    tallies.push_back({numbers.front(), {numbers.begin() + 2, sums}, {sums, numbers.end()}});
+    const auto behind = numbers.begin() + 2 + numbers.at(1);
+    tallies.push_back({numbers.front(), {numbers.begin() + 2, behind}, {behind, numbers.end()}});
   }
   file.shape = file.file->entries()->settle(tallies, world.rank(), file.part);
+  file.entries = sums(world, {file.part.entries.count()}).front();
+}
+
+/// Of a sparse matrix, once its extents are known.
+void SessionInputs::count_rows(World& world, File& file) {
+  if (file.shape.size() != 2 || file.shape[0] == 0) return;
+  const plan::Tiling bins = plan::Tiling::near_equal(file.shape[0], plan::RowCounts::bins_of(file.shape[0]));
+  std::vector<Index> counts(static_cast<std::size_t>(bins.tiles()), 0);
+  const EntryForm form = file.part.entries.form();
+  file.part.entries.for_each([&](const std::byte* entry) { ++counts[static_cast<std::size_t>(bins.tile_of(form.coordinate(entry, 0)))]; });
+  auto rows = std::make_shared<plan::RowCounts>();
+  rows->rows = file.shape[0];
+  rows->before = {0};
+  for (const Index here : sums(world, std::move(counts))) rows->before.push_back(rows->before.back() + here);
+  file.rows = std::move(rows);
+}
+
+plan::Estimate SessionInputs::stored(const std::string& input) const {
+  const File& file = files_.at(input);
+  plan::Estimate guess = plan::guessed_stored(file.shape);
+  if (!file.entries) return guess;
+  const auto most = std::min(static_cast<double>(*file.entries), guess.hi);  // elements may be listed twice, or be 0
+  return {0, most, most};
 }
 
 void SessionInputs::look_at_headers(const ProgramInfo& info, const AppOptions& options) {
@@ -217,6 +257,13 @@ void SessionInputs::bind_dimensions(const ProgramInfo& info, const AppOptions& o
   bind_files(info, files_, bound, false);
   bind_files(info, files_, bound, true);
   for (const auto& [name, source] : bound) dimensions_.insert_or_assign(name, source.extent);
+  for (const InputDeclaration& input : info.inputs()) {
+    File& file = files_.at(input.name);
+    if (!file.at_least || file.shape.empty()) continue;
+    for (std::size_t d = 0; d < input.binds.size(); ++d) {
+      if (!input.binds[d].empty()) file.shape[d] = bound.at(input.binds[d]).extent;
+    }
+  }
 }
 
 Index SessionInputs::dimension(std::string_view name) const {
