@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include "codegen/output_file.h"
@@ -11,6 +12,7 @@
 #include "runtime/app/row_bins.h"
 #include "runtime/io/input_file.h"
 #include "runtime/io/text_file.h"
+#include "runtime/shapes.h"
 #include "tools/tdslc/algebra_stage.h"
 #include "runtime/record/start.h"
 #include "tools/tdslc/commands.h"
@@ -66,32 +68,44 @@ rt::AppOptions options_of(const CommandLine& line, const ir::Program& program) {
   return rt::parse_options(declaration_of(program), arguments, {false});
 }
 
-/// The shape; of what may be compressed also how much is stored, and where, unless that was given.
-std::vector<std::int64_t> shape_in(const rt::EntryFile& file, const codegen::Declarations::Tensor& input, std::map<std::string, codegen::StoredInput>& stored) {
-  if (!input.type.has_sparse() || file.rank() != 2 || stored.contains(input.name)) return rt::find_shape(file);
-  const auto [shape, entries] = rt::read_whole(file, element_type_of(input.type.scalar));
-  stored[input.name] = {rt::stored_of(entries.count(), shape), rt::row_counts_of(shape[0], rt::entries_by_bin(entries, shape[0]))};
-  return shape;
+/// Of compressed matrices how much is stored, and where, unless that was given. Reads their files.
+void count_stored(const codegen::FamilyProgram& families, const rt::AppOptions& options, codegen::WalkRequest& walk) {
+  for (const codegen::Declarations::Tensor& input : families.declarations.inputs) {
+    const auto file = options.inputs.find(input.name);
+    if (file == options.inputs.end() || !input.type.has_sparse() || input.type.rank() != 2 || walk.stored.contains(input.name)) continue;
+    const rt::InputFile opened(file->second);
+    if (opened.entries() == nullptr) continue;
+    auto [shape, entries] = rt::read_whole(*opened.entries(), element_type_of(input.type.scalar));
+    for (const auto& [v, name] : families.declarations.dimensions) {  // what the entries reach may be less
+      const auto value = input.type.shape[0].as_value();
+      if (value && v == *value && walk.dimensions.contains(name)) shape[0] = std::max(shape[0], walk.dimensions.at(name));
+    }
+    walk.stored[input.name] = {rt::stored_of(entries.count(), shape), rt::row_counts_of(shape[0], rt::entries_by_bin(entries, shape[0]))};
+  }
 }
 
-/// Extents that the headers of the given files bind.
-void bind_files(const codegen::FamilyProgram& families, const rt::AppOptions& options, codegen::WalkRequest& walk) {
+/// Extents that the headers of the given files bind. Of files that do not say their shape (`at_least`) it is what the entries reach, where nothing
+/// else says more.
+void bind_files(const codegen::FamilyProgram& families, const rt::AppOptions& options, codegen::WalkRequest& walk, bool at_least) {
   std::map<std::string, std::int64_t>& dimensions = walk.dimensions;
+  std::set<std::string> open;  // names that such files alone have bound
   for (const codegen::Declarations::Tensor& input : families.declarations.inputs) {
     const auto file = options.inputs.find(input.name);
     if (file == options.inputs.end()) continue;
     const rt::InputFile opened(file->second);
-    const std::vector<std::int64_t> shape = opened.dense() != nullptr ? opened.dense()->shape() : shape_in(*opened.entries(), input, walk.stored);
+    if (at_least == opened.shape().has_value()) continue;
+    const std::vector<std::int64_t> shape = opened.dense() != nullptr ? opened.dense()->shape() : rt::find_shape(*opened.entries());
     if (shape.size() != input.type.rank()) {
-      throw rt::RunError({families.files.front(), input.line}, fmt::format("input {} has {} dimensions, but the array in '{}' has {}", input.name,
-                                                                          input.type.rank(), file->second, shape.size()));
+      throw rt::RunError({families.files.front(), input.line}, rt::other_rank_text(input.name, input.type.rank(), " in '" + file->second + "'", shape.size(), shape));
     }
     for (std::size_t d = 0; d < input.type.rank(); ++d) {
       const auto value = input.type.shape[d].as_value();
       for (const auto& [v, name] : families.declarations.dimensions) {
         if (!value || v != *value) continue;
         const auto [entry, first] = dimensions.emplace(name, shape[d]);
-        if (first || entry->second == shape[d]) continue;
+        if (at_least && first) open.insert(name);
+        if (open.contains(name)) entry->second = std::max(entry->second, shape[d]);
+        if (entry->second == shape[d] || (at_least && entry->second > shape[d])) continue;
         throw rt::RunError({families.files.front(), input.line}, fmt::format("dimension {} is {} in '{}', but {} before", name, shape[d],
                                                                             file->second, entry->second));
       }
@@ -154,7 +168,9 @@ ReportRequest request_of(const CommandLine& line, const Front& front, const code
   for (const std::string& setting : line.set) {
     if (const auto known = stored_in(setting, front.graph)) walk.stored[known->first] = {plan::Estimate::exactly(known->second)};
   }
-  bind_files(families, options, walk);
+  bind_files(families, options, walk, false);
+  bind_files(families, options, walk, true);
+  count_stored(families, options, walk);
   request.assumption = assume_missing(families, options, walk.dimensions);
   for (const auto& [name, file] : options.outputs) walk.files.insert(name);
   request.enumerate = line.rank.has_value();
