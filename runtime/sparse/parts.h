@@ -133,6 +133,9 @@ struct Segment {
   [[nodiscard]] T value(Index k) const { return values == nullptr ? T(1) : values[k]; }
 };
 
+/// How far ahead of its use an element of a gathered vector is fetched, in elements of the row list.
+inline constexpr Index kPrefetchAhead = 32;
+
 /// A stored row of a matrix, a segment per column panel.
 template <class T>
 class Row {
@@ -173,7 +176,43 @@ class Row {
   [[nodiscard]] Iterator end() const { return {segments_.data() + segments_.size(), segments_.data() + segments_.size()}; }
   [[nodiscard]] bool empty() const { return !(begin() != end()); }
 
+  /// Calls `f(j, value)` for the elements, ascending: counted loops over the segments, into which f is inlined.
+  template <class F>
+  [[gnu::flatten]] void each(const F& f) const {
+    for (const Segment<T>& s : segments_) of_segment(s, 0, f);
+  }
+  /// The same; `ahead(j)` is called some elements before f is. It may name columns of rows that follow.
+  template <class Ahead, class F>
+  [[gnu::flatten]] void each(const Ahead& ahead, const F& f) const {
+    for (const Segment<T>& s : segments_) {
+      Index k = 0;
+      if (const std::uint32_t* const list = s.coordinate; list != nullptr) {
+        const Index last = std::min(s.size, s.size + s.behind - kPrefetchAhead);
+        if (s.values == nullptr) {
+          for (; k < last; ++k) ahead(s.corner + list[k + kPrefetchAhead]), f(s.corner + list[k], T(1));
+        } else {
+          for (const T* const values = s.values; k < last; ++k) ahead(s.corner + list[k + kPrefetchAhead]), f(s.corner + list[k], values[k]);
+        }
+      }
+      of_segment(s, k, f);
+    }
+  }
+
  private:
+  /// From element k on.
+  template <class F>
+  static void of_segment(const Segment<T>& s, Index k, const F& f) {
+    const std::uint32_t* const list = s.coordinate;
+    const T* const values = s.values;
+    if (list == nullptr) {
+      for (; k < s.size; ++k) f(s.corner + k, s.value(k));
+    } else if (values == nullptr) {
+      for (; k < s.size; ++k) f(s.corner + list[k], T(1));
+    } else {
+      for (; k < s.size; ++k) f(s.corner + list[k], values[k]);
+    }
+  }
+
   Index index_;
   std::span<const Segment<T>> segments_;
 };
