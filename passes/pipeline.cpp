@@ -31,6 +31,7 @@
 #include "passes/neighbours.h"
 #include "passes/relabel.h"
 #include "passes/repeated_parts.h"
+#include "passes/sampling.h"
 #include "passes/serial_loops.h"
 #include "passes/shared_maps.h"
 #include "passes/simplify.h"
@@ -76,6 +77,7 @@ constexpr std::array kPipeline = {
     Pass{"common_subexpressions", "compute the same thing once", common_subexpressions, 1},
     // When it is known what reads a tensor, and before loops become tasks, which do not read compressed ones.
     Pass{"storage", "store the elements of sparse matrices that are there, where operations go over these alone", storage, 1},
+    Pass{"sampling", "compute dense matrices only where a compressed one has elements, if nothing reads them elsewhere", sampling, 2},
     // What the others leave of a loop is what it does.
     Pass{"serial_loops", "run loops over single elements as one task", serial_loops, 1},
     // Last: the others need not know what is chosen from.
