@@ -70,6 +70,16 @@ TEST_CASE("stored walk: other monoids need a guard") {
   CHECK(walk("%9:i64[%0] = compute [j in 0..%0] argmin[i in 0..%0] (%1[i, j]) where ne(%1[i, j], 0.0)") == "none");
 }
 
+TEST_CASE("stored walk: a reduction of the user's is in index order") {
+  const std::string last = "user(\"last\", 0.0, $1:f64)";
+  const std::string tail = " (%1[i, j]) where ne(%1[i, j], 0.0)";
+  CHECK(walk("%9:f64 = compute [] " + last + "[i in 0..%0, j in 0..%0]" + tail) == "A over i, j");
+  CHECK(walk("%9:f64 = compute [] " + last + "[j in 0..%0, i in 0..%0]" + tail) == "none");
+  CHECK(walk("%9:f64[%0] = compute [j in 0..%0] " + last + "[i in 0..%0]" + tail) == "A over i, j");
+  CHECK(walk("%9:f64[%0] = compute [i in 0..%0] " + last + "[j in 0..%0, k in 0..8]" + tail) == "A over i, j");
+  CHECK(walk("%9:f64[%0] = compute [i in 0..%0] " + last + "[k in 0..8, j in 0..%0]" + tail) == "none");
+}
+
 TEST_CASE("stored walk: results with the walked coordinates") {
   CHECK(walk(kMap + "(%1[i, j])") == "A over i, j =");
   CHECK(walk(kMap + "(%1[j, i])") == "A over j, i");
