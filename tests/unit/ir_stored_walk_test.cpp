@@ -88,6 +88,13 @@ TEST_CASE("stored walk: what is not visited is 0 with its sign") {
   CHECK(walk(kMap + "(add(neg(%1[i, j]), 0.0))") == "A over i, j =");
   CHECK(walk(kMap + "(neg(%1[i, j])) where ne(%1[i, j], 0.0)") == "A over i, j =");
   CHECK(walk(kMap + "(sub(%1[i, j], %2[i, j]))") == "none");
+  CHECK(walk(kMap + "(add(neg(%1[i, j]), neg(%1[i, j])))") == "none");
+  CHECK(walk(kMap + "(add(neg(%1[i, j]), %1[i, j]))") == "A over i, j =");
+  CHECK(walk(kMap + "(sub(neg(%1[i, j]), %1[i, j]))") == "none");
+  CHECK(walk(kMap + "(sub(%1[i, j], neg(%1[i, j])))") == "A over i, j =");
+  CHECK(walk(kMap + "(max(%1[i, j], neg(%1[i, j])))") == "none");
+  CHECK(walk(kMap + "(sqrt(abs(neg(%1[i, j]))))") == "A over i, j =");
+  CHECK(walk(kMap + "(select(gt(%1[i, j], 1.0), %4[i, j], neg(%1[i, j])))") == "none");
   CHECK(walk(kRows + "(neg(%1[i, j]))") == "A over i, j");
 }
 
@@ -108,6 +115,9 @@ TEST_CASE("stored walk: ranges, subscripts and stores that it does not follow") 
   CHECK(walk(kRows + "(absent_mul(%1[i, sub(j, 1)], %5[j])) where gt(j, 0)") == "none");
   CHECK(walk(kRows + "(absent_mul(%1[i, j], %5[sub(j, 1)])) where gt(j, 0)") == "A over i, j");
   CHECK(walk("%9:f64[%0] = compute [i in 0..%0] sum[j in 0..%0] (%1[i, j]) base %5 combine sum") == "none");
+  CHECK(walk("%9:f64[%0] = compute [i in 0..%0] sum[j in 0..%0] (%1[i, j]) base %5") == "none");
+  CHECK(walk("%9:f64[%0] = compute [i in 0..%0] sum[j in 0..%0] (%1[i, j]) combine max") == "none");
+  CHECK(walk("%9:f64[%0] = compute [i in 0..%0] sum[j in 0..%0] (%1[i, j]) left [i]") == "none");
   CHECK(walk("%9:f64[%0] = compute [i in 0..%0, j in 0..%0] (%1[i, j]) left [i] combine sum") == "none");
   CHECK(walk("%9:i64[%0] = compute [i in 0..%0] sum[j in 0..%0] (absent_div(%8[i, j], %7[j]))") == "none");
   CHECK(walk("%9:i64[%0] = compute [i in 0..%0] sum[j in 0..%0] (mul(%8[i, j], %7[j]))") == "N over i, j");
