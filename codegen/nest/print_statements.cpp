@@ -52,6 +52,7 @@ Statements Printer::statement(const Statement& s) {
       [&](const BlockedReduction& b) { return blocked(b); }, [&](const Fill& f) { return Statements{simple(fill(f))}; },
       [&](const Var& v) {
         const std::string value = v.value ? " = " + assigned(v.value) : "{}";
+        if (nest_.form == Form::kKernel) set_local(v.local, nest_.variable(v.local).name);
         return Statements{simple(fmt::format("{}{} {}{};", unread(v.local), type_text(v.local), local_name(v.local), value))};
       },
       [&](const Count& c) { return count(c); }, [&](const While& w) { return repeat(w); },

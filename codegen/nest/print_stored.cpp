@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
 
 #include "codegen/nest/printer.h"
-#include "ir/expr_build.h"
 
 // Loops over stored elements, and compressed results (runtime/kernels/stored.h).
 
@@ -18,25 +18,57 @@ using Role = Variable::Role;
 
 namespace {
 
-bool mentions_index(const Body& body, int index) {
-  bool found = false;
-  for_each_statement(body, [&](const Statement& s) {
-    for_each_expr(s, [&](const Expr& e) { found = found || ir::mentions_label(e, index); });
-    if (const auto* f = std::get_if<For>(&s.op)) {
-      const auto* row = std::get_if<StoredRow>(&f->over);
-      if (row == nullptr) return;
-      for (const Place& p : row->ahead) {
-        for (const Expr& e : p.subscripts) found = found || ir::mentions_label(e, index);
-      }
-    }
-  });
-  return found;
-}
-
 bool is_index(const Expr& e, int index) {
   const auto* label = std::get_if<ir::IndexRef>(&e->op);
   return label != nullptr && label->label == index;
 }
+
+/// The columns of walks over an operand.
+std::set<int> columns_in(const Nest& nest, const Body& body, int number) {
+  std::set<int> columns;
+  for_each_statement(body, [&](const Statement& s) {
+    const auto* f = std::get_if<For>(&s.op);
+    const auto* row = f == nullptr ? nullptr : std::get_if<StoredRow>(&f->over);
+    if (row != nullptr && nest.variable(row->operand).number == number) columns.insert(f->index);
+  });
+  return columns;
+}
+
+/// Whether the body needs the index by name, other than to say which element of the walked operand is meant.
+class Mentions {
+ public:
+  Mentions(const Nest& nest, int number, int row, std::set<int> columns) : nest_(nest), number_(number), row_(row), columns_(std::move(columns)) {}
+
+  [[nodiscard]] bool any(const Body& body, int index) const {
+    bool found = false;
+    for_each_statement(body, [&](const Statement& s) {
+      for_each_expr(s, [&](const Expr& e) { found = found || in(e, index); });
+      const auto* f = std::get_if<For>(&s.op);
+      const auto* row = f == nullptr ? nullptr : std::get_if<StoredRow>(&f->over);
+      if (row == nullptr) return;
+      for (const Place& p : row->ahead) {
+        for (const Expr& e : p.subscripts) found = found || (index != f->index && in(e, index));
+      }
+    });
+    return found;
+  }
+
+ private:
+  [[nodiscard]] bool in(const Expr& e, int index) const {
+    if (is_index(e, index)) return true;
+    if (const auto* r = std::get_if<ir::Read>(&e->op); r != nullptr && is_element(*r)) return false;
+    return std::ranges::any_of(ir::children(*e), [&](const Expr& part) { return in(part, index); });
+  }
+  [[nodiscard]] bool is_element(const ir::Read& r) const {
+    const Variable& v = nest_.variable(r.tensor);
+    return v.compressed && v.number == number_ && is_index(r.subscripts[0], row_) && std::ranges::any_of(columns_, [&](int c) { return is_index(r.subscripts[1], c); });
+  }
+
+  const Nest& nest_;
+  int number_;
+  int row_;
+  std::set<int> columns_;
+};
 
 /// `a` of A, else `value`.
 std::string element_name(const std::string& tensor) {
@@ -70,7 +102,7 @@ Statements Printer::stored_rows(const For& f, const StoredRows& rows) {
   walks_[operand.number] = {f.index, -1, row, {}};
   Statements inner = statements(f.body);
   if (result().compressed) inner.insert(inner.begin(), simple(fmt::format("{}.row({});", out_name(), put_subscript(0, index_name(f.index)))));
-  if (result().compressed || mentions_index(f.body, f.index)) inner.insert(inner.begin(), simple(fmt::format("const Index {} = {}.index();", index_name(f.index), row)));
+  if (result().compressed || Mentions(nest_, operand.number, f.index, columns_in(nest_, f.body, operand.number)).any(f.body, f.index)) inner.insert(inner.begin(), simple(fmt::format("const Index {} = {}.index();", index_name(f.index), row)));
   walks_.erase(operand.number);
   table_.release(row);
   return {block(fmt::format("{}.rows({}, [&](const auto& {})", tensor, range, row), std::move(inner), "});")};
@@ -86,7 +118,7 @@ Statements Printer::stored_row(const For& f, const StoredRow& row) {
   const std::string& j = index_name(f.index);
   const bool whole = index.begin == Extent(0) && index.end == operand.type.shape[1];
   if (!whole) inner = {block(fmt::format("if ({0}.lo <= {1} && {1} < {0}.hi)", range_name(f.index), j), std::move(inner))};
-  const bool named = !whole || mentions_index(f.body, f.index);
+  const bool named = !whole || Mentions(nest_, operand.number, walk.row, {f.index}).any(f.body, f.index);
   std::string head = fmt::format("{}.each({}[&](Index{}, {}{})", walk.name, ahead_text(row, j), named ? " " + j : "", cpp_type(operand.type.scalar),
                                  walk.read ? " " + walk.element : "");
   table_.release(walk.element);

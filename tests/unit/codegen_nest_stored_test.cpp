@@ -1,6 +1,11 @@
 #include <fmt/format.h>
 
+#include <array>
+#include <cmath>
+#include <map>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "ir/eval_expr.h"
 #include "tests/unit/nest_runner.h"
@@ -20,8 +25,10 @@ class StoredComputeWriter {
   std::string program() {
     const int shape = pick(static_cast<int>(kShapes.size()));
     const Shape& s = kShapes[static_cast<std::size_t>(shape)];
-    const bool compressed = std::string(s.out) == "ij" && pick(2) == 0;
     labels_ = std::string(s.out) + s.reduce;
+    const std::string monoid = s.reduce[0] == '\0' ? "" : this->monoid();
+    // What is not stored is 0.
+    const bool compressed = std::string(s.out) == "ij" && (monoid.empty() || monoid == "sum") && pick(2) == 0;
     std::string text =
         "program \"p\"\n%0:i64 \"n\" = dimension \"n\"\n%1:i64 \"m\" = dimension \"m\"\n%2:i64 \"d\" = dimension \"d\"\n"
         "%3:f64[%0, sparse %1] \"A\" compressed = input \"A\"\n%4:f64[%0, sparse %1] \"B\" compressed = input \"B\"\n"
@@ -29,7 +36,6 @@ class StoredComputeWriter {
     std::string type;
     for (const char l : std::string(s.out)) type += std::string(type.empty() ? "" : ", ") + (compressed && l == 'j' ? "sparse " : "") + extent(l);
     text += "%9:f64" + (type.empty() ? "" : "[" + type + "]") + " \"r\"" + (compressed ? " compressed" : "") + " = compute [" + ranges(s.out) + "]";
-    std::string monoid = s.reduce[0] == '\0' ? "" : this->monoid();
     // Without a product or a sum a body of 0 counts, so that the guard says what is visited.
     const bool guarded = pick(3) == 0 || (!monoid.empty() && monoid != "sum");
     if (!monoid.empty()) text += " " + monoid + "[" + ranges(s.reduce) + "]";

@@ -40,7 +40,7 @@ struct NestParts {
     ++nests;
     views += std::ranges::any_of(n.variables, [](const nest::Variable& v) { return v.role == nest::Variable::Role::kView; }) ? 1 : 0;
     bounded += std::ranges::any_of(n.variables, [](const nest::Variable& v) { return !v.bounds.empty(); }) ? 1 : 0;
-    nest::for_each_statement(n.body, [this](const nest::Statement& s) {
+    nest::for_each_statement(n.body, [this, &n](const nest::Statement& s) {
       const auto* f = std::get_if<nest::For>(&s.op);
       const auto* i = std::get_if<nest::If>(&s.op);
       interiors += f != nullptr && f->parts && f->parts->inside ? 1 : 0;
