@@ -294,7 +294,9 @@ void lower_compute(FamilyBuilder& builder, const ir::Node& node, const Compute& 
   const ValueId target = builder.resolve(node.results[0]);
   if (one.base) one.base = builder.is_host(target) ? builder.resolve(*one.base) : builder.as_tensor(*one.base, node.range);
   ComputeLowering lowering(builder, target, std::move(one), node.range);
-  if (const std::optional<ir::StoredWalk> walk = ir::stored_walk(builder.source(), compute)) {
+  // What is made while lowering reads values that the source does not have.
+  const bool written = std::get_if<Compute>(&node.op) == &compute;
+  if (const std::optional<ir::StoredWalk> walk = written ? ir::stored_walk(builder.source(), compute) : std::nullopt) {
     lowering.walk({builder.resolve(walk->tensor), walk->row, walk->column, walk->compressed_result});
   }
   lowering.run();
