@@ -111,9 +111,13 @@ class Walk::Body {
     const std::vector<plan::Index> extents = shape(i.target);
     if (!program_.info(i.target).compressed) return recorder_.load(i.name, element_type(i.target), extents, tile(i.target), at(i.site));
     const auto known = request_.stored.find(i.name);
-    plan::Estimate stored = plan::guessed_stored(extents);
-    if (known != request_.stored.end()) stored = {std::min(known->second.lo, stored.hi), std::min(known->second.expected, stored.hi), std::min(known->second.hi, stored.hi)};
-    return recorder_.load_stored(i.name, element_type(i.target), extents, stored, nullptr, tile(i.target), at(i.site));
+    StoredInput stored{plan::guessed_stored(extents)};
+    if (known != request_.stored.end()) {
+      const double all = stored.elements.hi;
+      stored = known->second;
+      stored.elements = {std::min(stored.elements.lo, all), std::min(stored.elements.expected, all), std::min(stored.elements.hi, all)};
+    }
+    return recorder_.load_stored(i.name, element_type(i.target), extents, stored.elements, std::move(stored.rows), tile(i.target), at(i.site));
   }
 
   std::int64_t number(const Extent& e) const {

@@ -9,6 +9,7 @@
 
 #include "codegen/output_file.h"
 #include "runtime/app/machine_file.h"
+#include "runtime/app/row_bins.h"
 #include "runtime/io/input_file.h"
 #include "runtime/io/text_file.h"
 #include "runtime/shapes.h"
@@ -67,6 +68,14 @@ rt::AppOptions options_of(const CommandLine& line, const ir::Program& program) {
   return rt::parse_options(declaration_of(program), arguments, {false});
 }
 
+/// The shape; of what may be compressed also how much is stored, and where, unless that was given.
+std::vector<std::int64_t> shape_in(const rt::EntryFile& file, const codegen::Declarations::Tensor& input, std::map<std::string, codegen::StoredInput>& stored) {
+  if (!input.type.has_sparse() || file.rank() != 2 || stored.contains(input.name)) return rt::find_shape(file);
+  const auto [shape, entries] = rt::read_whole(file, element_type_of(input.type.scalar));
+  stored[input.name] = {rt::stored_of(entries.count(), shape), rt::row_counts_of(shape[0], rt::entries_by_bin(entries, shape[0]))};
+  return shape;
+}
+
 /// Extents that the headers of the given files bind. Of files that do not say their shape (`at_least`) it is what the entries reach, where nothing
 /// else says more.
 void bind_files(const codegen::FamilyProgram& families, const rt::AppOptions& options, codegen::WalkRequest& walk, bool at_least) {
@@ -77,11 +86,7 @@ void bind_files(const codegen::FamilyProgram& families, const rt::AppOptions& op
     if (file == options.inputs.end()) continue;
     const rt::InputFile opened(file->second);
     if (at_least == opened.shape().has_value()) continue;
-    const std::vector<std::int64_t> shape = opened.dense() != nullptr ? opened.dense()->shape() : rt::find_shape(*opened.entries());
-    if (const auto count = opened.entries() != nullptr ? opened.entries()->promised() : std::nullopt) {
-      const auto elements = static_cast<double>(*count);
-      walk.stored.emplace(input.name, plan::Estimate{0, elements, elements});
-    }
+    const std::vector<std::int64_t> shape = opened.dense() != nullptr ? opened.dense()->shape() : shape_in(*opened.entries(), input, walk.stored);
     if (shape.size() != input.type.rank()) {
       throw rt::RunError({families.files.front(), input.line}, rt::other_rank_text(input.name, input.type.rank(), " in '" + file->second + "'", shape.size(), shape));
     }
@@ -153,7 +158,7 @@ ReportRequest request_of(const CommandLine& line, const Front& front, const code
   for (const auto& [name, value] : options.params) walk.params[name] = literal_of(value);
   walk.dimensions = options.dimensions;
   for (const std::string& setting : line.set) {
-    if (const auto known = stored_in(setting, front.graph)) walk.stored[known->first] = plan::Estimate::exactly(known->second);
+    if (const auto known = stored_in(setting, front.graph)) walk.stored[known->first] = {plan::Estimate::exactly(known->second)};
   }
   bind_files(families, options, walk, false);
   bind_files(families, options, walk, true);
