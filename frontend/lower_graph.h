@@ -87,6 +87,8 @@ class GraphBuilder {
   void emit_effect(ir::Op op, ir::SourceRange range);
   void emit_results(ir::Op op, std::vector<ir::ValueId> results, ir::SourceRange range);
   ir::ValueId emit(const ComputeSpec& spec);
+  /// The node of the region being written that defines `v`; null: there is none. Valid until the next one is written.
+  [[nodiscard]] const ir::Node* definition(ir::ValueId v) const;
   /// Further nodes go to `region` until pop_region.
   void push_region(ir::Region& region) { regions_.push_back(&region); }
   void pop_region() { regions_.pop_back(); }

@@ -167,7 +167,7 @@ Tensor Lowerer::operand(const Tensor& t) {
   Expr body = t.body;
   if (const auto* cast = std::get_if<ir::Cast>(&body->op))
     body = cast->operand;
-  if (std::holds_alternative<ir::Read>(body->op) || std::holds_alternative<ir::Constant>(body->op))
+  if (std::holds_alternative<ir::Read>(body->op) || std::holds_alternative<ir::Constant>(body->op) || reads_stored(body))
     return t;
   ComputeSpec spec;
   std::vector<Expr> subscripts;

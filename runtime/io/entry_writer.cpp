@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/check.h"
+#include "runtime/io/csv_writer.h"
 #include "runtime/io/file_kind.h"
 #include "runtime/io/npz_writer.h"
 #include "runtime/io/text_entry_writer.h"
@@ -33,14 +34,16 @@ Entries sorted(const Entries& entries) {
 std::unique_ptr<EntryWriter> EntryWriter::make(OutputFile file, ElementType type, std::vector<std::int64_t> shape) {
   const FileKind kind = readable_kind(file.path());
   if (kind == FileKind::kScipyNpz) return std::make_unique<NpzWriter>(std::move(file), type, std::move(shape));
+  if (kind == FileKind::kCsv) return std::make_unique<CsvWriter>(std::move(file), type, std::move(shape));
   return std::make_unique<TextEntryWriter>(std::move(file), type, std::move(shape), kind == FileKind::kMatrixMarket);
 }
 
 std::unique_ptr<EntryWriter> EntryWriter::create(const std::string& path, ElementType type, std::span<const std::int64_t> shape, Unfinished unfinished) {
   const FileKind kind = writable_kind(path);
-  if (kind != FileKind::kFrostt && shape.size() != 2) {
-    throw RunError("cannot write '" + path + "': files of this kind hold matrices, and this tensor has " + std::to_string(shape.size()) +
-                   (shape.size() == 1 ? " dimension" : " dimensions"));
+  const bool fits = kind == FileKind::kFrostt || shape.size() == 2 || (kind == FileKind::kCsv && shape.size() == 1);
+  if (!fits) {
+    throw RunError("cannot write '" + path + "': files of this kind hold " + (kind == FileKind::kCsv ? "vectors and " : "") + "matrices, and this tensor has " +
+                   std::to_string(shape.size()) + (shape.size() == 1 ? " dimension" : " dimensions"));
   }
   if (shape.empty()) throw RunError("cannot write '" + path + "': a scalar has no coordinates; use .npy");
   // Kinds follow from names, so the file that a link leads to must have the same one.

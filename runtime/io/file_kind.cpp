@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "runtime/check.h"
+#include "runtime/io/csv.h"
 
 namespace tdsl::rt {
 
@@ -17,9 +18,7 @@ bool has_extension(const std::string& path, std::string_view extension) {
 }  // namespace
 
 FileKind readable_kind(const std::string& path) {
-  if (has_extension(path, ".csv") || path.find(".csv:") != std::string::npos) {
-    throw RunError("'" + path + "': files of the kind '.csv' are not supported yet; use .npy, .mtx, .tns or .npz");
-  }
+  if (csv_name(path)) return FileKind::kCsv;
   if (path.find(".h5:") != std::string::npos || has_extension(path, ".h5")) {
     throw RunError("'" + path + "': HDF5 files are not supported yet; use .npy");
   }
@@ -31,14 +30,17 @@ FileKind readable_kind(const std::string& path) {
 FileKind writable_kind(const std::string& path) {
   if (path.empty() || path.back() == '/') throw RunError("cannot write '" + path + "': it names no file");
   const FileKind kind = readable_kind(path);
+  if (const auto csv = csv_name(path); csv && !csv->column.empty()) {
+    throw RunError("cannot write '" + path + "': single columns can only be read; write '" + csv->file + "'");
+  }
   if (kind == FileKind::kNpy && !has_extension(path, ".npy")) {
-    throw RunError("'" + path + "': the extension says how a file is written, and this one names no format; use .npy, .mtx, .tns or .npz");
+    throw RunError("'" + path + "': the extension says how a file is written, and this one names no format; use .npy, .mtx, .tns, .npz or .csv");
   }
   return kind;
 }
 
 bool holds_entries(const std::string& path) {
-  return has_extension(path, ".mtx") || has_extension(path, ".tns") || has_extension(path, ".npz");
+  return csv_name(path) || has_extension(path, ".mtx") || has_extension(path, ".tns") || has_extension(path, ".npz");
 }
 
 std::string file_kind_name(mode_t mode) {

@@ -8,14 +8,14 @@
 namespace tdsl::rt {
 
 /// The language chooses a file's format by its extension.
-enum class FileKind : std::uint8_t { kNpy, kMatrixMarket, kFrostt, kScipyNpz };
+enum class FileKind : std::uint8_t { kNpy, kMatrixMarket, kFrostt, kScipyNpz, kCsv };
 
 /// Throws RunError naming the path when the extension belongs to a format that is not supported yet, or, for a file to be written,
 /// to none. What is read without an extension that says something is `.npy`.
 [[nodiscard]] FileKind readable_kind(const std::string& path);
 [[nodiscard]] FileKind writable_kind(const std::string& path);
 
-/// Whether a file of that name holds entries: coordinates and values.
+/// Whether a file of that name holds entries, coordinates and values, or is written like one.
 [[nodiscard]] bool holds_entries(const std::string& path);
 
 /// What a file of this mode is, for messages: "a directory", "a pipe (FIFO)", "a device", "a socket"; else "a regular file".

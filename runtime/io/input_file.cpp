@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "runtime/check.h"
+#include "runtime/io/csv.h"
 #include "runtime/io/file_kind.h"
 #include "runtime/io/frostt.h"
 #include "runtime/io/matrix_market.h"
@@ -14,7 +15,8 @@ namespace {
 
 std::variant<NpyReader, std::unique_ptr<EntryFile>> open_kind(const std::string& path) {
   const FileKind kind = readable_kind(path);
-  OpenFile file(path);
+  const std::optional<CsvName> csv = csv_name(path);
+  OpenFile file(csv ? csv->file : path);
   switch (kind) {
     case FileKind::kMatrixMarket:
       return std::make_unique<MatrixMarketFile>(std::move(file));
@@ -22,6 +24,8 @@ std::variant<NpyReader, std::unique_ptr<EntryFile>> open_kind(const std::string&
       return std::make_unique<FrosttFile>(std::move(file));
     case FileKind::kScipyNpz:
       return std::make_unique<ScipyFile>(std::move(file));
+    case FileKind::kCsv:
+      return std::make_unique<CsvFile>(std::move(file), csv->column);
     case FileKind::kNpy:
       break;
   }

@@ -26,6 +26,9 @@ SEEDS = {
     "skew": b"\0" + HEAD + b"array real skew-symmetric\n3 3\n1\n2\n3\n",
     "pattern": b"\0" + HEAD + b"coordinate pattern general\n2 2 2\n1 2\n\n2 1\n",
     "tns": b"\1# note\n1 2 3 0.5\n4 5 6 7\n",
+    "table": b'\3\xef\xbb\xbfid,"a ""b""",c\r\n1, 2.5 ,true\r\n\r\n3,"4",\r\n',
+    "numbers": b"\0031,2\n3,nan\n-4,1e3",
+    "column": b"\3x\n1\n\n2\n",
     "stored": b"\2" + npz(zipfile.ZIP_STORED, np.float64),
     "deflated": b"\2" + npz(zipfile.ZIP_DEFLATED, np.int32),
 }
