@@ -35,6 +35,10 @@ struct LabelInfo {
   std::vector<BareUse> bare_uses;
 };
 
+/// Whether a label standing bare in a dimension of that extent is in bounds wherever it runs. One without an explicit
+/// range runs over the dimension itself.
+[[nodiscard]] bool stays_inside(const LabelInfo& label, const ir::Extent& extent);
+
 /// A Compute over labels of the compilation; `GraphBuilder` renumbers them.
 struct ComputeSpec {
   std::vector<std::int32_t> out;

@@ -180,6 +180,8 @@ class Lowerer {
   void check_storage(const ast::Storage& s, const UserStorage& storage);
   /// The tensor that `value` stores, as an expression.
   Tensor stored_tensor(ir::ValueId value, const StorageRef& storage, const std::string& name, const ir::SourceRange& range);
+  /// The element `e` of a tensor with a storage, absent where computed subscripts leave the tensor: the stored one may well have an element there.
+  ir::Expr inside_of_storage(const ir::Expr& e, const ast::Subscript& s, const std::vector<ir::Expr>& subscripts, const Tensor& base);
   /// Whether the expression reads what a storage keeps: a node of its shape would be what the storage avoids.
   [[nodiscard]] bool reads_stored(const ir::Expr& e) const;
   /// The type that the name has in the program.

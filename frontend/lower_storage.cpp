@@ -90,7 +90,7 @@ StorageRef Lowerer::lower_storage(const ast::StorageAnnotation& written, std::ve
   const Notes declared = {{s.name.range, "declared here"}};
   if (written.arguments.size() != s.parameters.size()) {
     fail(DiagnosticId::kBadArgument, written.range,
-         "the storage '" + name + "' takes " + counted(s.parameters.size(), "argument") + ", but " + counted(written.arguments.size(), "argument") + " given", declared);
+         "the storage '" + name + "' takes " + counted(s.parameters.size(), "argument") + ", but " + std::to_string(written.arguments.size()) + (written.arguments.size() == 1 ? " is given" : " are given"), declared);
   }
   if (shape.size() != s.to.indices.size()) {
     fail(DiagnosticId::kRankMismatch, written.range,
@@ -175,6 +175,25 @@ Tensor Lowerer::stored_tensor(ValueId value, const StorageRef& storage, const st
   t.stored = std::make_shared<const StoredWhole>(StoredWhole{value, storage, t.labels, t.body});
   stored_values_.insert(value);
   return t;
+}
+
+Expr Lowerer::inside_of_storage(const Expr& e, const ast::Subscript& s, const std::vector<Expr>& subscripts, const Tensor& base) {
+  Expr inside;
+  for (std::size_t d = 0; d < subscripts.size(); ++d) {
+    const Extent& extent = base.shape[d].extent;
+    const auto* index = std::get_if<ir::IndexRef>(&subscripts[d]->op);
+    const auto constant = integer_constant(subscripts[d]);
+    const auto room = constant ? (extent - Extent(*constant)).constant() : std::nullopt;
+    const bool known = (index != nullptr && stays_inside(graph_.label(index->label), extent)) || (room && *constant >= 0 && *room > 0);
+    if (known || std::holds_alternative<ast::SliceSubscript>(s.items[d].node))
+      continue;
+    inside = both(inside, ir::binary(BinaryOp::kLe, ir::constant_i64(0), subscripts[d]));
+    inside = both(inside, ir::binary(BinaryOp::kLt, subscripts[d], expr_of(graph_.program(), extent)));
+  }
+  if (!inside)
+    return e;
+  graph_.note_sparse();
+  return absent_outside(inside, e, e->range);
 }
 
 bool Lowerer::reads_stored(const Expr& e) const {

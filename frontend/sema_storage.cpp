@@ -45,10 +45,13 @@ Expr StorageMap::guard_at(const std::vector<Expr>& subscripts) const {
 Expr stored_element(const UserStorage& storage, ir::Scalar type, ir::ValueId value, const std::vector<Expr>& subscripts, const ir::SourceRange& range) {
   const Expr read = ir::read(type, value, storage.to.at(subscripts), range);
   const Expr inside = storage.to.guard_at(subscripts);
-  if (!inside)
-    return read;
-  const Expr zero = converted(ir::constant_i64(0), type);
-  const Expr element = ir::select(inside, read, type == ir::Scalar::kBool ? ir::constant(type, false) : zero, range);
+  return inside ? absent_outside(inside, read, range) : read;
+}
+
+Expr absent_outside(const Expr& inside, const Expr& value, const ir::SourceRange& range) {
+  const ir::Scalar type = value->type;
+  const Expr zero = type == ir::Scalar::kBool ? ir::constant(type, false) : converted(ir::constant_i64(0), type);
+  const Expr element = ir::select(inside, value, zero, range);
   return ir::is_float(type) ? ir::unary(ir::UnaryOp::kSparse, element, range) : element;
 }
 

@@ -42,6 +42,8 @@ struct StoredWhole {
 /// The element at `subscripts` of the tensor that `value` stores. Outside of the storage's guard it is absent, as in a sparse type.
 [[nodiscard]] ir::Expr stored_element(const UserStorage& storage, ir::Scalar type, ir::ValueId value, const std::vector<ir::Expr>& subscripts,
                                       const ir::SourceRange& range);
+/// `value` where the condition holds; elsewhere 0, and absent.
+[[nodiscard]] ir::Expr absent_outside(const ir::Expr& inside, const ir::Expr& value, const ir::SourceRange& range);
 /// Set when `t` is exactly such a name, and no part or rearrangement of it.
 [[nodiscard]] const StoredWhole* stored_whole(const Tensor& t);
 /// Whether two storages put the same elements in the same places.

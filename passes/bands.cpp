@@ -224,7 +224,9 @@ class Narrower {
         if (a.form.coefficients != b.form.coefficients)
           continue;
         Band band{label, a.form, b.form.offset - a.form.offset + Extent(1), {a.condition, b.condition}};
-        if (is_shorter(band.length, range.end - range.begin, a.certain && b.certain))
+        // Ranges are known before data is; a band that is not stays a condition.
+        const std::vector<ValueId> sizes = band.length.values();
+        if (std::ranges::all_of(sizes, [this](ValueId v) { return known_at_start(program_, v); }) && is_shorter(band.length, range.end - range.begin, a.certain && b.certain))
           return band;
       }
     }

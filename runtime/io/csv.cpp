@@ -18,6 +18,12 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
+/// Takes off what some programs write in front of UTF-8.
+std::string_view without_mark(const TextLines& lines, std::string_view line) {
+  if (lines.offset() == 0 && line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3);
+  return line;
+}
+
 /// Shown in messages: no more of a field than a line of text takes, and nothing that a terminal would obey.
 std::string csv_shown(std::string_view field) {
   std::string text(field.substr(0, 40));
@@ -81,6 +87,7 @@ class CsvRows {
     std::int64_t rows = 0;
     std::string_view line;
     while (lines_.next(line)) {
+      line = without_mark(lines_, line);
       if (trimmed(line).empty()) continue;
       row(line, rows);
       ++rows;
@@ -175,17 +182,14 @@ CsvFile::CsvFile(OpenFile opened, std::string column) : EntryFile(std::move(open
 void CsvFile::read_head(const std::string& column) {
   TextLines lines(file(), 0, file().bytes());
   std::string_view line;
-  std::int64_t mark = 0;
   do {
     if (!lines.next(line)) throw RunError(path() + ":1: the file has no rows, so that nothing says how many columns it has");
-    // What some programs write in front of UTF-8.
-    mark = lines.offset() == 0 && line.starts_with("\xef\xbb\xbf") ? 3 : 0;
-    line.remove_prefix(static_cast<std::size_t>(mark));
+    line = without_mark(lines, line);
   } while (trimmed(line).empty());
   const std::vector<std::string> head = fields_of(lines, line);
   columns_ = static_cast<std::int64_t>(head.size());
   const bool named = !column.empty() || !std::ranges::all_of(head, is_number);
-  data_offset_ = named ? lines.next_offset() : lines.offset() + mark;
+  data_offset_ = named ? lines.next_offset() : lines.offset();
   if (column.empty()) return;
   const auto found = std::ranges::find(head, column);
   if (found == head.end()) lines.fail("there is no column " + csv_shown(column) + "; the first line names " + names(head));
