@@ -116,6 +116,7 @@ class Walk::Body {
       const double all = stored.elements.hi;
       stored = known->second;
       stored.elements = {std::min(stored.elements.lo, all), std::min(stored.elements.expected, all), std::min(stored.elements.hi, all)};
+      if (stored.rows && stored.rows->rows != extents[0]) stored.rows = nullptr;  // something else made the matrix longer than its file
     }
     return recorder_.load_stored(i.name, element_type(i.target), extents, stored.elements, std::move(stored.rows), tile(i.target), at(i.site));
   }

@@ -7,6 +7,7 @@
 #include "ir/check.h"
 #include "ir/verify.h"
 #include "passes/absence.h"
+#include "passes/bands.h"
 #include "passes/canonicalise.h"
 #include "passes/chain_order.h"
 #include "passes/common_subexpressions.h"
@@ -57,6 +58,8 @@ constexpr std::array kPipeline = {
     Pass{"simplify", "fold constants and exact identities", simplify, 1},
     Pass{"copy_propagation", "read through copies, transposes and slices", copy_propagation, 1},
     Pass{"dead_code", "remove what nobody uses", dead_code, 1},
+    // Where conditions are still as written, and before operands of products are computed ahead, which would be whole matrices.
+    Pass{"bands", "run reductions over the band where they count", bands, 1},
     Pass{"relabel", "compute reductions in the order and shape in which they are used", relabel, 2},
     // Reshapes of operands meet those of results.
     Pass{"copy_propagation", "read through copies, transposes and slices", copy_propagation, 1},
