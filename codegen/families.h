@@ -107,6 +107,7 @@ struct OpTemplate {
   std::vector<Extent> tile;
   bool divisible = false;  ///< see plan::Op
   bool overwrites = false;
+  bool epilogue = false;  ///< see plan::Op
   bool in_any_order = false;  ///< a sum of products that is recorded in the order which is best (runtime/record/sum_of_products.h)
 };
 
@@ -178,6 +179,9 @@ struct OperationStep {
   std::shared_ptr<const OpTemplate> op;
   std::shared_ptr<const KernelTemplate> kernel;
   std::shared_ptr<const FusedTemplate> fused = nullptr;  ///< instead of the kernel, which is empty then
+  /// What a contraction's elements become where it has left them (ir::Fused::epilogue): a map whose first operand is the product, and whose others are
+  /// those of `op` behind the product's two.
+  std::shared_ptr<const OperationStep> epilogue = nullptr;
 };
 /// A call of a library routine (runtime/routines/algorithms), which records operations by itself.
 struct RoutineStep {

@@ -61,6 +61,8 @@ class OpBuilder {
   OpBuilder& run_ahead(Index bytes);
   /// The output is sized, with about so many elements stored.
   OpBuilder& stored(Storage storage, const Estimate& elements);
+  /// What is read behind the operands of a contraction belongs to its epilogue (Op::epilogue).
+  OpBuilder& epilogue();
   OpBuilder& divisible();
   OpBuilder& overwrites();
   OpBuilder& replicated();
