@@ -206,7 +206,7 @@ class Session {
   }
   template <Element T>
   [[nodiscard]] Tensor<T> contraction(plan::OpBuilder& op, EmittedKernel epilogue) {
-    return Tensor<T>(record(op, element_type_of<T>, epilogue.take()));
+    return Tensor<T>(record_epilogue(op, element_type_of<T>, epilogue));
   }
 
   /// A library routine, whose results the call then holds. `make`: who has its kernels. (Emitted programs call runtime/routines/calls.h.)
@@ -263,6 +263,7 @@ class Session {
                                             std::initializer_list<Read> reads);
   [[nodiscard]] TensorHandle record_product(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
                                             std::initializer_list<Read> reads, std::initializer_list<Read> others, EmittedKernel& epilogue);
+  [[nodiscard]] TensorHandle record_epilogue(plan::OpBuilder& op, ElementType type, EmittedKernel& epilogue);
   [[nodiscard]] TensorHandle record_sum(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
                                         std::initializer_list<Read> reads, std::initializer_list<Index> tile);
   [[nodiscard]] TensorHandle record_contraction(plan::OpBuilder& op, ElementType type);

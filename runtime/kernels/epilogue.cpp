@@ -32,6 +32,13 @@ void Epilogue::run_by_rows(const TaskArgs& task, std::span<const Operand> operan
   }
 }
 
+Kernel epilogue_of_zeros(ElementType type, const Epilogue& epilogue) {
+  return [type, epilogue](const TaskArgs& args) {
+    visit_element_type(type, [&](auto tag) { fill(args.outputs[0], typename decltype(tag)::type{}); });
+    epilogue.run_by_rows(args, args.inputs);
+  };
+}
+
 Kernel followed_by(Kernel kernel, const Epilogue& epilogue) {
   if (!epilogue) return kernel;
   return [kernel = std::move(kernel), epilogue](const TaskArgs& args) {

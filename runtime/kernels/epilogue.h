@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/kernels/task.h"
+#include "runtime/types.h"
 
 namespace tdsl::rt {
 
@@ -23,6 +24,9 @@ class Epilogue {
  private:
   Kernel map_;
 };
+
+/// The epilogue of zeros.
+[[nodiscard]] Kernel epilogue_of_zeros(ElementType type, const Epilogue& epilogue);
 
 /// The kernel, which reads the first operand alone, and where a block is complete the epilogue.
 [[nodiscard]] Kernel followed_by(Kernel kernel, const Epilogue& epilogue);

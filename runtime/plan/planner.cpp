@@ -467,6 +467,7 @@ void Planner::plan_op(Op op, const Dead& named_dead, Planned& out) {
   for (const TensorId id : dead) (waits(id) ? rest_dead : operands).push_back(id);
   emit(std::move(partial), choice->candidate.plan, 0, operands, out);
   const std::shared_ptr<const Choice> rest = choose(combination, false, rest_dead);
+  for (const auto& [position, where] : rest->leaves) place_source(combination.reads[position].tensor, where, out);
   emit(std::move(combination), rest->candidate.plan, 1, rest_dead, out);
   keep_copy(op, out);
 }
