@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <stdexcept>
@@ -52,7 +53,7 @@ class Walk::Body {
         [&](const DimensionStep& d) { dimension(d); }, [&](const ParamStep& p) { param(p); },
         [&](const InputStep& i) {
           require_size(i.name, element_type(i.target), shape(i.target));
-          tensors_[i.target] = recorder_.load(i.name, element_type(i.target), shape(i.target), tile(i.target), at(i.site));
+          tensors_[i.target] = input(i);
         },
         [&](const RandomStep& r) {
           require_size(name_of(program_, r.target), element_type(r.target), shape(r.target));
@@ -104,6 +105,15 @@ class Walk::Body {
     if (p.computed_default) return assign(p.target, host_.get(*p.computed_default));
     if (!p.default_value) fail(fmt::format("the param {} has no default: give --set {}=VALUE", p.name, p.name));
     host_.set(p.target, *p.default_value);
+  }
+
+  record::TensorHandle input(const InputStep& i) {
+    const std::vector<plan::Index> extents = shape(i.target);
+    if (!program_.info(i.target).compressed) return recorder_.load(i.name, element_type(i.target), extents, tile(i.target), at(i.site));
+    const auto known = request_.stored.find(i.name);
+    plan::Estimate stored = plan::guessed_stored(extents);
+    if (known != request_.stored.end()) stored = {std::min(known->second.lo, stored.hi), std::min(known->second.expected, stored.hi), std::min(known->second.hi, stored.hi)};
+    return recorder_.load_stored(i.name, element_type(i.target), extents, stored, nullptr, tile(i.target), at(i.site));
   }
 
   std::int64_t number(const Extent& e) const {

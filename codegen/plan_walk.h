@@ -23,6 +23,7 @@ struct WalkRequest {
   std::map<std::string, ir::Literal> params;
   std::map<std::string, std::int64_t> dimensions;
   std::set<std::string> files;  ///< outputs that go to a file
+  std::map<std::string, plan::Estimate> stored;  ///< elements of compressed inputs; of others it is guessed
   plan::Factorise factorise = plan::Factorise::kAuto;
 };
 using Note = std::function<void(SourceRange, const std::string&)>;

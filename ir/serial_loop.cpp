@@ -63,6 +63,9 @@ class SerialCheck {
   }
 
   void compute(const Node& n, const Compute& c) {
+    for (const ValueId v : operands_of(program_, n)) {
+      if (program_.info(v).compressed) return refuse(n.range, "it goes over the stored elements of a matrix: parallel work");
+    }
     work_ == SerialWork::kScalars ? scalars(n, c) : tensors(n, c);
   }
 

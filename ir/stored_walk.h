@@ -14,8 +14,12 @@ struct StoredWalk {
   ValueId tensor;           ///< the compressed operand whose elements are visited
   std::int32_t row = 0;     ///< the index variable (out labels first, then reduce labels) that is its first subscript,
   std::int32_t column = 0;  ///< and its second; every read of the walked element has just these two
-  bool compressed_result = false;  ///< the result's own labels are (row, column): it has the walked coordinates at most, in the same order
+  /// The result's own labels are (row, column), and what is not visited is 0: it has the walked coordinates at most, in the same order.
+  bool compressed_result = false;
 };
+
+/// Whether the Compute reads the matrix at (row, column) of the walk and nowhere else.
+[[nodiscard]] bool reads_walked(const Compute& compute, const StoredWalk& walk, ValueId matrix);
 
 /// The walk that visits every point which can change the compute's result: where the operand's element is absent, the support of guard and
 /// body (ir/support.h) is false. Nothing if there is none, or the compute stores in a way that a walk cannot follow: left sides, bases,

@@ -96,6 +96,7 @@ class Verifier {
     defined_[index] = true;
     const Type& t = program_.type(v);
     require(t.sparse.empty() || t.sparse.size() == t.rank(), fmt::format("%{}: sparse has the wrong length", v.id));
+    require(!program_.info(v).compressed || (t.rank() == 2 && t.has_sparse()), fmt::format("%{} is compressed, but no matrix with a sparse dimension", v.id));
     for (const Extent& e : t.shape)
       extent(e);
     scopes_.back().insert(v);
@@ -105,6 +106,7 @@ class Verifier {
     scopes_.emplace_back();
     for (const ValueId v : r.arguments) {
       if (known(v)) {
+        require(!program_.info(v).compressed, fmt::format("the argument %{} is compressed", v.id));
         for (const Extent& e : program_.type(v).shape) {
           for (const ValueId mentioned : e.values())
             use(mentioned);
@@ -200,8 +202,11 @@ class Verifier {
           require(outputs_.insert(o.name).second, "'" + o.name + "' is an output already");
         },
         [&](const Gradient& g) { gradient(n, g); });
-    for (const ValueId v : n.results)
+    const bool stores = std::holds_alternative<Input>(n.op) || std::holds_alternative<Compute>(n.op);
+    for (const ValueId v : n.results) {
+      require(stores || !program_.info(v).compressed, fmt::format("%{} is compressed, but neither an input nor computed element by element", v.id));
       define(v);
+    }
   }
 
   void no_result(const Node& n) { require(n.results.empty(), "has a result"); }

@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "passes/storage_choice.h"
+
 namespace tdsl::passes {
 
 using namespace ir;
@@ -19,9 +21,22 @@ std::string sparse_type_text(const Program& program, const Type& type) {
   return text + "]";
 }
 
+std::string why_dense(const StorageChoice& choice, ValueId v) {
+  const auto found = choice.dense.find(v);
+  return found == choice.dense.end() ? "the pass `storage` is left out" : found->second;
+}
+
+/// Whether `[dense-copy]` has told of it.
+bool is_dense_copy(const Program& program, const Node& n) {
+  const auto* c = std::get_if<Compute>(&n.op);
+  const ValueId of = c == nullptr ? ValueId{} : copied_matrix(*c);
+  return of.valid() && program.info(of).compressed;
+}
+
 }  // namespace
 
 void warn_of_dense_storage(const Program& program, PassContext& context) {
+  const StorageChoice choice = choose_storage(program, Candidates::kAll);
   // Once a line, where it can of a tensor with a name.
   std::set<std::pair<std::uint32_t, std::uint32_t>> told;
   for (const bool named : {true, false}) {
@@ -29,10 +44,10 @@ void warn_of_dense_storage(const Program& program, PassContext& context) {
       for (const ValueId v : n.results) {
         const ValueInfo& info = program.info(v);
         const SourceRange& range = info.range.known() ? info.range : n.range;
-        if (!info.type.has_sparse() || info.name.empty() == named || !told.insert({range.file, range.line}).second)
+        if (!info.type.has_sparse() || info.compressed || is_dense_copy(program, n) || info.name.empty() == named || !told.insert({range.file, range.line}).second)
           continue;
         const std::string name = named ? "'" + info.name + "'" : "this value";
-        context.warn("dense-storage", range, name + ", " + sparse_type_text(program, info.type) + ", is stored dense, absent elements included: compressed storage is not supported yet");
+        context.warn("dense-storage", range, name + ", " + sparse_type_text(program, info.type) + ", is stored dense, absent elements included: " + why_dense(choice, v));
       }
     });
   }

@@ -5,8 +5,8 @@
 
 namespace tdsl::passes {
 
-/// Warns `[dense-storage]` of every tensor whose type has sparse dimensions although all of its elements are stored: compressed storage
-/// takes the place of dense blocks operation by operation, and what it covers is not named here any more.
+/// Warns `[dense-storage]` of every tensor whose type has sparse dimensions although all of its elements are stored, and says why. What is dense
+/// because something reads all elements of a compressed matrix has been warned of (dense_copies.h).
 void warn_of_dense_storage(const ir::Program& program, PassContext& context);
 
 }  // namespace tdsl::passes

@@ -13,6 +13,7 @@
 #include "passes/contractions.h"
 #include "passes/copy_propagation.h"
 #include "passes/dead_code.h"
+#include "passes/dense_copies.h"
 #include "passes/dense_storage.h"
 #include "passes/differentiate.h"
 #include "passes/epilogues.h"
@@ -31,10 +32,12 @@
 #include "passes/neighbours.h"
 #include "passes/relabel.h"
 #include "passes/repeated_parts.h"
+#include "passes/sampling.h"
 #include "passes/serial_loops.h"
 #include "passes/shared_maps.h"
 #include "passes/simplify.h"
 #include "passes/start_choices.h"
+#include "passes/storage.h"
 #include "passes/updates.h"
 
 namespace tdsl::passes {
@@ -73,6 +76,9 @@ constexpr std::array kPipeline = {
     Pass{"dead_code", "remove what nobody uses", dead_code, 1},
     Pass{"canonicalise", "one spelling for computations that differ by spelling only", canonicalise, 1},
     Pass{"common_subexpressions", "compute the same thing once", common_subexpressions, 1},
+    // When it is known what reads a tensor, and before loops become tasks, which do not read compressed ones.
+    Pass{"storage", "store the elements of sparse matrices that are there, where operations go over these alone", storage, 1},
+    Pass{"sampling", "compute dense matrices only where a compressed one has elements, if nothing reads them elsewhere", sampling, 2},
     // What the others leave of a loop is what it does.
     Pass{"serial_loops", "run loops over single elements as one task", serial_loops, 1},
     // Last: the others need not know what is chosen from.
@@ -94,7 +100,12 @@ constexpr std::array kPipeline = {
     Pass{"periodic_reads", "read where a subscript that wraps around may lie at one of two affine ones", periodic_reads, 0},
     // What wraps around is no data.
     Pass{"gathers", "gather what is looked up, but for one lookup that an operation can do", gathers, 0},
+    // Nothing else changes what reads a tensor.
+    Pass{"dense_copies", "copy compressed matrices where all of their elements are read", dense_copies, 0},
 };
+
+/// Whether what follows the passes can compress.
+constexpr bool kCompresses = false;
 
 void check(const ir::Program& program, std::string_view pass) {
   const std::vector<std::string> problems = ir::verify(program);
@@ -106,7 +117,7 @@ void check(const ir::Program& program, std::string_view pass) {
 bool left_out(const Pass& pass, FusionPolicy fusion) {
   const bool fuses = pass.name == "fusion" || pass.name == "fuse_rows" || pass.name == "merge_rows" || pass.name == "shared_maps" ||
                      pass.name == "epilogues";
-  return (fusion == FusionPolicy::kNone && fuses) || (fusion == FusionPolicy::kNoRedundancy && pass.name == "shared_maps");
+  return (pass.name == "storage" && !kCompresses) || (fusion == FusionPolicy::kNone && fuses) || (fusion == FusionPolicy::kNoRedundancy && pass.name == "shared_maps");
 }
 
 }  // namespace

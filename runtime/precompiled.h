@@ -4,4 +4,5 @@
 #include "runtime/emitted.h"
 #include "runtime/kernels/blocked_reduction.h"
 #include "runtime/kernels/elements.h"
+#include "runtime/kernels/stored.h"
 #include "runtime/routines/calls.h"

@@ -8,12 +8,14 @@
 #include <utility>
 
 #include "runtime/app/number_format.h"
+#include "runtime/app/stored_tiles.h"
 #include "runtime/app/tile_entries.h"
 #include "runtime/io/file_kind.h"
 #include "runtime/kernels/combine.h"
 #include "runtime/kernels/contraction.h"
 #include "runtime/kernels/copy.h"
 #include "runtime/kernels/epilogue.h"
+#include "runtime/kernels/stored.h"
 
 namespace tdsl::rt {
 
@@ -113,7 +115,8 @@ void EngineSink::submit(const std::shared_ptr<const plan::PlannedOp>& planned, c
     kernel = contraction_kernel(description, type(), epilogue);
   } else if (op.op_class == plan::OpClass::kLoad && setup_.inputs.dense(op.name) == nullptr) {
     const plan::Distribution where = plan::distribution_of(op, planned->plan, op.outputs.front());
-    kernel = dense_tile_kernel(std::make_shared<const TileEntries>(engine_, setup_.world.rank(), where, setup_.inputs.take_entries(op.name)));
+    auto entries = std::make_shared<const TileEntries>(engine_, setup_.world.rank(), where, setup_.inputs.take_entries(op.name));
+    kernel = op.outputs.front().sized() ? stored_tile_kernel(std::move(entries)) : dense_tile_kernel(std::move(entries));
   } else {
     kernel = without_parts(op, std::move(kernel));
   }
@@ -158,9 +161,35 @@ auto EngineSink::open_together(int line, const Create& create, const Open& open)
 
 namespace {
 
+/// A tile of compressed blocks, in panels of rows.
+template <class T>
+void write_stored_tile(const NpyWriter& writer, const TaskArgs& args) {
+  constexpr Index kPanelBytes = Index{1} << 20;
+  const Box& box = args.inputs[0].box;
+  if (box.empty()) return;
+  const auto elements = stored_in<T, 2>(args, 0);
+  const Index columns = box[1].size();
+  const Index height = std::min(box[0].size(), std::max<Index>(1, kPanelBytes / (columns * static_cast<Index>(sizeof(T)))));
+  const auto panel = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(height * columns));
+  const std::array<Index, 2> strides = {columns, 1};
+  for (Index first = box[0].lo; first < box[0].hi; first += height) {
+    const std::array<Index, 2> lo = {first, box[1].lo};
+    const std::array<Index, 2> hi = {std::min(first + height, box[0].hi), box[1].hi};
+    std::fill_n(panel.get(), (hi[0] - lo[0]) * columns, T(0));
+    elements.rows({lo[0], hi[0]}, [&](const sparse::Row<T>& row) {
+      T* const to = panel.get() + (row.index() - first) * columns;
+      row.each([&](Index column, T value) {
+        if (column >= box[1].lo && column < box[1].hi) to[column - box[1].lo] = value;
+      });
+    });
+    writer.write_box(lo, hi, static_cast<const T*>(panel.get()), strides);
+  }
+}
+
 template <class T>
 void write_tile(const NpyWriter& writer, const TaskArgs& args) {
   const Operand& in = args.inputs[0];
+  if (in.data == nullptr) return write_stored_tile<T>(writer, args);
   const auto rank = static_cast<std::size_t>(in.box.rank);
   std::array<Index, plan::kMaxRank> lo{};
   std::array<Index, plan::kMaxRank> hi{};

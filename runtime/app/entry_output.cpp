@@ -5,6 +5,8 @@
 #include <deque>
 #include <utility>
 
+#include "runtime/kernels/stored.h"
+
 namespace tdsl::rt {
 
 namespace {
@@ -40,6 +42,23 @@ Entries nonzeros_of(const Operand& in, const EntryForm& form) {
   }
 }
 
+/// The same of compressed blocks.
+template <class T>
+Entries stored_of(const TaskArgs& args, const EntryForm& form) {
+  Entries entries(form);
+  const Box& box = args.inputs[0].box;
+  stored_in<T, 2>(args, 0).rows(box[0], [&](const sparse::Row<T>& row) {
+    row.each([&](Index column, T value) {
+      if (value == T(0) || column < box[1].lo || column >= box[1].hi) return;
+      std::byte* const entry = entries.append();
+      form.set_coordinate(entry, 0, row.index());
+      form.set_coordinate(entry, 1, column);
+      form.set_value(entry, value);
+    });
+  });
+  return entries;
+}
+
 /// Rows of rank r: near-equal ranges.
 Index first_row(Index rows, int rank, int ranks) { return static_cast<Index>(static_cast<__int128>(rows) * rank / ranks); }
 
@@ -53,7 +72,10 @@ int owner_of(Index row, Index rows, int ranks) {
 
 void EntryOutput::collect(const TaskArgs& args) {
   const EntryForm form{static_cast<int>(writer_->shape().size()), writer_->type(), EntryForm::needs_wide(writer_->shape())};
-  Entries entries = visit_element_type(form.type, [&](auto tag) { return nonzeros_of<typename decltype(tag)::type>(args.inputs[0], form); });
+  Entries entries = visit_element_type(form.type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    return args.inputs[0].data == nullptr ? stored_of<T>(args, form) : nonzeros_of<T>(args.inputs[0], form);
+  });
   const std::scoped_lock lock(mutex_);
   tiles_.push_back(std::move(entries));
 }

@@ -23,6 +23,11 @@ void Predictions::add(const plan::PlannedOp& op, const plan::TensorLookup& looku
   site.cost.tasks += cost.tasks;
   site.cost.output_bytes += cost.output_bytes;
   site.cost.seconds += cost.seconds;
+  const bool sized = op.part == 0 && !op.op.outputs.empty() && op.op.outputs.front().sized();
+  if (sized) {
+    site.stored += op.op.outputs.front().stored;
+    site.stored_bytes += cost.output_bytes;
+  }
   resident_.run(op, cost.step_bytes.hi, dead);
 }
 

@@ -20,6 +20,8 @@ class Predictions {
     plan::Cost cost;
     plan::Range bytes_sent;
     plan::Range bytes_from_other_nodes;  ///< of those received
+    plan::Estimate stored;               ///< elements of sized results, on all ranks
+    plan::Range stored_bytes;            ///< of their blocks, on this rank
   };
   /// Predictions cost time: they are made only for --stats and --plan.
   void enable(int rank) {

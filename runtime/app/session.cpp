@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/app/session_impl.h"
+#include "runtime/app/stored_tiles.h"
 #include "runtime/kernels/contraction.h"
 #include "runtime/kernels/philox.h"
 #include "runtime/kernels/sum_of_products.h"
@@ -237,6 +238,19 @@ TensorHandle Session::record_input(std::string_view text, ElementType type, std:
     });
   });
   return impl_->recorder.load(name, type, shape, std::vector<Index>(tile), {site, line});
+}
+
+TensorHandle Session::record_stored_input(std::string_view text, ElementType type, std::initializer_list<Index> extents, int site, int line,
+                                          std::initializer_list<Index> tile) {
+  const std::string name(text);
+  const std::vector<Index> shape(extents);
+  SessionInputs& inputs = impl_->setup.inputs;
+  inputs.require_shape(name, shape, impl_->at(line));
+  impl_->require_size(name, type, shape, line);
+  // EngineSink has another for files of entries.
+  if (const NpyReader* const reader = inputs.dense(name)) impl_->keep(stored_panels_kernel(*reader, type));
+  else impl_->keep(nullptr);
+  return impl_->recorder.load_stored(name, type, shape, inputs.stored(name), inputs.row_counts(name), std::vector<Index>(tile), {site, line});
 }
 
 TensorHandle Session::record_random(RandomKind kind, std::string_view name, ElementType type, std::initializer_list<Index> extents,

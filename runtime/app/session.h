@@ -149,6 +149,12 @@ class Session {
                                 std::initializer_list<Index> tile = {}) {
     return Tensor<T>(record_input(name, element_type_of<T>, shape, site, line, tile));
   }
+  /// A matrix whose blocks hold stored elements only.
+  template <Element T>
+  [[nodiscard]] Tensor<T> stored_input(std::string_view name, std::initializer_list<Index> shape, int site, int line,
+                                       std::initializer_list<Index> tile = {}) {
+    return Tensor<T>(record_stored_input(name, element_type_of<T>, shape, site, line, tile));
+  }
   /// Of the random numbers: `--seed`.
   [[nodiscard]] std::uint64_t seed() const;
   template <Element T>
@@ -269,6 +275,8 @@ class Session {
   [[nodiscard]] TensorHandle record_contraction(plan::OpBuilder& op, ElementType type);
   [[nodiscard]] TensorHandle record_input(std::string_view name, ElementType type, std::initializer_list<Index> shape, int site, int line,
                                           std::initializer_list<Index> tile);
+  [[nodiscard]] TensorHandle record_stored_input(std::string_view name, ElementType type, std::initializer_list<Index> shape, int site, int line,
+                                                 std::initializer_list<Index> tile);
   [[nodiscard]] TensorHandle record_random(RandomKind kind, std::string_view name, ElementType type, std::initializer_list<Index> shape,
                                            std::uint64_t call_site, std::initializer_list<Index> iterations, int site, int line,
                                            std::initializer_list<Index> tile);

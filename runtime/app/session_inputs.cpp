@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <exception>
@@ -41,6 +42,16 @@ void together(World& world, const Action& action) {
   for (const std::vector<std::byte>& text : world.access().all_gather(std::as_bytes(std::span(error)))) {
     if (!text.empty()) throw RunError(std::string(reinterpret_cast<const char*>(text.data()), text.size()));
   }
+}
+
+/// Sums over all ranks, on all of them.
+std::vector<Index> sums(World& world, std::vector<Index> mine) {
+  std::vector<Index> all(mine.size(), 0);
+  for (const std::vector<std::byte>& bytes : world.access().all_gather(std::as_bytes(std::span(mine)))) {
+    std::memcpy(mine.data(), bytes.data(), bytes.size());
+    for (std::size_t k = 0; k < all.size(); ++k) all[k] += mine[k];
+  }
+  return all;
 }
 
 }  // namespace
@@ -121,17 +132,19 @@ void SessionInputs::read_entries(World& world, const ProgramInfo& info, bool sha
   for (const InputDeclaration& input : info.inputs()) {
     File& file = files_.at(input.name);
     const EntryFile* const entries = file.file->entries();
-    if (entries == nullptr || (shapes_only && entries->shape())) continue;
+    if (entries == nullptr) continue;
+    file.entries = entries->promised();
+    if (shapes_only && entries->shape()) continue;
     try {
       together(world, [&] { file.part = entries->read(input.type, world.rank(), world.size()); });
-      settle_entries(world, file);
+      settle_entries(world, input, file);
     } catch (const RunError& error) {
       throw RunError(SourceLine{info.declaration().source_file, input.line}, error.what(), error.code());
     }
   }
 }
 
-void SessionInputs::settle_entries(World& world, File& file) {
+void SessionInputs::settle_entries(World& world, const InputDeclaration& input, File& file) {
   std::vector<std::int64_t> mine = {file.part.tally.lines};
   mine.insert(mine.end(), file.part.tally.reach.begin(), file.part.tally.reach.end());
   std::vector<EntryFile::Tally> tallies;
@@ -141,6 +154,25 @@ void SessionInputs::settle_entries(World& world, File& file) {
     tallies.push_back({numbers.front(), {numbers.begin() + 1, numbers.end()}});
   }
   file.shape = file.file->entries()->settle(tallies, world.rank(), file.part);
+  file.entries = sums(world, {file.part.entries.count()}).front();
+  if (input.sparse.empty() || file.shape.size() != 2 || file.shape[0] == 0) return;
+  const plan::Tiling bins = plan::Tiling::near_equal(file.shape[0], plan::RowCounts::bins_of(file.shape[0]));
+  std::vector<Index> counts(static_cast<std::size_t>(bins.tiles()), 0);
+  const EntryForm form = file.part.entries.form();
+  file.part.entries.for_each([&](const std::byte* entry) { ++counts[static_cast<std::size_t>(bins.tile_of(form.coordinate(entry, 0)))]; });
+  auto rows = std::make_shared<plan::RowCounts>();
+  rows->rows = file.shape[0];
+  rows->before = {0};
+  for (const Index here : sums(world, std::move(counts))) rows->before.push_back(rows->before.back() + here);
+  file.rows = std::move(rows);
+}
+
+plan::Estimate SessionInputs::stored(const std::string& input) const {
+  const File& file = files_.at(input);
+  plan::Estimate guess = plan::guessed_stored(file.shape);
+  if (!file.entries) return guess;
+  const auto most = std::min(static_cast<double>(*file.entries), guess.hi);  // elements may be listed twice, or be 0
+  return {0, most, most};
 }
 
 void SessionInputs::look_at_headers(const ProgramInfo& info, const AppOptions& options) {

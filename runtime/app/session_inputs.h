@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "runtime/engine/mpi_world.h"
 #include "runtime/io/input_file.h"
 #include "runtime/plan/space/index.h"
+#include "runtime/plan/storage.h"
 
 namespace tdsl::rt {
 
@@ -32,6 +34,10 @@ class SessionInputs {
   void require_shape(const std::string& input, const std::vector<Index>& shape, SourceLine place) const;
   /// The open file of a dense input, or null.
   [[nodiscard]] const NpyReader* dense(const std::string& input) const { return files_.at(input).file->dense(); }
+  /// How many elements of it are stored, as far as that is known before they are brought together: entries of its file, else a guess.
+  [[nodiscard]] plan::Estimate stored(const std::string& input) const;
+  /// In which rows they are; null: not known.
+  [[nodiscard]] std::shared_ptr<const plan::RowCounts> row_counts(const std::string& input) const { return files_.at(input).rows; }
   /// This rank's share of the entries of any other; they are given away.
   [[nodiscard]] Entries take_entries(const std::string& input) { return std::move(files_.at(input).part.entries); }
 
@@ -42,6 +48,8 @@ class SessionInputs {
     FileIdentity identity;  ///< of rank 0's
     std::optional<InputFile> file;
     EntryFile::Part part;  ///< this rank's share of a file of entries
+    std::shared_ptr<const plan::RowCounts> rows;  ///< of a matrix that is sparse
+    std::optional<Index> entries;  ///< of all ranks together, or as the header says
   };
   [[nodiscard]] std::string encode_files(const ProgramInfo& info) const;
   void decode_files(const ProgramInfo& info, const std::string& text);
@@ -49,7 +57,7 @@ class SessionInputs {
   static void look_at_targets(const ProgramInfo& info, const AppOptions& options);
   void open_again(const World& world, const ProgramInfo& info);
   void read_entries(World& world, const ProgramInfo& info, bool shapes_only);
-  void settle_entries(World& world, File& file);
+  void settle_entries(World& world, const InputDeclaration& input, File& file);
   void bind_dimensions(const ProgramInfo& info, const AppOptions& options);
 
   std::map<std::string, File> files_;

@@ -8,6 +8,7 @@
 #include "runtime/app/number_format.h"
 #include "runtime/app/session_impl.h"
 #include "runtime/kernels/copy.h"
+#include "runtime/kernels/stored.h"
 
 namespace tdsl::rt {
 
@@ -29,6 +30,20 @@ void append_elements(const std::vector<std::vector<Index>>& indices, std::size_t
   text += ']';
 }
 
+/// The few elements of an operand in compressed blocks.
+template <class T>
+std::unique_ptr<T[]> looked_up(const TaskArgs& args, std::size_t input) {
+  const Box& box = args.inputs[input].box;
+  auto elements = std::make_unique<T[]>(static_cast<std::size_t>(box.volume()));
+  if (box.rank != 2) return elements;
+  const auto stored = stored_in<T, 2>(args, static_cast<int>(input));
+  T* next = elements.get();
+  for (Index i = box[0].lo; i < box[0].hi; ++i) {
+    for (Index j = box[1].lo; j < box[1].hi; ++j) *next++ = stored.locate(i, j);
+  }
+  return elements;
+}
+
 /// The shown elements in C order, from the operation's inputs, of which the first corner is number `input`.
 template <class T>
 std::unique_ptr<T[]> gather(const record::SummaryCorners& corners, std::size_t input, const TaskArgs& args) {
@@ -41,13 +56,18 @@ std::unique_ptr<T[]> gather(const record::SummaryCorners& corners, std::size_t i
   }
   const Operand whole = row_major(reinterpret_cast<std::byte*>(elements.get()), all);
   corners.for_each([&](const std::vector<std::size_t>& choice) {
-    const Operand& from = args.inputs[input++];
+    Operand from = args.inputs[input++];
     Operand to = whole;
     to.box = from.box;
     for (std::size_t d = 0; d < choice.size(); ++d) {
       Index before = 0;
       for (std::size_t r = 0; r < choice[d]; ++r) before += runs[d][r].size();
       to.data += before * whole.stride[d] * static_cast<Index>(sizeof(T));
+    }
+    std::unique_ptr<T[]> corner;  // of compressed blocks
+    if (from.data == nullptr) {
+      corner = looked_up<T>(args, input - 1);
+      from = row_major(reinterpret_cast<std::byte*>(corner.get()), from.box);
     }
     copy_box(from, to, from.box, sizeof(T));
   });

@@ -37,6 +37,8 @@ std::vector<SiteNumbers> site_numbers(const RankStatistics& mine) {
     n.flops = s.flops;
     n.tasks = static_cast<double>(s.tasks);
     n.kernels = static_cast<double>(s.kernels);
+    n.stored = static_cast<double>(s.stored);
+    n.stored_bytes = static_cast<double>(s.stored_bytes);
     n.begin = s.first_start;
     n.seconds = s.last_end - s.first_start;
   }

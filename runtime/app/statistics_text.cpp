@@ -19,6 +19,7 @@ void add_predictions(std::map<int, SiteNumbers>& sites, const Predictions& predi
     n.predicted_flops = prediction.cost.flops;
     n.predicted_tasks = prediction.cost.tasks;
     n.predicted_seconds = prediction.cost.seconds;
+    n.predicted_stored_bytes = prediction.stored_bytes;
   }
 }
 
@@ -50,6 +51,9 @@ SiteNumbers over_ranks(const std::vector<RankFigures>& ranks, int site) {
       sum.flops += n.flops;
       sum.tasks += n.tasks;
       sum.kernels += n.kernels;
+      sum.stored += n.stored;
+      sum.stored_bytes += n.stored_bytes;
+      sum.predicted_stored_bytes += n.predicted_stored_bytes;
       sum.seconds = std::max(sum.seconds, n.seconds);
       sum.predicted_bytes += n.predicted_bytes;
       sum.predicted_sent += n.predicted_sent;
@@ -81,6 +85,22 @@ void write_measured(JsonWriter& json, const SiteNumbers& n) {
   json.end_object();
 }
 
+/// Of sized results: elements and bytes, and how much more the fullest rank has than all on average.
+void write_stored(JsonWriter& json, const std::vector<RankFigures>& ranks, int site, const Predictions::Site& prediction, bool measured) {
+  if (prediction.stored.hi == 0) return;
+  const SiteNumbers all = over_ranks(ranks, site);
+  json.key("stored").begin_object();
+  json.field("expected", prediction.stored.expected);
+  range_field(json, "predicted_bytes", all.predicted_stored_bytes);
+  if (measured) {
+    double most = 0;
+    for (const RankFigures& rank : ranks) most = std::max(most, over_ranks({rank}, site).stored);
+    json.field("elements", all.stored).field("bytes", all.stored_bytes);
+    json.field("imbalance", all.stored > 0 ? most * static_cast<double>(ranks.size()) / all.stored : 1.0);
+  }
+  json.end_object();
+}
+
 /// Of few ranks every statement's numbers are listed one by one.
 constexpr std::size_t kRanksListed = 16;
 
@@ -91,6 +111,7 @@ void write_statements(JsonWriter& json, const std::vector<RankFigures>& ranks, c
     json.begin_object().field("line", prediction.line).field("site", site).field("name", prediction.name).field("kind", prediction.kind);
     write_predicted(json, n);
     if (measured) write_measured(json, n);
+    write_stored(json, ranks, site, prediction, measured);
     if (ranks.size() <= kRanksListed) {
       json.key("per_rank").begin_array();
       for (const RankFigures& rank : ranks) {

@@ -44,6 +44,8 @@ struct RunDescription {
 struct SiteNumbers {
   double site = 0;
   double bytes_received = 0, bytes_sent = 0, messages = 0, flops = 0, tasks = 0, kernels = 0, begin = 0, seconds = 0;
+  double stored = 0, stored_bytes = 0;
+  plan::Range predicted_stored_bytes;
   plan::Range predicted_bytes, predicted_sent, predicted_from_other_nodes, predicted_messages, predicted_flops, predicted_tasks, predicted_seconds;
 };
 /// One rank's numbers without its sites.

@@ -16,16 +16,19 @@ class Engine::State::Sink final : public BlockSink {
 
   [[nodiscard]] BlockPart before() const override;
   [[nodiscard]] std::byte* begin(Index bytes) override;
+  void holds(Index elements) override { elements_ = elements; }
   void keep() override;
   [[nodiscard]] std::byte* change() override;
   /// What the kernel has made; null: absent.
   [[nodiscard]] BufferRef take() { return std::move(made_); }
+  [[nodiscard]] Index elements() const { return elements_; }
 
  private:
   [[nodiscard]] BufferRef allocate(Index bytes) const;
   const State& state_;
   const TaskRun& task_;
   BufferRef old_, made_;
+  Index elements_ = 0;
   bool alone_ = false;
   bool begun_ = false;
 };

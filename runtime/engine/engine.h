@@ -37,6 +37,7 @@ struct SiteStatistics {
   int line = 0;
   std::string kind;
   std::int64_t bytes_received = 0, bytes_sent = 0, messages = 0, tasks = 0, kernels = 0;
+  std::int64_t stored = 0, stored_bytes = 0;  ///< elements in blocks of sized results, and the blocks
   double flops = 0;
   double first_start = 0, last_end = 0;  ///< seconds since the engine began; seconds = difference
 };

@@ -64,7 +64,12 @@ bool Engine::State::replaces_alone(const TaskRun& task, const Block& block) cons
 /// Under the lock: the blocks are what the kernel has made.
 void Engine::State::end_sized(TaskRun& task, Call& call) {
   for (std::size_t k = 0; k < call.sinks.size(); ++k) {
-    if (call.sinks[k] != nullptr) tensors.block(*task.operation->outputs[k], task.out_number).buffer = call.sinks[k]->take();
+    if (call.sinks[k] == nullptr) continue;
+    BufferRef& buffer = tensors.block(*task.operation->outputs[k], task.out_number).buffer;
+    buffer = call.sinks[k]->take();
+    SiteStatistics& site = sites.at(task.operation->op().site);
+    site.stored += call.sinks[k]->elements();
+    if (call.sinks[k]->elements() > 0) site.stored_bytes += buffer->bytes();
   }
 }
 

@@ -45,6 +45,7 @@ class Store {
 
   [[nodiscard]] plan::Index live_bytes() const { return live_bytes_.load(); }
   [[nodiscard]] plan::Index peak_bytes() const { return peak_bytes_.load(); }
+  [[nodiscard]] plan::Index largest_buffer_bytes() const { return largest_buffer_bytes_.load(); }
   [[nodiscard]] plan::Index live_buffers() const { return live_buffers_.load(); }
   [[nodiscard]] plan::Index peak_buffers() const { return peak_buffers_.load(); }
   [[nodiscard]] plan::Index kept_bytes() const { return kept_bytes_; }
@@ -58,6 +59,7 @@ class Store {
   void remove(plan::Index bytes);
   std::atomic<plan::Index> live_bytes_{0};
   std::atomic<plan::Index> peak_bytes_{0};
+  std::atomic<plan::Index> largest_buffer_bytes_{0};
   std::atomic<plan::Index> live_buffers_{0};
   std::atomic<plan::Index> peak_buffers_{0};
   std::atomic<plan::Index> held_bytes_{0};  ///< live bytes by size classes, as what is kept is measured

@@ -40,6 +40,8 @@ class EntryFile {
   [[nodiscard]] virtual int rank() const = 0;
   /// From the header, if the file has one.
   [[nodiscard]] virtual std::optional<Extents> shape() const = 0;
+  /// How many entries the header promises, symmetric ones counted twice; nothing if it does not say.
+  [[nodiscard]] virtual std::optional<std::int64_t> promised() const = 0;
   /// Throws unless the file's elements may be read as `to` by the program's input `name`.
   virtual void require_type(ElementType to, std::string_view name) const = 0;
   /// Reads a part. Requires require_type(type). Memory is that of the entries and a buffer; what a header promises allocates nothing.

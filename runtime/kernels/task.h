@@ -63,6 +63,8 @@ class BlockSink {
   [[nodiscard]] virtual BlockPart before() const = 0;
   /// Memory for the block, whose size is known only now. Once per call of the kernel. 0 bytes: absent.
   [[nodiscard]] virtual std::byte* begin(Index bytes) = 0;
+  /// How many elements the block stores, for statistics.
+  virtual void holds(Index elements) = 0;
   /// The block stays what it is so far.
   virtual void keep() = 0;
   /// The block stays, and the kernel changes bytes of it: where they are if nothing else needs them, else in a copy. Null: absent.

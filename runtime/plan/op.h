@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,6 +38,10 @@ struct TensorDesc {
   std::vector<Index> tile{};  ///< `tile (a, b)` annotation: edges per dimension; empty: none
   Storage storage{};
   Estimate stored{};          ///< elements that are stored, of a sized tensor
+  std::shared_ptr<const RowCounts> rows{};  ///< of a sized matrix, where in it they are; null: evenly, for all that is known
+  std::vector<bool> uncut{};  ///< per dimension: no block of it has but all of the dimension; empty: none
+  [[nodiscard]] bool is_uncut(std::size_t d) const { return d < uncut.size() && uncut[d]; }
+  [[nodiscard]] bool has_uncut() const { return std::find(uncut.begin(), uncut.end(), true) != uncut.end(); }
   /// Of a tensor that a program has; parts of a candidate may be more than 64 bits count, and are the largest number then.
   [[nodiscard]] Index elements() const {
     Index n = 1;
@@ -46,12 +51,17 @@ struct TensorDesc {
   [[nodiscard]] bool sized() const { return storage.sized(); }
   /// Of a sized tensor what is expected of it as one block.
   [[nodiscard]] Index bytes() const;
+  /// Of an element, stored or not.
+  [[nodiscard]] double mean_bytes() const;
   /// Of blocks with extents up to these that hold this many elements together, stored or not: a sized tensor's share of what is stored.
   /// No block is among them more than `times` times.
   [[nodiscard]] Estimate block_bytes(const Estimate& blocks, const Estimate& elements, const std::vector<Index>& extents, double times = 1) const;
   /// Of the block of a box: exact unless the tensor is sized.
   [[nodiscard]] Estimate block_bytes(const Box& box) const;
 };
+
+/// The expected share of a tensor's elements that are stored: 1 of a dense one.
+[[nodiscard]] double stored_share(const TensorDesc& tensor);
 
 /// sum of coefficient * label + constant.
 struct Affine {

@@ -1,6 +1,7 @@
 #include "runtime/plan/op_builder.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -89,7 +90,7 @@ OpBuilder& OpBuilder::pieces(std::vector<PackedPiece> list) {
 }
 
 OpBuilder& OpBuilder::flops(double per_point) {
-  op_.flops_per_point = std::max(per_point, 0.0);  // estimates by polynomials may fall below
+  op_.flops_per_point = std::max(per_point, 0.0) * visited_;  // estimates by polynomials may fall below
   return *this;
 }
 
@@ -145,6 +146,22 @@ OpBuilder& OpBuilder::stored(Storage storage, const Estimate& elements) {
   TensorDesc& output = op_.outputs.emplace_back();
   output.storage = std::move(storage);
   output.stored = elements;
+  return *this;
+}
+
+OpBuilder& OpBuilder::stored_like(const TensorDesc& walked) {
+  stored(walked.storage, {0, walked.stored.expected, walked.stored.hi});
+  op_.outputs.back().rows = walked.rows;
+  return *this;
+}
+
+OpBuilder& OpBuilder::visits(const TensorDesc& walked) {
+  // Few digits, so that what is counted task by task and what is predicted of a rank are the same number.
+  constexpr int kDigits = 16;
+  int exponent = 0;
+  const double share = std::frexp(stored_share(walked), &exponent);
+  visited_ = std::ldexp(std::round(std::ldexp(share, kDigits)), exponent - kDigits);
+  op_.flops_per_point *= visited_;
   return *this;
 }
 

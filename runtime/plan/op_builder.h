@@ -61,6 +61,10 @@ class OpBuilder {
   OpBuilder& run_ahead(Index bytes);
   /// The output is sized, with about so many elements stored.
   OpBuilder& stored(Storage storage, const Estimate& elements);
+  /// The same, with elements at most where `walked` has some.
+  OpBuilder& stored_like(const TensorDesc& walked);
+  /// Of the points those are visited at which `walked` has an element stored: `flops` are theirs.
+  OpBuilder& visits(const TensorDesc& walked);
   /// What is read behind the operands of a contraction belongs to its epilogue (Op::epilogue).
   OpBuilder& epilogue();
   OpBuilder& divisible();
@@ -71,6 +75,7 @@ class OpBuilder {
 
  private:
   Op op_;
+  double visited_ = 1;  ///< of all points
 };
 
 }  // namespace tdsl::plan

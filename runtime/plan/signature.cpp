@@ -1,6 +1,8 @@
 #include "runtime/plan/signature.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <vector>
 
 namespace tdsl::plan {
@@ -86,6 +88,8 @@ void append_storage(std::string& text, const TensorDesc& tensor) {
   text += tensor.storage.values ? 's' : 'p';
   for (const Level level : tensor.storage.levels) text += level == Level::kDense ? 'd' : 'c';
   for (const int d : tensor.storage.order) append_number(text, d);
+  for (const bool uncut : tensor.uncut) text += uncut ? 'w' : 'k';
+  if (tensor.rows != nullptr) append_number(text, static_cast<Index>(tensor.rows->hash()));
   for (const double x : {tensor.stored.lo, tensor.stored.expected, tensor.stored.hi}) append_number(text, Estimate::whole(x));
 }
 
@@ -98,6 +102,9 @@ std::string signature_of(const Distribution& distribution) {
     append_number(text, tiling.extent());
     append_number(text, tiling.tiles());
     append_number(text, tiling.tiles() > 0 ? tiling.tile(0).size() : 0);
+    if (tiling.ends() != nullptr) {
+      for (const Index end : *tiling.ends()) append_number(text, end);
+    }
   }
   for (const GridDim& dim : distribution.grid_dims()) {
     text += '|';
@@ -128,7 +135,7 @@ std::string signature_of(const Op& op, const KnownOperands& operands) {
   append_number(text, static_cast<Index>(op.op_class));
   append_number(text, op.home);
   append_number(text, static_cast<Index>(op.combine) * 2 + (op.replicated ? 1 : 0));
-  append_number(text, static_cast<Index>(op.flops_per_point));
+  append_number(text, static_cast<Index>(std::bit_cast<std::uint64_t>(op.flops_per_point) >> 24));
   if (op.epilogue) text += 'e';
   append_number(text, op.by_rows ? 1 + static_cast<Index>(op.product_share * 1000) : 0);
   append_labels(text, op);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -24,6 +25,9 @@ struct Storage {
   friend bool operator==(const Storage&, const Storage&) = default;
 };
 
+/// A matrix by rows: compressed sparse rows. `values`: false of bool.
+[[nodiscard]] Storage compressed_rows(bool values = true);
+
 /// A figure that data decides: bounds, and what is expected.
 struct Estimate {
   double lo = 0;
@@ -43,6 +47,23 @@ struct Estimate {
     return *this;
   }
   friend bool operator==(const Estimate&, const Estimate&) = default;
+};
+
+/// What is assumed of a tensor of which nobody says how many of its elements are stored: one of a hundred.
+[[nodiscard]] Estimate guessed_stored(const std::vector<Index>& shape);
+
+/// Where along the rows of a matrix its elements are stored, in bins of near-equal numbers of rows.
+struct RowCounts {
+  static constexpr Index kMostBins = 1 << 16;
+
+  Index rows = 0;
+  std::vector<Index> before;  ///< elements in the bins before bin b; one more at the end: all
+
+  [[nodiscard]] static Index bins_of(Index rows) { return std::min(rows, kMostBins); }
+  [[nodiscard]] Index bins() const { return static_cast<Index>(before.size()) - 1; }
+  /// Into so many parts, about equal in work: every element counts, and every row as much as 1.5 of them.
+  [[nodiscard]] Tiling cut(Index tiles) const;
+  [[nodiscard]] std::uint64_t hash() const;
 };
 
 /// Bytes of sized blocks as a function of how many they are and how much is stored in them.

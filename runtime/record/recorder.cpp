@@ -34,6 +34,15 @@ TensorHandle Recorder::load(std::string_view name, ElementType type, std::vector
   return whole_tensor(plan::OpClass::kLoad, name, type, shape, std::move(tile), place);
 }
 
+TensorHandle Recorder::load_stored(std::string_view name, ElementType type, std::vector<Index> shape, const plan::Estimate& stored,
+                                   std::shared_ptr<const plan::RowCounts> rows, std::vector<Index> tile, Place place) {
+  TDSL_CHECK(shape.size() == 2, "matrices are compressed");
+  plan::OpBuilder op(plan::OpClass::kLoad, name, place.site, place.line);
+  op.out("i0", shape[0]).out("i1", shape[1]).uncut().flops(0).tile(std::move(tile)).stored(plan::compressed_rows(), stored);
+  op.op().outputs.front().rows = std::move(rows);
+  return record(std::move(op.op()), type);
+}
+
 TensorHandle Recorder::source(std::string_view name, ElementType type, std::vector<Index> shape, std::vector<Index> tile, Place place) {
   return whole_tensor(plan::OpClass::kSource, name, type, shape, std::move(tile), place);
 }
@@ -43,7 +52,10 @@ TensorHandle Recorder::record(plan::Op op, ElementType type) {
   desc.tile = op.tile;
   if (!op.outputs.empty()) {  // the builder says how it is stored
     desc.storage = std::move(op.outputs.front().storage);
+    desc.uncut = op.uncut;
+    desc.storage.values = desc.storage.values && type != ElementType::kBool;
     desc.stored = op.outputs.front().stored;
+    desc.rows = std::move(op.outputs.front().rows);
   }
   op.outputs = {desc};
   add(std::move(op));

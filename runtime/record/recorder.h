@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -42,6 +43,9 @@ class Recorder {
 
   /// Tensors without operands: read from a file, or generated. `tile`: an annotation, or empty.
   [[nodiscard]] TensorHandle load(std::string_view name, ElementType type, std::vector<Index> shape, std::vector<Index> tile, Place place);
+  /// Read into compressed blocks, whose columns are never cut; `stored`: elements, and `rows`, if that is known, where.
+  [[nodiscard]] TensorHandle load_stored(std::string_view name, ElementType type, std::vector<Index> shape, const plan::Estimate& stored,
+                                         std::shared_ptr<const plan::RowCounts> rows, std::vector<Index> tile, Place place);
   [[nodiscard]] TensorHandle source(std::string_view name, ElementType type, std::vector<Index> shape, std::vector<Index> tile, Place place);
   /// The operation's result, a tensor of the operation's shape.
   [[nodiscard]] TensorHandle record(plan::Op op, ElementType type);

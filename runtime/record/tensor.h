@@ -34,6 +34,8 @@ class TensorHandle {
   [[nodiscard]] plan::TensorId id() const;
   [[nodiscard]] Index extent(int d) const;
   [[nodiscard]] const TensorState& state() const { return *state_; }
+  /// What planning knows of it.
+  [[nodiscard]] const plan::TensorDesc& desc() const { return state_->desc; }
   /// Drops this name.
   void release() noexcept;
 

@@ -21,6 +21,11 @@ class Output {
     at_.clear();
     values_.clear();
   }
+  /// At most so many elements will come.
+  void reserve(Index elements) {
+    at_.reserve(2 * static_cast<std::size_t>(elements));
+    if constexpr (!std::is_same_v<T, bool>) values_.reserve(static_cast<std::size_t>(elements));
+  }
   /// What is put next is in row i.
   void row(Index i) { row_ = static_cast<std::uint32_t>(i - row_corner_); }
   void put(Index j, T value) {

@@ -172,6 +172,21 @@ class Row {
   [[nodiscard]] Iterator begin() const { return {segments_.data(), segments_.data() + segments_.size()}; }
   [[nodiscard]] Iterator end() const { return {segments_.data() + segments_.size(), segments_.data() + segments_.size()}; }
   [[nodiscard]] bool empty() const { return !(begin() != end()); }
+  /// `f(subscript, value)` for every element: the fastest way over a row.
+  template <class F>
+  [[gnu::always_inline]] void each(F&& f) const {
+    for (const Segment<T>& segment : segments_) {
+      const std::uint32_t* const list = segment.coordinate;
+      const T* const values = segment.values;
+      if (list == nullptr) {
+        for (Index k = 0; k < segment.size; ++k) f(segment.corner + k, segment.value(k));
+      } else if (values == nullptr) {
+        for (Index k = 0; k < segment.size; ++k) f(segment.corner + static_cast<Index>(list[k]), T(1));
+      } else {
+        for (Index k = 0; k < segment.size; ++k) f(segment.corner + static_cast<Index>(list[k]), values[k]);
+      }
+    }
+  }
 
  private:
   Index index_;

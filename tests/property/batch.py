@@ -73,7 +73,7 @@ class Batch:
         self.folder.mkdir(parents=True, exist_ok=True)
         for index, program in self.members.items():
             for i in program.used_inputs():
-                np.save(self.folder / f"{self.prefix(index)}{i.name}.npy", i.make())
+                i.save(self.folder / f"{self.prefix(index)}{i.name}")
 
     def prefix(self, index):
         return f"p{index}_"
@@ -99,7 +99,7 @@ class Batch:
         for index, program in self.members.items():
             prefix = self.prefix(index)
             for i in program.used_inputs():
-                result += [f"--{prefix}{i.name}", self.folder / f"{prefix}{i.name}.npy"]
+                result += [f"--{prefix}{i.name}", self.folder / f"{prefix}{i.name}{i.extension}"]
             for name, text in program.used_params():
                 result += [f"--{prefix}{name}", text]
         return result

@@ -125,7 +125,7 @@ class Generator(Pipelines):
             return
         rows, columns = self.program.dims[0], self.program.dims[-1]
         self.wild = {}
-        for name, shape, density in [("W", (rows, columns), self.rng.choice([0, 0.2, 0.2, 0.5, 1])), ("D", (rows, columns), None), ("v", (columns,), None)]:
+        for name, shape, density in [("W", (rows, columns), self.rng.choice([0, 0.03, 0.2, 0.2, 0.5, 1])), ("D", (rows, columns), None), ("v", (columns,), None)]:
             name = f"A{len(self.program.inputs)}{name}"
             self.program.inputs.append(Input(name, "f64", shape, -3, 3, self.exact, self.rng.randrange(2**32), None, density, True))
             text = self.dense_type_text("f64", shape) if density is None else self.sparse_type_text("f64", shape)
@@ -149,6 +149,33 @@ class Generator(Pipelines):
                     text = f"${part} * {tail}"
             self.program.outputs.append(name)
             self.program.statements.append(Stmt(f"output ${name} = {text};"))
+        if self.chance(0.7):
+            self.walked_outputs()
+
+    def walked_outputs(self):
+        """What goes over the stored elements of W, of results with its coordinates, and in loops."""
+        maps = ["W[i, j] / v[j]", "W[i, j] * D[i, j]", "abs(W[i, j])", "if W[i, j] > 0.0 then W[i, j] * v[j] else 0.0", "W[i, j] * sum[k](D[i, k] * v[k])",
+                "sum[k](W[i, j] * D[i, k] * v[k])", "W[i, j] - W[i, j] * v[j]", "-W[i, j]", "W[i, j]"]
+        ways = ["P @ v", "P' @ (P @ v)", "P @ D'", "P' @ D", "sum(P, axis=0)", "sum(P)", "nnz(P)", "P", "exp(P)", "max(P, axis=1)", "any(P != 0.0, axis=1)", "P * W", "P' @ W"]
+        rows = ["sum[j](P[i, j] * W[i, j])", "min[j where P[i, j] != 0.0](P[i, j] + v[j])", "any[j](P[i, j] > 0.0 && v[j] > 0.0)", "max[j where P[i, j] > 0.0](v[j])",
+                "sum[j where v[j] > 0.0](P[i, j])", "count[j](P[i, j] != 0.0)", "sum[j, k](P[i, j] * D[i, k] * v[k])"]
+        part, turn = self.new_name("u"), self.new_name("r")
+        add = lambda text: self.program.statements.append(Stmt(text))
+        wild = lambda text: re.sub(r"\b([WDv])\b", lambda m: self.wild[m[1]], text).replace("P", f"${part}")
+        add(wild(f"let P[i, j] = {self.rng.choice(maps)};"))
+        for _ in range(self.rng.choice([1, 2, 2, 3])):
+            self.program.outputs.append(self.new_name("z"))
+            name = self.program.outputs[-1]
+            kind = self.rng.choice(["whole", "rows", "loop"])
+            if kind == "rows":
+                add(wild(f"output ${name}[i] = {self.rng.choice(rows)};"))
+            elif kind == "whole":
+                add(wild(f"output ${name} = {self.rng.choice(ways)};"))
+            else:
+                step = self.rng.choice(["P' @ (W @ R)", "0.5 * R + P' @ (P @ R)", "P' @ sum(P, axis=1) + R", "max(P' @ (P @ R), R)"]).replace("R", f"${turn}_{name}")
+                add(wild(f"var ${turn}_{name} = v;"))
+                add(wild(f"for $t_{name} in 0..2 {{ ${turn}_{name} = {step}; }}"))
+                add(f"output ${name} = ${turn}_{name};")
 
     # --- functions
     def scalar_function(self):

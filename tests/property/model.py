@@ -1,6 +1,7 @@
 """Generated programs as trees: expressions with type and value range, statements, inputs. `$` in a text stands for the
 program's prefix, so that many programs fit into one file."""
 import math
+from pathlib import Path
 
 import numpy as np
 
@@ -110,6 +111,34 @@ class Input:
         if self.density is not None:
             values = np.where(rng.random(shape) < self.density, values, rng.choice([0, 0, -0.0], shape))
         return np.asarray(values).astype(DTYPES[self.scalar]).reshape(shape)
+
+    @property
+    def extension(self):
+        """Two of three sparse matrices are files of entries."""
+        entries = self.density is not None and len(self.shape) == 2 and self.scalar != "bool" and self.seed % 3 > 0
+        return ".mtx" if entries else ".npy"
+
+    def save(self, stem):
+        if self.extension == ".npy":
+            np.save(f"{stem}.npy", self.make())
+        else:
+            Path(f"{stem}.mtx").write_text(self.entries_text(), encoding="ascii")
+
+    def entries_text(self):
+        """Entries in any order, some of them 0, some in two parts that are added."""
+        values, rng = self.make(), np.random.default_rng(self.seed + 1)
+        entries = []
+        for (i, j), v in np.ndenumerate(values):
+            if v == 0 and rng.random() > 0.05:
+                continue
+            parts = [v]
+            if np.isfinite(v) and rng.random() < 0.1:
+                parts = [v - 1, 1] if self.scalar in INTEGERS else [v / 2, v / 2]
+            entries += [f"{i + 1} {j + 1} {p}" for p in parts]
+        order = rng.permutation(len(entries)) if rng.random() < 0.5 else range(len(entries))
+        field = "integer" if self.scalar in INTEGERS else "real"
+        head = [f"%%MatrixMarket matrix coordinate {field} general", f"{values.shape[0]} {values.shape[1]} {len(entries)}"]
+        return "\n".join(head + [entries[k] for k in order]) + "\n"
 
 
 class Program:

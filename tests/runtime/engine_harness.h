@@ -32,6 +32,8 @@ struct RunSettings {
   std::uint64_t plan_seed = 0;  ///< not 0: every operation has a random layout
   bool check_counts = true;     ///< of such a run: what is counted is what was predicted
   rt::World* world = nullptr;  ///< of a simulation; null: the launcher's
+  /// What the program declares, and its command line.
+  std::function<void(rt::ProgramInfo&, rt::AppOptions&)> declare = [](rt::ProgramInfo&, rt::AppOptions&) {};
   /// Of a Setup that is complete: for what the fields above do not reach.
   std::function<void(rt::RunSetup&)> adjust = [](rt::RunSetup&) {};
 };
@@ -43,6 +45,7 @@ struct RunResult {
   rt::Silence silence;
   Index largest_step = 0;
   Index needed_memory = 0;  ///< says the planner, under a limit
+  Index largest_buffer = 0;
 };
 
 class TestSession : public rt::Session {
@@ -95,6 +98,7 @@ inline RunResult run(const RunSettings& settings, const std::function<void(TestS
   if (settings.world == nullptr) m->launched = std::make_unique<rt::World>(rt::read_environment());
   rt::World& world = settings.world != nullptr ? *settings.world : *m->launched;
   m->info = rt::ProgramInfo("test", "test.tdsl", "");
+  settings.declare(m->info, m->options);
   m->inputs = std::make_unique<rt::SessionInputs>(world, m->info, m->options);
   plan::PlanInputs plan;
   plan.ranks = world.size();
@@ -129,7 +133,7 @@ inline RunResult run(const RunSettings& settings, const std::function<void(TestS
   }
   if (settings.plan_seed != 0 && settings.check_counts) rt::check_counts(sink.predictions(), sink.engine().statistics(), [](int line) { return rt::SourceLine{"test.tdsl", line}; });
   const RunResult result{sink.engine().statistics(), m->store.peak_bytes(), sink.engine().silence(), sink.planner().largest_step(),
-                         sink.planner().needed_memory().bytes};
+                         sink.planner().needed_memory().bytes, m->store.largest_buffer_bytes()};
   CHECK(sink.engine().live_blocks() == 0);
   CHECK(m->store.live_buffers() == 0);
   world.access().barrier();

@@ -1,5 +1,11 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <string_view>
+
 #include "codegen/output_file.h"
 #include "runtime/app/machine_file.h"
 #include "runtime/io/input_file.h"
@@ -20,13 +26,31 @@ namespace {
 /// Ranks whose totals are shown without --rank: all of a small run, the first of a large one.
 constexpr std::int64_t kFewRanks = 16;
 
+/// What `--set A.stored=N` says of an input A.
+std::optional<std::pair<std::string, double>> stored_in(const std::string& setting, const ir::Program& program) {
+  static constexpr std::string_view kStored = ".stored";
+  const std::size_t equals = setting.find('=');
+  const std::string left = setting.substr(0, equals);
+  if (equals == std::string::npos || !left.ends_with(kStored)) return std::nullopt;
+  const std::string input = left.substr(0, left.size() - kStored.size());
+  const rt::ProgramDeclaration declared = declaration_of(program);
+  if (std::ranges::none_of(declared.inputs, [&](const auto& i) { return i.name == input; })) return std::nullopt;
+  double elements = -1;
+  const char* const end = setting.data() + setting.size();
+  const auto [read, error] = std::from_chars(setting.data() + equals + 1, end, elements);
+  if (error != std::errc() || read != end || !(elements >= 0)) throw UsageError(fmt::format("--set {}: a number of elements is expected", setting));
+  return std::pair(input, std::floor(elements));
+}
+
 /// The planning options as the executable's own: one parser for both.
 rt::AppOptions options_of(const CommandLine& line, const ir::Program& program) {
   std::vector<std::string> arguments;
   const auto add = [&](const char* name, const std::string& value) {
     if (!value.empty()) arguments.insert(arguments.end(), {name, value});
   };
-  for (const std::string& s : line.set) add("--set", s);
+  for (const std::string& s : line.set) {
+    if (!stored_in(s, program)) add("--set", s);
+  }
   add("--tile", line.tile);
   add("--memory", line.memory);
   add("--window", line.window);
@@ -42,12 +66,17 @@ rt::AppOptions options_of(const CommandLine& line, const ir::Program& program) {
 }
 
 /// Extents that the headers of the given files bind.
-void bind_files(const codegen::FamilyProgram& families, const rt::AppOptions& options, std::map<std::string, std::int64_t>& dimensions) {
+void bind_files(const codegen::FamilyProgram& families, const rt::AppOptions& options, codegen::WalkRequest& walk) {
+  std::map<std::string, std::int64_t>& dimensions = walk.dimensions;
   for (const codegen::Declarations::Tensor& input : families.declarations.inputs) {
     const auto file = options.inputs.find(input.name);
     if (file == options.inputs.end()) continue;
     const rt::InputFile opened(file->second);
     const std::vector<std::int64_t> shape = opened.dense() != nullptr ? opened.dense()->shape() : rt::find_shape(*opened.entries());
+    if (const auto count = opened.entries() != nullptr ? opened.entries()->promised() : std::nullopt) {
+      const auto elements = static_cast<double>(*count);
+      walk.stored.emplace(input.name, plan::Estimate{0, elements, elements});
+    }
     if (shape.size() != input.type.rank()) {
       throw rt::RunError({families.files.front(), input.line}, fmt::format("input {} has {} dimensions, but the array in '{}' has {}", input.name,
                                                                           input.type.rank(), file->second, shape.size()));
@@ -90,7 +119,7 @@ plan::PlanRequest plan_request_of(const rt::AppOptions& options, const std::stri
   return plan;
 }
 
-ReportRequest request_of(const CommandLine& line, const std::string& program, const codegen::FamilyProgram& families, const rt::AppOptions& options) {
+ReportRequest request_of(const CommandLine& line, const Front& front, const codegen::FamilyProgram& families, const rt::AppOptions& options) {
   ReportRequest request;
   plan::PlanInputs& inputs = request.inputs;
   inputs.ranks = line.ranks.value_or(1);
@@ -105,7 +134,7 @@ ReportRequest request_of(const CommandLine& line, const std::string& program, co
   inputs.memory = options.memory_bytes.value_or(0);
   inputs.window = options.window_bytes.value_or(0);
   inputs.reproducible = options.reproducible;
-  request.plan = plan_request_of(options, program);
+  request.plan = plan_request_of(options, front.graph.name);
   request.why = line.why;
   request.predictions = options.plan_file.has_value();
   request.time_plan = line.time_plan;
@@ -117,7 +146,10 @@ ReportRequest request_of(const CommandLine& line, const std::string& program, co
   walk.factorise = options.factorise;
   for (const auto& [name, value] : options.params) walk.params[name] = literal_of(value);
   walk.dimensions = options.dimensions;
-  bind_files(families, options, walk.dimensions);
+  for (const std::string& setting : line.set) {
+    if (const auto known = stored_in(setting, front.graph)) walk.stored[known->first] = plan::Estimate::exactly(known->second);
+  }
+  bind_files(families, options, walk);
   request.assumption = assume_missing(families, options, walk.dimensions);
   for (const auto& [name, file] : options.outputs) walk.files.insert(name);
   request.enumerate = line.rank.has_value();
@@ -183,7 +215,7 @@ int explain(const CommandLine& line) {
   const rt::AppOptions options = options_of(line, front.graph);
   const Written files{options.save_plan_file.value_or(""), options.plan_file.value_or("")};
   keep_sources(front, {line.output, files.save_plan, files.plan});
-  const ReportRequest request = request_of(line, front.graph.name, families, options);
+  const ReportRequest request = request_of(line, front, families, options);
   const std::string text = line.stage == "region"    ? plan::text_of(region_of(families, request))
                            : line.stage == "workflow" ? workflow_text(line, families, request)
                            : line.stage == "algebra" ? algebra_text(families, request)

@@ -6,6 +6,7 @@
 #include <ctime>
 
 #include "runtime/app/statistics_text.h"
+#include "runtime/plan/cost/rank_view.h"
 #include "runtime/plan/steps/steps.h"
 #include "runtime/record/planning_sink.h"
 #include "runtime/record/start.h"
@@ -144,6 +145,7 @@ class Reporter : public record::PlanningSink {
       fresh.plan = text;
       add_layout(fresh);
       fresh.why = op.plan.why;
+      add_stored(fresh, op);
       report_.rows.push_back(std::move(fresh));
       row = report_.rows.end() - 1;
     }
@@ -157,6 +159,15 @@ class Reporter : public record::PlanningSink {
     row->summary.max_step = std::max(row->summary.max_step, s.max_step);
     report_.bytes_received += s.mean_bytes * static_cast<double>(report_.ranks);
     report_.seconds += s.max_seconds;
+  }
+
+  static void add_stored(PlanRow& row, const plan::PlannedOp& op) {
+    if (op.op.outputs.empty() || !op.op.outputs.front().sized()) return;
+    const plan::TensorDesc& tensor = op.op.outputs.front();
+    row.stored = tensor.stored.expected;
+    const auto all = plan::Estimate::exactly(static_cast<double>(tensor.elements()));
+    const auto blocks = plan::Estimate::exactly(static_cast<double>(op.plan.space.tile_count()));
+    row.stored_bytes = plan::counting::bytes_of_blocks(tensor, op.plan.space, blocks, all).expected;
   }
 
   /// What the whole-program plan says of the row, and the runner-up on the first row of its site.

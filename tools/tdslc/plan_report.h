@@ -29,6 +29,8 @@ struct PlanRow {
   std::string plan;        ///< distribution, tiles, panels
   std::string why;
   std::int64_t times = 0;
+  double stored = 0;       ///< elements of a compressed result, as expected,
+  double stored_bytes = 0; ///< and bytes of its blocks on all ranks
   plan::CostSummary summary;
 };
 

@@ -97,6 +97,7 @@ double longest_need(const RankView& v, const DimAccess& dim, bool kept, const Ti
   const auto box = [&](Index longest) {
     const Index touched = std::abs(term.coefficient) * (longest - 1) + dim.offset.size();
     if (whole == nullptr || whole->tiles() == 0) return static_cast<double>(touched);
+    if (whole->ends() != nullptr) return static_cast<double>(std::min(whole->extent(), touched + 2 * whole->longest()));
     const Index shortest = std::max<Index>(1, whole->extent() / whole->tiles() / 2);
     return static_cast<double>(std::min(whole->tiles(), ceil_div(touched, shortest) + 1) * whole->longest());
   };

@@ -71,7 +71,7 @@ bool same_fibre(const std::vector<GridAxis>& repeat, Index a, Index b) {
 /// `member(r)`: what rank r of the sample needs and owns of it.
 template <class F>
 std::vector<Traffic> node_traffic(const std::vector<double>& received, const OwnedBoxes& own, const Layout& where, const PlanInputs& inputs, F&& member) {
-  const auto element = static_cast<double>(own.tensor.element.bytes);
+  const double element = own.tensor.mean_bytes();
   const std::vector<GridAxis> repeat = repeat_axes(own.mesh, where);
   const auto per_node = static_cast<std::size_t>(inputs.ranks_per_node);
   std::vector<Traffic> traffic;
@@ -126,7 +126,7 @@ double seconds_to_get(const OwnedBoxes& own, const std::vector<Boxes>& needs, co
     if (lacking[r] > most) most = lacking[r], busiest = r;
   }
   if (most == 0) return 0;
-  Traffic traffic{most * static_cast<double>(own.tensor.element.bytes), 0, false, 0, 0};
+  Traffic traffic{most * own.tensor.mean_bytes(), 0, false, 0, 0};
   if (inputs.tells_nodes()) {
     const std::vector<Traffic> all = receiving_traffic(own, needs, lacking, inputs);
     for (std::size_t r = 0; r < all.size(); ++r) {
@@ -155,7 +155,7 @@ double tasks_of(const Layout& layout, const Mesh& mesh) {
   return std::ceil(static_cast<double>(column_cuts(*layout.columns, p, row)) * static_cast<double>(column_cuts(*layout.columns, p, column)) / static_cast<double>(p));
 }
 
-double seconds_to_compute(const Op& op, const Boxes& work, const PlanInputs& inputs, const ShapeOf& shape_of) {
+double seconds_to_compute(const Op& op, const Boxes& work, const PlanInputs& inputs, const DescOf& desc_of) {
   const Machine& machine = inputs.machine;
   double worst = 0;
   for (std::size_t r = 0; r < work.ranks(); ++r) {
@@ -165,14 +165,15 @@ double seconds_to_compute(const Op& op, const Boxes& work, const PlanInputs& inp
     for (const TensorDesc& output : op.outputs) {
       double elements = 1;
       for (std::size_t d = 0; d < op.shape.size(); ++d) elements *= static_cast<double>(work.of(r, d).size());
-      bytes += elements * static_cast<double>(output.element.bytes);
+      bytes += elements * output.mean_bytes();
     }
     if (streams_operands(op)) {
       for (const Access& access : op.reads) {
-        const std::vector<Index>* shape = shape_of(access.tensor);
-        if (shape == nullptr) continue;
+        const TensorDesc* const tensor = desc_of(access.tensor);
+        if (tensor == nullptr) continue;
+        const double element = tensor->sized() ? tensor->mean_bytes() : static_cast<double>(op.outputs.front().element.bytes);
         const double times = op.by_rows && is_shared(access) ? reads_of_shared(op, points) : 1;
-        bytes += times * counting::touched_elements(op, access, *shape, work, r) * static_cast<double>(op.outputs.front().element.bytes);
+        bytes += times * counting::touched_elements(op, access, tensor->shape, work, r) * element;
       }
     } else {
       bytes += 8.0 * static_cast<double>(op.reads.size()) * points;

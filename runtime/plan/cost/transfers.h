@@ -26,10 +26,10 @@ struct OwnedBoxes {
 /// The tasks of a rank: one, except where a column map cuts its part further.
 [[nodiscard]] double tasks_of(const Layout& layout, const Mesh& mesh);
 
-/// The shape of a tensor; null: not known.
-using ShapeOf = std::function<const std::vector<Index>*(TensorId)>;
+/// A tensor; null: not known.
+using DescOf = std::function<const TensorDesc*(TensorId)>;
 /// Computing the ranks' parts of the task space, tasks left out.
-[[nodiscard]] double seconds_to_compute(const Op& op, const counting::Boxes& work, const PlanInputs& inputs, const ShapeOf& shape_of);
+[[nodiscard]] double seconds_to_compute(const Op& op, const counting::Boxes& work, const PlanInputs& inputs, const DescOf& desc_of);
 
 /// Bringing the needed boxes of one operand, one entry per access to it: elements that two accesses need come once.
 [[nodiscard]] double seconds_to_receive(const OwnedBoxes& own, const std::vector<counting::Boxes>& needs, const PlanInputs& inputs);

@@ -203,21 +203,24 @@ void RegionNetwork::add_operation(std::size_t k, double weight) {
   if (op.op_class == OpClass::kStore || op.op_class == OpClass::kCollect || op.outputs.empty()) return;
   const std::size_t site = site_number_.at(op.site);
   Worked work = worked(op, site);
-  const ShapeOf shape_of = [this](TensorId id) {
+  const DescOf desc_of = [this](TensorId id) {
     const auto found = producer_.find(id);
-    return found == producer_.end() ? nullptr : &found->second.desc->shape;
+    return found == producer_.end() ? nullptr : found->second.desc;
   };
   std::string name = "w|" + work.name;
   for (const Access& access : op.reads) {
-    const std::vector<Index>* shape = op.by_rows ? shape_of(access.tensor) : nullptr;
-    for (const Index extent : shape == nullptr ? std::vector<Index>{} : *shape) append_number(name, extent);
+    const TensorDesc* const tensor = desc_of(access.tensor);
+    if (tensor == nullptr) continue;
+    append_storage(name, *tensor);
+    if (!op.by_rows && !tensor->sized()) continue;
+    for (const Index extent : tensor->shape) append_number(name, extent);
   }
   add(work_variable_[site], weight, tables_.table(name, [&] {
     find_boxes(work);
     const double task = inputs_.machine.task_overhead / inputs_.threads;
     CostTables::Table seconds;
     for (std::size_t w = 0; w < work.boxes.size(); ++w) {
-      seconds.push_back(seconds_to_compute(op, work.boxes[w], inputs_, shape_of) + tasks_of(work.layouts[w], mesh_) * task);
+      seconds.push_back(seconds_to_compute(op, work.boxes[w], inputs_, desc_of) + tasks_of(work.layouts[w], mesh_) * task);
     }
     return seconds;
   }));
@@ -400,7 +403,7 @@ void RegionNetwork::add_memory() {
     std::vector<double> bytes;
     for (std::size_t v = 0; v < boxes.own.size(); ++v) {
       const double copied = boxes.has_copy(v) ? most(boxes.boxes[boxes.copy[v]]) : 0;
-      bytes.push_back((most(boxes.boxes[boxes.own[v]]) + copied) * static_cast<double>(tensor.element.bytes));
+      bytes.push_back((most(boxes.boxes[boxes.own[v]]) + copied) * tensor.mean_bytes());
     }
     live[id] = {from.place, std::move(bytes)};
   };

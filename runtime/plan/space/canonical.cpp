@@ -53,7 +53,11 @@ std::vector<Index> tile_counts(const std::vector<Index>& shape) {
 std::vector<Tiling> tiles_of_operand(const Operands& operands, TensorId id, const std::vector<Index>& tile) {
   if (const PlacedTensor* placed = operands.placed(id); placed != nullptr) return placed->distribution.tilings();
   const TensorDesc& tensor = operands.describe(id);
-  return canonical_tiles(tensor.shape, tensor.tile, tile);
+  std::vector<Tiling> tilings = canonical_tiles(cut_extents(tensor), tensor.tile, tile);
+  for (std::size_t d = 0; d < tilings.size(); ++d) {
+    if (tensor.is_uncut(d)) tilings[d] = Tiling::near_equal(tensor.shape[d], 1);
+  }
+  return tilings;
 }
 
 /// The finest tiling among `own` and the operands' dimensions that are the label; the first of equals.
@@ -72,7 +76,8 @@ std::vector<Tiling> cut_output(const Op& op, const std::vector<Index>& tile, con
   if (op.base >= 0) {
     if (const PlacedTensor* base = operands.placed(op.base); base != nullptr) return base->distribution.tilings();
   }
-  std::vector<Tiling> tilings = canonical_tiles(op.shape, op.tile, tile);
+  const bool by_stored = op.outputs.size() == 1 && op.outputs.front().sized();
+  std::vector<Tiling> tilings = canonical_tiles(by_stored ? cut_extents(op.outputs.front()) : op.shape, op.tile, tile);
   for (std::size_t d = 0; d < op.shape.size(); ++d) {
     if (op.is_uncut(d)) {
       tilings[d] = Tiling::near_equal(op.shape[d], 1);

@@ -1,5 +1,9 @@
 #include "runtime/plan/space/index.h"
 
+#include <algorithm>
+#include <mutex>
+#include <set>
+
 namespace tdsl::plan {
 
 namespace {
@@ -30,12 +34,26 @@ Tiling Tiling::fixed(Index extent, Index edge) {
   return t;
 }
 
+Tiling Tiling::at(const std::vector<Index>& ends) {
+  static std::mutex mutex;
+  static auto* const lists = new std::set<std::vector<Index>>();
+  Tiling t;
+  if (ends.empty() || ends.back() == 0) return t;
+  t.extent_ = ends.back();
+  t.tiles_ = static_cast<Index>(ends.size());
+  const std::scoped_lock lock(mutex);
+  t.ends_ = &*lists->insert(ends).first;
+  return t;
+}
+
 Interval Tiling::tile(Index t) const {
+  if (ends_ != nullptr) return {t == 0 ? 0 : (*ends_)[static_cast<std::size_t>(t) - 1], (*ends_)[static_cast<std::size_t>(t)]};
   if (edge_ > 0) return {t * edge_, std::min(extent_, (t + 1) * edge_)};
   return {scaled(t, units(), tiles_) * unit_, std::min(extent_, scaled(t + 1, units(), tiles_) * unit_)};
 }
 
 Index Tiling::tile_of(Index x) const {
+  if (ends_ != nullptr) return std::upper_bound(ends_->begin(), ends_->end(), x) - ends_->begin();
   if (edge_ > 0) return x / edge_;
   // In units: the least t with (t+1) n / T > x (floor division), i.e. (t+1) n >= (x+1) T.
   Index narrow = 0;
@@ -53,6 +71,11 @@ Interval Tiling::tiles_meeting(Interval elements) const {
 Index Tiling::longest() const {
   if (tiles_ == 0) return 0;
   if (edge_ > 0) return std::min(edge_, extent_);
+  if (ends_ != nullptr) {
+    Index longest = ends_->front();
+    for (std::size_t t = 1; t < ends_->size(); ++t) longest = std::max(longest, (*ends_)[t] - (*ends_)[t - 1]);
+    return longest;
+  }
   // The last tile has as many units as any, and the short one.
   const Index most = ceil_div(units(), tiles_);
   const Index with_most = units() % tiles_ == 0 ? tiles_ : units() % tiles_;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 namespace tdsl::plan {
 
@@ -86,17 +87,21 @@ struct Coord {
 
 /// How one dimension of `extent` elements is cut into `tiles` tiles. Near-equal: tile t is
 /// [t n / T, (t+1) n / T); with a `unit`, tiles are near-equal numbers of whole units but for the last unit, which may be
-/// short. Fixed (`edge` > 0): tile t is [t edge, min((t+1) edge, n)), a short last tile.
+/// short. Fixed (`edge` > 0): tile t is [t edge, min((t+1) edge, n)), a short last tile. At cuts: tile t ends at ends[t].
 /// An empty dimension has no tiles.
 class Tiling {
  public:
   Tiling() = default;
   [[nodiscard]] static Tiling near_equal(Index extent, Index tiles, Index unit = 1);
   [[nodiscard]] static Tiling fixed(Index extent, Index edge);
+  /// Tiles that end there: ascending, above 0, the last one the extent. Lists are kept for good, each once.
+  [[nodiscard]] static Tiling at(const std::vector<Index>& ends);
 
   [[nodiscard]] Index extent() const { return extent_; }
   [[nodiscard]] Index tiles() const { return tiles_; }
   [[nodiscard]] Index unit() const { return unit_; }
+  /// Where tiles end that are cut at places of their own; null of others.
+  [[nodiscard]] const std::vector<Index>* ends() const { return ends_; }
   [[nodiscard]] Interval tile(Index t) const;
   /// The tile holding element x (0 <= x < extent).
   [[nodiscard]] Index tile_of(Index x) const;
@@ -111,6 +116,7 @@ class Tiling {
   Index tiles_ = 0;
   Index edge_ = 0;  ///< 0: near-equal
   Index unit_ = 1;
+  const std::vector<Index>* ends_ = nullptr;  ///< equal lists are one
 
   [[nodiscard]] Index units() const { return ceil_div(extent_, unit_); }
 };

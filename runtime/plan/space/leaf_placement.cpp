@@ -40,7 +40,9 @@ void PlacementBuilder::place_leaves(Candidate& c) const {
 Distribution PlacementBuilder::annotated(Distribution wanted, const TensorDesc& tensor) const {
   if (tensor.tile.empty()) return wanted;
   std::vector<Tiling> tilings;
-  for (std::size_t d = 0; d < tensor.shape.size(); ++d) tilings.push_back(Tiling::fixed(tensor.shape[d], tensor.tile[d]));
+  for (std::size_t d = 0; d < tensor.shape.size(); ++d) {
+    tilings.push_back(tensor.is_uncut(d) ? Tiling::near_equal(tensor.shape[d], 1) : Tiling::fixed(tensor.shape[d], tensor.tile[d]));
+  }
   switch (wanted.kind()) {
     case Distribution::Kind::kReplicated: return Distribution::replicated(inputs_.ranks, std::move(tilings));
     case Distribution::Kind::kColumnMap: return Distribution::column_map(inputs_.ranks, std::move(tilings), wanted.columns());
@@ -67,7 +69,7 @@ Distribution PlacementBuilder::leaf(const Candidate& c, const Access& access, co
     const OutSubscript& s = c.op.out[idx(o)];
     if (s.label < 0) continue;
     const int d = plain_dim(c.op, access, s.label, tensor);
-    if (d < 0 || tensor.shape[idx(d)] != c.op.shape[idx(o)] || tiling[idx(d)]) continue;
+    if (d < 0 || tensor.shape[idx(d)] != c.op.shape[idx(o)] || tiling[idx(d)] || tensor.is_uncut(idx(d))) continue;
     tiling[idx(d)] = space.tiling(o);
     if (space.kind() == Distribution::Kind::kGrid) {
       dims[idx(d)] = space.grid_dims()[idx(o)];
@@ -79,7 +81,7 @@ Distribution PlacementBuilder::leaf(const Candidate& c, const Access& access, co
   }
   for (std::size_t k = 0; k < c.op.reduce.size(); ++k) {
     const int d = reduced_dim(c.op, access, c.op.reduce[k].label, tensor);
-    if (d < 0 || tiling[idx(d)]) continue;
+    if (d < 0 || tiling[idx(d)] || tensor.is_uncut(idx(d))) continue;
     tiling[idx(d)] = c.plan.reduce[k];
     const int part = c.op.reduce[k].part_dim;
     if (part >= 0 && space.kind() == Distribution::Kind::kGrid) {
@@ -89,6 +91,7 @@ Distribution PlacementBuilder::leaf(const Candidate& c, const Access& access, co
     }
   }
   if (everywhere) return Distribution::replicated(inputs_.ranks, tilings_for(tensor, tiling));
+  if (space.kind() == Distribution::Kind::kColumnMap && tensor.has_uncut()) return spread_rows(tensor, {});
   if (space.kind() == Distribution::Kind::kColumnMap) return column_leaf(tensor, space.columns().columns, tiling, row, column);
   if (space.kind() == Distribution::Kind::kTable) {
     if (!tensor.shape.empty() && tensor.elements() > kSmallOperand) return spread_rows(tensor, tiling);
@@ -102,6 +105,7 @@ Distribution PlacementBuilder::leaf(const Candidate& c, const Access& access, co
 Distribution PlacementBuilder::as_wanted(const Layout& wanted, const Distribution& leaf, const TensorDesc& tensor) const {
   const Mesh& mesh = *operands_.mesh;
   if (wanted.map) return source_by(*wanted.map, leaf, tensor).value_or(leaf);
+  if (wanted.columns && tensor.has_uncut()) return leaf;
   if (wanted.columns) {
     const std::vector<std::optional<Tiling>> tiling(tensor.shape.size());
     return column_leaf(tensor, wanted.columns->columns, tiling, wanted.columns->row_dim, wanted.columns->column_dim);
@@ -113,11 +117,11 @@ Distribution PlacementBuilder::as_wanted(const Layout& wanted, const Distributio
   }
   std::vector<GridDim> dims;
   for (std::size_t d = 0; d < tilings.size(); ++d) {
-    GridDim dim = grid_dim(mesh, wanted.cut[d]);
+    GridDim dim = tensor.is_uncut(d) ? GridDim() : grid_dim(mesh, wanted.cut[d]);
     const Index shares = dim.size();
     const Index tiles = tilings[d].tiles();
     if (shares > 1 && tiles % shares != 0 && inputs_.tile.empty() && !cuts_) {
-      tilings[d] = Tiling::near_equal(tensor.shape[d], std::lcm(tiles, shares) <= 8 * std::max(tiles, shares) ? std::lcm(tiles, shares) : ceil_div(tiles, shares) * shares);
+      tilings[d] = even(tensor, d, std::lcm(tiles, shares) <= 8 * std::max(tiles, shares) ? std::lcm(tiles, shares) : ceil_div(tiles, shares) * shares);
     }
     if (shares > 1) dim.q = contiguous(tilings[d], shares);
     dims.push_back(std::move(dim));
@@ -130,11 +134,12 @@ Distribution PlacementBuilder::spread_rows(const TensorDesc& tensor, const std::
   const auto length = [&](std::size_t d) { return cuts_ ? tilings[d].tiles() : tensor.shape[d]; };
   std::size_t longest = 0;
   for (std::size_t d = 1; d < tensor.shape.size(); ++d) {
-    if (length(d) > length(longest)) longest = d;
+    if (tensor.is_uncut(longest) || (!tensor.is_uncut(d) && length(d) > length(longest))) longest = d;
   }
   std::vector<GridDim> dims(tensor.shape.size());
+  if (tensor.is_uncut(longest)) return Distribution::grid(inputs_.ranks, std::move(tilings), std::move(dims), 0);
   if (inputs_.tile.empty() && !cuts_) {
-    tilings[longest] = Tiling::near_equal(tensor.shape[longest], ceil_div(tilings[longest].tiles(), inputs_.ranks) * inputs_.ranks);
+    tilings[longest] = even(tensor, longest, ceil_div(tilings[longest].tiles(), inputs_.ranks) * inputs_.ranks);
   }
   dims[longest].axes.push_back({inputs_.ranks, 1, 1});
   dims[longest].q = contiguous(tilings[longest], inputs_.ranks);
@@ -184,8 +189,10 @@ void PlacementBuilder::spread_unused(const TensorDesc& tensor, const Distributio
     // The longest dimension relative to how often it is already cut.
     std::size_t best = 0;
     for (std::size_t d = 1; d < dims.size(); ++d) {
-      if (tensor.shape[d] / dims[d].size() > tensor.shape[best] / dims[best].size()) best = d;
+      const bool longer = tensor.shape[d] / dims[d].size() > tensor.shape[best] / dims[best].size();
+      if (tensor.is_uncut(best) || (!tensor.is_uncut(d) && longer)) best = d;
     }
+    if (tensor.is_uncut(best)) return;
     GridDim& dim = dims[best];
     const Index inner = lacking.size();
     for (GridAxis& axis : dim.axes) axis.div *= inner;
@@ -193,7 +200,7 @@ void PlacementBuilder::spread_unused(const TensorDesc& tensor, const Distributio
     const Index total = dim.size();
     Tiling base = tiling[best] ? *tiling[best] : tilings_for(tensor, {})[best];
     if (inputs_.tile.empty() && !cuts_ && base.tiles() % total != 0) {
-      base = Tiling::near_equal(tensor.shape[best], std::lcm(base.tiles(), total) <= 8 * std::max(base.tiles(), total)
+      base = even(tensor, best, std::lcm(base.tiles(), total) <= 8 * std::max(base.tiles(), total)
                                                        ? std::lcm(base.tiles(), total)
                                                        : ceil_div(base.tiles(), total) * total);
     }
@@ -202,12 +209,24 @@ void PlacementBuilder::spread_unused(const TensorDesc& tensor, const Distributio
   }
 }
 
+Tiling PlacementBuilder::even(const TensorDesc& tensor, std::size_t d, Index tiles) {
+  const bool counted = d == 0 && tensor.rows != nullptr && tiles > 1;
+  return counted ? tensor.rows->cut(tiles) : Tiling::near_equal(tensor.shape[d], tiles);
+}
+
 std::vector<Tiling> PlacementBuilder::tilings_for(const TensorDesc& tensor, const std::vector<std::optional<Tiling>>& known) const {
   std::vector<Tiling> chosen =
-      cuts_ ? canonical_tiles(tensor.shape, {}, inputs_.tile)
-            : choose_tiles({tensor.shape, std::vector<Index>(tensor.shape.size(), 1), false, inputs_.threads, inputs_.ranks}, {}, inputs_);
+      cuts_ ? canonical_tiles(cut_extents(tensor), {}, inputs_.tile)
+            : choose_tiles({cut_extents(tensor), std::vector<Index>(tensor.shape.size(), 1), false, inputs_.threads, inputs_.ranks}, {}, inputs_);
   for (std::size_t d = 0; d < known.size(); ++d) {
     if (known[d]) chosen[d] = *known[d];
+  }
+  for (std::size_t d = 0; d < chosen.size(); ++d) {
+    if (tensor.is_uncut(d)) {
+      chosen[d] = Tiling::near_equal(tensor.shape[d], 1);
+    } else if (!cuts_ && inputs_.tile.empty() && (d >= known.size() || !known[d])) {
+      chosen[d] = even(tensor, d, chosen[d].tiles());
+    }
   }
   return chosen;
 }

@@ -119,7 +119,8 @@ std::optional<Distribution> PlacementBuilder::source_by(const BlockMap& map, con
   std::vector<Tiling> tilings = leaf.tilings();
   const std::vector<Tiling> own = tilings_for(tensor, {});
   for (std::size_t d = 0; d < rank; ++d) {
-    if (!tensor.tile.empty()) tilings[d] = Tiling::fixed(tensor.shape[d], tensor.tile[d]);
+    if (tensor.is_uncut(d) && map.blocks[d] > 1) return std::nullopt;
+    if (!tensor.tile.empty() && !tensor.is_uncut(d)) tilings[d] = Tiling::fixed(tensor.shape[d], tensor.tile[d]);
     const Index tiles = tilings[d].tiles(), blocks = map.blocks[d];
     if (tiles % blocks == 0 || !tensor.tile.empty()) continue;
     if (!inputs_.tile.empty() || cuts_) {  // the reader's tiles are not what the tensor's would be

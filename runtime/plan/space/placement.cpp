@@ -79,7 +79,23 @@ Tiling PlacementBuilder::panels(std::size_t k, Index multiple) const {
     const int d = reduced_dim(op_, access, label, placed->desc);
     if (d >= 0) return placed->distribution.tiling(d);
   }
-  return choose_panels(op_.labels[idx(label)].range.size(), multiple, longest_edge(label), inputs_.tile);
+  const Tiling chosen = choose_panels(op_.labels[idx(label)].range.size(), multiple, longest_edge(label), inputs_.tile);
+  const RowCounts* const counts = inputs_.tile.empty() ? counts_along(label) : nullptr;
+  return counts != nullptr ? counts->cut(chosen.tiles()) : chosen;
+}
+
+const RowCounts* PlacementBuilder::counts_along(int label) const {
+  const Interval range = op_.labels[idx(label)].range;
+  const auto counts_of = [&](const TensorDesc& tensor) {
+    return tensor.rows != nullptr && range.lo == 0 && tensor.rows->rows == range.hi ? tensor.rows.get() : nullptr;
+  };
+  for (const Access& access : op_.reads) {
+    const PlacedTensor* const placed = operands_.placed(access.tensor);
+    const TensorDesc& tensor = placed != nullptr ? placed->desc : operands_.describe(access.tensor);
+    if (tensor.rows != nullptr && plain_dim(op_, access, label, tensor) == 0) return counts_of(tensor);
+  }
+  const bool rows = op_.outputs.size() == 1 && !op_.out.empty() && op_.out[0].label == label && op_.out[0].coefficient == 1 && op_.out[0].constant == 0;
+  return rows ? counts_of(op_.outputs.front()) : nullptr;
 }
 
 void PlacementBuilder::share_cuts(Draft& draft) const {
@@ -145,6 +161,7 @@ Candidate PlacementBuilder::build(Draft draft, std::string why) const {
     const std::size_t own = op_.own_reads().size();  // an epilogue waits for the sum
     partial.reads.resize(own);
     partial.epilogue = false;
+    if (!partial.uncut.empty()) partial.uncut.insert(partial.uncut.begin(), parts_shape.size(), false);
     for (TensorDesc& output : partial.outputs) {
       output.shape = partial.shape;
       output.name = "parts of " + output.name;
@@ -212,7 +229,7 @@ std::vector<Index> PlacementBuilder::ranks_in_node(const std::vector<Index>& fac
         return !dim.whole && dim.divisor >= 1 && std::any_of(dim.terms.begin(), dim.terms.end(), has);
       });
     };
-    GridOperand operand{static_cast<double>(tensor.elements()) * static_cast<double>(tensor.element.bytes), {}};
+    GridOperand operand{static_cast<double>(tensor.bytes()), {}};
     for (const ReduceLabel& r : op_.reduce) operand.along.push_back(varies_along(r.label));
     for (const OutSubscript& s : op_.out) operand.along.push_back(s.label >= 0 && varies_along(s.label));
     operands.push_back(std::move(operand));
@@ -457,7 +474,8 @@ Candidate PlacementBuilder::same_as(const Distribution& d, std::string why) cons
 
 std::vector<Tiling> PlacementBuilder::out_tilings(const std::vector<Index>& multiple, int threads, Index spread) const {
   if (cuts_) return cuts_->out;
-  TileRequest request{op_.shape, multiple, op_.op_class == OpClass::kContraction, threads, spread};
+  const bool by_stored = op_.outputs.size() == 1 && op_.outputs.front().sized();
+  TileRequest request{by_stored ? cut_extents(op_.outputs.front()) : op_.shape, multiple, op_.op_class == OpClass::kContraction, threads, spread};
   if (request.contraction && !op_.outputs.empty()) request.unit = tile_unit(inputs_, op_.outputs.front().element.bytes);
   for (const OutSubscript& s : op_.out) request.longest.push_back(s.label >= 0 ? longest_edge(s.label) : kContractionEdge);
   for (std::size_t d = 0; d < op_.shape.size(); ++d) request.uncut.push_back(op_.is_uncut(d));
@@ -472,7 +490,13 @@ std::vector<Tiling> PlacementBuilder::out_tilings(const std::vector<Index>& mult
   }
   std::vector<Tiling> tilings = choose_tiles(request, op_.tile, inputs_);
   for (std::size_t d = 0; d < tilings.size(); ++d) {
-    if (op_.is_uncut(d)) tilings[d] = Tiling::near_equal(op_.shape[d], 1);
+    const OutSubscript& s = op_.out[d];
+    if (op_.is_uncut(d)) {
+      tilings[d] = Tiling::near_equal(op_.shape[d], 1);
+    } else if (inputs_.tile.empty() && d >= op_.tile.size() && s.label >= 0 && s.coefficient == 1 && tilings[d].tiles() > 1) {
+      const RowCounts* const counts = counts_along(s.label);
+      if (counts != nullptr && counts->rows == op_.shape[d]) tilings[d] = counts->cut(tilings[d].tiles());
+    }
   }
   return tilings;
 }

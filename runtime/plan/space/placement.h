@@ -104,6 +104,10 @@ class PlacementBuilder {
   [[nodiscard]] Distribution column_leaf(const TensorDesc& tensor, Index columns, const std::vector<std::optional<Tiling>>& tiling, int row, int column) const;
   void spread_unused(const TensorDesc& tensor, const Distribution& space, const std::vector<bool>& used,
                      std::vector<std::optional<Tiling>>& tiling, std::vector<GridDim>& dims) const;
+  /// Where the elements are in the rows that the label counts, if a compressed operand's or result's rows are cut by it alone; else null.
+  [[nodiscard]] const RowCounts* counts_along(int label) const;
+  /// So many tiles of a dimension of a tensor: of equal work where it is known where that is.
+  [[nodiscard]] static Tiling even(const TensorDesc& tensor, std::size_t d, Index tiles);
   [[nodiscard]] std::vector<Tiling> tilings_for(const TensorDesc& tensor, const std::vector<std::optional<Tiling>>& known) const;
 
   const Op& op_;

@@ -1,6 +1,7 @@
 #include "runtime/plan/space/tiles.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace tdsl::plan {
@@ -110,6 +111,24 @@ Index tile_unit(const PlanInputs& inputs, Index element_bytes) {
 Tiling choose_panels(Index extent, Index multiple, Index longest, const std::vector<Index>& tile) {
   if (!tile.empty()) return Tiling::fixed(extent, tile.front());
   return Tiling::near_equal(extent, multiple * std::clamp<Index>(ceil_div(extent, multiple * longest), 1, most_cuts(multiple)));
+}
+
+std::vector<Index> cut_extents(const TensorDesc& tensor) {
+  std::vector<Index> extents = tensor.shape;
+  if (!tensor.sized() || !tensor.has_uncut()) return extents;
+  double others = 1;
+  std::size_t last = 0;
+  for (std::size_t d = 0; d < extents.size(); ++d) {
+    if (!tensor.is_uncut(d)) {
+      others *= static_cast<double>(extents[d]);
+      continue;
+    }
+    extents[d] = std::min<Index>(extents[d], 1);
+    last = d;
+  }
+  const double along = others > 0 ? std::ceil(tensor.stored.expected / others) : 1;
+  extents[last] = std::min(tensor.shape[last], std::max(extents[last], Estimate::whole(along)));
+  return extents;
 }
 
 std::vector<Tiling> whole_tiles(const TensorDesc& tensor) {

@@ -52,6 +52,9 @@ inline constexpr double kStreamPoints = 32;            ///< points per element o
 inline constexpr Index kFewRows = 8;                   ///< of a streamed operand are worth a task
 inline constexpr Index kShortRow = 512;                ///< … and so much of every row
 
+/// Extents by which to decide how fine to cut a tensor: what is never cut of a sized one counts as much as is stored of it.
+[[nodiscard]] std::vector<Index> cut_extents(const TensorDesc& tensor);
+
 /// The tensor as one tile.
 [[nodiscard]] std::vector<Tiling> whole_tiles(const TensorDesc& tensor);
 

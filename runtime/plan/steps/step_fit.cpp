@@ -59,12 +59,23 @@ class StepFit {
     return count;
   }
 
+  /// Every tile in two.
+  [[nodiscard]] static Tiling halves(const Tiling& old) {
+    std::vector<Index> ends;
+    for (Index t = 0; t < old.tiles(); ++t) {
+      const Interval tile = old.tile(t);
+      if (tile.size() > 1) ends.push_back(tile.lo + tile.size() / 2);
+      ends.push_back(tile.hi);
+    }
+    return Tiling::at(ends);
+  }
+
   /// Twice as many panels along reduction `k`, if that helps.
   bool halve_panels(std::size_t k) {
     const Tiling old = plan_.reduce[k];
     if (op_.reduce[k].part_dim >= 0 || old.longest() <= 1) return false;
     if (plan_.space.kind() == Distribution::Kind::kTable && 2 * tasks() > kTableTasks) return false;
-    plan_.reduce[k] = Tiling::near_equal(old.extent(), std::min(old.extent(), 2 * old.tiles()));
+    plan_.reduce[k] = old.ends() != nullptr ? halves(old) : Tiling::near_equal(old.extent(), std::min(old.extent(), 2 * old.tiles()));
     const double thinner = largest_step();
     if (thinner >= largest_) {
       plan_.reduce[k] = old;

@@ -8,6 +8,7 @@
 
 #include "runtime/plan/region/choices.h"
 #include "runtime/plan/space/canonical.h"
+#include "runtime/plan/space/tiles.h"
 
 namespace tdsl::plan {
 
@@ -52,7 +53,8 @@ Index blocks_of_operands(const Op& op, int label, const KnownCuts& known) {
 std::vector<std::optional<Tiling>> given_tiles(const Op& op, const PlanInputs& inputs) {
   std::vector<std::optional<Tiling>> given = task_space(op, inputs).tilings;
   if (!inputs.reproducible) return given;
-  const std::vector<Tiling> canonical = canonical_tiles(op.shape, op.tile, inputs.tile);
+  const bool by_stored = op.outputs.size() == 1 && op.outputs.front().sized();
+  const std::vector<Tiling> canonical = canonical_tiles(by_stored ? cut_extents(op.outputs.front()) : op.shape, op.tile, inputs.tile);
   for (std::size_t d = 0; d < op.shape.size(); ++d) given[d] = canonical[d];
   return given;
 }

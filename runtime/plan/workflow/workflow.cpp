@@ -75,7 +75,7 @@ class WorkflowBuilder {
     make_room(blocks.tile_count());
     for (Index block = 0; block < blocks.tile_count(); ++block) {
       WorkflowTask task = new_task(TaskKind::kLoad, k, block, 0);
-      task.bytes = static_cast<double>(blocks.box(blocks.coord(block)).volume() * op.outputs.front().element.bytes);
+      task.bytes = static_cast<double>(blocks.box(blocks.coord(block)).volume()) * op.outputs.front().mean_bytes();
       workflow_.ops[k].result.push_back(add(task, {}));
     }
   }
@@ -147,12 +147,12 @@ class WorkflowBuilder {
     if (found == blocks_.end()) return;
     const std::vector<TaskNumber>& results = workflow_.ops[found->second.op].result;
     const bool one_task = region_.ops[found->second.op].op.op_class == OpClass::kLoop;
-    const Index element = found->second.tensor.desc.element.bytes;
+    const double element = found->second.tensor.desc.mean_bytes();
     const auto add = [&](Index block, Index elements) {
       const TaskNumber task = results[static_cast<std::size_t>(one_task ? 0 : block)];
       const auto known = std::find_if(list.begin(), list.end(), [task](const TaskInput& input) { return input.task == task; });
       TaskInput& input = known == list.end() ? list.emplace_back(TaskInput{task, 0}) : *known;
-      input.bytes = std::min(input.bytes + static_cast<double>(elements * element), workflow_.task(task).bytes);
+      input.bytes = std::min(input.bytes + static_cast<double>(elements) * element, workflow_.task(task).bytes);
     };
     if (box.rank == 0) return add(0, 1);
     space.for_each_piece(tensor, box, [&](const Coord&, const Piece& piece) { add(piece.block, piece.box.volume()); });

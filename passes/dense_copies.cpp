@@ -1,0 +1,182 @@
+#include "passes/dense_copies.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "ir/serial_loop.h"
+#include "ir/stored_walk.h"
+#include "passes/rewriting.h"
+#include "passes/storage_choice.h"
+
+namespace tdsl::passes {
+
+using namespace ir;
+
+namespace {
+
+bool is_branch(const Node& n) { return std::holds_alternative<If>(n.op) || std::holds_alternative<Choose>(n.op); }
+
+class Copies {
+ public:
+  Copies(Program program, PassContext& context) : program_(std::move(program)), context_(context) {}
+
+  Program run() {
+    Region body = std::move(program_.body);
+    visit(body);
+    program_.body = std::move(body);
+    return std::move(program_);
+  }
+
+ private:
+  void visit(Region& region) {
+    std::vector<ValueId> defined;
+    for (Node& n : region.nodes) {
+      std::ranges::copy_if(n.results, std::back_inserter(defined), [&](ValueId v) { return program_.info(v).compressed; });
+      if (holds_operations(n)) {
+        for (Region* inner : regions_of(n))
+          visit(*inner);
+      }
+    }
+    for (const ValueId v : defined)
+      copy_in(region, v);
+  }
+
+  /// One copy in front of the first node that needs one, in branches where only these do.
+  void copy_in(Region& region, ValueId v) {
+    std::vector<std::size_t> users;
+    for (std::size_t k = 0; k < region.nodes.size(); ++k) {
+      if (needs(region.nodes[k], v, true))
+        users.push_back(k);
+    }
+    if (users.empty())
+      return;
+    if (std::ranges::all_of(users, [&](std::size_t k) { return is_branch(region.nodes[k]); })) {
+      for (const std::size_t k : users) {
+        for (Region* inner : regions_of(region.nodes[k]))
+          copy_in(*inner, v);
+      }
+      return;
+    }
+    const SourceRange range = region.nodes[users[0]].range;
+    const ValueInfo info = program_.info(v);
+    const ValueId copy = program_.new_value(info.type, info.name.empty() ? "" : info.name + "_dense", range);
+    for (const std::size_t k : users)
+      redirect(region.nodes[k], v, copy, true);
+    region.nodes.insert(region.nodes.begin() + static_cast<std::ptrdiff_t>(users[0]), node_of(v, copy, range));
+  }
+
+  [[nodiscard]] Node node_of(ValueId v, ValueId copy, const SourceRange& range) const {
+    const Type& type = program_.type(v);
+    Compute c;
+    c.out = {{"i", 0, type.shape[0]}, {"j", 0, type.shape[1]}};
+    c.bodies = {read(type.scalar, v, {index_ref(0), index_ref(1)})};
+    return {range, {copy}, std::move(c)};
+  }
+
+  /// Whether the node, or one inside it, reads all elements of the compressed value. `operations`: Computes may walk.
+  [[nodiscard]] bool needs(const Node& n, ValueId v, bool operations) const {
+    if (needs_itself(n, v, operations))
+      return true;
+    const bool inside = operations && holds_operations(n);
+    return std::ranges::any_of(regions_of(n), [&](const Region* r) {
+      return std::ranges::any_of(r->nodes, [&](const Node& inner) { return needs(inner, v, inside); });
+    });
+  }
+  [[nodiscard]] bool needs_itself(const Node& n, ValueId v, bool operations) const {
+    const std::vector<ValueId> operands = operands_of(program_, n);
+    if (std::ranges::find(operands, v) == operands.end())
+      return false;
+    const auto* c = std::get_if<Compute>(&n.op);
+    const auto walk = c == nullptr || !operations ? std::nullopt : stored_walk(program_, *c);
+    return !walk || !reads_walked(*c, *walk, v);
+  }
+  void redirect(Node& n, ValueId v, ValueId copy, bool operations) {
+    if (needs_itself(n, v, operations)) {
+      warn(n, v, operations);
+      if (auto* f = std::get_if<For>(&n.op))
+        std::ranges::replace(f->inits, v, copy);
+      else if (auto* w = std::get_if<While>(&n.op))
+        std::ranges::replace(w->inits, v, copy);
+      else
+        rename_operands(n, {{v, copy}});
+    }
+    const bool inside = operations && holds_operations(n);
+    for (Region* r : regions_of(n)) {
+      for (Node& inner : r->nodes)
+        redirect(inner, v, copy, inside);
+    }
+  }
+
+  void warn(const Node& n, ValueId v, bool operations) {
+    const std::string& name = program_.info(v).name;
+    if (!told_.emplace(v, n.range.file, n.range.line).second)
+      return;
+    context_.warn("dense-copy", n.range, (name.empty() ? "a compressed matrix" : "'" + name + "'") + " is compressed, and here a dense copy is read: " + reason(n, operations));
+  }
+  [[nodiscard]] static std::string reason(const Node& n, bool operations) {
+    const auto holds = [&]<class T>() { return std::holds_alternative<T>(n.op); };
+    if (holds.operator()<Print>() || holds.operator()<Output>())
+      return "it is written with its absent elements";
+    if (holds.operator()<For>() || holds.operator()<While>())
+      return "a loop carries it";
+    if (!holds.operator()<Compute>())
+      return "library routines work on dense tensors";
+    return operations ? "this does not go over its stored elements alone" : "this is a part of a task or nest that reads elements one by one";
+  }
+
+  Program program_;
+  PassContext& context_;
+  std::set<std::tuple<ValueId, std::uint32_t, std::uint32_t>> told_;
+};
+
+/// Unmarks what nothing walks any more; its copies are the matrix itself.
+class Unmarking {
+ public:
+  Unmarking(Program program, PassContext& context) : program_(std::move(program)), context_(context) {}
+
+  Program run() {
+    const StorageChoice choice = choose_storage(program_, Candidates::kMarked);
+    std::set<ValueId> lost;
+    for (const auto& [v, reason] : choice.dense) {
+      ValueInfo& info = program_.values[static_cast<std::size_t>(v.id)];
+      if (!info.compressed)
+        continue;
+      info.compressed = false;
+      lost.insert(v);
+      context_.refused(info.range, (info.name.empty() ? "this value" : "'" + info.name + "'") + " is stored dense after all: " + reason);
+    }
+    if (lost.empty())
+      return std::move(program_);
+    ValueMap names;
+    for_each_region(program_, [&](Region& r) {
+      std::erase_if(r.nodes, [&](const Node& n) {
+        const auto* c = std::get_if<Compute>(&n.op);
+        const ValueId of = c == nullptr ? ValueId{} : copied_matrix(*c);
+        const bool same = of.valid() && lost.contains(of) && same_storage(program_.type(of), program_.type(n.results[0])) && !program_.info(n.results[0]).compressed;
+        if (same)
+          names.emplace(n.results[0], of);
+        return same;
+      });
+    });
+    rename_everywhere(program_, names);
+    return std::move(program_);
+  }
+
+ private:
+  Program program_;
+  PassContext& context_;
+};
+
+}  // namespace
+
+Program dense_copies(const Program& program, PassContext& context) {
+  const bool any = std::ranges::any_of(program.values, [](const ValueInfo& v) { return v.compressed; });
+  return any ? Copies(Unmarking(program, context).run(), context).run() : program;
+}
+
+}  // namespace tdsl::passes

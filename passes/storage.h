@@ -1,0 +1,22 @@
+#pragma once
+
+#include "ir/graph.h"
+#include "passes/pass_context.h"
+
+namespace tdsl::passes {
+
+/// Chooses the matrices with sparse dimensions whose blocks hold stored elements only:
+///
+///     %1:f64[%0, sparse %0] "A" = input "A"
+///     %3 = compute [i in 0..%0] sum[j in 0..%0] (absent_mul(%1[i, j], %2[j]))
+/// becomes
+///     %1:f64[%0, sparse %0] "A" compressed = input "A"
+///
+/// These are inputs, and results that have the coordinates of a compressed operand, if at least one operation goes over their stored elements.
+/// Where they are needed whole, a dense copy is made at once (dense_copies.h), so that loops over single elements read that one and can still
+/// run as one task. No later pass takes a walk for anything else: a value that is marked makes what reads it no part of serial loops or nests.
+///
+/// Precondition and postcondition: verified; nothing is compressed before.
+[[nodiscard]] ir::Program storage(const ir::Program& program, PassContext& context);
+
+}  // namespace tdsl::passes

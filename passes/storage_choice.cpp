@@ -1,0 +1,121 @@
+#include "passes/storage_choice.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "ir/serial_loop.h"
+#include "ir/stored_walk.h"
+#include "passes/rewriting.h"
+
+namespace tdsl::passes {
+
+using namespace ir;
+
+namespace {
+
+void collect_operations(const Region& region, std::vector<const Node*>& nodes) {
+  for (const Node& n : region.nodes) {
+    if (std::holds_alternative<Compute>(n.op))
+      nodes.push_back(&n);
+    if (!holds_operations(n))
+      continue;
+    for (const Region* inner : regions_of(n))
+      collect_operations(*inner, nodes);
+  }
+}
+
+class Chooser {
+ public:
+  Chooser(const Program& program, Candidates candidates) : program_(program), nodes_(definitions(program_)) {
+    collect_operations(program_.body, operations_);
+    find_carried(program_.body);
+    for (std::size_t k = 0; k < program_.values.size(); ++k) {
+      const ValueId v{static_cast<std::int32_t>(k)};
+      ValueInfo& info = program_.values[k];
+      const bool marked = std::exchange(info.compressed, false);
+      if (!info.type.has_sparse() || (!marked && candidates == Candidates::kMarked))
+        continue;
+      std::string reason = why_not_by_itself(v);
+      info.compressed = reason.empty();
+      if (!reason.empty())
+        choice_.dense.emplace(v, std::move(reason));
+    }
+  }
+
+  StorageChoice run() {
+    while (prune()) {
+    }
+    return std::move(choice_);
+  }
+
+ private:
+  void find_carried(const Region& region) {
+    carried_.insert(region.arguments.begin(), region.arguments.end());
+    carried_.insert(region.yields.begin(), region.yields.end());
+    for (const Node& n : region.nodes) {
+      for (const Region* inner : regions_of(n))
+        find_carried(*inner);
+    }
+  }
+
+  [[nodiscard]] std::string why_not_by_itself(ValueId v) const {
+    const ValueInfo& info = program_.info(v);
+    const Node* node = nodes_[static_cast<std::size_t>(v.id)];
+    if (info.type.rank() != 2)
+      return "only matrices can be compressed yet";
+    if (!info.tile.empty())
+      return "its blocks are as `tile` says";
+    if (node == nullptr || !(std::holds_alternative<Input>(node->op) || std::holds_alternative<Compute>(node->op)))
+      return node == nullptr || holds_operations(*node) ? "a loop or branch carries it" : "what makes it makes all elements";
+    return carried_.contains(v) ? "a loop or branch carries it" : "";
+  }
+
+  /// Takes the mark from what cannot be compressed, since others are not; whether there was such a value.
+  bool prune() {
+    choice_.compressed.clear();
+    std::map<ValueId, std::string> lost;
+    for (const Node* n : operations_) {
+      const auto& c = std::get<Compute>(n->op);
+      const auto walk = stored_walk(program_, c);
+      const bool result = program_.info(n->results[0]).compressed;
+      for (const ValueId v : walk && (result || !copied_matrix(c).valid()) ? values_read(c) : std::set<ValueId>{}) {
+        if (program_.info(v).compressed && reads_walked(c, *walk, v))
+          ++choice_.compressed[v];
+      }
+      if (result && (!walk || !walk->compressed_result))
+        lost.emplace(n->results[0], "its elements are not made one by one from those of a compressed matrix");
+    }
+    for (std::size_t k = 0; k < program_.values.size(); ++k) {
+      const ValueId v{static_cast<std::int32_t>(k)};
+      if (program_.values[k].compressed && !choice_.compressed.contains(v))
+        lost.emplace(v, "no operation goes over its stored elements alone");
+    }
+    for (auto& [v, reason] : lost) {
+      program_.values[static_cast<std::size_t>(v.id)].compressed = false;
+      choice_.dense.emplace(v, std::move(reason));
+    }
+    return !lost.empty();
+  }
+
+  Program program_;  ///< candidates are marked
+  std::vector<const Node*> nodes_;
+  std::vector<const Node*> operations_;
+  std::set<ValueId> carried_;
+  StorageChoice choice_;
+};
+
+}  // namespace
+
+bool holds_operations(const Node& node) { return !regions_of(node).empty() && !is_marked_serial(node) && !std::holds_alternative<Fused>(node.op); }
+
+ValueId copied_matrix(const Compute& c) {
+  const auto* r = is_elementwise(c) && c.out.size() == 2 ? std::get_if<Read>(&c.bodies[0]->op) : nullptr;
+  if (r == nullptr || r->subscripts.size() != 2 || bare_label(r->subscripts[0]) != 0 || bare_label(r->subscripts[1]) != 1)
+    return {};
+  return r->tensor;
+}
+
+StorageChoice choose_storage(const Program& program, Candidates candidates) { return Chooser(program, candidates).run(); }
+
+}  // namespace tdsl::passes
