@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "runtime/check.h"
+#include "runtime/shapes.h"
 
 namespace tdsl::rt {
 
@@ -20,8 +21,8 @@ FileKind readable_kind(const std::string& path) {
   if (has_extension(path, ".csv") || path.find(".csv:") != std::string::npos) {
     throw RunError("'" + path + "': files of the kind '.csv' are not supported yet; use .npy, .mtx, .tns or .npz");
   }
-  if (path.find(".h5:") != std::string::npos || has_extension(path, ".h5")) {
-    throw RunError("'" + path + "': HDF5 files are not supported yet; use .npy");
+  if (path.find(".h5:") != std::string::npos || has_extension(path, ".h5") || has_extension(path, ".hdf5")) {
+    throw RunError("'" + path + "': HDF5 files are not supported yet; use .npy, .mtx, .tns or .npz");
   }
   if (has_extension(path, ".mtx")) return FileKind::kMatrixMarket;
   if (has_extension(path, ".tns")) return FileKind::kFrostt;
@@ -37,9 +38,34 @@ FileKind writable_kind(const std::string& path) {
   return kind;
 }
 
+void require_writable_rank(const std::string& path, std::size_t rank) {
+  const FileKind kind = writable_kind(path);
+  if (kind == FileKind::kNpy) return;
+  if (rank == 0) throw RunError("cannot write '" + path + "': a scalar has no coordinates; use .npy");
+  if (kind != FileKind::kFrostt && rank != 2) {
+    throw RunError("cannot write '" + path + "': " + kind_name(kind) + " files hold matrices, and this tensor has " + counted(rank, "dimension") + "; use .tns or .npy");
+  }
+}
+
 bool holds_entries(const std::string& path) {
   return has_extension(path, ".mtx") || has_extension(path, ".tns") || has_extension(path, ".npz");
 }
+
+std::string kind_name(FileKind kind) {
+  switch (kind) {
+    case FileKind::kMatrixMarket:
+      return ".mtx";
+    case FileKind::kFrostt:
+      return ".tns";
+    case FileKind::kScipyNpz:
+      return ".npz";
+    case FileKind::kNpy:
+      break;
+  }
+  return ".npy";
+}
+
+bool is_named_npy(const std::string& path) { return has_extension(path, ".npy"); }
 
 std::string file_kind_name(mode_t mode) {
   switch (mode & S_IFMT) {

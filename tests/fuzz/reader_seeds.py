@@ -26,6 +26,9 @@ SEEDS = {
     "skew": b"\0" + HEAD + b"array real skew-symmetric\n3 3\n1\n2\n3\n",
     "pattern": b"\0" + HEAD + b"coordinate pattern general\n2 2 2\n1 2\n\n2 1\n",
     "tns": b"\1# note\n1 2 3 0.5\n4 5 6 7\n",
+    "shaped": b"\1# tdsl shape 5 5 9\n1 2 3 0.5 # half\n4 5 6 7\n",
+    "empty": b"\1# tdsl shape 3 0\n",
+    "array": b"\0" + HEAD + b"array real general\n2 2\n-0.0\n1\n2\n-0\n",
     "stored": b"\2" + npz(zipfile.ZIP_STORED, np.float64),
     "deflated": b"\2" + npz(zipfile.ZIP_DEFLATED, np.int32),
 }
