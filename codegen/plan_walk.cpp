@@ -161,6 +161,7 @@ class Walk::Body {
   void operation(const OperationStep& o) {
     plan::Op op = instantiate(*o.op, line_, [this](const Extent& e) { return number(e); }, [this](ValueId v) -> const plan::TensorDesc& { return tensor(v).desc(); });
     if (o.op->in_any_order) return sum_of_products(o, std::move(op));
+    record::drop_empty_sum(op);
     require_size(op.name, element_type(o.target), op.shape);
     tensors_[o.target] = recorder_.record(std::move(op), element_type(o.target));
     if (observer_ != nullptr) observer_->emitted(tensor(o.target).id(), o, host_);
