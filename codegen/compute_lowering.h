@@ -15,6 +15,8 @@ namespace tdsl::codegen {
 [[nodiscard]] plan::Combine combine_of(const ir::Monoid& m);
 /// Arithmetic of one evaluation; subscripts do not count.
 [[nodiscard]] double flops_of(const Expr& e);
+/// The Compute of the node with families' values, but for its base.
+[[nodiscard]] ir::Compute resolved(FamilyBuilder& builder, const ir::Node& node, const ir::Compute& compute);
 /// argmin or argmax.
 [[nodiscard]] bool locates(const ir::Monoid& m);
 
@@ -26,6 +28,10 @@ class ComputeLowering {
       : builder_(builder), target_(target), compute_(std::move(compute)), range_(range), type_(builder.type(target)) {}
 
   void run();
+  /// The operation visits stored elements only.
+  void walk(const ir::StoredWalk& walk) { walk_ = walk; }
+  /// The operation of a Compute that needs no other one, and is no host arithmetic; checks in front of it are added. For an epilogue.
+  [[nodiscard]] OperationStep operation();
 
  private:
   // --- The operation: operation.cpp
@@ -35,10 +41,17 @@ class ComputeLowering {
   Expr separately(ir::Compute compute, ir::Scalar scalar, const char* suffix);
   /// An i64 expression for a label's begin or end; quotients become host values of their own, so it is affine.
   [[nodiscard]] Expr expr_of(const Extent& e);
-  void operation();
   [[nodiscard]] bool places_once() const;
   [[nodiscard]] std::string name() const;
   void labels(OpTemplate& op) const;
+  [[nodiscard]] LabelTemplate::Kind stored_kind(int label) const;
+
+  // --- Walks over stored elements: stored_operation.cpp
+  /// Refuses what no kernel does with compressed tensors.
+  void check_compressed() const;
+  void check_order() const;
+  /// What distinguishes the operation from one over all points.
+  void stored(OpTemplate& op, KernelTemplate& kernel) const;
   void left(OpTemplate& op);
   /// One label times a number plus a constant, or a constant: what an output tile's elements can be solved for.
   [[nodiscard]] std::optional<AffineForm> plain_subscript(const Expr& e);
@@ -65,6 +78,7 @@ class ComputeLowering {
   ir::Compute compute_;
   SourceRange range_;
   ir::Type type_;
+  std::optional<ir::StoredWalk> walk_;
 };
 
 }  // namespace tdsl::codegen

@@ -44,7 +44,7 @@ class ProgramEmitter {
     w.line("}}");
     if (!points_.empty()) kernels_ = points_ + "\n" + kernels_;
     if (!functions_.empty()) kernels_ = "namespace fn {\n\n" + functions_ + "}  // namespace fn\n\n" + kernels_;
-    return {std::move(kernels_), w.text(), uses_file_, checks_, uses_routines_, uses_blocked_, uses_parts_, uses_rows_, uses_elements_, uses_chain_, uses_tiles_, std::move(headers_)};
+    return {std::move(kernels_), w.text(), uses_file_, checks_, uses_routines_, uses_blocked_, uses_parts_, uses_rows_, uses_elements_, uses_chain_, uses_tiles_, uses_stored_, std::move(headers_)};
   }
 
  private:
@@ -153,8 +153,9 @@ class ProgramEmitter {
         },
         [&](const ParamStep& p) { param(p); },
         [&](const InputStep& i) {
-          body_.line("auto {} = session.input<{}>({}, {}, {}, {}{});", name(i.target), type(i.target), string_literal(i.name), shape(i.target),
-                     i.site, line_of(s), tile(i.target));
+          const std::string_view method = program_.info(i.target).compressed ? "stored_input" : "input";
+          body_.line("auto {} = session.{}<{}>({}, {}, {}, {}{});", name(i.target), method, type(i.target), string_literal(i.name), shape(i.target), i.site,
+                     line_of(s), tile(i.target));
         },
         [&](const RandomStep& r) { random(s, r); }, [](const OperationStep&) {}, [&](const ChainStep& c) { chain(s, c); },
         [&](const RoutineStep& r) { routine(s, r); }, [&](const LoopStep& l) { loop(s, l); },
@@ -261,8 +262,9 @@ class ProgramEmitter {
       return last ? fmt::format("std::move({})", name(v)) : name(v);
     };
     const bool contraction = op_class == plan::OpClass::kContraction || o.op->in_any_order;
+    const auto kernel_argument = [&] { return contraction && !o.epilogue ? "" : ", " + kernel(s, o.epilogue ? *o.epilogue : o); };
     if (const auto arguments = short_arguments(*o.op, expr_, operand)) {
-      const std::string kernel_text = contraction ? "" : ", " + kernel(s, o);
+      const std::string kernel_text = kernel_argument();
       mark(s.range);
       body_.line("{} = session.{}<{}>({{{}, {}, {}}}, {}{});", result, method_of(*o.op), type(o.target), string_literal(o.op->name), o.op->site,
                  line_of(s), *arguments, kernel_text);
@@ -274,7 +276,7 @@ class ProgramEmitter {
     body_.line("OpBuilder {}({}, {}, {}, {});", builder, op_class_text(op_class), string_literal(o.op->name), o.op->site, line_of(s));
     const std::string calls = builder_calls(*o.op, expr_, [this](ValueId v) { return name(v); });
     if (!calls.empty()) body_.line("{}{};", builder, calls);
-    const std::string kernel_text = contraction ? "" : ", " + kernel(s, o);
+    const std::string kernel_text = kernel_argument();
     mark(s.range);
     body_.line("{} = session.{}<{}>({}{});", result, contraction ? "contraction" : "compute", type(o.target), builder, kernel_text);
     end_mark(s.range);
@@ -387,6 +389,7 @@ class ProgramEmitter {
     checks_ = checks_ || k.checks_subscripts;
     uses_blocked_ = uses_blocked_ || k.blocked;
     uses_parts_ = uses_parts_ || k.parts;
+    uses_stored_ = uses_stored_ || k.stored;
     uses_file_ = uses_file_ || k.checks_subscripts || k.function.find("place(") != std::string::npos;
     if (s.range.known()) kernels_ += source_comment(s.range) + "\n";
     const std::string list = names_of(k.captures);
@@ -564,6 +567,7 @@ class ProgramEmitter {
   bool uses_routines_ = false;
   bool uses_blocked_ = false;
   bool uses_parts_ = false;
+  bool uses_stored_ = false;
   bool uses_rows_ = false;
   bool uses_elements_ = false;
   bool uses_chain_ = false;

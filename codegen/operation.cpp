@@ -66,7 +66,7 @@ void ComputeLowering::run() {
   reduce_scattered();
   TDSL_CHECK(!compute_.monoid || !locates(*compute_.monoid), "positions are found by two reductions");
   TDSL_CHECK(!compute_.monoid || !compute_.combine || ir::equal(*compute_.monoid, *compute_.combine), "a reduction is combined with what is there by a map");
-  operation();
+  builder_.add(range_, operation());
 }
 
 void ComputeLowering::host_arithmetic() {
@@ -103,10 +103,11 @@ Expr ComputeLowering::separately(Compute compute, ir::Scalar scalar, const char*
 
 Expr ComputeLowering::expr_of(const Extent& e) { return builder_.expression(e, range_); }
 
-void ComputeLowering::operation() {
+OperationStep ComputeLowering::operation() {
   auto op = std::make_shared<OpTemplate>();
   auto kernel = std::make_shared<KernelTemplate>();
-  op->in_any_order = compute_.in_any_order;
+  check_compressed();
+  op->in_any_order = compute_.in_any_order && !walk_;
   op->site = builder_.new_sites(op->in_any_order ? record::SumOfProducts::places(factors_in(compute_.bodies.front())) : 1);
   op->name = name();
   labels(*op);
@@ -125,7 +126,7 @@ void ComputeLowering::operation() {
   }
   op->base = compute_.base;
   for (const Extent& e : builder_.program().info(target_).tile) op->tile.push_back(builder_.rewritten(e, range_));
-  const bool contraction = is_contraction();
+  const bool contraction = !walk_ && is_contraction();
   const bool combines = compute_.monoid || compute_.combine;
   inline_lookup(*op, *kernel);
   if (compute_.monoid) op->combine = combine_of(*compute_.monoid);
@@ -140,7 +141,8 @@ void ComputeLowering::operation() {
   op->divisible = op->op_class == plan::OpClass::kMap && kernel->scattered.empty() && kernel->gathers.empty() && !op->reads.empty();
   op->overwrites = op->divisible && op->base && !compute_.combine && !compute_.guard && places_once();
   if (op->in_any_order) builder_.program().chooses = true;
-  builder_.add(range_, OperationStep{target_, op, kernel});
+  if (walk_) stored(*op, *kernel);
+  return {target_, op, kernel};
 }
 
 /// Whether the left side is one index variable a dimension, each once.
@@ -164,6 +166,7 @@ void ComputeLowering::labels(OpTemplate& op) const {
   const auto kind = compute_.left.empty() ? LabelTemplate::Kind::kOut : LabelTemplate::Kind::kPlain;
   for (const ir::Label& l : compute_.out) op.labels.push_back({kind, l.name, l.begin, l.end});
   for (const ir::Label& l : compute_.reduce) op.labels.push_back({LabelTemplate::Kind::kReduce, l.name, l.begin, l.end});
+  for (std::size_t l = 0; walk_ && l < op.labels.size(); ++l) op.labels[l].kind = stored_kind(static_cast<int>(l));
 }
 
 void ComputeLowering::left(OpTemplate& op) {
@@ -272,8 +275,7 @@ bool divides_sizes(const Expr& e) {
 
 }  // namespace
 
-void lower_compute(FamilyBuilder& builder, const ir::Node& node, const Compute& compute) {
-  TDSL_CHECK(node.results.size() == 1, "an operation has one result");
+Compute resolved(FamilyBuilder& builder, const ir::Node& node, const Compute& compute) {
   Compute one = compute;
   one.bodies = {builder.rewritten(compute.bodies[0])};
   one.guard = builder.rewritten(compute.guard);
@@ -288,9 +290,21 @@ void lower_compute(FamilyBuilder& builder, const ir::Node& node, const Compute& 
       builder.hoist_quotients(l.end, node.range);
     }
   }
+  return one;
+}
+
+void lower_compute(FamilyBuilder& builder, const ir::Node& node, const Compute& compute) {
+  TDSL_CHECK(node.results.size() == 1, "an operation has one result");
+  Compute one = resolved(builder, node, compute);
   const ValueId target = builder.resolve(node.results[0]);
   if (one.base) one.base = builder.is_host(target) ? builder.resolve(*one.base) : builder.as_tensor(*one.base, node.range);
-  ComputeLowering(builder, target, std::move(one), node.range).run();
+  ComputeLowering lowering(builder, target, std::move(one), node.range);
+  // What is made while lowering reads values that the source does not have.
+  const bool written = std::get_if<Compute>(&node.op) == &compute;
+  if (const std::optional<ir::StoredWalk> walk = written ? ir::stored_walk(builder.source(), compute) : std::nullopt) {
+    lowering.walk({builder.resolve(walk->tensor), walk->row, walk->column, walk->compressed_result});
+  }
+  lowering.run();
 }
 
 }  // namespace tdsl::codegen

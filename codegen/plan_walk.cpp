@@ -116,6 +116,7 @@ class Walk::Body {
       const double all = stored.elements.hi;
       stored = known->second;
       stored.elements = {std::min(stored.elements.lo, all), std::min(stored.elements.expected, all), std::min(stored.elements.hi, all)};
+      if (stored.rows && stored.rows->rows != extents[0]) stored.rows = nullptr;  // something else made the matrix longer than its file
     }
     return recorder_.load_stored(i.name, element_type(i.target), extents, stored.elements, std::move(stored.rows), tile(i.target), at(i.site));
   }
@@ -158,8 +159,9 @@ class Walk::Body {
   [[nodiscard]] record::Place at(int site) const { return {site, line_}; }
 
   void operation(const OperationStep& o) {
-    plan::Op op = instantiate(*o.op, line_, [this](const Extent& e) { return number(e); }, [this](ValueId v) { return tensor(v).id(); });
+    plan::Op op = instantiate(*o.op, line_, [this](const Extent& e) { return number(e); }, [this](ValueId v) -> const plan::TensorDesc& { return tensor(v).desc(); });
     if (o.op->in_any_order) return sum_of_products(o, std::move(op));
+    record::drop_empty_sum(op);
     require_size(op.name, element_type(o.target), op.shape);
     tensors_[o.target] = recorder_.record(std::move(op), element_type(o.target));
     if (observer_ != nullptr) observer_->emitted(tensor(o.target).id(), o, host_);

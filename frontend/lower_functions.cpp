@@ -325,6 +325,10 @@ void Lowerer::bind_parameter(const ast::FunctionParameter& parameter, const Tens
     declare(parameter.name, Symbol::Kind::kInline)->lazy = value;
     return;
   }
+  if (const StoredWhole* whole = type.has_sparse() ? nullptr : stored_whole(value)) {
+    declare_value(parameter.name, Symbol::Kind::kInput, own_value(parameter.name, whole->value), whole->storage)->used = true;
+    return;
+  }
   const Storage storage = type.has_sparse() ? Storage::kOfType : Storage::kInferred;
   declare_value(parameter.name, Symbol::Kind::kInput, own_value(parameter.name, materialise(value, name, range, &type, storage)))->used = true;
 }

@@ -106,9 +106,12 @@ std::vector<Tensor> Lowerer::call_gradient(const ast::Call& call, const SourceRa
   const auto since = since_.find(gradient.loss);
   const std::int64_t tick = since == since_.end() ? clock_ : since->second;
   std::vector<ValueId> results;
+  std::vector<StorageRef> storages;
   for (std::size_t k = 1; k < call.arguments.size(); ++k) {
     const ast::Expr& e = *call.arguments[k].value;
     gradient.wrt.push_back(differentiated(e, tick));
+    const SymbolRef symbol = scope_->find(*bare_name(e));
+    storages.push_back(symbol ? symbol->storage : nullptr);
     ir::Type type = graph_.program().type(gradient.wrt.back());
     results.push_back(graph_.program().new_value(std::move(type), "", range));
     temporaries_.insert(results.back());
@@ -117,7 +120,7 @@ std::vector<Tensor> Lowerer::call_gradient(const ast::Call& call, const SourceRa
   graph_.emit_results(std::move(gradient), results, range);
   std::vector<Tensor> tensors;
   for (std::size_t k = 0; k < results.size(); ++k)
-    tensors.push_back(tensor_of(results[k], source_text(range), range));
+    tensors.push_back(storages[k] ? stored_tensor(results[k], storages[k], source_text(range), range) : tensor_of(results[k], source_text(range), range));
   return tensors;
 }
 

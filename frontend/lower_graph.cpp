@@ -20,6 +20,12 @@ ValueId GraphBuilder::emit(ir::Op op, ir::Type type, std::string name, ir::Sourc
   return v;
 }
 
+const ir::Node* GraphBuilder::definition(ValueId v) const {
+  const std::vector<ir::Node>& nodes = regions_.back()->nodes;
+  const auto found = std::find_if(nodes.rbegin(), nodes.rend(), [&](const ir::Node& n) { return std::ranges::find(n.results, v) != n.results.end(); });
+  return found == nodes.rend() ? nullptr : &*found;
+}
+
 void GraphBuilder::emit_effect(ir::Op op, ir::SourceRange range) {
   regions_.back()->nodes.push_back({range, {}, std::move(op)});
 }

@@ -35,6 +35,10 @@ struct LabelInfo {
   std::vector<BareUse> bare_uses;
 };
 
+/// Whether a label standing bare in a dimension of that extent is in bounds wherever it runs. One without an explicit
+/// range runs over the dimension itself.
+[[nodiscard]] bool stays_inside(const LabelInfo& label, const ir::Extent& extent);
+
 /// A Compute over labels of the compilation; `GraphBuilder` renumbers them.
 struct ComputeSpec {
   std::vector<std::int32_t> out;
@@ -87,6 +91,8 @@ class GraphBuilder {
   void emit_effect(ir::Op op, ir::SourceRange range);
   void emit_results(ir::Op op, std::vector<ir::ValueId> results, ir::SourceRange range);
   ir::ValueId emit(const ComputeSpec& spec);
+  /// The node of the region being written that defines `v`; null: there is none. Valid until the next one is written.
+  [[nodiscard]] const ir::Node* definition(ir::ValueId v) const;
   /// Further nodes go to `region` until pop_region.
   void push_region(ir::Region& region) { regions_.push_back(&region); }
   void pop_region() { regions_.pop_back(); }

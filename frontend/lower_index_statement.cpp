@@ -127,6 +127,7 @@ void Lowerer::lower_right_side(IndexStatement& s, const ast::Definition& definit
          "the right side of an index statement is a scalar per element, but this is " + type_text(s.value) +
              "; subscript it with index variables");
   }
+  resolve_labels(s.collected);
   resolve_labels(s.labels);
 }
 
@@ -269,6 +270,10 @@ ValueId Lowerer::lower_index_declaration(const ast::Target& target, const ast::A
 }
 
 void Lowerer::lower_index_assignment(const ast::Assign& a, const SymbolRef& symbol) {
+  if (symbol->storage) {
+    set_value(symbol, lower_stored_elements(a.target, logical_type(*symbol), symbol->storage, a.definition, symbol).value);
+    return;
+  }
   IndexStatement s;
   s.op = a.definition.op;
   s.target = symbol;
@@ -362,6 +367,8 @@ ValueId Lowerer::emit_index_statement(IndexStatement& s, const std::string& name
 }
 
 void Lowerer::lower_slice_assignment(const ast::Assign& a, const SymbolRef& symbol) {
+  if (symbol->storage)
+    unsupported(a.target.range, "an assignment to a slice of a tensor with a storage is", {{symbol->storage->range, "its storage"}});
   const ir::Type type = graph_.program().type(symbol->value);
   require_no_suffixes(a.definition.suffixes);
   const Tensor base = tensor_of(symbol->value, a.target.name.name, a.target.name.range);

@@ -88,6 +88,12 @@ class Lowerer {
     ir::ValueId begin;  ///< invalid: `index` is the iteration number itself
     std::int64_t step = 1;
   };
+  struct IndexStatement;  // lower_index_statement.h
+  /// A value and, of a name with a user's storage, how it is to be read.
+  struct Stored {
+    ir::ValueId value;
+    StorageRef storage = {};
+  };
   using Notes = std::vector<DiagnosticNote>;
   using Arguments = std::vector<ast::Argument>;
   using Builtin = Tensor (Lowerer::*)(const ast::Call&, const ir::SourceRange&);
@@ -119,9 +125,9 @@ class Lowerer {
     Scope* saved_;
   };
   SymbolRef declare(const ast::Identifier& name, Symbol::Kind kind);
-  SymbolRef declare_value(const ast::Identifier& name, Symbol::Kind kind, ir::ValueId value);
+  SymbolRef declare_value(const ast::Identifier& name, Symbol::Kind kind, ir::ValueId value, const StorageRef& storage = {});
   /// Of a `let` or a `var`.
-  void declare_named(const ast::Identifier& name, bool is_mutable, ir::ValueId value);
+  void declare_named(const ast::Identifier& name, bool is_mutable, const Stored& stored);
   /// For `check --types`.
   void tell_type(const Symbol& symbol) const;
   /// After an error in a declaration, so that its uses are not errors too.
@@ -164,6 +170,34 @@ class Lowerer {
   ir::Extent dimension_extent(const ast::Expr& e);
   ir::Extent new_dimension(const ast::Identifier& name);
   void require_shape(const Tensor& t, const ir::Type& type, const std::string& what, const ir::SourceRange& range);
+
+  // --- User-defined storage: lower_storage.cpp
+  void declare_storage(const ast::Storage& s);
+  /// The storage with its arguments, of a tensor of this shape.
+  StorageRef lower_storage(const ast::StorageAnnotation& written, std::vector<ir::Extent> shape);
+  StorageMap lower_storage_map(const ast::IndexMap& map, const std::vector<ir::Extent>& shape);
+  /// `to` leads back to where `from` begins: proven, or checked where the storage is used.
+  void check_storage(const ast::Storage& s, const UserStorage& storage);
+  /// The tensor that `value` stores, as an expression.
+  Tensor stored_tensor(ir::ValueId value, const StorageRef& storage, const std::string& name, const ir::SourceRange& range);
+  /// The element `e` of a tensor with a storage, absent where computed subscripts leave the tensor: the stored one may well have an element there.
+  ir::Expr inside_of_storage(const ir::Expr& e, const ast::Subscript& s, const std::vector<ir::Expr>& subscripts, const Tensor& base);
+  /// Whether the expression reads what a storage keeps: a node of its shape would be what the storage avoids.
+  [[nodiscard]] bool reads_stored(const ir::Expr& e) const;
+  /// The type that the name has in the program.
+  [[nodiscard]] ir::Type logical_type(const Symbol& symbol) const;
+  ir::Expr stored_positions(const Tensor& t, const UserStorage& storage, const ComputeSpec& spec);
+  ir::ValueId moved_reduction(ir::Compute reduction, const ir::Node& node, const std::vector<ir::Expr>& at, const UserStorage& storage, const ComputeSpec& spec);
+  /// The elements of `t` that the storage keeps.
+  Stored store(const Tensor& t, ir::Scalar type, const StorageRef& storage, const std::string& name, const ir::SourceRange& range);
+  /// As `store`, or without a storage as `materialise`, which also keeps that of a name.
+  Stored value_of(const Tensor& t, const std::string& name, const ir::SourceRange& range, const ir::Type* type = nullptr);
+  Stored lower_stored_declaration(const ast::Target& target, const ast::Annotations& annotations, const ast::Definition& definition);
+  /// `B[i, j] op= e` of a tensor of this type; `symbol`: of an assignment, else null.
+  Stored lower_stored_elements(const ast::Target& target, const ir::Type& type, const StorageRef& storage, const ast::Definition& definition,
+                               const SymbolRef& symbol);
+  void bind_stored_positions(IndexStatement& s, const std::vector<ast::Identifier>& names, const ast::Target& target, const UserStorage& storage,
+                             const ast::Definition& definition);
 
   // --- Values: lower_values.cpp
   /// Which dimensions of a value with a type are stored sparse: the type's, or those that follow from the expression.
@@ -255,7 +289,6 @@ class Lowerer {
   [[nodiscard]] std::optional<std::int64_t> known_integer(const ir::Expr& e) const;
 
   // --- Index statements: lower_index_statement.cpp
-  struct IndexStatement;
   ir::ValueId lower_index_declaration(const ast::Target& target, const ast::Annotations& annotations,
                                       const ast::Definition& definition);
   void lower_index_assignment(const ast::Assign& a, const SymbolRef& symbol);
@@ -283,8 +316,7 @@ class Lowerer {
   void lower_param(const ast::Param& p);
   void lower_input(const ast::Input& i);
   void lower_output(const ast::Output& o, const ir::SourceRange& range);
-  ir::ValueId lower_declaration(const ast::Target& target, const ast::Annotations& annotations,
-                                const ast::Definition& definition);
+  Stored lower_declaration(const ast::Target& target, const ast::Annotations& annotations, const ast::Definition& definition);
   void lower_let(const ast::Let& l);
   bool lower_inline_let(const ast::Let& l);
   void lower_tuple_let(const ast::TupleLet& l);
@@ -292,13 +324,14 @@ class Lowerer {
   void lower_tuple_assign(const ast::TupleAssign& a);
   SymbolRef assignable(const ast::Identifier& name);
   void assign_whole(const ast::Assign& a, const SymbolRef& symbol);
+  /// `value` as the variable keeps it.
+  ir::ValueId assigned_value(const Tensor& value, const ir::Type& type, const Symbol& symbol, const ir::SourceRange& range);
   void lower_print(const ast::Print& p, const ir::SourceRange& range);
   void lower_assert(const ast::Assert& a, const ir::SourceRange& range);
   /// `tile (a, b)`: one size per dimension of the declared tensor.
   void annotate_tile(ir::ValueId value, const ast::Annotations& annotations);
-  ir::ValueId lower_whole_declaration(const ast::Target& target, const ast::Annotations& annotations,
+  Stored lower_whole_declaration(const ast::Target& target, const ast::Annotations& annotations,
                                       const ast::Definition& definition);
-  void require_no_storage(const ast::Annotations& annotations);
   void require_no_suffixes(const ast::Suffixes& s);
   void check_option_name(const ast::Identifier& name);
   /// An output that is a param or an input has no option of its own.
@@ -508,7 +541,9 @@ class Lowerer {
   GrowthFinder growth_{[this](const std::string& name) { return function_named(name); }};
   std::size_t inlined_calls_ = 0;
   std::map<std::string, const ast::Monoid*> monoids_;
-  std::set<std::string> refused_;  ///< what may not be declared, `extern` and `storage`: uses are no further mistakes
+  std::map<std::string, const ast::Storage*> storages_;
+  std::set<ir::ValueId> stored_values_;  ///< that names with a storage have had
+  std::set<std::string> refused_;  ///< what was declared in error: uses are no further mistakes
   std::map<std::string, std::pair<ir::Monoid, ir::Scalar>> lowered_monoids_;
   std::set<std::string> open_monoids_;  ///< being lowered
   std::vector<std::unique_ptr<ast::Module>> imported_;

@@ -59,8 +59,9 @@ SymbolRef Lowerer::declare(const ast::Identifier& name, Symbol::Kind kind) {
   return symbol;
 }
 
-SymbolRef Lowerer::declare_value(const ast::Identifier& name, Symbol::Kind kind, ValueId value) {
+SymbolRef Lowerer::declare_value(const ast::Identifier& name, Symbol::Kind kind, ValueId value, const StorageRef& storage) {
   const SymbolRef symbol = declare(name, kind);
+  symbol->storage = storage;
   set_value(symbol, value);
   tell_type(*symbol);
   return symbol;
@@ -68,7 +69,7 @@ SymbolRef Lowerer::declare_value(const ast::Identifier& name, Symbol::Kind kind,
 
 void Lowerer::tell_type(const Symbol& symbol) const {
   if (options_.declared)
-    options_.declared({symbol.name, symbol.range, type_text(graph_.program().type(symbol.value))});
+    options_.declared({symbol.name, symbol.range, type_text(logical_type(symbol)) + (symbol.storage ? " storage " + symbol.storage->text : "")});
 }
 
 void Lowerer::declare_broken(const ast::Identifier& name) {
@@ -125,7 +126,7 @@ Tensor Lowerer::lower_name(const std::string& name, const SourceRange& range, bo
       case Symbol::Kind::kParam:
       case Symbol::Kind::kInput:
       case Symbol::Kind::kLoop: {
-        Tensor t = tensor_of(symbol->value, name, range);
+        Tensor t = symbol->storage ? stored_tensor(symbol->value, symbol->storage, name, range) : tensor_of(symbol->value, name, range);
         for (Dim& d : t.shape)
           d.range = symbol->range;
         return t;

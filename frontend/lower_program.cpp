@@ -102,7 +102,7 @@ void Lowerer::declare_functions(const ast::Module& module) {
       declare_extern(*e, declared);
     }
     if (const auto* storage = std::get_if<ast::Storage>(&s->node))
-      refused_.insert(storage->name.name);
+      declare_storage(*storage);
   }
 }
 
@@ -158,10 +158,10 @@ void Lowerer::import_module(const ast::Import& import, const SourceRange& range)
     const auto* let = std::get_if<ast::Let>(&s->node);
     const bool allowed = std::holds_alternative<ast::Function>(s->node) ||
                          std::holds_alternative<ast::Monoid>(s->node) || std::holds_alternative<ast::Extern>(s->node) ||
-                         std::holds_alternative<ast::Import>(s->node) ||
+                         std::holds_alternative<ast::Import>(s->node) || std::holds_alternative<ast::Storage>(s->node) ||
                          std::holds_alternative<ast::Param>(s->node) || (let != nullptr && !let->is_mutable);
     if (!allowed)
-      unsupported(s->range, "an imported file with other than functions, monoids, extern, params and 'let' is");
+      unsupported(s->range, "an imported file with other than functions, monoids, extern, storage, params and 'let' is");
   }
   imports_.emplace(&import, &added);
   declare_functions(added);

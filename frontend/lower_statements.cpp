@@ -77,8 +77,7 @@ void Lowerer::dispatch(const ast::Stmt& s) {
         fail(DiagnosticId::kMisplacedStatement, s.range, "'return' can stand only in a function");
       },
       [](const ast::Function&) {}, [](const ast::Monoid&) {},
-      [](const ast::Extern&) {},
-      [&](const ast::Storage&) { unsupported(s.range, "storage is"); });
+      [](const ast::Extern&) {}, [](const ast::Storage&) {});
 }
 
 void Lowerer::check_option_name(const ast::Identifier& name) {
@@ -133,11 +132,25 @@ void Lowerer::lower_param(const ast::Param& p) {
 
 void Lowerer::lower_input(const ast::Input& i) {
   check_option_name(i.name);
-  require_no_storage(i.annotations);
-  const ir::Type type =
-      lower_type(*i.annotations.type, [this](const ast::Identifier& name, std::size_t) { return new_dimension(name); });
+  std::vector<std::pair<ir::Extent, ast::Identifier>> bound;
+  ir::Type type = lower_type(*i.annotations.type, [&](const ast::Identifier& name, std::size_t) {
+    bound.emplace_back(new_dimension(name), name);
+    return bound.back().first;
+  });
   require_sizes(*i.annotations.type, type);
   const SymbolRef symbol = declare(i.name, Symbol::Kind::kInput);
+  if (i.annotations.storage) {
+    if (type.has_sparse())
+      unsupported(i.annotations.storage->range, "a storage of a type with sparse dimensions is");
+    symbol->storage = lower_storage(*i.annotations.storage, type.shape);
+    type.shape = symbol->storage->stored;
+    for (const auto& [extent, name] : bound) {
+      if (std::ranges::find(type.shape, extent) == type.shape.end())
+        fail(DiagnosticId::kBadDimension, name.range,
+             "the size '" + name.name + "' cannot be told from what the storage '" + i.annotations.storage->name.name + "' keeps; declare it before as a param or in another input",
+             {{i.annotations.storage->range, "the file holds the stored tensor"}});
+    }
+  }
   set_value(symbol, graph_.emit(ir::Input{i.name.name}, type, i.name.name, i.name.range));
   tell_type(*symbol);
   annotate_tile(symbol->value, i.annotations);
@@ -146,25 +159,18 @@ void Lowerer::lower_input(const ast::Input& i) {
 void Lowerer::lower_output(const ast::Output& o, const SourceRange& range) {
   const ast::Identifier& name = o.target.name;
   check_option_name(name);
-  ValueId value;
+  Stored stored;
   if (o.definition) {
-    value = lower_declaration(o.target, o.annotations, *o.definition);
-    declare_value(name, Symbol::Kind::kLet, value)->used = true;
+    stored = lower_declaration(o.target, o.annotations, *o.definition);
+    declare_value(name, Symbol::Kind::kLet, stored.value, stored.storage)->used = true;
   } else {
-    value = materialise(lower_name(name.name, name.range, false), name.name, name.range);
+    stored = value_of(lower_name(name.name, name.range, false), name.name, name.range);
     warn_of_shared_option(name);
   }
   if (!outputs_.insert(name.name).second) {
     fail(DiagnosticId::kDuplicateOutput, name.range, "'" + name.name + "' is an output already");
   }
-  graph_.emit_effect(ir::Output{name.name, value}, range);
-}
-
-void Lowerer::require_no_storage(const ast::Annotations& annotations) {
-  if (annotations.storage && refused_.contains(annotations.storage->name.name))
-    throw Abandoned{};
-  if (annotations.storage)
-    unsupported(annotations.storage->range, "storage is");
+  graph_.emit_effect(ir::Output{name.name, stored.value}, range);
 }
 
 void Lowerer::require_no_suffixes(const ast::Suffixes& s) {
@@ -177,13 +183,13 @@ void Lowerer::require_no_suffixes(const ast::Suffixes& s) {
            (s.where ? "; for whole tensors use where(c, a, b)" : ""));
 }
 
-ValueId Lowerer::lower_declaration(const ast::Target& target, const ast::Annotations& annotations,
-                                   const ast::Definition& definition) {
-  require_no_storage(annotations);
-  const ValueId value = target.subscripts ? lower_index_declaration(target, annotations, definition)
-                                          : lower_whole_declaration(target, annotations, definition);
-  annotate_tile(value, annotations);
-  return value;
+Lowerer::Stored Lowerer::lower_declaration(const ast::Target& target, const ast::Annotations& annotations,
+                                           const ast::Definition& definition) {
+  const Stored stored = annotations.storage ? lower_stored_declaration(target, annotations, definition)
+                        : target.subscripts ? Stored{lower_index_declaration(target, annotations, definition)}
+                                            : lower_whole_declaration(target, annotations, definition);
+  annotate_tile(stored.value, annotations);
+  return stored;
 }
 
 void Lowerer::annotate_tile(ValueId value, const ast::Annotations& annotations) {
@@ -207,8 +213,14 @@ void Lowerer::annotate_tile(ValueId value, const ast::Annotations& annotations) 
     info.tile = std::move(edges);
 }
 
-ValueId Lowerer::lower_whole_declaration(const ast::Target& target, const ast::Annotations& annotations,
-                                         const ast::Definition& definition) {
+Lowerer::Stored Lowerer::value_of(const Tensor& t, const std::string& name, const SourceRange& range, const ir::Type* type) {
+  if (const StoredWhole* whole = stored_whole(t); whole != nullptr && type == nullptr)
+    return {whole->value, whole->storage};
+  return {materialise(t, name, range, type)};
+}
+
+Lowerer::Stored Lowerer::lower_whole_declaration(const ast::Target& target, const ast::Annotations& annotations,
+                                                 const ast::Definition& definition) {
   require_no_suffixes(definition.suffixes);
   const std::string& name = target.name.name;
   if (definition.op.kind != ast::AssignKind::kSet) {
@@ -217,11 +229,11 @@ ValueId Lowerer::lower_whole_declaration(const ast::Target& target, const ast::A
   }
   Tensor value = lower(*definition.value);
   if (!annotations.type)
-    return materialise(value, name, target.range);
+    return value_of(value, name, target.range);
   const ir::Type type = lower_type(*annotations.type);
   value = converted_to(value, type.scalar, "'" + name + "'", definition.value->range);
   require_shape(value, type, "'" + name + "'", definition.value->range);
-  return materialise(value, name, target.range, &type);
+  return value_of(value, name, target.range, &type);
 }
 
 void Lowerer::lower_let(const ast::Let& l) {
@@ -230,11 +242,11 @@ void Lowerer::lower_let(const ast::Let& l) {
   declare_named(l.target.name, l.is_mutable, lower_declaration(l.target, l.annotations, l.definition));
 }
 
-void Lowerer::declare_named(const ast::Identifier& name, bool is_mutable, ValueId value) {
+void Lowerer::declare_named(const ast::Identifier& name, bool is_mutable, const Stored& stored) {
   if (is_mutable) {
-    declare_value(name, Symbol::Kind::kVar, own_value(name, value));
+    declare_value(name, Symbol::Kind::kVar, own_value(name, stored.value), stored.storage);
   } else {
-    declare_value(name, Symbol::Kind::kLet, value);
+    declare_value(name, Symbol::Kind::kLet, stored.value, stored.storage);
   }
 }
 
@@ -277,7 +289,7 @@ std::vector<Tensor> Lowerer::lower_tuple_value(const ast::Definition& d, std::si
 void Lowerer::lower_tuple_let(const ast::TupleLet& l) {
   const std::vector<Tensor> values = lower_tuple_value(l.definition, l.names.size());
   for (std::size_t k = 0; k < values.size(); ++k) {
-    declare_named(l.names[k], l.is_mutable, materialise(values[k], l.names[k].name, l.names[k].range));
+    declare_named(l.names[k], l.is_mutable, value_of(values[k], l.names[k].name, l.names[k].range));
   }
 }
 
@@ -321,13 +333,14 @@ void Lowerer::lower_assign(const ast::Assign& a) {
 void Lowerer::assign_whole(const ast::Assign& a, const SymbolRef& symbol) {
   require_no_suffixes(a.definition.suffixes);
   const std::string& name = a.target.name.name;
-  const ir::Type type = graph_.program().type(symbol->value);
+  const ir::Type type = logical_type(*symbol);
   const ast::AssignOp& op = a.definition.op;
   const SourceRange& place = a.definition.value->range;
   Tensor value = lower(*a.definition.value);
   if (op.kind != ast::AssignKind::kSet) {
     value = converted_to(value, type.scalar, "'" + name + "'", place);
-    const Tensor old = tensor_of(symbol->value, name, a.target.name.range);
+    const Tensor old = symbol->storage ? stored_tensor(symbol->value, symbol->storage, name, a.target.name.range)
+                                       : tensor_of(symbol->value, name, a.target.name.range);
     const auto monoid = combine_monoid(op, type.scalar);
     if (op.kind == ast::AssignKind::kMonoid) {
       value = elementwise({old, value}, Weak::kNo, a.target.range, [&](const std::vector<Expr>& e) {
@@ -343,7 +356,11 @@ void Lowerer::assign_whole(const ast::Assign& a, const SymbolRef& symbol) {
   }
   value = converted_to(value, type.scalar, "'" + name + "'", place);
   require_shape(value, type, "'" + name + "'", place);
-  set_value(symbol, own_value(a.target.name, materialise(value, name, a.target.range, &type)));
+  set_value(symbol, own_value(a.target.name, assigned_value(value, type, *symbol, a.target.range)));
+}
+
+ValueId Lowerer::assigned_value(const Tensor& value, const ir::Type& type, const Symbol& symbol, const SourceRange& range) {
+  return symbol.storage ? store(value, type.scalar, symbol.storage, symbol.name, range).value : materialise(value, symbol.name, range, &type);
 }
 
 void Lowerer::lower_tuple_assign(const ast::TupleAssign& a) {
@@ -354,11 +371,11 @@ void Lowerer::lower_tuple_assign(const ast::TupleAssign& a) {
   // All right sides are computed from the old values.
   std::vector<ValueId> results;
   for (std::size_t k = 0; k < symbols.size(); ++k) {
-    const ir::Type type = graph_.program().type(symbols[k]->value);
+    const ir::Type type = logical_type(*symbols[k]);
     const std::string what = "'" + symbols[k]->name + "'";
     const Tensor value = converted_to(values[k], type.scalar, what, values[k].range);
     require_shape(value, type, what, values[k].range);
-    results.push_back(own_value(a.names[k], materialise(value, symbols[k]->name, a.names[k].range, &type)));
+    results.push_back(own_value(a.names[k], assigned_value(value, type, *symbols[k], a.names[k].range)));
   }
   set_values(symbols, results);
 }

@@ -82,6 +82,8 @@ Tensor Lowerer::lower_subscript(const ast::Subscript& s, const SourceRange& rang
     result.body = ir::read(result.body->type, read->tensor, read->subscripts, range);
   }
   result.weak = base.weak;
+  if (stored_whole(base) != nullptr)
+    result.body = inside_of_storage(result.body, s, subscripts, base);
   return result;
 }
 

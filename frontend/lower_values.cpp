@@ -31,8 +31,8 @@ void for_each_certain_read(const Expr& e, const std::function<void(const ir::Exp
     f(*e, *read);
 }
 
-/// Whether a label standing bare in a dimension of that extent is in bounds wherever it runs. One without an explicit
-/// range runs over the dimension itself.
+}  // namespace
+
 bool stays_inside(const LabelInfo& label, const Extent& extent) {
   if (!label.is_explicit)
     return true;
@@ -40,8 +40,6 @@ bool stays_inside(const LabelInfo& label, const Extent& extent) {
   const auto room = (extent - label.end).constant();
   return label.resolved && begin && *begin >= 0 && room && *room >= 0;
 }
-
-}  // namespace
 
 void Lowerer::require_not_padded(const Tensor& t) {
   if (!t.padded)
@@ -167,7 +165,7 @@ Tensor Lowerer::operand(const Tensor& t) {
   Expr body = t.body;
   if (const auto* cast = std::get_if<ir::Cast>(&body->op))
     body = cast->operand;
-  if (std::holds_alternative<ir::Read>(body->op) || std::holds_alternative<ir::Constant>(body->op))
+  if (std::holds_alternative<ir::Read>(body->op) || std::holds_alternative<ir::Constant>(body->op) || reads_stored(body))
     return t;
   ComputeSpec spec;
   std::vector<Expr> subscripts;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "frontend/ast.h"
+#include "frontend/sema_storage.h"
 #include "frontend/sema_tensor.h"
 
 namespace tdsl::frontend {
@@ -27,6 +28,7 @@ struct Symbol {
   ir::SourceRange range;
   Kind kind = Kind::kLet;
   ir::ValueId value;  ///< the current value; not for kIndex, kInline and kBroken
+  StorageRef storage;  ///< of a user's: `value` is the stored tensor
   std::vector<std::pair<std::int64_t, ir::ValueId>> history;  ///< all values so far and when it got them
   Tensor lazy;
   std::int32_t label = -1;  ///< kIndex: its label

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -28,6 +29,8 @@ struct Dim {
   ir::SourceRange range;  ///< of what has this size: X's declaration
 };
 
+struct StoredWhole;  // sema_storage.h
+
 /// A tensor-valued expression that is not computed yet: element [l0, l1, …] is `body`, a scalar expression over the
 /// labels. Operations on whole tensors only compose bodies; `Lowerer::materialise` makes a node of the result.
 /// Labels are numbered over the whole compilation; `body` may mention further ones, the index variables in scope.
@@ -37,6 +40,7 @@ struct Tensor {
   ir::Expr body;
   Weak weak = Weak::kNo;
   bool padded = false;  ///< made by pad(): may be subscripted beyond its extents, and only subscripted
+  std::shared_ptr<const StoredWhole> stored = {};  ///< of a name with a storage; ask stored_whole() whether the tensor still is that
   ir::SourceRange range;
 
   [[nodiscard]] std::size_t rank() const { return labels.size(); }

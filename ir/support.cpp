@@ -252,12 +252,15 @@ bool fills_with_zero(const Compute& c) {
   return !c.fill || (fill != nullptr && is_zero_literal(fill->value));
 }
 
-/// Whether a point with a body of 0 leaves everything as it would be without it.
+}  // namespace
+
 bool zero_contributes_nothing(const Compute& c) {
   if (!adds_nothing(c.monoid) || !adds_nothing(c.combine))
     return false;
   return c.combine || (!c.base && fills_with_zero(c));
 }
+
+namespace {
 
 /// What a result's storage is inferred from: labels are *bound* if nothing is left where the reads with them in a sparse dimension
 /// are absent.

@@ -72,6 +72,8 @@ class SupportFinder {
 /// `reads`: what the numbers mean.
 [[nodiscard]] Support support_of(const Program& program, const Compute& compute, std::vector<Expr>* reads = nullptr,
                                  Products products = Products::kExplicit);
+/// Whether a point with a body of 0 leaves everything as it would be without it.
+[[nodiscard]] bool zero_contributes_nothing(const Compute& compute);
 /// Gives results of computes from value number `first` on the storage that is inferred, where no type, variable or routine asks for dense:
 /// what `differentiate` has added.
 void infer_storage(Program& program, std::size_t first);

@@ -7,6 +7,7 @@
 #include "ir/check.h"
 #include "ir/verify.h"
 #include "passes/absence.h"
+#include "passes/bands.h"
 #include "passes/canonicalise.h"
 #include "passes/chain_order.h"
 #include "passes/common_subexpressions.h"
@@ -16,6 +17,7 @@
 #include "passes/dense_copies.h"
 #include "passes/dense_storage.h"
 #include "passes/differentiate.h"
+#include "passes/epilogues.h"
 #include "passes/fuse_rows.h"
 #include "passes/fusion.h"
 #include "passes/legalise/flat_stores.h"
@@ -57,6 +59,8 @@ constexpr std::array kPipeline = {
     Pass{"simplify", "fold constants and exact identities", simplify, 1},
     Pass{"copy_propagation", "read through copies, transposes and slices", copy_propagation, 1},
     Pass{"dead_code", "remove what nobody uses", dead_code, 1},
+    // Where conditions are still as written, and before operands of products are computed ahead, which would be whole matrices.
+    Pass{"bands", "run reductions over the band where they count", bands, 1},
     Pass{"relabel", "compute reductions in the order and shape in which they are used", relabel, 2},
     // Reshapes of operands meet those of results.
     Pass{"copy_propagation", "read through copies, transposes and slices", copy_propagation, 1},
@@ -85,6 +89,8 @@ constexpr std::array kPipeline = {
     Pass{"fuse_rows", "run operators over the rows of the same tensors in one loop nest", fuse_rows, 2},
     Pass{"merge_rows", "compute reductions over the rows of the same tensors in one scan of them", merge_rows, 2},
     Pass{"shared_maps", "compute element-wise values again in the loops of each reader where that is cheaper than storing them", shared_maps, 2},
+    // Behind it: a nest of rows saves more, and what is computed again by its readers is no result.
+    Pass{"epilogues", "compute what follows a product of matrices in the loops of the product", epilogues, 2},
     // Legal form, which is lowered one to one. After the passes that decide which operators share loops: they know stores and reductions as written.
     Pass{"periodic_stores", "store where a subscript that wraps around leads back from", periodic_stores, 0},
     // What leads around is no scatter, and neither are positions: before stores and scatters are looked at.
@@ -101,8 +107,6 @@ constexpr std::array kPipeline = {
     Pass{"dense_copies", "copy compressed matrices where all of their elements are read", dense_copies, 0},
 };
 
-/// Whether what follows the passes can compress.
-constexpr bool kCompresses = false;
 
 void check(const ir::Program& program, std::string_view pass) {
   const std::vector<std::string> problems = ir::verify(program);
@@ -112,8 +116,9 @@ void check(const ir::Program& program, std::string_view pass) {
 }
 
 bool left_out(const Pass& pass, FusionPolicy fusion) {
-  const bool fuses = pass.name == "fusion" || pass.name == "fuse_rows" || pass.name == "merge_rows" || pass.name == "shared_maps";
-  return (pass.name == "storage" && !kCompresses) || (fusion == FusionPolicy::kNone && fuses) || (fusion == FusionPolicy::kNoRedundancy && pass.name == "shared_maps");
+  const bool fuses = pass.name == "fusion" || pass.name == "fuse_rows" || pass.name == "merge_rows" || pass.name == "shared_maps" ||
+                     pass.name == "epilogues";
+  return (fusion == FusionPolicy::kNone && fuses) || (fusion == FusionPolicy::kNoRedundancy && pass.name == "shared_maps");
 }
 
 }  // namespace

@@ -18,6 +18,8 @@ struct Mark {
 
 using namespace std::string_view_literals;
 
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf"sv;
+
 constexpr Mark kMarks[] = {
     {"\x93NUMPY"sv, "a NumPy array (.npy)", FileKind::kNpy},
     {"%%MatrixMarket"sv, "a Matrix Market file (.mtx)", FileKind::kMatrixMarket},
@@ -30,10 +32,10 @@ constexpr Mark kMarks[] = {
     {"\x28\xb5\x2f\xfd"sv, "compressed with Zstandard"},
     {"\xff\xfe"sv, "text in UTF-16; write it as ASCII or UTF-8"},
     {"\xfe\xff"sv, "text in UTF-16; write it as ASCII or UTF-8"},
-    {"\xef\xbb\xbf"sv, "text with a byte order mark; write it without one"},
+    {kByteOrderMark, "text with a byte order mark; write it without one"},
 };
 
-bool is_text(FileKind kind) { return kind == FileKind::kMatrixMarket || kind == FileKind::kFrostt; }
+bool is_text(FileKind kind) { return kind == FileKind::kMatrixMarket || kind == FileKind::kFrostt || kind == FileKind::kCsv; }
 
 /// At most 64 bytes.
 std::string beginning_of(const OpenFile& file) {
@@ -50,7 +52,7 @@ std::optional<std::string> other_content(const OpenFile& file, FileKind expected
   const std::string text = beginning_of(file);
   for (const Mark& mark : kMarks) {
     if (!text.starts_with(mark.begin)) continue;
-    if (mark.kind == expected) return std::nullopt;
+    if (mark.kind == expected || (mark.begin == kByteOrderMark && expected == FileKind::kCsv)) return std::nullopt;
     return std::string(mark.what);
   }
   if (is_text(expected) && text.find('\0') != std::string::npos) return "binary, not a text";

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/check.h"
+#include "runtime/io/csv_writer.h"
 #include "runtime/io/file_kind.h"
 #include "runtime/io/npz_writer.h"
 #include "runtime/io/text_entry_writer.h"
@@ -33,6 +34,7 @@ Entries sorted(const Entries& entries) {
 std::unique_ptr<EntryWriter> EntryWriter::make(OutputFile file, ElementType type, std::vector<std::int64_t> shape) {
   const FileKind kind = readable_kind(file.path());
   if (kind == FileKind::kScipyNpz) return std::make_unique<NpzWriter>(std::move(file), type, std::move(shape));
+  if (kind == FileKind::kCsv) return std::make_unique<CsvWriter>(std::move(file), type, std::move(shape));
   return std::make_unique<TextEntryWriter>(std::move(file), type, std::move(shape), kind == FileKind::kMatrixMarket);
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "runtime/check.h"
+#include "runtime/io/csv.h"
 #include "runtime/shapes.h"
 
 namespace tdsl::rt {
@@ -18,9 +19,7 @@ bool has_extension(const std::string& path, std::string_view extension) {
 }  // namespace
 
 FileKind readable_kind(const std::string& path) {
-  if (has_extension(path, ".csv") || path.find(".csv:") != std::string::npos) {
-    throw RunError("'" + path + "': files of the kind '.csv' are not supported yet; use .npy, .mtx, .tns or .npz");
-  }
+  if (csv_name(path)) return FileKind::kCsv;
   if (path.find(".h5:") != std::string::npos || has_extension(path, ".h5") || has_extension(path, ".hdf5")) {
     throw RunError("'" + path + "': HDF5 files are not supported yet; use .npy, .mtx, .tns or .npz");
   }
@@ -32,8 +31,11 @@ FileKind readable_kind(const std::string& path) {
 FileKind writable_kind(const std::string& path) {
   if (path.empty() || path.back() == '/') throw RunError("cannot write '" + path + "': it names no file");
   const FileKind kind = readable_kind(path);
+  if (const auto csv = csv_name(path); csv && !csv->column.empty()) {
+    throw RunError("cannot write '" + path + "': single columns can only be read; write '" + csv->file + "'");
+  }
   if (kind == FileKind::kNpy && !has_extension(path, ".npy")) {
-    throw RunError("'" + path + "': the extension says how a file is written, and this one names no format; use .npy, .mtx, .tns or .npz");
+    throw RunError("'" + path + "': the extension says how a file is written, and this one names no format; use .npy, .mtx, .tns, .npz or .csv");
   }
   return kind;
 }
@@ -42,13 +44,13 @@ void require_writable_rank(const std::string& path, std::size_t rank) {
   const FileKind kind = writable_kind(path);
   if (kind == FileKind::kNpy) return;
   if (rank == 0) throw RunError("cannot write '" + path + "': a scalar has no coordinates; use .npy");
-  if (kind != FileKind::kFrostt && rank != 2) {
-    throw RunError("cannot write '" + path + "': " + kind_name(kind) + " files hold matrices, and this tensor has " + counted(rank, "dimension") + "; use .tns or .npy");
+  if (kind != FileKind::kFrostt && rank != 2 && !(kind == FileKind::kCsv && rank == 1)) {
+    throw RunError("cannot write '" + path + "': " + kind_name(kind) + " files hold " + (kind == FileKind::kCsv ? "vectors and " : "") + "matrices, and this tensor has " + counted(rank, "dimension") + "; use .tns or .npy");
   }
 }
 
 bool holds_entries(const std::string& path) {
-  return has_extension(path, ".mtx") || has_extension(path, ".tns") || has_extension(path, ".npz");
+  return csv_name(path) || has_extension(path, ".mtx") || has_extension(path, ".tns") || has_extension(path, ".npz");
 }
 
 std::string kind_name(FileKind kind) {
@@ -59,6 +61,8 @@ std::string kind_name(FileKind kind) {
       return ".tns";
     case FileKind::kScipyNpz:
       return ".npz";
+    case FileKind::kCsv:
+      return ".csv";
     case FileKind::kNpy:
       break;
   }

@@ -9,7 +9,7 @@
 namespace tdsl::rt {
 
 /// The language chooses a file's format by its extension.
-enum class FileKind : std::uint8_t { kNpy, kMatrixMarket, kFrostt, kScipyNpz };
+enum class FileKind : std::uint8_t { kNpy, kMatrixMarket, kFrostt, kScipyNpz, kCsv };
 
 /// Throws RunError naming the path when the extension belongs to a format that is not supported yet, or, for a file to be written,
 /// to none. What is read without an extension that says something is `.npy`.
@@ -19,7 +19,7 @@ enum class FileKind : std::uint8_t { kNpy, kMatrixMarket, kFrostt, kScipyNpz };
 /// Throws RunError unless a file of that name can hold a tensor of so many dimensions.
 void require_writable_rank(const std::string& path, std::size_t rank);
 
-/// Whether a file of that name holds entries: coordinates and values.
+/// Whether a file of that name holds entries, coordinates and values, or is written like one.
 [[nodiscard]] bool holds_entries(const std::string& path);
 
 /// `.npy`, `.mtx`, …

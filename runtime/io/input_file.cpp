@@ -4,6 +4,7 @@
 
 #include "runtime/check.h"
 #include "runtime/io/content_name.h"
+#include "runtime/io/csv.h"
 #include "runtime/io/file_kind.h"
 #include "runtime/io/frostt.h"
 #include "runtime/io/matrix_market.h"
@@ -15,10 +16,11 @@ namespace {
 
 std::variant<NpyReader, std::unique_ptr<EntryFile>> open_kind(const std::string& path) {
   const FileKind kind = readable_kind(path);
-  OpenFile file(path);
+  const std::optional<CsvName> csv = csv_name(path);
+  OpenFile file(csv ? csv->file : path);
   const std::optional<std::string> content = other_content(file, kind);
   if (kind == FileKind::kNpy && !is_named_npy(path) && !begins_as_npy(file)) {
-    throw RunError("'" + path + "' is " + content.value_or("not a .npy file") + ", and its extension names no other kind: .mtx, .tns and .npz, in lower case, do");
+    throw RunError("'" + path + "' is " + content.value_or("not a .npy file") + ", and its extension names no other kind: .mtx, .tns, .npz and .csv, in lower case, do");
   }
   if (content) throw RunError("'" + path + "' is " + *content + ", not the " + kind_name(kind) + " file that its name says");
   switch (kind) {
@@ -28,6 +30,8 @@ std::variant<NpyReader, std::unique_ptr<EntryFile>> open_kind(const std::string&
       return std::make_unique<FrosttFile>(std::move(file));
     case FileKind::kScipyNpz:
       return std::make_unique<ScipyFile>(std::move(file));
+    case FileKind::kCsv:
+      return std::make_unique<CsvFile>(std::move(file), csv->column);
     case FileKind::kNpy:
       break;
   }

@@ -1,4 +1,5 @@
 """Arrays as files of entries, in no order and with duplicates: what readers must make of them is the array."""
+import csv
 import zlib
 
 import numpy as np
@@ -29,4 +30,16 @@ def write_mtx(path, array):
             file.write(" ".join(words) + "\n")
 
 
-WRITERS = {"npy": np.save, "mtx": write_mtx}
+def write_csv(path, array):
+    """A vector as a column among others, whose name is returned; a matrix as a table of numbers."""
+    with open(path, "w", newline="") as file:
+        if array.ndim == 2:
+            file.writelines(",".join(map(repr, row)) + "\n" for row in array.tolist())
+            return None
+        rows = csv.writer(file)
+        rows.writerow(["row", 'the "value", at last', "remark"])
+        rows.writerows((k, value, "a, b" if k % 3 == 0 else "") for k, value in enumerate(array.tolist()))
+    return f'{path.name}:the "value", at last'
+
+
+WRITERS = {"npy": np.save, "mtx": write_mtx, "csv": write_csv}

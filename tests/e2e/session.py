@@ -66,8 +66,8 @@ class Case:
         self.arguments = list(variant.args)
         for name, value in self.inputs.items():
             kind = session.program.file_kinds.get(name, "npy")
-            entry_files.WRITERS[kind](self.folder / f"{name}.{kind}", value)
-            self.arguments += ["--" + name, f"{name}.{kind}"]  # programs run in this folder
+            written = entry_files.WRITERS[kind](self.folder / f"{name}.{kind}", value)
+            self.arguments += ["--" + name, written or f"{name}.{kind}"]  # programs run in this folder
         self.evaluate()
         self.compare_with_twin()
 

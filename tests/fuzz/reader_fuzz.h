@@ -15,16 +15,13 @@
 
 #include "runtime/check.h"
 #include "runtime/io/input_file.h"
+#include "tests/fuzz/csv_fuzz.h"
+#include "tests/fuzz/naive_entries.h"
 
 // What holds for every file of entries, whatever is in it: a tensor or one error that names the file; the same entries for every number of
-// parts; of Matrix Market those of a naive reader.
+// parts; of Matrix Market and comma-separated values those of a naive reader.
 
 namespace tdsl::tests {
-
-struct NaiveEntries {
-  std::vector<std::int64_t> shape;
-  std::vector<std::pair<std::vector<std::int64_t>, double>> entries;
-};
 
 /// Matrix Market by the letter of its description, as slowly as may be. Of files that are right.
 inline NaiveEntries read_matrix_market(const std::string& text) {
@@ -99,7 +96,7 @@ inline void require_equal(const NaiveEntries& a, const NaiveEntries& b, const st
   if (!equal) throw std::logic_error("entries differ: " + what);
 }
 
-/// `extension`: .mtx, .tns or .npz. Throws logic_error where a promise is broken.
+/// `extension`: .mtx, .tns, .npz or .csv. Throws logic_error where a promise is broken.
 inline void check_reader(const std::string& content, const std::string& extension) {
   static const std::string folder = ::access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
   const std::string path = folder + "/tdsl-reader-" + std::to_string(::getpid()) + extension;
@@ -111,13 +108,14 @@ inline void check_reader(const std::string& content, const std::string& extensio
     if (cut) require_equal(*whole, *cut, std::to_string(parts) + " parts");
   }
   if (whole && extension == ".mtx") require_equal(*whole, read_matrix_market(content), "naive reader");
+  if (whole && extension == ".csv") require_equal(*whole, read_csv(content), "naive reader");
   ::unlink(path.c_str());
 }
 
 /// The first byte says which kind of file the others are.
 inline void check_reader_input(const std::string& input) {
-  static const char* const kExtensions[] = {".mtx", ".tns", ".npz"};
-  if (!input.empty()) check_reader(input.substr(1), kExtensions[static_cast<unsigned char>(input[0]) % 3]);
+  static const char* const kExtensions[] = {".mtx", ".tns", ".npz", ".csv"};
+  if (!input.empty()) check_reader(input.substr(1), kExtensions[static_cast<unsigned char>(input[0]) % 4]);
 }
 
 }  // namespace tdsl::tests

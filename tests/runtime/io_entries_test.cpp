@@ -324,7 +324,7 @@ TEST_CASE("io entries: what is no file of its kind is told what it is") {
   CHECK(error("a.tns", "%%MatrixMarket matrix\n") == " is a Matrix Market file (.mtx), not the .tns file that its name says");
   CHECK(error("a.npz", "\x93NUMPY\x01") == " is a NumPy array (.npy), not the .npz file that its name says");
   CHECK(error("a.tns", std::string("1 2 3\n\0\0", 8)) == " is binary, not a text, not the .tns file that its name says");
-  const std::string other = ", and its extension names no other kind: .mtx, .tns and .npz, in lower case, do";
+  const std::string other = ", and its extension names no other kind: .mtx, .tns, .npz and .csv, in lower case, do";
   CHECK(error("A.MTX", "%%MatrixMarket matrix\n") == " is a Matrix Market file (.mtx)" + other);
   CHECK(error("a.txt", "1 2 3\n") == " is not a .npy file" + other);
   CHECK(error("a", "1 2 3\n") == " is not a .npy file" + other);

@@ -172,9 +172,6 @@ TEST_CASE("library routines: operands and numbers of results") {
 TEST_CASE("what is not there yet says so, and errors do not spread") {
   CHECK(reported("let w = sprandom(3, 3, 1.5);\nprint(w);") == Lines{"1:24: bad-argument"});
   CHECK(reported("let w = sprandom(3, 0.5);\nprint(w);") == Lines{"1:9: bad-argument"});
-  CHECK(reported("storage banded(n, b) { stored[n, b]; to[i, j] = (i, j - i); from[i, k] = (i, i + k); }\n"
-                 "input A: f64[n, n] storage banded(n, 2);\nlet B: f64[4, 4] storage banded(4, 2) = eye(4);\nprint(A, B);") ==
-        Lines{"1:1: not-supported"});
   CHECK(reported("let a = b;\nlet c = d;\nprint(a + c);") == Lines{"1:9: undefined-name", "2:9: undefined-name"});
 }
 

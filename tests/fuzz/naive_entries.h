@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace tdsl::tests {
+
+/// What a naive reader makes of a file.
+struct NaiveEntries {
+  std::vector<std::int64_t> shape;
+  std::vector<std::pair<std::vector<std::int64_t>, double>> entries;
+};
+
+}  // namespace tdsl::tests
