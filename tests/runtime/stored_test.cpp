@@ -124,6 +124,46 @@ TEST_CASE("stored: the same on simulated ranks") {
   }
 }
 
+TEST_CASE("stored: in as little memory as the planner asks for") {
+  if (rt::World(rt::read_environment()).size() > 1) return;
+  for (std::uint32_t seed = 1; seed <= 14; ++seed) {
+    CAPTURE(seed);
+    const int ranks = static_cast<int>(1 + seed % 7);
+    StoredCase about(seed + 2000, ranks);
+    about.settings.plan_seed = 0;
+    const TemporaryFolder folder;
+    const StoredFile file = random_stored(folder, about.random, about.extension, about.rows, about.columns, about.entries);
+    // Another limit is another plan, which says what it needs; the engine keeps to the last one.
+    Index memory = 1, needed = 0, peak = 0;
+    int wrong = 0;
+    const auto run_with = [&](bool limited) {
+      needed = peak = 0;
+      Simulation simulation(ranks, seed);
+      simulation.run([&](rt::World& world) {
+        RunSettings settings = about.settings;
+        settings.world = &world;
+        settings.adjust = [memory, limited](rt::RunSetup& setup) {
+          setup.plan_inputs.memory = memory;
+          setup.engine_options.memory_bytes = limited ? memory : 0;
+        };
+        const Outcome outcome = run_all(file, settings);
+        wrong |= outcome.wrong;
+        needed = std::max(needed, outcome.run.needed_memory);
+        peak = std::max(peak, outcome.run.peak_bytes);
+      });
+    };
+    for (int tries = 0; tries < 30; ++tries) {
+      run_with(false);
+      if (needed <= memory) break;
+      memory = needed;
+    }
+    run_with(true);
+    CHECK(wrong == 0);
+    CHECK(needed <= memory);
+    CHECK(peak <= memory);
+  }
+}
+
 TEST_CASE("stored: files of results are written from blocks, and are the same for every number of ranks") {
   if (rt::World(rt::read_environment()).size() > 1) return;
   for (std::uint32_t seed = 1; seed <= 6; ++seed) {
