@@ -183,14 +183,14 @@ void SessionInputs::look_at_headers(const ProgramInfo& info, const AppOptions& o
     try {
       file.file.emplace(open_input(input.name, file.path, input.type));
       file.shape = file.file->shape().value_or(std::vector<Index>());
-      file.at_least = !file.file->shape();
+      file.at_least = file.file->may_be_longer();
       file.identity = file.file->identity();
     } catch (const RunError& error) {
       throw RunError(place, error.what(), error.code());
     }
     if (file.file->rank() != input.binds.size()) {
       throw RunError(place, other_rank_text(input.name, input.binds.size(), " in '" + file.path + "'", file.file->rank(),
-                                            file.at_least ? std::nullopt : std::optional<std::span<const Index>>(file.shape)));
+                                            file.file->shape() ? std::optional<std::span<const Index>>(file.shape) : std::nullopt));
     }
   }
   bind_dimensions(info, options);

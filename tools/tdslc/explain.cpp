@@ -84,7 +84,7 @@ void count_stored(const codegen::FamilyProgram& families, const rt::AppOptions& 
   }
 }
 
-/// Extents that the headers of the given files bind. Of files that do not say their shape (`at_least`) it is what the entries reach, where nothing
+/// Extents that the headers of the given files bind. Of files that may be longer (`at_least`) it is what the entries reach, where nothing
 /// else says more.
 void bind_files(const codegen::FamilyProgram& families, const rt::AppOptions& options, codegen::WalkRequest& walk, bool at_least) {
   std::map<std::string, std::int64_t>& dimensions = walk.dimensions;
@@ -93,7 +93,7 @@ void bind_files(const codegen::FamilyProgram& families, const rt::AppOptions& op
     const auto file = options.inputs.find(input.name);
     if (file == options.inputs.end()) continue;
     const rt::InputFile opened(file->second);
-    if (at_least == opened.shape().has_value()) continue;
+    if (at_least != opened.may_be_longer()) continue;
     const std::vector<std::int64_t> shape = opened.dense() != nullptr ? opened.dense()->shape() : rt::find_shape(*opened.entries());
     if (shape.size() != input.type.rank()) {
       throw rt::RunError({families.files.front(), input.line}, rt::other_rank_text(input.name, input.type.rank(), " in '" + file->second + "'", shape.size(), shape));
