@@ -138,12 +138,12 @@ void Lowerer::lower_input(const ast::Input& i) {
     return bound.back().first;
   });
   require_sizes(*i.annotations.type, type);
-  const SymbolRef symbol = declare(i.name, Symbol::Kind::kInput);
+  StorageRef storage;
   if (i.annotations.storage) {
     if (type.has_sparse())
       unsupported(i.annotations.storage->range, "a storage of a type with sparse dimensions is");
-    symbol->storage = lower_storage(*i.annotations.storage, type.shape);
-    type.shape = symbol->storage->stored;
+    storage = lower_storage(*i.annotations.storage, type.shape);
+    type.shape = storage->stored;
     for (const auto& [extent, name] : bound) {
       if (std::ranges::find(type.shape, extent) == type.shape.end())
         fail(DiagnosticId::kBadDimension, name.range,
@@ -151,6 +151,8 @@ void Lowerer::lower_input(const ast::Input& i) {
              {{i.annotations.storage->range, "the file holds the stored tensor"}});
     }
   }
+  const SymbolRef symbol = declare(i.name, Symbol::Kind::kInput);
+  symbol->storage = storage;
   set_value(symbol, graph_.emit(ir::Input{i.name.name}, type, i.name.name, i.name.range));
   tell_type(*symbol);
   annotate_tile(symbol->value, i.annotations);
