@@ -44,7 +44,8 @@ class Lowering {
 
   /// Compressed tensors are loaded and walked.
   void check_compressed(const ir::Node& n) const {
-    if (std::holds_alternative<ir::Input>(n.op) || std::holds_alternative<ir::Compute>(n.op)) return;
+    const auto holds = [&]<class T>() { return std::holds_alternative<T>(n.op); };
+    if (holds.operator()<ir::Input>() || holds.operator()<ir::Compute>() || holds.operator()<ir::Output>() || holds.operator()<ir::Print>()) return;
     std::vector<ValueId> values = ir::operands_of(program_, n);
     values.insert(values.end(), n.results.begin(), n.results.end());
     for (const ValueId v : values) {
