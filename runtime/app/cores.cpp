@@ -13,14 +13,14 @@
 #include <string_view>
 #include <utility>
 
+#include "runtime/shapes.h"
+
 namespace tdsl::rt {
 
 namespace {
 
 constexpr std::size_t kMostHosts = 4;
 constexpr std::size_t kMostGroups = 8;
-
-std::string counted(std::size_t n, const std::string& what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); }
 
 /// `0-3,6`
 std::string list_text(const std::vector<int>& cores) {
