@@ -92,7 +92,7 @@ ValueId KernelNestBuilder::walked_operand() const {
 
 namespace {
 
-bool is_label(const Expr& e, int label) {
+bool is_walk_label(const Expr& e, int label) {
   const auto* i = std::get_if<ir::IndexRef>(&e->op);
   return i != nullptr && i->label == label;
 }
@@ -102,7 +102,7 @@ bool is_label(const Expr& e, int label) {
 /// Elements of vectors along the rows are read once per row.
 void KernelNestBuilder::add_row_values() {
   for_each_plain_read([this](const ir::ExprNode& node, const ir::Read& r) {
-    if (r.subscripts.size() != 1 || !is_label(r.subscripts[0], kernel_.walk->row)) return;
+    if (r.subscripts.size() != 1 || !is_walk_label(r.subscripts[0], kernel_.walk->row)) return;
     const int number = kernel_.operand.at(&node);
     const auto known = row_value_of_operand_.find(number);
     if (known != row_value_of_operand_.end()) {
@@ -122,7 +122,7 @@ std::vector<nest::Place> KernelNestBuilder::ahead() {
   std::set<int> known;
   for_each_plain_read([&](const ir::ExprNode& node, const ir::Read& r) {
     const int number = kernel_.operand.at(&node);
-    if (r.subscripts.size() != 1 || !is_label(r.subscripts[0], kernel_.walk->column) || !known.insert(number).second) return;
+    if (r.subscripts.size() != 1 || !is_walk_label(r.subscripts[0], kernel_.walk->column) || !known.insert(number).second) return;
     places.push_back({operands_.at(number), {ir::index_ref(kernel_.walk->column)}});
   });
   const bool scatters = compute_.out.size() == 1 && is_out(kernel_.walk->column);
