@@ -26,6 +26,8 @@ class ComputeLowering {
       : builder_(builder), target_(target), compute_(std::move(compute)), range_(range), type_(builder.type(target)) {}
 
   void run();
+  /// The operation visits stored elements only.
+  void walk(const ir::StoredWalk& walk) { walk_ = walk; }
 
  private:
   // --- The operation: operation.cpp
@@ -39,6 +41,14 @@ class ComputeLowering {
   [[nodiscard]] bool places_once() const;
   [[nodiscard]] std::string name() const;
   void labels(OpTemplate& op) const;
+  [[nodiscard]] LabelTemplate::Kind stored_kind(int label) const;
+
+  // --- Walks over stored elements: stored_operation.cpp
+  /// Refuses what no kernel does with compressed tensors.
+  void check_compressed() const;
+  void check_order() const;
+  /// What distinguishes the operation from one over all points.
+  void stored(OpTemplate& op, KernelTemplate& kernel) const;
   void left(OpTemplate& op);
   /// One label times a number plus a constant, or a constant: what an output tile's elements can be solved for.
   [[nodiscard]] std::optional<AffineForm> plain_subscript(const Expr& e);
@@ -65,6 +75,7 @@ class ComputeLowering {
   ir::Compute compute_;
   SourceRange range_;
   ir::Type type_;
+  std::optional<ir::StoredWalk> walk_;
 };
 
 }  // namespace tdsl::codegen

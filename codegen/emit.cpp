@@ -149,6 +149,7 @@ std::string emit(const FamilyProgram& program, const EmitOptions& options) {
   w.line("#include \"runtime/emitted.h\"");
   if (body.uses_blocked) w.line("#include \"runtime/kernels/blocked_reduction.h\"");
   if (body.uses_parts) w.line("#include \"runtime/kernels/parts.h\"");
+  if (body.uses_stored) w.line("#include \"runtime/kernels/stored.h\"");
   if (body.uses_rows) w.line("#include \"runtime/kernels/rows.h\"");
   if (body.uses_elements) w.line("#include \"runtime/kernels/elements.h\"");
   if (body.uses_chain) w.line("#include \"runtime/routines/chain.h\"");

@@ -50,7 +50,7 @@ std::vector<ValueId> captures_of(const KernelNest& built, const nest::PrintedNes
 /// Whether the kernel may be one expression: an assignment to every point, or a sum.
 bool may_be_short(const OpTemplate& op, const KernelTemplate& kernel) {
   const ir::Compute& compute = kernel.compute;
-  if (compute.combine || compute.guard || op.writes || op.base || !kernel.gathers.empty() || !kernel.scattered.empty()) return false;
+  if (kernel.walk || compute.combine || compute.guard || op.writes || op.base || !kernel.gathers.empty() || !kernel.scattered.empty()) return false;
   if (!compute.monoid) return true;
   const bool from_zero = std::ranges::all_of(compute.out, [](const ir::Label& l) { return l.begin == Extent(0); });
   return from_zero && compute.monoid->kind == Monoid::Kind::kSum && ir::is_float(kernel.type) && !blocking(op, kernel);
@@ -61,7 +61,7 @@ bool may_be_short(const OpTemplate& op, const KernelTemplate& kernel) {
 EmittedKernel emit_kernel(const KernelRequest& request) {
   const KernelNest built = verified_nest(request);
   const nest::PrintedNest printed = nest::print_function(built.nest, request.procedure_name);
-  return {printed.text, captures_of(built, printed), printed.checks, printed.blocked, widest(request, printed), printed.parts};
+  return {printed.text, captures_of(built, printed), printed.checks, printed.blocked, widest(request, printed), printed.parts, printed.stored};
 }
 
 std::optional<ShortKernel> short_kernel(const KernelRequest& request) {

@@ -20,6 +20,7 @@ struct EmittedKernel {
   bool blocked = false;               ///< uses runtime/kernels/blocked_reduction.h
   rt::SimdLevel widest = rt::SimdLevel::kBaseline;  ///< the widest vectors that make it faster; the bits are the same with all
   bool parts = false;                 ///< uses runtime/kernels/parts.h
+  bool stored = false;                ///< uses runtime/kernels/stored.h
 };
 
 /// A kernel that is one expression of a point.

@@ -44,7 +44,7 @@ class ProgramEmitter {
     w.line("}}");
     if (!points_.empty()) kernels_ = points_ + "\n" + kernels_;
     if (!functions_.empty()) kernels_ = "namespace fn {\n\n" + functions_ + "}  // namespace fn\n\n" + kernels_;
-    return {std::move(kernels_), w.text(), uses_file_, checks_, uses_routines_, uses_blocked_, uses_parts_, uses_rows_, uses_elements_, uses_chain_, uses_tiles_, std::move(headers_)};
+    return {std::move(kernels_), w.text(), uses_file_, checks_, uses_routines_, uses_blocked_, uses_parts_, uses_rows_, uses_elements_, uses_chain_, uses_tiles_, uses_stored_, std::move(headers_)};
   }
 
  private:
@@ -153,8 +153,9 @@ class ProgramEmitter {
         },
         [&](const ParamStep& p) { param(p); },
         [&](const InputStep& i) {
-          body_.line("auto {} = session.input<{}>({}, {}, {}, {}{});", name(i.target), type(i.target), string_literal(i.name), shape(i.target),
-                     i.site, line_of(s), tile(i.target));
+          const std::string_view method = program_.info(i.target).compressed ? "stored_input" : "input";
+          body_.line("auto {} = session.{}<{}>({}, {}, {}, {}{});", name(i.target), method, type(i.target), string_literal(i.name), shape(i.target), i.site,
+                     line_of(s), tile(i.target));
         },
         [&](const RandomStep& r) { random(s, r); }, [](const OperationStep&) {}, [&](const ChainStep& c) { chain(s, c); },
         [&](const RoutineStep& r) { routine(s, r); }, [&](const LoopStep& l) { loop(s, l); },
@@ -387,6 +388,7 @@ class ProgramEmitter {
     checks_ = checks_ || k.checks_subscripts;
     uses_blocked_ = uses_blocked_ || k.blocked;
     uses_parts_ = uses_parts_ || k.parts;
+    uses_stored_ = uses_stored_ || k.stored;
     uses_file_ = uses_file_ || k.checks_subscripts || k.function.find("place(") != std::string::npos;
     if (s.range.known()) kernels_ += source_comment(s.range) + "\n";
     const std::string list = names_of(k.captures);
@@ -564,6 +566,7 @@ class ProgramEmitter {
   bool uses_routines_ = false;
   bool uses_blocked_ = false;
   bool uses_parts_ = false;
+  bool uses_stored_ = false;
   bool uses_rows_ = false;
   bool uses_elements_ = false;
   bool uses_chain_ = false;

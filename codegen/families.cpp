@@ -41,7 +41,19 @@ class Lowering {
     for (const ir::Node& n : r.nodes) node(n);
   }
 
+  /// Compressed tensors are loaded and walked.
+  void check_compressed(const ir::Node& n) const {
+    if (std::holds_alternative<ir::Input>(n.op) || std::holds_alternative<ir::Compute>(n.op)) return;
+    std::vector<ValueId> values = ir::operands_of(program_, n);
+    values.insert(values.end(), n.results.begin(), n.results.end());
+    for (const ValueId v : values) {
+      if (!program_.info(v).compressed) continue;
+      throw NotSupported(n.range, "'" + program_.info(v).name + "' is compressed, and this is not supported of compressed tensors yet");
+    }
+  }
+
   void node(const ir::Node& n) {
+    check_compressed(n);
     match(
         n.op,
         [&](const ir::Dimension& d) {

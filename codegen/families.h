@@ -14,6 +14,7 @@
 
 #include "ir/affine.h"
 #include "ir/graph.h"
+#include "ir/stored_walk.h"
 #include "runtime/plan/op.h"
 #include "runtime/record/known.h"
 
@@ -64,6 +65,7 @@ struct AccessTemplate {
   ValueId tensor;
   std::vector<DimTemplate> dims;
   std::string text;  ///< `A[i, j]`, of the first read it stands for
+  bool compressed = false;  ///< of what is stored by its elements
 };
 /// plan::OutSubscript. The coefficient is a number; `label` may be plan::kNoLabel or plan::kAnyLabel.
 struct OutTemplate {
@@ -107,6 +109,8 @@ struct OpTemplate {
   std::vector<Extent> tile;
   bool divisible = false;  ///< see plan::Op
   bool overwrites = false;
+  std::optional<ValueId> visits;  ///< a compressed tensor whose stored elements are all that is visited of the points
+  bool stored_like_visited = false;  ///< the result is compressed, with no other coordinates than those
   bool in_any_order = false;  ///< a sum of products that is recorded in the order which is best (runtime/record/sum_of_products.h)
 };
 
@@ -114,6 +118,7 @@ struct OpTemplate {
 struct KernelTemplate {
   ir::Compute compute;  ///< one body; reads mention families' values; combine only together with the same monoid
   ir::Scalar type = ir::Scalar::kF64;  ///< of the result
+  std::optional<ir::StoredWalk> walk;  ///< instead of all points
   /// The operand (index into OpTemplate::reads) that every Read of a tensor refers to.
   std::unordered_map<const ir::ExprNode*, int> operand;
   /// Subscripts to be checked where they are evaluated: per Read one entry per dimension, the extent to check against or

@@ -26,7 +26,7 @@ void add_label(plan::OpBuilder& builder, const LabelTemplate& l, const Number& n
 
 }  // namespace
 
-plan::Op instantiate(const OpTemplate& op, int line, const Number& number, const std::function<plan::TensorId(ValueId)>& tensor) {
+plan::Op instantiate(const OpTemplate& op, int line, const Number& number, const std::function<const plan::TensorDesc&(ValueId)>& tensor) {
   plan::OpBuilder builder(op.op_class, op.name, op.site, line);
   for (const LabelTemplate& l : op.labels) add_label(builder, l, number);
   if (op.writes) {
@@ -36,13 +36,13 @@ plan::Op instantiate(const OpTemplate& op, int line, const Number& number, const
     for (const OutTemplate& o : op.out) out.push_back({o.label, o.coefficient, number(o.constant)});
     builder.write(std::move(shape), std::move(out));
   }
-  if (op.base) builder.base(tensor(*op.base));
+  if (op.base) builder.base(tensor(*op.base).id);
   for (const AccessTemplate& a : op.reads) {
     std::vector<plan::DimAccess> dims;
     for (const DimTemplate& d : a.dims) {
       dims.push_back(d.whole ? plan::whole() : plan::DimAccess{terms_of(d.terms, number), {number(d.lo), number(d.hi)}, false, number(d.divisor)});
     }
-    builder.read(tensor(a.tensor), std::move(dims));
+    builder.read(tensor(a.tensor).id, std::move(dims));
   }
   builder.combine(op.combine);
   std::vector<plan::PackedPiece> pieces;
@@ -53,6 +53,8 @@ plan::Op instantiate(const OpTemplate& op, int line, const Number& number, const
   } else {
     builder.flops(op.flops_per_point);
   }
+  if (op.visits) builder.visits(tensor(*op.visits));
+  if (op.stored_like_visited) builder.stored_like(tensor(*op.visits));
   std::vector<plan::Index> tile;
   for (const Extent& e : op.tile) tile.push_back(number(e));
   if (!tile.empty()) builder.tile(std::move(tile));

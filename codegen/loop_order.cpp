@@ -9,6 +9,7 @@ namespace {
 /// Whether stepping the label by one leaves the read where it is or moves it to the next element in memory.
 bool reads_in_order(const OpTemplate& op, const KernelTemplate& kernel, int label) {
   for (const AccessTemplate& access : op.reads) {
+    if (access.compressed) continue;
     for (std::size_t d = 0; d < access.dims.size(); ++d) {
       if (access.dims[d].whole) return false;
       const bool last = d + 1 == access.dims.size();

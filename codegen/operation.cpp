@@ -106,7 +106,8 @@ Expr ComputeLowering::expr_of(const Extent& e) { return builder_.expression(e, r
 void ComputeLowering::operation() {
   auto op = std::make_shared<OpTemplate>();
   auto kernel = std::make_shared<KernelTemplate>();
-  op->in_any_order = compute_.in_any_order;
+  check_compressed();
+  op->in_any_order = compute_.in_any_order && !walk_;
   op->site = builder_.new_sites(op->in_any_order ? record::SumOfProducts::places(factors_in(compute_.bodies.front())) : 1);
   op->name = name();
   labels(*op);
@@ -125,7 +126,7 @@ void ComputeLowering::operation() {
   }
   op->base = compute_.base;
   for (const Extent& e : builder_.program().info(target_).tile) op->tile.push_back(builder_.rewritten(e, range_));
-  const bool contraction = is_contraction();
+  const bool contraction = !walk_ && is_contraction();
   const bool combines = compute_.monoid || compute_.combine;
   inline_lookup(*op, *kernel);
   if (compute_.monoid) op->combine = combine_of(*compute_.monoid);
@@ -140,6 +141,7 @@ void ComputeLowering::operation() {
   op->divisible = op->op_class == plan::OpClass::kMap && kernel->scattered.empty() && kernel->gathers.empty() && !op->reads.empty();
   op->overwrites = op->divisible && op->base && !compute_.combine && !compute_.guard && places_once();
   if (op->in_any_order) builder_.program().chooses = true;
+  if (walk_) stored(*op, *kernel);
   builder_.add(range_, OperationStep{target_, op, kernel});
 }
 
@@ -164,6 +166,7 @@ void ComputeLowering::labels(OpTemplate& op) const {
   const auto kind = compute_.left.empty() ? LabelTemplate::Kind::kOut : LabelTemplate::Kind::kPlain;
   for (const ir::Label& l : compute_.out) op.labels.push_back({kind, l.name, l.begin, l.end});
   for (const ir::Label& l : compute_.reduce) op.labels.push_back({LabelTemplate::Kind::kReduce, l.name, l.begin, l.end});
+  for (std::size_t l = 0; walk_ && l < op.labels.size(); ++l) op.labels[l].kind = stored_kind(static_cast<int>(l));
 }
 
 void ComputeLowering::left(OpTemplate& op) {
@@ -290,7 +293,13 @@ void lower_compute(FamilyBuilder& builder, const ir::Node& node, const Compute& 
   }
   const ValueId target = builder.resolve(node.results[0]);
   if (one.base) one.base = builder.is_host(target) ? builder.resolve(*one.base) : builder.as_tensor(*one.base, node.range);
-  ComputeLowering(builder, target, std::move(one), node.range).run();
+  ComputeLowering lowering(builder, target, std::move(one), node.range);
+  // What is made while lowering reads values that the source does not have.
+  const bool written = std::get_if<Compute>(&node.op) == &compute;
+  if (const std::optional<ir::StoredWalk> walk = written ? ir::stored_walk(builder.source(), compute) : std::nullopt) {
+    lowering.walk({builder.resolve(walk->tensor), walk->row, walk->column, walk->compressed_result});
+  }
+  lowering.run();
 }
 
 }  // namespace tdsl::codegen

@@ -154,7 +154,7 @@ class Walk::Body {
   [[nodiscard]] record::Place at(int site) const { return {site, line_}; }
 
   void operation(const OperationStep& o) {
-    plan::Op op = instantiate(*o.op, line_, [this](const Extent& e) { return number(e); }, [this](ValueId v) { return tensor(v).id(); });
+    plan::Op op = instantiate(*o.op, line_, [this](const Extent& e) { return number(e); }, [this](ValueId v) -> const plan::TensorDesc& { return tensor(v).desc(); });
     if (o.op->in_any_order) return sum_of_products(o, std::move(op));
     require_size(op.name, element_type(o.target), op.shape);
     tensors_[o.target] = recorder_.record(std::move(op), element_type(o.target));

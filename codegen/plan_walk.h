@@ -66,8 +66,8 @@ void walk_as_shown(const FamilyProgram& program, const WalkRequest& request, rec
 [[nodiscard]] record::Recording recording_of(const FamilyProgram& program, const WalkRequest& request,
                                              OperationObserver* observer = nullptr);
 
-/// The operation with numbers for all extents; `tensor` numbers its operands.
+/// The operation with numbers for all extents; `tensor`: its operands.
 [[nodiscard]] plan::Op instantiate(const OpTemplate& op, int line, const std::function<std::int64_t(const Extent&)>& number,
-                                   const std::function<plan::TensorId(ValueId)>& tensor);
+                                   const std::function<const plan::TensorDesc&(ValueId)>& tensor);
 
 }  // namespace tdsl::codegen

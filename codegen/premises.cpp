@@ -4,13 +4,11 @@
 #include <optional>
 
 #include "codegen/affine.h"
+#include "ir/small_sums.h"
 
 namespace tdsl::codegen {
 
 namespace {
-
-/// Numbers in conditions that no sum with sizes takes out of 64 bits.
-constexpr std::int64_t kSmallNumber = std::int64_t{1} << 32;
 
 /// Steps around a ring that take most points to a neighbour, but on tiny rings.
 constexpr std::int64_t kFewSteps = 64;
@@ -117,15 +115,7 @@ void Premises::learn_of_turns(const AffineForm& form) {
 bool Premises::cannot_wrap(const AffineForm& form) const {
   const auto is_one = [](const Extent& e) { return e == Extent(1) || e == Extent(-1); };
   if (!std::ranges::all_of(form.terms, [&](const Term& t) { return is_one(t.coefficient); })) return false;
-  return std::ranges::all_of(form.constant.terms(), [&](const auto& term) {
-    const auto& [monomial, number] = term;
-    if (monomial.empty()) return -kSmallNumber <= number && number <= kSmallNumber;
-    if (number != 1 && number != -1) return false;
-    Extent product(1);
-    for (const Extent::AtomRef& atom : monomial) {
-      if (atom->kind != Extent::Atom::Kind::kValue) return false;
-      product = product * Extent::of(atom->value);
-    }
+  return ir::is_small_sum(form.constant, [&](const Extent& product) {
     const bool ends = std::ranges::any_of(labels_, [&](const LabelTemplate& l) { return l.end == product; });
     const auto value = product.as_value();
     const bool turns = value && turns_.contains(*value);

@@ -137,7 +137,7 @@ Expr Lowerer::density_argument(const ast::Expr& e, const SourceRange& range) {
   const Expr good = both(bound(BinaryOp::kGe, 0.0), bound(BinaryOp::kLe, 1.0));
   const ir::Literal* known = literal_of(good);
   if (known != nullptr && !std::get<bool>(*known))
-    fail(DiagnosticId::kBadArgument, e.range, "a density is between 0 and 1");
+    fail(DiagnosticId::kBadArgument, e.range, "a density is between 0 and 1, and " + source_text(e.range) + " is not");
   if (known == nullptr)
     graph_.emit_effect(ir::Assert{materialise(scalar_tensor(good), "", range), "a density is between 0 and 1: sprandom's is " + source_text(e.range), true}, range);
   return density;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <stdexcept>
@@ -18,6 +19,7 @@
 #include "ir/failure_text.h"
 #include "runtime/check.h"
 #include "runtime/kernels/philox.h"
+#include "runtime/shapes.h"
 
 namespace tdsl::ir {
 
@@ -34,9 +36,7 @@ namespace {
 
 using ArrayRef = std::shared_ptr<Array>;
 
-std::string shape_text(const std::vector<std::int64_t>& shape) {
-  return fmt::format("[{}]", fmt::join(shape, ", "));
-}
+using rt::shape_text;
 
 /// A literal of any alternative as one element of type `s`.
 Array literal_array(Scalar s, const Literal& literal) {
@@ -265,8 +265,7 @@ class Interpreter {
     const auto array = std::make_shared<Array>(read(n, i, type.scalar));
     TDSL_CHECK(array->type == type.scalar, "an input is read as its declared element type");
     if (array->shape.size() != type.rank()) {
-      stop(n.range, fmt::format("input {} has {} dimensions, but the array{} has {}: shape {}", i.name, type.rank(), origin(i.name),
-                                array->shape.size(), shape_text(array->shape)));
+      stop(n.range, rt::other_rank_text(i.name, type.rank(), origin(i.name), array->shape.size(), array->shape));
     }
     const std::size_t stored = is_float(type.scalar) ? array->floats.size() : array->integers.size();
     TDSL_CHECK(stored == static_cast<std::size_t>(array->size()), "an input's shape fits its elements");
@@ -282,7 +281,13 @@ class Interpreter {
     const ArrayRef array = input(n, i);
     const std::vector<std::int64_t> declared = environment_.shape(n.results.at(0), n.range);
     if (declared != array->shape) {
-      disagreement(n, i, array->shape);
+      disagreement(n, i, array->shape, array->at_least);
+      if (array->at_least && std::ranges::equal(array->shape, declared, std::ranges::less_equal()))
+        return std::make_shared<Array>(extended(*array, declared));
+      if (array->at_least) {
+        stop(n.range, fmt::format("input {} should have shape {}, but the array{} has entries beyond it: they need at least {}", i.name,
+                                  shape_text(declared), origin(i.name), shape_text(array->shape)));
+      }
       stop(n.range, fmt::format("input {} should have shape {}, but the array{} has shape {}", i.name, shape_text(declared),
                                 origin(i.name), shape_text(array->shape)));
     }
@@ -305,18 +310,25 @@ class Interpreter {
     const auto given = options_.dimensions.find(name);
     if (given != options_.dimensions.end())
       return Bound{given->second, ""};
-    std::optional<Bound> found;
+    std::optional<Bound> exact;
+    std::optional<Bound> least;  // of files that do not say their shape
     for_each_node(program_.body, [&](const Node& other) {
       const auto* i = std::get_if<Input>(&other.op);
-      if (found || i == nullptr)
+      if (exact || i == nullptr)
         return;
       const Type& type = program_.type(other.results.at(0));
-      for (std::size_t k = 0; k < type.rank() && !found; ++k) {
-        if (type.shape[k].as_value() == dimension)
-          found = Bound{input(other, *i)->shape.at(k), fmt::format("dimension {} of {}{}", k, i->name, origin(i->name, true))};
+      for (std::size_t k = 0; k < type.rank() && !exact; ++k) {
+        if (type.shape[k].as_value() != dimension)
+          continue;
+        const ArrayRef array = input(other, *i);
+        const Bound here{array->shape.at(k), fmt::format("dimension {} of {}{}", k, i->name, origin(i->name, true))};
+        if (!array->at_least)
+          exact = here;
+        else if (!least || least->extent < here.extent)
+          least = here;
       }
     });
-    return found;
+    return exact ? exact : least;
   }
 
   std::int64_t dimension(const Node& n, const Dimension& d) {
@@ -327,16 +339,17 @@ class Interpreter {
   }
 
   /// Stops if the input's shape differs from that of another input, or from what was given, in a named dimension.
-  void disagreement(const Node& n, const Input& i, const std::vector<std::int64_t>& shape) {
+  void disagreement(const Node& n, const Input& i, const std::vector<std::int64_t>& shape, bool at_least) {
     const Type& type = program_.type(n.results.at(0));
     for (std::size_t k = 0; k < type.rank(); ++k) {
       const auto value = type.shape[k].as_value();
       const std::string name = value ? program_.info(*value).name : "";
       const auto other = value ? bound(*value, name) : std::nullopt;
-      if (!other || other->extent == shape[k])
+      if (!other || other->extent == shape[k] || (at_least && other->extent > shape[k]))
         continue;
-      stop(n.range, fmt::format("the inputs disagree about dimension {}: dimension {} of {}{} has {}, but {}", name, k, i.name,
-                                origin(i.name, true), shape[k],
+      const std::string here = at_least ? rt::reaches_text(shape[k]) : fmt::format("has {}", shape[k]);
+      stop(n.range, fmt::format("the inputs disagree about dimension {}: dimension {} of {}{} {}, but {}", name, k, i.name,
+                                origin(i.name, true), here,
                                 other->text.empty() ? fmt::format("--set {}={} fixes it", name, other->extent)
                                                     : fmt::format("{} has {}", other->text, other->extent)));
     }

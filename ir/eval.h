@@ -22,6 +22,7 @@ struct Array {
   std::vector<std::int64_t> integers;
   std::vector<double> bounds;
   bool nonnegative = false;  ///< floats: no rounding of any order can give a negative element
+  bool at_least = false;     ///< an input whose file does not say its shape: extents may be larger, with zeros there
 
   [[nodiscard]] std::int64_t size() const;
 };

@@ -44,6 +44,8 @@ class Environment {
 
 /// An array of the shape with all elements 0.
 [[nodiscard]] Array zeros(Scalar type, std::vector<std::int64_t> shape);
+/// The array with larger extents, and 0 in what it did not have.
+[[nodiscard]] Array extended(const Array& array, const std::vector<std::int64_t>& shape);
 /// A rank-0 integer or bool.
 [[nodiscard]] std::shared_ptr<Array> whole_scalar(Scalar type, std::int64_t value);
 /// Sets the bound of one element; allocates the bounds when the first is not 0.

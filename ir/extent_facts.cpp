@@ -10,19 +10,27 @@ AffineExpr constant_form(Extent offset) {
   return {{}, std::move(offset)};
 }
 
-AffineExpr scaled(const AffineExpr& a, std::int64_t factor) {
+/// Nothing where a coefficient leaves 64 bits: what follows from coefficients holds for numbers that do not wrap around.
+std::optional<AffineExpr> scaled(const AffineExpr& a, std::int64_t factor) {
   AffineExpr result{{}, a.offset * Extent(factor)};
   for (const auto& [label, coefficient] : a.coefficients) {
-    if (coefficient * factor != 0)
-      result.coefficients[label] = coefficient * factor;
+    std::int64_t product = 0;
+    if (__builtin_mul_overflow(coefficient, factor, &product))
+      return std::nullopt;
+    if (product != 0)
+      result.coefficients[label] = product;
   }
   return result;
 }
 
-AffineExpr added(AffineExpr a, const AffineExpr& b) {
+/// The same.
+std::optional<AffineExpr> added(AffineExpr a, const AffineExpr& b) {
   a.offset = a.offset + b.offset;
   for (const auto& [label, coefficient] : b.coefficients) {
-    if ((a.coefficients[label] += coefficient) == 0)
+    std::int64_t& sum = a.coefficients[label];
+    if (__builtin_add_overflow(sum, coefficient, &sum))
+      return std::nullopt;
+    if (sum == 0)
       a.coefficients.erase(label);
   }
   return a;
@@ -47,8 +55,10 @@ std::optional<AffineExpr> affine_binary(const Binary& b, const ValueExtent& valu
   switch (b.op) {
     case BinaryOp::kAdd:
       return added(*left, *right);
-    case BinaryOp::kSub:
-      return added(*left, scaled(*right, -1));
+    case BinaryOp::kSub: {
+      const auto negative = scaled(*right, -1);
+      return negative ? added(*left, *negative) : std::nullopt;
+    }
     case BinaryOp::kMul:
       return product(*left, *right);
     case BinaryOp::kDiv:
@@ -75,7 +85,7 @@ std::optional<AffineExpr> affine_in_labels(const Expr& e, const ValueExtent& val
     return constant_form(value_extent(r->tensor));
   if (const auto* u = std::get_if<Unary>(&e->op); u != nullptr && u->op == UnaryOp::kNeg) {
     const auto operand = affine_in_labels(u->operand, value_extent);
-    return operand ? std::optional(scaled(*operand, -1)) : std::nullopt;
+    return operand ? scaled(*operand, -1) : std::nullopt;
   }
   const auto* b = std::get_if<Binary>(&e->op);
   return b == nullptr ? std::nullopt : affine_binary(*b, value_extent);

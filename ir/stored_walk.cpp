@@ -101,6 +101,22 @@ bool covers(const Compute& c, std::int32_t label, const Extent& extent) {
   return l.begin == Extent(0) && l.end == extent;
 }
 
+/// Whether what a user's reduction combines comes in index order: rows, then elements, then what is dense.
+bool keeps_order(const Compute& c, std::int32_t row, std::int32_t column) {
+  if (!c.monoid || c.monoid->kind != Monoid::Kind::kUser)
+    return true;
+  std::vector<std::int32_t> order;
+  for (const std::int32_t label : {row, column}) {
+    if (static_cast<std::size_t>(label) >= c.out.size())
+      order.push_back(label);
+  }
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    if (static_cast<std::size_t>(order[k]) != c.out.size() + k)
+      return false;
+  }
+  return true;
+}
+
 /// The walk over the elements that `element` reads, if its subscripts allow one.
 std::optional<StoredWalk> walk_over(const Program& program, const Compute& c, const Read& element) {
   const ValueInfo& info = program.info(element.tensor);
@@ -109,6 +125,8 @@ std::optional<StoredWalk> walk_over(const Program& program, const Compute& c, co
   const std::int32_t row = label_of(element.subscripts[0]);
   const std::int32_t column = label_of(element.subscripts[1]);
   if (row < 0 || column < 0 || row == column || !covers(c, row, info.type.shape[0]) || !covers(c, column, info.type.shape[1]))
+    return std::nullopt;
+  if (!keeps_order(c, row, column))
     return std::nullopt;
   const bool same_labels = c.out.size() == 2 && row == 0 && column == 1;
   const StoredWalk walk{element.tensor, row, column, same_labels && equal(identity_in(c), zero_of(c.bodies[0]->type))};

@@ -118,8 +118,10 @@ class Verifier {
     for (const Node& n : r.nodes)
       node(n);
     where_ = outer;
-    for (const ValueId v : r.yields)
+    for (const ValueId v : r.yields) {
       use(v);
+      require(!known(v) || !program_.info(v).compressed, fmt::format("yields %{}, which is compressed", v.id));
+    }
     scopes_.pop_back();
   }
 

@@ -104,8 +104,6 @@ constexpr std::array kPipeline = {
     Pass{"dense_copies", "copy compressed matrices where all of their elements are read", dense_copies, 0},
 };
 
-/// Whether what follows the passes can compress.
-constexpr bool kCompresses = false;
 
 void check(const ir::Program& program, std::string_view pass) {
   const std::vector<std::string> problems = ir::verify(program);
@@ -116,7 +114,7 @@ void check(const ir::Program& program, std::string_view pass) {
 
 bool left_out(const Pass& pass, FusionPolicy fusion) {
   const bool fuses = pass.name == "fusion" || pass.name == "fuse_rows" || pass.name == "merge_rows" || pass.name == "shared_maps";
-  return (pass.name == "storage" && !kCompresses) || (fusion == FusionPolicy::kNone && fuses) || (fusion == FusionPolicy::kNoRedundancy && pass.name == "shared_maps");
+  return (fusion == FusionPolicy::kNone && fuses) || (fusion == FusionPolicy::kNoRedundancy && pass.name == "shared_maps");
 }
 
 }  // namespace

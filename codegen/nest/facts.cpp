@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codegen/vector_forms.h"
+#include "ir/expr_build.h"
 
 namespace tdsl::nest {
 
@@ -31,6 +32,17 @@ bool divides_safely(const ir::Binary& b) {
   const auto* c = std::get_if<ir::Constant>(&b.right->op);
   const auto* value = c == nullptr ? nullptr : std::get_if<std::int64_t>(&c->value);
   return (b.op == ir::BinaryOp::kDiv || b.op == ir::BinaryOp::kRem) && value != nullptr && *value != 0 && *value != -1;
+}
+
+/// Whether an element of a compressed operand is read at the index: in a loop over it, a search.
+bool looks_up(const Nest& nest, int index, const Expr& e) {
+  bool found = false;
+  ir::for_each_node(e, [&](const ir::ExprNode& n) {
+    const auto* r = std::get_if<ir::Read>(&n.op);
+    if (r == nullptr || !nest.variable(r->tensor).compressed) return;
+    found = found || std::ranges::any_of(r->subscripts, [&](const Expr& s) { return ir::mentions_label(s, index); });
+  });
+  return found;
 }
 
 bool stops(const Nest& nest, const ir::ExprNode& node) {
@@ -160,6 +172,7 @@ std::string not_simd(const Nest& nest, int index, const Body& body) {
     if (reason.empty()) reason = obstacle(index, s);
     for_each_expr(s, [&](const Expr& e) {
       if (reason.empty() && may_stop(nest, e)) reason = "what may stop the run";
+      if (reason.empty() && looks_up(nest, index, e)) reason = "a lookup of an element";
     });
   });
   return reason;

@@ -6,6 +6,7 @@
 #include "codegen/nest/facts.h"
 #include "ir/affine.h"
 #include "ir/expr_build.h"
+#include "ir/small_sums.h"
 
 namespace tdsl::nest {
 
@@ -15,8 +16,6 @@ using ir::BinaryOp;
 
 /// Points at an end of a range that count as few.
 constexpr std::int64_t kFew = 64;
-/// Numbers that no sum with sizes takes out of 64 bits.
-constexpr std::int64_t kSmallNumber = std::int64_t{1} << 32;
 /// No range of an index ends behind it.
 constexpr std::int64_t kBeyond = std::int64_t{1} << 62;
 
@@ -246,15 +245,7 @@ class Splitter {
   static bool is_index(ValueId v) { return v.id <= ir::label_value(0).id; }
   /// Whether sums with another such polynomial do not wrap around.
   [[nodiscard]] bool stays_small(const Extent& e) const {
-    return std::ranges::all_of(e.terms(), [this](const auto& term) {
-      const auto& [monomial, number] = term;
-      if (monomial.empty()) return std::abs(number) <= kSmallNumber;
-      if (std::abs(number) != 1) return false;
-      Extent product(1);
-      for (const Extent::AtomRef& atom : monomial) {
-        if (atom->kind != Extent::Atom::Kind::kValue) return false;
-        product = product * Extent::of(atom->value);
-      }
+    return ir::is_small_sum(e, [this](const Extent& product) {
       const auto value = product.as_value();
       if (value && (is_index(*value) || nest_.variable(*value).size)) return true;
       return std::ranges::any_of(nest_.indices, [&](const Index& i) { return i.of_task && i.end == product; });

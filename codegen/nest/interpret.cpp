@@ -34,7 +34,7 @@ struct Value {
 
 class Interpreter {
  public:
-  Interpreter(const Nest& nest, const Inputs& inputs) : nest_(nest), values_(values_of(nest)), arrays_(nest.variables.size()), indices_(nest.indices.size()) {
+  Interpreter(const Nest& nest, const Inputs& inputs) : nest_(nest), stored_(inputs.stored), values_(values_of(nest)), arrays_(nest.variables.size()), indices_(nest.indices.size()) {
     for (std::size_t k = 0; k < nest.variables.size(); ++k) {
       const Variable& v = nest.variables[k];
       if (v.role == Role::kCapture || v.role == Role::kParameter) set_capture(static_cast<std::int32_t>(k), inputs);
@@ -206,7 +206,12 @@ class Interpreter {
           ir::eval::check_subscript(at, extent(c.bound.extent), static_cast<std::size_t>(c.bound.dimension), c.bound.what, c.bound.place);
           indices_[static_cast<std::size_t>(c.index)] = at;
         },
-        [&](const Store& w) { store(w.to.variable, position(w.to), value(w.value)); },
+        [&](const Store& w) {
+          Value x = value(w.value);
+          // What is 0 is not stored, whatever its sign.
+          if (nest_.variable(w.to.variable).compressed && x.real.value == 0) x.real.value = 0;
+          store(w.to.variable, position(w.to), x);
+        },
         [&](const Update& u) { update(u.to.variable, position(u.to), u.with, u.value); },
         [&](const If& i) {
           body(holds(i) ? i.body : i.otherwise);
@@ -320,7 +325,10 @@ class Interpreter {
   }
 
   void loop(const For& f) {
-    const Interval range = match(f.over, [&](const TaskRange& r) { return interval(f.index, r); }, [&](const Range& r) { return interval(r); });
+    if (const auto* rows = std::get_if<StoredRows>(&f.over)) return stored_rows(f, rows->operand);
+    if (const auto* row = std::get_if<StoredRow>(&f.over)) return stored_row(f, row->operand);
+    const auto* task = std::get_if<TaskRange>(&f.over);
+    const Interval range = task != nullptr ? interval(f.index, *task) : interval(std::get<Range>(f.over));
     if (!f.parts) return each(f.index, range, [&] { body(f.body); });
     const Parts& p = *f.parts;
     Interval inside = p.where && whole(p.where) == 0 ? Interval{} : range;
@@ -334,6 +342,29 @@ class Interpreter {
       for (std::size_t k = 0; k < ends.size(); ++k) set(p.sides[k].local, at < ends[k]);
       if (p.inside) set(*p.inside, inside.lo <= at && at < inside.hi);
       body(f.body);
+    });
+  }
+
+  [[nodiscard]] bool is_stored(ValueId v, std::int64_t i, std::int64_t j) {
+    const ir::Array& a = array(v);
+    const auto at = static_cast<std::size_t>(i * a.shape[1] + j);
+    const auto mark = stored_.find(nest_.variable(v).number);
+    if (mark != stored_.end() && mark->second[at]) return true;
+    return ir::is_float(a.type) ? a.floats[at] != 0.0 : a.integers[at] != 0;
+  }
+  void stored_rows(const For& f, ValueId v) {
+    each(f.index, interval(f.index), [&] {
+      const std::int64_t i = indices_[static_cast<std::size_t>(f.index)];
+      bool any = false;
+      for (std::int64_t j = 0; j < array(v).shape[1]; ++j) any = any || is_stored(v, i, j);
+      rows_[nest_.variable(v).number] = i;
+      if (any) body(f.body);
+    });
+  }
+  void stored_row(const For& f, ValueId v) {
+    const std::int64_t i = rows_.at(nest_.variable(v).number);
+    each(f.index, interval(f.index), [&] {
+      if (is_stored(v, i, indices_[static_cast<std::size_t>(f.index)])) body(f.body);
     });
   }
 
@@ -382,6 +413,8 @@ class Interpreter {
   }
 
   const Nest& nest_;
+  const std::map<int, std::vector<bool>>& stored_;
+  std::map<int, std::int64_t> rows_;  ///< where loops over rows are, by number of the operand
   ir::Program values_;
   std::vector<ir::Array> arrays_;  ///< by variable
   std::vector<std::int64_t> indices_;

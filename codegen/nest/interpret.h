@@ -15,6 +15,7 @@ struct Inputs {
   ir::Array base;                           ///< of a result that is continued
   std::map<int, ir::Array> bases{};         ///< of a task, by number of the result
   std::uint64_t seed = 0;                   ///< of random numbers
+  std::map<int, std::vector<bool>> stored{};  ///< of compressed operands, by number: elements that are stored even where they are 0
 };
 
 /// Runs the nest statement by statement with the evaluator's arithmetic, error bounds included, and gives the result's elements or, of a function, its value. The nest has been

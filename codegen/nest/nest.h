@@ -45,6 +45,7 @@ struct Variable {
   bool continued = false;       ///< a result whose elements have values before the nest runs
   std::optional<ValueId> of{};  ///< of a view: the variable
   bool resized = false;         ///< a local tensor that has no extents before it is given some
+  bool compressed = false;      ///< an operand or a result of rank 2 whose blocks hold stored elements only; what is not stored is 0
   bool size = false;            ///< a capture: an integer of which sums and differences of a few do not wrap around, in tasks that have points
   /// A capture in the range of an index: near its begin, or near its end, but where the range is tiny.
   enum class Turn : std::uint8_t { kNone, kFew, kAllButFew } turn = Turn::kNone;
@@ -68,14 +69,23 @@ struct Range {
   Extent begin;
   Extent end;
 };
-/// What a loop runs over. Stored levels of sparse tensors will be another alternative.
-using Walk = std::variant<TaskRange, Range>;
-
 /// An element of a result, or a local without subscripts.
 struct Place {
   ValueId variable;
   std::vector<Expr> subscripts;
 };
+/// `rows of %1`: rows of a compressed operand in the task's interval of the index, ascending; at least all that hold something other than 0.
+struct StoredRows {
+  ValueId operand;
+};
+/// `row of %1 ahead %3[j]`: elements of the row where the loop over rows is, in the task's interval of the index, ascending; at least all that are not 0.
+/// In it a read of the operand at the two indices is the element's value; other reads of compressed operands are lookups.
+struct StoredRow {
+  ValueId operand;
+  std::vector<Place> ahead{};  ///< elements to be fetched before the loop gets to their index
+};
+/// What a loop runs over.
+using Walk = std::variant<TaskRange, Range, StoredRows, StoredRow>;
 
 struct Statement;
 using Body = std::vector<Statement>;

@@ -1,17 +1,15 @@
 #include <algorithm>
 
+#include "codegen/nest/parse_parts.h"
 #include "codegen/nest/text.h"
-#include "ir/parse_expr.h"
 
 namespace tdsl::nest {
 
 namespace {
 
-Statement made(decltype(Statement::op) op) { return {std::move(op)}; }
-
-class NestParser : ir::ExprParser {
+class NestParser : PartParser {
  public:
-  explicit NestParser(std::string_view text) : ExprParser(text) {}
+  explicit NestParser(std::string_view text) : PartParser(text) {}
 
   Nest run() {
     if (cursor_.accept("function")) {
@@ -34,32 +32,6 @@ class NestParser : ir::ExprParser {
   }
 
  private:
-  std::uint32_t number() { return static_cast<std::uint32_t>(cursor_.natural()); }
-
-  ir::SourceRange range() {
-    ir::SourceRange r;
-    if (!cursor_.accept("@")) return r;
-    r.file = number();
-    cursor_.expect(":");
-    r.line = number();
-    cursor_.expect(":");
-    r.column = number();
-    cursor_.expect("-");
-    r.end_line = number();
-    cursor_.expect(":");
-    r.end_column = number();
-    return r;
-  }
-
-  Bound bound() {
-    Bound b;
-    cursor_.expect("in");
-    b.extent = extent();
-    b.what = cursor_.string();
-    b.place = range();
-    return b;
-  }
-
   void variable() {
     const ValueId v = value();
     if (static_cast<std::size_t>(v.id) != nest_.variables.size()) cursor_.fail("variables are numbered in order");
@@ -96,6 +68,7 @@ class NestParser : ir::ExprParser {
       variable.continued = cursor_.accept("continued");
       if (cursor_.accept("from")) list("[", "]", [&] { variable.origin.push_back(extent()); });
     }
+    variable.compressed = cursor_.accept("compressed");
     ir::ValueInfo info;
     info.name = variable.name;
     info.type = variable.type;
@@ -122,49 +95,6 @@ class NestParser : ir::ExprParser {
     }
     labels_.push_back(i.name);
     nest_.indices.push_back(std::move(i));
-  }
-
-  int index_number() {
-    const Expr e = expr();
-    const auto* r = e ? std::get_if<ir::IndexRef>(&e->op) : nullptr;
-    if (r == nullptr || r->label < 0 || static_cast<std::size_t>(r->label) >= labels_.size()) cursor_.fail("expected an index");
-    return r->label;
-  }
-  std::vector<int> index_numbers() {
-    std::vector<int> numbers;
-    list("[", "]", [&] { numbers.push_back(index_number()); });
-    return numbers;
-  }
-
-  ValueId known_value() {
-    const ValueId v = value();
-    if (static_cast<std::size_t>(v.id) >= nest_.variables.size()) cursor_.fail("no variable has this number");
-    return v;
-  }
-  Place place() {
-    Place p{known_value(), {}};
-    if (cursor_.peek() == '[') p.subscripts = expr_list("[", "]");
-    return p;
-  }
-  TaskRange task_range() {
-    TaskRange r;
-    cursor_.expect("task");
-    if (cursor_.accept("from")) r.begin = known_value();
-    if (cursor_.accept("to")) r.end = known_value();
-    return r;
-  }
-  Range extents() {
-    Range r;
-    r.begin = extent();
-    cursor_.expect("..");
-    r.end = extent();
-    return r;
-  }
-  /// Behind the word.
-  Let let() {
-    const ValueId local = known_value();
-    cursor_.expect("=");
-    return {local, expr()};
   }
 
   Body body() {
@@ -217,119 +147,12 @@ class NestParser : ir::ExprParser {
       f.over = extents();
     } else {
       cursor_.expect("over");
-      f.over = task_range();
+      f.over = walk();
     }
     if (cursor_.accept("simd")) f.order = Order::kSimd;
     f.parts = parts();
     f.body = body();
     return f;
-  }
-
-  std::optional<Statement> of_task() {
-    if (cursor_.accept("copy")) {
-      const ValueId from = known_value();
-      cursor_.expect("to");
-      return made(Copy{from, known_value()});
-    }
-    if (cursor_.accept("keep")) {
-      const ValueId local = known_value();
-      cursor_.expect("=");
-      return made(Keep{local, known_value()});
-    }
-    if (cursor_.accept("resize")) return made(Resize{known_value()});
-    if (cursor_.accept("inside")) return made(check_line());
-    if (cursor_.accept("lines")) return made(row_reduction());
-    if (cursor_.accept("products")) return made(add_products());
-    if (cursor_.accept("locate")) {
-      Locate l;
-      l.kind = ir::named_kind(cursor_, ir::Monoid::Kind::kUser, "reduction");
-      l.local = known_value();
-      cursor_.expect("of");
-      l.of = scalar();
-      return made(l);
-    }
-    if (cursor_.accept("offer")) {
-      Offer o{known_value(), expr()};
-      cursor_.expect("at");
-      o.index = index_number();
-      return made(std::move(o));
-    }
-    if (cursor_.accept("draw")) return made(draw());
-    if (cursor_.accept("sizes")) return made(sizes());
-    return std::nullopt;
-  }
-
-  CheckLine check_line() {
-    CheckLine c;
-    c.first = extent();
-    cursor_.expect("step");
-    c.step = cursor_.integer();
-    cursor_.expect("count");
-    c.count = extent();
-    cursor_.expect("of");
-    c.tensor = known_value();
-    cursor_.expect("dimension");
-    const int dimension = static_cast<int>(cursor_.natural());
-    c.bound = bound();
-    c.bound.dimension = dimension;
-    return c;
-  }
-
-  RowReduction row_reduction() {
-    RowReduction r;
-    r.kind = ir::named_kind(cursor_, ir::Monoid::Kind::kUser, "reduction");
-    r.dot = cursor_.accept("dot");
-    r.local = known_value();
-    cursor_.expect("along");
-    r.index = index_number();
-    cursor_.expect("in");
-    r.over = extents();
-    cursor_.expect("{");
-    r.value = yield();
-    return r;
-  }
-
-  AddProducts add_products() {
-    AddProducts p;
-    p.to = place();
-    cursor_.expect("along");
-    p.index = index_number();
-    cursor_.expect("in");
-    p.over = extents();
-    cursor_.expect("line");
-    p.along = index_number();
-    cursor_.expect("in");
-    p.line = extents();
-    cursor_.expect("{");
-    cursor_.expect("scale");
-    p.scale = expr();
-    p.value = yield();
-    return p;
-  }
-
-  Draw draw() {
-    Draw d;
-    d.local = known_value();
-    if (!cursor_.accept("uniform")) {
-      cursor_.expect("normal");
-      d.kind = ir::Random::Kind::kNormal;
-    }
-    d.site = cursor_.natural();
-    d.iterations = expr_list("[", "]");
-    return d;
-  }
-
-  RequireSizes sizes() {
-    RequireSizes r;
-    r.left = extent();
-    if (!cursor_.accept("equal")) {
-      cursor_.expect("atmost");
-      r.relation = ir::Check::Relation::kAtMost;
-    }
-    r.right = extent();
-    if (cursor_.accept("where")) r.guard = expr();
-    r.message = cursor_.string();
-    return r;
   }
 
   std::optional<Parts> parts() {
@@ -484,14 +307,6 @@ class NestParser : ir::ExprParser {
       into.push_back(let());
     }
   }
-  Expr yield() {
-    cursor_.expect("yield");
-    Expr e = expr();
-    cursor_.expect("}");
-    return e;
-  }
-
-  Nest nest_;
 };
 
 }  // namespace

@@ -19,6 +19,7 @@ struct PrintedNest {
   bool draws = false;             ///< takes the seed of the run's random numbers last
   bool blocked = false;           ///< uses runtime/kernels/blocked_reduction.h
   bool parts = false;             ///< uses runtime/kernels/parts.h
+  bool stored = false;            ///< uses runtime/kernels/stored.h
   bool vectors = false;           ///< holds loops that become vectors
   bool calls_library = false;     ///< functions that have vector forms
 };

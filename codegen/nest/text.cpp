@@ -87,7 +87,7 @@ class TextPrinter {
       for (const Extent& e : v.origin) origin.push_back(extent_text(e));
       if (!origin.empty()) tail += fmt::format(" from [{}]", fmt::join(origin, ", "));
     }
-    line("%{}:{} {} {}", k, type_text(v.type), ir::quoted(v.name), tail);
+    line("%{}:{} {} {}{}", k, type_text(v.type), ir::quoted(v.name), tail, v.compressed ? " compressed" : "");
   }
 
   [[nodiscard]] std::string text(const Expr& e) const { return ir::print(values_, e, names_); }
@@ -104,6 +104,16 @@ class TextPrinter {
     return fmt::format("task{}{}", r.begin ? " from " + value_text(*r.begin) : "", r.end ? " to " + value_text(*r.end) : "");
   }
   [[nodiscard]] static std::string text(const Range& r) { return fmt::format("{}..{}", extent_text(r.begin), extent_text(r.end)); }
+  [[nodiscard]] std::string text(const Walk& w) const {
+    return match(
+        w, [](const TaskRange& r) { return "over " + text(r); }, [](const Range& r) { return "in " + text(r); },
+        [](const StoredRows& r) { return "over rows of " + value_text(r.operand); },
+        [this](const StoredRow& r) {
+          std::string ahead;
+          for (const Place& p : r.ahead) ahead += " ahead " + text(p);
+          return fmt::format("over row of {}{}", value_text(r.operand), ahead);
+        });
+  }
   [[nodiscard]] std::string text(const Parts& p) const {
     std::string result;
     for (const Side& side : p.sides) result += fmt::format(" side {} {}", value_text(side.local), side.until ? "until " + text(side.until) : "if " + text(side.condition));
@@ -126,8 +136,7 @@ class TextPrinter {
     match(
         s.op,
         [&](const For& f) {
-          const std::string over = match(f.over, [](const TaskRange& r) { return "over " + text(r); }, [](const Range& r) { return "in " + text(r); });
-          block(fmt::format("for {} {}{}{}", index(f.index), over, f.order == Order::kSimd ? " simd" : "", f.parts ? text(*f.parts) : ""), f.body);
+          block(fmt::format("for {} {}{}{}", index(f.index), text(f.over), f.order == Order::kSimd ? " simd" : "", f.parts ? text(*f.parts) : ""), f.body);
         },
         [&](const Let& l) { line("{}", text(l)); },
         [&](const Start& l) { line("start {} from {}{}", value_text(l.local), text(l.from), l.fresh ? " fresh " + text(l.fresh) : ""); },

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "codegen/nest/facts.h"
 #include "codegen/nest/text.h"
+#include "codegen/nest/verify_stored.h"
 #include "ir/verify_expr.h"
 
 namespace tdsl::nest {
@@ -309,8 +311,8 @@ class Verifier {
   }
 
   void loop(const For& f) {
-    index(f.index, std::holds_alternative<TaskRange>(f.over));
-    match(f.over, [&](const TaskRange& r) { range(r); }, [&](const Range& r) { extents(r); });
+    index(f.index, !std::holds_alternative<Range>(f.over));
+    match(f.over, [&](const TaskRange& r) { range(r); }, [&](const Range& r) { extents(r); }, [](const StoredRows&) {}, [](const StoredRow&) {});
     const std::set<ValueId> defined = defined_;
     if (f.parts) parts(*f.parts);
     inside(f.index, f.body);
@@ -420,6 +422,10 @@ class Verifier {
 
 }  // namespace
 
-std::vector<std::string> verify(const Nest& nest) { return Verifier(nest).run(); }
+std::vector<std::string> verify(const Nest& nest) {
+  std::vector<std::string> problems = Verifier(nest).run();
+  std::ranges::move(verify_stored(nest), std::back_inserter(problems));
+  return problems;
+}
 
 }  // namespace tdsl::nest

@@ -47,6 +47,20 @@ int ProgramInfo::line_of_output(const std::string& name) const {
   return 0;
 }
 
+std::size_t ProgramInfo::rank_of_output(const std::string& name) const {
+  const auto found = std::ranges::find_if(declaration_.outputs, [&](const TensorDeclaration& o) { return o.name == name; });
+  TDSL_CHECK(found != declaration_.outputs.end(), "the program has the output " + name);
+  // Its type's text: `f64[n, max(n, m)]`.
+  std::size_t rank = 0;
+  int depth = 0;
+  for (const char c : found->type_text) {
+    if (c == '[' || c == '(') rank += ++depth == 1 ? 1 : 0;
+    if (c == ']' || c == ')') --depth;
+    if (c == ',' && depth == 1) ++rank;
+  }
+  return rank;
+}
+
 SourceLine ProgramInfo::at(int place) const {
   return files_.empty() ? SourceLine{declaration_.source_file, line_in(place)} : place_in(files_, place);
 }

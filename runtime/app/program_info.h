@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -72,6 +73,8 @@ class ProgramInfo {
   [[nodiscard]] bool is_sparse(std::string_view input) const;
   /// The line that says what the output is; 0 if there is no such output.
   [[nodiscard]] int line_of_output(const std::string& name) const;
+  /// How many dimensions the output's type has; requires that there is such an output.
+  [[nodiscard]] std::size_t rank_of_output(const std::string& name) const;
   [[nodiscard]] const std::vector<const char*>& files() const { return files_; }
   [[nodiscard]] bool has_choices() const { return has_choices_; }
   /// What the place that recorded operations name means.

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "runtime/app/dense_storage.h"
 #include "runtime/app/session_impl.h"
 #include "runtime/app/stored_tiles.h"
 #include "runtime/kernels/contraction.h"
@@ -120,6 +121,12 @@ void Session::Impl::require_size(std::string_view name, ElementType type, std::s
   if (!is_legal_size(shape, static_cast<Index>(element_size(type)))) stop(line, too_large_text(name, element_name(type), shape));
 }
 
+void Session::Impl::require_room(std::string_view name, ElementType type, std::span<const Index> shape, int line) const {
+  if (surveys() || sink->dry_run() || setup.options.memory_bytes) return;
+  const auto no_room = no_room_text(name, type, shape, physical_memory(), setup.world.topology().node_count);
+  if (no_room) stop(line, *no_room);
+}
+
 TensorHandle Session::record(plan::OpBuilder& op, ElementType type, Kernel kernel) {
   impl_->require_size(op.op().name, type, op.op().shape, op.op().line);
   impl_->keep(std::move(kernel));
@@ -214,6 +221,7 @@ TensorHandle Session::record_input(std::string_view text, ElementType type, std:
   inputs.require_shape(name, shape, impl_->at(line));
   impl_->require_size(name, type, shape, line);
   const bool sparse = impl_->setup.info.is_sparse(text);
+  if (sparse) impl_->require_room(name, type, shape, line);
   impl_->keep([&inputs, name, type, sparse](const TaskArgs& args) {  // EngineSink has another for files of entries
     const NpyReader* const reader = inputs.dense(name);
     TDSL_CHECK(reader != nullptr, "only dense files are read by the box");
@@ -236,7 +244,7 @@ TensorHandle Session::record_stored_input(std::string_view text, ElementType typ
   // EngineSink has another for files of entries.
   if (const NpyReader* const reader = inputs.dense(name)) impl_->keep(stored_panels_kernel(*reader, type));
   else impl_->keep(nullptr);
-  return impl_->recorder.load_stored(name, type, shape, inputs.stored(name), inputs.row_counts(name), std::vector<Index>(tile), {site, line});
+  return impl_->recorder.load_stored(name, type, shape, inputs.stored(name), inputs.row_counts(name, shape.front()), std::vector<Index>(tile), {site, line});
 }
 
 TensorHandle Session::record_random(RandomKind kind, std::string_view name, ElementType type, std::initializer_list<Index> extents,

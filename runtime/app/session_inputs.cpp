@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <exception>
+#include <functional>
 #include <new>
 #include <span>
 #include <sstream>
@@ -15,16 +16,12 @@
 #include "runtime/app/number_format.h"
 #include "runtime/check.h"
 #include "runtime/io/file_bytes.h"
+#include "runtime/io/file_kind.h"
+#include "runtime/shapes.h"
 
 namespace tdsl::rt {
 
 namespace {
-
-std::string shape_text(const std::vector<Index>& shape) {
-  std::string text = "[";
-  for (std::size_t d = 0; d < shape.size(); ++d) text += (d == 0 ? "" : ", ") + std::to_string(shape[d]);
-  return text + "]";
-}
 
 /// Every rank does something; the error of the first that fails is everybody's.
 template <class Action>
@@ -88,6 +85,11 @@ SessionInputs::SessionInputs(World& world, const ProgramInfo& info, const AppOpt
   });
   read_entries(world, info, options.dry_run);
   bind_dimensions(info, options);
+  for (const InputDeclaration& input : info.inputs()) {
+    File& file = files_.at(input.name);
+    const bool read = file.file->entries() != nullptr && !(options.dry_run && file.file->shape());
+    if (read && !input.sparse.empty()) count_rows(world, file);
+  }
 }
 
 /// What rank 0 found, as text for the others: identities and shapes in declaration order.
@@ -96,7 +98,7 @@ std::string SessionInputs::encode_files(const ProgramInfo& info) const {
   for (const InputDeclaration& input : info.inputs()) {
     const File& file = files_.at(input.name);
     text << file.identity.device << ' ' << file.identity.inode << ' ' << file.identity.bytes << ' ' << file.identity.modified;
-    text << ' ' << file.shape.size();
+    text << ' ' << file.at_least << ' ' << file.shape.size();
     for (const Index extent : file.shape) text << ' ' << extent;
     text << '\n';
   }
@@ -108,22 +110,26 @@ void SessionInputs::decode_files(const ProgramInfo& info, const std::string& tex
   for (const InputDeclaration& input : info.inputs()) {
     File& file = files_.at(input.name);
     std::size_t rank = 0;
-    numbers >> file.identity.device >> file.identity.inode >> file.identity.bytes >> file.identity.modified >> rank;
+    numbers >> file.identity.device >> file.identity.inode >> file.identity.bytes >> file.identity.modified >> file.at_least >> rank;
     file.shape.resize(rank);
     for (Index& extent : file.shape) numbers >> extent;
   }
   TDSL_CHECK(!numbers.fail(), "a text made by encode_files");
 }
 
-/// On a rank of the same node the file must be rank 0's; nodes may have copies of their own, of the same shape.
+/// On a rank of the same node the file must be rank 0's; nodes may have copies of their own, with as many bytes and of the same shape, if
+/// files say it. (That they hold the same is not looked at: it would take reading them everywhere.)
 void SessionInputs::open_again(const World& world, const ProgramInfo& info) {
   const bool same_node = world.topology().node == world.topology().node_of_rank[0];
   for (const InputDeclaration& input : info.inputs()) {
     File& file = files_.at(input.name);
     file.file.emplace(open_input(input.name, file.path, input.type));
-    if (same_node ? file.file->identity() == file.identity : file.file->shape() == file.shape) continue;
-    throw RunError("input " + input.name + ": '" + file.path + "' is another file on rank " + std::to_string(world.rank()) +
-                   " than on rank 0" + (same_node ? "; somebody has just replaced it or written to it" : ""));
+    const FileIdentity& identity = file.file->identity();
+    const bool copy = identity.bytes == file.identity.bytes && file.file->shape().value_or(std::vector<Index>()) == file.shape;
+    if (same_node ? identity == file.identity : copy) continue;
+    const std::string sizes = " of " + std::to_string(identity.bytes) + " bytes, not " + std::to_string(file.identity.bytes);
+    throw RunError("input " + input.name + ": '" + file.path + "' is another file on rank " + std::to_string(world.rank()) + " than on rank 0" +
+                   (same_node ? "; somebody has just replaced it or written to it" : identity.bytes != file.identity.bytes ? ": one" + sizes : ": one of another shape"));
   }
 }
 
@@ -137,25 +143,33 @@ void SessionInputs::read_entries(World& world, const ProgramInfo& info, bool sha
     if (shapes_only && entries->shape()) continue;
     try {
       together(world, [&] { file.part = entries->read(input.type, world.rank(), world.size()); });
-      settle_entries(world, input, file);
+      settle_entries(world, file);
+      if (info.is_sparse(input.name)) file.part.entries.set_whole(false);
     } catch (const RunError& error) {
       throw RunError(SourceLine{info.declaration().source_file, input.line}, error.what(), error.code());
     }
   }
 }
 
-void SessionInputs::settle_entries(World& world, const InputDeclaration& input, File& file) {
-  std::vector<std::int64_t> mine = {file.part.tally.lines};
-  mine.insert(mine.end(), file.part.tally.reach.begin(), file.part.tally.reach.end());
+void SessionInputs::settle_entries(World& world, File& file) {
+  const EntryFile::Tally& tally = file.part.tally;
+  std::vector<std::int64_t> mine = {tally.lines, static_cast<std::int64_t>(tally.reach.size())};
+  mine.insert(mine.end(), tally.reach.begin(), tally.reach.end());
+  mine.insert(mine.end(), tally.sums.begin(), tally.sums.end());
   std::vector<EntryFile::Tally> tallies;
   for (const std::vector<std::byte>& bytes : world.access().all_gather(std::as_bytes(std::span(mine)))) {
     std::vector<std::int64_t> numbers(bytes.size() / sizeof(std::int64_t));
     std::memcpy(numbers.data(), bytes.data(), bytes.size());
-    tallies.push_back({numbers.front(), {numbers.begin() + 1, numbers.end()}});
+    const auto behind = numbers.begin() + 2 + numbers.at(1);
+    tallies.push_back({numbers.front(), {numbers.begin() + 2, behind}, {behind, numbers.end()}});
   }
   file.shape = file.file->entries()->settle(tallies, world.rank(), file.part);
   file.entries = sums(world, {file.part.entries.count()}).front();
-  if (input.sparse.empty() || file.shape.size() != 2 || file.shape[0] == 0) return;
+}
+
+/// Of a sparse matrix, once its extents are known.
+void SessionInputs::count_rows(World& world, File& file) {
+  if (file.shape.size() != 2 || file.shape[0] == 0) return;
   const plan::Tiling bins = plan::Tiling::near_equal(file.shape[0], plan::RowCounts::bins_of(file.shape[0]));
   std::vector<Index> counts(static_cast<std::size_t>(bins.tiles()), 0);
   const EntryForm form = file.part.entries.form();
@@ -182,13 +196,14 @@ void SessionInputs::look_at_headers(const ProgramInfo& info, const AppOptions& o
     try {
       file.file.emplace(open_input(input.name, file.path, input.type));
       file.shape = file.file->shape().value_or(std::vector<Index>());
+      file.at_least = !file.file->shape();
       file.identity = file.file->identity();
     } catch (const RunError& error) {
       throw RunError(place, error.what(), error.code());
     }
     if (file.file->rank() != input.binds.size()) {
-      throw RunError(place, "input " + input.name + " has " + std::to_string(input.binds.size()) + " dimensions, but the array in '" + file.path +
-                         "' has " + std::to_string(file.file->rank()) + (file.file->shape() ? ": shape " + shape_text(file.shape) : ""));
+      throw RunError(place, other_rank_text(input.name, input.binds.size(), " in '" + file.path + "'", file.file->rank(),
+                                            file.at_least ? std::nullopt : std::optional<std::span<const Index>>(file.shape)));
     }
   }
   bind_dimensions(info, options);
@@ -204,6 +219,7 @@ void SessionInputs::look_at_targets(const ProgramInfo& info, const AppOptions& o
   };
   for (const auto& [name, path] : options.outputs) {
     try {
+      require_writable_rank(path, info.rank_of_output(name));
       look(path);
     } catch (const RunError& error) {
       throw RunError(SourceLine{info.declaration().source_file, info.line_of_output(name)}, error.what(), error.code());
@@ -211,27 +227,43 @@ void SessionInputs::look_at_targets(const ProgramInfo& info, const AppOptions& o
   }
 }
 
-void SessionInputs::bind_dimensions(const ProgramInfo& info, const AppOptions& options) {
-  struct Source {
-    Index extent;
-    std::string text;
-  };
-  std::map<std::string, Source> bound;
-  for (const auto& [name, extent] : options.dimensions) bound[name] = {extent, "--set " + name + "=" + std::to_string(extent)};
+/// Binds the names that files with a shape bind, or those of files whose entries say what an extent is at least.
+void SessionInputs::bind_files(const ProgramInfo& info, const std::map<std::string, File>& files, Bound& bound, bool at_least) {
   for (const InputDeclaration& input : info.inputs()) {
-    const File& file = files_.at(input.name);
+    const File& file = files.at(input.name);
+    if (file.at_least != at_least) continue;
     for (std::size_t d = 0; d < input.binds.size(); ++d) {
       const std::string& name = input.binds[d];
       if (name.empty() || file.shape.empty()) continue;  // not known before the file is read
+      const Index extent = file.shape[d];
       const std::string here = "dimension " + std::to_string(d) + " of " + input.name + " ('" + file.path + "')";
-      const auto [entry, first] = bound.emplace(name, Source{file.shape[d], here});
-      if (first || entry->second.extent == file.shape[d]) continue;
+      const auto [entry, first] = bound.emplace(name, Source{extent, here, at_least});
+      Source& source = entry->second;
+      if (first || source.extent == extent) continue;
+      if (at_least && (source.at_least || source.extent > extent)) {
+        if (source.extent < extent) source = {extent, here, true};
+        continue;
+      }
       throw RunError(SourceLine{info.declaration().source_file, input.line},
-                     "the inputs disagree about dimension " + name + ": " + here + " has " + std::to_string(file.shape[d]) + ", but " +
-                         entry->second.text + (entry->second.text.starts_with("--set") ? " fixes it" : " has " + std::to_string(entry->second.extent)));
+                     "the inputs disagree about dimension " + name + ": " + here + (at_least ? " " + reaches_text(extent) : " has " + std::to_string(extent)) + ", but " +
+                         source.text + (source.text.starts_with("--set") ? " fixes it" : " has " + std::to_string(source.extent)));
     }
   }
+}
+
+void SessionInputs::bind_dimensions(const ProgramInfo& info, const AppOptions& options) {
+  Bound bound;
+  for (const auto& [name, extent] : options.dimensions) bound[name] = {extent, "--set " + name + "=" + std::to_string(extent)};
+  bind_files(info, files_, bound, false);
+  bind_files(info, files_, bound, true);
   for (const auto& [name, source] : bound) dimensions_.insert_or_assign(name, source.extent);
+  for (const InputDeclaration& input : info.inputs()) {
+    File& file = files_.at(input.name);
+    if (!file.at_least || file.shape.empty()) continue;
+    for (std::size_t d = 0; d < input.binds.size(); ++d) {
+      if (!input.binds[d].empty()) file.shape[d] = bound.at(input.binds[d]).extent;
+    }
+  }
 }
 
 Index SessionInputs::dimension(std::string_view name) const {
@@ -243,8 +275,9 @@ Index SessionInputs::dimension(std::string_view name) const {
 void SessionInputs::require_shape(const std::string& input, const std::vector<Index>& shape, SourceLine place) const {
   const File& file = files_.at(input);
   if (file.shape == shape) return;
+  if (file.at_least && file.shape.size() == shape.size() && std::ranges::equal(file.shape, shape, std::ranges::less_equal())) return;
   throw ProgramError(place, "input " + input + " should have shape " + shape_text(shape) + ", but the array in '" + file.path +
-                                "' has shape " + shape_text(file.shape));
+                                (file.at_least ? "' has entries beyond it: they need at least " : "' has shape ") + shape_text(file.shape));
 }
 
 }  // namespace tdsl::rt

@@ -30,14 +30,17 @@ class SessionInputs {
 
   /// The extent bound to the name.
   [[nodiscard]] Index dimension(std::string_view name) const;
-  /// Compares the file's extents with what the program computed for them.
+  /// Compares the file's extents with what the program computed for them; of a file that does not say its shape they are bounds.
   void require_shape(const std::string& input, const std::vector<Index>& shape, SourceLine place) const;
   /// The open file of a dense input, or null.
   [[nodiscard]] const NpyReader* dense(const std::string& input) const { return files_.at(input).file->dense(); }
   /// How many elements of it are stored, as far as that is known before they are brought together: entries of its file, else a guess.
   [[nodiscard]] plan::Estimate stored(const std::string& input) const;
-  /// In which rows they are; null: not known.
-  [[nodiscard]] std::shared_ptr<const plan::RowCounts> row_counts(const std::string& input) const { return files_.at(input).rows; }
+  /// In which of so many rows they are; null: not known.
+  [[nodiscard]] std::shared_ptr<const plan::RowCounts> row_counts(const std::string& input, Index rows) const {
+    const std::shared_ptr<const plan::RowCounts>& known = files_.at(input).rows;
+    return known && known->rows == rows ? known : nullptr;
+  }
   /// This rank's share of the entries of any other; they are given away.
   [[nodiscard]] Entries take_entries(const std::string& input) { return std::move(files_.at(input).part.entries); }
 
@@ -45,6 +48,7 @@ class SessionInputs {
   struct File {
     std::string path;
     std::vector<Index> shape;
+    bool at_least = false;  ///< the file does not say its shape: `shape` is what its entries reach, or what the program has made of that
     FileIdentity identity;  ///< of rank 0's
     std::optional<InputFile> file;
     EntryFile::Part part;  ///< this rank's share of a file of entries
@@ -57,8 +61,17 @@ class SessionInputs {
   static void look_at_targets(const ProgramInfo& info, const AppOptions& options);
   void open_again(const World& world, const ProgramInfo& info);
   void read_entries(World& world, const ProgramInfo& info, bool shapes_only);
-  void settle_entries(World& world, const InputDeclaration& input, File& file);
+  static void settle_entries(World& world, File& file);
+  static void count_rows(World& world, File& file);
   void bind_dimensions(const ProgramInfo& info, const AppOptions& options);
+  /// What fixes a dimension, and how that is called.
+  struct Source {
+    Index extent;
+    std::string text;
+    bool at_least = false;
+  };
+  using Bound = std::map<std::string, Source>;
+  static void bind_files(const ProgramInfo& info, const std::map<std::string, File>& files, Bound& bound, bool at_least);
 
   std::map<std::string, File> files_;
   std::map<std::string, Index, std::less<>> dimensions_;

@@ -18,7 +18,8 @@ namespace tdsl::rt {
 struct EntryForm {
   int rank = 2;
   ElementType type = ElementType::kF64;
-  bool wide = false;  ///< coordinates have 8 bytes
+  bool wide = false;   ///< coordinates have 8 bytes
+  bool whole = false;  ///< no two entries have the same coordinates, and the tensor is dense: -0 stays what it is
 
   [[nodiscard]] static bool needs_wide(std::span<const std::int64_t> shape) {
     for (const std::int64_t extent : shape) {
@@ -96,6 +97,8 @@ class Entries {
   }
   /// The same entries with coordinates of 8 bytes.
   void widen();
+  /// They are those of a dense array, or are read into a sparse tensor.
+  void set_whole(bool whole) { form_.whole = whole; }
 
  private:
   static constexpr std::int64_t kChunkBytes = std::int64_t{1} << 20;
@@ -128,7 +131,8 @@ void add_entry(const EntryForm& form, const std::byte* entry, T* to, std::span<c
     const auto i = static_cast<std::size_t>(d);
     offset += (form.coordinate(entry, d) - corner[i]) * strides[i];
   }
-  to[offset] = add_entries(to[offset], form.value<T>(entry));
+  const T value = form.value<T>(entry);
+  to[offset] = form.whole ? value : add_entries(to[offset], value);
 }
 
 }  // namespace tdsl::rt

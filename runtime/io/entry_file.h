@@ -24,7 +24,8 @@ class EntryFile {
   /// What a part says of itself to the others.
   struct Tally {
     std::int64_t lines = 0;  ///< entries that the file has there
-    Extents reach;           ///< per dimension: largest coordinate + 1; only of files that do not say their shape
+    Extents reach;           ///< per dimension: largest coordinate + 1; only of files that need not say their shape
+    std::vector<std::int64_t> sums{};  ///< of an archive: checksums of the bytes that the part has read, and their numbers
   };
   struct Part {
     Entries entries;
@@ -38,7 +39,7 @@ class EntryFile {
   [[nodiscard]] const OpenFile& file() const { return file_; }
   [[nodiscard]] const std::string& path() const { return file_.path(); }
   [[nodiscard]] virtual int rank() const = 0;
-  /// From the header, if the file has one.
+  /// From the header, if the file has one; else extents are known to be at least what the entries reach.
   [[nodiscard]] virtual std::optional<Extents> shape() const = 0;
   /// How many entries the header promises, symmetric ones counted twice; nothing if it does not say.
   [[nodiscard]] virtual std::optional<std::int64_t> promised() const = 0;

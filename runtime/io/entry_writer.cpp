@@ -39,13 +39,8 @@ std::unique_ptr<EntryWriter> EntryWriter::make(OutputFile file, ElementType type
 }
 
 std::unique_ptr<EntryWriter> EntryWriter::create(const std::string& path, ElementType type, std::span<const std::int64_t> shape, Unfinished unfinished) {
+  require_writable_rank(path, shape.size());
   const FileKind kind = writable_kind(path);
-  const bool fits = kind == FileKind::kFrostt || shape.size() == 2 || (kind == FileKind::kCsv && shape.size() == 1);
-  if (!fits) {
-    throw RunError("cannot write '" + path + "': files of this kind hold " + (kind == FileKind::kCsv ? "vectors and " : "") + "matrices, and this tensor has " +
-                   std::to_string(shape.size()) + (shape.size() == 1 ? " dimension" : " dimensions"));
-  }
-  if (shape.empty()) throw RunError("cannot write '" + path + "': a scalar has no coordinates; use .npy");
   // Kinds follow from names, so the file that a link leads to must have the same one.
   OutputFile file = OutputFile::create(path, unfinished);
   if (readable_kind(file.path()) != kind) throw RunError("cannot write '" + path + "': it is a link to '" + file.path() + "', a file of another kind");

@@ -6,6 +6,7 @@
 
 #include "runtime/check.h"
 #include "runtime/io/csv.h"
+#include "runtime/shapes.h"
 
 namespace tdsl::rt {
 
@@ -19,8 +20,8 @@ bool has_extension(const std::string& path, std::string_view extension) {
 
 FileKind readable_kind(const std::string& path) {
   if (csv_name(path)) return FileKind::kCsv;
-  if (path.find(".h5:") != std::string::npos || has_extension(path, ".h5")) {
-    throw RunError("'" + path + "': HDF5 files are not supported yet; use .npy");
+  if (path.find(".h5:") != std::string::npos || has_extension(path, ".h5") || has_extension(path, ".hdf5")) {
+    throw RunError("'" + path + "': HDF5 files are not supported yet; use .npy, .mtx, .tns or .npz");
   }
   if (has_extension(path, ".mtx")) return FileKind::kMatrixMarket;
   if (has_extension(path, ".tns")) return FileKind::kFrostt;
@@ -39,9 +40,39 @@ FileKind writable_kind(const std::string& path) {
   return kind;
 }
 
+void require_writable_rank(const std::string& path, std::size_t rank) {
+  const FileKind kind = writable_kind(path);
+  if (kind == FileKind::kNpy) return;
+  if (rank == 0) throw RunError("cannot write '" + path + "': a scalar has no coordinates; use .npy");
+  if (kind == FileKind::kCsv && rank > 2) {
+    throw RunError("cannot write '" + path + "': .csv files hold vectors and matrices, and this tensor has " + counted(rank, "dimension") + "; use .tns or .npy");
+  }
+  if (kind != FileKind::kFrostt && kind != FileKind::kCsv && rank != 2) {
+    throw RunError("cannot write '" + path + "': " + kind_name(kind) + " files hold matrices, and this tensor has " + counted(rank, "dimension") + "; use .tns or .npy");
+  }
+}
+
 bool holds_entries(const std::string& path) {
   return csv_name(path) || has_extension(path, ".mtx") || has_extension(path, ".tns") || has_extension(path, ".npz");
 }
+
+std::string kind_name(FileKind kind) {
+  switch (kind) {
+    case FileKind::kMatrixMarket:
+      return ".mtx";
+    case FileKind::kFrostt:
+      return ".tns";
+    case FileKind::kScipyNpz:
+      return ".npz";
+    case FileKind::kCsv:
+      return ".csv";
+    case FileKind::kNpy:
+      break;
+  }
+  return ".npy";
+}
+
+bool is_named_npy(const std::string& path) { return has_extension(path, ".npy"); }
 
 std::string file_kind_name(mode_t mode) {
   switch (mode & S_IFMT) {

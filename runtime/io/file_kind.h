@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -15,8 +16,16 @@ enum class FileKind : std::uint8_t { kNpy, kMatrixMarket, kFrostt, kScipyNpz, kC
 [[nodiscard]] FileKind readable_kind(const std::string& path);
 [[nodiscard]] FileKind writable_kind(const std::string& path);
 
+/// Throws RunError unless a file of that name can hold a tensor of so many dimensions.
+void require_writable_rank(const std::string& path, std::size_t rank);
+
 /// Whether a file of that name holds entries, coordinates and values, or is written like one.
 [[nodiscard]] bool holds_entries(const std::string& path);
+
+/// `.npy`, `.mtx`, …
+[[nodiscard]] std::string kind_name(FileKind kind);
+/// Whether the name ends in .npy; other names may be read as such files, too.
+[[nodiscard]] bool is_named_npy(const std::string& path);
 
 /// What a file of this mode is, for messages: "a directory", "a pipe (FIFO)", "a device", "a socket"; else "a regular file".
 [[nodiscard]] std::string file_kind_name(mode_t mode);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "runtime/check.h"
+#include "runtime/io/content_name.h"
 #include "runtime/io/csv.h"
 #include "runtime/io/file_kind.h"
 #include "runtime/io/frostt.h"
@@ -17,6 +18,11 @@ std::variant<NpyReader, std::unique_ptr<EntryFile>> open_kind(const std::string&
   const FileKind kind = readable_kind(path);
   const std::optional<CsvName> csv = csv_name(path);
   OpenFile file(csv ? csv->file : path);
+  const std::optional<std::string> content = other_content(file, kind);
+  if (kind == FileKind::kNpy && !is_named_npy(path) && !begins_as_npy(file)) {
+    throw RunError("'" + path + "' is " + content.value_or("not a .npy file") + ", and its extension names no other kind: .mtx, .tns, .npz and .csv, in lower case, do");
+  }
+  if (content) throw RunError("'" + path + "' is " + *content + ", not the " + kind_name(kind) + " file that its name says");
   switch (kind) {
     case FileKind::kMatrixMarket:
       return std::make_unique<MatrixMarketFile>(std::move(file));

@@ -6,6 +6,7 @@
 #include <string>
 #include <type_traits>
 
+#include "runtime/io/shown_word.h"
 #include "runtime/io/text_lines.h"
 #include "runtime/io/text_numbers.h"
 
@@ -23,20 +24,13 @@ std::string take_word(Fields& fields) {
   return word;
 }
 
-/// Shown in messages: no more of a field than a line of text takes, and nothing that a terminal would obey.
-std::string shown(std::string_view word) {
-  std::string text(word.substr(0, 40));
-  std::ranges::replace_if(text, [](unsigned char c) { return c < 0x20 || c >= 0x7f; }, '?');
-  return "'" + text + (word.size() > 40 ? "…'" : "'");
-}
-
 /// `%%MatrixMarket matrix coordinate real general`.
 void parse_banner(const TextLines& lines, std::string_view line, Header& header) {
   Fields fields(line);
   if (take_word(fields) != "%%matrixmarket") lines.fail("this is not a Matrix Market file: it does not begin with %%MatrixMarket");
-  if (const std::string object = take_word(fields); object != "matrix") lines.fail("the object is " + shown(object) + "; only 'matrix' is supported");
+  if (const std::string object = take_word(fields); object != "matrix") lines.fail("the object is " + shown_word(object) + "; only 'matrix' is supported");
   const std::string format = take_word(fields);
-  if (format != "coordinate" && format != "array") lines.fail("the format is " + shown(format) + ", not 'coordinate' or 'array'");
+  if (format != "coordinate" && format != "array") lines.fail("the format is " + shown_word(format) + ", not 'coordinate' or 'array'");
   header.coordinate = format == "coordinate";
   const std::string field = take_word(fields);
   if (field == "real" || field == "double") {
@@ -47,7 +41,7 @@ void parse_banner(const TextLines& lines, std::string_view line, Header& header)
     header.field = Header::Field::kPattern;
     if (!header.coordinate) lines.fail("an array has values, so its field is not 'pattern'");
   } else {
-    lines.fail("the field is " + shown(field) + (field == "complex" ? ", which is not supported" : ", not 'real', 'integer' or 'pattern'"));
+    lines.fail("the field is " + shown_word(field) + (field == "complex" ? ", which is not supported" : ", not 'real', 'integer' or 'pattern'"));
   }
   const std::string symmetry = take_word(fields);
   if (symmetry == "general") {
@@ -57,10 +51,10 @@ void parse_banner(const TextLines& lines, std::string_view line, Header& header)
   } else if (symmetry == "skew-symmetric" && header.field != Header::Field::kPattern) {
     header.symmetry = Header::Symmetry::kSkew;
   } else {
-    lines.fail("the symmetry is " + shown(symmetry) + ", not 'general', 'symmetric' or 'skew-symmetric'" +
+    lines.fail("the symmetry is " + shown_word(symmetry) + ", not 'general', 'symmetric' or 'skew-symmetric'" +
                (symmetry == "skew-symmetric" ? " of a matrix with values" : ""));
   }
-  if (!fields.at_end()) lines.fail("text after the symmetry: " + shown(fields.word()));
+  if (!fields.at_end()) lines.fail("text after the symmetry: " + shown_word(fields.word()));
 }
 
 bool is_comment(const Fields& fields) { return fields.at_end() || fields.front() == '%'; }
@@ -118,11 +112,11 @@ class PartReader {
       Fields fields(line);
       if (is_comment(fields)) continue;
       std::int64_t i = 0, j = 0;
-      if (!fields.take_count(i) || !fields.take_count(j)) lines_.fail("expected a row and a column, found " + shown(line));
+      if (!fields.take_count(i) || !fields.take_count(j)) lines_.fail("expected a row and a column, found " + shown_word(line));
       check(i, header_.rows, "row");
       check(j, header_.columns, "column");
       const T value = header_.field == Header::Field::kPattern ? T(1) : take_value(fields);
-      if (!fields.at_end()) lines_.fail("text after the entry: " + shown(fields.word()));
+      if (!fields.at_end()) lines_.fail("text after the entry: " + shown_word(fields.word()));
       add(i - 1, j - 1, value);
       ++count;
     }
@@ -138,7 +132,7 @@ class PartReader {
       if (is_comment(fields)) continue;
       if (count == header_.lines) lines_.fail("a matrix of this shape has " + std::to_string(header_.lines) + " values, this is one more");
       const T value = take_value(fields);
-      if (!fields.at_end()) lines_.fail("text after the value: " + shown(fields.word()));
+      if (!fields.at_end()) lines_.fail("text after the value: " + shown_word(fields.word()));
       std::byte* const entry = entries_.append();
       form_.set_value(entry, value);
       ++count;
@@ -169,8 +163,8 @@ class PartReader {
     if (result == Number::kGood) return value;
     const bool integer = header_.field == Header::Field::kInteger;
     const std::string_view type = element_name(integer && std::is_floating_point_v<T> ? ElementType::kI64 : element_type_of<T>);
-    if (result == Number::kTooLarge) lines_.fail(shown(word) + " does not fit into " + std::string(type));
-    lines_.fail("expected " + std::string(integer ? "an integer" : "a number") + (word.empty() ? ", the line ends" : ", found " + shown(word)));
+    if (result == Number::kTooLarge) lines_.fail(shown_word(word) + " does not fit into " + std::string(type));
+    lines_.fail("expected " + std::string(integer ? "an integer" : "a number") + (word.empty() ? ", the line ends" : ", found " + shown_word(word)));
   }
 
   void put(std::int64_t i, std::int64_t j, T value) {
@@ -189,7 +183,7 @@ class PartReader {
   }
 
  public:
-  /// The value at (j, i) of a skew matrix; the least integer is its own.
+  /// The value at (j, i) of a skew matrix; the least integer is its own, and so is 0.
   static T mirrored(T value) {
     if constexpr (std::is_same_v<T, bool>) {
       return value;
@@ -197,7 +191,7 @@ class PartReader {
       using U = std::make_unsigned_t<T>;
       return static_cast<T>(U{0} - static_cast<U>(value));
     } else {
-      return -value;
+      return T(0) - value;
     }
   }
 
@@ -304,6 +298,7 @@ EntryFile::Extents MatrixMarketFile::settle(std::span<const Tally> tallies, std:
   if (!header_.coordinate) {
     visit_element_type(mine.entries.form().type, [&](auto tag) {
       mine.entries = placed<typename decltype(tag)::type>(header_, before, std::move(mine.entries));
+      mine.entries.set_whole(true);
     });
   }
   return {header_.rows, header_.columns};

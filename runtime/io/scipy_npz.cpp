@@ -1,5 +1,7 @@
 #include "runtime/io/scipy_npz.h"
 
+#include <zlib.h>
+
 #include <algorithm>
 #include <array>
 #include <string>
@@ -25,21 +27,33 @@ std::int64_t take_dictionary(ZipReader& reader, std::string& dictionary) {
   return (mark[6] == 1 ? 10 : 12) + length;
 }
 
-/// The numbers of an array, one after the other.
+/// The numbers of an array, one after the other, from `first` on and before `last`.
 class NumberStream {
  public:
-  NumberStream(const OpenFile& file, const ZipMember& member, const NpyHeader& header) : reader_(file, member), header_(header) {
-    reader_.skip(header.data_offset);
+  NumberStream(const OpenFile& file, const ZipMember& member, const NpyHeader& header, std::int64_t first, std::int64_t last, bool with_header)
+      : reader_(file, member), header_(header), left_((last - first) * header.bytes) {
     buffer_.resize(std::size_t{1} << 16);
+    if (with_header) {
+      for (std::int64_t rest = header.data_offset; rest > 0;) {
+        const std::int64_t n = std::min(rest, static_cast<std::int64_t>(buffer_.size()));
+        reader_.read(std::span(buffer_).first(static_cast<std::size_t>(n)));
+        rest -= n;
+      }
+      reader_.skip(first * header.bytes);
+    } else {
+      reader_.skip(header.data_offset + first * header.bytes);
+    }
   }
-  void skip(std::int64_t count) { reader_.skip(count * header_.bytes); }
+  NumberStream(const OpenFile& file, const ZipMember& member, const NpyHeader& header)
+      : NumberStream(file, member, header, 0, header.shape.front(), true) {}
   /// Where the next element lies; it stays until the next call.
   [[nodiscard]] const std::byte* next() {
     const auto size = static_cast<std::size_t>(header_.bytes);
     if (at_ == end_) {
-      end_ = std::min(buffer_.size(), static_cast<std::size_t>(reader_.left())) / size * size;
+      end_ = std::min(buffer_.size(), static_cast<std::size_t>(left_)) / size * size;
       if (end_ == 0) reader_.fail("it has too few elements");
       reader_.read(std::span(buffer_).first(end_));
+      left_ -= static_cast<std::int64_t>(end_);
       at_ = 0;
     }
     const std::byte* const element = buffer_.data() + at_;
@@ -52,10 +66,13 @@ class NumberStream {
     return header_.bytes == 8 ? load_npy<std::int64_t>(from, header_.swapped) : load_npy<std::int32_t>(from, header_.swapped);
   }
   [[noreturn]] void fail(const std::string& message) const { reader_.fail(message); }
+  void check_sum() const { reader_.check_sum(); }
+  void append_sum(std::vector<std::int64_t>& sums) const { sums.insert(sums.end(), {reader_.sum(), reader_.summed_bytes()}); }
 
  private:
   ZipReader reader_;
   const NpyHeader& header_;
+  std::int64_t left_;  ///< bytes that are still to be read
   std::vector<std::byte> buffer_;
   std::size_t at_ = 0;
   std::size_t end_ = 0;
@@ -90,6 +107,7 @@ void ScipyFile::check_format() const {
     if (reader.left() > kMostHeaderBytes) reader.fail("it is too long");
     text.resize(static_cast<std::size_t>(reader.left()));
     reader.read(std::as_writable_bytes(std::span(text)));
+    reader.check_sum();
     std::erase(text, '\0');
     if (text == "csr") return;
     std::ranges::replace_if(text, [](unsigned char c) { return c < 0x20 || c >= 0x7f; }, '?');
@@ -105,6 +123,7 @@ ScipyFile::ScipyFile(OpenFile opened) : EntryFile(std::move(opened)) {
   if (shape.count() != 2) numbers.fail("a matrix has two extents");
   rows_ = numbers.next_integer();
   columns_ = numbers.next_integer();
+  numbers.check_sum();
   indices_ = find("indices.npy", true);
   pointers_ = find("indptr.npy", true);
   data_ = find("data.npy", false);
@@ -124,13 +143,11 @@ EntryFile::Part ScipyFile::read(ElementType type, std::int64_t part, std::int64_
   const std::int64_t first = bound(part);
   const std::int64_t last = bound(part + 1);
   const Extents extents{rows_, columns_};
-  Part result{Entries({2, type, EntryForm::needs_wide(extents)}), {last - first, {}}};
+  Part result{Entries({2, type, EntryForm::needs_wide(extents)}), {last - first, {}, {}}};
   const EntryForm form = result.entries.form();
   NumberStream pointers(file(), pointers_.member, pointers_.header);
-  NumberStream indices(file(), indices_.member, indices_.header);
-  NumberStream data(file(), data_.member, data_.header);
-  indices.skip(first);
-  data.skip(first);
+  NumberStream indices(file(), indices_.member, indices_.header, first, last, part == 0);
+  NumberStream data(file(), data_.member, data_.header, first, last, part == 0);
   std::int64_t begin = pointers.next_integer();
   if (begin != 0) pointers.fail("it does not begin with 0");
   visit_element_type(type, [&](auto to) {
@@ -156,9 +173,28 @@ EntryFile::Part ScipyFile::read(ElementType type, std::int64_t part, std::int64_
   });
   if (begin != count) pointers.fail("its last row ends at " + std::to_string(begin) + " of " + std::to_string(count) + " entries");
   file().require_unchanged();
+  pointers.check_sum();
+  indices.check_sum();
+  data.check_sum();
+  indices.append_sum(result.tally.sums);
+  data.append_sum(result.tally.sums);
   return result;
 }
 
-EntryFile::Extents ScipyFile::settle(std::span<const Tally>, std::int64_t, Part&) const { return {rows_, columns_}; }
+/// Parts of a stored member are each read by one rank; a deflated one is read from the front, and its last part has checked it.
+void ScipyFile::check_sums(std::span<const Tally> tallies, const Array& array, std::size_t column) const {
+  if (array.member.method != 0) return;
+  uLong sum = 0;
+  for (const Tally& tally : tallies) {
+    sum = ::crc32_combine(sum, static_cast<uLong>(tally.sums.at(column)), static_cast<z_off_t>(tally.sums.at(column + 1)));
+  }
+  if (sum != array.member.crc) ZipReader(file(), array.member).fail("its checksum is wrong: the file is damaged");
+}
+
+EntryFile::Extents ScipyFile::settle(std::span<const Tally> tallies, std::int64_t, Part&) const {
+  check_sums(tallies, indices_, 0);
+  check_sums(tallies, data_, 2);
+  return {rows_, columns_};
+}
 
 }  // namespace tdsl::rt

@@ -28,6 +28,7 @@ class ScipyFile : public EntryFile {
   };
   [[nodiscard]] Array find(const std::string& name, bool integers) const;
   void check_format() const;
+  void check_sums(std::span<const Tally> tallies, const Array& array, std::size_t column) const;
 
   std::int64_t rows_ = 0;
   std::int64_t columns_ = 0;

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <utility>
 
+#include "runtime/io/frostt.h"
+
 namespace tdsl::rt {
 
 namespace {
@@ -45,7 +47,11 @@ EntryWriter::Numbers TextEntryWriter::take(const Entries& entries, Rows) {
 }
 
 std::string TextEntryWriter::header(std::int64_t entries) const {
-  if (!matrix_market_) return {};
+  if (!matrix_market_) {
+    std::string text(kFrosttShape);
+    for (const std::int64_t extent : shape()) text += " " + std::to_string(extent);
+    return text + "\n";
+  }
   std::string text = "%%MatrixMarket matrix coordinate ";
   text += type() == ElementType::kBool ? "pattern" : is_integer(type()) ? "integer" : "real";
   return text + " general\n" + std::to_string(shape()[0]) + " " + std::to_string(shape()[1]) + " " + std::to_string(entries) + "\n";

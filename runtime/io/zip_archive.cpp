@@ -157,15 +157,19 @@ void ZipReader::read(std::span<std::byte> bytes) {
     }
     crc_ = static_cast<std::uint32_t>(::crc32(crc_, reinterpret_cast<const Bytef*>(piece.data()), static_cast<uInt>(piece.size())));
     left_ -= static_cast<std::int64_t>(piece.size());
+    summed_ += static_cast<std::int64_t>(piece.size());
     bytes = bytes.subspan(piece.size());
   }
-  if (left_ == 0 && !jumped_ && crc_ != member_.crc) fail("its checksum is wrong");
+}
+
+void ZipReader::check_sum() const {
+  if (summed_ == member_.bytes && crc_ != member_.crc) fail("its checksum is wrong: the file is damaged");
 }
 
 void ZipReader::skip(std::int64_t bytes) {
   if (bytes > left_) fail("it has " + std::to_string(member_.bytes) + " bytes, fewer than are needed");
   if (!stream_) {
-    jumped_ = jumped_ || bytes > 0;
+    if (bytes > 0) crc_ = 0, summed_ = 0;
     at_ += bytes;
     left_ -= bytes;
     return;

@@ -36,9 +36,15 @@ class ZipReader {
 
   /// Bytes that are left.
   [[nodiscard]] std::int64_t left() const { return left_; }
-  /// Fills `bytes`; fewer are an error. With the last byte of the contents their checksum is compared, unless some were jumped over.
+  /// Fills `bytes`; fewer are an error.
   void read(std::span<std::byte> bytes);
+  /// Of a stored member nothing is read. The checksum begins anew behind what is jumped over.
   void skip(std::int64_t bytes);
+  /// Throws if all bytes of the contents were read and their checksum is not the directory's.
+  void check_sum() const;
+  /// Of the bytes that were read since the beginning or since some were jumped over.
+  [[nodiscard]] std::uint32_t sum() const { return crc_; }
+  [[nodiscard]] std::int64_t summed_bytes() const { return summed_; }
   template <class T>
   [[nodiscard]] T take() {
     T x;
@@ -56,7 +62,7 @@ class ZipReader {
   std::int64_t packed_left_ = 0;
   std::int64_t left_ = 0;
   std::uint32_t crc_ = 0;
-  bool jumped_ = false;
+  std::int64_t summed_ = 0;
   std::unique_ptr<z_stream_s> stream_;
   std::unique_ptr<std::byte[]> buffer_;
 };

@@ -31,6 +31,12 @@ template <class T, int R>
   return sparse::Parts<T, R>(parts);
 }
 
+/// Brings what holds the element towards the processor: it will be needed soon.
+template <class T>
+void fetch_ahead(const T& element) {
+  __builtin_prefetch(&element);
+}
+
 /// Gives the sink the block of a tile that is a matrix by rows; none if it has no elements.
 template <class T>
 void put_block(BlockSink& sink, const sparse::SortedEntries<T>& elements) {

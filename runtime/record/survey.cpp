@@ -48,12 +48,21 @@ Index trip_count(Index begin, Index end, Index step) {
 
 }  // namespace
 
+void SurveyControl::follow_scalars(const std::function<bool(Index)>& turn) {
+  ++scalar_loops_;
+  for (Index k = 0; turn(k); ++k) {
+  }
+  --scalar_loops_;
+}
+
 void SurveyControl::for_loop(Loop loop, Index begin, Index end, Index step, const Body& body) {
   const Index trips = trip_count(begin, end, step);
   if (!loop.records) {
-    if (trips > kScalarIterations) throw SurveyOver{"a loop over scalars runs " + std::to_string(trips) + " times"};
-    for (Index k = 0; k < trips; ++k) body(begin + k * step);
-    return;
+    if (trips > scalar_limit_) throw SurveyOver{"a loop over scalars runs " + std::to_string(trips) + " times", true};
+    return follow_scalars([&](Index k) {
+      if (k < trips) body(begin + k * step);
+      return k < trips;
+    });
   }
   if (loop.range == Known::kData) sink_.guess();
   const Index expected = loop.range == Known::kData ? kUnknownTrips : trips;
@@ -71,11 +80,12 @@ void SurveyControl::for_loop(Loop loop, Index begin, Index end, Index step, cons
 
 void SurveyControl::while_loop(Loop loop, const Condition& condition, const Body& body) {
   if (!loop.records) {
-    for (Index k = 0; condition(); ++k) {
-      if (k == kScalarIterations) throw SurveyOver{"a loop over scalars runs more than " + std::to_string(k) + " times"};
+    return follow_scalars([&](Index k) {
+      if (!condition()) return false;
+      if (k == scalar_limit_) throw SurveyOver{"a loop over scalars runs more than " + std::to_string(k) + " times", true};
       body(k);
-    }
-    return;
+      return true;
+    });
   }
   sink_.guess();
   // A condition from data says nothing here; another one may end the loop.
@@ -98,7 +108,8 @@ void SurveyControl::while_loop(Loop loop, const Condition& condition, const Body
 
 void SurveyControl::if_else(Known known, int site, bool condition, const Branch& then_branch, const Branch& else_branch) {
   bool taken = condition;
-  if (known != Known::kStart) {
+  // Nothing is recorded in a loop over scalars, and it may never end if its branches go one way.
+  if (known != Known::kStart && scalar_loops_ == 0) {
     const auto [way, first] = ways_.try_emplace(site);
     if (first) {
       BranchVisits& visits = branches_[site];
@@ -136,24 +147,24 @@ void put_one(std::span<std::byte> value) {
   std::memcpy(value.data(), &one, sizeof one);
 }
 
-/// One run of the program. Returns why it ended early, or an empty string.
-std::string run_once(const Recording& program, plan::Region& region, int run, Branches& branches, const Forms& forms) {
+/// One run of the program. Returns why it ended early, if it did.
+SurveyOver run_once(const Recording& program, plan::Region& region, int run, Branches& branches, const Forms& forms, Index scalar_limit) {
   SurveySink sink(region, run);
   // Tensors of different runs are different tensors.
   Recorder recorder(sink, plan::TensorId{run} << 32);
-  SurveyControl control(recorder, sink, branches, forms);
-  std::string reason;
+  SurveyControl control(recorder, sink, branches, forms, scalar_limit);
+  SurveyOver end;
   try {
     program(recorder, control);
   } catch (const SurveyOver& over) {
-    reason = over.reason;
+    end = over;
   } catch (const std::exception& error) {
-    reason = error.what();
+    end.reason = error.what();
   }
   // What was named at the end of a region lives on behind it: unwinding ends no lives.
-  if (!reason.empty()) recorder.forget_drops();
+  if (!end.reason.empty()) recorder.forget_drops();
   recorder.flush();
-  return reason;
+  return end;
 }
 
 }  // namespace
@@ -174,9 +185,11 @@ plan::Region survey(const Recording& program, const Forms& forms) {
   Branches branches;
   int runs = 0;
   const auto open = [](const auto& branch) { return branch.second.taken == 0 || branch.second.passed == 0; };
+  Index scalar_limit = kScalarIterations;
   do {
-    const std::string reason = run_once(program, region, runs++, branches, forms);
-    if (region.fence.empty()) region.fence = reason;
+    const SurveyOver end = run_once(program, region, runs++, branches, forms, scalar_limit);
+    if (region.fence.empty()) region.fence = end.reason;
+    if (end.long_loop) scalar_limit = kScalarIterationsAgain;
   } while (runs < kSurveyRuns && std::any_of(branches.begin(), branches.end(), open));
   for (plan::RegionOp& op : region.ops) {
     op.weight /= runs;

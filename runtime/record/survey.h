@@ -17,7 +17,8 @@
 //   a loop       is recorded for its first iteration, with weight 1, and for a middle one, with weight T - 1, where T is how often
 //                it runs (10 where that comes from data). The second reads what the first made, so what a loop carries from
 //                iteration to iteration is in the graph. Weights of nested loops multiply. More than four loops deep, and once
-//                there are 4096 records, an iteration is recorded once, with weight T. A loop that computes scalars alone runs.
+//                there are 4096 records, an iteration is recorded once, with weight T. A loop that computes scalars alone runs,
+//                with its branches, for a million iterations at most; a survey that has met a longer one does not wait for it again.
 //   a branch     whose condition comes from data or changes in a loop is taken one way per run of the program, the way taken less
 //                before first; the program is surveyed again, up to eight times, until every branch met was taken both ways, and
 //                the runs are united with equal weights.
@@ -34,8 +35,10 @@ inline constexpr Index kUnknownTrips = 10;
 /// Loops are recorded once when there are so many records already, or so many loops around them.
 inline constexpr std::size_t kManyRecords = 4096;
 inline constexpr int kDeepLoops = 4;
-/// Iterations of a loop over scalars that are followed.
+/// Iterations of a loop over scalars that are followed,
 inline constexpr Index kScalarIterations = 1'000'000;
+/// and those in runs of a survey after one that such a loop has ended.
+inline constexpr Index kScalarIterationsAgain = 1'000;
 
 /// Keeps what is recorded in a region.
 class SurveySink : public Sink {
@@ -69,13 +72,14 @@ using Branches = std::map<int, BranchVisits>;
 /// Unwinds the program at a fence.
 struct SurveyOver {
   std::string reason;
+  bool long_loop = false;  ///< the reason is a loop over scalars
 };
 
 /// One run of a survey.
 class SurveyControl : public Control {
  public:
-  SurveyControl(Recorder& recorder, SurveySink& sink, Branches& branches, const Forms& forms)
-      : recorder_(recorder), sink_(sink), branches_(branches), forms_(forms) {}
+  SurveyControl(Recorder& recorder, SurveySink& sink, Branches& branches, const Forms& forms, Index scalar_limit = kScalarIterations)
+      : recorder_(recorder), sink_(sink), branches_(branches), forms_(forms), scalar_limit_(scalar_limit) {}
 
   void for_loop(Loop loop, Index begin, Index end, Index step, const Body& body) override;
   void while_loop(Loop loop, const Condition& condition, const Body& body) override;
@@ -87,6 +91,8 @@ class SurveyControl : public Control {
  private:
   /// Records what `pass` does with `weight` times the weight so far.
   void weighted(double weight, const std::function<void()>& pass);
+  /// Runs a loop over scalars: `turn(k)` is its iteration k, and false at the end.
+  void follow_scalars(const std::function<bool(Index)>& turn);
   [[nodiscard]] bool once() const { return depth_ >= kDeepLoops || sink_.records() >= kManyRecords; }
 
   Recorder& recorder_;
@@ -94,7 +100,9 @@ class SurveyControl : public Control {
   Branches& branches_;
   const Forms& forms_;
   std::map<int, bool> ways_;  ///< of branches in this run
+  Index scalar_limit_;
   int depth_ = 0;
+  int scalar_loops_ = 0;  ///< around what runs now
 };
 
 /// A program that records: it is called with where to record and what steers it.

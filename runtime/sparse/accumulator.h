@@ -63,11 +63,13 @@ class HashAccumulator {
     const std::size_t slots = std::bit_ceil(static_cast<std::size_t>(elements) * 2 + 2);
     if (slots > slots_.size()) slots_.assign(slots, kFree);
     mask_ = slots - 1;
+    shift_ = 64 - std::countr_zero(slots);
   }
   template <class Combine>
   void add(Index j, T value, const Combine& combine) {
     const auto column = static_cast<std::uint32_t>(j);
-    for (std::size_t s = (column * 2654435769U >> 3) & mask_;; s = (s + 1) & mask_) {
+    // Of a product the top bits depend on all bits of the column: columns that are multiples of a power of two do not meet.
+    for (std::size_t s = column * std::uint64_t{0x9e3779b97f4a7c15} >> shift_;; s = (s + 1) & mask_) {
       if (slots_[s] == kFree) {
         slots_[s] = static_cast<std::uint32_t>(list_.size());
         list_.push_back({column, static_cast<std::uint32_t>(s), value});
@@ -98,6 +100,7 @@ class HashAccumulator {
   std::vector<std::uint32_t> slots_;  ///< numbers of elements
   std::vector<Element> list_;
   std::size_t mask_ = 0;
+  int shift_ = 63;  ///< leaves as many bits as a slot's number has
 };
 
 /// Which of the two is faster for a row.

@@ -13,9 +13,6 @@
 
 namespace tdsl::rt::sparse {
 
-/// How far ahead of its use an element of a gathered vector is fetched, in elements of the row list.
-inline constexpr Index kPrefetchAhead = 32;
-
 namespace detail {
 
 /// `value(k)` is element k's; kTest: it may be 0.

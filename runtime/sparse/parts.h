@@ -133,6 +133,9 @@ struct Segment {
   [[nodiscard]] T value(Index k) const { return values == nullptr ? T(1) : values[k]; }
 };
 
+/// How far ahead of its use an element of a gathered vector is fetched, in elements of the row list.
+inline constexpr Index kPrefetchAhead = 32;
+
 /// A stored row of a matrix, a segment per column panel.
 template <class T>
 class Row {
@@ -172,23 +175,44 @@ class Row {
   [[nodiscard]] Iterator begin() const { return {segments_.data(), segments_.data() + segments_.size()}; }
   [[nodiscard]] Iterator end() const { return {segments_.data() + segments_.size(), segments_.data() + segments_.size()}; }
   [[nodiscard]] bool empty() const { return !(begin() != end()); }
-  /// `f(subscript, value)` for every element: the fastest way over a row.
+
+  /// Calls `f(j, value)` for the elements, ascending: counted loops over the segments, into which f is inlined.
   template <class F>
-  [[gnu::always_inline]] void each(F&& f) const {
-    for (const Segment<T>& segment : segments_) {
-      const std::uint32_t* const list = segment.coordinate;
-      const T* const values = segment.values;
-      if (list == nullptr) {
-        for (Index k = 0; k < segment.size; ++k) f(segment.corner + k, segment.value(k));
-      } else if (values == nullptr) {
-        for (Index k = 0; k < segment.size; ++k) f(segment.corner + static_cast<Index>(list[k]), T(1));
-      } else {
-        for (Index k = 0; k < segment.size; ++k) f(segment.corner + static_cast<Index>(list[k]), values[k]);
+  [[gnu::flatten]] void each(const F& f) const {
+    for (const Segment<T>& s : segments_) of_segment(s, 0, f);
+  }
+  /// The same; `ahead(j)` is called some elements before f is. It may name columns of rows that follow.
+  template <class Ahead, class F>
+  [[gnu::flatten]] void each(const Ahead& ahead, const F& f) const {
+    for (const Segment<T>& s : segments_) {
+      Index k = 0;
+      if (const std::uint32_t* const list = s.coordinate; list != nullptr) {
+        const Index last = std::min(s.size, s.size + s.behind - kPrefetchAhead);
+        if (s.values == nullptr) {
+          for (; k < last; ++k) ahead(s.corner + list[k + kPrefetchAhead]), f(s.corner + list[k], T(1));
+        } else {
+          for (const T* const values = s.values; k < last; ++k) ahead(s.corner + list[k + kPrefetchAhead]), f(s.corner + list[k], values[k]);
+        }
       }
+      of_segment(s, k, f);
     }
   }
 
  private:
+  /// From element k on.
+  template <class F>
+  static void of_segment(const Segment<T>& s, Index k, const F& f) {
+    const std::uint32_t* const list = s.coordinate;
+    const T* const values = s.values;
+    if (list == nullptr) {
+      for (; k < s.size; ++k) f(s.corner + k, s.value(k));
+    } else if (values == nullptr) {
+      for (; k < s.size; ++k) f(s.corner + list[k], T(1));
+    } else {
+      for (; k < s.size; ++k) f(s.corner + list[k], values[k]);
+    }
+  }
+
   Index index_;
   std::span<const Segment<T>> segments_;
 };

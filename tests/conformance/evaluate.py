@@ -98,7 +98,7 @@ class Reference:
         missing = set(self.case.warns) - found - {"sequential-loop"}
         if missing:
             raise Wrong(f"no warning {sorted(missing)}")
-        surprising = found - set(self.case.warns) - {"unused-name", "sequential-loop", "gathered", "dense-storage"}
+        surprising = found - set(self.case.warns) - {"unused-name", "sequential-loop", "gathered", "dense-storage", "dense-copy"}
         if surprising:
             raise Wrong(f"an unexpected warning {sorted(surprising)}: {result.err[:200]}")
 

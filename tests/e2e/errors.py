@@ -16,6 +16,7 @@ sys.dont_write_bytecode = True
 import numpy as np
 
 import hostile
+import input_files
 import launch
 
 HERE = Path(__file__).resolve().parent
@@ -366,7 +367,7 @@ def main():
             if options.filter in f"errors/{name}":
                 problem = run_command_mistake(arguments, code, message, options.tdslc, options.limit, *env)
                 failed += report(name, [problem] if problem else [])
-        for check in hostile.CHECKS:
+        for check in (*hostile.CHECKS, *input_files.CHECKS):
             if options.filter in f"errors/{check.__name__}":
                 folder = Path(work) / check.__name__
                 folder.mkdir()

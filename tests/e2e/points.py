@@ -67,7 +67,7 @@ def choose(mode, program, variant_index, is_sample):
     main = min(variant_index, 2)
     counts = {
         "long": (24, 24, 24),
-        "ci": (8, 3, 1) if is_sample else (3, 1, 1),
+        "ci": (4, 2, 1) if is_sample else (2, 1, 1),
         "quick": (4, 1, 0) if is_sample else (2, 1, 0),
         "sanitizer": (2, 0, 0) if is_sample else (1, 0, 0),
     }

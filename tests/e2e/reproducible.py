@@ -73,7 +73,8 @@ def test_program(path, options):
     try:
         session = Session(Program(path), options.tdslc, Path(options.work) / name, options.limit)
         session.build_both_forms()
-        variants = session.program.variants[:1 if options.mode == "quick" else 2]
+        # The second has small integers, whose sums are exact in every order: its bits say little.
+        variants = session.program.variants[:2 if options.mode == "long" else 1]
         for variant, tile in itertools.product(variants, TILES):
             # The planner's own tiles are larger than small inputs.
             mode = "quick" if tile is None and options.mode == "ci" else options.mode

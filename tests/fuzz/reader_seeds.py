@@ -29,6 +29,9 @@ SEEDS = {
     "table": b'\3\xef\xbb\xbfid,"a ""b""",c\r\n1, 2.5 ,true\r\n\r\n3,"4",\r\n',
     "numbers": b"\0031,2\n3,nan\n-4,1e3",
     "column": b"\3x\n1\n\n2\n",
+    "shaped": b"\1# tdsl shape 5 5 9\n1 2 3 0.5 # half\n4 5 6 7\n",
+    "empty": b"\1# tdsl shape 3 0\n",
+    "array": b"\0" + HEAD + b"array real general\n2 2\n-0.0\n1\n2\n-0\n",
     "stored": b"\2" + npz(zipfile.ZIP_STORED, np.float64),
     "deflated": b"\2" + npz(zipfile.ZIP_DEFLATED, np.int32),
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Plants each bug of planted/ in a copy of the sources, one at a time, and checks that generated programs find it.
+"""Plants each bug of planted/ in a copy of the sources, one at a time, and checks that generated programs find it. Bugs in the readers of files
+(runtime/io/) are looked for by their tests: generated files in any number of parts.
 
 A file of planted/ is: the source file, a sentence, and the text that is replaced:
 
@@ -42,6 +43,10 @@ class Bug:
     def applies(self, root):
         return (root / self.file).exists() and (root / self.file).read_text().count(self.old) == 1
 
+    @property
+    def in_readers(self):
+        return self.file.startswith("runtime/io/")
+
     def plant(self, root):
         path = root / self.file
         original = path.read_text()
@@ -64,8 +69,17 @@ class Scratch:
         launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
         return self.run(["cmake", "--preset", "release", "-B", self.build_folder, *launcher], 300)
 
-    def build(self):
-        return self.run(["cmake", "--build", self.build_folder, "-j", str(os.cpu_count()), "--target", "tdslc", "tdsl_rt"], 3600)
+    def build(self, *targets):
+        return self.run(["cmake", "--build", self.build_folder, "-j", str(os.cpu_count()), "--target", *(targets or ("tdslc", "tdsl_rt"))], 3600)
+
+    def readers_agree(self):
+        """Whether the tests of readers pass, and what they say."""
+        tests = [str(self.build_folder / "bin" / "tdsl_runtime_tests"), "--no-colors", "--test-case=io*"]
+        result = subprocess.run(tests, capture_output=True, text=True, timeout=600)
+        with open(self.log, "a") as log:
+            log.write(result.stdout + result.stderr)
+        failed = re.findall(r"^FAIL (.*)", result.stdout, re.M)
+        return result.returncode == 0, ", ".join(failed)[:200]
 
     def run(self, command, limit):
         with open(self.log, "a") as log:
@@ -103,6 +117,24 @@ def look(scratch, tdslc, seed, step):
     if place is None:
         raise SystemExit(f"run.py failed itself: {result.stderr[-300:]}")
     return " ".join(x.strip() for x in lines[place:place + 2])[:200]
+
+
+def outcome_in_readers(scratch, bug, begun):
+    if not scratch.build("tdsl_runtime_tests"):
+        return f"FAIL planted/{bug.name}: does not compile (log: {scratch.log})"
+    agree, seen = scratch.readers_agree()
+    if agree:
+        return f"FAIL planted/{bug.name}: not found by the tests of readers: {bug.what}"
+    return f"PASS planted/{bug.name}\n    {bug.what}: found, {time.time() - begun:.0f} s: {seen}"
+
+
+def outcome_in_programs(scratch, bug, begun, options):
+    if not scratch.build():
+        return f"FAIL planted/{bug.name}: does not compile (log: {scratch.log})"
+    found, programs, seen = hunt(scratch, options.seed, options.count, options.step)
+    if not found:
+        return f"FAIL planted/{bug.name}: not found by {programs} programs: {bug.what}{seen}"
+    return f"PASS planted/{bug.name}\n    {bug.what}: found within {programs} programs, {time.time() - begun:.0f} s: {seen}"
 
 
 def hunt(scratch, seed, count, step):
@@ -150,17 +182,15 @@ def main():
             print(f"FAIL planted/build (log: {scratch.log})")
             return 1
     failed = len(stale)
+    if any(b.in_readers for b in bugs) and not (scratch.build("tdsl_runtime_tests") and scratch.readers_agree()[0]):
+        print(f"FAIL planted/readers: their tests fail without a bug (log: {scratch.log})")
+        return 1
     for bug in bugs:
         if bug in stale or not bug.applies(scratch.folder):
             continue
         begun, original = time.time(), bug.plant(scratch.folder)
         try:
-            if not scratch.build():
-                outcome = f"FAIL planted/{bug.name}: does not compile (log: {scratch.log})"
-            else:
-                found, programs, seen = hunt(scratch, options.seed, options.count, options.step)
-                outcome = (f"PASS planted/{bug.name}\n    {bug.what}: found within {programs} programs, {time.time() - begun:.0f} s: {seen}"
-                           if found else f"FAIL planted/{bug.name}: not found by {programs} programs: {bug.what}{seen}")
+            outcome = outcome_in_readers(scratch, bug, begun) if bug.in_readers else outcome_in_programs(scratch, bug, begun, options)
         finally:
             (scratch.folder / bug.file).write_text(original)
         failed += outcome.startswith("FAIL")

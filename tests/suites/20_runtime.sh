@@ -1,10 +1,12 @@
 #!/bin/sh
-# Tests of the runtime at 1, 2, 3 and 4 ranks, one line per test case and rank count.
+# Tests of the runtime at 1, 2, 3 and 4 ranks, one line per test case and rank count. What knows nothing of ranks (kernels, files, sparse blocks,
+# options, what simulates its ranks) runs on one.
 set -u
 status=0
 # Sanitizers are slow: there two rank counts stand for all but in long mode.
 counts="1 2 3 4"
 limit=180
+without_ranks="*/kernels_*,*/io_*,*/sparse_test.cpp,*/app_cores_*,*/app_number_format_*,*/app_options_*,*/app_tile_entries_*"
 if [ "$TDSL_TEST_MODE" = long ]; then
     # 20,000 simulated runs, once; 500 programs on real ranks.
     export TDSL_TEST_SIMULATIONS=1:5000 TDSL_TEST_SIZED=1:100 TDSL_TEST_PROGRAMS=1:170
@@ -18,17 +20,26 @@ if [ "$TDSL_TEST_PRESET" != release ]; then
     else
         export TDSL_TEST_PROGRAMS=1:40 TDSL_TEST_SIMULATIONS=1:300 TDSL_TEST_SIZED=1:20
     fi
+elif [ "$TDSL_TEST_MODE" != long ]; then
+    export TDSL_TEST_SIMULATIONS=1:60
 fi
 # With AddressSanitizer random programs and simulated ranks run by themselves, with short stack traces at every allocation:
 # ten times faster, beside the others. Without whole traces leaks of MPI's cannot be told from ours; the others look for them.
 random="engine: random programs agree*"
 apart=""
 if [ "$TDSL_TEST_PRESET" = asan ] && [ -z "$TDSL_TEST_FILTER" ]; then
-    apart="engine: random programs*,engine: sized blocks in simulation,engine: random owner tables*,engine: what products send*,engine: what enters a node*,engine: the ranks of a node*"
+    apart="engine: random programs*,engine: sized blocks in simulation,engine: random owner tables*,engine: what products send*,engine: what enters a node*,engine: the ranks of a node*,tile entries*"
 fi
 run() {
-    timeout --kill-after=5 "$limit" mpiexec -q -n "$ranks" "$TDSL_BUILD_DIR/bin/tdsl_runtime_tests" --no-colors \
-        ${1:+"--test-case=$1"} ${exclude:+"--test-case-exclude=$exclude"}
+    programs=${TDSL_TEST_PROGRAMS:-}
+    # Random programs take turns: each runs at one number of ranks; with --long there are more of them, at every number.
+    if [ -z "$programs" ]; then
+        case "$ranks" in 2) programs=1:13 ;; 3) programs=14:27 ;; 4) programs=28:40 ;; *) programs=1:12 ;; esac
+    fi
+    files=""
+    [ "$ranks" -eq 1 ] || files=$without_ranks
+    TDSL_TEST_PROGRAMS=$programs timeout --kill-after=5 "$limit" mpiexec -q -n "$ranks" "$TDSL_BUILD_DIR/bin/tdsl_runtime_tests" --no-colors \
+        ${1:+"--test-case=$1"} ${exclude:+"--test-case-exclude=$exclude"} ${files:+"--source-file-exclude=$files"}
     code=$?
     if [ "$code" -ne 0 ]; then
         status=1
@@ -55,10 +66,6 @@ if [ -n "$apart" ]; then
 fi
 for ranks in $counts; do
     exclude=$apart
-    # Kernels know nothing of ranks: under sanitizers one process runs their tests.
-    if [ "$TDSL_TEST_PRESET" != release ] && [ "$ranks" -gt 1 ]; then
-        exclude="${apart:+$apart,}kernels:*"
-    fi
     run "${TDSL_TEST_FILTER:+*$TDSL_TEST_FILTER*}"
 done
 if [ -n "$beside" ]; then

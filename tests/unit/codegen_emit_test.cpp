@@ -8,6 +8,7 @@
 #include "codegen/clang/format.h"
 #include "codegen/names.h"
 #include "codegen/process.h"
+#include "tests/unit/codegen_compiled.h"
 #include "tests/unit/codegen_programs.h"
 
 using namespace std::string_literals;
@@ -19,18 +20,6 @@ namespace {
 std::string emitted(const std::string& body) { return emit(families(body), {}); }
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-/// What the compiler says about emitted code; empty if nothing.
-std::string compiler_says(const std::string& source) {
-  const std::string path = "codegen_emit_test_program.cpp";
-  std::ofstream(path) << source;
-  const ProcessResult r = run_process({{"c++", "-std=c++20", "-O1", "-fopenmp", "-fsyntax-only", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-I",
-                                        TDSL_SOURCE_DIR, path},
-                                       {},
-                                       true});
-  std::remove(path.c_str());
-  return r.exit_code == 0 ? "" : r.output + "\n" + source;
-}
 
 }  // namespace
 

@@ -2,7 +2,13 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
+#include <limits>
 #include <stdexcept>
+
+#include "ir/expr.h"
+#include "ir/extent_facts.h"
+#include "ir/small_sums.h"
 
 using namespace tdsl::ir;
 
@@ -85,4 +91,30 @@ TEST_CASE("extent: products that say nothing are not made") {
   CHECK(substitute_if_small(Extent::quotient(n, m), sum_for_n) == Extent::quotient(sum, m));
   CHECK_FALSE(substitute_if_small(n * n * n * n, sum_for_n));
   CHECK_FALSE(substitute_if_small(Extent::quotient(m, n * n * n * n), sum_for_n));
+}
+
+TEST_CASE("extent: affine forms whose coefficients leave 64 bits are none") {
+  const auto no_value = [](ValueId v) { return Extent::of(v); };
+  const auto times = [](const Expr& a, std::int64_t factor) { return binary(BinaryOp::kMul, a, constant_i64(factor)); };
+  const Expr i = index_ref(0);
+  const std::int64_t half = std::int64_t{1} << 62;
+  const auto large = affine_in_labels(times(i, half), no_value);
+  REQUIRE(large);
+  CHECK(large->coefficients.at(0) == half);
+  CHECK_FALSE(affine_in_labels(times(times(i, half), 4), no_value));
+  CHECK_FALSE(affine_in_labels(binary(BinaryOp::kAdd, times(i, half), times(i, half)), no_value));
+  const std::int64_t least = std::numeric_limits<std::int64_t>::min();
+  CHECK_FALSE(affine_in_labels(binary(BinaryOp::kSub, i, times(i, least)), no_value));
+  const auto none = affine_in_labels(binary(BinaryOp::kSub, times(i, half), times(i, half)), no_value);
+  CHECK((none && none->coefficients.empty()));
+}
+
+TEST_CASE("extent: sums of sizes and small numbers cannot wrap around") {
+  const auto is_size = [](const Extent& product) { return product == n || product == n * m; };
+  CHECK(is_small_sum(n + n * m - 5, is_size));
+  CHECK(is_small_sum(Extent(0) - n + (std::int64_t{1} << 32), is_size));
+  CHECK_FALSE(is_small_sum(n + (std::int64_t{1} << 32) + 1, is_size));
+  CHECK_FALSE(is_small_sum(n + n, is_size));
+  CHECK_FALSE(is_small_sum(m, is_size));
+  CHECK_FALSE(is_small_sum(Extent(std::numeric_limits<std::int64_t>::min()), is_size));
 }

@@ -70,6 +70,16 @@ TEST_CASE("stored walk: other monoids need a guard") {
   CHECK(walk("%9:i64[%0] = compute [j in 0..%0] argmin[i in 0..%0] (%1[i, j]) where ne(%1[i, j], 0.0)") == "none");
 }
 
+TEST_CASE("stored walk: a reduction of the user's is in index order") {
+  const std::string last = "user(\"last\", 0.0, $1:f64)";
+  const std::string tail = " (%1[i, j]) where ne(%1[i, j], 0.0)";
+  CHECK(walk("%9:f64 = compute [] " + last + "[i in 0..%0, j in 0..%0]" + tail) == "A over i, j");
+  CHECK(walk("%9:f64 = compute [] " + last + "[j in 0..%0, i in 0..%0]" + tail) == "none");
+  CHECK(walk("%9:f64[%0] = compute [j in 0..%0] " + last + "[i in 0..%0]" + tail) == "A over i, j");
+  CHECK(walk("%9:f64[%0] = compute [i in 0..%0] " + last + "[j in 0..%0, k in 0..8]" + tail) == "A over i, j");
+  CHECK(walk("%9:f64[%0] = compute [i in 0..%0] " + last + "[k in 0..8, j in 0..%0]" + tail) == "none");
+}
+
 TEST_CASE("stored walk: results with the walked coordinates") {
   CHECK(walk(kMap + "(%1[i, j])") == "A over i, j =");
   CHECK(walk(kMap + "(%1[j, i])") == "A over j, i");
@@ -88,6 +98,13 @@ TEST_CASE("stored walk: what is not visited is 0 with its sign") {
   CHECK(walk(kMap + "(add(neg(%1[i, j]), 0.0))") == "A over i, j =");
   CHECK(walk(kMap + "(neg(%1[i, j])) where ne(%1[i, j], 0.0)") == "A over i, j =");
   CHECK(walk(kMap + "(sub(%1[i, j], %2[i, j]))") == "none");
+  CHECK(walk(kMap + "(add(neg(%1[i, j]), neg(%1[i, j])))") == "none");
+  CHECK(walk(kMap + "(add(neg(%1[i, j]), %1[i, j]))") == "A over i, j =");
+  CHECK(walk(kMap + "(sub(neg(%1[i, j]), %1[i, j]))") == "none");
+  CHECK(walk(kMap + "(sub(%1[i, j], neg(%1[i, j])))") == "A over i, j =");
+  CHECK(walk(kMap + "(max(%1[i, j], neg(%1[i, j])))") == "none");
+  CHECK(walk(kMap + "(sqrt(abs(neg(%1[i, j]))))") == "A over i, j =");
+  CHECK(walk(kMap + "(select(gt(%1[i, j], 1.0), %4[i, j], neg(%1[i, j])))") == "none");
   CHECK(walk(kRows + "(neg(%1[i, j]))") == "A over i, j");
 }
 
@@ -108,6 +125,9 @@ TEST_CASE("stored walk: ranges, subscripts and stores that it does not follow") 
   CHECK(walk(kRows + "(absent_mul(%1[i, sub(j, 1)], %5[j])) where gt(j, 0)") == "none");
   CHECK(walk(kRows + "(absent_mul(%1[i, j], %5[sub(j, 1)])) where gt(j, 0)") == "A over i, j");
   CHECK(walk("%9:f64[%0] = compute [i in 0..%0] sum[j in 0..%0] (%1[i, j]) base %5 combine sum") == "none");
+  CHECK(walk("%9:f64[%0] = compute [i in 0..%0] sum[j in 0..%0] (%1[i, j]) base %5") == "none");
+  CHECK(walk("%9:f64[%0] = compute [i in 0..%0] sum[j in 0..%0] (%1[i, j]) combine max") == "none");
+  CHECK(walk("%9:f64[%0] = compute [i in 0..%0] sum[j in 0..%0] (%1[i, j]) left [i]") == "none");
   CHECK(walk("%9:f64[%0] = compute [i in 0..%0, j in 0..%0] (%1[i, j]) left [i] combine sum") == "none");
   CHECK(walk("%9:i64[%0] = compute [i in 0..%0] sum[j in 0..%0] (absent_div(%8[i, j], %7[j]))") == "none");
   CHECK(walk("%9:i64[%0] = compute [i in 0..%0] sum[j in 0..%0] (mul(%8[i, j], %7[j]))") == "N over i, j");

@@ -111,6 +111,31 @@ TEST_CASE("survey: a while loop asks once more than it runs, and a condition tha
   CHECK(weights(loop(Known::kStart, 1)) == "1x1 2x1 1x9");
 }
 
+TEST_CASE("survey: branches in loops over scalars are followed, and nobody waits twice for a loop without end") {
+  // How often 3k + 1 and k / 2 lead from 27 to 1.
+  Index steps = 0;
+  const Region collatz = survey([&](Recorder& recorder, Control& control) {
+    Index k = 27;
+    steps = 0;
+    control.while_loop(kScalars, [&] { return k != 1; }, [&](Index) {
+      control.if_else(Known::kLoop, 5, k % 2 == 0, [&] { k /= 2; }, [&] { k = 3 * k + 1; });
+      ++steps;
+    });
+    static_cast<void>(step(recorder, 1));
+  });
+  CHECK(steps == 111);
+  CHECK(collatz.whole);
+  CHECK(weights(collatz) == "1x1");
+  Index turns = 0;
+  const Region endless = survey([&](Recorder& recorder, Control& control) {
+    control.if_else(Known::kData, 1, true, [&] { static_cast<void>(step(recorder, 1)); }, {});
+    control.while_loop(kScalars, [] { return true; }, [&](Index) { ++turns; });
+    control.if_else(Known::kData, 2, true, [&] { static_cast<void>(step(recorder, 2)); }, {});
+  });
+  CHECK(endless.fence == "a loop over scalars runs more than 1000000 times");
+  CHECK(turns == kScalarIterations + kScalarIterationsAgain);
+}
+
 TEST_CASE("survey: loops over scalars run to their end, up to a limit") {
   Index sum = 0;
   Index value = 1;

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "runtime/app/dense_storage.h"
 #include "runtime/app/number_format.h"
 #include "runtime/io/entry_writer.h"
 #include "runtime/io/file_kind.h"
@@ -39,11 +40,13 @@ ir::Array read_array(const std::string& name, const std::string& path, ir::Scala
   const rt::InputFile file = rt::open_input(name, path, element_type_of(type));
   ir::Array array;
   array.type = type;
+  array.at_least = !file.shape();
   rt::visit_element_type(element_type_of(type), [&](auto tag) {
     using T = typename decltype(tag)::type;
     std::optional<Elements<T>> elements;
     array.shape = rt::read_dense<T>(file, [&](const std::vector<std::int64_t>& shape) {
       if (!rt::is_legal_size(shape, sizeof(T))) throw rt::RunError(rt::too_large_text(name, rt::element_name(rt::element_type_of<T>), shape));
+      if (const auto no_room = file.entries() == nullptr ? std::nullopt : rt::no_room_text(name, rt::element_type_of<T>, shape, rt::physical_memory(), 1)) throw rt::RunError(*no_room);
       std::int64_t count = 1;
       for (const std::int64_t extent : shape) count *= extent;
       return elements.emplace(count).data.get();
@@ -151,6 +154,15 @@ rt::AppOptions program_options(const CommandLine& line, const ir::Program& progr
   return rt::parse_options(declaration_of(program), arguments);
 }
 
+/// What the names of the files cannot hold is found before anything is computed.
+void require_writable_outputs(const ir::Program& program, const rt::AppOptions& options) {
+  ir::for_each_node(program.body, [&](const ir::Node& n) {
+    const auto* const output = std::get_if<ir::Output>(&n.op);
+    const auto file = output == nullptr ? options.outputs.end() : options.outputs.find(output->name);
+    if (file != options.outputs.end()) rt::require_writable_rank(file->second, program.type(output->value).rank());
+  });
+}
+
 }  // namespace
 
 int eval(const CommandLine& line) {
@@ -162,6 +174,7 @@ int eval(const CommandLine& line) {
     fmt::print("{}", rt::help_text(declaration_of(program)));
     return 0;
   }
+  require_writable_outputs(program, options);
   link_own_functions(line, front);
   ir::EvalOptions eval;
   eval.seed = options.seed;

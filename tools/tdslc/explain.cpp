@@ -4,12 +4,14 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include "codegen/output_file.h"
 #include "runtime/app/machine_file.h"
 #include "runtime/io/input_file.h"
 #include "runtime/io/text_file.h"
+#include "runtime/shapes.h"
 #include "tools/tdslc/algebra_stage.h"
 #include "runtime/record/start.h"
 #include "tools/tdslc/commands.h"
@@ -65,28 +67,32 @@ rt::AppOptions options_of(const CommandLine& line, const ir::Program& program) {
   return rt::parse_options(declaration_of(program), arguments, {false});
 }
 
-/// Extents that the headers of the given files bind.
-void bind_files(const codegen::FamilyProgram& families, const rt::AppOptions& options, codegen::WalkRequest& walk) {
+/// Extents that the headers of the given files bind. Of files that do not say their shape (`at_least`) it is what the entries reach, where nothing
+/// else says more.
+void bind_files(const codegen::FamilyProgram& families, const rt::AppOptions& options, codegen::WalkRequest& walk, bool at_least) {
   std::map<std::string, std::int64_t>& dimensions = walk.dimensions;
+  std::set<std::string> open;  // names that such files alone have bound
   for (const codegen::Declarations::Tensor& input : families.declarations.inputs) {
     const auto file = options.inputs.find(input.name);
     if (file == options.inputs.end()) continue;
     const rt::InputFile opened(file->second);
+    if (at_least == opened.shape().has_value()) continue;
     const std::vector<std::int64_t> shape = opened.dense() != nullptr ? opened.dense()->shape() : rt::find_shape(*opened.entries());
     if (const auto count = opened.entries() != nullptr ? opened.entries()->promised() : std::nullopt) {
       const auto elements = static_cast<double>(*count);
       walk.stored.emplace(input.name, plan::Estimate{0, elements, elements});
     }
     if (shape.size() != input.type.rank()) {
-      throw rt::RunError({families.files.front(), input.line}, fmt::format("input {} has {} dimensions, but the array in '{}' has {}", input.name,
-                                                                          input.type.rank(), file->second, shape.size()));
+      throw rt::RunError({families.files.front(), input.line}, rt::other_rank_text(input.name, input.type.rank(), " in '" + file->second + "'", shape.size(), shape));
     }
     for (std::size_t d = 0; d < input.type.rank(); ++d) {
       const auto value = input.type.shape[d].as_value();
       for (const auto& [v, name] : families.declarations.dimensions) {
         if (!value || v != *value) continue;
         const auto [entry, first] = dimensions.emplace(name, shape[d]);
-        if (first || entry->second == shape[d]) continue;
+        if (at_least && first) open.insert(name);
+        if (open.contains(name)) entry->second = std::max(entry->second, shape[d]);
+        if (entry->second == shape[d] || (at_least && entry->second > shape[d])) continue;
         throw rt::RunError({families.files.front(), input.line}, fmt::format("dimension {} is {} in '{}', but {} before", name, shape[d],
                                                                             file->second, entry->second));
       }
@@ -149,7 +155,8 @@ ReportRequest request_of(const CommandLine& line, const Front& front, const code
   for (const std::string& setting : line.set) {
     if (const auto known = stored_in(setting, front.graph)) walk.stored[known->first] = plan::Estimate::exactly(known->second);
   }
-  bind_files(families, options, walk);
+  bind_files(families, options, walk, false);
+  bind_files(families, options, walk, true);
   request.assumption = assume_missing(families, options, walk.dimensions);
   for (const auto& [name, file] : options.outputs) walk.files.insert(name);
   request.enumerate = line.rank.has_value();

@@ -1,0 +1,121 @@
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+
+#include "codegen/nest/printer.h"
+
+namespace tdsl::nest {
+
+using codegen::cpp_type;
+using Role = Variable::Role;
+
+namespace {
+
+/// Whether the loop is over the whole interval of the task.
+bool is_whole(const TaskRange& range) { return !range.begin && !range.end; }
+
+/// What is inside of loops over indices `next` and so on, in order. A loop of vectors sets `vectors`.
+const Body* inside_loops(const Body& body, int& next, bool& vectors) {
+  const For* f = body.size() == 1 ? std::get_if<For>(&body.front().op) : nullptr;
+  if (f == nullptr) return &body;
+  const auto* range = std::get_if<TaskRange>(&f->over);
+  if (range == nullptr || f->index != next || f->parts || !is_whole(*range)) return nullptr;
+  ++next;
+  vectors = f->order == Order::kSimd;
+  return inside_loops(f->body, next, vectors);
+}
+
+/// Splits names off the one statement behind them.
+const Statement* behind_lets(const Body& body, std::vector<Let>& lets) {
+  for (std::size_t k = 0; k + 1 < body.size(); ++k) {
+    const auto* let = std::get_if<Let>(&body[k].op);
+    if (let == nullptr) return nullptr;
+    lets.push_back(*let);
+  }
+  return body.empty() ? nullptr : &body.back();
+}
+
+/// `total += …` inside of further loops.
+std::optional<Point> sum_of(const Statement& s, int& next) {
+  bool vectors = false;
+  const Body one{s};
+  const Body* inner = inside_loops(one, next, vectors);
+  Point p;
+  const Statement* last = inner == nullptr ? nullptr : behind_lets(*inner, p.lets);
+  if (last == nullptr) return std::nullopt;
+  if (const auto* line = std::get_if<LineReduction>(&last->op)) {
+    if (!p.lets.empty() || line->kind != ir::Monoid::Kind::kSum || line->index != next++ || !is_whole(line->over)) return std::nullopt;
+    return Point{line->lets, nullptr, line->value, true};
+  }
+  const auto* update = std::get_if<Update>(&last->op);
+  if (update == nullptr || update->with.kind != ir::Monoid::Kind::kSum) return std::nullopt;
+  p.value = update->value;
+  return p;
+}
+
+std::optional<Point> point_of(const Nest& nest, int& next) {
+  if (!nest.fresh.empty() || nest.only_hit) return std::nullopt;
+  bool vectors = false;
+  const Body* inner = inside_loops(nest.body, next, vectors);
+  if (inner == nullptr || inner->empty()) return std::nullopt;
+  const auto* start = std::get_if<Start>(&inner->front().op);
+  if (start != nullptr) return start->fresh && inner->size() == 3 ? sum_of((*inner)[1], next) : std::nullopt;
+  Point p;
+  const Statement* last = behind_lets(*inner, p.lets);
+  p.store = last == nullptr ? nullptr : std::get_if<Store>(&last->op);
+  if (p.store == nullptr) return std::nullopt;
+  p.value = p.store->value;
+  p.vectors = vectors;
+  return p;
+}
+
+}  // namespace
+
+std::optional<PrintedPoint> Printer::point(const Point& p) {
+  std::string text;
+  for (const Let& let : p.lets) text += let_text(let) + " ";
+  const std::string value = expr_.text(p.value);
+  text += p.store == nullptr ? fmt::format("return {};", value) : fmt::format("{} = {};", place_text(p.store->to), value);
+  if (printed_.checks || expr_.uses_faults()) return std::nullopt;
+  const ir::Type& type = result().type;
+  std::string list = p.store == nullptr ? "" : fmt::format("Out<{}, {}> {}", cpp_type(type.scalar), type.rank(), out_name());
+  for (const std::string& parameter : parameters_of(p)) list += (list.empty() ? "" : ", ") + parameter;
+  printed_.vectors = p.vectors;
+  return PrintedPoint{finished(fmt::format("[]({}) {{ {} }}", list, text)), p.store == nullptr};
+}
+
+std::vector<std::string> Printer::parameters_of(const Point& p) {
+  std::set<int> used;
+  const auto scan = [&](const Expr& e) {
+    ir::for_each_node(e, [&](const ir::ExprNode& n) {
+      if (const auto* r = std::get_if<ir::IndexRef>(&n.op)) used.insert(r->label);
+    });
+  };
+  for (const Let& let : p.lets) scan(let.value);
+  scan(p.value);
+  if (p.store != nullptr) std::ranges::for_each(p.store->to.subscripts, scan);
+  std::map<int, const Variable*> operands;
+  for (const Variable& v : nest_.variables) {
+    if (v.role == Role::kOperand) operands[v.number] = &v;
+  }
+  std::vector<std::string> list;
+  for (const auto& [number, v] : operands) {
+    const auto view = views_.find(number);
+    list.push_back(fmt::format("In<{}, {}>{}", cpp_type(v->type.scalar), v->type.rank(), view == views_.end() ? "" : " " + view->second));
+  }
+  for (std::size_t k = 0; k < nest_.indices.size(); ++k) {
+    list.push_back(used.contains(static_cast<int>(k)) ? "Index " + index_name(static_cast<int>(k)) : "Index");
+  }
+  for (const ValueId v : printed_.captures) list.push_back(parameter(v));
+  return list;
+}
+
+std::optional<PrintedPoint> print_point(const Nest& nest, const codegen::ExprEmitter::ProcedureName& procedures) {
+  int next = 0;
+  std::optional<Point> p = point_of(nest, next);
+  if (!p || next != static_cast<int>(nest.indices.size())) return std::nullopt;
+  return Printer(nest, procedures).point(*p);
+}
+
+}  // namespace tdsl::nest

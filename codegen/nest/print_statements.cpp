@@ -1,0 +1,290 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "codegen/emit_blocked.h"
+#include "codegen/nest/printer.h"
+#include "ir/check.h"
+
+namespace tdsl::nest {
+
+using codegen::block;
+using codegen::cpp_type;
+using codegen::simple;
+using codegen::Statements;
+using ir::match;
+using Role = Variable::Role;
+
+Statements Printer::statements(const Body& body) {
+  Statements result;
+  for (const Statement& s : body) {
+    if (source_line_ && s.place.known() && s.place.line != last_line_) {
+      last_line_ = s.place.line;
+      result.push_back(simple(source_line_(s.place)));
+    }
+    for (codegen::Statement& line : statement(s)) result.push_back(std::move(line));
+    const bool block = std::holds_alternative<Count>(s.op) || std::holds_alternative<While>(s.op) || std::holds_alternative<If>(s.op);
+    if (block && s.place.known()) last_line_ = s.place.line;
+  }
+  return result;
+}
+
+Statements Printer::statement(const Statement& s) {
+  if (s.place.known()) place_ = s.place;
+  return match(
+      s.op, [&](const For& f) { return loop(f); }, [&](const Let& l) { return Statements{simple(let_text(l))}; },
+      [&](const Start& l) { return start(l); }, [&](const Narrow& n) { return Statements{simple(narrow(n))}; },
+      [&](const Check& c) {
+        return Statements{simple(fmt::format("const Index {} = {};", index_name(c.index), inside(expr_.text(c.value), c.bound)))};
+      },
+      [&](const Store& w) {
+        if (nest_.variable(w.to.variable).compressed) return Statements{simple(put(w))};
+        const std::string target = place_text(w.to);
+        return Statements{simple(fmt::format("{} = {};", target, nest_.form == Form::kKernel ? expr_.text(w.value) : assigned(w.value)))};
+      },
+      [&](const Update& u) {
+        const std::string target = place_text(u.to);
+        const ir::Scalar type = nest_.variable(u.to.variable).type.scalar;
+        const bool claims = nest_.form == Form::kTask && u.with.kind == ir::Monoid::Kind::kUser;
+        return codegen::accumulation(expr_, u.with, u.value, type, target, claims ? table_.claim("next") : "next");
+      },
+      [&](const If& i) { return branch(i); }, [&](const LineReduction& l) { return Statements{simple(line(l))}; },
+      [&](const BlockedReduction& b) { return blocked(b); }, [&](const Fill& f) { return Statements{simple(fill(f))}; },
+      [&](const Var& v) {
+        const std::string value = v.value ? " = " + assigned(v.value) : "{}";
+        if (nest_.form == Form::kKernel) set_local(v.local, nest_.variable(v.local).name);
+        return Statements{simple(fmt::format("{}{} {}{};", unread(v.local), type_text(v.local), local_name(v.local), value))};
+      },
+      [&](const Count& c) { return count(c); }, [&](const While& w) { return repeat(w); },
+      [&](const Require& r) {
+        printed_.places = true;
+        return Statements{simple(fmt::format("if (!({})) rt::stop(place({}), {});", expr_.text(r.condition), line_of(s.place), codegen::string_literal(r.message)))};
+      },
+      [&](const Return& r) { return Statements{simple(fmt::format("return {};", expr_.text(r.value)))}; },
+      [&](const Copy& c) { return Statements{simple(fmt::format("rt::copy({}, {});", local_name(c.to), local_name(c.from)))}; },
+      [&](const Keep& k) {
+        kept_.insert(k.local);
+        return Statements{simple(fmt::format("const auto {} = rt::copied({});", local_name(k.local), local_name(k.from)))};
+      },
+      [&](const Resize& r) { return Statements{simple(fmt::format("{}.resize({});", local_name(r.local), extents_text(spelling_, r.local)))}; },
+      [&](const CheckLine& c) {
+        printed_.checks = printed_.places = true;
+        return Statements{simple(print(spelling_, c))};
+      },
+      [&](const RowReduction& r) {
+        static_cast<void>(open_index(r.index));
+        Statements result{simple(print(spelling_, r))};
+        close_index(r.index);
+        return result;
+      },
+      [&](const AddProducts& p) {
+        static_cast<void>(open_index(p.index));
+        static_cast<void>(open_index(p.along));
+        Statements result{simple(print(spelling_, p))};
+        close_index(p.along);
+        close_index(p.index);
+        return result;
+      },
+      [&](const Locate& l) {
+        return Statements{simple(fmt::format("rt::Best<{}> {}{{{}}};", cpp_type(l.of), local_name(l.local), l.kind == ir::Monoid::Kind::kArgMax ? "true" : "false"))};
+      },
+      [&](const Offer& o) { return Statements{simple(fmt::format("{}.add({}, {});", local_name(o.local), expr_.text(o.value), index_name(o.index)))}; },
+      [&](const Draw& d) {
+        printed_.draws = true;
+        return Statements{simple(print(spelling_, d))};
+      },
+      [&](const RequireSizes& r) {
+        printed_.places = true;
+        return Statements{simple(print(spelling_, r, s.place))};
+      });
+}
+
+Statements Printer::count(const Count& c) {
+  const std::string& i = local_name(c.local);
+  std::string head = fmt::format("for (Index {0} = {1}; {0} {2} {3}; {4})", i, assigned(c.begin), c.step > 0 ? "<" : ">", assigned(c.end), codegen::next_text(i, c.step));
+  return {block(std::move(head), statements(c.body))};
+}
+
+Statements Printer::repeat(const While& w) {
+  if (w.before.empty()) {
+    std::string head = fmt::format("while ({})", expr_.text(w.condition));
+    return {block(std::move(head), statements(w.body))};
+  }
+  Statements all = statements(w.before);
+  all.push_back(simple(fmt::format("if (!({})) break;", expr_.text(w.condition))));
+  for (codegen::Statement& s : statements(w.body)) all.push_back(std::move(s));
+  return {block("while (true)", std::move(all))};
+}
+
+std::pair<std::string, std::string> Printer::bounds(int index, const TaskRange& range) {
+  std::string begin = range.begin ? local_name(*range.begin) : range_name(index) + ".lo";
+  return {std::move(begin), range.end ? local_name(*range.end) : range_name(index) + ".hi"};
+}
+
+Statements Printer::extent_loop(const For& f, const Range& over) {
+  const std::string begin = expr_.text(over.begin);
+  const std::string end = expr_.text(over.end);
+  const std::string i = open_index(f.index);
+  Statements result{block(fmt::format("for (Index {0} = {1}; {0} < {2}; ++{0})", i, begin, end), statements(f.body))};
+  close_index(f.index);
+  return result;
+}
+
+std::string Printer::range_text(int index, const TaskRange& range) {
+  if (!range.begin && !range.end) return range_name(index);
+  const auto [begin, end] = bounds(index, range);
+  return fmt::format("Interval{{{}, {}}}", begin, end);
+}
+
+Statements Printer::loop(const For& f) {
+  if (const auto* over = std::get_if<Range>(&f.over)) return extent_loop(f, *over);
+  if (const auto* rows = std::get_if<StoredRows>(&f.over)) return stored_rows(f, *rows);
+  if (const auto* row = std::get_if<StoredRow>(&f.over)) return stored_row(f, *row);
+  if (f.parts) return {parts(f, *f.parts)};
+  const auto [begin, end] = bounds(f.index, std::get<TaskRange>(f.over));
+  Statements result;
+  Statements inner = statements(f.body);
+  if (f.order == Order::kSimd) {
+    result.push_back(simple("#pragma omp simd"));
+    printed_.vectors = true;
+  }
+  result.push_back(block(fmt::format("for (Index {0} = {1}; {0} < {2}; ++{0})", index_name(f.index), begin, end), std::move(inner)));
+  return result;
+}
+
+codegen::Statement Printer::parts(const For& f, const Parts& p) {
+  const std::string range = range_text(f.index, std::get<TaskRange>(f.over));
+  std::vector<std::string> arguments{range}, parameters;
+  std::vector<std::string> until;
+  for (const Side& side : p.sides) {
+    until.push_back(side.until ? expr_.subscript(side.until) : fmt::format("rt::whole({}, {})", range, expr_.text(side.condition)));
+    parameters.push_back("auto " + set_local(side.local, table_.claim(nest_.variable(side.local).name)));
+  }
+  if (!until.empty()) arguments.push_back(fmt::format("{{{}}}", fmt::join(until, ", ")));
+  if (p.inside) {
+    arguments.push_back(inner_text(p));
+    parameters.push_back("auto " + set_local(*p.inside, table_.claim(nest_.variable(*p.inside).name)));
+  }
+  parameters.push_back("Index " + index_name(f.index));
+  const bool simd = f.order == Order::kSimd;
+  printed_.parts = true;
+  printed_.vectors = printed_.vectors || simd;
+  return block(fmt::format("rt::each_{}{}({}, [&]({})", p.sides.empty() ? "inner" : p.inside ? "inner_part" : "part", simd ? "_simd" : "", fmt::join(arguments, ", "),
+                           fmt::join(parameters, ", ")),
+               statements(f.body), "});");
+}
+
+std::string Printer::inner_text(const Parts& p) {
+  std::vector<std::string> fields;
+  const auto field = [&](std::string_view name, std::string_view extreme, const std::vector<Expr>& values) {
+    std::vector<std::string> list;
+    for (const Expr& e : values) list.push_back(expr_.subscript(e));
+    if (list.size() == 1) fields.push_back(fmt::format(".{} = {}", name, list.front()));
+    if (list.size() > 1) fields.push_back(fmt::format(".{} = std::{}<Index>({{{}}})", name, extreme, fmt::join(list, ", ")));
+  };
+  field("from", "max", p.from);
+  field("to", "min", p.to);
+  if (p.where) fields.push_back(fmt::format(".where = {}", expr_.text(p.where)));
+  return fmt::format("{{{}}}", fmt::join(fields, ", "));
+}
+
+Statements Printer::start(const Start& s) {
+  const ir::Scalar type = nest_.variable(s.local).type.scalar;
+  const std::string from = place_text(s.from);
+  set_local(s.local, nest_.variable(s.local).name);
+  return {simple(fmt::format("{} {} = {};", cpp_type(type), local_name(s.local), s.fresh ? fmt::format("t.fresh ? {} : {}", expr_.text(s.fresh), from) : from))};
+}
+
+std::string Printer::narrow(const Narrow& n) {
+  const auto [begin, end] = bounds(n.index, n.within);
+  std::string value = expr_.text(n.value);
+  // The largest integer has none past it.
+  if (n.past) value = fmt::format("std::min<Index>({}, {} - 1) + 1", value, end);
+  const std::string& side = n.begins ? begin : end;
+  std::string text = fmt::format("std::{}<Index>({}, {})", n.begins ? "max" : "min", side, value);
+  if (!n.safe) text = fmt::format("{} < {} ? {} : {}", begin, end, text, side);
+  return fmt::format("const Index {} = {};", local_name(n.local), text);
+}
+
+Statements Printer::branch(const If& i) {
+  const std::string condition = match(
+      i.condition, [&](const Expr& e) { return expr_.text(e); },
+      [&](const HasPoints& p) {
+        std::vector<std::string> parts;
+        for (const int k : p.indices) parts.push_back(fmt::format("!{}.empty()", range_name(k)));
+        return fmt::format("{}", fmt::join(parts, " && "));
+      },
+      [&](const IsMine& m) { return mine(m); },
+      [&](const Nonempty& n) {
+        std::vector<std::string> parts;
+        for (const Range& r : n.ranges) parts.push_back(fmt::format("{} < {}", expr_.text(r.begin, 6), expr_.text(r.end, 6)));
+        return fmt::format("{}", fmt::join(parts, " && "));
+      });
+  codegen::Statement result = block(fmt::format("if ({})", condition), statements(i.body));
+  result.otherwise = statements(i.otherwise);
+  return {std::move(result)};
+}
+
+std::string Printer::mine(const IsMine& m) {
+  std::vector<std::string> parts;
+  for (const IsMine::Member& member : m.members) {
+    const std::string interval = member.dimension < 0 ? range_name(member.index) : fmt::format("t.out_box[{}]", member.dimension);
+    parts.push_back(fmt::format("{0}.lo <= {1} && {1} < {0}.hi", interval, index_name(member.index)));
+  }
+  return fmt::format("{}", fmt::join(parts, " && "));
+}
+
+std::string Printer::line(const LineReduction& l) {
+  const std::string total = local_name(l.local);
+  const std::string range = range_text(l.index, l.over);
+  std::string body;
+  for (const Let& let : l.lets) body += let_text(let) + " ";
+  const bool sum = l.kind == ir::Monoid::Kind::kSum;
+  printed_.vectors = true;
+  return fmt::format("{} {}= rt::lanes::{}<{}>({}, [&](Index {}) {{ {}return {}; }});", total, sum ? "+" : "*", sum ? "sum" : "product",
+                     cpp_type(nest_.variable(l.local).type.scalar), range, index_name(l.index), body, expr_.text(l.value));
+}
+
+Statements Printer::blocked(const BlockedReduction& b) {
+  printed_.blocked = true;
+  codegen::Blocking blocks;
+  blocks.row = b.row;
+  blocks.column = b.column;
+  blocks.reduce = b.along;
+  blocks.numbers = b.numbers;
+  // Of every value its expression, and the places where it stands.
+  const auto values = [&](const std::vector<Let>& lets) {
+    codegen::Blocking::Values result;
+    for (const Let& let : lets) {
+      std::vector<Expr> places = {let.value};
+      for (const Expr& e : {b.value, b.guard}) add_reads(e, let.local, places);
+      result.push_back(std::move(places));
+    }
+    return result;
+  };
+  blocks.x = values(b.x);
+  blocks.y = values(b.y);
+  const auto interval = [](int index) { return fmt::format("t.labels[{}]", index); };
+  codegen::BlockedPlace place{interval(b.row), interval(b.column), {}, place_text(b.to)};
+  for (const int k : b.along) place.reduce.push_back(interval(k));
+  ir::Compute compute;
+  compute.monoid = b.with;
+  compute.bodies = {b.value};
+  return codegen::blocked_statements(expr_, compute, b.guard, nest_.variable(b.to.variable).type.scalar, blocks, place,
+                                     [&](std::string_view name) { return table_.claim(name); });
+}
+
+void Printer::add_reads(const Expr& e, ValueId local, std::vector<Expr>& places) {
+  if (!e) return;
+  const auto* r = std::get_if<ir::Read>(&e->op);
+  if (r != nullptr && r->tensor == local) places.push_back(e);
+  for (const Expr& part : ir::children(*e)) add_reads(part, local, places);
+}
+
+std::string Printer::fill(const Fill& f) {
+  const Variable& variable = nest_.variable(f.result);
+  if (nest_.form == Form::kTask) return fmt::format("rt::fill<{}>({}, {});", cpp_type(variable.type.scalar), local_name(f.result), expr_.text(f.value));
+  return fmt::format("if (t.fresh) rt::fill<{}>(t.outputs[{}], {});", cpp_type(variable.type.scalar), variable.number, expr_.text(f.value));
+}
+
+}  // namespace tdsl::nest

@@ -1,0 +1,176 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "codegen/emit_expr.h"
+#include "codegen/names.h"
+#include "codegen/nest/facts.h"
+#include "codegen/nest/nest.h"
+#include "codegen/nest/print_cpp.h"
+#include "codegen/nest/print_task.h"
+#include "codegen/statements.h"
+
+namespace tdsl::nest {
+
+/// The nest as one expression of a point: the statement in the middle of loops over all indices in order.
+struct Point {
+  std::vector<Let> lets;
+  const Store* store = nullptr;  ///< none: a sum
+  Expr value;
+  bool vectors = false;
+};
+
+/// One nest on its way to C++. The parts live in one file each.
+class Printer {
+ public:
+  Printer(const Nest& nest, const codegen::ExprEmitter::ProcedureName& procedures);
+
+  PrintedNest scalar_function();
+
+  PrintedNest function();
+
+  PrintedNest task(const SourceLine& source_line);
+
+  /// What has been mentioned and lives as long as a task: operands and results by their numbers, then locals.
+  [[nodiscard]] std::vector<ValueId> declared_first() const;
+
+  std::optional<PrintedPoint> point(const Point& p);
+
+ private:
+  // --- Names
+
+  /// Claims the names of what the function takes before those of indices, which are free to differ.
+  std::vector<std::string> claim_names();
+
+  /// The name holds until the loop ends.
+  std::string open_index(int k);
+  void close_index(int k) { table_.release(index_name(k)); }
+  [[nodiscard]] const std::string& index_name(int k) const { return expr_.labels()[static_cast<std::size_t>(k)]; }
+
+  /// Of an integer in sizes.
+  std::string size_name(ValueId v);
+  std::string captured(ValueId v);
+  [[nodiscard]] std::string parameter(ValueId v) const;
+
+  [[nodiscard]] std::string_view type_text(ValueId v) const { return codegen::cpp_type(nest_.variable(v).type.scalar); }
+  const std::string& local_name(ValueId v);
+  /// Of a local that is set here.
+  const std::string& set_local(ValueId v, std::string name) { return locals_[v] = std::move(name); }
+
+  std::string view_name(const Variable& operand);
+
+  std::string range_name(int index);
+
+  [[nodiscard]] const Variable& operand(int number) const;
+  [[nodiscard]] const Variable& result() const { return *std::ranges::find(nest_.variables, Variable::Role::kResult, &Variable::role); }
+  std::string out_name();
+
+  [[nodiscard]] std::string line_of(const ir::SourceRange& place) const { return codegen::place_text(place.known() ? place : place_.known() ? place_ : nest_.place); }
+  /// One Faults for each line, so that a kernel fused from several names the right one.
+  std::string faults_name(const ir::SourceRange& place);
+
+  // --- Elements
+
+  std::string element(const ir::ExprNode& node, const std::vector<std::string>& subscripts);
+  std::string inside(const std::string& subscript, ValueId v, const Bound& bound);
+  std::string inside(const std::string& subscript, const Bound& bound);
+
+  std::string place_text(const Place& place);
+
+  /// Of a tensor that the task changes.
+  std::string task_place(const Place& place);
+
+  std::string let_text(const Let& let);
+
+  /// An integer constant needs no type where it is assigned or compared with an integer.
+  std::string assigned(const Expr& e);
+
+  /// Of functions of scalars: kernels hold nothing that is not read.
+  [[nodiscard]] std::string_view unread(ValueId v) const { return nest_.form != Form::kFunction || read_.contains(v) ? "" : "[[maybe_unused]] "; }
+
+  // --- Statements
+
+  codegen::Statements statements(const Body& body);
+
+  codegen::Statements statement(const Statement& s);
+
+  codegen::Statements count(const Count& c);
+
+  codegen::Statements repeat(const While& w);
+
+  /// Where a loop over the range begins and ends.
+  std::pair<std::string, std::string> bounds(int index, const TaskRange& range);
+
+  codegen::Statements extent_loop(const For& f, const Range& over);
+  std::string range_text(int index, const TaskRange& range);
+
+  codegen::Statements loop(const For& f);
+
+  /// `rt::each_inner_simd(range_i, {.from = 1}, [&](auto inside, Index i) { … });`
+  codegen::Statement parts(const For& f, const Parts& p);
+  std::string inner_text(const Parts& p);
+
+  codegen::Statements start(const Start& s);
+
+  std::string narrow(const Narrow& n);
+
+  codegen::Statements branch(const If& i);
+  std::string mine(const IsMine& m);
+
+  std::string line(const LineReduction& l);
+
+  codegen::Statements blocked(const BlockedReduction& b);
+  static void add_reads(const Expr& e, ValueId local, std::vector<Expr>& places);
+
+  std::string fill(const Fill& f);
+
+  // --- Stored elements: print_stored.cpp
+
+  [[nodiscard]] std::string stored_declaration(int number, const std::string& name) const;
+  /// The element where a walk is, or a lookup.
+  std::string stored_element(const ir::ExprNode& node, const std::vector<std::string>& subscripts);
+  codegen::Statements stored_rows(const For& f, const StoredRows& rows);
+  codegen::Statements stored_row(const For& f, const StoredRow& row);
+  std::string ahead_text(const StoredRow& row, const std::string& j);
+  std::string put_subscript(std::size_t dimension, const std::string& index);
+  std::string put(const Store& s);
+
+  /// `In<double, 1> x`, `Index i`, `double rate`: those that are not mentioned have no names.
+  std::vector<std::string> parameters_of(const Point& p);
+
+  PrintedNest finished(std::string text);
+
+  const Nest& nest_;
+  Definitions definitions_;
+  codegen::NameTable table_;
+  PrintedNest printed_;
+  std::map<ValueId, std::string> locals_;
+  std::map<int, std::string> views_;   ///< by number of the operand
+  std::map<int, std::string> ranges_;  ///< by index
+  std::vector<std::pair<std::string, std::string>> faults_;  ///< place as emitted, variable
+  /// A walk over stored elements that runs.
+  struct Walked {
+    int row = 0;
+    int column = -1;  ///< none: between rows and elements
+    std::string name;     ///< of the row
+    std::string element;
+    bool read = false;    ///< whether the element is mentioned
+  };
+  std::map<int, Walked> walks_;  ///< by number of the operand
+  std::string out_name_;
+  std::set<ValueId> read_;  ///< of functions and tasks
+  std::set<ValueId> kept_;  ///< tensors that are declared where they are copied
+  SourceLine source_line_;
+  std::uint32_t last_line_ = 0;
+  ir::SourceRange place_;   ///< of the last statement that has one
+  codegen::ExprEmitter expr_;
+  Spelling spelling_{nest_, expr_, [this](ValueId v) { return local_name(v); }, [this](int k) { return index_name(k); },
+                     [this](const Place& p) { return place_text(p); }, [this](const ir::SourceRange& r) { return line_of(r); }};
+};
+
+}  // namespace tdsl::nest

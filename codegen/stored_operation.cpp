@@ -1,0 +1,65 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "codegen/compute_lowering.h"
+#include "codegen/describe.h"
+
+namespace tdsl::codegen {
+
+// Note [Walks over stored elements]
+// An operation whose points are the stored elements of one operand (ir/stored_walk.h). The label of the operand's rows is cut like any other, as a
+// dimension of the result or as what is reduced; blocks have whole rows, so that the columns' label is never cut, and neither is what else is reduced
+// inside of a row. To the planner labels that are neither cut nor dimensions of the result are plain ones, which always have their whole range.
+
+LabelTemplate::Kind ComputeLowering::stored_kind(int label) const {
+  using Kind = LabelTemplate::Kind;
+  const bool out = label < static_cast<int>(compute_.out.size());
+  if (label == walk_->column) return out ? Kind::kWhole : Kind::kPlain;
+  if (out) return Kind::kOut;
+  return label == walk_->row ? Kind::kReduce : Kind::kPlain;
+}
+
+void ComputeLowering::check_compressed() const {
+  const FamilyProgram& program = builder_.program();
+  const bool result = program.info(target_).compressed;
+  if (result && !(walk_ && walk_->compressed_result)) {
+    throw NotSupported(range_, fmt::format("'{}' is compressed, and computing it other than element by element is not supported yet", name_of(program, target_)));
+  }
+  if (walk_) return check_order();
+  for (const Expr& e : {compute_.bodies.front(), compute_.guard}) {
+    if (!e) continue;
+    ir::for_each_node(e, [&](const ir::ExprNode& n) {
+      const auto* r = std::get_if<ir::Read>(&n.op);
+      if (r == nullptr || !program.info(r->tensor).compressed) return;
+      throw NotSupported(n.range.known() ? n.range : range_,
+                         fmt::format("'{}' is compressed, and computing with it other than along its stored elements is not supported yet", name_of(program, r->tensor)));
+    });
+  }
+}
+
+/// Reductions of the user's go in the order of the index variables: rows, then elements, then what is dense.
+void ComputeLowering::check_order() const {
+  if (!compute_.monoid || compute_.monoid->kind != ir::Monoid::Kind::kUser) return;
+  const auto outs = static_cast<int>(compute_.out.size());
+  const int first_other = outs + (walk_->row >= outs ? 1 : 0) + (walk_->column >= outs ? 1 : 0);
+  const bool in_order = (walk_->row < outs || walk_->column < outs || walk_->row < walk_->column) && walk_->row < first_other && walk_->column < first_other;
+  if (!in_order) throw NotSupported(range_, "a reduction of your own that meets stored elements column by column is not supported yet: name the index variable of the rows first");
+}
+
+void ComputeLowering::stored(OpTemplate& op, KernelTemplate& kernel) const {
+  const FamilyProgram& program = builder_.program();
+  for (AccessTemplate& read : op.reads) {
+    read.compressed = program.info(read.tensor).compressed;
+    if (read.compressed) read.dims.back() = DimTemplate{{}, Extent(0), Extent(0), true};
+  }
+  const bool reduces = walk_->row >= static_cast<int>(compute_.out.size());
+  op.op_class = reduces ? plan::OpClass::kReduce : plan::OpClass::kMap;
+  if (!reduces) op.combine = plan::Combine::kNone;
+  op.divisible = false;  // first values are given once
+  op.visits = walk_->tensor;
+  op.stored_like_visited = program.info(target_).compressed;
+  kernel.walk = walk_;
+}
+
+}  // namespace tdsl::codegen
