@@ -15,6 +15,8 @@ namespace tdsl::codegen {
 [[nodiscard]] plan::Combine combine_of(const ir::Monoid& m);
 /// Arithmetic of one evaluation; subscripts do not count.
 [[nodiscard]] double flops_of(const Expr& e);
+/// The Compute of the node with families' values, but for its base.
+[[nodiscard]] ir::Compute resolved(FamilyBuilder& builder, const ir::Node& node, const ir::Compute& compute);
 /// argmin or argmax.
 [[nodiscard]] bool locates(const ir::Monoid& m);
 
@@ -28,6 +30,8 @@ class ComputeLowering {
   void run();
   /// The operation visits stored elements only.
   void walk(const ir::StoredWalk& walk) { walk_ = walk; }
+  /// The operation of a Compute that needs no other one, and is no host arithmetic; checks in front of it are added. For an epilogue.
+  [[nodiscard]] OperationStep operation();
 
  private:
   // --- The operation: operation.cpp
@@ -37,7 +41,6 @@ class ComputeLowering {
   Expr separately(ir::Compute compute, ir::Scalar scalar, const char* suffix);
   /// An i64 expression for a label's begin or end; quotients become host values of their own, so it is affine.
   [[nodiscard]] Expr expr_of(const Extent& e);
-  void operation();
   [[nodiscard]] bool places_once() const;
   [[nodiscard]] std::string name() const;
   void labels(OpTemplate& op) const;

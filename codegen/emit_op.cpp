@@ -141,6 +141,7 @@ std::string builder_calls(const OpTemplate& op, ExprEmitter& expr, const std::fu
   if (!op.tile.empty()) calls += fmt::format(".tile({{{}}})", tile_text(op, expr));
   if (op.visits) calls += fmt::format(".visits({}.desc())", tensor_name(*op.visits));
   if (op.stored_like_visited) calls += fmt::format(".stored_like({}.desc())", tensor_name(*op.visits));
+  if (op.epilogue) calls += ".epilogue()";
   if (op.divisible) calls += ".divisible()";
   if (op.overwrites) calls += ".overwrites()";
   return calls;
@@ -167,8 +168,13 @@ std::optional<std::string> short_arguments(const OpTemplate& op, ExprEmitter& ex
     std::string& list = l.kind == LabelTemplate::Kind::kReduce ? over : out;
     list += fmt::format("{}{{{}, {}{}}}", list.empty() ? "" : ", ", string_literal(l.name), range_text(l, expr), whole ? ", Cut::kWhole" : "");
   }
-  std::string reads;
-  for (std::size_t k = 0; k < op.reads.size(); ++k) reads += fmt::format("{}{{{}, {{{}}}}}", k == 0 ? "" : ", ", operand(k), dims_text(op.reads[k], expr));
+  const auto list_reads = [&](std::size_t from, std::size_t to) {
+    std::string list;
+    for (std::size_t k = from; k < to; ++k) list += fmt::format("{}{{{}, {{{}}}}}", k == from ? "" : ", ", operand(k), dims_text(op.reads[k], expr));
+    return list;
+  };
+  if (op.epilogue) return fmt::format("{{{}}}, {{{}}}, {{{}}}, {{{}}}", out, over, list_reads(0, 2), list_reads(2, op.reads.size()));
+  const std::string reads = list_reads(0, op.reads.size());
   if (contraction) return fmt::format("{{{}}}, {{{}}}, {{{}}}{}", out, over, reads, op.tile.empty() ? "" : ", {" + tile_text(op, expr) + "}");
   if (fused) {
     const bool products = !(op.product_flops_per_row == Extent(0));

@@ -262,8 +262,9 @@ class ProgramEmitter {
       return last ? fmt::format("std::move({})", name(v)) : name(v);
     };
     const bool contraction = op_class == plan::OpClass::kContraction || o.op->in_any_order;
+    const auto kernel_argument = [&] { return contraction && !o.epilogue ? "" : ", " + kernel(s, o.epilogue ? *o.epilogue : o); };
     if (const auto arguments = short_arguments(*o.op, expr_, operand)) {
-      const std::string kernel_text = contraction ? "" : ", " + kernel(s, o);
+      const std::string kernel_text = kernel_argument();
       mark(s.range);
       body_.line("{} = session.{}<{}>({{{}, {}, {}}}, {}{});", result, method_of(*o.op), type(o.target), string_literal(o.op->name), o.op->site,
                  line_of(s), *arguments, kernel_text);
@@ -275,7 +276,7 @@ class ProgramEmitter {
     body_.line("OpBuilder {}({}, {}, {}, {});", builder, op_class_text(op_class), string_literal(o.op->name), o.op->site, line_of(s));
     const std::string calls = builder_calls(*o.op, expr_, [this](ValueId v) { return name(v); });
     if (!calls.empty()) body_.line("{}{};", builder, calls);
-    const std::string kernel_text = contraction ? "" : ", " + kernel(s, o);
+    const std::string kernel_text = kernel_argument();
     mark(s.range);
     body_.line("{} = session.{}<{}>({}{});", result, contraction ? "contraction" : "compute", type(o.target), builder, kernel_text);
     end_mark(s.range);

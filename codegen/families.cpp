@@ -7,6 +7,7 @@
 #include "codegen/chain.h"
 #include "codegen/family_builder.h"
 #include "codegen/foreign.h"
+#include "codegen/epilogue.h"
 #include "codegen/fused.h"
 #include "codegen/knowledge.h"
 #include "codegen/operation.h"
@@ -43,7 +44,8 @@ class Lowering {
 
   /// Compressed tensors are loaded and walked.
   void check_compressed(const ir::Node& n) const {
-    if (std::holds_alternative<ir::Input>(n.op) || std::holds_alternative<ir::Compute>(n.op)) return;
+    const auto holds = [&]<class T>() { return std::holds_alternative<T>(n.op); };
+    if (holds.operator()<ir::Input>() || holds.operator()<ir::Compute>() || holds.operator()<ir::Output>() || holds.operator()<ir::Print>()) return;
     std::vector<ValueId> values = ir::operands_of(program_, n);
     values.insert(values.end(), n.results.begin(), n.results.end());
     for (const ValueId v : values) {
@@ -76,7 +78,7 @@ class Lowering {
         [&](const ir::For& f) { on_tasks(n) ? lower_serial_loop(builder_, program_, n) : for_loop(n, f); },
         [&](const ir::While& w) { on_tasks(n) ? lower_serial_loop(builder_, program_, n) : while_loop(n, w); },
         [&](const ir::If& i) { branch(n, i); }, [&](const ir::Choose& c) { choose(n, c); },
-        [&](const ir::Fused& f) { lower_fused(builder_, n, f); }, [&](const ir::Print& p) { print(n, p); },
+        [&](const ir::Fused& f) { f.epilogue ? lower_epilogue(builder_, n, f) : lower_fused(builder_, n, f); }, [&](const ir::Print& p) { print(n, p); },
         [&](const ir::Assert& a) {
           builder_.add(n.range, AssertStep{builder_.resolve(a.condition), ir::failure_text(a), builder_.new_site()});
         },
@@ -289,6 +291,11 @@ void uses_of(const OperationStep& s, const std::function<void(ValueId)>& f) {
   for (const Expr& e : c.left) uses_of(e, f);
   uses_of(c.guard, f);
   for (const ir::Label& l : c.out) uses_of(l.begin, f);
+  if (!s.epilogue) return;
+  const ValueId product = s.epilogue->op->reads.front().tensor;
+  uses_of(*s.epilogue, [&](ValueId v) {
+    if (v != product) f(v);
+  });
 }
 
 }  // namespace

@@ -111,6 +111,7 @@ struct OpTemplate {
   bool overwrites = false;
   std::optional<ValueId> visits;  ///< a compressed tensor whose stored elements are all that is visited of the points
   bool stored_like_visited = false;  ///< the result is compressed, with no other coordinates than those
+  bool epilogue = false;  ///< see plan::Op
   bool in_any_order = false;  ///< a sum of products that is recorded in the order which is best (runtime/record/sum_of_products.h)
 };
 
@@ -183,6 +184,9 @@ struct OperationStep {
   std::shared_ptr<const OpTemplate> op;
   std::shared_ptr<const KernelTemplate> kernel;
   std::shared_ptr<const FusedTemplate> fused = nullptr;  ///< instead of the kernel, which is empty then
+  /// What a contraction's elements become where it has left them (ir::Fused::epilogue): a map whose first operand is the product, and whose others are
+  /// those of `op` behind the product's two.
+  std::shared_ptr<const OperationStep> epilogue = nullptr;
 };
 /// A call of a library routine (runtime/routines/algorithms), which records operations by itself.
 struct RoutineStep {

@@ -58,6 +58,7 @@ plan::Op instantiate(const OpTemplate& op, int line, const Number& number, const
   std::vector<plan::Index> tile;
   for (const Extent& e : op.tile) tile.push_back(number(e));
   if (!tile.empty()) builder.tile(std::move(tile));
+  if (op.epilogue) builder.epilogue();
   if (op.divisible) builder.divisible();
   if (op.overwrites) builder.overwrites();
   return builder.op();

@@ -66,7 +66,7 @@ void ComputeLowering::run() {
   reduce_scattered();
   TDSL_CHECK(!compute_.monoid || !locates(*compute_.monoid), "positions are found by two reductions");
   TDSL_CHECK(!compute_.monoid || !compute_.combine || ir::equal(*compute_.monoid, *compute_.combine), "a reduction is combined with what is there by a map");
-  operation();
+  builder_.add(range_, operation());
 }
 
 void ComputeLowering::host_arithmetic() {
@@ -103,7 +103,7 @@ Expr ComputeLowering::separately(Compute compute, ir::Scalar scalar, const char*
 
 Expr ComputeLowering::expr_of(const Extent& e) { return builder_.expression(e, range_); }
 
-void ComputeLowering::operation() {
+OperationStep ComputeLowering::operation() {
   auto op = std::make_shared<OpTemplate>();
   auto kernel = std::make_shared<KernelTemplate>();
   check_compressed();
@@ -142,7 +142,7 @@ void ComputeLowering::operation() {
   op->overwrites = op->divisible && op->base && !compute_.combine && !compute_.guard && places_once();
   if (op->in_any_order) builder_.program().chooses = true;
   if (walk_) stored(*op, *kernel);
-  builder_.add(range_, OperationStep{target_, op, kernel});
+  return {target_, op, kernel};
 }
 
 /// Whether the left side is one index variable a dimension, each once.
@@ -275,8 +275,7 @@ bool divides_sizes(const Expr& e) {
 
 }  // namespace
 
-void lower_compute(FamilyBuilder& builder, const ir::Node& node, const Compute& compute) {
-  TDSL_CHECK(node.results.size() == 1, "an operation has one result");
+Compute resolved(FamilyBuilder& builder, const ir::Node& node, const Compute& compute) {
   Compute one = compute;
   one.bodies = {builder.rewritten(compute.bodies[0])};
   one.guard = builder.rewritten(compute.guard);
@@ -291,6 +290,12 @@ void lower_compute(FamilyBuilder& builder, const ir::Node& node, const Compute& 
       builder.hoist_quotients(l.end, node.range);
     }
   }
+  return one;
+}
+
+void lower_compute(FamilyBuilder& builder, const ir::Node& node, const Compute& compute) {
+  TDSL_CHECK(node.results.size() == 1, "an operation has one result");
+  Compute one = resolved(builder, node, compute);
   const ValueId target = builder.resolve(node.results[0]);
   if (one.base) one.base = builder.is_host(target) ? builder.resolve(*one.base) : builder.as_tensor(*one.base, node.range);
   ComputeLowering lowering(builder, target, std::move(one), node.range);

@@ -111,9 +111,14 @@ class Walk::Body {
     const std::vector<plan::Index> extents = shape(i.target);
     if (!program_.info(i.target).compressed) return recorder_.load(i.name, element_type(i.target), extents, tile(i.target), at(i.site));
     const auto known = request_.stored.find(i.name);
-    plan::Estimate stored = plan::guessed_stored(extents);
-    if (known != request_.stored.end()) stored = {std::min(known->second.lo, stored.hi), std::min(known->second.expected, stored.hi), std::min(known->second.hi, stored.hi)};
-    return recorder_.load_stored(i.name, element_type(i.target), extents, stored, nullptr, tile(i.target), at(i.site));
+    StoredInput stored{plan::guessed_stored(extents)};
+    if (known != request_.stored.end()) {
+      const double all = stored.elements.hi;
+      stored = known->second;
+      stored.elements = {std::min(stored.elements.lo, all), std::min(stored.elements.expected, all), std::min(stored.elements.hi, all)};
+      if (stored.rows && stored.rows->rows != extents[0]) stored.rows = nullptr;  // something else made the matrix longer than its file
+    }
+    return recorder_.load_stored(i.name, element_type(i.target), extents, stored.elements, std::move(stored.rows), tile(i.target), at(i.site));
   }
 
   std::int64_t number(const Extent& e) const {
@@ -156,6 +161,7 @@ class Walk::Body {
   void operation(const OperationStep& o) {
     plan::Op op = instantiate(*o.op, line_, [this](const Extent& e) { return number(e); }, [this](ValueId v) -> const plan::TensorDesc& { return tensor(v).desc(); });
     if (o.op->in_any_order) return sum_of_products(o, std::move(op));
+    record::drop_empty_sum(op);
     require_size(op.name, element_type(o.target), op.shape);
     tensors_[o.target] = recorder_.record(std::move(op), element_type(o.target));
     if (observer_ != nullptr) observer_->emitted(tensor(o.target).id(), o, host_);

@@ -16,6 +16,12 @@
 
 namespace tdsl::codegen {
 
+/// What is known of a compressed input.
+struct StoredInput {
+  plan::Estimate elements;
+  std::shared_ptr<const plan::RowCounts> rows{};  ///< null: not known
+};
+
 /// What the executable would be given.
 struct WalkRequest {
   plan::Index ranks = 1;
@@ -23,7 +29,7 @@ struct WalkRequest {
   std::map<std::string, ir::Literal> params;
   std::map<std::string, std::int64_t> dimensions;
   std::set<std::string> files;  ///< outputs that go to a file
-  std::map<std::string, plan::Estimate> stored;  ///< elements of compressed inputs; of others it is guessed
+  std::map<std::string, StoredInput> stored;  ///< of others it is guessed
   plan::Factorise factorise = plan::Factorise::kAuto;
 };
 using Note = std::function<void(SourceRange, const std::string&)>;

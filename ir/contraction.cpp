@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "ir/affine.h"
+
 namespace tdsl::ir {
 
 namespace {
@@ -106,6 +108,26 @@ std::optional<LabelSet> bare_labels(const Read& r) {
     if (i == nullptr || i->label >= 64 || (labels >> i->label & 1) != 0)
       return std::nullopt;
     labels |= LabelSet{1} << i->label;
+  }
+  return labels;
+}
+
+std::optional<LabelSet> shifted_labels(const Read& r) {
+  LabelSet labels = 0;
+  for (const Expr& s : r.subscripts) {
+    const auto polynomial = subscript_polynomial(s);
+    int found = 0;
+    if (!polynomial)
+      return std::nullopt;
+    for (const auto& [monomial, coefficient] : polynomial->terms()) {
+      if (monomial.empty())
+        continue;
+      const bool label = monomial.size() == 1 && coefficient == 1 && monomial.front()->kind == Extent::Atom::Kind::kValue;
+      const std::int32_t number = label ? label_value(0).id - monomial.front()->value.id : -1;
+      if (number < 0 || number >= 64 || ++found > 1 || (labels >> number & 1) != 0)
+        return std::nullopt;
+      labels |= LabelSet{1} << number;
+    }
   }
   return labels;
 }

@@ -37,6 +37,9 @@ using OperandLabels = std::function<std::optional<LabelSet>(const Read&)>;
 /// Of a read at nothing but index variables: `A[i, k]`.
 [[nodiscard]] std::optional<LabelSet> bare_labels(const Read& r);
 
+/// Of a read at index variables, each perhaps moved by a number, and numbers: `A[i + 1, k, 0]`.
+[[nodiscard]] std::optional<LabelSet> shifted_labels(const Read& r);
+
 /// A float sum of products of two elements without a condition: `sum[k](A[b, i, k] * B[b, k, j])`.
 struct Contraction {
   Expr left;  ///< a read, as the other one

@@ -206,7 +206,10 @@ struct Choose {
 /// a whole tensor. All nodes run over the index variables `shared` together: `labels[m][f]` is the label of node m that is number f of them.
 /// An out label there makes the node's value *aligned*: the others read it at that index variable alone, so that a part of it is complete
 /// when they need it. A reduce label *closes* the value: no other node reads it.
+/// With an `epilogue` it is two nodes that share all index variables of the result, in order: a product of matrices, and what is computed of
+/// each of its elements where the product has left it.
 struct Fused {
+  bool epilogue = false;
   std::vector<Label> shared;
   std::vector<std::vector<std::int32_t>> labels;
   Region body;  ///< without arguments

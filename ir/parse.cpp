@@ -235,8 +235,9 @@ class TextParser : ExprParser {
     return c;
   }
 
-  Fused fused(Node& n) {
+  Fused fused(Node& n, bool epilogue) {
     Fused f;
+    f.epilogue = epilogue;
     f.shared = label_list();
     cursor_.expect("at");
     list("(", ")", [&] {
@@ -331,8 +332,8 @@ class TextParser : ExprParser {
       n.op = branch(n);
     } else if (name == "choose") {
       n.op = choose(n);
-    } else if (name == "fused") {
-      n.op = fused(n);
+    } else if (name == "fused" || name == "epilogue") {
+      n.op = fused(n, name == "epilogue");
     } else {
       n.op = simple_op(name, n.results);
       node_place(n);

@@ -278,7 +278,7 @@ class ProgramPrinter {
           const std::string at = joined(f.labels, [](const std::vector<std::int32_t>& of) {
             return fmt::format("[{}]", joined(of, [](std::int32_t label) { return fmt::format("{}", label); }));
           });
-          open_region(fmt::format("{}fused [{}] at ({}){}", head, joined(f.shared, label_text), at, place), f.body, n.range);
+          open_region(fmt::format("{}{} [{}] at ({}){}", head, f.epilogue ? "epilogue" : "fused", joined(f.shared, label_text), at, place), f.body, n.range);
           line("}");
         },
         [&](const Print& p) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "ir/contraction.h"
 #include "ir/expr.h"
 
 namespace tdsl::ir {
@@ -21,6 +22,7 @@ class FusedVerifier {
     if (!require(fused_.labels.size() == fused_.body.nodes.size(), "labels and nodes differ in number")) return std::move(problems_);
     for (std::size_t m = 0; m < fused_.body.nodes.size(); ++m) member(m);
     results();
+    if (fused_.epilogue) epilogue();
     return std::move(problems_);
   }
 
@@ -82,6 +84,28 @@ class FusedVerifier {
       const Type& inside = program_.type(fused_.body.yields[k]);
       require(outside.scalar == inside.scalar && outside.shape == inside.shape, "results and yields differ in type");
     }
+  }
+
+  /// A product of matrices and an element-wise node that replaces it, point by point.
+  void epilogue() {
+    if (!problems_.empty() || !require(fused_.body.nodes.size() == 2, "an epilogue has other nodes than a product and what follows it")) return;
+    const auto& product = std::get<Compute>(fused_.body.nodes[0].op);
+    const auto& after = std::get<Compute>(fused_.body.nodes[1].op);
+    const ValueId value = fused_.body.nodes[0].results[0];
+    require(contraction_of(product, shifted_labels).has_value() && !product.in_any_order, "its first node is no product of matrices");
+    require(!after.monoid && !after.guard && after.reduce.empty(), "what follows the product is not element-wise");
+    require(fused_.body.yields == fused_.body.nodes[1].results, "an epilogue yields something else than its last node");
+    require(program_.type(value).scalar == program_.type(node_.results[0]).scalar, "an epilogue changes the element type");
+    for (std::size_t m = 0; m < 2; ++m) {
+      const Compute& c = m == 0 ? product : after;
+      require(fused_.labels[m].size() == c.out.size() && std::ranges::is_sorted(fused_.labels[m]), "an epilogue does not share all index variables of the result, in order");
+    }
+    bool reads = false;
+    for_each_node(after.bodies[0], [&](const ExprNode& n) {
+      const auto* r = std::get_if<Read>(&n.op);
+      reads = reads || (r != nullptr && r->tensor == value);
+    });
+    require(reads, "an epilogue does not read its product");
   }
 
   const Program& program_;

@@ -64,7 +64,7 @@ class Copies {
     }
     const SourceRange range = region.nodes[users[0]].range;
     const ValueInfo info = program_.info(v);
-    const ValueId copy = program_.new_value(info.type, info.name.empty() ? "" : info.name + "_dense", range);
+    const ValueId copy = program_.new_value(info.type, info.name, range);
     for (const std::size_t k : users)
       redirect(region.nodes[k], v, copy, true);
     region.nodes.insert(region.nodes.begin() + static_cast<std::ptrdiff_t>(users[0]), node_of(v, copy, range));
@@ -90,6 +90,8 @@ class Copies {
   [[nodiscard]] bool needs_itself(const Node& n, ValueId v, bool operations) const {
     const std::vector<ValueId> operands = operands_of(program_, n);
     if (std::ranges::find(operands, v) == operands.end())
+      return false;
+    if (std::holds_alternative<Output>(n.op) || std::holds_alternative<Print>(n.op))
       return false;
     const auto* c = std::get_if<Compute>(&n.op);
     const auto walk = c == nullptr || !operations ? std::nullopt : stored_walk(program_, *c);
@@ -120,8 +122,6 @@ class Copies {
   }
   [[nodiscard]] static std::string reason(const Node& n, bool operations) {
     const auto holds = [&]<class T>() { return std::holds_alternative<T>(n.op); };
-    if (holds.operator()<Print>() || holds.operator()<Output>())
-      return "it is written with its absent elements";
     if (holds.operator()<For>() || holds.operator()<While>())
       return "a loop carries it";
     if (!holds.operator()<Compute>())

@@ -17,6 +17,7 @@
 #include "passes/dense_copies.h"
 #include "passes/dense_storage.h"
 #include "passes/differentiate.h"
+#include "passes/epilogues.h"
 #include "passes/fuse_rows.h"
 #include "passes/fusion.h"
 #include "passes/legalise/flat_stores.h"
@@ -88,6 +89,8 @@ constexpr std::array kPipeline = {
     Pass{"fuse_rows", "run operators over the rows of the same tensors in one loop nest", fuse_rows, 2},
     Pass{"merge_rows", "compute reductions over the rows of the same tensors in one scan of them", merge_rows, 2},
     Pass{"shared_maps", "compute element-wise values again in the loops of each reader where that is cheaper than storing them", shared_maps, 2},
+    // Behind it: a nest of rows saves more, and what is computed again by its readers is no result.
+    Pass{"epilogues", "compute what follows a product of matrices in the loops of the product", epilogues, 2},
     // Legal form, which is lowered one to one. After the passes that decide which operators share loops: they know stores and reductions as written.
     Pass{"periodic_stores", "store where a subscript that wraps around leads back from", periodic_stores, 0},
     // What leads around is no scatter, and neither are positions: before stores and scatters are looked at.
@@ -113,7 +116,8 @@ void check(const ir::Program& program, std::string_view pass) {
 }
 
 bool left_out(const Pass& pass, FusionPolicy fusion) {
-  const bool fuses = pass.name == "fusion" || pass.name == "fuse_rows" || pass.name == "merge_rows" || pass.name == "shared_maps";
+  const bool fuses = pass.name == "fusion" || pass.name == "fuse_rows" || pass.name == "merge_rows" || pass.name == "shared_maps" ||
+                     pass.name == "epilogues";
   return (fusion == FusionPolicy::kNone && fuses) || (fusion == FusionPolicy::kNoRedundancy && pass.name == "shared_maps");
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 void collect_operations(const Region& region, std::vector<const Node*>& nodes) {
   for (const Node& n : region.nodes) {
-    if (std::holds_alternative<Compute>(n.op))
+    if (std::holds_alternative<Compute>(n.op) || std::holds_alternative<Output>(n.op))
       nodes.push_back(&n);
     if (!holds_operations(n))
       continue;
@@ -76,6 +76,11 @@ class Chooser {
     choice_.compressed.clear();
     std::map<ValueId, std::string> lost;
     for (const Node* n : operations_) {
+      if (const auto* written = std::get_if<Output>(&n->op)) {
+        if (program_.info(written->value).compressed)
+          ++choice_.compressed[written->value];
+        continue;
+      }
       const auto& c = std::get<Compute>(n->op);
       const auto walk = stored_walk(program_, c);
       const bool result = program_.info(n->results[0]).compressed;
@@ -84,12 +89,12 @@ class Chooser {
           ++choice_.compressed[v];
       }
       if (result && (!walk || !walk->compressed_result))
-        lost.emplace(n->results[0], "its elements are not made one by one from those of a compressed matrix");
+        lost.emplace(n->results[0], "it is not computed element by element from one compressed matrix");
     }
     for (std::size_t k = 0; k < program_.values.size(); ++k) {
       const ValueId v{static_cast<std::int32_t>(k)};
       if (program_.values[k].compressed && !choice_.compressed.contains(v))
-        lost.emplace(v, "no operation goes over its stored elements alone");
+        lost.emplace(v, "nothing that goes over its stored elements alone uses it");
     }
     for (auto& [v, reason] : lost) {
       program_.values[static_cast<std::size_t>(v.id)].compressed = false;

@@ -14,6 +14,7 @@
 #include "runtime/kernels/combine.h"
 #include "runtime/kernels/contraction.h"
 #include "runtime/kernels/copy.h"
+#include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/stored.h"
 
 namespace tdsl::rt {
@@ -95,7 +96,7 @@ void EngineSink::submit(const std::shared_ptr<const plan::PlannedOp>& planned, c
   const auto type = [&op] { return *element_type_named(op.outputs.front().element.name); };
   if (planned->part == 1) {
     const Parts& parts = parts_.at(op.reads.front().tensor);
-    engine_.submit(planned, combine_kernel(description, parts.combine, type(), parts.pieces), last_names);
+    engine_.submit(planned, followed_by(combine_kernel(description, parts.combine, type(), parts.pieces), parts.epilogue), last_names);
     return;
   }
   if (planned->part == 2) {
@@ -107,9 +108,11 @@ void EngineSink::submit(const std::shared_ptr<const plan::PlannedOp>& planned, c
   TDSL_CHECK(recorded != kernels_.end(), "a planned operation was recorded: " + op.name);
   Kernel kernel = std::move(recorded->second);
   kernels_.erase(recorded);
-  if (!op.outputs.empty() && plan::is_part(op.outputs.front().id)) parts_.emplace(op.outputs.front().id, Parts{op.combine, op.pieces});
+  const bool parts = !op.outputs.empty() && plan::is_part(op.outputs.front().id);
+  Epilogue epilogue(op.op_class == plan::OpClass::kContraction ? std::move(kernel) : nullptr);
+  if (parts) parts_.emplace(op.outputs.front().id, Parts{op.combine, op.pieces, std::exchange(epilogue, Epilogue(nullptr))});
   if (op.op_class == plan::OpClass::kContraction) {
-    kernel = contraction_kernel(description, type());
+    kernel = contraction_kernel(description, type(), epilogue);
   } else if (op.op_class == plan::OpClass::kLoad && setup_.inputs.dense(op.name) == nullptr) {
     const plan::Distribution where = plan::distribution_of(op, planned->plan, op.outputs.front());
     auto entries = std::make_shared<const TileEntries>(engine_, setup_.world.rank(), where, setup_.inputs.take_entries(op.name));

@@ -14,6 +14,7 @@
 #include "runtime/app/statistics.h"
 #include "runtime/engine/engine.h"
 #include "runtime/io/npy.h"
+#include "runtime/kernels/epilogue.h"
 #include "runtime/plan/region/region.h"
 #include "runtime/record/planning_sink.h"
 #include "runtime/record/tensor.h"
@@ -83,6 +84,7 @@ class EngineSink : public record::PlanningSink {
   struct Parts {
     plan::Combine combine = plan::Combine::kNone;
     std::vector<plan::PackedPiece> pieces;
+    Epilogue epilogue;  ///< where they have met
   };
   std::unordered_map<plan::TensorId, Parts> parts_;  ///< partial results and how they combine
   std::vector<std::shared_ptr<NpyWriter>> files_;

@@ -182,6 +182,20 @@ TensorHandle Session::record_product(ElementType type, const Where& where, std::
   return record_contraction(op, type);
 }
 
+TensorHandle Session::record_product(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
+                                     std::initializer_list<Read> reads, std::initializer_list<Read> others, EmittedKernel& epilogue) {
+  plan::OpBuilder op = operation(plan::OpClass::kContraction, where, out, over, reads);
+  for (const Read& read : others) op.read(read.tensor.id(), read.dims);
+  op.combine(plan::Combine::kSum).flops(2).epilogue();
+  return record_epilogue(op, type, epilogue);
+}
+
+TensorHandle Session::record_epilogue(plan::OpBuilder& op, ElementType type, EmittedKernel& epilogue) {
+  Kernel map = epilogue.take();
+  if (record::drop_empty_sum(op.op())) map = epilogue_of_zeros(type, Epilogue(std::move(map)));
+  return record(op, type, std::move(map));
+}
+
 TensorHandle Session::record_sum(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
                                  std::initializer_list<Read> reads, std::initializer_list<Index> tile) {
   plan::OpBuilder op = operation(plan::OpClass::kReduce, where, out, over, reads);

@@ -187,6 +187,12 @@ class Session {
                                       std::initializer_list<Read> reads) {
     return Tensor<T>(record_product(element_type_of<T>, where, out, over, reads));
   }
+  /// The same, and its elements become what a map computes of them (plan::Op::epilogue): the map reads the product, and behind it `others`.
+  template <Element T>
+  [[nodiscard]] Tensor<T> contraction(const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
+                                      std::initializer_list<Read> reads, std::initializer_list<Read> others, EmittedKernel epilogue) {
+    return Tensor<T>(record_product(element_type_of<T>, where, out, over, reads, others, epilogue));
+  }
   /// A sum of products of three reads or more (float), which are contracted in the order that is best for their sizes (record/sum_of_products.h).
   /// Its sites are those of `record::SumOfProducts::places`, from `where.site` on.
   template <Element T>
@@ -203,6 +209,10 @@ class Session {
   template <Element T>
   [[nodiscard]] Tensor<T> contraction(plan::OpBuilder& op) {
     return Tensor<T>(record_contraction(op, element_type_of<T>));
+  }
+  template <Element T>
+  [[nodiscard]] Tensor<T> contraction(plan::OpBuilder& op, EmittedKernel epilogue) {
+    return Tensor<T>(record_epilogue(op, element_type_of<T>, epilogue));
   }
 
   /// A library routine, whose results the call then holds. `make`: who has its kernels. (Emitted programs call runtime/routines/calls.h.)
@@ -257,6 +267,9 @@ class Session {
                                               plan::Combine combine, std::initializer_list<Read> reads, double flops, EmittedKernel& kernel);
   [[nodiscard]] TensorHandle record_product(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
                                             std::initializer_list<Read> reads);
+  [[nodiscard]] TensorHandle record_product(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
+                                            std::initializer_list<Read> reads, std::initializer_list<Read> others, EmittedKernel& epilogue);
+  [[nodiscard]] TensorHandle record_epilogue(plan::OpBuilder& op, ElementType type, EmittedKernel& epilogue);
   [[nodiscard]] TensorHandle record_sum(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
                                         std::initializer_list<Read> reads, std::initializer_list<Index> tile);
   [[nodiscard]] TensorHandle record_contraction(plan::OpBuilder& op, ElementType type);

@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <exception>
@@ -14,6 +13,7 @@
 #include <utility>
 
 #include "runtime/app/number_format.h"
+#include "runtime/app/row_bins.h"
 #include "runtime/check.h"
 #include "runtime/io/file_bytes.h"
 #include "runtime/io/file_kind.h"
@@ -87,8 +87,7 @@ SessionInputs::SessionInputs(World& world, const ProgramInfo& info, const AppOpt
   bind_dimensions(info, options);
   for (const InputDeclaration& input : info.inputs()) {
     File& file = files_.at(input.name);
-    const bool read = file.file->entries() != nullptr && !(options.dry_run && file.file->shape());
-    if (read && !input.sparse.empty()) count_rows(world, file);
+    if (file.file->entries() != nullptr && !input.sparse.empty()) count_rows(world, file);
   }
 }
 
@@ -139,8 +138,7 @@ void SessionInputs::read_entries(World& world, const ProgramInfo& info, bool sha
     File& file = files_.at(input.name);
     const EntryFile* const entries = file.file->entries();
     if (entries == nullptr) continue;
-    file.entries = entries->promised();
-    if (shapes_only && entries->shape()) continue;
+    if (shapes_only && entries->shape() && input.sparse.empty()) continue;
     try {
       together(world, [&] { file.part = entries->read(input.type, world.rank(), world.size()); });
       settle_entries(world, file);
@@ -170,23 +168,12 @@ void SessionInputs::settle_entries(World& world, File& file) {
 /// Of a sparse matrix, once its extents are known.
 void SessionInputs::count_rows(World& world, File& file) {
   if (file.shape.size() != 2 || file.shape[0] == 0) return;
-  const plan::Tiling bins = plan::Tiling::near_equal(file.shape[0], plan::RowCounts::bins_of(file.shape[0]));
-  std::vector<Index> counts(static_cast<std::size_t>(bins.tiles()), 0);
-  const EntryForm form = file.part.entries.form();
-  file.part.entries.for_each([&](const std::byte* entry) { ++counts[static_cast<std::size_t>(bins.tile_of(form.coordinate(entry, 0)))]; });
-  auto rows = std::make_shared<plan::RowCounts>();
-  rows->rows = file.shape[0];
-  rows->before = {0};
-  for (const Index here : sums(world, std::move(counts))) rows->before.push_back(rows->before.back() + here);
-  file.rows = std::move(rows);
+  file.rows = row_counts_of(file.shape[0], sums(world, entries_by_bin(file.part.entries, file.shape[0])));
 }
 
 plan::Estimate SessionInputs::stored(const std::string& input) const {
   const File& file = files_.at(input);
-  plan::Estimate guess = plan::guessed_stored(file.shape);
-  if (!file.entries) return guess;
-  const auto most = std::min(static_cast<double>(*file.entries), guess.hi);  // elements may be listed twice, or be 0
-  return {0, most, most};
+  return file.entries ? stored_of(*file.entries, file.shape) : plan::guessed_stored(file.shape);
 }
 
 void SessionInputs::look_at_headers(const ProgramInfo& info, const AppOptions& options) {
@@ -196,14 +183,14 @@ void SessionInputs::look_at_headers(const ProgramInfo& info, const AppOptions& o
     try {
       file.file.emplace(open_input(input.name, file.path, input.type));
       file.shape = file.file->shape().value_or(std::vector<Index>());
-      file.at_least = !file.file->shape();
+      file.at_least = file.file->may_be_longer();
       file.identity = file.file->identity();
     } catch (const RunError& error) {
       throw RunError(place, error.what(), error.code());
     }
     if (file.file->rank() != input.binds.size()) {
       throw RunError(place, other_rank_text(input.name, input.binds.size(), " in '" + file.path + "'", file.file->rank(),
-                                            file.at_least ? std::nullopt : std::optional<std::span<const Index>>(file.shape)));
+                                            file.file->shape() ? std::optional<std::span<const Index>>(file.shape) : std::nullopt));
     }
   }
   bind_dimensions(info, options);

@@ -53,7 +53,7 @@ class SessionInputs {
     std::optional<InputFile> file;
     EntryFile::Part part;  ///< this rank's share of a file of entries
     std::shared_ptr<const plan::RowCounts> rows;  ///< of a matrix that is sparse
-    std::optional<Index> entries;  ///< of all ranks together, or as the header says
+    std::optional<Index> entries;  ///< of all ranks together, where they have been read
   };
   [[nodiscard]] std::string encode_files(const ProgramInfo& info) const;
   void decode_files(const ProgramInfo& info, const std::string& text);

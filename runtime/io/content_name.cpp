@@ -18,7 +18,7 @@ struct Mark {
 
 using namespace std::string_view_literals;
 
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf"sv;
 
 constexpr Mark kMarks[] = {
     {"\x93NUMPY"sv, "a NumPy array (.npy)", FileKind::kNpy},
@@ -52,8 +52,7 @@ std::optional<std::string> other_content(const OpenFile& file, FileKind expected
   const std::string text = beginning_of(file);
   for (const Mark& mark : kMarks) {
     if (!text.starts_with(mark.begin)) continue;
-    // Programs that write tables like to begin them with the mark.
-    if (mark.kind == expected || (expected == FileKind::kCsv && mark.begin == kByteOrderMark)) return std::nullopt;
+    if (mark.kind == expected || (mark.begin == kByteOrderMark && expected == FileKind::kCsv)) return std::nullopt;
     return std::string(mark.what);
   }
   if (is_text(expected) && text.find('\0') != std::string::npos) return "binary, not a text";

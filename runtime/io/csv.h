@@ -42,7 +42,6 @@ class CsvFile : public EntryFile {
 
   [[nodiscard]] int rank() const override { return column_ >= 0 || columns_ == 1 ? 1 : 2; }
   [[nodiscard]] std::optional<Extents> shape() const override { return std::nullopt; }
-  [[nodiscard]] std::optional<std::int64_t> promised() const override { return std::nullopt; }
   /// Whether a text is a number of the type is known when it is read.
   void require_type(ElementType, std::string_view) const override {}
   [[nodiscard]] Part read(ElementType type, std::int64_t part, std::int64_t parts) const override;

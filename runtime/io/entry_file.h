@@ -41,8 +41,8 @@ class EntryFile {
   [[nodiscard]] virtual int rank() const = 0;
   /// From the header, if the file has one; else extents are known to be at least what the entries reach.
   [[nodiscard]] virtual std::optional<Extents> shape() const = 0;
-  /// How many entries the header promises, symmetric ones counted twice; nothing if it does not say.
-  [[nodiscard]] virtual std::optional<std::int64_t> promised() const = 0;
+  /// Whether the tensor may have larger extents than its entries reach: elements that are not listed are absent.
+  [[nodiscard]] virtual bool may_be_longer() const { return false; }
   /// Throws unless the file's elements may be read as `to` by the program's input `name`.
   virtual void require_type(ElementType to, std::string_view name) const = 0;
   /// Reads a part. Requires require_type(type). Memory is that of the entries and a buffer; what a header promises allocates nothing.

@@ -44,11 +44,8 @@ void require_writable_rank(const std::string& path, std::size_t rank) {
   const FileKind kind = writable_kind(path);
   if (kind == FileKind::kNpy) return;
   if (rank == 0) throw RunError("cannot write '" + path + "': a scalar has no coordinates; use .npy");
-  if (kind == FileKind::kCsv && rank > 2) {
-    throw RunError("cannot write '" + path + "': .csv files hold vectors and matrices, and this tensor has " + counted(rank, "dimension") + "; use .tns or .npy");
-  }
-  if (kind != FileKind::kFrostt && kind != FileKind::kCsv && rank != 2) {
-    throw RunError("cannot write '" + path + "': " + kind_name(kind) + " files hold matrices, and this tensor has " + counted(rank, "dimension") + "; use .tns or .npy");
+  if (kind != FileKind::kFrostt && rank != 2 && !(kind == FileKind::kCsv && rank == 1)) {
+    throw RunError("cannot write '" + path + "': " + kind_name(kind) + " files hold " + (kind == FileKind::kCsv ? "vectors and " : "") + "matrices, and this tensor has " + counted(rank, "dimension") + "; use .tns or .npy");
   }
 }
 

@@ -15,7 +15,7 @@ class FrosttFile : public EntryFile {
 
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] std::optional<Extents> shape() const override { return shape_; }
-  [[nodiscard]] std::optional<std::int64_t> promised() const override { return std::nullopt; }
+  [[nodiscard]] bool may_be_longer() const override { return !shape_; }
   void require_type(ElementType, std::string_view) const override {}
   [[nodiscard]] Part read(ElementType type, std::int64_t part, std::int64_t parts) const override;
   [[nodiscard]] Extents settle(std::span<const Tally> tallies, std::int64_t part, Part& mine) const override;

@@ -25,6 +25,8 @@ class InputFile {
   [[nodiscard]] std::size_t rank() const { return dense() != nullptr ? dense()->shape().size() : static_cast<std::size_t>(entries()->rank()); }
   /// From the header; nothing if only the entries say.
   [[nodiscard]] std::optional<Extents> shape() const;
+  /// Whether the extents that its entries reach are only the least ones.
+  [[nodiscard]] bool may_be_longer() const { return dense() == nullptr && entries()->may_be_longer(); }
   /// Throws unless the elements may be read as `to` by the input `name`.
   void require_type(ElementType to, const std::string& name) const;
 

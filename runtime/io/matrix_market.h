@@ -32,9 +32,6 @@ class MatrixMarketFile : public EntryFile {
   [[nodiscard]] const MatrixMarketHeader& header() const { return header_; }
   [[nodiscard]] int rank() const override { return 2; }
   [[nodiscard]] std::optional<Extents> shape() const override { return Extents{header_.rows, header_.columns}; }
-  [[nodiscard]] std::optional<std::int64_t> promised() const override {
-    return header_.symmetry == MatrixMarketHeader::Symmetry::kGeneral ? header_.lines : 2 * header_.lines;
-  }
   void require_type(ElementType to, std::string_view name) const override;
   [[nodiscard]] Part read(ElementType type, std::int64_t part, std::int64_t parts) const override;
   [[nodiscard]] Extents settle(std::span<const Tally> tallies, std::int64_t part, Part& mine) const override;

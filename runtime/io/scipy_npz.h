@@ -14,7 +14,6 @@ class ScipyFile : public EntryFile {
 
   [[nodiscard]] int rank() const override { return 2; }
   [[nodiscard]] std::optional<Extents> shape() const override { return Extents{rows_, columns_}; }
-  [[nodiscard]] std::optional<std::int64_t> promised() const override { return indices_.count(); }
   void require_type(ElementType to, std::string_view name) const override;
   [[nodiscard]] Part read(ElementType type, std::int64_t part, std::int64_t parts) const override;
   [[nodiscard]] Extents settle(std::span<const Tally> tallies, std::int64_t part, Part& mine) const override;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "runtime/plan/space/index.h"
 
 /// The BLAS calls the runtime uses, single-threaded and thread-safe, through BLIS or the CBLAS chosen at configure time; keeps
@@ -20,9 +22,12 @@ struct Matrix {
 /// (a user's BLIS_ARCH_TYPE wins). Any other library is told to use one thread.
 void prepare();
 
-/// C = beta C + A B, with C m x n and A m x k.
-void gemm(Index m, Index n, Index k, Matrix<const double> a, Matrix<const double> b, bool accumulate, Matrix<double> c);
-void gemm(Index m, Index n, Index k, Matrix<const float> a, Matrix<const float> b, bool accumulate, Matrix<float> c);
+/// Is told of a part of C that is complete: `rows` rows from i on, `columns` columns from j on.
+using Finish = std::function<void(Index i, Index rows, Index j, Index columns)>;
+
+/// C = beta C + A B, with C m x n and A m x k. `finish`, if any, is called for parts that together are C, where it can be while they are in cache.
+void gemm(Index m, Index n, Index k, Matrix<const double> a, Matrix<const double> b, bool accumulate, Matrix<double> c, const Finish& finish = nullptr);
+void gemm(Index m, Index n, Index k, Matrix<const float> a, Matrix<const float> b, bool accumulate, Matrix<float> c, const Finish& finish = nullptr);
 
 /// y = beta y + A x, with A m x n.
 void gemv(Index m, Index n, Matrix<const double> a, const double* x, Index x_stride, bool accumulate, double* y, Index y_stride);

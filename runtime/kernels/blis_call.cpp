@@ -134,22 +134,24 @@ void prepare() {
   if (simd_level() == SimdLevel::kAvx512) set_blis_arch_type(kSkylakeX);
 }
 
-void gemm(Index m, Index n, Index k, Matrix<const double> a, Matrix<const double> b, bool accumulate, Matrix<double> c) {
-  if (takes_packed_product<double>(m, n, k)) return packed_product<double>(m, n, k, a, b, accumulate, c);
+void gemm(Index m, Index n, Index k, Matrix<const double> a, Matrix<const double> b, bool accumulate, Matrix<double> c, const Finish& finish) {
+  if (takes_packed_product<double>(m, n, k)) return packed_product<double>(m, n, k, a, b, accumulate, c, finish);
   rntm_t rntm = one_thread();
   double one = 1;
   double beta = accumulate ? 1 : 0;
   bli_dgemm_ex(BLIS_NO_TRANSPOSE, BLIS_NO_TRANSPOSE, m, n, k, &one, writable(a.data), a.row_stride, a.column_stride, writable(b.data),
                b.row_stride, b.column_stride, &beta, c.data, c.row_stride, c.column_stride, kernels_for(m, n), &rntm);
+  if (finish) finish(0, m, 0, n);
 }
 
-void gemm(Index m, Index n, Index k, Matrix<const float> a, Matrix<const float> b, bool accumulate, Matrix<float> c) {
-  if (takes_packed_product<float>(m, n, k)) return packed_product<float>(m, n, k, a, b, accumulate, c);
+void gemm(Index m, Index n, Index k, Matrix<const float> a, Matrix<const float> b, bool accumulate, Matrix<float> c, const Finish& finish) {
+  if (takes_packed_product<float>(m, n, k)) return packed_product<float>(m, n, k, a, b, accumulate, c, finish);
   rntm_t rntm = one_thread();
   float one = 1;
   float beta = accumulate ? 1 : 0;
   bli_sgemm_ex(BLIS_NO_TRANSPOSE, BLIS_NO_TRANSPOSE, m, n, k, &one, writable(a.data), a.row_stride, a.column_stride, writable(b.data),
                b.row_stride, b.column_stride, &beta, c.data, c.row_stride, c.column_stride, kernels_for(m, n), &rntm);
+  if (finish) finish(0, m, 0, n);
 }
 
 void gemv(Index m, Index n, Matrix<const double> a, const double* x, Index x_stride, bool accumulate, double* y, Index y_stride) {

@@ -103,11 +103,15 @@ Index even_piece(Index length, Index limit, Index unit) {
   return (even + unit - 1) / unit * unit;
 }
 
-/// The micro-kernels of one packed block of A and one slab of B.
-template <class T>
-void multiply_packed(const Machine<T>& machine, Index rows, Index columns, Index k, T* a, T* b, T beta, Matrix<T> c) {
+/// Columns that are completed together: with the rows of a block of A they stay in the second cache.
+constexpr Index kFinishedColumns = 128;
+
+/// The micro-kernels of one packed block of A and one slab of B. `finish(j, columns)`: is told of columns that are done, if these are the last.
+template <class T, class Finished>
+void multiply_packed(const Machine<T>& machine, Index rows, Index columns, Index k, T* a, T* b, T beta, Matrix<T> c, const Finished& finish) {
   auxinfo_t info{};
   T one = 1;
+  Index finished = 0;
   for (Index j = 0; j < columns; j += machine.nr) {
     T* const b_panel = b + j * k;
     for (Index i = 0; i < rows; i += machine.mr) {
@@ -119,6 +123,10 @@ void multiply_packed(const Machine<T>& machine, Index rows, Index columns, Index
                      c.data + i * c.row_stride + j * c.column_stride, c.row_stride, c.column_stride, &info, machine.context);
       progress::tick();
     }
+    const Index done = std::min(j + machine.nr, columns);
+    if (done - finished < kFinishedColumns && done < columns) continue;
+    finish(finished, done - finished);
+    finished = done;
   }
 }
 
@@ -135,9 +143,10 @@ bool takes_packed_product(Index m, Index n, Index k) {
 }
 
 template <class T>
-void packed_product(Index m, Index n, Index k, Matrix<const T> a, Matrix<const T> b, bool accumulate, Matrix<T> c) {
+void packed_product(Index m, Index n, Index k, Matrix<const T> a, Matrix<const T> b, bool accumulate, Matrix<T> c, const Finish& finish) {
   const Machine<T>& machine = blas::machine<T>();
-  if (machine.prefers_rows != (c.column_stride == 1)) {
+  const bool transposes = machine.prefers_rows != (c.column_stride == 1);
+  if (transposes) {
     std::swap(m, n);
     const Matrix<const T> left = a;
     a = transposed(b);
@@ -161,7 +170,10 @@ void packed_product(Index m, Index n, Index k, Matrix<const T> a, Matrix<const T
         const Index rows = std::min(mc, m - i);
         pack::panels(machine.mr, rows, depth, a.data + i * a.row_stride + l * a.column_stride, a.row_stride, a.column_stride, a_packed);
         multiply_packed<T>(machine, rows, columns, depth, a_packed, b_packed, beta,
-                           {c.data + i * c.row_stride + j * c.column_stride, c.row_stride, c.column_stride});
+                           {c.data + i * c.row_stride + j * c.column_stride, c.row_stride, c.column_stride}, [&](Index from, Index count) {
+                             if (!finish || l + depth < k) return;
+                             transposes ? finish(j + from, count, i, rows) : finish(i, rows, j + from, count);
+                           });
       }
     }
   }
@@ -169,8 +181,8 @@ void packed_product(Index m, Index n, Index k, Matrix<const T> a, Matrix<const T
 
 template bool takes_packed_product<double>(Index, Index, Index);
 template bool takes_packed_product<float>(Index, Index, Index);
-template void packed_product(Index, Index, Index, Matrix<const double>, Matrix<const double>, bool, Matrix<double>);
-template void packed_product(Index, Index, Index, Matrix<const float>, Matrix<const float>, bool, Matrix<float>);
+template void packed_product(Index, Index, Index, Matrix<const double>, Matrix<const double>, bool, Matrix<double>, const Finish&);
+template void packed_product(Index, Index, Index, Matrix<const float>, Matrix<const float>, bool, Matrix<float>, const Finish&);
 
 }  // namespace tdsl::rt::blas
 

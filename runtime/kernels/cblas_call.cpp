@@ -139,11 +139,13 @@ void prepare() {
   if (bli_thread_set_num_threads != nullptr) bli_thread_set_num_threads(1);
 }
 
-void gemm(Index m, Index n, Index k, Matrix<const double> a, Matrix<const double> b, bool accumulate, Matrix<double> c) {
+void gemm(Index m, Index n, Index k, Matrix<const double> a, Matrix<const double> b, bool accumulate, Matrix<double> c, const Finish& finish) {
   product<double>(m, n, k, a, b, accumulate, c);
+  if (finish) finish(0, m, 0, n);
 }
-void gemm(Index m, Index n, Index k, Matrix<const float> a, Matrix<const float> b, bool accumulate, Matrix<float> c) {
+void gemm(Index m, Index n, Index k, Matrix<const float> a, Matrix<const float> b, bool accumulate, Matrix<float> c, const Finish& finish) {
   product<float>(m, n, k, a, b, accumulate, c);
+  if (finish) finish(0, m, 0, n);
 }
 
 void gemv(Index m, Index n, Matrix<const double> a, const double* x, Index x_stride, bool accumulate, double* y, Index y_stride) {

@@ -133,7 +133,7 @@ Kernel combine_pieces(const std::shared_ptr<const plan::Op>& op, ElementType typ
 }  // namespace
 
 Kernel combine_kernel(std::shared_ptr<const plan::Op> op, Combine combine, ElementType type, const std::vector<plan::PackedPiece>& pieces) {
-  TDSL_CHECK(op->reads.size() == 1, "a combination reads the partial results alone");
+  TDSL_CHECK(op->own_reads().size() == 1, "a combination reads the partial results alone");
   if (!pieces.empty()) return combine_pieces(op, type, pieces);
   return visit_element_type(type, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;

@@ -25,6 +25,7 @@ struct ContractionLoop {
   Index a = 0;
   Index b = 0;
   Index c = 0;
+  int label = -1;  ///< -1: of several
 };
 
 /// The part of the label space one BLIS call covers, and the loops around it.
@@ -46,6 +47,7 @@ void collapse(std::vector<ContractionLoop>& loops) {
       const ContractionLoop& out = loops[outer];
       if (inner == outer || out.a != in.a * in.count || out.b != in.b * in.count || out.c != in.c * in.count) continue;
       loops[inner].count *= out.count;
+      loops[inner].label = -1;
       loops.erase(loops.begin() + static_cast<std::ptrdiff_t>(outer));
       collapse(loops);
       return;
@@ -167,8 +169,9 @@ void product_with_vector(Index rows, Index k, blas::Matrix<const T> a, const T* 
   blas::gemv(rows, k, a, x, x_step, accumulate, y, y_step);
 }
 
+/// Whether `finish` was called: of a product of matrices that are not small.
 template <class T>
-void product(const Nest& nest, const T* a, const T* b, T* c, bool accumulate) {
+bool product(const Nest& nest, const T* a, const T* b, T* c, bool accumulate, const blas::Finish& finish) {
   const ContractionLoop& m = nest.m;
   const ContractionLoop& n = nest.n;
   const ContractionLoop& k = nest.k;
@@ -182,14 +185,16 @@ void product(const Nest& nest, const T* a, const T* b, T* c, bool accumulate) {
   } else if (m.count == 1) {
     product_with_vector<T>(n.count, k.count, {b, n.b, k.b}, a, k.a, accumulate, c, n.c);
   } else {
-    blas::gemm(m.count, n.count, k.count, {a, m.a, k.a}, {b, k.b, n.b}, accumulate, {c, m.c, n.c});
+    blas::gemm(m.count, n.count, k.count, {a, m.a, k.a}, {b, k.b, n.b}, accumulate, {c, m.c, n.c}, finish);
+    return static_cast<bool>(finish);
   }
+  return false;
 }
 
 template <class T>
 void sum_loops(const Nest& nest, std::size_t depth, const T* a, const T* b, T* c, bool& accumulate) {
   if (depth == nest.outer_sums.size()) {
-    product(nest, a, b, c, accumulate);
+    product(nest, a, b, c, accumulate, nullptr);
     accumulate = true;
     return;
   }
@@ -229,8 +234,12 @@ bool are_interleaved(const Nest& nest) {
   return (nest.m.count == 1 || nest.n.count == 1) && std::any_of(nest.outer.begin(), nest.outer.end(), neighbours);
 }
 
+/// Whether the block is one product of matrices, rows and columns of which are its dimensions.
+bool is_one_product(const Nest& nest) { return nest.outer.empty() && nest.outer_sums.empty() && nest.m.label >= 0 && nest.n.label >= 0; }
+
+/// Whether `part_done` was called for parts that together are the block.
 template <class T>
-void contract(const plan::Op& op, const TaskArgs& args) {
+bool contract(const plan::Op& op, const TaskArgs& args, const std::function<void(const Box&)>& part_done) {
   const Operand& out = args.outputs[0];
   bool accumulate = !args.fresh;
   bool computes = true;
@@ -240,25 +249,51 @@ void contract(const plan::Op& op, const TaskArgs& args) {
   const LabelStrides b = strides_of(op.reads[1], labels, args.inputs[1]);
   const LabelStrides c = strides_of(op.out, labels, out);
   std::vector<ContractionLoop> loops;
-  for (std::size_t l = 0; l < labels; ++l) loops.push_back({args.labels[l].size(), a.step[l], b.step[l], c.step[l]});
+  for (std::size_t l = 0; l < labels; ++l) loops.push_back({args.labels[l].size(), a.step[l], b.step[l], c.step[l], static_cast<int>(l)});
   const Nest nest = arrange(std::move(loops));
-  if (computes && !op.reduce.empty() && are_interleaved(nest)) return add_products<T>(op, args);
+  if (computes && !op.reduce.empty() && are_interleaved(nest)) {
+    add_products<T>(op, args);
+    return false;
+  }
   if (args.fresh && (!computes || !covers_block(op, args))) {
     fill(out, T{0});
     accumulate = true;
   }
-  if (!computes) return;
-  output_loops(nest, 0, reinterpret_cast<const T*>(args.inputs[0].data) + offset_at(a, args.labels),
-               reinterpret_cast<const T*>(args.inputs[1].data) + offset_at(b, args.labels),
-               reinterpret_cast<T*>(out.data) + offset_at(c, args.labels), accumulate);
+  if (!computes) return false;
+  const T* const left = reinterpret_cast<const T*>(args.inputs[0].data) + offset_at(a, args.labels);
+  const T* const right = reinterpret_cast<const T*>(args.inputs[1].data) + offset_at(b, args.labels);
+  T* const result = reinterpret_cast<T*>(out.data) + offset_at(c, args.labels);
+  if (part_done && is_one_product(nest)) {
+    const auto finish = [&](Index i, Index rows, Index j, Index columns) {
+      Box part = args.out_box;
+      const Index row = part[nest.m.label].lo + i, column = part[nest.n.label].lo + j;
+      part[nest.m.label] = {row, row + rows};
+      part[nest.n.label] = {column, column + columns};
+      part_done(part);
+    };
+    return product<T>(nest, left, right, result, accumulate, finish);
+  }
+  output_loops(nest, 0, left, right, result, accumulate);
+  return false;
+}
+
+/// The product, and behind the last panel the epilogue.
+template <class T>
+void contract_and_finish(const plan::Op& op, const Epilogue& epilogue, const TaskArgs& args) {
+  const bool finishes = epilogue && args.last;
+  const std::span<const Operand> others = args.inputs.subspan(2);
+  std::function<void(const Box&)> part_done;
+  if (finishes) part_done = [&](const Box& part) { epilogue.run(args, others, part); };
+  if (!contract<T>(op, args, part_done) && finishes) epilogue.run_by_rows(args, others);
 }
 
 }  // namespace
 
-Kernel contraction_kernel(std::shared_ptr<const plan::Op> op, ElementType type) {
-  TDSL_CHECK(op->reads.size() == 2 && is_floating(type), "a contraction multiplies two float tensors");
-  if (type == ElementType::kF32) return [op](const TaskArgs& args) { contract<float>(*op, args); };
-  return [op](const TaskArgs& args) { contract<double>(*op, args); };
+Kernel contraction_kernel(std::shared_ptr<const plan::Op> op, ElementType type, const Epilogue& epilogue) {
+  TDSL_CHECK(op->own_reads().size() == 2 && is_floating(type), "a contraction multiplies two float tensors");
+  TDSL_CHECK(op->epilogue == static_cast<bool>(epilogue), "a contraction has the epilogue that it was recorded with");
+  if (type == ElementType::kF32) return [op, epilogue](const TaskArgs& args) { contract_and_finish<float>(*op, epilogue, args); };
+  return [op, epilogue](const TaskArgs& args) { contract_and_finish<double>(*op, epilogue, args); };
 }
 
 }  // namespace tdsl::rt

@@ -21,7 +21,7 @@ constexpr Index kPointsBetweenPauses = 65536;
 
 /// What the kernel keeps of its operation.
 struct ProductForm {
-  explicit ProductForm(const plan::Op& op) : reads(op.reads), out(op.out), labels(op.labels.size()), sums(!op.reduce.empty()) {}
+  explicit ProductForm(const plan::Op& op) : reads(op.own_reads().begin(), op.own_reads().end()), out(op.out), labels(op.labels.size()), sums(!op.reduce.empty()) {}
 
   std::vector<plan::Access> reads;
   std::vector<plan::OutSubscript> out;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -169,6 +170,8 @@ struct Op {
   Index home = -1;             ///< >= 0: all tasks on this rank (kCollect)
   bool ordered = false;        ///< an effect: runs after all earlier ordered operations
   bool divisible = false;      ///< the kernel may be called for parts of its labels' box, one after the other
+  /// kContraction, kCombine: the complete block is turned into the result, element by element, with what the reads behind `own_reads` touch.
+  bool epilogue = false;
   bool overwrites = false;     ///< with a base: every point of the labels' box is written, and nothing read of what it replaces there
   Index run_ahead = 0;         ///< bytes that may be received for it while older operations are unfinished; 0: the engine's choice
   Index record = -1;           ///< the recorder's own number, which the planner hands back unchanged
@@ -180,6 +183,12 @@ struct Op {
     }
     return false;
   }
+  /// The operands of the product itself, or the partial results.
+  [[nodiscard]] std::span<const Access> own_reads() const {
+    const std::span<const Access> all(reads);
+    return !epilogue ? all : all.first(op_class == OpClass::kCombine ? 1 : 2);
+  }
+  [[nodiscard]] std::span<const Access> epilogue_reads() const { return std::span<const Access>(reads).subspan(own_reads().size()); }
   [[nodiscard]] bool is_uncut(std::size_t d) const { return d < uncut.size() && uncut[d]; }
   /// Whether the whole output is one tile, because every dimension is uncut.
   [[nodiscard]] bool is_one_task() const {

@@ -116,6 +116,11 @@ OpBuilder& OpBuilder::run_ahead(Index bytes) {
   return *this;
 }
 
+OpBuilder& OpBuilder::epilogue() {
+  op_.epilogue = true;
+  return *this;
+}
+
 OpBuilder& OpBuilder::divisible() {
   op_.divisible = true;
   return *this;

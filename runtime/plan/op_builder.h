@@ -65,6 +65,8 @@ class OpBuilder {
   OpBuilder& stored_like(const TensorDesc& walked);
   /// Of the points those are visited at which `walked` has an element stored: `flops` are theirs.
   OpBuilder& visits(const TensorDesc& walked);
+  /// What is read behind the operands of a contraction belongs to its epilogue (Op::epilogue).
+  OpBuilder& epilogue();
   OpBuilder& divisible();
   OpBuilder& overwrites();
   OpBuilder& replicated();

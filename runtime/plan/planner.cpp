@@ -449,7 +449,7 @@ void Planner::plan_op(Op op, const Dead& named_dead, Planned& out) {
   }
   // The chosen operation, on this occurrence's operands.
   Op partial = choice->candidate.op;
-  partial.reads = op.reads;
+  partial.reads.assign(op.own_reads().begin(), op.own_reads().end());
   partial.name = op.name;
   partial.line = op.line;
   partial.site = op.site;
@@ -460,9 +460,14 @@ void Planner::plan_op(Op op, const Dead& named_dead, Planned& out) {
   // What nobody needs after the sum is needed no more by its combination.
   Dead operands;
   Dead rest_dead{partial.outputs.front().id};
-  for (const TensorId id : dead) (id == op.outputs.front().id ? rest_dead : operands).push_back(id);
+  const auto waits = [&](TensorId id) {
+    const auto after = op.epilogue_reads();
+    return id == op.outputs.front().id || std::any_of(after.begin(), after.end(), [id](const Access& access) { return access.tensor == id; });
+  };
+  for (const TensorId id : dead) (waits(id) ? rest_dead : operands).push_back(id);
   emit(std::move(partial), choice->candidate.plan, 0, operands, out);
   const std::shared_ptr<const Choice> rest = choose(combination, false, rest_dead);
+  for (const auto& [position, where] : rest->leaves) place_source(combination.reads[position].tensor, where, out);
   emit(std::move(combination), rest->candidate.plan, 1, rest_dead, out);
   keep_copy(op, out);
 }

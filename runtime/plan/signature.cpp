@@ -136,6 +136,7 @@ std::string signature_of(const Op& op, const KnownOperands& operands) {
   append_number(text, op.home);
   append_number(text, static_cast<Index>(op.combine) * 2 + (op.replicated ? 1 : 0));
   append_number(text, static_cast<Index>(std::bit_cast<std::uint64_t>(op.flops_per_point) >> 24));
+  if (op.epilogue) text += 'e';
   append_number(text, op.by_rows ? 1 + static_cast<Index>(op.product_share * 1000) : 0);
   append_labels(text, op);
   append_outputs(text, op);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "runtime/plan/op.h"
+#include "runtime/plan/row_counts.h"
 
 namespace tdsl::plan {
 
@@ -126,6 +127,28 @@ Estimate TensorDesc::block_bytes(const Estimate& blocks, const Estimate& inside,
   return BlockFormula(storage, element.bytes, extents).bytes(blocks, share);
 }
 
+Estimate stored_in_rows(const TensorDesc& tensor, Interval rows) {
+  const RowCounts& counts = *tensor.rows;
+  rows = intersect(rows, {0, counts.rows});
+  if (rows.empty()) return {};
+  const Tiling bins = Tiling::near_equal(counts.rows, counts.bins());
+  Estimate stored;
+  const Interval met = bins.tiles_meeting(rows);
+  for (Index b = met.lo; b < met.hi; ++b) {
+    if (b > met.lo && b + 1 < met.hi) {  // all bins between the ends at once
+      const auto between = static_cast<double>(counts.before[static_cast<std::size_t>(met.hi - 1)] - counts.before[static_cast<std::size_t>(b)]);
+      stored += {0, between, between};
+      b = met.hi - 2;
+      continue;
+    }
+    const Interval bin = bins.tile(b);
+    const auto here = static_cast<double>(counts.before[static_cast<std::size_t>(b + 1)] - counts.before[static_cast<std::size_t>(b)]);
+    stored += {0, here * static_cast<double>(intersect(bin, rows).size()) / static_cast<double>(bin.size()), here};
+  }
+  const double most = std::min(tensor.stored.hi, static_cast<double>(rows.size()) * static_cast<double>(tensor.shape[1]));
+  return {0, std::min(stored.expected, most), std::min(stored.hi, most)};
+}
+
 Estimate TensorDesc::block_bytes(const Box& box) const {
   if (!sized()) return Estimate::exactly(static_cast<double>(product(box.volume(), element.bytes)));
   double elements = 1;
@@ -135,6 +158,7 @@ Estimate TensorDesc::block_bytes(const Box& box) const {
     elements *= static_cast<double>(box[d].size());
   }
   if (elements == 0) return {};
+  if (rows != nullptr && box[1].size() == shape[1]) return BlockFormula(storage, element.bytes, extents).bytes(Estimate::exactly(1), stored_in_rows(*this, box[0]));
   return block_bytes(Estimate::exactly(1), Estimate::exactly(elements), extents);
 }
 

@@ -39,7 +39,7 @@ TensorHandle Recorder::load_stored(std::string_view name, ElementType type, std:
   TDSL_CHECK(shape.size() == 2, "matrices are compressed");
   plan::OpBuilder op(plan::OpClass::kLoad, name, place.site, place.line);
   op.out("i0", shape[0]).out("i1", shape[1]).uncut().flops(0).tile(std::move(tile)).stored(plan::compressed_rows(), stored);
-  op.op().outputs.front().rows = std::move(rows);
+  if (rows != nullptr && rows->rows == shape[0]) op.op().outputs.front().rows = std::move(rows);
   return record(std::move(op.op()), type);
 }
 

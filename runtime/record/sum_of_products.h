@@ -38,4 +38,8 @@ struct SumRecording {
 };
 [[nodiscard]] TensorHandle record_sum(const SumOfProducts& sum, const SumRecording& recording);
 
+/// A product over an empty sum has no points, so that nothing would be read for its epilogue: the operation becomes a map over zeros, which reads what
+/// the epilogue reads beside the product. Whether it did.
+bool drop_empty_sum(plan::Op& op);
+
 }  // namespace tdsl::record

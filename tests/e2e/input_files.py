@@ -102,7 +102,7 @@ def outputs_are_checked_at_start(tdslc, folder, limit):
     """What a file's name cannot hold is found before anything is computed."""
     program, executable, problem = built(tdslc, folder, limit, 'print("begun");\nlet x = random(5);\noutput s = sum(x);\noutput x;\n')
     for arguments, message in (("--s s.mtx", r"cannot write 's.mtx': a scalar has no coordinates"), ("--x x.npz", r"cannot write 'x.npz': .npz files hold matrices, and this tensor has 1 dimension;"),
-                               ("--x x.dat", r"'x.dat': the extension says how a file is written"), ("--x x.csv", r"'.csv' are not supported yet")):
+                               ("--x x.dat", r"'x.dat': the extension says how a file is written"), ("--s s.csv", r"cannot write 's.csv': a scalar has no coordinates")):
         for where, result in everywhere(tdslc, program, executable, arguments.split(), folder, limit):
             if not problem and (result.code != 1 or result.out or not re.search(message, result.err)):
                 problem = f"{where}: {arguments}: {result}, printed {result.out!r}"

@@ -127,6 +127,7 @@ inline RunResult run(const RunSettings& settings, const std::function<void(TestS
       m->session->let_go();
       m->execution->finish();
     });
+    sink.commit_outputs();
   } catch (...) {
     failed_runs().push_back(std::move(m));
     throw;

@@ -250,4 +250,137 @@ TEST_CASE("combine kernel: the pieces of a packed result meet by operators of th
   }
 }
 
+namespace {
+
+/// 2 c + bias[last label] + first label, where it stands: a point that is visited twice or not at all shows.
+rt::Kernel doubling() {
+  return [](const rt::TaskArgs& t) {
+    CHECK(t.inputs.size() == 2);
+    CHECK(t.inputs[0].data == t.outputs[0].data);
+    std::vector<Index> at;
+    for (const Interval& label : t.labels) at.push_back(label.lo);
+    const auto* bias = reinterpret_cast<const double*>(t.inputs[1].data);
+    auto* const block = reinterpret_cast<double*>(t.outputs[0].data);
+    while (true) {
+      Index offset = 0;
+      for (std::size_t d = 0; d < at.size(); ++d) offset += (at[d] - t.outputs[0].box.dim[d].lo) * t.outputs[0].stride[d];
+      block[offset] = 2 * block[offset] + bias[at.back() - t.inputs[1].box.dim[0].lo] + static_cast<double>(at.front());
+      std::size_t d = at.size();
+      while (d > 0 && ++at[d - 1] == t.labels[d - 1].hi) {
+        --d;
+        at[d] = t.labels[d].lo;
+      }
+      if (d == 0) return;
+    }
+  };
+}
+
+/// Two panels of k, of which the last completes the block; the block is not at 0. C[b, i, j] with `batch`, else C[i, j].
+void check_epilogue(std::mt19937& random, Index m, Index n, Index k, bool left_turned, bool right_turned, bool batch) {
+  CAPTURE(m);
+  CAPTURE(n);
+  CAPTURE(k);
+  CAPTURE(left_turned);
+  CAPTURE(right_turned);
+  using plan::at;
+  plan::OpBuilder builder(plan::OpClass::kContraction, "C", 0, 0);
+  if (batch) builder.out("b", 3);
+  const int i = batch ? 1 : 0;
+  builder.out("i", m + 2).out("j", n + 3).reduce("k", k);
+  const auto subscripts = [&](int x, int y, bool turned) {
+    std::vector<plan::DimAccess> dims{at(turned ? y : x), at(turned ? x : y)};
+    if (batch) dims.insert(dims.begin(), at(0));
+    return dims;
+  };
+  builder.read(0, subscripts(i, i + 2, left_turned)).read(1, subscripts(i + 2, i + 1, right_turned)).epilogue().read(2, {at(i + 1)});
+  const auto op = std::make_shared<const plan::Op>(builder.op());
+  const auto box = [&](Interval x, Interval y, bool turned) {
+    plan::Box b = box_of(batch ? std::vector<Index>{3, 0, 0} : std::vector<Index>{0, 0});
+    b[i] = turned ? y : x;
+    b[i + 1] = turned ? x : y;
+    return b;
+  };
+  const Interval rows{2, m + 2}, columns{3, n + 3};
+  plan::Box along = box_of({n + 3});
+  along[0] = columns;
+  const Data bias(random, along);
+  Data c(random, box(rows, columns, false));
+  std::vector<double> expected(c.elements.size(), 0.0);
+  const rt::Kernel kernel = rt::contraction_kernel(op, rt::ElementType::kF64, rt::Epilogue(doubling()));
+  const Index half = k / 2;
+  for (const Interval panel : {Interval{0, half}, Interval{half, k}}) {
+    const Data a(random, box(rows, panel, left_turned));
+    const Data b(random, box(panel, columns, right_turned));
+    std::vector<Interval> labels{rows, columns, panel};
+    if (batch) labels.insert(labels.begin(), Interval{0, 3});
+    const std::vector<rt::Operand> inputs{a.operand, b.operand, bias.operand};
+    const std::vector<rt::Operand> outputs{c.operand};
+    rt::TaskArgs args;
+    args.labels = labels;
+    args.inputs = inputs;
+    args.outputs = outputs;
+    args.out_box = c.operand.box;
+    args.first = args.fresh = panel.lo == 0;
+    args.last = panel.hi == k;
+    if (k == 0 && !args.last) continue;
+    contract_by_definition(*op, args, expected, c.operand);
+    kernel(args);
+    if (k == 0) break;
+  }
+  Index offset = 0;
+  for (double& x : expected) {
+    const Index column = offset % n, first = batch ? offset / (m * n) : rows.lo + offset / n;
+    x = 2 * x + bias.elements[static_cast<std::size_t>(column)] + static_cast<double>(first);
+    ++offset;
+  }
+  CHECK(c.elements == expected);
+}
+
+}  // namespace
+
+TEST_CASE("contraction kernel: an epilogue runs once over every element of a complete block") {
+  std::mt19937 random(11);
+  for (const bool left : {false, true}) {
+    for (const bool right : {false, true}) {
+      for (const bool batch : {false, true}) check_epilogue(random, 17, 20, 40, left, right, batch);
+      check_epilogue(random, 5, 6, 4, left, right, false);
+      check_epilogue(random, 1, 70, 30, left, right, false);
+      check_epilogue(random, 70, 1, 30, left, right, false);
+      check_epilogue(random, 3, 4, 0, left, right, false);
+      check_epilogue(random, 270, 1300, 600, left, right, false);
+    }
+  }
+}
+
+TEST_CASE("combine kernel: an epilogue waits for the last partial result") {
+  const Index parts = 4, elements = 6;
+  plan::OpBuilder builder(plan::OpClass::kCombine, "s", 0, 0);
+  builder.out("element", elements).reduce("c", parts).read(0, {plan::at(1), plan::at(0)}).epilogue().read(1, {plan::at(0)});
+  const auto op = std::make_shared<const plan::Op>(builder.op());
+  const rt::Kernel kernel = rt::followed_by(rt::combine_kernel(op, plan::Combine::kSum, rt::ElementType::kF64), rt::Epilogue(doubling()));
+  std::mt19937 random(5);
+  const Data bias(random, box_of({elements}));
+  Data out(random, box_of({elements}));
+  std::vector<double> expected(static_cast<std::size_t>(elements), 0.0);
+  for (Index p = 0; p < parts; ++p) {
+    plan::Box box = box_of({parts, elements});
+    box[0] = {p, p + 1};
+    const Data part(random, box);
+    const std::vector<rt::Operand> inputs{part.operand, bias.operand};
+    const std::vector<rt::Operand> outputs{out.operand};
+    const std::vector<Interval> labels{{0, elements}, {p, p + 1}};
+    rt::TaskArgs args;
+    args.labels = labels;
+    args.inputs = inputs;
+    args.outputs = outputs;
+    args.out_box = out.operand.box;
+    args.first = args.fresh = p == 0;
+    args.last = p + 1 == parts;
+    kernel(args);
+    for (std::size_t e = 0; e < expected.size(); ++e) expected[e] += part.elements[e];
+  }
+  for (std::size_t e = 0; e < expected.size(); ++e) expected[e] = 2 * expected[e] + bias.elements[e] + static_cast<double>(e);
+  CHECK(out.elements == expected);
+}
+
 }  // namespace tdsl::tests

@@ -49,7 +49,7 @@ Compiled compiled(const std::string& text, const std::map<std::string, std::int6
   made.graph = *program;
   passes::PassContext context;
   passes::PipelineOptions pipeline;
-  pipeline.disabled = {"fuse_rows"};
+  pipeline.disabled = {"fuse_rows", "epilogues"};
   made.families = codegen::lower(passes::run_pipeline(*program, pipeline, context));
   codegen::WalkRequest request;
   request.dimensions = sizes;

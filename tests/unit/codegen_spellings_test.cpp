@@ -18,7 +18,7 @@ std::string classes_of(const std::string& text) {
   REQUIRE(program.has_value());
   passes::PassContext context;
   passes::PipelineOptions options;
-  options.disabled.insert("fuse_rows");
+  options.disabled.insert({"fuse_rows", "epilogues"});
   const FamilyProgram families = lower(passes::run_pipeline(*program, options, context));
   std::string classes;
   for (const OperationStep* o : testing::operations(families)) {

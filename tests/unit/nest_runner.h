@@ -108,7 +108,14 @@ class NestRunner {
     if (const auto* o = std::get_if<codegen::OutputStep>(&s.op)) output_ = arrays_.at(o->value);
     if (const auto* o = std::get_if<codegen::OperationStep>(&s.op)) {
       complete_ = complete_ && !o->fused && !o->kernel->compute.bodies.empty();
-      if (complete_) operation(*o);
+      if (complete_ && o->epilogue) {
+        codegen::OperationStep product = *o;
+        product.target = o->epilogue->op->reads.front().tensor;
+        operation(product);
+        operation(*o->epilogue);
+      } else if (complete_) {
+        operation(*o);
+      }
     }
   }
   void operation(const codegen::OperationStep& o) {

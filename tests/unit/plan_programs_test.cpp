@@ -60,12 +60,19 @@ class ProgramGenerator {
     return dims;
   }
 
+  static DimAccess plan_at(int label) { return tdsl::plan::at(label); }
   void product() {
     const Index m = extent(), n = extent(), k = extent();
     const bool at = random_.chance(30), bt = random_.chance(30);
     const Known a = operand(at ? std::vector{k, m} : std::vector{m, k});
     const Known b = operand(bt ? std::vector{n, k} : std::vector{k, n});
-    keep(recorder_.product(a.id, at, b.id, bt, m, n, k), {m, n});
+    if (random_.chance(60)) return keep(recorder_.product(a.id, at, b.id, bt, m, n, k), {m, n});
+    OpBuilder product = builder(OpClass::kContraction);
+    product.out("i", m).out("j", n).reduce("k", k).combine(Combine::kSum).flops(2).epilogue();
+    product.read(a.id, {plan_at(at ? 2 : 0), plan_at(at ? 0 : 2)}).read(b.id, {plan_at(bt ? 1 : 2), plan_at(bt ? 2 : 1)});
+    if (random_.chance(70)) product.read(operand({m, n}).id, plain(2));
+    if (random_.chance(70)) product.read(operand({n}).id, {plan_at(1)});
+    keep(recorder_.finish(product, "E"), {m, n});
   }
   void element_wise() {
     const Known a = any();
@@ -181,6 +188,40 @@ bool base_is_local(const PlannedOp& planned, const Planner& planner) {
 }
 
 }  // namespace
+
+TEST_CASE("planner: an epilogue waits until partial results have met, and so do its operands") {
+  PlanInputs inputs;
+  inputs.ranks = 4;
+  Recorder recorder(inputs);
+  const Index k = 1 << 20, m = 6;
+  const TensorId a = recorder.source("A", {k, m});
+  const TensorId bias = recorder.source("b", {m});
+  OpBuilder product(OpClass::kContraction, "C", 9, 1);
+  product.out("i", m).out("j", m).reduce("k", k).combine(Combine::kSum).flops(2).epilogue();
+  product.read(a, {at(2), at(0)}).read(a, {at(2), at(1)}).read(bias, {at(1)}).read(a, {fixed(0, 1), at(1)});
+  const TensorId result = recorder.finish(product, "C");
+  const auto planned = recorder.planner.plan({std::exchange(recorder.segment, {}), {a, bias}});
+  REQUIRE(planned.ops.size() == 4);  // A, parts, b, combination
+  const auto is = [&](OpClass c, bool epilogue) {
+    return std::find_if(planned.ops.begin(), planned.ops.end(), [&](const auto& p) { return p->op.op_class == c && p->op.epilogue == epilogue; });
+  };
+  const auto parts = is(OpClass::kContraction, false), sum = is(OpClass::kCombine, true);
+  REQUIRE(parts != planned.ops.end());
+  REQUIRE(sum != planned.ops.end());
+  CHECK((*parts)->op.reads.size() == 2);
+  CHECK((*sum)->op.reads.size() == 3);
+  CHECK((*sum)->op.own_reads().size() == 1);
+  CHECK((*sum)->op.outputs.front().id == result);
+  const auto ends_at = [&](TensorId id) {
+    for (std::size_t n = 0; n < planned.last_names.size(); ++n) {
+      if (std::find(planned.last_names[n].begin(), planned.last_names[n].end(), id) != planned.last_names[n].end()) return n;
+    }
+    return planned.last_names.size();
+  };
+  const auto last = static_cast<std::size_t>(sum - planned.ops.begin());
+  CHECK(ends_at(a) == last);
+  CHECK(ends_at(bias) == last);
+}
 
 TEST_CASE("planner: random programs get legal plans whose steps agree with brute force") {
   for (std::uint64_t n = 0; n < tdsl::tests::test_cases(5); ++n) {

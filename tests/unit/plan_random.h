@@ -54,6 +54,12 @@ class Random {
 
 inline plan::Tiling random_tiling(Random& random, Index extent) {
   const Index about = random.in(1, extent + 2);
+  if (random.chance(15)) {
+    std::vector<Index> ends;
+    for (Index end = random.in(1, 5); end < extent; end += random.in(1, 1 + extent / 3)) ends.push_back(end);
+    if (extent > 0) ends.push_back(extent);
+    return plan::Tiling::at(ends);
+  }
   if (random.chance(20)) return plan::Tiling::near_equal(extent, about, random.in(2, 7));
   return random.chance(50) ? plan::Tiling::near_equal(extent, about) : plan::Tiling::fixed(extent, about);
 }

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "runtime/plan/cost/cost_model.h"
 #include "runtime/plan/cost/rank_view.h"
+#include "runtime/plan/row_counts.h"
 #include "runtime/plan/signature.h"
 #include "tests/unit/plan_counting.h"
 #include "tests/unit/plan_enumeration.h"
@@ -187,5 +189,62 @@ TEST_CASE("storage: decisions depend on how operands are stored") {
         CHECK(texts.insert(one).second);
       }
     }
+  }
+}
+
+TEST_CASE("storage: rows are cut into equal work, and what is said of ranges of them holds") {
+  Random random(91, 0);
+  for (int k = 0; k < 200; ++k) {
+    CAPTURE(k);
+    // A few rows have most of what there is.
+    const Index rows = random.in(1, 300);
+    std::vector<Index> in_row;
+    for (Index i = 0; i < rows; ++i) in_row.push_back(random.in(0, 9) == 0 ? random.in(0, 200) : random.in(0, 3));
+    const Index bins = random.in(0, 1) == 0 ? rows : random.in(1, rows);
+    auto counts = std::make_shared<RowCounts>();
+    counts->rows = rows;
+    counts->before = {0};
+    const Tiling binned = Tiling::near_equal(rows, bins);
+    for (Index b = 0; b < bins; ++b) {
+      Index sum = counts->before.back();
+      for (Index i = binned.tile(b).lo; i < binned.tile(b).hi; ++i) sum += in_row[static_cast<std::size_t>(i)];
+      counts->before.push_back(sum);
+    }
+    const auto work = [&](Interval range) {
+      double sum = 0;
+      for (Index i = range.lo; i < range.hi; ++i) sum += 1.5 + static_cast<double>(in_row[static_cast<std::size_t>(i)]);
+      return sum;
+    };
+    const Index tiles = random.in(1, 12);
+    const Tiling cut = counts->cut(tiles);
+    REQUIRE(cut.extent() == rows);
+    REQUIRE(cut.tiles() == std::min(tiles, rows));
+    Index next = 0, longest = 0;
+    for (Index t = 0; t < cut.tiles(); ++t) {
+      const Interval tile = cut.tile(t);
+      CHECK(tile.lo == next);
+      CHECK(tile.size() > 0);
+      for (Index i = tile.lo; i < tile.hi; ++i) CHECK(cut.tile_of(i) == t);
+      // No more than its share, but for a row at each end and the tiles that need one.
+      const double share = work({0, rows}) / static_cast<double>(cut.tiles());
+      if (bins == rows && rows > 50 * cut.tiles()) CHECK(work(tile) <= share + 2 * 202);
+      next = tile.hi;
+      longest = std::max(longest, tile.size());
+    }
+    CHECK(next == rows);
+    CHECK(cut.longest() == longest);
+    CHECK(counts->cut(tiles) == cut);
+    TensorDesc tensor{0, {8, "f64"}, {rows, 1000}, "A"};
+    tensor.storage = compressed_rows();
+    tensor.stored = {0, static_cast<double>(counts->before.back()), static_cast<double>(counts->before.back())};
+    tensor.rows = counts;
+    const Interval some{random.in(0, rows), random.in(0, rows)};
+    const Estimate said = stored_in_rows(tensor, some);
+    Index there = 0;
+    for (Index i = some.lo; i < some.hi; ++i) there += in_row[static_cast<std::size_t>(i)];
+    CHECK(said.lo <= static_cast<double>(there));
+    CHECK(static_cast<double>(there) <= said.hi);
+    CHECK(said.expected <= said.hi);
+    if (bins == rows) CHECK(said.expected == doctest::Approx(static_cast<double>(there)));
   }
 }

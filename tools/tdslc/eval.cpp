@@ -40,7 +40,7 @@ ir::Array read_array(const std::string& name, const std::string& path, ir::Scala
   const rt::InputFile file = rt::open_input(name, path, element_type_of(type));
   ir::Array array;
   array.type = type;
-  array.at_least = !file.shape();
+  array.at_least = file.may_be_longer();
   rt::visit_element_type(element_type_of(type), [&](auto tag) {
     using T = typename decltype(tag)::type;
     std::optional<Elements<T>> elements;

@@ -9,6 +9,7 @@
 
 #include "codegen/output_file.h"
 #include "runtime/app/machine_file.h"
+#include "runtime/app/row_bins.h"
 #include "runtime/io/input_file.h"
 #include "runtime/io/text_file.h"
 #include "runtime/shapes.h"
@@ -67,7 +68,23 @@ rt::AppOptions options_of(const CommandLine& line, const ir::Program& program) {
   return rt::parse_options(declaration_of(program), arguments, {false});
 }
 
-/// Extents that the headers of the given files bind. Of files that do not say their shape (`at_least`) it is what the entries reach, where nothing
+/// Of compressed matrices how much is stored, and where, unless that was given. Reads their files.
+void count_stored(const codegen::FamilyProgram& families, const rt::AppOptions& options, codegen::WalkRequest& walk) {
+  for (const codegen::Declarations::Tensor& input : families.declarations.inputs) {
+    const auto file = options.inputs.find(input.name);
+    if (file == options.inputs.end() || !input.type.has_sparse() || input.type.rank() != 2 || walk.stored.contains(input.name)) continue;
+    const rt::InputFile opened(file->second);
+    if (opened.entries() == nullptr) continue;
+    auto [shape, entries] = rt::read_whole(*opened.entries(), element_type_of(input.type.scalar));
+    for (const auto& [v, name] : families.declarations.dimensions) {  // what the entries reach may be less
+      const auto value = input.type.shape[0].as_value();
+      if (value && v == *value && walk.dimensions.contains(name)) shape[0] = std::max(shape[0], walk.dimensions.at(name));
+    }
+    walk.stored[input.name] = {rt::stored_of(entries.count(), shape), rt::row_counts_of(shape[0], rt::entries_by_bin(entries, shape[0]))};
+  }
+}
+
+/// Extents that the headers of the given files bind. Of files that may be longer (`at_least`) it is what the entries reach, where nothing
 /// else says more.
 void bind_files(const codegen::FamilyProgram& families, const rt::AppOptions& options, codegen::WalkRequest& walk, bool at_least) {
   std::map<std::string, std::int64_t>& dimensions = walk.dimensions;
@@ -76,12 +93,8 @@ void bind_files(const codegen::FamilyProgram& families, const rt::AppOptions& op
     const auto file = options.inputs.find(input.name);
     if (file == options.inputs.end()) continue;
     const rt::InputFile opened(file->second);
-    if (at_least == opened.shape().has_value()) continue;
+    if (at_least != opened.may_be_longer()) continue;
     const std::vector<std::int64_t> shape = opened.dense() != nullptr ? opened.dense()->shape() : rt::find_shape(*opened.entries());
-    if (const auto count = opened.entries() != nullptr ? opened.entries()->promised() : std::nullopt) {
-      const auto elements = static_cast<double>(*count);
-      walk.stored.emplace(input.name, plan::Estimate{0, elements, elements});
-    }
     if (shape.size() != input.type.rank()) {
       throw rt::RunError({families.files.front(), input.line}, rt::other_rank_text(input.name, input.type.rank(), " in '" + file->second + "'", shape.size(), shape));
     }
@@ -153,10 +166,11 @@ ReportRequest request_of(const CommandLine& line, const Front& front, const code
   for (const auto& [name, value] : options.params) walk.params[name] = literal_of(value);
   walk.dimensions = options.dimensions;
   for (const std::string& setting : line.set) {
-    if (const auto known = stored_in(setting, front.graph)) walk.stored[known->first] = plan::Estimate::exactly(known->second);
+    if (const auto known = stored_in(setting, front.graph)) walk.stored[known->first] = {plan::Estimate::exactly(known->second)};
   }
   bind_files(families, options, walk, false);
   bind_files(families, options, walk, true);
+  count_stored(families, options, walk);
   request.assumption = assume_missing(families, options, walk.dimensions);
   for (const auto& [name, file] : options.outputs) walk.files.insert(name);
   request.enumerate = line.rank.has_value();

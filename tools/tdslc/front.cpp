@@ -28,7 +28,7 @@ passes::PipelineOptions pipeline_options(const CommandLine& line) {
   options.level = line.level;
   using enum passes::FusionPolicy;
   options.fusion = line.fusion == "all" ? kAll : line.fusion == "no-redundancy" ? kNoRedundancy : line.fusion == "none" ? kNone : kCost;
-  if (line.stage == "algebra") options.disabled.insert({"fuse_rows", "merge_rows"});  // one operator, one operation
+  if (line.stage == "algebra") options.disabled.insert({"fuse_rows", "merge_rows", "epilogues"});  // one operator, one operation
   for (const std::string& name : line.disabled_passes) {
     if (!passes::is_pass(name)) {
       std::vector<std::string> names;

@@ -22,6 +22,7 @@ struct KernelRow {
   std::shared_ptr<const codegen::OpTemplate> op;
   std::shared_ptr<const codegen::KernelTemplate> kernel;
   std::shared_ptr<const codegen::FusedTemplate> fused;
+  std::shared_ptr<const codegen::OperationStep> epilogue;
   std::vector<double> read_bytes;  ///< by operand
   std::vector<double> member_bytes;  ///< of a nest: what the operator's value would take, stored
   double written_bytes = 0;
@@ -43,6 +44,7 @@ class KernelObserver : public codegen::OperationObserver {
     row.op = step.op;
     row.kernel = step.kernel;
     row.fused = step.fused;
+    row.epilogue = step.epilogue;
     row.written_bytes = bytes(program_.type(step.target), host);
     for (const codegen::AccessTemplate& read : step.op->reads) row.read_bytes.push_back(touched(read, *step.op, host));
     if (!step.fused) return;
@@ -118,6 +120,10 @@ std::string row_text(const codegen::FamilyProgram& program, const KernelRow& row
   text += fmt::format("           writes    {}\n", human_bytes(row.written_bytes));
   text += fmt::format("           computes  {}flops, {:.3g} per byte{}\n", human_count(row.flops) + " ", row.flops / std::max(1.0, read + row.written_bytes),
                       row.product_share > 0 ? fmt::format("; {:.0f} % of them products of matrices", 100 * row.product_share) : "");
+  if (row.epilogue) {
+    text += fmt::format("           then      {}; the product's {} are never stored\n", codegen::describe(program, row.epilogue->kernel->compute),
+                        human_bytes(row.written_bytes));
+  }
   for (std::size_t m = 0; nest && m < row.fused->members.size(); ++m) {
     const auto& member = row.fused->members[m];
     const bool result = m + 1 == row.fused->members.size() || member.place.has_value();

@@ -20,6 +20,7 @@ ordered_json statements_of(const PlanReport& report) {
                                          {"flops_max", r.summary.max_flops}, {"flops_mean", r.summary.mean_flops},
                                          {"step_bytes_max", r.summary.max_step}, {"seconds", r.summary.max_seconds}}}});
     if (r.stored_bytes > 0) statements.back()["stored"] = {{"elements", r.stored}, {"bytes", r.stored_bytes}};
+    if (r.imbalance > 0) statements.back()["stored"]["imbalance"] = r.imbalance;
     if (!r.layout.empty()) statements.back()["layout"] = r.layout;
     if (!r.next.empty()) statements.back()["runner_up"] = {{"layout", r.next}, {"more", {{"bytes_received_max", r.next_bytes}, {"seconds", r.next_seconds}}}};
   }

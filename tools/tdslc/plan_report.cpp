@@ -7,6 +7,7 @@
 
 #include "runtime/app/statistics_text.h"
 #include "runtime/plan/cost/rank_view.h"
+#include "runtime/plan/row_counts.h"
 #include "runtime/plan/steps/steps.h"
 #include "runtime/record/planning_sink.h"
 #include "runtime/record/start.h"
@@ -23,6 +24,9 @@ struct Misfit {
 /// A program that does not fit is tried on so many ranks; the last of them one after the other.
 constexpr std::int64_t kMostRanksTried = 32;
 constexpr std::int64_t kRanksTriedInTurn = 16;
+
+/// Of more ranks some stand for all where stored elements are counted.
+constexpr plan::Index kRanksCounted = 1024;
 
 /// Adds up what is planned. Throws Misfit.
 class Reporter : public record::PlanningSink {
@@ -168,6 +172,15 @@ class Reporter : public record::PlanningSink {
     const auto all = plan::Estimate::exactly(static_cast<double>(tensor.elements()));
     const auto blocks = plan::Estimate::exactly(static_cast<double>(op.plan.space.tile_count()));
     row.stored_bytes = plan::counting::bytes_of_blocks(tensor, op.plan.space, blocks, all).expected;
+    if (tensor.rows == nullptr || op.plan.space.kind() != plan::Distribution::Kind::kGrid || op.plan.space.copies() > 1) return;
+    double most = 0;
+    const std::vector<plan::Index> ranks = plan::rank_sample(op.plan.space, kRanksCounted);
+    for (const plan::Index rank : ranks) {
+      double mine = 0;
+      for (const plan::Interval& rows : plan::counting::owned_intervals(op.plan.space, rank, 0)) mine += plan::stored_in_rows(tensor, rows).expected;
+      most = std::max(most, mine);
+    }
+    if (row.stored > 0) row.imbalance = most * static_cast<double>(op.plan.space.ranks()) / row.stored;
   }
 
   /// What the whole-program plan says of the row, and the runner-up on the first row of its site.

@@ -30,7 +30,8 @@ struct PlanRow {
   std::string why;
   std::int64_t times = 0;
   double stored = 0;       ///< elements of a compressed result, as expected,
-  double stored_bytes = 0; ///< and bytes of its blocks on all ranks
+  double stored_bytes = 0; ///< and bytes of its blocks on all ranks,
+  double imbalance = 0;    ///< elements of the fullest rank for one of all ranks on average; 0: not known
   plan::CostSummary summary;
 };
 

@@ -91,7 +91,8 @@ std::string rows_of(const PlanReport& report) {
     if (!r.layout.empty()) text += next.empty() ? "  " + r.layout : fmt::format("  {:<18} {}", r.layout, next);
     text += fmt::format("\n         {}{}; {}flops ({:.3f}), received ({:.3f}), step {}\n", r.plan, r.why.empty() ? "" : " - " + r.why, human_count(r.summary.max_flops) + " ",
                         ratio(r.summary.max_flops, r.summary.mean_flops), ratio(r.summary.max_bytes, r.summary.mean_bytes), human_bytes(r.summary.max_step));
-    if (r.stored_bytes > 0) text += fmt::format("         compressed: {}elements stored in {}\n", human_count(r.stored) + " ", human_bytes(r.stored_bytes));
+    const std::string imbalance = r.imbalance > 0 ? fmt::format(", {:.2f} times the mean on the fullest rank", r.imbalance) : "";
+    if (r.stored_bytes > 0) text += fmt::format("         compressed: {}elements stored in {}{}\n", human_count(r.stored) + " ", human_bytes(r.stored_bytes), imbalance);
   }
   return text;
 }

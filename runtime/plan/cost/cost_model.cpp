@@ -271,6 +271,7 @@ double add_listed_tiles(Cost& cost, const Op& op, const OpPlan& plan, const Tens
   for (const TensorDesc& output : op.outputs) {
     const Estimate bytes = bytes_of_blocks(output, plan.space, Estimate::exactly(tiles), Estimate::exactly(owned));
     cost.output_bytes += {bytes.lo, bytes.hi};
+    cost.output_expected += bytes.expected;
   }
   cost.tasks = {tasks, tasks};
   cost.flops = {points * op.flops_per_point, points * op.flops_per_point};
@@ -317,8 +318,10 @@ double add_product(Cost& cost, const Op& op, const OpPlan& plan, const TensorLoo
   for (const TensorDesc& output : op.outputs) {
     const bool whole = op.op_class == OpClass::kLoop;
     const Estimate bytes = whole ? Estimate::exactly(owned * static_cast<double>(output.bytes()))
+                           : output.rows != nullptr ? owned_bytes(output, plan.space, rank)
                                  : bytes_of_blocks(output, plan.space, Estimate::exactly(tiles), Estimate::exactly(owned));
     cost.output_bytes += {bytes.lo, bytes.hi};
+    cost.output_expected += bytes.expected;
   }
   cost.tasks = {hit * panels + tiles - hit, hit * panels + tiles - hit};
   if (!v.exact) cost.tasks.lo = tiles;  // off a diagonal a tile is one task
@@ -374,7 +377,7 @@ Cost cost_of(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Inde
   Cost cost;
   const bool by_table = plan.space.kind() == Distribution::Kind::kTable;
   const double read_once = by_table ? add_listed_tiles(cost, op, plan, tensors, rank) : add_product(cost, op, plan, tensors, rank);
-  double touched_bytes = cost.output_bytes.hi;
+  double touched_bytes = cost.output_expected;
   if (streams_operands(op)) {
     touched_bytes += read_once;
     const double again = op.by_rows ? reads_of_shared(op, cost.flops.hi / std::max(1.0, op.flops_per_point)) - 1 : 0;

@@ -32,6 +32,7 @@ struct Cost {
   Range tasks;
   Estimate step_bytes;  ///< remote boxes held at once by one step, those kept for later panels included
   Range output_bytes;   ///< owned output
+  double output_expected = 0;  ///< of it
   Range seconds;        ///< predicted
 };
 

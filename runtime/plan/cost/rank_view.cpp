@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/plan/row_counts.h"
+
 namespace tdsl::plan::counting {
 
 Index total(const Intervals& list) {
@@ -313,7 +315,13 @@ Estimate bytes_of_blocks(const TensorDesc& tensor, const Distribution& where, co
 
 Estimate owned_bytes(const TensorDesc& tensor, const Distribution& where, Index rank) {
   if (!tensor.sized()) return Estimate::exactly(static_cast<double>(where.owned_elements(rank) * tensor.element.bytes));
-  return bytes_of_blocks(tensor, where, Estimate::exactly(static_cast<double>(where.owned_tiles(rank))), Estimate::exactly(static_cast<double>(where.owned_elements(rank))));
+  const auto blocks = Estimate::exactly(static_cast<double>(where.owned_tiles(rank)));
+  if (tensor.rows != nullptr && where.kind() == Distribution::Kind::kGrid && tensor.is_uncut(1)) {
+    Estimate stored;
+    for (const Interval& rows : merged(owned_intervals(where, rank, 0))) stored += stored_in_rows(tensor, rows);
+    return BlockFormula(tensor.storage, tensor.element.bytes, longest_tiles(where)).bytes(blocks, stored);
+  }
+  return bytes_of_blocks(tensor, where, blocks, Estimate::exactly(static_cast<double>(where.owned_elements(rank))));
 }
 
 }  // namespace tdsl::plan::counting

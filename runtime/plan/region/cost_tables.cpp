@@ -68,6 +68,7 @@ std::string cost_text(const Op& op) {
   std::string text;
   append_number(text, static_cast<Index>(op.op_class));
   text += std::to_string(op.flops_per_point);
+  if (op.epilogue) text += 'p';
   if (op.by_rows) text += 'r' + std::to_string(op.product_share);
   for (const LabelDesc& label : op.labels) {
     text += label.from_data ? 'f' : 'l';

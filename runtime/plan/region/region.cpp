@@ -48,7 +48,7 @@ class RegionHash {
     hash_.add(recorded.weight);
     hash_.add(recorded.run);
     for (const int number : {static_cast<int>(op.op_class), op.site, static_cast<int>(op.combine), static_cast<int>(op.replicated),
-                             static_cast<int>(op.ordered), static_cast<int>(op.divisible), static_cast<int>(op.overwrites)}) {
+                             static_cast<int>(op.ordered), static_cast<int>(op.divisible), static_cast<int>(op.overwrites), static_cast<int>(op.epilogue)}) {
       hash_.add(number);
     }
     hash_.add(op.home);
@@ -161,7 +161,10 @@ class RegionText {
     std::string text = std::string(head) + name_of(op.op_class) + " " + op.name + ":" + outputs(op);
     if (!op.outputs.empty() && !(op.reads.empty() && op.reduce.empty())) text += " =";
     if (!op.reduce.empty()) text += " " + reduction(op);
-    for (std::size_t r = 0; r < op.reads.size(); ++r) text += (r == 0 ? " " : ", ") + access(op, op.reads[r]);
+    const std::span<const Access> own = op.own_reads();
+    for (std::size_t r = 0; r < own.size(); ++r) text += (r == 0 ? " " : ", ") + access(op, own[r]);
+    if (op.epilogue) text += "; epilogue";
+    for (std::size_t r = own.size(); r < op.reads.size(); ++r) text += (r == own.size() ? " of " : ", ") + access(op, op.reads[r]);
     if (op.base >= 0) text += "; base " + tensor(op.base);
     if (op.replicated) text += "; everywhere";
     if (op.home >= 0) text += "; on rank " + std::to_string(op.home);

@@ -246,14 +246,31 @@ void RegionNetwork::add_copies(const Worked& work, double weight) {
   }));
 }
 
+RegionNetwork::Worked RegionNetwork::met(const Op& op, std::size_t site) const {
+  const int place = choices_.sites[site].place;
+  Worked met{op, site, "p" + std::to_string(place_list_[idx(place)]) + '|' + cost_text(op)};
+  for (const Place& p : choices_.places[idx(place)].places) met.layouts.push_back(p.layout);
+  met.boxes = work_boxes(op, met.layouts);
+  return met;
+}
+
 void RegionNetwork::add_reads(Worked& work, double weight) {
+  const Op& op = work.op;
+  const SiteChoices& site = choices_.sites[work.site];
+  const bool apart = site.splits && !op.epilogue_reads().empty();
+  add_reads(work, apart ? op.own_reads() : std::span<const Access>(op.reads), work_variable_[work.site], weight);
+  if (!apart) return;
+  Worked result = met(op, work.site);
+  add_reads(result, op.epilogue_reads(), site.place, weight);
+}
+
+void RegionNetwork::add_reads(Worked& work, std::span<const Access> reads, int reader, double weight) {
   std::map<TensorId, std::vector<const Access*>> accesses;
-  for (const Access& access : work.op.reads) {
+  for (const Access& access : reads) {
     std::vector<const Access*>& list = accesses[access.tensor];
     const bool again = std::any_of(list.begin(), list.end(), [&](const Access* a) { return a->dims == access.dims; });
     if (!again) list.push_back(&access);
   }
-  const int reader = work_variable_[work.site];
   for (const auto& [id, list] : accesses) {
     const auto found = producer_.find(id);
     if (found == producer_.end()) continue;
@@ -437,11 +454,15 @@ std::vector<int> RegionNetwork::readers_of_copy(std::size_t site, const Assignme
     std::vector<Boxes> needs;
     const TensorDesc* tensor = nullptr;
     const Boxes work = work_boxes(op, {works(reader)[idx(x[idx(work_variable_[reader])])]}).front();
+    const SiteChoices& reading = choices_.sites[reader];
+    const bool apart = reading.splits && !op.epilogue_reads().empty();
+    const Boxes result = apart ? work_boxes(op, {choices_.places[idx(reading.place)].places[idx(x[idx(reading.place)])].layout}).front() : work;
     for (const Access& access : op.reads) {
       const auto producer = producer_.find(access.tensor);
       if (producer == producer_.end() || producer->second.site != site) continue;
       tensor = producer->second.desc;
-      needs.push_back(counting::needs_of(op, access, tensor->shape, work));
+      const bool after = static_cast<std::size_t>(&access - op.reads.data()) >= op.own_reads().size();
+      needs.push_back(counting::needs_of(op, access, tensor->shape, after ? result : work));
     }
     if (tensor == nullptr) continue;
     const std::vector<Place> one{place};

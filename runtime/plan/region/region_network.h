@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -19,6 +20,8 @@
 //     place -- work      what a reader receives of an operand; two accesses to one tensor as their union
 //     place              making a kept copy, from which readers take what they lack there
 //     work -- place      partial results: what the owner of a box pulls from all parts but its own
+//
+// The operands of an epilogue are read where the result is: by the work, or where partial results meet.
 //
 // Received elements are |needed| - |needed and owned|, found from boxes per rank (cost/shares.h).
 
@@ -65,6 +68,10 @@ class RegionNetwork {
   void find_boxes(Worked& work) const;
   void add(int variable, double weight, const CostTables::Table& table);
   void add_reads(Worked& work, double weight);
+  /// What `reader` receives of these operands.
+  void add_reads(Worked& work, std::span<const Access> reads, int reader, double weight);
+  /// The operation where its partial results meet: works are the layouts of the result.
+  [[nodiscard]] Worked met(const Op& op, std::size_t site) const;
   void find_needs(Worked& work, const std::vector<Index>& shape, const std::vector<const Access*>& accesses, ReadingCosts& costs) const;
   [[nodiscard]] CostTables::Table reading_table(Worked& work, const Producer& from, const std::vector<const Access*>& accesses, ReadingCosts& costs);
   void add_results(Worked& work, double weight);

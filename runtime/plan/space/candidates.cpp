@@ -134,6 +134,9 @@ Op combination_of(const Op& recorded, const Op& partial) {
   }
   for (int d = 0; d < recorded.out_rank(); ++d) access.dims.push_back({{{d, 1}}, {0, 1}, false});
   op.reads.push_back(std::move(access));
+  // The labels of a result with an epilogue are its dimensions.
+  op.epilogue = recorded.epilogue;
+  op.reads.insert(op.reads.end(), recorded.epilogue_reads().begin(), recorded.epilogue_reads().end());
   return op;
 }
 

@@ -62,7 +62,7 @@ std::vector<Tiling> tiles_of_operand(const Operands& operands, TensorId id, cons
 
 /// The finest tiling among `own` and the operands' dimensions that are the label; the first of equals.
 Tiling finest(const Op& op, int label, Tiling own, const std::vector<Index>& tile, const Operands& operands) {
-  for (const Access& access : op.reads) {
+  for (const Access& access : op.own_reads()) {
     const PlacedTensor* placed = operands.placed(access.tensor);
     const int d = plain_dim(op, access, label, placed != nullptr ? placed->desc : operands.describe(access.tensor));
     if (d < 0) continue;
@@ -114,7 +114,7 @@ void split_sum(const Op& op, Cuts& cuts, const std::vector<Index>& tile, const O
   Index tiles = 1;
   for (const Tiling& t : cuts.out) tiles *= t.tiles();
   double operand_elements = 0;
-  for (const Access& access : op.reads) {
+  for (const Access& access : op.own_reads()) {
     const PlacedTensor* placed = operands.placed(access.tensor);
     operand_elements += elements_of((placed != nullptr ? placed->desc : operands.describe(access.tensor)).shape);
   }

@@ -158,6 +158,9 @@ Candidate PlacementBuilder::build(Draft draft, std::string why) const {
     partial.shape.insert(partial.shape.begin(), parts_shape.begin(), parts_shape.end());
     partial.out.insert(partial.out.begin(), parts_out.begin(), parts_out.end());
     partial.tile.clear();
+    const std::size_t own = op_.own_reads().size();  // an epilogue waits for the sum
+    partial.reads.resize(own);
+    partial.epilogue = false;
     if (!partial.uncut.empty()) partial.uncut.insert(partial.uncut.begin(), parts_shape.size(), false);
     for (TensorDesc& output : partial.outputs) {
       output.shape = partial.shape;

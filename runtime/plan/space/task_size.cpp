@@ -24,7 +24,7 @@ std::vector<BlockLabels> blocks_of(const Op& op) {
   for (const OutSubscript& s : op.out) {
     if (s.label >= 0) blocks.front().push_back(s.label);
   }
-  for (const Access& access : op.reads) {
+  for (const Access& access : op.own_reads()) {
     BlockLabels& block = blocks.emplace_back();
     for (const DimAccess& dim : access.dims) {
       for (const Affine::Term& term : dim.terms) block.push_back(term.label);
@@ -40,7 +40,7 @@ std::vector<BlockLabels> blocks_of(const Op& op) {
 /// The read with the most elements; null: there is none.
 const Access* largest_read(const Op& op, const Operands& operands) {
   const Access* largest = nullptr;
-  for (const Access& access : op.reads) {
+  for (const Access& access : op.own_reads()) {
     if (largest == nullptr || described(operands, access.tensor).elements() > described(operands, largest->tensor).elements()) largest = &access;
   }
   return largest;
@@ -80,7 +80,7 @@ Stream stream_of(const Op& op, const Operands& operands) {
   const Access* largest = largest_read(op, operands);
   double result = 1, elements = 0, bytes = 0;
   for (const Index extent : op.shape) result *= static_cast<double>(extent);
-  for (const Access& access : op.reads) {
+  for (const Access& access : op.own_reads()) {
     const TensorDesc& tensor = described(operands, access.tensor);
     elements += static_cast<double>(tensor.elements());
     bytes += static_cast<double>(tensor.bytes());

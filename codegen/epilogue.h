@@ -1,0 +1,11 @@
+#pragma once
+
+#include "codegen/family_builder.h"
+
+namespace tdsl::codegen {
+
+/// One operation for a product of matrices and what is computed of its elements (ir::Fused::epilogue): the contraction, whose operands are followed
+/// by those of the map behind it. The map's kernel is the one it would have by itself; it reads the product where it writes.
+void lower_epilogue(FamilyBuilder& builder, const ir::Node& node, const ir::Fused& fused);
+
+}  // namespace tdsl::codegen

@@ -1,0 +1,65 @@
+"""Programs over sparse matrices that are stored compressed, and the same by SciPy, in turns: a step of a loop, operands in memory."""
+import os
+import statistics
+
+import numpy as np
+
+from kernels import Ours, peer, HERE
+from sparse import rmat, uniform
+
+CONTROL = "SciPy, again"
+
+
+def cases(options):
+    """Name -> program, matrix, shapes of its dense operands; `--scale` takes a share of the rows."""
+    import scipy.sparse as sp
+    rng = np.random.default_rng(1)
+    rows = lambda n: max(64, int(n * options.scale))
+    shrink = int(round(np.log2(1 / options.scale))) if options.scale < 1 else 0
+    graph = lambda: rmat(sp, rng, max(6, 20 - shrink), 16)
+    million = lambda: uniform(sp, rng, rows(1_000_000), 10)
+    return {"SpMV 1e6 x 10": ("spmv", million, {"v": None}),
+            "SpMV' 1e6 x 10": ("spmv_transposed", million, {"v": None}),
+            "PageRank 1e6 x 10": ("pagerank", million, {"v": None}),
+            "PageRank RMAT 20 x 16": ("pagerank", graph, {"v": None}),
+            "X V, X' U, 16 columns": ("both_ways", lambda: uniform(sp, rng, rows(200_000), 20), {"V": 16}),
+            "loss 20000^2, 1 %, rank 100": ("loss", lambda: uniform(sp, rng, rows(20_000), max(1, rows(20_000) // 100)), {"U": 100, "V": 100})}
+
+
+def sparse_programs(options, scratch):
+    import scipy.io
+    import scipy.sparse as sp
+    results = []
+    rng = np.random.default_rng(2)
+    for name, (stem, make, dense) in cases(options).items():
+        if options.only and not any(part.lower() in name.lower() for part in options.only):
+            continue
+        matrix = make()
+        matrix.sum_duplicates()
+        files = {"A": str(scratch / "A.npz")}
+        sp.save_npz(files["A"], matrix, compressed=False)
+        for operand, columns in dense.items():
+            files[operand] = str(scratch / f"{operand}.npy")
+            np.save(files[operand], rng.random(matrix.shape[0] if columns is None else (matrix.shape[0], columns)))
+        script = str(HERE / "peers" / "sparse_programs_scipy.py")
+        by_scipy = peer(lambda answer: ["/usr/bin/python3", script, stem, str(options.repeats), answer], dict(os.environ), scratch)
+        turn = {"tdsl": Ours(options.tdslc, HERE / "programs" / "sparse" / f"{stem}.tdsl", scratch, options.threads, options.repeats, "ours"),
+                "SciPy": by_scipy, CONTROL: by_scipy}
+        samples = {who: [] for who in turn}
+        for pair in range(options.pairs):
+            order = list(turn)
+            answers = {}
+            for who in order[pair % len(order):] + order[:pair % len(order)]:
+                seconds, answers[who] = turn[who](files)
+                samples[who].append(seconds)
+            if not np.allclose(answers["tdsl"].ravel(), answers["SciPy"].ravel(), rtol=1e-9, atol=1e-9 * np.abs(answers["SciPy"]).max(initial=0.0)):
+                raise SystemExit(f"{name}: tdsl and SciPy computed different things")
+        print(f"% {name}, {matrix.nnz} stored, {options.threads} threads, load {os.getloadavg()[0]:.1f}: milliseconds of a step, median of {options.pairs}; "
+              "SciPy's time over ours; of the control, over SciPy's")
+        rows = []
+        for who, seconds in samples.items():
+            ratio = statistics.median(other / own for other, own in zip(seconds, samples["SciPy" if who == CONTROL else "tdsl"]))
+            rows.append({"name": who, "seconds": statistics.median(seconds), "ratio": ratio})
+            print(f"{who:20} {1e3 * statistics.median(seconds):9.2f} {ratio:9.2f}", flush=True)
+        results.append({"title": f"sparse program: {name}", "samples": samples, "rows": rows})
+    return results
