@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "runtime/io/shown_word.h"
 #include "runtime/io/text_lines.h"
 #include "runtime/io/text_numbers.h"
 
@@ -22,13 +23,6 @@ std::string_view trimmed(std::string_view text) {
 std::string_view without_mark(const TextLines& lines, std::string_view line) {
   if (lines.offset() == 0 && line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3);
   return line;
-}
-
-/// Shown in messages: no more of a field than a line of text takes, and nothing that a terminal would obey.
-std::string csv_shown(std::string_view field) {
-  std::string text(field.substr(0, 40));
-  std::ranges::replace_if(text, [](unsigned char c) { return c < 0x20 || c >= 0x7f; }, '?');
-  return "'" + text + (field.size() > 40 ? "…'" : "'");
 }
 
 /// The fields of a line; what is wrong with it is an error there.
@@ -71,7 +65,7 @@ bool is_number(const std::string& field) {
 
 std::string names(const std::vector<std::string>& columns) {
   std::string text;
-  for (std::size_t k = 0; k < columns.size() && k < 10; ++k) text += (k == 0 ? "" : ", ") + csv_shown(columns[k]);
+  for (std::size_t k = 0; k < columns.size() && k < 10; ++k) text += (k == 0 ? "" : ", ") + shown_word(columns[k]);
   return text + (columns.size() > 10 ? ", …" : "");
 }
 
@@ -124,9 +118,9 @@ class CsvRows {
 
   [[noreturn]] void refuse(std::int64_t column, std::string_view field, CsvNumber result) const {
     const std::string place = "field " + std::to_string(column + 1);
-    if (result == CsvNumber::kTooLarge) lines_.fail(place + " is " + csv_shown(field) + ", which does not fit into " + std::string(element_name(element_type_of<T>)));
+    if (result == CsvNumber::kTooLarge) lines_.fail(place + " is " + shown_word(field) + ", which does not fit into " + std::string(element_name(element_type_of<T>)));
     const std::string_view wanted = std::same_as<T, bool> ? "true, false, 1 or 0" : std::is_integral_v<T> ? "an integer" : "a number";
-    lines_.fail(place + " is " + (field.empty() ? "empty" : csv_shown(field)) + ", not " + std::string(wanted));
+    lines_.fail(place + " is " + (field.empty() ? "empty" : shown_word(field)) + ", not " + std::string(wanted));
   }
 
   TextLines lines_;
@@ -192,8 +186,8 @@ void CsvFile::read_head(const std::string& column) {
   data_offset_ = named ? lines.next_offset() : lines.offset();
   if (column.empty()) return;
   const auto found = std::ranges::find(head, column);
-  if (found == head.end()) lines.fail("there is no column " + csv_shown(column) + "; the first line names " + names(head));
-  if (std::find(found + 1, head.end(), column) != head.end()) lines.fail("more than one column is called " + csv_shown(column));
+  if (found == head.end()) lines.fail("there is no column " + shown_word(column) + "; the first line names " + names(head));
+  if (std::find(found + 1, head.end(), column) != head.end()) lines.fail("more than one column is called " + shown_word(column));
   column_ = found - head.begin();
 }
 
@@ -224,6 +218,7 @@ EntryFile::Extents CsvFile::settle(std::span<const Tally> tallies, std::int64_t 
       form.set_coordinate(entry, 0, form.coordinate(entry, 0) + before);
     }
   }
+  mine.entries.set_whole(true);
   return rank() == 1 ? Extents{rows} : Extents{rows, columns_};
 }
 
