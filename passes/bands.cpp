@@ -244,7 +244,18 @@ class Narrower {
     const auto only_dimensions = [this](const Extent& e) {
       return std::ranges::all_of(e.values(), [this](ValueId v) { return dimensions_.contains(v); });
     };
-    return certain || (only_dimensions(range) && !only_dimensions(band));
+    return (certain && is_stored_extent(band)) || (only_dimensions(range) && !only_dimensions(band) && is_stored_extent(band));
+  }
+  /// Whether something that is read has an extent that differs from it by a number only: it is as small as that, and not a number that
+  /// stands for "no limit".
+  [[nodiscard]] bool is_stored_extent(const Extent& e) const {
+    bool found = false;
+    for_each_node(compute_.bodies[0], [&](const ExprNode& n) {
+      const auto* r = std::get_if<Read>(&n.op);
+      if (r != nullptr)
+        found = found || std::ranges::any_of(program_.type(r->tensor).shape, [&](const Extent& extent) { return (extent - e).constant().has_value(); });
+    });
+    return found;
   }
 
   void narrow(const Band& band) {

@@ -14,7 +14,9 @@ namespace tdsl::passes {
 ///     compute [i in 0..%0] sum[j in 0..2 %b + 1] (absent_mul(%S[2 %b - j, i + j - %b], %x[i + j - %b])) where le(%b - i, j) && lt(j, %0 + %b - i)
 ///
 /// Points keep their order, and so do sums. What is left of the old range is said by bounds of the new variable, which loops observe by
-/// where they begin and end. Where it cannot be told that the band is shorter than the range, nothing happens.
+/// where they begin and end. Where it cannot be told that the band is
+/// shorter than the range, nothing happens. A length that params decide counts as short if a tensor that is read is as long: `b` may also be a
+/// number that stands for "no limit".
 ///
 /// Precondition and postcondition: verified.
 [[nodiscard]] ir::Program bands(const ir::Program& program, PassContext& context);

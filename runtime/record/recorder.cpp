@@ -53,7 +53,7 @@ TensorHandle Recorder::record(plan::Op op, ElementType type) {
   if (!op.outputs.empty()) {  // the builder says how it is stored
     desc.storage = std::move(op.outputs.front().storage);
     desc.uncut = op.uncut;
-    desc.storage.values = desc.storage.values && type != ElementType::kBool;
+    desc.storage.values = type != ElementType::kBool;  // whatever the matrix has that it is like
     desc.stored = op.outputs.front().stored;
     desc.rows = std::move(op.outputs.front().rows);
   }

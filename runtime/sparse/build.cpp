@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <string>
 
 #include "runtime/check.h"
 
 namespace tdsl::rt::sparse {
 
 namespace {
+
+constexpr Index kMostCoordinates = Index{1} << 32;
 
 /// The first level in which entry k differs from the one before it; 0 for the first.
 template <class T>
@@ -60,6 +63,12 @@ BlockHead head_of(const SortedEntries<T>& entries, std::span<const Level> storag
   head.element = static_cast<std::uint8_t>(element_type_of<T>);
   const Index count = entries.count();
   if (count == 0) return head;
+  for (const Index extent : entries.extents) {
+    if (extent > kMostCoordinates) {
+      throw RunError("a compressed matrix has blocks of " + std::to_string(extent) + " rows or columns; more than " + std::to_string(kMostCoordinates) +
+                     " are not supported yet (--disable-pass storage stores it dense)");
+    }
+  }
   std::copy(storage.begin(), storage.end(), head.kind.begin());
   const std::array<Index, 8> distinct = prefixes(entries);
   if (!as_stored && std::ranges::count(storage, Level::kCompressed) > 0) {

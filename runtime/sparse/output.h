@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -9,7 +10,7 @@
 namespace tdsl::rt::sparse {
 
 /// Where a kernel puts the elements of a sparse tile while it does not know how many there will be: rows ascending, columns ascending
-/// in each. Reused from task to task, so that memory is that of the largest. Zeros are dropped.
+/// in each. Reused from task to task, so that memory is that of the largest. Zeros are dropped, but for -0.
 template <class T>
 class Output {
  public:
@@ -29,7 +30,7 @@ class Output {
   /// What is put next is in row i.
   void row(Index i) { row_ = static_cast<std::uint32_t>(i - row_corner_); }
   void put(Index j, T value) {
-    if (value == T(0)) return;
+    if (value == T(0) && !is_negative_zero(value)) return;  // the type decides whether there is a -0
     at_.push_back(row_);
     at_.push_back(static_cast<std::uint32_t>(j - column_corner_));
     if constexpr (!std::is_same_v<T, bool>) values_.push_back(value);
@@ -40,6 +41,10 @@ class Output {
   [[nodiscard]] BlockMemory finish(std::span<const Level> storage) const { return build(entries(), storage); }
 
  private:
+  static bool is_negative_zero(T value) {
+    if constexpr (std::is_floating_point_v<T>) return std::signbit(value);
+    return false;
+  }
   struct NoValues {
     void clear() {}
     operator std::span<const T>() const { return {}; }

@@ -256,7 +256,7 @@ COMMAND_MISTAKES = [
     ("tdslc_import_is_pipe", "check {piped}", 1, r"piped\.tdsl:1:\d+: error: cannot read '.*pipe': it is not a regular file"),
     ("tdslc_program_error", "check {bad}", 1, r"bad\.tdsl:3:\d+: error: .*\[undefined-name\]"),
     ("tdslc_build_program_error", "build {bad} -o {work}/bad", 1, r"bad\.tdsl:3:\d+: error: .*\[undefined-name\]"),
-    ("tdslc_not_supported", "check {storage}", 1, r"storage\.tdsl:1:\d+: .*not supported"),
+    ("tdslc_not_supported", "check {storage}", 1, r"storage\.tdsl:3:\d+: .*not supported"),
     ("tdslc_too_large", "check {large}", 1, r"large\.tdsl:2:9: error: 'random\(n, n\)' is f64\[3037000500, 3037000500\], which is too large.*\[too-large\]"),
     ("tdslc_explain_too_large", "explain {square} --set n=4611686018427387904", 1,
      r"square\.tdsl:1: A is f64\[4611686018427387904, 4611686018427387904\], which is too large"),
@@ -286,7 +286,7 @@ COMMAND_MISTAKES = [
 
 COMMAND_FILES = {
     "good.tdsl": "let a = 1;\noutput a;\n", "bad.tdsl": "param p: i64 = 1;\nlet q = p;\nlet a = q + nosuchname;\noutput a;\n",
-    "storage.tdsl": "storage banded(n, b) { stored[n, b]; to[i, j] = (i, j - i); from[i, k] = (i, i + k); }\n", "bare": "let a = 1;\noutput a;\n",
+    "storage.tdsl": "storage diagonal(n) { stored[n]; to[i, j] = i where i == j; from[i] = (i, i); }\nvar A: f64[3, 3] storage diagonal(3) = eye(3);\nA[0:2, :] = 0.0;\noutput A;\n", "bare": "let a = 1;\noutput a;\n",
     "importing.tdsl": 'import "imported.tdsl";\noutput a = f(1);\n', "imported.tdsl": "fn f(x) = x + 1;\n",
     "large.tdsl": "let n = 3037000500;\nlet A = random(n, n);\noutput s = sum(A);\n", "square.tdsl": "input A: f64[n, n];\noutput s = sum(A);\n",
     "product.tdsl": "param n: i64 = 9;\nlet A = random(n * n);\noutput s = sum(A);\n",
