@@ -347,7 +347,7 @@ TEST_CASE("contraction kernel: an epilogue runs once over every element of a com
       check_epilogue(random, 1, 70, 30, left, right, false);
       check_epilogue(random, 70, 1, 30, left, right, false);
       check_epilogue(random, 3, 4, 0, left, right, false);
-      check_epilogue(random, 270, 1300, 600, left, right, false);
+      if (left && !right) check_epilogue(random, 270, 1300, 600, left, right, false);  // the definition is slow
     }
   }
 }
