@@ -228,7 +228,8 @@ namespace {
 std::vector<EntryWriter::Numbers> everyones(World& world, const EntryWriter::Numbers& mine) {
   std::vector<EntryWriter::Numbers> all;
   for (const std::vector<std::byte>& bytes : world.access().all_gather(std::as_bytes(std::span(mine)))) {
-    std::memcpy(all.emplace_back(bytes.size() / sizeof(Index)).data(), bytes.data(), bytes.size());
+    EntryWriter::Numbers& theirs = all.emplace_back(bytes.size() / sizeof(Index));
+    if (!bytes.empty()) std::memcpy(theirs.data(), bytes.data(), bytes.size());
   }
   return all;
 }

@@ -45,7 +45,7 @@ void together(World& world, const Action& action) {
 std::vector<Index> sums(World& world, std::vector<Index> mine) {
   std::vector<Index> all(mine.size(), 0);
   for (const std::vector<std::byte>& bytes : world.access().all_gather(std::as_bytes(std::span(mine)))) {
-    std::memcpy(mine.data(), bytes.data(), bytes.size());
+    if (!bytes.empty()) std::memcpy(mine.data(), bytes.data(), bytes.size());
     for (std::size_t k = 0; k < all.size(); ++k) all[k] += mine[k];
   }
   return all;
