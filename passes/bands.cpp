@@ -16,6 +16,9 @@ using namespace ir;
 
 namespace {
 
+/// A number that says how wide a band is; a larger one stands for "no limit", and bands of it would take longer than the range.
+constexpr std::int64_t kFew = 1 << 16;
+
 /// `form <= 0`.
 using Inequality = AffineExpr;
 
@@ -238,7 +241,7 @@ class Narrower {
     const auto few = band.constant();
     const auto all = range.constant();
     if (few || all)
-      return few && (!all || *few < *all);
+      return few && *few > 0 && *few <= kFew && (!all || *few < *all);
     if (const auto more = (range - band).constant())
       return *more > 0;
     const auto only_dimensions = [this](const Extent& e) {
