@@ -49,7 +49,6 @@ class ComputeLowering {
   // --- Walks over stored elements: stored_operation.cpp
   /// Refuses what no kernel does with compressed tensors.
   void check_compressed() const;
-  void check_order() const;
   /// What distinguishes the operation from one over all points.
   void stored(OpTemplate& op, KernelTemplate& kernel) const;
   void left(OpTemplate& op);

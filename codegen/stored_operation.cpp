@@ -26,7 +26,7 @@ void ComputeLowering::check_compressed() const {
   if (result && !(walk_ && walk_->compressed_result)) {
     throw NotSupported(range_, fmt::format("'{}' is compressed, and computing it other than element by element is not supported yet", name_of(program, target_)));
   }
-  if (walk_) return check_order();
+  if (walk_) return;
   for (const Expr& e : {compute_.bodies.front(), compute_.guard}) {
     if (!e) continue;
     ir::for_each_node(e, [&](const ir::ExprNode& n) {
@@ -36,15 +36,6 @@ void ComputeLowering::check_compressed() const {
                          fmt::format("'{}' is compressed, and computing with it other than along its stored elements is not supported yet", name_of(program, r->tensor)));
     });
   }
-}
-
-/// Reductions of the user's go in the order of the index variables: rows, then elements, then what is dense.
-void ComputeLowering::check_order() const {
-  if (!compute_.monoid || compute_.monoid->kind != ir::Monoid::Kind::kUser) return;
-  const auto outs = static_cast<int>(compute_.out.size());
-  const int first_other = outs + (walk_->row >= outs ? 1 : 0) + (walk_->column >= outs ? 1 : 0);
-  const bool in_order = (walk_->row < outs || walk_->column < outs || walk_->row < walk_->column) && walk_->row < first_other && walk_->column < first_other;
-  if (!in_order) throw NotSupported(range_, "a reduction of your own that meets stored elements column by column is not supported yet: name the index variable of the rows first");
 }
 
 void ComputeLowering::stored(OpTemplate& op, KernelTemplate& kernel) const {
