@@ -44,13 +44,6 @@ class ComputeLowering {
   [[nodiscard]] bool places_once() const;
   [[nodiscard]] std::string name() const;
   void labels(OpTemplate& op) const;
-  [[nodiscard]] LabelTemplate::Kind stored_kind(int label) const;
-
-  // --- Walks over stored elements: stored_operation.cpp
-  /// Refuses what no kernel does with compressed tensors.
-  void check_compressed() const;
-  /// What distinguishes the operation from one over all points.
-  void stored(OpTemplate& op, KernelTemplate& kernel) const;
   void left(OpTemplate& op);
   /// One label times a number plus a constant, or a constant: what an output tile's elements can be solved for.
   [[nodiscard]] std::optional<AffineForm> plain_subscript(const Expr& e);
@@ -63,6 +56,14 @@ class ComputeLowering {
   [[nodiscard]] std::optional<ir::LabelSet> single_labels(const ir::Read& r);
   /// Whether a factor of an index variable is known to be positive wherever there is a point: a number and what index variables run up to.
   [[nodiscard]] bool moves_forwards(const Extent& coefficient) const;
+
+  // --- Walks over stored elements: stored_operation.cpp
+  /// Refuses what no kernel does with compressed tensors.
+  void check_compressed() const;
+  /// What distinguishes the operation from one over all points.
+  void stored(OpTemplate& op, KernelTemplate& kernel) const;
+  /// How a label of a walk is cut.
+  [[nodiscard]] LabelTemplate::Kind stored_kind(int label) const;
 
   // --- Left sides that cannot be solved: scatter.cpp
   /// Labels that no solvable subscript places are reduced.
