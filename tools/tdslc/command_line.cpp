@@ -153,7 +153,7 @@ void add_options_of(CLI::App& app, Command command, CommandLine& line) {
   if (command == Command::kExplain) {
     app.add_option("--per-node", line.ranks_per_node, "Ranks on every node")->check(CLI::Range(std::int64_t{1}, kMostRanks))->type_name("R");
     app.add_option("--rank", line.rank, "Also the tasks, messages and bytes of this rank")->type_name("R");
-    app.add_option("--set", line.set, "Extent of a dimension or value of a param")->type_name("NAME=VALUE")->allow_extra_args(false);
+    app.add_option("--set", line.set, "Extent of a dimension, value of a param, or A.stored=N: elements stored in the sparse input A")->type_name("NAME=VALUE")->allow_extra_args(false);
     app.add_option("--tile", line.tile, "Edge of every tile, or one per dimension")->type_name("T[,T...]");
     app.add_option("--threads", line.threads, "Threads per rank")->check(CLI::Range(1, rt::kMostThreads));
     app.add_option("--memory", line.memory, "Memory budget per rank")->type_name("SIZE");
