@@ -98,7 +98,7 @@ void compress_panels(const NpyReader& reader, const TaskArgs& t) {
       const T* element = panel.get();
       for (Index i = lo[0]; i < hi[0]; ++i) {
         tile.row(i);
-        for (Index j = lo[1]; j < hi[1]; ++j) tile.put(j, *element++);
+        for (Index j = lo[1]; j < hi[1]; ++j) tile.put(j, add_entries(*element++, T{}));  // -0 is absent
       }
     }
   }
