@@ -217,6 +217,9 @@ class Row {
   std::span<const Segment<T>> segments_;
 };
 
+template <class T>
+class RowCursor;
+
 /// A sparse operand of R dimensions. `order[l]`: which dimension level l is; subscripts of cursors are in the order of levels.
 template <class T, int R>
 class Parts {
@@ -373,6 +376,8 @@ class Parts {
       f(Row<T>(row, segments));
     }
   }
+
+  friend class RowCursor<T>;
 
   std::vector<Entry> entries_;
   std::vector<Band> bands_;
