@@ -88,7 +88,7 @@ class Chooser {
         if (program_.info(v).compressed && reads_walked(c, *walk, v))
           ++choice_.compressed[v];
       }
-      if (result && (!walk || !walk->compressed_result))
+      if (result && (!walk || walk->result == StoredWalk::Result::kDense))
         lost.emplace(n->results[0], "it is not computed element by element from one compressed matrix");
     }
     for (std::size_t k = 0; k < program_.values.size(); ++k) {
