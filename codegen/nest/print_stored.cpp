@@ -170,17 +170,22 @@ std::string Printer::row_text(const Fibre& fibre) {
   return above->name;
 }
 
-/// `[&](Index j) { rt::fetch_ahead(x(j)); }, `
+/// `[&](Index j) { rt::fetch_ahead(x(j)); }, `; of rows `rt::rows_ahead<double>(range_f.size()), [&](Index j) { rt::fetch_ahead(&B(j, range_f.lo), range_f.size()); }, `
 std::string Printer::ahead_text(const std::vector<Place>& ahead, const std::string& j) {
-  std::string text;
+  std::string text, distance;
   for (const Place& p : ahead) {
+    const Variable& v = nest_.variable(p.variable);
+    const auto* last = std::get_if<ir::IndexRef>(&p.subscripts.back()->op);
+    const bool row = last != nullptr && std::ranges::none_of(walks_, [&](const Walked& walk) { return walk.index == last->label; });
     std::vector<std::string> list;
     for (const Expr& s : p.subscripts) list.push_back(expr_.subscript(s));
-    const Variable& v = nest_.variable(p.variable);
-    const std::string element = v.role == Role::kResult ? place_text(p) : fmt::format("{}({})", view_name(v), fmt::join(list, ", "));
-    text += fmt::format("rt::fetch_ahead({}); ", element);
+    if (row) list.back() = range_name(last->label) + ".lo";
+    for (std::size_t d = 0; d < list.size() && v.role == Role::kResult; ++d) list[d] = put_subscript(d, list[d]);
+    const std::string element = fmt::format("{}({})", v.role == Role::kResult ? out_name() : view_name(v), fmt::join(list, ", "));
+    text += row ? fmt::format("rt::fetch_ahead(&{}, {}.size()); ", element, range_name(last->label)) : fmt::format("rt::fetch_ahead({}); ", element);
+    if (row && distance.empty()) distance = fmt::format("rt::rows_ahead<{}>({}.size()), ", cpp_type(v.type.scalar), range_name(last->label));
   }
-  return text.empty() ? text : fmt::format("[&](Index {}) {{ {}}}, ", j, text);
+  return text.empty() ? text : fmt::format("{}[&](Index {}) {{ {}}}, ", distance, j, text);
 }
 
 /// Of a compressed result: from its tile's tensor's first element.

@@ -106,7 +106,8 @@ class StoredVerifier {
       const auto* label = s ? std::get_if<ir::IndexRef>(&s->op) : nullptr;
       const bool running = label != nullptr && runs(label->label);
       const bool constant = s && std::holds_alternative<ir::Constant>(s->op);
-      if (!running && !constant) problem("%{} is fetched ahead at a subscript that is no running index", p.variable.id);
+      const bool row = label != nullptr && p.subscripts.size() > 1 && &s == &p.subscripts.back() && has_index(label->label);
+      if (!running && !constant && !row) problem("%{} is fetched ahead at a subscript that is no running index", p.variable.id);
       moves = moves || (running && label->label == loops_.back()->index);
     }
     if (!moves) problem("%{} is fetched ahead, and does not move with the loop", p.variable.id);

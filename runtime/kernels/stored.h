@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <vector>
@@ -40,6 +41,25 @@ template <class T, int R>
 template <class T>
 void fetch_ahead(const T& element) {
   __builtin_prefetch(&element);
+}
+
+/// Of a row so much is asked for ahead: what follows comes by itself while it is read.
+inline constexpr Index kRowBytesAhead = 1024;
+
+/// The same for neighbouring elements, or the first of many.
+template <class T>
+void fetch_ahead(const T* first, Index count) {
+  constexpr Index kLine = 64;
+  const Index bytes = std::min(count * static_cast<Index>(sizeof(T)), kRowBytesAhead);
+  for (Index at = 0; at < bytes; at += kLine) __builtin_prefetch(reinterpret_cast<const char*>(first) + at);
+  asm volatile("");  // what does nothing but this is no function without effects, whose calls compilers leave out
+}
+
+/// How many iterations before they are used rows of so many elements are fetched: as many as a first-level cache has room for beside what is used.
+template <class T>
+[[nodiscard]] constexpr Index rows_ahead(Index count) {
+  constexpr Index kRoom = 8192;
+  return std::clamp<Index>(kRoom / std::clamp<Index>(count * static_cast<Index>(sizeof(T)), 1, kRowBytesAhead), 4, 16);
 }
 
 /// Gives the sink the block of a tile; none if it has no elements. Whether its rows are listed follows from what they hold.
