@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "ir/affine.h"
 #include "ir/support.h"
@@ -158,13 +159,18 @@ class Walks {
   }
 
   std::optional<StoredWalk> first() {
+    // What has more dimensions has fewer of its points stored, and is the larger one to be copied.
+    std::vector<StoredOperand> drivers;
     for (const Expr& e : reads_) {
       const auto* r = std::get_if<Read>(&e->op);
       const auto driver = r == nullptr ? std::nullopt : operand_of(program_, c_, *r);
-      if (!driver || program_.type(r->tensor).rank() != 2 || !is_needed(*driver))
-        continue;
-      const StoredWalk walk = driven_by(*driver);
-      if (keeps_order(c_, walk) && reads_walked(c_, walk, driver->tensor))
+      if (driver && is_needed(*driver))
+        drivers.push_back(*driver);
+    }
+    std::ranges::stable_sort(drivers, std::greater(), [](const StoredOperand& driver) { return driver.labels.size(); });
+    for (const StoredOperand& driver : drivers) {
+      const StoredWalk walk = driven_by(driver);
+      if (keeps_order(c_, walk) && reads_walked(c_, walk, driver.tensor))
         return walk;
     }
     return std::nullopt;
@@ -196,9 +202,11 @@ class Walks {
   }
 
   [[nodiscard]] StoredWalk::Result result_of(const StoredWalk& walk) const {
-    if (!equal(identity_in(c_), zero_of(c_.bodies[0]->type)) || c_.out.size() != 2)
+    if (!equal(identity_in(c_), zero_of(c_.bodies[0]->type)) || c_.out.empty() || walk.loops.size() < c_.out.size())
       return StoredWalk::Result::kDense;
-    const bool in_order = walk.loops.size() >= 2 && walk.loops[0].label == 0 && walk.loops[1].label == 1;
+    bool in_order = true;
+    for (std::size_t d = 0; d < c_.out.size(); ++d)
+      in_order = in_order && walk.loops[d].label == static_cast<std::int32_t>(d);
     return in_order ? StoredWalk::Result::kInOrder : StoredWalk::Result::kDense;
   }
 

@@ -96,7 +96,7 @@ class Verifier {
     defined_[index] = true;
     const Type& t = program_.type(v);
     require(t.sparse.empty() || t.sparse.size() == t.rank(), fmt::format("%{}: sparse has the wrong length", v.id));
-    require(!program_.info(v).compressed || (t.rank() == 2 && t.has_sparse()), fmt::format("%{} is compressed, but no matrix with a sparse dimension", v.id));
+    require(!program_.info(v).compressed || t.has_sparse(), fmt::format("%{} is compressed, but has no sparse dimension", v.id));
     for (const Extent& e : t.shape)
       extent(e);
     scopes_.back().insert(v);

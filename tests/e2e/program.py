@@ -90,7 +90,7 @@ class Program:
             next(i for i in self.inputs if i.name == found[1]).small = found[2]
         elif found := re.fullmatch(r"(args|args small|sizes|sizes small|variants|also built): (.*)", line):
             fields[found[1]] = found[2]
-        elif found := re.fullmatch(r"as (mtx|csv): (.*)", line):
+        elif found := re.fullmatch(r"as (mtx|tns|csv): (.*)", line):
             self.file_kinds |= {name: found[1] for name in found[2].split()}
         elif line == "exact":
             self.exact = True
