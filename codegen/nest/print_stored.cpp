@@ -171,7 +171,7 @@ Statements Printer::stored_row(const For& f, const Fibre& fibre, const std::vect
 /// The row where a walk over rows is, or any row: `B_row(k)`.
 std::string Printer::row_text(const Fibre& fibre) {
   const Variable& operand = nest_.variable(fibre.operand);
-  const auto above = std::ranges::find_if(walks_, [&](const Walked& walk) { return 
+  const auto above = std::ranges::find_if(walks_, [&](const Walked& walk) {
     return OpenFibre{walk.number, walk.outer, walk.index}.is_above({operand.number, fibre.outer, -1});
   });
   TDSL_CHECK(above != walks_.end(), "a level is below the walk over the one above it");
