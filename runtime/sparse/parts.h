@@ -255,6 +255,9 @@ class Row {
   std::span<const Segment<T>> segments_;
 };
 
+template <class T>
+class RowCursor;
+
 /// A sparse operand of R dimensions. `order[l]`: which dimension level l is; subscripts of cursors are in the order of levels.
 template <class T, int R>
 class Parts {
@@ -409,6 +412,8 @@ class Parts {
       f(Row<T>(row, segments));
     }
   }
+
+  friend class RowCursor<T>;
 
   std::vector<Entry> entries_;
   std::vector<Band> bands_;
