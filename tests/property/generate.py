@@ -8,6 +8,7 @@ import intervals
 from expressions import Context, Label, Value
 from model import Dim, Expr, Input, Program, Stmt
 from pipelines import Pipelines
+from stored import Stored
 
 SIZES = [1, 2, 3, 4, 5, 5, 6, 7, 8, 9, 11, 13]
 
@@ -24,7 +25,7 @@ class Function:
         self.elementwise = True
 
 
-class Generator(Pipelines):
+class Generator(Stored, Pipelines):
     def __init__(self, seed, exact):
         self.rng, self.exact = random.Random(seed), exact
         self.program = Program(seed, exact)
@@ -33,11 +34,13 @@ class Generator(Pipelines):
         self.only_outputs = []  # names whose values nothing is known about
         self.random_allowed, self.may_be_empty = True, False
         self.wild = None  # names of inputs with inf and nan
+        self.stored = None  # names of sparse tensors of every rank
 
     def generate(self):
         self.make_dims()
         self.make_inputs()
         self.wild_inputs()
+        self.stored_inputs()
         for _ in range(self.rng.choice([0, 0, 1, 2])):
             self.scalar_function()
         if self.chance(0.3):
@@ -99,7 +102,7 @@ class Generator(Pipelines):
     def add_input(self, scalar, shape, low, high, index_of=None):
         name = f"A{len(self.program.inputs)}"
         sparse = bool(shape) and index_of is None and self.chance(0.25)
-        density = self.rng.choice([0, 0.1, 0.1, 0.5, 1]) if sparse else None
+        density = self.rng.choice([0, 1e-6, 0.01, 0.1, 0.1, 0.5, 1]) if sparse else None
         if sparse:
             low, high = min(low, 0), max(high, 0)
         self.program.inputs.append(Input(name, scalar, shape, low, high, self.exact, self.rng.randrange(2**32), index_of, density))
@@ -361,6 +364,8 @@ class Generator(Pipelines):
             self.program.statements.append(Stmt(f"output ${name};"))
         if self.wild:
             self.wild_outputs()
+        if self.stored:
+            self.stored_outputs()
         if self.chance(0.2):
             shape = self.shape(1, 2)
             names = Context().fresh(len(shape))
