@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Random well-typed TDSL programs. `generate.py SEED [exact|general]` prints one; the same seed gives the same program."""
+"""Random well-typed TDSL programs. `generate.py SEED [exact|general|sparse]` prints one; the same seed gives the same program."""
 import random
 import re
 import sys
@@ -26,8 +26,9 @@ class Function:
 
 
 class Generator(Stored, Pipelines):
-    def __init__(self, seed, exact):
+    def __init__(self, seed, exact, sparse=False):
         self.rng, self.exact = random.Random(seed), exact
+        self.sparse_alone = sparse  # tensors of Stored and hardly anything else
         self.program = Program(seed, exact)
         self.values, self.functions, self.dims = [], [], []
         self.counter, self.loops_made, self.trips = 0, 0, 1
@@ -41,16 +42,16 @@ class Generator(Stored, Pipelines):
         self.make_inputs()
         self.wild_inputs()
         self.stored_inputs()
-        for _ in range(self.rng.choice([0, 0, 1, 2])):
+        for _ in range(0 if self.sparse_alone else self.rng.choice([0, 0, 1, 2])):
             self.scalar_function()
-        if self.chance(0.3):
+        if not self.sparse_alone and self.chance(0.3):
             self.procedure()
         makers = [(self.let_tensor, 4), (self.index_let, 6), (self.let_scalar, 1.5), (self.var_any, 2.5), (self.assign_whole, 1.5),
                   (self.assign_index, 2), (self.assign_slice, 1.2), (self.element_loop, 2.5), (self.tensor_loop, 3),
                   (self.while_loop, 1.2), (self.if_statement, 0.8), (self.tensor_function, 1), (self.assertion, 0.3),
                   (self.twin, 1.2), (self.chain, 0.6), (self.pipeline, 2.5), (self.scatter_let, 1.2), (self.scatter_assign, 1), (self.top_elements, 0.6),
                   (self.factorisation, 0 if self.exact else 1.5), (self.gradient, 1.5)]
-        wanted = self.rng.choice([3, 4, 5, 6, 7, 9])
+        wanted = 1 if self.sparse_alone else self.rng.choice([3, 4, 5, 6, 7, 9])
         made = attempts = 0
         while made < wanted and attempts < 60:
             attempts += 1
@@ -376,12 +377,12 @@ class Generator(Stored, Pipelines):
             self.program.statements.append(Stmt(f"output ${name}[{', '.join(names)}]: {self.type_text('f64', shape)} = {{0}};", [e]))
 
 
-def generate(seed, exact=None):
-    """The program of a seed. `exact`: None lets the seed decide."""
+def generate(seed, exact=None, sparse=False):
+    """The program of a seed. `exact`: None lets the seed decide. `sparse`: mostly of sparse tensors."""
     choose = random.Random(f"{seed} mode")
-    return Generator(seed, choose.random() < 0.6 if exact is None else exact).generate()
+    return Generator(seed, choose.random() < 0.6 if exact is None else exact, sparse).generate()
 
 
 if __name__ == "__main__":
-    mode = {"exact": True, "general": False}.get(sys.argv[2] if len(sys.argv) > 2 else "")
-    print(generate(int(sys.argv[1]), mode).text(), end="")
+    mode = sys.argv[2] if len(sys.argv) > 2 else ""
+    print(generate(int(sys.argv[1]), {"exact": True, "general": False}.get(mode), mode == "sparse").text(), end="")

@@ -5,7 +5,7 @@ import re
 from model import Dim, Input, Stmt
 
 DENSITIES = [0, 1e-6, 0.01, 0.01, 0.1, 0.5, 1]
-EDGES = [1, 2, 3, 5, 8, 13, 21, 40]
+EDGES = [1, 2, 3, 4, 5, 7, 9, 13, 21]
 
 
 class Stored:
@@ -13,14 +13,14 @@ class Stored:
     and w (n x m, m, n) are dense."""
 
     def stored_inputs(self):
-        if not self.chance(0.5):
+        if not self.sparse_alone and not self.chance(0.4):
             return
         n, m, q = (Dim(f"$s{letter}", self.rng.choice(EDGES)) for letter in "nmq")
-        if n.size * m.size > 600:
-            m.size = 8
+        if n.size * m.size > 120:
+            m.size = 4
         if self.chance(0.04):
             self.rng.choice([n, m, q]).size = 0
-        if n.size * m.size * q.size > 2000:
+        if n.size * m.size * q.size > 250:
             q.size = 2
         self.program.dims += [n, m, q]
         shapes = {"A": (n, m), "B": (n, m), "C": (m, q), "S": (n, n), "s": (n,), "z": (m,), "T": (n, m, q), "U": (n, m, q), "D": (n, m), "v": (m,), "w": (n,)}
