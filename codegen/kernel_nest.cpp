@@ -121,7 +121,7 @@ Expr KernelNestBuilder::of_nest(const Expr& e) {
 
 Expr KernelNestBuilder::read(const Expr& e, const ir::Read& r) {
   if (program_.is_host(r.tensor)) return ir::read(e->type, captures_.at(r.tensor), {}, e->range);
-  if (const auto row = row_value_.find(e.id()); row != row_value_.end()) return local_read(row->second);
+  if (const auto outer = outer_value_.find(e.id()); outer != outer_value_.end()) return local_read(outer->second);
   const auto gather = kernel_.gathers.find(e.id());
   std::vector<Expr> subscripts;
   for (std::size_t d = 0; d < r.subscripts.size(); ++d) {

@@ -167,10 +167,11 @@ class KernelNestBuilder {
   Body stored_loop(std::size_t depth, std::optional<ValueId> total);
   Body stored_total(std::size_t depth);
   Body stored_point();
-  [[nodiscard]] ValueId walked_operand() const;
+  [[nodiscard]] nest::Fibre fibre(int number, int label) const;
+  [[nodiscard]] ValueId stored_operand(const ir::StoredOperand& operand) const;
   [[nodiscard]] bool is_out(int label) const { return label < static_cast<int>(compute_.out.size()); }
-  void add_row_values();
-  std::vector<Place> ahead();
+  void add_outer_values();
+  std::vector<Place> ahead(std::size_t depth);
   void for_each_plain_read(const std::function<void(const ir::ExprNode&, const ir::Read&)>& f) const;
 
   const KernelNestRequest& request_;
@@ -187,9 +188,9 @@ class KernelNestBuilder {
   ValueId target_;
   LoopOrder order_;
   std::size_t total_at_ = 0;                ///< of a walk: how many loops are outside of what a reduction runs into
-  std::vector<nest::Let> row_values_;       ///< of a walk: what is read once per row
-  std::map<const ir::ExprNode*, ValueId> row_value_;
-  std::map<int, ValueId> row_value_of_operand_;
+  std::vector<std::vector<nest::Let>> outer_values_;  ///< of a walk, by loop: what is read once per iteration
+  std::map<const ir::ExprNode*, ValueId> outer_value_;
+  std::map<std::pair<int, int>, ValueId> outer_value_of_operand_;  ///< by its number, and the label
   std::set<int> open_;                      ///< labels of the loops around
   std::set<const ir::ExprNode*> observed_;  ///< parts of the guard that loops observe by their bounds
 };

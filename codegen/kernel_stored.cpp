@@ -8,19 +8,20 @@
 namespace tdsl::codegen {
 
 // Note [Kernels over stored elements]
-// The loops are those over the rows of the walked operand, over the elements of each, and then over what is dense: `for i over rows of %1 { for j
-// over row of %1 { for f … } }`. Elements of the result that are not visited have their values before: a fill, or in compressed results nothing.
-// A reduction runs into a local from the innermost label of the result on, and where that is the last loop, into elements.
+// The loops are those of the walk, and then over what is dense: `for i over stored %1[*] { for j over stored %1[i, *] { for f … } }`. Elements of the
+// result that are not visited have their values before: a fill, or in compressed results nothing. A reduction runs into a local from the innermost label
+// of the result on, and where that is the last loop, into elements.
 
 using Role = nest::Variable::Role;
 
 void KernelNestBuilder::order_stored() {
   const ir::StoredWalk& walk = *kernel_.walk;
   order_ = loop_order(op_, kernel_);
-  order_.labels = {walk.row, walk.column};
+  order_.labels.clear();
+  for (const ir::StoredLoop& loop : walk.loops) order_.labels.push_back(loop.label);
   std::vector<int> out, reduce;
   for (int l = 0; l < static_cast<int>(op_.labels.size()); ++l) {
-    if (l != walk.row && l != walk.column) (is_out(l) ? out : reduce).push_back(l);
+    if (!walk.has_loop(l)) (is_out(l) ? out : reduce).push_back(l);
   }
   // Along a row of the result, where that is a row of what is read, too.
   const bool row_last = !out.empty() && order_.in_order.contains(out.back());
@@ -34,7 +35,7 @@ void KernelNestBuilder::order_stored() {
 
 nest::Body KernelNestBuilder::stored() {
   order_stored();
-  add_row_values();
+  add_outer_values();
   return stored_from(0);
 }
 
@@ -46,7 +47,7 @@ nest::Body KernelNestBuilder::stored_from(std::size_t depth) {
 /// The loop number `depth` and what is in it; `total`: what a reduction runs into.
 nest::Body KernelNestBuilder::stored_loop(std::size_t depth, std::optional<ValueId> total) {
   const std::vector<int>& labels = order_.labels;
-  if (depth >= 2) {
+  if (depth >= kernel_.walk->loops.size()) {
     const std::vector<int> dense(labels.begin() + static_cast<std::ptrdiff_t>(depth), labels.begin() + static_cast<std::ptrdiff_t>(total ? labels.size() : total_at_));
     if (total) return dense.empty() ? guarded(accumulate({*total, {}})) : into_total(*total, dense);
     return loops(dense, 0, total_at_ == labels.size(), [&] { return total_at_ == labels.size() ? stored_point() : stored_total(total_at_); });
@@ -55,22 +56,24 @@ nest::Body KernelNestBuilder::stored_loop(std::size_t depth, std::optional<Value
   open_.insert(label);
   Body inner = total ? stored_loop(depth + 1, total) : stored_from(depth + 1);
   open_.erase(label);
-  const ValueId walked = walked_operand();
-  if (depth == 1) return {loop(label, nest::StoredRow{walked, ahead()}, nest::Order::kSerial, std::move(inner))};
-  Body row;
-  for (const nest::Let& value : row_values_) row.push_back(statement(value));
-  std::ranges::move(inner, std::back_inserter(row));
-  return {loop(label, nest::StoredRows{walked}, nest::Order::kSerial, std::move(row))};
+  Body body;
+  for (const nest::Let& value : outer_values_[depth]) body.push_back(statement(value));
+  std::ranges::move(inner, std::back_inserter(body));
+  nest::Stored over;
+  for (const int number : kernel_.walk->loops[depth].over) over.fibres.push_back(fibre(number, label));
+  over.ahead = ahead(depth);
+  return {loop(label, std::move(over), nest::Order::kSerial, std::move(body))};
 }
 
 /// A reduction along all further loops.
 nest::Body KernelNestBuilder::stored_total(std::size_t depth) {
   const ValueId total = local("total", kernel_.type);
-  // Where only labels that are never cut are reduced, elements are computed at once.
-  const bool at_once = is_out(kernel_.walk->row);
-  Body result = {at_once ? statement(nest::Var{total, identity()}) : statement(nest::Start{total, element(), {}})};
+  // Where nothing is reduced around them, which might be cut, elements are computed at once.
+  const bool at_once = depth > 0 && std::ranges::all_of(order_.labels.begin(), order_.labels.begin() + static_cast<std::ptrdiff_t>(depth), [this](int label) { return is_out(label); });
+  const bool combined = !at_once && program_.info(request_.step.target).compressed;
+  Body result = {at_once || combined ? statement(nest::Var{total, identity()}) : statement(nest::Start{total, element(), {}})};
   std::ranges::move(stored_loop(depth, total), std::back_inserter(result));
-  result.push_back(statement(nest::Store{element(), local_read(total)}));
+  result.push_back(combined ? statement(nest::Update{element(), *compute_.monoid, local_read(total)}) : statement(nest::Store{element(), local_read(total)}));
   return result;
 }
 
@@ -82,14 +85,6 @@ nest::Body KernelNestBuilder::stored_point() {
   return guarded(std::move(result));
 }
 
-ValueId KernelNestBuilder::walked_operand() const {
-  for (std::size_t k = 0; k < op_.reads.size(); ++k) {
-    if (op_.reads[k].tensor == kernel_.walk->tensor) return operands_.at(static_cast<int>(k));
-  }
-  TDSL_CHECK(false, "what is walked is read");
-  return {};
-}
-
 namespace {
 
 bool is_walk_label(const Expr& e, int label) {
@@ -99,33 +94,64 @@ bool is_walk_label(const Expr& e, int label) {
 
 }  // namespace
 
-/// Elements of vectors along the rows are read once per row.
-void KernelNestBuilder::add_row_values() {
-  for_each_plain_read([this](const ir::ExprNode& node, const ir::Read& r) {
-    if (r.subscripts.size() != 1 || !is_walk_label(r.subscripts[0], kernel_.walk->row)) return;
-    const int number = kernel_.operand.at(&node);
-    const auto known = row_value_of_operand_.find(number);
-    if (known != row_value_of_operand_.end()) {
-      row_value_[&node] = known->second;
-      return;
+/// The level of the walk's operand that the label indexes.
+nest::Fibre KernelNestBuilder::fibre(int number, int label) const {
+  const ir::StoredOperand& operand = kernel_.walk->operands[static_cast<std::size_t>(number)];
+  nest::Fibre result{stored_operand(operand), {}};
+  for (const std::int32_t l : operand.labels) {
+    if (l == label) break;
+    result.outer.push_back(l);
+  }
+  return result;
+}
+
+ValueId KernelNestBuilder::stored_operand(const ir::StoredOperand& operand) const {
+  ValueId found;
+  for (const Expr& e : {compute_.bodies.front(), compute_.guard}) {
+    if (!e) continue;
+    ir::for_each_node(e, [&](const ir::ExprNode& n) {
+      const auto* r = std::get_if<ir::Read>(&n.op);
+      if (r != nullptr && r->tensor == operand.tensor && std::ranges::equal(r->subscripts, operand.labels, is_walk_label)) found = operands_.at(kernel_.operand.at(&n));
+    });
+  }
+  TDSL_CHECK(found.valid(), "what is walked is read");
+  return found;
+}
+
+/// Elements of vectors along outer loops are read once per iteration.
+void KernelNestBuilder::add_outer_values() {
+  const std::vector<ir::StoredLoop>& walked = kernel_.walk->loops;
+  outer_values_.resize(walked.size());
+  for_each_plain_read([&](const ir::ExprNode& node, const ir::Read& r) {
+    for (std::size_t depth = 0; depth + 1 < walked.size(); ++depth) {
+      const int label = walked[depth].label;
+      if (r.subscripts.size() != 1 || !is_walk_label(r.subscripts[0], label)) continue;
+      const std::pair key(kernel_.operand.at(&node), label);
+      const auto known = outer_value_of_operand_.find(key);
+      if (known != outer_value_of_operand_.end()) {
+        outer_value_[&node] = known->second;
+        continue;
+      }
+      const ValueId value = local(name_of(program_, r.tensor) + "_" + labels_[static_cast<std::size_t>(label)], node.type);
+      outer_values_[depth].push_back({value, ir::read(node.type, operands_.at(key.first), {ir::index_ref(label)}, node.range)});
+      outer_value_of_operand_[key] = outer_value_[&node] = value;
     }
-    const ValueId value = local(name_of(program_, r.tensor) + "_" + labels_[static_cast<std::size_t>(kernel_.walk->row)], node.type);
-    row_values_.push_back({value, ir::read(node.type, operands_.at(number), {ir::index_ref(kernel_.walk->row)}, node.range)});
-    row_value_of_operand_[number] = row_value_[&node] = value;
   });
 }
 
-/// What lies where elements of a row say is fetched before it is needed.
-std::vector<nest::Place> KernelNestBuilder::ahead() {
+/// What lies where the subscripts that a loop visits say is fetched before it is needed.
+std::vector<nest::Place> KernelNestBuilder::ahead(std::size_t depth) {
   constexpr std::size_t kMost = 2;
+  const int label = order_.labels[depth];
   std::vector<Place> places;
+  if (depth == 0) return places;  // the driver's rows come one after the other
   std::set<int> known;
   for_each_plain_read([&](const ir::ExprNode& node, const ir::Read& r) {
     const int number = kernel_.operand.at(&node);
-    if (r.subscripts.size() != 1 || !is_walk_label(r.subscripts[0], kernel_.walk->column) || !known.insert(number).second) return;
-    places.push_back({operands_.at(number), {ir::index_ref(kernel_.walk->column)}});
+    if (r.subscripts.size() != 1 || !is_walk_label(r.subscripts[0], label) || !known.insert(number).second) return;
+    places.push_back({operands_.at(number), {ir::index_ref(label)}});
   });
-  const bool scatters = compute_.out.size() == 1 && is_out(kernel_.walk->column);
+  const bool scatters = compute_.out.size() == 1 && is_out(label);
   if (scatters) places.push_back(element());
   if (places.size() > kMost) places.clear();
   return places;

@@ -301,8 +301,9 @@ void lower_compute(FamilyBuilder& builder, const ir::Node& node, const Compute& 
   ComputeLowering lowering(builder, target, std::move(one), node.range);
   // What is made while lowering reads values that the source does not have.
   const bool written = std::get_if<Compute>(&node.op) == &compute;
-  if (const std::optional<ir::StoredWalk> walk = written ? ir::stored_walk(builder.source(), compute) : std::nullopt) {
-    lowering.walk({builder.resolve(walk->tensor), walk->row, walk->column, walk->compressed_result});
+  if (std::optional<ir::StoredWalk> walk = written ? ir::stored_walk(builder.source(), compute) : std::nullopt) {
+    for (ir::StoredOperand& operand : walk->operands) operand.tensor = builder.resolve(operand.tensor);
+    lowering.walk(*walk);
   }
   lowering.run();
 }

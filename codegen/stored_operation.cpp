@@ -15,15 +15,15 @@ namespace tdsl::codegen {
 LabelTemplate::Kind ComputeLowering::stored_kind(int label) const {
   using Kind = LabelTemplate::Kind;
   const bool out = label < static_cast<int>(compute_.out.size());
-  if (label == walk_->column) return out ? Kind::kWhole : Kind::kPlain;
-  if (out) return Kind::kOut;
-  return label == walk_->row ? Kind::kReduce : Kind::kPlain;
+  if (label == walk_->row()) return out ? Kind::kOut : Kind::kReduce;
+  if (!out) return Kind::kPlain;
+  return walk_->has_loop(label) ? Kind::kWhole : Kind::kOut;
 }
 
 void ComputeLowering::check_compressed() const {
   const FamilyProgram& program = builder_.program();
   const bool result = program.info(target_).compressed;
-  if (result && !(walk_ && walk_->compressed_result)) {
+  if (result && (!walk_ || walk_->result == ir::StoredWalk::Result::kDense)) {
     throw NotSupported(range_, fmt::format("'{}' is compressed, and computing it other than element by element is not supported yet", name_of(program, target_)));
   }
   if (walk_) return;
@@ -44,11 +44,11 @@ void ComputeLowering::stored(OpTemplate& op, KernelTemplate& kernel) const {
     read.compressed = program.info(read.tensor).compressed;
     if (read.compressed) read.dims.back() = DimTemplate{{}, Extent(0), Extent(0), true};
   }
-  const bool reduces = walk_->row >= static_cast<int>(compute_.out.size());
+  const bool reduces = walk_->row() >= static_cast<int>(compute_.out.size());
   op.op_class = reduces ? plan::OpClass::kReduce : plan::OpClass::kMap;
   if (!reduces) op.combine = plan::Combine::kNone;
   op.divisible = false;  // first values are given once
-  op.visits = walk_->tensor;
+  op.visits = walk_->driver().tensor;
   op.stored_like_visited = program.info(target_).compressed;
   kernel.walk = walk_;
 }

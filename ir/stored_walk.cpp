@@ -29,6 +29,18 @@ std::int32_t label_of(const Expr& e) {
   return i == nullptr ? -1 : i->label;
 }
 
+std::vector<std::int32_t> labels_of(const Read& r) {
+  std::vector<std::int32_t> labels;
+  for (const Expr& subscript : r.subscripts)
+    labels.push_back(label_of(subscript));
+  return labels;
+}
+
+template <class T>
+bool contains(const std::vector<T>& list, const T& x) {
+  return std::ranges::find(list, x) != list.end();
+}
+
 bool depends_on_data(const Read& r) {
   return std::ranges::any_of(r.subscripts, [](const Expr& subscript) {
     bool found = false;
@@ -101,56 +113,118 @@ bool covers(const Compute& c, std::int32_t label, const Extent& extent) {
   return l.begin == Extent(0) && l.end == extent;
 }
 
-/// Whether what a user's reduction combines comes in index order: rows, then elements, then what is dense.
-bool keeps_order(const Compute& c, std::int32_t row, std::int32_t column) {
+/// The index variables of a read that is to be walked or looked up: bare, each once, over whole dimensions.
+std::optional<StoredOperand> operand_of(const Program& program, const Compute& c, const Read& r) {
+  const ValueInfo& info = program.info(r.tensor);
+  if (!info.compressed || r.subscripts.empty())
+    return std::nullopt;
+  const StoredOperand operand{r.tensor, labels_of(r)};
+  for (std::size_t d = 0; d < operand.labels.size(); ++d) {
+    const std::int32_t label = operand.labels[d];
+    if (label < 0 || std::ranges::count(operand.labels, label) > 1 || !covers(c, label, info.type.shape[d]))
+      return std::nullopt;
+  }
+  return operand;
+}
+
+/// Whether what a user's reduction combines comes in index order: what loops visit, then what is dense.
+bool keeps_order(const Compute& c, const StoredWalk& walk) {
   if (!c.monoid || c.monoid->kind != Monoid::Kind::kUser)
     return true;
-  std::vector<std::int32_t> order;
-  for (const std::int32_t label : {row, column}) {
-    if (static_cast<std::size_t>(label) >= c.out.size())
-      order.push_back(label);
-  }
-  for (std::size_t k = 0; k < order.size(); ++k) {
-    if (static_cast<std::size_t>(order[k]) != c.out.size() + k)
+  std::size_t next = c.out.size();
+  for (const StoredLoop& loop : walk.loops) {
+    if (static_cast<std::size_t>(loop.label) >= c.out.size() && static_cast<std::size_t>(loop.label) != next++)
       return false;
   }
   return true;
 }
 
-/// The walk over the elements that `element` reads, if its subscripts allow one.
-std::optional<StoredWalk> walk_over(const Program& program, const Compute& c, const Read& element) {
-  const ValueInfo& info = program.info(element.tensor);
-  if (!info.compressed || info.type.rank() != 2)
-    return std::nullopt;
-  const std::int32_t row = label_of(element.subscripts[0]);
-  const std::int32_t column = label_of(element.subscripts[1]);
-  if (row < 0 || column < 0 || row == column || !covers(c, row, info.type.shape[0]) || !covers(c, column, info.type.shape[1]))
-    return std::nullopt;
-  if (!keeps_order(c, row, column))
-    return std::nullopt;
-  const bool same_labels = c.out.size() == 2 && row == 0 && column == 1;
-  const StoredWalk walk{element.tensor, row, column, same_labels && equal(identity_in(c), zero_of(c.bodies[0]->type))};
-  return reads_walked(c, walk, element.tensor) ? std::optional(walk) : std::nullopt;
-}
-
-bool holds_without(const Support& s, const std::vector<Expr>& reads, ValueId tensor) {
+/// Whether the support may be true where the operand's element is absent.
+bool holds_without(const Support& s, const std::vector<Expr>& reads, const StoredOperand& operand) {
   std::vector<bool> present;
   for (const Expr& e : reads) {
     const auto* r = std::get_if<Read>(&e->op);
-    present.push_back(r == nullptr || r->tensor != tensor);
+    present.push_back(r == nullptr || r->tensor != operand.tensor || labels_of(*r) != operand.labels);
   }
   return holds(s, present);
 }
 
+class Walks {
+ public:
+  Walks(const Program& program, const Compute& compute) : program_(program), c_(compute), guards_(program, Products::kExplicit) {
+    support_ = support_of(program, compute, &reads_);
+    guard_ = guards_.of(compute.guard);
+    zero_is_positive_ = compute.monoid || is_positive_zero(program, compute.bodies[0]);
+  }
+
+  std::optional<StoredWalk> first() {
+    for (const Expr& e : reads_) {
+      const auto* r = std::get_if<Read>(&e->op);
+      const auto driver = r == nullptr ? std::nullopt : operand_of(program_, c_, *r);
+      if (!driver || program_.type(r->tensor).rank() != 2 || !is_needed(*driver))
+        continue;
+      const StoredWalk walk = driven_by(*driver);
+      if (keeps_order(c_, walk) && reads_walked(c_, walk, driver->tensor))
+        return walk;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  /// Whether nothing counts where the operand's element is absent.
+  [[nodiscard]] bool is_needed(const StoredOperand& operand) {
+    if (holds_without(support_, reads_, operand))
+      return false;
+    // Without a reduction, what is not visited is 0: bit for bit what the body would be.
+    return zero_is_positive_ || !holds_without(guard_, guards_.reads(), operand);
+  }
+
+  [[nodiscard]] StoredWalk driven_by(const StoredOperand& driver) const {
+    StoredWalk walk;
+    walk.operands.push_back(driver);
+    for (const std::int32_t label : driver.labels)
+      walk.loops.push_back({label, {0}});
+    // What is read at the same coordinates is looked up.
+    for (const Expr& e : reads_) {
+      const auto* r = std::get_if<Read>(&e->op);
+      const auto other = r == nullptr ? std::nullopt : operand_of(program_, c_, *r);
+      if (other && other->labels == driver.labels && !contains(walk.operands, *other))
+        walk.operands.push_back(*other);
+    }
+    walk.result = result_of(walk);
+    return walk;
+  }
+
+  [[nodiscard]] StoredWalk::Result result_of(const StoredWalk& walk) const {
+    if (!equal(identity_in(c_), zero_of(c_.bodies[0]->type)) || c_.out.size() != 2)
+      return StoredWalk::Result::kDense;
+    const bool in_order = walk.loops.size() >= 2 && walk.loops[0].label == 0 && walk.loops[1].label == 1;
+    return in_order ? StoredWalk::Result::kInOrder : StoredWalk::Result::kDense;
+  }
+
+  const Program& program_;
+  const Compute& c_;
+  std::vector<Expr> reads_;
+  Support support_;
+  SupportFinder guards_;
+  Support guard_;
+  bool zero_is_positive_ = false;
+};
+
 }  // namespace
 
-bool reads_walked(const Compute& compute, const StoredWalk& walk, ValueId matrix) {
+bool StoredWalk::has_loop(std::int32_t label) const {
+  return std::ranges::any_of(loops, [&](const StoredLoop& loop) { return loop.label == label; });
+}
+
+bool reads_walked(const Compute& compute, const StoredWalk& walk, ValueId tensor) {
   bool found = false, same = true;
   for_each_read(compute, [&](const Read& r) {
-    if (r.tensor != matrix)
+    if (r.tensor != tensor)
       return;
     found = true;
-    same = same && r.subscripts.size() == 2 && label_of(r.subscripts[0]) == walk.row && label_of(r.subscripts[1]) == walk.column;
+    const std::vector<std::int32_t> labels = labels_of(r);
+    same = same && (labels == walk.driver().labels || contains(walk.operands, StoredOperand{tensor, labels}));
   });
   return found && same;
 }
@@ -160,21 +234,7 @@ std::optional<StoredWalk> stored_walk(const Program& program, const Compute& com
   for_each_read(compute, [&](const Read& r) { any = any || program.info(r.tensor).compressed; });
   if (!any || !is_plain(compute))
     return std::nullopt;
-  std::vector<Expr> reads;
-  const Support support = support_of(program, compute, &reads);
-  SupportFinder finder(program, Products::kExplicit);
-  const Support guard = finder.of(compute.guard);
-  const bool zero_is_positive = compute.monoid || is_positive_zero(program, compute.bodies[0]);
-  for (const Expr& e : reads) {
-    const auto* r = std::get_if<Read>(&e->op);
-    const std::optional<StoredWalk> walk = r == nullptr ? std::nullopt : walk_over(program, compute, *r);
-    if (!walk || holds_without(support, reads, walk->tensor))
-      continue;
-    // Without a reduction, what is not visited is 0: bit for bit what the body would be.
-    if (zero_is_positive || !holds_without(guard, finder.reads(), walk->tensor))
-      return walk;
-  }
-  return std::nullopt;
+  return Walks(program, compute).first();
 }
 
 }  // namespace tdsl::ir

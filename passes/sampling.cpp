@@ -67,11 +67,11 @@ class Sampling {
       if (reader == nullptr || !values_read(*reader).contains(v))
         continue;
       const auto walk = stored_walk(program_, *reader);
-      const bool fits = walk && reads_walked(*reader, *walk, v) && (count == 0 || walk->tensor == readers.walked);
+      const bool fits = walk && reads_walked(*reader, *walk, v) && (count == 0 || walk->driver().tensor == readers.walked);
       if (!fits)
         return std::nullopt;
       if (count++ == 0)
-        readers = {r, walk->tensor};
+        readers = {r, walk->driver().tensor};
     }
     const bool all = count > 0 && uses_[static_cast<std::size_t>(v.id)] == count;
     return all && program_.type(v).shape == program_.type(readers.walked).shape ? std::optional(readers) : std::nullopt;
@@ -87,7 +87,7 @@ class Sampling {
     Compute sampled = std::get<Compute>(region.nodes[k].op);
     sampled.guard = conjunction(is_present(walked.scalar, readers.walked), sampled.guard);
     const auto walk = stored_walk(program_, sampled);
-    if (!walk || walk->tensor != readers.walked || !walk->compressed_result)
+    if (!walk || walk->driver().tensor != readers.walked || walk->result == StoredWalk::Result::kDense)
       return;
     const SourceRange range = region.nodes[k].range;
     region.nodes[k].op = std::move(sampled);

@@ -325,8 +325,7 @@ class Interpreter {
   }
 
   void loop(const For& f) {
-    if (const auto* rows = std::get_if<StoredRows>(&f.over)) return stored_rows(f, rows->operand);
-    if (const auto* row = std::get_if<StoredRow>(&f.over)) return stored_row(f, row->operand);
+    if (const auto* s = std::get_if<Stored>(&f.over)) return stored(f, *s);
     const auto* task = std::get_if<TaskRange>(&f.over);
     const Interval range = task != nullptr ? interval(f.index, *task) : interval(std::get<Range>(f.over));
     if (!f.parts) return each(f.index, range, [&] { body(f.body); });
@@ -345,27 +344,33 @@ class Interpreter {
     });
   }
 
-  [[nodiscard]] bool is_stored(ValueId v, std::int64_t i, std::int64_t j) {
-    const ir::Array& a = array(v);
-    const auto at = static_cast<std::size_t>(i * a.shape[1] + j);
-    const auto mark = stored_.find(nest_.variable(v).number);
+  void stored(const For& f, const Stored& s) {
+    each(f.index, interval(f.index), [&] {
+      if (std::ranges::any_of(s.fibres, [&](const Fibre& fibre) { return holds_something(fibre, f.index); })) body(f.body);
+    });
+  }
+  /// Whether something is stored of the fibre's operand below the indices.
+  [[nodiscard]] bool holds_something(const Fibre& fibre, int index) {
+    const ir::Array& a = array(fibre.operand);
+    std::size_t first = 0, count = 1;
+    for (std::size_t d = 0; d < a.shape.size(); ++d) {
+      const auto extent = static_cast<std::size_t>(a.shape[d]);
+      const int at = d < fibre.outer.size() ? fibre.outer[d] : index;
+      if (d <= fibre.outer.size()) {
+        first = first * extent + static_cast<std::size_t>(indices_[static_cast<std::size_t>(at)]);
+      } else {
+        count *= extent;
+      }
+    }
+    for (std::size_t at = first * count; at < (first + 1) * count; ++at) {
+      if (is_stored(a, nest_.variable(fibre.operand).number, at)) return true;
+    }
+    return false;
+  }
+  [[nodiscard]] bool is_stored(const ir::Array& a, int number, std::size_t at) const {
+    const auto mark = stored_.find(number);
     if (mark != stored_.end() && mark->second[at]) return true;
     return ir::is_float(a.type) ? a.floats[at] != 0.0 : a.integers[at] != 0;
-  }
-  void stored_rows(const For& f, ValueId v) {
-    each(f.index, interval(f.index), [&] {
-      const std::int64_t i = indices_[static_cast<std::size_t>(f.index)];
-      bool any = false;
-      for (std::int64_t j = 0; j < array(v).shape[1]; ++j) any = any || is_stored(v, i, j);
-      rows_[nest_.variable(v).number] = i;
-      if (any) body(f.body);
-    });
-  }
-  void stored_row(const For& f, ValueId v) {
-    const std::int64_t i = rows_.at(nest_.variable(v).number);
-    each(f.index, interval(f.index), [&] {
-      if (is_stored(v, i, indices_[static_cast<std::size_t>(f.index)])) body(f.body);
-    });
   }
 
   void narrow(const Narrow& n) {
@@ -414,7 +419,6 @@ class Interpreter {
 
   const Nest& nest_;
   const std::map<int, std::vector<bool>>& stored_;
-  std::map<int, std::int64_t> rows_;  ///< where loops over rows are, by number of the operand
   ir::Program values_;
   std::vector<ir::Array> arrays_;  ///< by variable
   std::vector<std::int64_t> indices_;

@@ -74,18 +74,21 @@ struct Place {
   ValueId variable;
   std::vector<Expr> subscripts;
 };
-/// `rows of %1`: rows of a compressed operand in the task's interval of the index, ascending; at least all that hold something other than 0.
-struct StoredRows {
+/// `%1[i, *]`: one level of a compressed operand, at indices that run around it. `%1[*]`: its outermost.
+struct Fibre {
   ValueId operand;
+  std::vector<int> outer;
+  friend bool operator==(const Fibre&, const Fibre&) = default;
 };
-/// `row of %1 ahead %3[j]`: elements of the row where the loop over rows is, in the task's interval of the index, ascending; at least all that are not 0.
-/// In it a read of the operand at the two indices is the element's value; other reads of compressed operands are lookups.
-struct StoredRow {
-  ValueId operand;
-  std::vector<Place> ahead{};  ///< elements to be fetched before the loop gets to their index
+/// `stored %1[i, *] or %2[i, *] ahead %3[j]`: subscripts in the task's interval of the index below which one of the operands holds something,
+/// ascending; at least all below which something is not 0. In it a read of the operand at the indices of all its levels is the element's value, 0 where a
+/// union has none; other reads of compressed operands are lookups.
+struct Stored {
+  std::vector<Fibre> fibres;
+  std::vector<Place> ahead{};  ///< elements, or of a compressed operand what lies at its outermost index, to be fetched before the loop gets to their index
 };
 /// What a loop runs over.
-using Walk = std::variant<TaskRange, Range, StoredRows, StoredRow>;
+using Walk = std::variant<TaskRange, Range, Stored>;
 
 struct Statement;
 using Body = std::vector<Statement>;

@@ -60,15 +60,17 @@ TaskRange PartParser::task_range() {
 }
 
 Walk PartParser::walk() {
-  if (cursor_.accept("rows")) {
-    cursor_.expect("of");
-    return StoredRows{known_value()};
-  }
-  if (!cursor_.accept("row")) return task_range();
-  cursor_.expect("of");
-  StoredRow row{known_value()};
-  while (cursor_.accept("ahead")) row.ahead.push_back(place());
-  return row;
+  if (!cursor_.accept("stored")) return task_range();
+  Stored stored;
+  do {
+    Fibre fibre{known_value(), {}};
+    cursor_.expect("[");
+    for (; !cursor_.accept("*"); cursor_.expect(",")) fibre.outer.push_back(index_number());
+    cursor_.expect("]");
+    stored.fibres.push_back(std::move(fibre));
+  } while (cursor_.accept("or"));
+  while (cursor_.accept("ahead")) stored.ahead.push_back(place());
+  return stored;
 }
 
 Range PartParser::extents() {

@@ -138,8 +138,7 @@ std::string Printer::range_text(int index, const TaskRange& range) {
 
 Statements Printer::loop(const For& f) {
   if (const auto* over = std::get_if<Range>(&f.over)) return extent_loop(f, *over);
-  if (const auto* rows = std::get_if<StoredRows>(&f.over)) return stored_rows(f, *rows);
-  if (const auto* row = std::get_if<StoredRow>(&f.over)) return stored_row(f, *row);
+  if (const auto* over = std::get_if<Stored>(&f.over)) return stored(f, *over);
   if (f.parts) return {parts(f, *f.parts)};
   const auto [begin, end] = bounds(f.index, std::get<TaskRange>(f.over));
   Statements result;

@@ -1,10 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <algorithm>
 #include <cctype>
-#include <set>
 
 #include "codegen/nest/printer.h"
+#include "ir/check.h"
 
 // Loops over stored elements, and compressed results (runtime/kernels/stored.h).
 
@@ -23,51 +24,70 @@ bool is_index(const Expr& e, int index) {
   return label != nullptr && label->label == index;
 }
 
-/// The columns of walks over an operand.
-std::set<int> columns_in(const Nest& nest, const Body& body, int number) {
-  std::set<int> columns;
-  for_each_statement(body, [&](const Statement& s) {
-    const auto* f = std::get_if<For>(&s.op);
-    const auto* row = f == nullptr ? nullptr : std::get_if<StoredRow>(&f->over);
-    if (row != nullptr && nest.variable(row->operand).number == number) columns.insert(f->index);
-  });
-  return columns;
-}
+/// A level of an operand that a loop over the index walks.
+struct OpenFibre {
+  int number = 0;
+  std::vector<int> outer;
+  int index = 0;
 
-/// Whether the body needs the index by name, other than to say which element of the walked operand is meant.
+  /// Whether the subscripts are those of the element where the walk is.
+  [[nodiscard]] bool is_element(const std::vector<Expr>& subscripts) const {
+    if (subscripts.size() != outer.size() + 1) return false;
+    for (std::size_t d = 0; d < outer.size(); ++d) {
+      if (!is_index(subscripts[d], outer[d])) return false;
+    }
+    return is_index(subscripts.back(), index);
+  }
+  /// Whether the fibre lies below the element of this one where its walk is.
+  [[nodiscard]] bool is_above(const OpenFibre& below) const {
+    return number == below.number && below.outer.size() == outer.size() + 1 && below.outer.back() == index && std::equal(outer.begin(), outer.end(), below.outer.begin());
+  }
+};
+
+/// Whether a body needs an index by name, other than to say which element of a walked operand is meant.
 class Mentions {
  public:
-  Mentions(const Nest& nest, int number, int row, std::set<int> columns) : nest_(nest), number_(number), row_(row), columns_(std::move(columns)) {}
+  Mentions(const Nest& nest, std::vector<OpenFibre> open) : nest_(nest), open_(std::move(open)) {}
 
-  [[nodiscard]] bool any(const Body& body, int index) const {
-    bool found = false;
-    for_each_statement(body, [&](const Statement& s) {
-      for_each_expr(s, [&](const Expr& e) { found = found || in(e, index); });
-      const auto* f = std::get_if<For>(&s.op);
-      const auto* row = f == nullptr ? nullptr : std::get_if<StoredRow>(&f->over);
-      if (row == nullptr) return;
-      for (const Place& p : row->ahead) {
-        for (const Expr& e : p.subscripts) found = found || (index != f->index && in(e, index));
-      }
-    });
-    return found;
+  [[nodiscard]] bool any(const Body& body, int index) {
+    return std::ranges::any_of(body, [&](const Statement& s) { return in(s, index); });
   }
 
  private:
+  [[nodiscard]] bool in(const Statement& s, int index) {
+    bool found = false;
+    for_each_expr(s, [&](const Expr& e) { found = found || in(e, index); });
+    if (const auto* branch = std::get_if<If>(&s.op)) return found || any(branch->body, index) || any(branch->otherwise, index);
+    const auto* f = std::get_if<For>(&s.op);
+    if (f == nullptr || found) return found;
+    const auto* stored = std::get_if<Stored>(&f->over);
+    if (stored == nullptr) return any(f->body, index);
+    for (const Place& p : stored->ahead) {
+      for (const Expr& e : p.subscripts) found = found || (index != f->index && in(e, index));
+    }
+    const std::size_t before = open_.size();
+    for (const Fibre& fibre : stored->fibres) {
+      const OpenFibre walked{nest_.variable(fibre.operand).number, fibre.outer, f->index};
+      const bool below = std::ranges::any_of(open_, [&](const OpenFibre& open) { return open.is_above(walked); });
+      found = found || (!below && std::ranges::find(fibre.outer, index) != fibre.outer.end());
+      open_.push_back(walked);
+    }
+    found = found || any(f->body, index);
+    open_.resize(before);
+    return found;
+  }
   [[nodiscard]] bool in(const Expr& e, int index) const {
     if (is_index(e, index)) return true;
-    if (const auto* r = std::get_if<ir::Read>(&e->op); r != nullptr && is_element(*r)) return false;
+    if (const auto* r = std::get_if<ir::Read>(&e->op); r != nullptr && is_walked(*r)) return false;
     return std::ranges::any_of(ir::children(*e), [&](const Expr& part) { return in(part, index); });
   }
-  [[nodiscard]] bool is_element(const ir::Read& r) const {
+  [[nodiscard]] bool is_walked(const ir::Read& r) const {
     const Variable& v = nest_.variable(r.tensor);
-    return v.compressed && v.number == number_ && is_index(r.subscripts[0], row_) && std::ranges::any_of(columns_, [&](int c) { return is_index(r.subscripts[1], c); });
+    return v.compressed && std::ranges::any_of(open_, [&](const OpenFibre& open) { return open.number == v.number && open.is_element(r.subscripts); });
   }
 
   const Nest& nest_;
-  int number_;
-  int row_;
-  std::set<int> columns_;
+  std::vector<OpenFibre> open_;
 };
 
 /// `a` of A, else `value`.
@@ -86,51 +106,74 @@ std::string Printer::stored_declaration(int number, const std::string& name) con
 std::string Printer::stored_element(const ir::ExprNode& node, const std::vector<std::string>& subscripts) {
   const auto& r = std::get<ir::Read>(node.op);
   const Variable& variable = nest_.variable(r.tensor);
-  const auto found = walks_.find(variable.number);
-  if (found != walks_.end() && found->second.column >= 0 && is_index(r.subscripts[0], found->second.row) && is_index(r.subscripts[1], found->second.column)) {
-    found->second.read = true;
-    return found->second.element;
+  for (Walked& walk : walks_) {
+    if (walk.number != variable.number || !OpenFibre{walk.number, walk.outer, walk.index}.is_element(r.subscripts)) continue;
+    walk.read = true;
+    return walk.name;
   }
   return fmt::format("{}.locate({})", view_name(variable), fmt::join(subscripts, ", "));
 }
 
-Statements Printer::stored_rows(const For& f, const StoredRows& rows) {
-  const Variable& operand = nest_.variable(rows.operand);
+/// Whether the body needs the loop's index by name.
+bool Printer::mentions_index(const For& f) const {
+  std::vector<OpenFibre> open;
+  for (const Walked& walk : walks_) open.push_back({walk.number, walk.outer, walk.index});
+  return Mentions(nest_, std::move(open)).any(f.body, f.index);
+}
+
+Statements Printer::stored(const For& f, const Stored& over) {
+  TDSL_CHECK(over.fibres.size() == 1, "loops over several operands are not printed yet");
+  const Fibre& fibre = over.fibres.front();
+  const std::size_t rank = nest_.variable(fibre.operand).type.rank();
+  TDSL_CHECK(rank == 2, "loops over the levels of matrices are printed");
+  return fibre.outer.empty() ? stored_rows(f, fibre) : stored_row(f, fibre, over.ahead);
+}
+
+Statements Printer::stored_rows(const For& f, const Fibre& fibre) {
+  const Variable& operand = nest_.variable(fibre.operand);
   const std::string tensor = view_name(operand);
   const std::string range = range_name(f.index);
   const std::string row = table_.claim("row");
-  walks_[operand.number] = {f.index, -1, row, {}};
+  const bool begins_row = walks_.empty() && result().compressed;
+  walks_.push_back({operand.number, {}, f.index, row});
   Statements inner = statements(f.body);
-  if (result().compressed) inner.insert(inner.begin(), simple(fmt::format("{}.row({});", out_name(), put_subscript(0, index_name(f.index)))));
-  if (result().compressed || Mentions(nest_, operand.number, f.index, columns_in(nest_, f.body, operand.number)).any(f.body, f.index)) inner.insert(inner.begin(), simple(fmt::format("const Index {} = {}.index();", index_name(f.index), row)));
-  walks_.erase(operand.number);
+  if (begins_row) inner.insert(inner.begin(), simple(fmt::format("{}.row({});", out_name(), put_subscript(0, index_name(f.index)))));
+  if (begins_row || mentions_index(f)) inner.insert(inner.begin(), simple(fmt::format("const Index {} = {}.index();", index_name(f.index), row)));
+  walks_.pop_back();
   table_.release(row);
   return {block(fmt::format("{}.rows({}, [&](const auto& {})", tensor, range, row), std::move(inner), "});")};
 }
 
-Statements Printer::stored_row(const For& f, const StoredRow& row) {
-  const Variable& operand = nest_.variable(row.operand);
-  Walked& walk = walks_.at(operand.number);
-  walk.column = f.index;
-  walk.element = table_.claim(element_name(operand.name));
+Statements Printer::stored_row(const For& f, const Fibre& fibre, const std::vector<Place>& ahead) {
+  const Variable& operand = nest_.variable(fibre.operand);
+  const std::string row = row_text(fibre);
+  const std::string element = table_.claim(element_name(operand.name));
+  walks_.push_back({operand.number, fibre.outer, f.index, element});
   Statements inner = statements(f.body);
   const Index& index = nest_.index(f.index);
   const std::string& j = index_name(f.index);
   const bool whole = index.begin == Extent(0) && index.end == operand.type.shape[1];
   if (!whole) inner = {block(fmt::format("if ({0}.lo <= {1} && {1} < {0}.hi)", range_name(f.index), j), std::move(inner))};
-  const bool named = !whole || Mentions(nest_, operand.number, walk.row, {f.index}).any(f.body, f.index);
-  std::string head = fmt::format("{}.each({}[&](Index{}, {}{})", walk.name, ahead_text(row, j), named ? " " + j : "", cpp_type(operand.type.scalar),
-                                 walk.read ? " " + walk.element : "");
-  table_.release(walk.element);
-  walk.column = -1;
-  walk.read = false;
+  const bool named = !whole || mentions_index(f);
+  std::string head = fmt::format("{}.each({}[&](Index{}, {}{})", row, ahead_text(ahead, j), named ? " " + j : "", cpp_type(operand.type.scalar),
+                                 walks_.back().read ? " " + element : "");
+  walks_.pop_back();
+  table_.release(element);
   return {block(std::move(head), std::move(inner), "});")};
 }
 
+/// The row where a walk over rows is, or any row: `B_row(k)`.
+std::string Printer::row_text(const Fibre& fibre) {
+  const Variable& operand = nest_.variable(fibre.operand);
+  const auto above = std::ranges::find_if(walks_, [&](const Walked& walk) { return walk.number == operand.number && walk.outer.empty() && walk.index == fibre.outer.front(); });
+  TDSL_CHECK(above != walks_.end(), "a row is below a walk over rows");
+  return above->name;
+}
+
 /// `[&](Index j) { rt::fetch_ahead(x(j)); }, `
-std::string Printer::ahead_text(const StoredRow& row, const std::string& j) {
+std::string Printer::ahead_text(const std::vector<Place>& ahead, const std::string& j) {
   std::string text;
-  for (const Place& p : row.ahead) {
+  for (const Place& p : ahead) {
     std::vector<std::string> list;
     for (const Expr& s : p.subscripts) list.push_back(expr_.subscript(s));
     const Variable& v = nest_.variable(p.variable);

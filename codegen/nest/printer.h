@@ -134,9 +134,12 @@ class Printer {
   [[nodiscard]] std::string stored_declaration(int number, const std::string& name) const;
   /// The element where a walk is, or a lookup.
   std::string stored_element(const ir::ExprNode& node, const std::vector<std::string>& subscripts);
-  codegen::Statements stored_rows(const For& f, const StoredRows& rows);
-  codegen::Statements stored_row(const For& f, const StoredRow& row);
-  std::string ahead_text(const StoredRow& row, const std::string& j);
+  [[nodiscard]] bool mentions_index(const For& f) const;
+  codegen::Statements stored(const For& f, const Stored& over);
+  codegen::Statements stored_rows(const For& f, const Fibre& fibre);
+  codegen::Statements stored_row(const For& f, const Fibre& fibre, const std::vector<Place>& ahead);
+  std::string row_text(const Fibre& fibre);
+  std::string ahead_text(const std::vector<Place>& ahead, const std::string& j);
   std::string put_subscript(std::size_t dimension, const std::string& index);
   std::string put(const Store& s);
 
@@ -153,15 +156,15 @@ class Printer {
   std::map<int, std::string> views_;   ///< by number of the operand
   std::map<int, std::string> ranges_;  ///< by index
   std::vector<std::pair<std::string, std::string>> faults_;  ///< place as emitted, variable
-  /// A walk over stored elements that runs.
+  /// A loop over a level of an operand that runs.
   struct Walked {
-    int row = 0;
-    int column = -1;  ///< none: between rows and elements
-    std::string name;     ///< of the row
-    std::string element;
-    bool read = false;    ///< whether the element is mentioned
+    int number = 0;          ///< of the operand
+    std::vector<int> outer;  ///< indices of the levels above
+    int index = 0;
+    std::string name;   ///< of what is below, or of the element
+    bool read = false;  ///< whether the element is mentioned
   };
-  std::map<int, Walked> walks_;  ///< by number of the operand
+  std::vector<Walked> walks_;
   std::string out_name_;
   std::set<ValueId> read_;  ///< of functions and tasks
   std::set<ValueId> kept_;  ///< tensors that are declared where they are copied

@@ -104,14 +104,19 @@ class TextPrinter {
     return fmt::format("task{}{}", r.begin ? " from " + value_text(*r.begin) : "", r.end ? " to " + value_text(*r.end) : "");
   }
   [[nodiscard]] static std::string text(const Range& r) { return fmt::format("{}..{}", extent_text(r.begin), extent_text(r.end)); }
+  [[nodiscard]] std::string text(const Fibre& f) const {
+    std::string outer;
+    for (const int k : f.outer) outer += index(k) + ", ";
+    return fmt::format("{}[{}*]", value_text(f.operand), outer);
+  }
   [[nodiscard]] std::string text(const Walk& w) const {
     return match(
         w, [](const TaskRange& r) { return "over " + text(r); }, [](const Range& r) { return "in " + text(r); },
-        [](const StoredRows& r) { return "over rows of " + value_text(r.operand); },
-        [this](const StoredRow& r) {
-          std::string ahead;
-          for (const Place& p : r.ahead) ahead += " ahead " + text(p);
-          return fmt::format("over row of {}{}", value_text(r.operand), ahead);
+        [this](const Stored& s) {
+          std::string fibres, ahead;
+          for (const Fibre& fibre : s.fibres) fibres += (fibres.empty() ? "" : " or ") + text(fibre);
+          for (const Place& p : s.ahead) ahead += " ahead " + text(p);
+          return fmt::format("over stored {}{}", fibres, ahead);
         });
   }
   [[nodiscard]] std::string text(const Parts& p) const {

@@ -312,7 +312,7 @@ class Verifier {
 
   void loop(const For& f) {
     index(f.index, !std::holds_alternative<Range>(f.over));
-    match(f.over, [&](const TaskRange& r) { range(r); }, [&](const Range& r) { extents(r); }, [](const StoredRows&) {}, [](const StoredRow&) {});
+    match(f.over, [&](const TaskRange& r) { range(r); }, [&](const Range& r) { extents(r); }, [](const Stored&) {});
     const std::set<ValueId> defined = defined_;
     if (f.parts) parts(*f.parts);
     inside(f.index, f.body);

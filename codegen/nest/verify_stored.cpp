@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 #include <set>
 
 #include "codegen/nest/facts.h"
@@ -55,7 +54,7 @@ class StoredVerifier {
       return body(branch->otherwise);
     }
     if (const auto* w = std::get_if<Store>(&s.op)) return store(w->to);
-    if (const auto* u = std::get_if<Update>(&s.op)) return other_write(u->to.variable);
+    if (const auto* u = std::get_if<Update>(&s.op)) return update(*u);
     if (const auto* l = std::get_if<Start>(&s.op)) {
       other_write(l->from.variable);
       return first_values(l->from.variable);
@@ -66,55 +65,49 @@ class StoredVerifier {
 
   // --- Loops
 
-  struct Open {
-    const For* loop;
-    std::optional<int> operand;  ///< number of what is walked
-    bool column = false;
-  };
-
   void loop(const For& f) {
-    Open open{&f, std::nullopt};
-    if (const auto* rows = std::get_if<StoredRows>(&f.over)) {
-      open.operand = walked(f, rows->operand);
-      if (around(open.operand, false) != nullptr) problem("rows of %{} run already", rows->operand.id);
+    const auto* stored = std::get_if<Stored>(&f.over);
+    if (stored != nullptr) {
+      if (f.order != Order::kSerial || f.parts) problem("the loop over {} visits stored elements, and is not serial", name(f.index));
+      if (stored->fibres.empty()) problem("the loop over {} walks nothing", name(f.index));
+      for (const Fibre& fibre : stored->fibres) walked(f, fibre);
     }
-    if (const auto* row = std::get_if<StoredRow>(&f.over)) {
-      open.operand = walked(f, row->operand);
-      open.column = true;
-      if (around(open.operand, false) == nullptr) problem("a row of %{} runs outside of its rows", row->operand.id);
-      if (around(open.operand, true) != nullptr) problem("a row of %{} runs already", row->operand.id);
-    }
-    loops_.push_back(open);
-    if (const auto* row = std::get_if<StoredRow>(&f.over)) std::ranges::for_each(row->ahead, [this](const Place& p) { ahead(p); });
+    loops_.push_back(&f);
+    if (stored != nullptr) std::ranges::for_each(stored->ahead, [this](const Place& p) { ahead(p); });
     body(f.body);
     loops_.pop_back();
   }
+  [[nodiscard]] std::string name(int index) const { return has_index(index) ? nest_.index(index).name : "?"; }
 
-  /// The operand's number.
-  std::optional<int> walked(const For& f, ValueId v) {
-    const std::string index = has_index(f.index) ? nest_.index(f.index).name : "?";
-    if (f.order != Order::kSerial || f.parts) problem("the loop over {} visits stored elements, and is not serial", index);
-    if (exists(v) && nest_.variable(v).role == Role::kOperand && nest_.variable(v).compressed) return nest_.variable(v).number;
-    problem("the loop over {} walks %{}, which is no compressed operand", index, v.id);
-    return std::nullopt;
+  void walked(const For& f, const Fibre& fibre) {
+    const bool stored = exists(fibre.operand) && nest_.variable(fibre.operand).role == Role::kOperand && nest_.variable(fibre.operand).compressed;
+    if (!stored) return problem("the loop over {} walks %{}, which is no compressed operand", name(f.index), fibre.operand.id);
+    if (fibre.outer.size() >= nest_.variable(fibre.operand).type.rank()) return problem("the loop over {} walks a level that %{} does not have", name(f.index), fibre.operand.id);
+    for (const int index : fibre.outer) {
+      if (!runs(index)) problem("the loop over {} walks %{} at {}, which does not run around it", name(f.index), fibre.operand.id, name(index));
+    }
+    if (std::ranges::any_of(loops_, [&](const For* open) { return walks(*open, fibre); })) problem("the loop over {} walks a level of %{} that is walked already", name(f.index), fibre.operand.id);
   }
-  [[nodiscard]] const Open* around(std::optional<int> operand, bool column) const {
-    const auto found = std::ranges::find_if(loops_, [&](const Open& open) { return open.operand && open.operand == operand && open.column == column; });
-    return found == loops_.end() ? nullptr : &*found;
+  [[nodiscard]] static bool walks(const For& f, const Fibre& fibre) {
+    const auto* stored = std::get_if<Stored>(&f.over);
+    return stored != nullptr && std::ranges::find(stored->fibres, fibre) != stored->fibres.end();
+  }
+  [[nodiscard]] bool runs(int index) const {
+    return std::ranges::any_of(loops_, [&](const For* open) { return open->index == index; });
   }
 
   void ahead(const Place& p) {
     if (!exists(p.variable)) return problem("there is no %{} to be fetched ahead", p.variable.id);
     const Variable& v = nest_.variable(p.variable);
-    const bool tensor = (v.role == Role::kOperand || v.role == Role::kResult) && !v.compressed && v.bounds.empty();
-    if (!tensor || v.type.rank() != p.subscripts.size()) return problem("%{} has no elements that are fetched ahead", p.variable.id);
+    const bool tensor = (v.role == Role::kOperand || (v.role == Role::kResult && !v.compressed)) && v.bounds.empty();
+    if (!tensor || p.subscripts.size() != (v.compressed ? 1 : v.type.rank())) return problem("%{} has no elements that are fetched ahead", p.variable.id);
     bool moves = false;
     for (const Expr& s : p.subscripts) {
       const auto* label = s ? std::get_if<ir::IndexRef>(&s->op) : nullptr;
-      const bool runs = label != nullptr && std::ranges::any_of(loops_, [&](const Open& open) { return open.loop->index == label->label; });
+      const bool running = label != nullptr && runs(label->label);
       const bool constant = s && std::holds_alternative<ir::Constant>(s->op);
-      if (!runs && !constant) problem("%{} is fetched ahead at a subscript that is no running index", p.variable.id);
-      moves = moves || (runs && label->label == loops_.back().loop->index);
+      if (!running && !constant) problem("%{} is fetched ahead at a subscript that is no running index", p.variable.id);
+      moves = moves || (running && label->label == loops_.back()->index);
     }
     if (!moves) problem("%{} is fetched ahead, and does not move with the loop", p.variable.id);
   }
@@ -124,32 +117,37 @@ class StoredVerifier {
   void store(const Place& to) {
     if (!exists(to.variable)) return;
     if (!nest_.variable(to.variable).compressed) return first_values(to.variable);
-    if (!put_.insert(to.variable).second) problem("%{} is compressed, and stored in several places", to.variable.id);
-    const Open* column = loops_.empty() ? nullptr : &loops_.back();
-    const Open* row = column == nullptr ? nullptr : around(column->operand, false);
-    const auto is_index = [&](std::size_t d, const Open& open) {
-      const auto* label = d < to.subscripts.size() && to.subscripts[d] ? std::get_if<ir::IndexRef>(&to.subscripts[d]->op) : nullptr;
-      return label != nullptr && label->label == open.loop->index;
-    };
-    const bool walked = column != nullptr && column->column && row != nullptr && is_index(0, *row) && is_index(1, *column);
-    if (!walked) problem("%{} is compressed, and not stored at the element where a row is", to.variable.id);
-    if (!row_of_put_in_order(row)) problem("%{} is compressed, and its rows run several times", to.variable.id);
+    once(to.variable);
+    if (loops_.size() != 2 || !is_index(to, 0, *loops_[0]) || !is_index(to, 1, *loops_[1])) problem("%{} is compressed, and not stored in loops over its rows and their elements", to.variable.id);
   }
-  /// Whether nothing runs around the rows: they ascend once.
-  [[nodiscard]] bool row_of_put_in_order(const Open* row) const { return row == nullptr || row == loops_.data(); }
+  void update(const Update& u) {
+    const ValueId v = u.to.variable;
+    if (!exists(v) || !nest_.variable(v).compressed) return;
+    once(v);
+    if (u.with.kind != ir::Monoid::Kind::kSum && u.with.kind != ir::Monoid::Kind::kAny) problem("%{} is compressed, and combined by what does not begin with 0", v.id);
+    const bool column = loops_.size() > 1 && std::ranges::any_of(loops_.begin() + 1, loops_.end(), [&](const For* open) { return is_index(u.to, 1, *open); });
+    if (!column || !is_index(u.to, 0, *loops_[0])) problem("%{} is compressed, and not updated in a loop over its rows", v.id);
+  }
+  void once(ValueId v) {
+    if (!put_.insert(v).second) problem("%{} is compressed, and written in several places", v.id);
+  }
+  [[nodiscard]] static bool is_index(const Place& to, std::size_t d, const For& f) {
+    const auto* label = d < to.subscripts.size() && to.subscripts[d] ? std::get_if<ir::IndexRef>(&to.subscripts[d]->op) : nullptr;
+    return label != nullptr && label->label == f.index;
+  }
 
   void other_write(ValueId v) {
-    if (exists(v) && nest_.variable(v).compressed) problem("%{} is compressed, and written other than by a store", v.id);
+    if (exists(v) && nest_.variable(v).compressed) problem("%{} is compressed, and written other than by its elements", v.id);
   }
   /// Elements that are not visited have a value, too.
   void first_values(ValueId v) {
-    const bool walks = std::ranges::any_of(loops_, [](const Open& open) { return open.operand.has_value(); });
+    const bool walks = std::ranges::any_of(loops_, [](const For* open) { return std::holds_alternative<Stored>(open->over); });
     if (!walks || !exists(v) || nest_.variable(v).role != Role::kResult || nest_.variable(v).continued || filled_.contains(v)) return;
     problem("%{} is written where stored elements are visited, and has no first values", v.id);
   }
 
   const Nest& nest_;
-  std::vector<Open> loops_;
+  std::vector<const For*> loops_;  ///< outermost first
   std::set<ValueId> filled_;
   std::set<ValueId> put_;
   std::vector<std::string> problems_;

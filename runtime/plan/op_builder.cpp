@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "runtime/plan/compressed.h"
+
 namespace tdsl::plan {
 
 DimAccess at(int label, Index constant, Index coefficient) { return {{{label, coefficient}}, {constant, constant + 1}, false}; }
@@ -150,7 +152,11 @@ OpBuilder& OpBuilder::stored(Storage storage, const Estimate& elements) {
 }
 
 OpBuilder& OpBuilder::stored_like(const TensorDesc& walked) {
-  stored(walked.storage, {0, walked.stored.expected, walked.stored.hi});
+  double most = 1;
+  for (const Index extent : op_.shape) most *= static_cast<double>(extent);
+  const Estimate elements{0, std::min(most, walked.stored.expected), std::min(most, walked.stored.hi)};
+  const bool same_rank = op_.shape.size() == walked.shape.size();
+  stored(same_rank ? walked.storage : compressed(op_.shape, elements), elements);
   op_.outputs.back().rows = walked.rows;
   return *this;
 }

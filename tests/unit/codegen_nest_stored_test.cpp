@@ -52,7 +52,7 @@ class StoredComputeWriter {
     const char* out;
     const char* reduce;
   };
-  static constexpr std::array<Shape, 12> kShapes = {{{"i", "j"}, {"j", "i"}, {"", "ij"}, {"ij", ""}, {"ij", "f"}, {"if", "j"}, {"jf", "i"}, {"fi", "j"}, {"i", "jf"}, {"", "ijf"}, {"j", "if"}, {"f", "ij"}}};
+  static constexpr std::array<Shape, 13> kShapes = {{{"i", "j"}, {"j", "i"}, {"", "ij"}, {"ij", ""}, {"ij", "f"}, {"if", "j"}, {"jf", "i"}, {"fi", "j"}, {"i", "jf"}, {"", "ijf"}, {"j", "if"}, {"f", "ij"}, {"if", "jg"}}};
 
   int pick(int n) { return static_cast<int>(random_() % static_cast<std::uint64_t>(n)); }
   static std::string extent(char label) { return label == 'i' ? "%0" : label == 'j' ? "%1" : "%2"; }

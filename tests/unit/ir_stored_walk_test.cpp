@@ -28,7 +28,10 @@ std::string walk(const std::string& node) {
     const auto l = static_cast<std::size_t>(label);
     return l < c.out.size() ? c.out[l].name : c.reduce[l - c.out.size()].name;
   };
-  return fmt::format("{} over {}, {}{}", program.info(found->tensor).name, name(found->row), name(found->column), found->compressed_result ? " =" : "");
+  std::string loops;
+  for (const StoredLoop& loop : found->loops)
+    loops += (loops.empty() ? "" : ", ") + name(loop.label);
+  return fmt::format("{} over {}{}", program.info(found->driver().tensor).name, loops, found->result == StoredWalk::Result::kInOrder ? " =" : "");
 }
 
 const std::string kRows = "%9:f64[%0] = compute [i in 0..%0] sum[j in 0..%0] ";

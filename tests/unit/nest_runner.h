@@ -45,10 +45,9 @@ struct NestParts {
       const auto* i = std::get_if<nest::If>(&s.op);
       interiors += f != nullptr && f->parts && f->parts->inside ? 1 : 0;
       sides += f != nullptr && f->parts && !f->parts->sides.empty() ? 1 : 0;
-      stored_rows += f != nullptr && std::holds_alternative<nest::StoredRows>(f->over) ? 1 : 0;
-      if (const auto* row = f == nullptr ? nullptr : std::get_if<nest::StoredRow>(&f->over)) {
-        ++stored_columns;
-        ahead += row->ahead.empty() ? 0 : 1;
+      if (const auto* stored = f == nullptr ? nullptr : std::get_if<nest::Stored>(&f->over)) {
+        ++(stored->fibres.front().outer.empty() ? stored_rows : stored_columns);
+        ahead += stored->ahead.empty() ? 0 : 1;
       }
       const auto* w = std::get_if<nest::Store>(&s.op);
       puts += w != nullptr && n.variable(w->to.variable).compressed ? 1 : 0;
