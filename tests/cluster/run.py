@@ -18,12 +18,16 @@ import numpy as np
 SOURCE = Path(__file__).resolve().parents[2]
 HOSTS, RANKS = 4, 8
 PROGRAMS = {"product": "samples/quickstart/product.tdsl", "train": "samples/logistic_regression.tdsl", "endless": "tests/e2e/errors/endless.tdsl"}
-# Lines that Slurm and Bash add of their own.
-OF_SLURM = re.compile(r"srun: |slurmstepd|.*/slurm_script: line")
+# Lines that Slurm, Bash and mpirun's event library add of their own.
+OF_OTHERS = re.compile(r"srun: |slurmstepd|.*/slurm_script: line|\[warn\] Epoll")
 
 
 class Failed(Exception):
     """A check failed; the text says how."""
+
+
+class Skipped(Exception):
+    """The check is not possible here; the text says why."""
 
 
 def require(condition, text):
@@ -34,7 +38,7 @@ def require(condition, text):
 class Result:
     def __init__(self, code, out, err):
         self.code, self.out = code, out
-        self.err = [line for line in err.splitlines() if line and not OF_SLURM.match(line)]
+        self.err = [line for line in err.splitlines() if line and not OF_OTHERS.match(line)]
 
     def __str__(self):
         return f"exit code {self.code}" + "".join(f"\n      {line}" for line in [*self.err[:8], *self.out.splitlines()[:4]])
@@ -72,7 +76,7 @@ class Job:
 
 class Cluster:
     def __init__(self, tdslc, work):
-        self.work, self.number = work, 0
+        self.tdslc, self.work, self.number = tdslc, work, 0
         for name, source in PROGRAMS.items():
             subprocess.run([tdslc, "build", str(SOURCE / source), "-o", str(work / name)], check=True)
         rng = np.random.default_rng(7)
@@ -226,7 +230,7 @@ def different_executables(c):
 
 def errors_speak_alone(c):
     job = c.job()
-    commands = [f"{launcher} {c.product} {option}" for launcher in ("mpirun", "srun --mpi=pmix") for option in ("--memory 4K", "--nonsense", "--set n=3")]
+    commands = [f"{launcher} {c.product} {option}" for launcher in ("mpirun", "srun --mpi=pmix --kill-on-bad-exit=1") for option in ("--memory 4K", "--nonsense", "--set n=3")]
     for command, result in zip(commands, job.run(*commands)):
         mistake = command.partition("C.npy ")[2]
         code, pattern = {"--memory 4K": (2, "--memory 4096 is too small"), "--nonsense": (2, "unknown option --nonsense"),
@@ -302,8 +306,49 @@ def leftovers_of_a_killed_attempt(c):
         run.end()
 
 
+class MemoryGroup:
+    """A control group for two ranks of one host, removed at the end."""
+
+    def __init__(self, limit):
+        own = re.search(r"^\d+:memory:(.*)$", Path("/proc/self/cgroup").read_text(), re.MULTILINE)
+        if own is None:
+            raise Skipped("no control groups of version 1")
+        self.path = Path(f"/sys/fs/cgroup/memory{own[1]}") / f"tdsl-cluster-{os.getpid()}"
+        try:
+            self.path.mkdir()
+            (self.path / "memory.limit_in_bytes").write_text(str(limit))
+        except OSError as error:
+            raise Skipped(f"control groups cannot be made: {error.strerror}") from None
+
+    def __enter__(self):
+        return self.path
+
+    def __exit__(self, *_):
+        for _ in range(100):
+            try:
+                return self.path.rmdir()
+            except OSError:  # the last process is on its way
+                time.sleep(0.1)
+
+
+def killed_for_memory(c):
+    job = c.job()
+    (job.folder / "hungry.tdsl").write_text("let A = random(6000, 6000); let C = A @ A; print(sum(C));\n")
+    subprocess.run([c.tdslc, "build", "hungry.tdsl", "-o", "hungry"], cwd=job.folder, check=True)
+    with MemoryGroup(120 << 20) as group:
+        (job.folder / "limited.sh").write_text(f'#!/bin/bash\n[ "$(hostname)" != h3 ] || echo $$ >{group}/cgroup.procs\nexec ./hungry "$@"\n')
+        (job.folder / "limited.sh").chmod(0o755)
+        commands = ("srun --mpi=pmix --kill-on-bad-exit=1 ./limited.sh", "mpirun -q ./limited.sh")
+        for command, result in zip(commands, job.run(*commands, limit=120)):
+            require(result.code == 137, f"{command}: {result}")
+            told = [line for line in result.err if "the system killed a process of this run on h3 because memory ran out" in line]
+            require(len(told) == 1 and "is 120.0 MiB" in told[0], f"{command}: {result}")
+            # Open MPI has its own text for peers that vanish.
+            require(sum("no output file was written" in line for line in result.err) <= 2, f"{command}: {result}")
+
+
 CASES = [right_results, without_pmix, pinned_to_too_few_cores, threads_left_idle, transports_that_stay_inside, fewer_ranks_than_tasks,
-         different_executables, errors_speak_alone, killed_rank, leftovers_of_a_killed_attempt]
+         different_executables, errors_speak_alone, killed_for_memory, killed_rank, leftovers_of_a_killed_attempt]
 
 
 def main():
@@ -328,6 +373,8 @@ def main():
             try:
                 case(cluster)
                 print(f"PASS cluster/{case.__name__} ({time.monotonic() - begun:.1f} s)", flush=True)
+            except Skipped as reason:
+                print(f"SKIP cluster/{case.__name__} {reason}", flush=True)
             except (Failed, subprocess.SubprocessError, OSError) as error:
                 failed = True
                 print(f"FAIL cluster/{case.__name__}: {error}", flush=True)
