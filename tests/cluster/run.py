@@ -228,6 +228,22 @@ def different_executables(c):
         refused(result, 2, r"^the ranks run different executables: rank 0 on h1 runs .*/product, rank \d on h\d runs .*: start the same file everywhere$")
 
 
+def instructions_of_another_machine(c):
+    if "avx512_fp16" in Path("/proc/cpuinfo").read_text():
+        raise Skipped("this processor has all instructions that the case could miss")
+    job = c.job()
+    # A compiler that takes another machine for this one.
+    prefix, home = Path(c.tdslc).resolve().parent.parent, job.folder / "home/lib/tdsl"
+    home.mkdir(parents=True)
+    settings = (prefix / "lib/tdsl/toolchain.conf").read_text().replace("${PREFIX}", str(prefix))
+    (home / "toolchain.conf").write_text(re.sub(r"(?m)^native_flags = .*$", "native_flags = -march=sapphirerapids", settings))
+    subprocess.run([c.tdslc, "build", "--native", str(SOURCE / PROGRAMS["product"]), "-o", "native"], cwd=job.folder, check=True,
+                   env={**os.environ, "TDSL_HOME": str(job.folder / "home")})
+    arguments = c.product.partition(" ")[2]
+    for result in job.run(f"srun --mpi=pmix ./native {arguments}", f"mpirun ./native {arguments}", f"./native {arguments}"):
+        refused(result, 2, r"^the processor of rank 0 on h1 lacks .*AVX-512FP16, which this executable uses: build it without --native, or on such a node$")
+
+
 def errors_speak_alone(c):
     job = c.job()
     commands = [f"{launcher} {c.product} {option}" for launcher in ("mpirun", "srun --mpi=pmix --kill-on-bad-exit=1") for option in ("--memory 4K", "--nonsense", "--set n=3")]
@@ -348,7 +364,7 @@ def killed_for_memory(c):
 
 
 CASES = [right_results, without_pmix, pinned_to_too_few_cores, threads_left_idle, transports_that_stay_inside, fewer_ranks_than_tasks,
-         different_executables, errors_speak_alone, killed_for_memory, killed_rank, leftovers_of_a_killed_attempt]
+         different_executables, instructions_of_another_machine, errors_speak_alone, killed_for_memory, killed_rank, leftovers_of_a_killed_attempt]
 
 
 def main():
