@@ -317,9 +317,12 @@ Estimate owned_bytes(const TensorDesc& tensor, const Distribution& where, Index 
   if (!tensor.sized()) return Estimate::exactly(static_cast<double>(where.owned_elements(rank) * tensor.element.bytes));
   const auto blocks = Estimate::exactly(static_cast<double>(where.owned_tiles(rank)));
   if (tensor.rows != nullptr && where.kind() == Distribution::Kind::kGrid && tensor.is_uncut(1)) {
-    Estimate stored;
-    for (const Interval& rows : merged(owned_intervals(where, rank, 0))) stored += stored_in_rows(tensor, rows);
-    return BlockFormula(tensor.storage, tensor.element.bytes, longest_tiles(where)).bytes(blocks, stored);
+    Estimate bytes;
+    if (blocks.hi == 0) return bytes;
+    for (const Interval& rows : owned_intervals(where, rank, 0)) {
+      bytes += BlockFormula(tensor.storage, tensor.element.bytes, {rows.size(), tensor.shape[1]}).one(stored_in_rows(tensor, rows));
+    }
+    return bytes;
   }
   return bytes_of_blocks(tensor, where, blocks, Estimate::exactly(static_cast<double>(where.owned_elements(rank))));
 }
