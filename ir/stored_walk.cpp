@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "ir/affine.h"
 #include "ir/support.h"
@@ -155,19 +156,29 @@ class Walks {
     support_ = support_of(program, compute, &reads_);
     guard_ = guards_.of(compute.guard);
     zero_is_positive_ = compute.monoid || is_positive_zero(program, compute.bodies[0]);
+    const auto add = [&](const Read& r) {
+      const auto operand = operand_of(program, compute, r);
+      if (operand && !contains(operands_, *operand))
+        operands_.push_back(*operand);
+    };
+    for (const Expr& e : reads_) {
+      if (const auto* r = std::get_if<Read>(&e->op))
+        add(*r);
+    }
+    for_each_read(compute, add);
   }
 
-  std::optional<StoredWalk> first() {
-    for (const Expr& e : reads_) {
-      const auto* r = std::get_if<Read>(&e->op);
-      const auto driver = r == nullptr ? std::nullopt : operand_of(program_, c_, *r);
-      if (!driver || program_.type(r->tensor).rank() != 2 || !is_needed(*driver))
+  /// Of the needed operands as drivers the one whose walk gets to most operands, of equal ones the first.
+  std::optional<StoredWalk> best() {
+    std::optional<StoredWalk> best;
+    for (const StoredOperand& driver : operands_) {
+      if (program_.type(driver.tensor).rank() != 2 || !is_needed(driver))
         continue;
-      const StoredWalk walk = driven_by(*driver);
-      if (keeps_order(c_, walk) && reads_walked(c_, walk, driver->tensor))
-        return walk;
+      const auto walk = driven_by(driver);
+      if (walk && (!best || walk->operands.size() > best->operands.size()))
+        best = walk;
     }
-    return std::nullopt;
+    return best;
   }
 
  private:
@@ -179,32 +190,101 @@ class Walks {
     return zero_is_positive_ || !holds_without(guard_, guards_.reads(), operand);
   }
 
-  [[nodiscard]] StoredWalk driven_by(const StoredOperand& driver) const {
+  /// Tensors that are read where the walk does not get, too, are left to it as if they were not compressed.
+  [[nodiscard]] std::optional<StoredWalk> driven_by(const StoredOperand& driver) {
+    std::set<ValueId> left_out;
+    while (true) {
+      StoredWalk walk = with_operands(driver, left_out);
+      const auto partly = std::ranges::find_if(walk.operands, [&](const StoredOperand& o) { return !reads_walked(c_, walk, o.tensor); });
+      if (partly != walk.operands.end()) {
+        if (partly->tensor == driver.tensor)
+          return std::nullopt;
+        left_out.insert(partly->tensor);
+        continue;
+      }
+      if (keeps_order(c_, walk))
+        return walk;
+      // Then by the driver alone.
+      const std::size_t before = left_out.size();
+      for (const StoredOperand& o : walk.operands) {
+        if (o.tensor != driver.tensor)
+          left_out.insert(o.tensor);
+      }
+      if (left_out.size() == before)
+        return std::nullopt;
+    }
+  }
+
+  [[nodiscard]] StoredWalk with_operands(const StoredOperand& driver, const std::set<ValueId>& left_out) {
     StoredWalk walk;
     walk.operands.push_back(driver);
     for (const std::int32_t label : driver.labels)
       walk.loops.push_back({label, {0}});
-    // What is read at the same coordinates is looked up.
-    for (const Expr& e : reads_) {
-      const auto* r = std::get_if<Read>(&e->op);
-      const auto other = r == nullptr ? std::nullopt : operand_of(program_, c_, *r);
-      if (other && other->labels == driver.labels && !contains(walk.operands, *other))
-        walk.operands.push_back(*other);
+    while (const StoredOperand* next = located(walk, left_out)) {
+      const std::size_t level = levels_run(walk, *next);
+      const auto known = std::ranges::find(walk.operands, *next);
+      const auto number = static_cast<int>(known - walk.operands.begin());
+      if (known == walk.operands.end())
+        walk.operands.push_back(*next);
+      walk.loops.push_back({next->labels[level], {number}});
+    }
+    // What lies where loops get is looked up.
+    for (const StoredOperand& other : operands_) {
+      if (left_out.contains(other.tensor) || levels_run(walk, other) < other.labels.size() || contains(walk.operands, other))
+        continue;
+      if (is_needed(other))
+        walk.masks.push_back(static_cast<int>(walk.operands.size()));
+      walk.operands.push_back(other);
     }
     walk.result = result_of(walk);
     return walk;
   }
 
+  /// An operand whose outer levels run, but not all: that of which the last one runs innermost.
+  [[nodiscard]] const StoredOperand* located(const StoredWalk& walk, const std::set<ValueId>& left_out) {
+    const StoredOperand* best = nullptr;
+    std::size_t innermost = 0;
+    for (const StoredOperand& o : operands_) {
+      const std::size_t level = levels_run(walk, o);
+      if (level == 0 || level == o.labels.size() || walk.has_loop(o.labels[level]) || left_out.contains(o.tensor) || !is_needed(o))
+        continue;
+      if (is_out(o.labels[level]) && !is_out(walk.row()) && std::ranges::any_of(walk.loops, [&](const StoredLoop& loop) { return is_out(loop.label); }))
+        continue;  // no task has to hold a matrix
+      const std::size_t depth = depth_of(walk, o.labels[level - 1]);
+      if (best != nullptr && depth <= innermost)
+        continue;
+      best = &o;
+      innermost = depth;
+    }
+    return best;
+  }
+  [[nodiscard]] bool is_out(std::int32_t label) const { return static_cast<std::size_t>(label) < c_.out.size(); }
+  /// How many of the operand's levels, from the outermost one on, run in loops in their order.
+  [[nodiscard]] static std::size_t levels_run(const StoredWalk& walk, const StoredOperand& operand) {
+    std::size_t level = 0, from = 0;
+    for (; level < operand.labels.size(); ++level) {
+      const std::size_t depth = depth_of(walk, operand.labels[level]);
+      if (depth < from || depth == walk.loops.size())
+        return level;
+      from = depth + 1;
+    }
+    return level;
+  }
+  [[nodiscard]] static std::size_t depth_of(const StoredWalk& walk, std::int32_t label) {
+    const auto loop = std::ranges::find(walk.loops, label, &StoredLoop::label);
+    return static_cast<std::size_t>(loop - walk.loops.begin());
+  }
+
   [[nodiscard]] StoredWalk::Result result_of(const StoredWalk& walk) const {
-    if (!equal(identity_in(c_), zero_of(c_.bodies[0]->type)) || c_.out.size() != 2)
+    if (c_.out.size() != 2 || walk.row() != 0 || !walk.has_loop(1) || !equal(identity_in(c_), zero_of(c_.bodies[0]->type)))
       return StoredWalk::Result::kDense;
-    const bool in_order = walk.loops.size() >= 2 && walk.loops[0].label == 0 && walk.loops[1].label == 1;
-    return in_order ? StoredWalk::Result::kInOrder : StoredWalk::Result::kDense;
+    return walk.loops[1].label == 1 ? StoredWalk::Result::kInOrder : StoredWalk::Result::kAccumulated;
   }
 
   const Program& program_;
   const Compute& c_;
   std::vector<Expr> reads_;
+  std::vector<StoredOperand> operands_;  ///< what the support mentions comes first
   Support support_;
   SupportFinder guards_;
   Support guard_;
@@ -234,7 +314,7 @@ std::optional<StoredWalk> stored_walk(const Program& program, const Compute& com
   for_each_read(compute, [&](const Read& r) { any = any || program.info(r.tensor).compressed; });
   if (!any || !is_plain(compute))
     return std::nullopt;
-  return Walks(program, compute).first();
+  return Walks(program, compute).best();
 }
 
 }  // namespace tdsl::ir

@@ -90,6 +90,26 @@ class Mentions {
   std::vector<OpenFibre> open_;
 };
 
+bool updates_result(const Nest& nest, const Body& body) {
+  bool found = false;
+  for_each_statement(body, [&](const Statement& s) {
+    const auto* u = std::get_if<Update>(&s.op);
+    found = found || (u != nullptr && nest.variable(u->to.variable).compressed);
+  });
+  return found;
+}
+
+/// What the loop over the index walks, if it walks one level.
+const Fibre* found_walk(const Body& body, int index) {
+  const Fibre* found = nullptr;
+  for_each_statement(body, [&](const Statement& s) {
+    const auto* f = std::get_if<For>(&s.op);
+    const auto* stored = f == nullptr || f->index != index ? nullptr : std::get_if<Stored>(&f->over);
+    if (stored != nullptr && stored->fibres.size() == 1) found = &stored->fibres.front();
+  });
+  return found;
+}
+
 /// `a` of A, else `value`.
 std::string element_name(const std::string& tensor) {
   if (tensor.size() != 1 || std::isupper(static_cast<unsigned char>(tensor.front())) == 0) return "value";
@@ -136,8 +156,14 @@ Statements Printer::stored_rows(const For& f, const Fibre& fibre) {
   const std::string row = table_.claim("row");
   const bool begins_row = walks_.empty() && result().compressed;
   walks_.push_back({operand.number, {}, f.index, row});
+  const bool combines = begins_row && updates_result(nest_, f.body);
+  if (combines) sums_ = table_.claim("sums");
   Statements inner = statements(f.body);
-  if (begins_row) inner.insert(inner.begin(), simple(fmt::format("{}.row({});", out_name(), put_subscript(0, index_name(f.index)))));
+  if (combines) {
+    inner = accumulated_row(f, std::move(inner));
+  } else if (begins_row) {
+    inner.insert(inner.begin(), simple(fmt::format("{}.row({});", out_name(), put_subscript(0, index_name(f.index)))));
+  }
   if (begins_row || mentions_index(f)) inner.insert(inner.begin(), simple(fmt::format("const Index {} = {}.index();", index_name(f.index), row)));
   walks_.pop_back();
   table_.release(row);
@@ -165,9 +191,28 @@ Statements Printer::stored_row(const For& f, const Fibre& fibre, const std::vect
 /// The row where a walk over rows is, or any row: `B_row(k)`.
 std::string Printer::row_text(const Fibre& fibre) {
   const Variable& operand = nest_.variable(fibre.operand);
-  const auto above = std::ranges::find_if(walks_, [&](const Walked& walk) { return walk.number == operand.number && walk.outer.empty() && walk.index == fibre.outer.front(); });
-  TDSL_CHECK(above != walks_.end(), "a row is below a walk over rows");
-  return above->name;
+  const int row = fibre.outer.front();
+  const auto above = std::ranges::find_if(walks_, [&](const Walked& walk) { return walk.number == operand.number && walk.outer.empty() && walk.index == row; });
+  return above != walks_.end() ? above->name : fmt::format("{}({})", finder(operand.number, row), index_name(row));
+}
+
+/// What gives rows of an operand at an index in any order.
+const std::string& Printer::finder(int number, int outer) {
+  std::string& name = finders_[{number, outer}];
+  if (name.empty()) name = table_.claim(view_name(operand(number)) + "_rows");
+  return name;
+}
+
+/// `C.row(i, B_rows.stored(row), [&](auto& sums) { … });`
+Statements Printer::accumulated_row(const For& f, Statements body) {
+  std::string elements;
+  for (const auto& [key, name] : finders_) {
+    const auto* walked = found_walk(f.body, key.second);
+    const bool below = walked != nullptr && walked->outer == std::vector<int>{f.index} && nest_.variable(walked->operand).number == walks_.back().number;
+    if (below && elements.empty()) elements = fmt::format("{}.stored({}), ", name, walks_.back().name);
+  }
+  table_.release(sums_);
+  return {block(fmt::format("{}.row({}, {}[&](auto& {})", out_name(), put_subscript(0, index_name(f.index)), elements, sums_), std::move(body), "});")};
 }
 
 /// `[&](Index j) { rt::fetch_ahead(x(j)); }, `
@@ -177,6 +222,10 @@ std::string Printer::ahead_text(const std::vector<Place>& ahead, const std::stri
     std::vector<std::string> list;
     for (const Expr& s : p.subscripts) list.push_back(expr_.subscript(s));
     const Variable& v = nest_.variable(p.variable);
+    if (v.compressed) {
+      text += fmt::format("{}.fetch_ahead({}); ", finder(v.number, std::get<ir::IndexRef>(p.subscripts.front()->op).label), list.front());
+      continue;
+    }
     const std::string element = v.role == Role::kResult ? place_text(p) : fmt::format("{}({})", view_name(v), fmt::join(list, ", "));
     text += fmt::format("rt::fetch_ahead({}); ", element);
   }
@@ -188,6 +237,11 @@ std::string Printer::put_subscript(std::size_t dimension, const std::string& ind
   const std::vector<Extent>& origin = result().origin;
   if (dimension >= origin.size() || origin[dimension] == Extent(0)) return index;
   return fmt::format("{} - {}", index, expr_.text(origin[dimension], 7));
+}
+
+std::string Printer::add_element(const Update& u) {
+  const auto& column = std::get<ir::IndexRef>(u.to.subscripts[1]->op);
+  return fmt::format("{}.add({}, {});", sums_, put_subscript(1, index_name(column.label)), expr_.text(u.value));
 }
 
 std::string Printer::put(const Store& s) {

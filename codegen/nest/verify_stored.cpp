@@ -86,11 +86,6 @@ class StoredVerifier {
     for (const int index : fibre.outer) {
       if (!runs(index)) problem("the loop over {} walks %{} at {}, which does not run around it", name(f.index), fibre.operand.id, name(index));
     }
-    if (std::ranges::any_of(loops_, [&](const For* open) { return walks(*open, fibre); })) problem("the loop over {} walks a level of %{} that is walked already", name(f.index), fibre.operand.id);
-  }
-  [[nodiscard]] static bool walks(const For& f, const Fibre& fibre) {
-    const auto* stored = std::get_if<Stored>(&f.over);
-    return stored != nullptr && std::ranges::find(stored->fibres, fibre) != stored->fibres.end();
   }
   [[nodiscard]] bool runs(int index) const {
     return std::ranges::any_of(loops_, [&](const For* open) { return open->index == index; });
