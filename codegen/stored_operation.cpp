@@ -67,7 +67,7 @@ void ComputeLowering::stored(OpTemplate& op, KernelTemplate& kernel) const {
   const FamilyProgram& program = builder_.program();
   for (AccessTemplate& read : op.reads) {
     read.compressed = program.info(read.tensor).compressed;
-    if (read.compressed) read.dims.back() = DimTemplate{{}, Extent(0), Extent(0), true};
+    for (std::size_t d = 1; read.compressed && d < read.dims.size(); ++d) read.dims[d] = DimTemplate{{}, Extent(0), Extent(0), true};
   }
   merge_accesses(op, kernel);
   const bool reduces = walk_->row() >= static_cast<int>(compute_.out.size());

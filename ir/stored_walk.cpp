@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <set>
 
 #include "ir/affine.h"
@@ -168,13 +169,16 @@ class Walks {
     for_each_read(compute, add);
   }
 
-  /// Of the needed operands as drivers the one whose walk gets to most operands, of equal ones the first.
+  /// Of the needed operands as drivers the one of most dimensions, which has fewest of its points stored and is the largest to be copied; of these the one
+  /// whose walk gets to most operands, of equal ones the first.
   std::optional<StoredWalk> best() {
+    std::vector<StoredOperand> drivers = operands_;
+    std::ranges::stable_sort(drivers, std::greater(), [](const StoredOperand& driver) { return driver.labels.size(); });
     std::optional<StoredWalk> best;
-    for (const StoredOperand& driver : operands_) {
-      if (program_.type(driver.tensor).rank() != 2 || !is_needed(driver))
-        continue;
-      const auto walk = driven_by(driver);
+    for (const StoredOperand& driver : drivers) {
+      if (best && driver.labels.size() < best->driver().labels.size())
+        break;
+      const auto walk = is_needed(driver) ? driven_by(driver) : std::nullopt;
       if (walk && (!best || walk->operands.size() > best->operands.size()))
         best = walk;
     }
@@ -246,7 +250,7 @@ class Walks {
     std::size_t innermost = 0;
     for (const StoredOperand& o : operands_) {
       const std::size_t level = levels_run(walk, o);
-      if (level == 0 || level == o.labels.size() || walk.has_loop(o.labels[level]) || left_out.contains(o.tensor) || !is_needed(o))
+      if (o.labels.size() != 2 || level == 0 || level == o.labels.size() || walk.has_loop(o.labels[level]) || left_out.contains(o.tensor) || !is_needed(o))
         continue;
       if (is_out(o.labels[level]) && !is_out(walk.row()) && std::ranges::any_of(walk.loops, [&](const StoredLoop& loop) { return is_out(loop.label); }))
         continue;  // no task has to hold a matrix
@@ -276,9 +280,13 @@ class Walks {
   }
 
   [[nodiscard]] StoredWalk::Result result_of(const StoredWalk& walk) const {
-    if (c_.out.size() != 2 || walk.row() != 0 || !walk.has_loop(1) || !equal(identity_in(c_), zero_of(c_.bodies[0]->type)))
+    if (!equal(identity_in(c_), zero_of(c_.bodies[0]->type)) || c_.out.empty() || walk.loops.size() < c_.out.size())
       return StoredWalk::Result::kDense;
-    return walk.loops[1].label == 1 ? StoredWalk::Result::kInOrder : StoredWalk::Result::kAccumulated;
+    bool in_order = true;
+    for (std::size_t d = 0; d < c_.out.size(); ++d)
+      in_order = in_order && walk.loops[d].label == static_cast<std::int32_t>(d);
+    const bool by_rows = c_.out.size() == 2 && walk.row() == 0 && walk.has_loop(1);
+    return in_order ? StoredWalk::Result::kInOrder : by_rows ? StoredWalk::Result::kAccumulated : StoredWalk::Result::kDense;
   }
 
   const Program& program_;

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "passes/background.h"
 #include "passes/dense_copies.h"
 #include "passes/storage_choice.h"
 
@@ -21,7 +22,8 @@ std::string name_in(const Program& program, ValueId v) {
 
 }  // namespace
 
-Program storage(const Program& program, PassContext& context) {
+Program storage(const Program& original, PassContext& context) {
+  const Program program = background(original, context);
   const StorageChoice choice = choose_storage(program, Candidates::kAll);
   Program marked = program;
   for (const auto& [v, walks] : choice.compressed) {

@@ -144,44 +144,48 @@ bool Printer::mentions_index(const For& f) const {
 Statements Printer::stored(const For& f, const Stored& over) {
   TDSL_CHECK(over.fibres.size() == 1, "loops over several operands are not printed yet");
   const Fibre& fibre = over.fibres.front();
-  const std::size_t rank = nest_.variable(fibre.operand).type.rank();
-  TDSL_CHECK(rank == 2, "loops over the levels of matrices are printed");
-  return fibre.outer.empty() ? stored_rows(f, fibre) : stored_row(f, fibre, over.ahead);
+  const bool last = fibre.outer.size() + 1 == nest_.variable(fibre.operand).type.rank();
+  return last ? stored_row(f, fibre, over.ahead) : stored_rows(f, fibre);
 }
 
+/// A level with others below: `A.rows(range_i, [&](const auto& row)` of a matrix, `A.walk(range_i, [&](const auto& row)` and `row.walk([&](const auto& fibre)` of
+/// what has more dimensions.
 Statements Printer::stored_rows(const For& f, const Fibre& fibre) {
   const Variable& operand = nest_.variable(fibre.operand);
-  const std::string tensor = view_name(operand);
-  const std::string range = range_name(f.index);
-  const std::string row = table_.claim("row");
-  const bool begins_row = walks_.empty() && result().compressed;
-  walks_.push_back({operand.number, {}, f.index, row});
+  const bool outermost = fibre.outer.empty();
+  const std::string head = outermost ? fmt::format("{}.{}({}, ", view_name(operand), operand.type.rank() == 2 ? "rows" : "walk", range_name(f.index)) : row_text(fibre) + ".walk(";
+  const std::string row = table_.claim(outermost ? "row" : "fibre");
+  const std::size_t depth = walks_.size();
+  const bool begins_row = result().compressed && depth + 1 < result().type.rank();
+  walks_.push_back({operand.number, fibre.outer, f.index, row});
   const bool combines = begins_row && updates_result(nest_, f.body);
   if (combines) sums_ = table_.claim("sums");
   Statements inner = statements(f.body);
   if (combines) {
     inner = accumulated_row(f, std::move(inner));
   } else if (begins_row) {
-    inner.insert(inner.begin(), simple(fmt::format("{}.row({});", out_name(), put_subscript(0, index_name(f.index)))));
+    const std::string index = put_subscript(depth, index_name(f.index));
+    inner.insert(inner.begin(), simple(result().type.rank() == 2 ? fmt::format("{}.row({});", out_name(), index) : fmt::format("{}.at({}, {});", out_name(), depth, index)));
   }
   if (begins_row || mentions_index(f)) inner.insert(inner.begin(), simple(fmt::format("const Index {} = {}.index();", index_name(f.index), row)));
   walks_.pop_back();
   table_.release(row);
-  return {block(fmt::format("{}.rows({}, [&](const auto& {})", tensor, range, row), std::move(inner), "});")};
+  return {block(fmt::format("{}[&](const auto& {})", head, row), std::move(inner), "});")};
 }
 
 Statements Printer::stored_row(const For& f, const Fibre& fibre, const std::vector<Place>& ahead) {
   const Variable& operand = nest_.variable(fibre.operand);
-  const std::string row = row_text(fibre);
+  const bool vector = fibre.outer.empty();
+  const std::string row = vector ? view_name(operand) : row_text(fibre);
   const std::string element = table_.claim(element_name(operand.name));
   walks_.push_back({operand.number, fibre.outer, f.index, element});
   Statements inner = statements(f.body);
   const Index& index = nest_.index(f.index);
   const std::string& j = index_name(f.index);
-  const bool whole = index.begin == Extent(0) && index.end == operand.type.shape[1];
+  const bool whole = vector || (index.begin == Extent(0) && index.end == operand.type.shape[fibre.outer.size()]);
   if (!whole) inner = {block(fmt::format("if ({0}.lo <= {1} && {1} < {0}.hi)", range_name(f.index), j), std::move(inner))};
   const bool named = !whole || mentions_index(f);
-  std::string head = fmt::format("{}.each({}[&](Index{}, {}{})", row, ahead_text(ahead, j), named ? " " + j : "", cpp_type(operand.type.scalar),
+  std::string head = fmt::format("{}.each({}{}[&](Index{}, {}{})", row, vector ? range_name(f.index) + ", " : "", ahead_text(ahead, j), named ? " " + j : "", cpp_type(operand.type.scalar),
                                  walks_.back().read ? " " + element : "");
   walks_.pop_back();
   table_.release(element);
@@ -191,9 +195,13 @@ Statements Printer::stored_row(const For& f, const Fibre& fibre, const std::vect
 /// The row where a walk over rows is, or any row: `B_row(k)`.
 std::string Printer::row_text(const Fibre& fibre) {
   const Variable& operand = nest_.variable(fibre.operand);
+  const auto above = std::ranges::find_if(walks_, [&](const Walked& walk) {
+    return OpenFibre{walk.number, walk.outer, walk.index}.is_above({operand.number, fibre.outer, -1});
+  });
+  if (above != walks_.end()) return above->name;
+  TDSL_CHECK(operand.type.rank() == 2, "rows of matrices are located");
   const int row = fibre.outer.front();
-  const auto above = std::ranges::find_if(walks_, [&](const Walked& walk) { return walk.number == operand.number && walk.outer.empty() && walk.index == row; });
-  return above != walks_.end() ? above->name : fmt::format("{}({})", finder(operand.number, row), index_name(row));
+  return fmt::format("{}({})", finder(operand.number, row), index_name(row));
 }
 
 /// What gives rows of an operand at an index in any order.
@@ -245,8 +253,9 @@ std::string Printer::add_element(const Update& u) {
 }
 
 std::string Printer::put(const Store& s) {
-  const auto& column = std::get<ir::IndexRef>(s.to.subscripts[1]->op);
-  return fmt::format("{}.put({}, {});", out_name(), put_subscript(1, index_name(column.label)), expr_.text(s.value));
+  const std::size_t last = s.to.subscripts.size() - 1;
+  const auto& column = std::get<ir::IndexRef>(s.to.subscripts[last]->op);
+  return fmt::format("{}.put({}, {});", out_name(), put_subscript(last, index_name(column.label)), expr_.text(s.value));
 }
 
 }  // namespace tdsl::nest

@@ -39,7 +39,7 @@ class StoredVerifier {
   void variable(int k, const Variable& v) {
     if (!v.compressed) return;
     const bool tensor = v.role == Role::kOperand || v.role == Role::kResult;
-    if (!tensor || v.type.rank() != 2 || nest_.form != Form::kKernel) problem("%{} is compressed, and no matrix of a kernel", k);
+    if (!tensor || v.type.rank() == 0 || nest_.form != Form::kKernel) problem("%{} is compressed, and no tensor of a kernel", k);
     if (v.continued) problem("%{} is compressed, and has values before", k);
   }
 
@@ -113,7 +113,9 @@ class StoredVerifier {
     if (!exists(to.variable)) return;
     if (!nest_.variable(to.variable).compressed) return first_values(to.variable);
     once(to.variable);
-    if (loops_.size() != 2 || !is_index(to, 0, *loops_[0]) || !is_index(to, 1, *loops_[1])) problem("%{} is compressed, and not stored in loops over its rows and their elements", to.variable.id);
+    bool in_order = loops_.size() == to.subscripts.size();
+    for (std::size_t d = 0; d < loops_.size(); ++d) in_order = in_order && is_index(to, d, *loops_[d]);
+    if (!in_order) problem("%{} is compressed, and not stored in loops over its levels", to.variable.id);
   }
   void update(const Update& u) {
     const ValueId v = u.to.variable;

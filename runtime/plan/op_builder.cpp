@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "runtime/plan/compressed.h"
+
 namespace tdsl::plan {
 
 DimAccess at(int label, Index constant, Index coefficient) { return {{{label, coefficient}}, {constant, constant + 1}, false}; }
@@ -150,7 +152,11 @@ OpBuilder& OpBuilder::stored(Storage storage, const Estimate& elements) {
 }
 
 OpBuilder& OpBuilder::stored_like(const TensorDesc& walked) {
-  stored(walked.storage, {0, walked.stored.expected, walked.stored.hi});
+  double most = 1;
+  for (const Index extent : op_.shape) most *= static_cast<double>(extent);
+  const Estimate elements{0, std::min(most, walked.stored.expected), std::min(most, walked.stored.hi)};
+  const bool same_rank = op_.shape.size() == walked.shape.size();
+  stored(same_rank ? walked.storage : compressed(op_.shape, elements), elements);
   op_.outputs.back().rows = walked.rows;
   return *this;
 }
@@ -177,10 +183,9 @@ OpBuilder& OpBuilder::visits(const TensorDesc& walked) {
   // Few digits, so that what is counted task by task and what is predicted of a rank are the same number.
   constexpr int kDigits = 16;
   int exponent = 0;
-  const double share = std::frexp(stored_share(walked), &exponent);
-  const double visited = std::ldexp(std::round(std::ldexp(share, kDigits)), exponent - kDigits);
-  visited_ *= visited;
-  op_.flops_per_point *= visited;
+  const double share = std::frexp(visited_ * stored_share(walked), &exponent);
+  const double before = std::exchange(visited_, std::ldexp(std::round(std::ldexp(share, kDigits)), exponent - kDigits));
+  op_.flops_per_point *= before > 0 ? visited_ / before : 1;
   return *this;
 }
 

@@ -65,7 +65,7 @@ BlockHead head_of(const SortedEntries<T>& entries, std::span<const Level> storag
   if (count == 0) return head;
   for (const Index extent : entries.extents) {
     if (extent > kMostCoordinates) {
-      throw RunError("a compressed matrix has blocks of " + std::to_string(extent) + " rows or columns; more than " + std::to_string(kMostCoordinates) +
+      throw RunError("a compressed tensor has blocks of " + std::to_string(extent) + " elements along a dimension; more than " + std::to_string(kMostCoordinates) +
                      " are not supported yet (--disable-pass storage stores it dense)");
     }
   }

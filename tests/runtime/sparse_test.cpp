@@ -262,7 +262,7 @@ TEST_CASE("sparse kernels: products of sparse matrices in semirings, with both a
       SparseProduct<double, double, double> product(pb, {0, columns});
       Output<double> out;
       const auto result = [&](const auto& add, const auto& multiply) {
-        out.begin(0, 0, rows, columns);
+        out.begin({2, {{{0, rows}, {0, columns}}}});
         product.rows(pa, {0, rows}, out, add, multiply);
         const BlockMemory memory = out.finish(std::array{Level::kDense, Level::kCompressed});
         Box box;
@@ -278,30 +278,13 @@ TEST_CASE("sparse kernels: products of sparse matrices in semirings, with both a
   }
 }
 
-TEST_CASE("sparse kernels: unions, intersections, products with dense matrices, sampled products") {
+TEST_CASE("sparse kernels: products with dense matrices, sampled products") {
   std::mt19937_64 random(29);
   for (const double da : kDensities) {
-    for (const double db : kDensities) {
+    for (int round = 0; round < 5; ++round) {
       const Index rows = 1 + static_cast<Index>(random() % 25), columns = 1 + static_cast<Index>(random() % 25);
       const auto a = random_matrix<double>(random, rows, columns, da);
-      const auto b = random_matrix<double>(random, rows, columns, db);
-      const Parts<double, 2> pa(a.parts), pb(b.parts);
-      NaiveMatrix<double> sum = a.naive, product, found_sum, found_product;
-      for (const auto& [at, v] : b.naive) sum[at] += v;
-      for (const auto& [at, v] : a.naive) {
-        if (b.naive.contains(at)) product[at] = v * b.naive.at(at);
-      }
-      Index last = -1;
-      zip_rows(pa, pb, {0, rows}, [&](Index i, const Row<double>& x, const Row<double>& y) {
-        CHECK(i > last);
-        last = i;
-        merge_union(x, y, [&](Index j, double v, double w) { found_sum[{i, j}] = v + w; }, [&](Index j, double v) { found_sum[{i, j}] = v; },
-                    [&](Index j, double w) { found_sum[{i, j}] = w; });
-        merge_intersection(x, y, [&](Index j, double v, double w) { found_product[{i, j}] = v * w; });
-      });
-      CHECK(without_zeros(found_sum) == without_zeros(sum));
-      CHECK(without_zeros(found_product) == without_zeros(product));
-
+      const Parts<double, 2> pa(a.parts);
       const Index width = 5;
       std::vector<double> x(static_cast<std::size_t>(std::max(rows, columns) * width)), y(static_cast<std::size_t>(rows * width)), z(static_cast<std::size_t>(columns * width));
       for (std::size_t k = 0; k < x.size(); ++k) x[k] = static_cast<double>(k % 5) - 2;

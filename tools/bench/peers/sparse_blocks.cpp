@@ -93,7 +93,7 @@ int main(int argc, char** argv) {
     Output<double> out;
     BlockMemory result;
     seconds = least_seconds(repeats, [&] {
-      out.begin(0, 0, m.rows, m.columns);
+      out.begin({2, {{{0, m.rows}, {0, m.columns}}}});
       product.rows(a, {0, m.rows}, out, add, times);
       result = out.finish(std::array{Level::kDense, Level::kCompressed});
     });

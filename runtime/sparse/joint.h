@@ -1,0 +1,435 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "runtime/sparse/parts.h"
+
+// Several matrices walked together, row by row and in each by ascending columns:
+//
+//     either(A, B).rows(rows, [&](const auto& row) {
+//       C.row(row.index());
+//       row.each([&](Index j, double a, double b) { C.put(j, a + b); });
+//     });
+//
+// What is not stored in one of them is 0 there.
+
+namespace tdsl::rt::sparse {
+
+/// The stored rows of one part, in order: what does not change from row to row is looked up once.
+template <class T>
+class PartRows {
+ public:
+  PartRows(const BlockView<T>& view, const Index* corner, const Children<T>& rows)
+      : rows_(rows), node_(rows.first()), last_(rows.first() + rows.size()), position_(view.position(1)), list_(view.coordinate(1)), values_(view.values()) {
+    const BlockHead& head = view.head();
+    columns_ = head.count[0] == 0 ? 0 : head.count[1] / head.count[0];
+    count_ = head.count[1];
+    segment_.corner = corner[1];
+    segment_.no_zeros = head.has(BlockHead::kNoZeros);
+  }
+  [[nodiscard]] bool more() const { return node_ < last_; }
+  [[nodiscard]] Index index() const { return rows_.index_of(node_); }
+  /// The row; goes on to the next.
+  [[nodiscard]] const Segment<T>& take() {
+    const Index first = position_ == nullptr ? node_ * columns_ : position_[node_];
+    segment_.size = position_ == nullptr ? columns_ : position_[node_ + 1] - first;
+    segment_.coordinate = list_ == nullptr ? nullptr : list_ + first;
+    segment_.values = values_ == nullptr ? nullptr : values_ + first;
+    segment_.behind = count_ - first - segment_.size;
+    ++node_;
+    return segment_;
+  }
+  void seek(Index i) {
+    while (more() && index() < i) ++node_;
+  }
+
+ private:
+  Children<T> rows_;
+  Index node_;
+  Index last_;
+  const Index* position_;
+  const std::uint32_t* list_;
+  const T* values_;
+  Index columns_ = 0;  ///< where they are dense
+  Index count_ = 0;
+  Segment<T> segment_;
+};
+
+/// Where a walk over the stored rows of a matrix is: `Parts::rows`, row by row.
+template <class T>
+class RowCursor {
+ public:
+  RowCursor(const Parts<T, 2>& parts, Interval wanted) : parts_(&parts), wanted_(wanted) { settle(); }
+  /// The row's subscript; the largest number behind the last one.
+  [[nodiscard]] Index index() const { return index_; }
+  /// The row; goes on to the next. It is there until the next one is taken.
+  [[nodiscard]] std::span<const Segment<T>> take() {
+    if (band_.size() == 1) {
+      const Segment<T>& only = band_[0].take();
+      // `settle` may leave the band.
+      segments_.assign(1, only);
+    } else {
+      segments_.clear();
+      for (PartRows<T>& part : band_) {
+        if (part.more() && part.index() == index_) segments_.push_back(part.take());
+      }
+    }
+    settle();
+    return segments_;
+  }
+  [[nodiscard]] static std::span<const Segment<T>> none() { return {}; }
+  /// To the first row from subscript i on.
+  void seek(Index i) {
+    while (index_ < i) {
+      for (PartRows<T>& part : band_) part.seek(i);
+      settle();
+    }
+  }
+
+ private:
+  void settle() {
+    do {
+      index_ = std::numeric_limits<Index>::max();
+      for (const PartRows<T>& part : band_) {
+        if (part.more()) index_ = std::min(index_, part.index());
+      }
+    } while (index_ == std::numeric_limits<Index>::max() && enter());
+  }
+  /// The next band that has rows of the interval; whether there is one.
+  bool enter() {
+    for (; next_ < parts_->bands_.size(); ++next_) {
+      const auto& band = parts_->bands_[next_];
+      const Interval range = plan::intersect(band.outer, wanted_);
+      if (range.empty()) continue;
+      band_.clear();
+      for (std::size_t e = band.first; e < band.last; ++e) {
+        const auto& entry = parts_->entries_[e];
+        band_.emplace_back(entry.view, entry.corner.data(), Children<T>::roots(entry.view, entry.corner.data(), band.outer, range));
+      }
+      ++next_;
+      return true;
+    }
+    return false;
+  }
+
+  const Parts<T, 2>* parts_;
+  Interval wanted_;
+  std::size_t next_ = 0;  ///< band
+  std::vector<PartRows<T>> band_;
+  std::vector<Segment<T>> segments_;
+  Index index_ = std::numeric_limits<Index>::max();
+};
+
+/// What is visited of several operands.
+enum class Joint : std::uint8_t {
+  kEither,  ///< what one of them has stored
+  kBoth,    ///< what all of them have
+  kFirst    ///< what the first one has
+};
+
+/// The subscript behind the last one.
+inline constexpr Index kNoIndex = std::numeric_limits<Index>::max();
+
+/// Where a walk along the elements of a row is.
+template <class T>
+class ElementCursor {
+ public:
+  explicit ElementCursor(std::span<const Segment<T>> segments) : segment_(segments.data()), last_(segments.data() + segments.size()) { settle(); }
+  /// kNoIndex behind the last one.
+  [[nodiscard]] Index index() const { return index_; }
+  /// The element's value; goes on to the next.
+  T take() {
+    const T value = segment_->value(k_++);
+    settle();
+    return value;
+  }
+  /// To the first element from subscript j on.
+  void seek(Index j) {
+    while (index_ < j) {
+      ++k_;
+      settle();
+    }
+  }
+  /// The value at subscript j, where `seek` has gone.
+  [[nodiscard]] T at(Index j) const { return index_ == j ? segment_->value(k_) : T(0); }
+
+ private:
+  void settle() {
+    while (segment_ != last_ && k_ == segment_->size) {
+      ++segment_;
+      k_ = 0;
+    }
+    index_ = segment_ == last_ ? kNoIndex : segment_->index(k_);
+  }
+
+  const Segment<T>* segment_;
+  const Segment<T>* last_;
+  Index k_ = 0;
+  Index index_ = kNoIndex;
+};
+
+namespace detail {
+
+/// Two lists of columns that begin at the same corner, with the values behind them.
+template <class TA, class TB>
+struct TwoLists {
+  TwoLists(const Segment<TA>& x, const Segment<TB>& y)
+      : a(x.coordinate), b(y.coordinate), va(x.values), vb(y.values), na(x.size), nb(y.size), corner(x.size == 0 ? y.corner : x.corner) {}
+
+  const std::uint32_t* a;
+  const std::uint32_t* b;
+  const TA* va;
+  const TB* vb;
+  Index na;
+  Index nb;
+  Index corner;
+
+  [[nodiscard]] TA value_a(Index k) const { return of(va, k); }
+  [[nodiscard]] TB value_b(Index k) const { return of(vb, k); }
+
+ private:
+  /// What is listed has values, but for bool.
+  template <class T>
+  [[nodiscard]] static T of(const T* values, Index k) {
+    if constexpr (std::is_same_v<T, bool>) return true;
+    return values[k];
+  }
+};
+
+/// The value where the mask is -1, 0 where it is 0.
+template <class T>
+[[nodiscard]] T masked(Index mask, T value) {
+  if constexpr (sizeof(T) == 8) return std::bit_cast<T>(std::bit_cast<Index>(value) & mask);
+  if constexpr (sizeof(T) == 4) return std::bit_cast<T>(std::bit_cast<std::int32_t>(value) & static_cast<std::int32_t>(mask));
+  return static_cast<T>(static_cast<Index>(value) & mask);
+}
+
+/// Which of two columns comes first, as masks: which list goes on is not foreseen, and branches upon it would cost more than all else.
+struct Order {
+  Order(std::uint32_t a, std::uint32_t b) : difference(static_cast<Index>(a) - static_cast<Index>(b)), in_a((difference - 1) >> 63), in_b(~difference >> 63) {}
+  Index difference;
+  Index in_a;  ///< -1 if a <= b
+  Index in_b;  ///< -1 if b <= a
+};
+
+template <class TA, class TB, class F>
+void either_of(TwoLists<TA, TB> l, const F& f) {
+  Index x = 0, y = 0;
+  while (x < l.na && y < l.nb) {
+    const Order order(l.a[x], l.b[y]);
+    f(l.corner + l.b[y] + (order.difference & order.in_a), masked(order.in_a, l.value_a(x)), masked(order.in_b, l.value_b(y)));
+    x -= order.in_a;
+    y -= order.in_b;
+  }
+  for (; x < l.na; ++x) f(l.corner + l.a[x], l.value_a(x), TB(0));
+  for (; y < l.nb; ++y) f(l.corner + l.b[y], TA(0), l.value_b(y));
+}
+
+template <class TA, class TB, class F>
+void both_merged(TwoLists<TA, TB> l, const F& f) {
+  Index x = 0, y = 0;
+  while (x < l.na && y < l.nb) {
+    const Order order(l.a[x], l.b[y]);
+    if (order.difference == 0) f(l.corner + l.a[x], l.value_a(x), l.value_b(y));
+    x -= order.in_a;
+    y -= order.in_b;
+  }
+}
+
+/// Up to which column numbers of elements are marked instead of merged: 4 MiB.
+inline constexpr std::uint32_t kMarkedColumns = 1U << 20U;
+
+/// Where in the row that was marked last a column is, by column. Nothing is cleared: what an entry says is compared with the row. Kept by the
+/// thread, a list for every loop that runs inside of another.
+class Marks {
+ public:
+  Marks() {
+    if (pool().used == pool().lists.size()) pool().lists.emplace_back();
+    list_ = &pool().lists[pool().used++];
+  }
+  ~Marks() { --pool().used; }
+  Marks(const Marks&) = delete;
+  Marks& operator=(const Marks&) = delete;
+  [[nodiscard]] std::uint32_t* up_to(std::uint32_t columns) {
+    if (list_->size() < columns) list_->resize(columns);
+    return list_->data();
+  }
+
+ private:
+  struct Pool {
+    std::deque<std::vector<std::uint32_t>> lists;
+    std::size_t used = 0;
+  };
+  [[nodiscard]] static Pool& pool() {
+    thread_local Pool pool;
+    return pool;
+  }
+  std::vector<std::uint32_t>* list_;
+};
+
+template <bool kAll, class TA, class TB, class F>
+void first_marked(TwoLists<TA, TB> l, const F& f) {
+  Marks marks;
+  const std::uint32_t behind = l.nb == 0 ? 0 : l.b[l.nb - 1] + 1;
+  std::uint32_t* const mark = marks.up_to(behind);
+  for (Index y = 0; y < l.nb; ++y) mark[l.b[y]] = static_cast<std::uint32_t>(y);
+  const auto count = static_cast<std::uint32_t>(l.nb);
+  Index x = 0;
+  for (; x < l.na && l.a[x] < behind; ++x) {
+    const std::uint32_t j = l.a[x];
+    const std::uint32_t y = mark[j];
+    if (y < count && l.b[y] == j) {
+      f(l.corner + j, l.value_a(x), l.value_b(y));
+    } else if (!kAll) {
+      f(l.corner + j, l.value_a(x), TB(0));
+    }
+  }
+  if (kAll) return;
+  for (; x < l.na; ++x) f(l.corner + l.a[x], l.value_a(x), TB(0));
+}
+
+/// Elements of the first list with what is beside them, 0 or, with kAll, not visited where that is nothing.
+template <bool kAll, class TA, class TB, class F>
+void first_of(TwoLists<TA, TB> l, const F& f) {
+  if (l.nb == 0 || l.b[l.nb - 1] < kMarkedColumns) return first_marked<kAll>(l, f);
+  if (kAll) return both_merged(l, f);
+  Index y = 0;
+  for (Index x = 0; x < l.na; ++x) {
+    const std::uint32_t j = l.a[x];
+    while (y < l.nb && l.b[y] < j) ++y;
+    f(l.corner + j, l.value_a(x), y < l.nb && l.b[y] == j ? l.value_b(y) : TB(0));
+  }
+}
+
+}  // namespace detail
+
+/// A row of several matrices.
+template <Joint kJoint, class... T>
+class JointRow {
+ public:
+  JointRow(Index index, std::span<const Segment<T>>... segments) : index_(index), segments_(segments...) {}
+  [[nodiscard]] Index index() const { return index_; }
+
+  /// Calls `f(j, values...)` for what is visited, ascending.
+  template <class F>
+  [[gnu::flatten]] void each(const F& f) const {
+    if constexpr (sizeof...(T) == 2) {
+      const auto& a = std::get<0>(segments_);
+      const auto& b = std::get<1>(segments_);
+      if (is_list(a) && is_list(b) && (a.empty() || b.empty() || a[0].corner == b[0].corner)) return each_of_two(list_of(a), list_of(b), f);
+    }
+    std::apply([&](const auto&... list) { merged(f, ElementCursor<T>(list)...); }, segments_);
+  }
+
+ private:
+  template <class U>
+  [[nodiscard]] static bool is_list(std::span<const Segment<U>> s) {
+    return s.empty() || (s.size() == 1 && (s[0].coordinate != nullptr || s[0].size == 0));
+  }
+  template <class U>
+  [[nodiscard]] static Segment<U> list_of(std::span<const Segment<U>> s) {
+    return s.empty() ? Segment<U>{} : s[0];
+  }
+  template <class A, class B, class F>
+  static void each_of_two(const Segment<A>& a, const Segment<B>& b, const F& f) {
+    const detail::TwoLists<A, B> lists(a, b);
+    if constexpr (kJoint == Joint::kEither) {
+      detail::either_of(lists, f);
+    } else {
+      detail::first_of<kJoint == Joint::kBoth>(lists, f);
+    }
+  }
+
+  template <class F, class First, class... Others>
+  static void merged(const F& f, First first, Others... others) {
+    if constexpr (kJoint == Joint::kFirst) {
+      while (first.index() != kNoIndex) {
+        const Index j = first.index();
+        (others.seek(j), ...);
+        f(j, first.take(), others.at(j)...);
+      }
+    } else if constexpr (kJoint == Joint::kBoth) {
+      while (true) {
+        const Index j = std::max({first.index(), others.index()...});
+        if (j == kNoIndex) return;
+        if (first.index() == j && ((others.index() == j) && ...)) {
+          f(j, first.take(), others.take()...);
+        } else {
+          first.seek(j);
+          (others.seek(j), ...);
+        }
+      }
+    } else {
+      while (true) {
+        const Index j = std::min({first.index(), others.index()...});
+        if (j == kNoIndex) return;
+        f(j, taken(first, j), taken(others, j)...);
+      }
+    }
+  }
+  template <class U>
+  [[nodiscard]] static U taken(ElementCursor<U>& cursor, Index j) {
+    return cursor.index() == j ? cursor.take() : U(0);
+  }
+
+  Index index_;
+  std::tuple<std::span<const Segment<T>>...> segments_;
+};
+
+/// Matrices of one shape. They outlive it.
+template <Joint kJoint, class... T>
+class JointParts {
+ public:
+  explicit JointParts(const Parts<T, 2>&... parts) : parts_(&parts...) {}
+
+  /// Calls `f(row)` for the rows of the interval in which something is visited, ascending; rows without elements may be among them.
+  template <class F>
+  void rows(Interval wanted, F&& f) const {
+    std::apply([&](const auto*... parts) { walk(f, RowCursor<T>(*parts, wanted)...); }, parts_);
+  }
+
+ private:
+  template <class F, class First, class... Others>
+  static void walk(F& f, First first, Others... others) {
+    while (true) {
+      Index i = first.index();
+      if constexpr (kJoint == Joint::kEither) i = std::min({i, others.index()...});
+      if constexpr (kJoint == Joint::kBoth) i = std::max({i, others.index()...});
+      if (i == kNoIndex) return;
+      if constexpr (kJoint != Joint::kEither) (others.seek(i), ...);
+      if constexpr (kJoint == Joint::kBoth) {
+        first.seek(i);
+        if (first.index() != i || ((others.index() != i) || ...)) continue;
+      }
+      const auto row = [i](auto& cursor) { return cursor.index() == i ? cursor.take() : cursor.none(); };
+      f(JointRow<kJoint, T...>(i, row(first), row(others)...));
+    }
+  }
+
+  std::tuple<const Parts<T, 2>*...> parts_;
+};
+
+template <class... T>
+[[nodiscard]] JointParts<Joint::kEither, T...> either(const Parts<T, 2>&... parts) {
+  return JointParts<Joint::kEither, T...>(parts...);
+}
+template <class... T>
+[[nodiscard]] JointParts<Joint::kBoth, T...> both(const Parts<T, 2>&... parts) {
+  return JointParts<Joint::kBoth, T...>(parts...);
+}
+/// What the first has stored, and what the others have there.
+template <class... T>
+[[nodiscard]] JointParts<Joint::kFirst, T...> along(const Parts<T, 2>&... parts) {
+  return JointParts<Joint::kFirst, T...>(parts...);
+}
+
+}  // namespace tdsl::rt::sparse
