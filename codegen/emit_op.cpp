@@ -139,8 +139,12 @@ std::string builder_calls(const OpTemplate& op, ExprEmitter& expr, const std::fu
   }
   calls += op.flops_per_row ? fmt::format(".flops_per_row({})", row_flops_text(op, expr)) : fmt::format(".flops({})", number(op.flops_per_point));
   if (!op.tile.empty()) calls += fmt::format(".tile({{{}}})", tile_text(op, expr));
-  if (op.visits) calls += fmt::format(".visits({}.desc())", tensor_name(*op.visits));
-  if (op.stored_like_visited) calls += fmt::format(".stored_like({}.desc())", tensor_name(*op.visits));
+  std::string visited;
+  for (const ValueId v : op.visits_either) visited += fmt::format("{}&{}.desc()", visited.empty() ? "{" : ", ", tensor_name(v));
+  if (!visited.empty()) visited += "}";
+  if (op.visits) visited = tensor_name(*op.visits) + ".desc()";
+  if (!visited.empty()) calls += fmt::format(".visits({})", visited);
+  if (op.stored_like_visited) calls += fmt::format(".stored_like({})", visited);
   if (op.epilogue) calls += ".epilogue()";
   if (op.divisible) calls += ".divisible()";
   if (op.overwrites) calls += ".overwrites()";
@@ -158,7 +162,7 @@ std::optional<std::string> short_arguments(const OpTemplate& op, ExprEmitter& ex
   const bool contraction = op.op_class == plan::OpClass::kContraction || op.in_any_order;
   const bool fused = op.flops_per_row.has_value();
   const bool reduces = contraction || op.op_class == plan::OpClass::kReduce;
-  if (op.visits || op.writes || op.base || (!op.tile.empty() && !op.in_any_order) || op.overwrites) return std::nullopt;
+  if (op.visits || !op.visits_either.empty() || op.writes || op.base || (!op.tile.empty() && !op.in_any_order) || op.overwrites) return std::nullopt;
   if (!reduces && !fused && op.divisible == op.reads.empty()) return std::nullopt;
   std::string out;
   std::string over;

@@ -110,6 +110,7 @@ struct OpTemplate {
   bool divisible = false;  ///< see plan::Op
   bool overwrites = false;
   std::optional<ValueId> visits;  ///< a compressed tensor whose stored elements are all that is visited of the points
+  std::vector<ValueId> visits_either;  ///< several: what one of them has stored is
   bool stored_like_visited = false;  ///< the result is compressed, with no other coordinates than those
   bool epilogue = false;  ///< see plan::Op
   bool in_any_order = false;  ///< a sum of products that is recorded in the order which is best (runtime/record/sum_of_products.h)

@@ -53,8 +53,11 @@ plan::Op instantiate(const OpTemplate& op, int line, const Number& number, const
   } else {
     builder.flops(op.flops_per_point);
   }
-  if (op.visits) builder.visits(tensor(*op.visits));
-  if (op.stored_like_visited) builder.stored_like(tensor(*op.visits));
+  std::vector<const plan::TensorDesc*> visited;
+  if (op.visits) visited.push_back(&tensor(*op.visits));
+  for (const ValueId v : op.visits_either) visited.push_back(&tensor(v));
+  if (!visited.empty()) builder.visits(visited);
+  if (op.stored_like_visited) builder.stored_like(visited);
   std::vector<plan::Index> tile;
   for (const Extent& e : op.tile) tile.push_back(number(e));
   if (!tile.empty()) builder.tile(std::move(tile));

@@ -8,7 +8,7 @@
 namespace tdsl::codegen {
 
 // Note [Walks over stored elements]
-// An operation whose points are the stored elements of one operand (ir/stored_walk.h). The label of the operand's rows is cut like any other, as a
+// An operation whose points are the stored elements of one operand, or of several (ir/stored_walk.h). The label of the operand's rows is cut like any other, as a
 // dimension of the result or as what is reduced; blocks have whole rows, so that the columns' label is never cut, and neither is what else is reduced
 // inside of a row. To the planner labels that are neither cut nor dimensions of the result are plain ones, which always have their whole range.
 
@@ -48,7 +48,11 @@ void ComputeLowering::stored(OpTemplate& op, KernelTemplate& kernel) const {
   op.op_class = reduces ? plan::OpClass::kReduce : plan::OpClass::kMap;
   if (!reduces) op.combine = plan::Combine::kNone;
   op.divisible = false;  // first values are given once
-  op.visits = walk_->driver().tensor;
+  if (walk_->is_union()) {
+    for (const ir::StoredOperand& operand : walk_->operands) op.visits_either.push_back(operand.tensor);
+  } else {
+    op.visits = walk_->driver().tensor;
+  }
   op.stored_like_visited = program.info(target_).compressed;
   kernel.walk = walk_;
 }

@@ -1,7 +1,10 @@
 #include "ir/stored_walk.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <iterator>
+#include <numeric>
 
 #include "ir/affine.h"
 #include "ir/support.h"
@@ -139,15 +142,38 @@ bool keeps_order(const Compute& c, const StoredWalk& walk) {
   return true;
 }
 
-/// Whether the support may be true where the operand's element is absent.
-bool holds_without(const Support& s, const std::vector<Expr>& reads, const StoredOperand& operand) {
+/// Whether the support may be true where the operands' elements are absent.
+bool holds_without(const Support& s, const std::vector<Expr>& reads, const std::vector<StoredOperand>& operands) {
   std::vector<bool> present;
   for (const Expr& e : reads) {
     const auto* r = std::get_if<Read>(&e->op);
-    present.push_back(r == nullptr || r->tensor != operand.tensor || labels_of(*r) != operand.labels);
+    present.push_back(r == nullptr || !contains(operands, StoredOperand{r->tensor, labels_of(*r)}));
   }
   return holds(s, present);
 }
+
+/// The smallest numbers of elements first: all subsets with at least two, in the order of the list.
+template <class F>
+bool any_subset(const std::vector<StoredOperand>& list, const F& f) {
+  const std::size_t subsets = std::size_t{1} << list.size();
+  for (int count = 2; count <= static_cast<int>(list.size()); ++count) {
+    for (std::size_t mask = 0; mask < subsets; ++mask) {
+      if (std::popcount(mask) != count)
+        continue;
+      std::vector<StoredOperand> subset;
+      for (std::size_t k = 0; k < list.size(); ++k) {
+        if ((mask >> k & 1) != 0)
+          subset.push_back(list[k]);
+      }
+      if (f(subset))
+        return true;
+    }
+  }
+  return false;
+}
+
+/// Operands that are walked together at most.
+constexpr std::size_t kMostJoint = 8;
 
 class Walks {
  public:
@@ -159,38 +185,81 @@ class Walks {
 
   std::optional<StoredWalk> first() {
     for (const Expr& e : reads_) {
-      const auto* r = std::get_if<Read>(&e->op);
-      const auto driver = r == nullptr ? std::nullopt : operand_of(program_, c_, *r);
-      if (!driver || program_.type(r->tensor).rank() != 2 || !is_needed(*driver))
+      const auto driver = operand(e);
+      if (!driver || !is_matrix(*driver) || !are_needed({*driver}))
         continue;
-      const StoredWalk walk = driven_by(*driver);
-      if (keeps_order(c_, walk) && reads_walked(c_, walk, driver->tensor))
+      if (StoredWalk walk = driven_by(*driver); may_be(walk))
+        return walk;
+    }
+    return joint();
+  }
+
+ private:
+  [[nodiscard]] std::optional<StoredOperand> operand(const Expr& e) const {
+    const auto* r = std::get_if<Read>(&e->op);
+    return r == nullptr ? std::nullopt : operand_of(program_, c_, *r);
+  }
+  [[nodiscard]] bool is_matrix(const StoredOperand& operand) const { return program_.type(operand.tensor).rank() == 2; }
+  [[nodiscard]] bool may_be(const StoredWalk& walk) const {
+    return keeps_order(c_, walk) && std::ranges::all_of(walk.loops.front().over, [&](int k) { return reads_walked(c_, walk, walk.operands[static_cast<std::size_t>(k)].tensor); });
+  }
+
+  /// Whether nothing counts where all these operands' elements are absent.
+  [[nodiscard]] bool are_needed(const std::vector<StoredOperand>& operands) {
+    if (holds_without(support_, reads_, operands))
+      return false;
+    // Without a reduction, what is not visited is 0: bit for bit what the body would be.
+    return zero_is_positive_ || !holds_without(guard_, guards_.reads(), operands);
+  }
+
+  /// What is read with these labels.
+  [[nodiscard]] std::vector<StoredOperand> with_labels(const std::vector<std::int32_t>& labels) const {
+    std::vector<StoredOperand> found;
+    for_each_read(c_, [&](const Read& r) {
+      const auto other = operand_of(program_, c_, r);
+      if (other && other->labels == labels && !contains(found, *other))
+        found.push_back(*other);
+    });
+    return found;
+  }
+
+  /// Along the driver's elements; what is read at the same coordinates comes with them.
+  [[nodiscard]] StoredWalk driven_by(const StoredOperand& driver) {
+    StoredWalk walk;
+    walk.operands.push_back(driver);
+    std::ranges::copy_if(with_labels(driver.labels), std::back_inserter(walk.operands), [&](const StoredOperand& other) { return !(other == driver); });
+    if (walk.operands.size() > kMostJoint)
+      walk.operands.resize(1);
+    const bool all = std::ranges::all_of(walk.operands, [&](const StoredOperand& other) { return are_needed({other}); });
+    return with_loops(std::move(walk), all ? StoredLoop::Meet::kAll : StoredLoop::Meet::kFirst);
+  }
+
+  /// Along what some operands with the same labels have together.
+  std::optional<StoredWalk> joint() {
+    std::vector<std::vector<std::int32_t>> tried;
+    for (const Expr& e : reads_) {
+      const auto first = operand(e);
+      if (!first || !is_matrix(*first) || contains(tried, first->labels))
+        continue;
+      tried.push_back(first->labels);
+      const std::vector<StoredOperand> all = with_labels(first->labels);
+      std::vector<StoredOperand> needed;
+      if (all.size() > kMostJoint || !any_subset(all, [&](const std::vector<StoredOperand>& subset) { return are_needed(needed = subset); }))
+        continue;
+      // The others are merged, too, which costs less than looking them up.
+      StoredWalk walk{needed, {}, StoredWalk::Result::kDense};
+      std::ranges::copy_if(all, std::back_inserter(walk.operands), [&](const StoredOperand& other) { return !contains(needed, other); });
+      if (walk = with_loops(std::move(walk), StoredLoop::Meet::kAny); may_be(walk))
         return walk;
     }
     return std::nullopt;
   }
 
- private:
-  /// Whether nothing counts where the operand's element is absent.
-  [[nodiscard]] bool is_needed(const StoredOperand& operand) {
-    if (holds_without(support_, reads_, operand))
-      return false;
-    // Without a reduction, what is not visited is 0: bit for bit what the body would be.
-    return zero_is_positive_ || !holds_without(guard_, guards_.reads(), operand);
-  }
-
-  [[nodiscard]] StoredWalk driven_by(const StoredOperand& driver) const {
-    StoredWalk walk;
-    walk.operands.push_back(driver);
-    for (const std::int32_t label : driver.labels)
-      walk.loops.push_back({label, {0}});
-    // What is read at the same coordinates is looked up.
-    for (const Expr& e : reads_) {
-      const auto* r = std::get_if<Read>(&e->op);
-      const auto other = r == nullptr ? std::nullopt : operand_of(program_, c_, *r);
-      if (other && other->labels == driver.labels && !contains(walk.operands, *other))
-        walk.operands.push_back(*other);
-    }
+  [[nodiscard]] StoredWalk with_loops(StoredWalk walk, StoredLoop::Meet meet) const {
+    std::vector<int> over(walk.operands.size());
+    std::iota(over.begin(), over.end(), 0);
+    for (const std::int32_t label : walk.driver().labels)
+      walk.loops.push_back({label, over, over.size() == 1 ? StoredLoop::Meet::kAny : meet});
     walk.result = result_of(walk);
     return walk;
   }
@@ -215,6 +284,10 @@ class Walks {
 
 bool StoredWalk::has_loop(std::int32_t label) const {
   return std::ranges::any_of(loops, [&](const StoredLoop& loop) { return loop.label == label; });
+}
+
+bool StoredWalk::is_union() const {
+  return std::ranges::any_of(loops, [](const StoredLoop& loop) { return loop.over.size() > 1 && loop.meet == StoredLoop::Meet::kAny; });
 }
 
 bool reads_walked(const Compute& compute, const StoredWalk& walk, ValueId tensor) {

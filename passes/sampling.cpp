@@ -67,7 +67,7 @@ class Sampling {
       if (reader == nullptr || !values_read(*reader).contains(v))
         continue;
       const auto walk = stored_walk(program_, *reader);
-      const bool fits = walk && reads_walked(*reader, *walk, v) && (count == 0 || walk->driver().tensor == readers.walked);
+      const bool fits = walk && !walk->is_union() && reads_walked(*reader, *walk, v) && (count == 0 || walk->driver().tensor == readers.walked);
       if (!fits)
         return std::nullopt;
       if (count++ == 0)

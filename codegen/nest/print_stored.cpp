@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <algorithm>
 #include <cctype>
 
 #include "codegen/nest/printer.h"
@@ -122,43 +121,57 @@ bool Printer::mentions_index(const For& f) const {
 }
 
 Statements Printer::stored(const For& f, const Stored& over) {
-  TDSL_CHECK(over.fibres.size() == 1, "loops over several operands are not printed yet");
   const Fibre& fibre = over.fibres.front();
   const std::size_t rank = nest_.variable(fibre.operand).type.rank();
   TDSL_CHECK(rank == 2, "loops over the levels of matrices are printed");
-  return fibre.outer.empty() ? stored_rows(f, fibre) : stored_row(f, fibre, over.ahead);
+  return fibre.outer.empty() ? stored_rows(f, over) : stored_row(f, over);
 }
 
-Statements Printer::stored_rows(const For& f, const Fibre& fibre) {
-  const Variable& operand = nest_.variable(fibre.operand);
-  const std::string tensor = view_name(operand);
+/// `A`, or `rt::either(A, B)`.
+std::string Printer::rows_text(const Stored& over) {
+  using Meet = ir::StoredLoop::Meet;
+  std::vector<std::string> tensors;
+  for (const Fibre& fibre : over.fibres) tensors.push_back(view_name(nest_.variable(fibre.operand)));
+  if (tensors.size() == 1) return tensors.front();
+  return fmt::format("rt::{}({})", over.meet == Meet::kAny ? "either" : over.meet == Meet::kAll ? "both" : "along", fmt::join(tensors, ", "));
+}
+
+Statements Printer::stored_rows(const For& f, const Stored& over) {
+  const std::string tensor = rows_text(over);
   const std::string range = range_name(f.index);
   const std::string row = table_.claim("row");
   const bool begins_row = walks_.empty() && result().compressed;
-  walks_.push_back({operand.number, {}, f.index, row});
+  const std::size_t before = walks_.size();
+  for (const Fibre& fibre : over.fibres) walks_.push_back({nest_.variable(fibre.operand).number, {}, f.index, row});
   Statements inner = statements(f.body);
   if (begins_row) inner.insert(inner.begin(), simple(fmt::format("{}.row({});", out_name(), put_subscript(0, index_name(f.index)))));
   if (begins_row || mentions_index(f)) inner.insert(inner.begin(), simple(fmt::format("const Index {} = {}.index();", index_name(f.index), row)));
-  walks_.pop_back();
+  walks_.resize(before);
   table_.release(row);
   return {block(fmt::format("{}.rows({}, [&](const auto& {})", tensor, range, row), std::move(inner), "});")};
 }
 
-Statements Printer::stored_row(const For& f, const Fibre& fibre, const std::vector<Place>& ahead) {
-  const Variable& operand = nest_.variable(fibre.operand);
-  const std::string row = row_text(fibre);
-  const std::string element = table_.claim(element_name(operand.name));
-  walks_.push_back({operand.number, fibre.outer, f.index, element});
+Statements Printer::stored_row(const For& f, const Stored& over) {
+  const std::string row = row_text(over.fibres.front());
+  const std::size_t before = walks_.size();
+  for (const Fibre& fibre : over.fibres) {
+    const Variable& operand = nest_.variable(fibre.operand);
+    walks_.push_back({operand.number, fibre.outer, f.index, table_.claim(element_name(operand.name))});
+  }
   Statements inner = statements(f.body);
   const Index& index = nest_.index(f.index);
   const std::string& j = index_name(f.index);
-  const bool whole = index.begin == Extent(0) && index.end == operand.type.shape[1];
+  const bool whole = index.begin == Extent(0) && index.end == nest_.variable(over.fibres.front().operand).type.shape[1];
   if (!whole) inner = {block(fmt::format("if ({0}.lo <= {1} && {1} < {0}.hi)", range_name(f.index), j), std::move(inner))};
   const bool named = !whole || mentions_index(f);
-  std::string head = fmt::format("{}.each({}[&](Index{}, {}{})", row, ahead_text(ahead, j), named ? " " + j : "", cpp_type(operand.type.scalar),
-                                 walks_.back().read ? " " + element : "");
-  walks_.pop_back();
-  table_.release(element);
+  std::string elements;
+  for (std::size_t k = 0; k < over.fibres.size(); ++k) {
+    const Walked& walk = walks_[before + k];
+    elements += fmt::format(", {}{}", cpp_type(nest_.variable(over.fibres[k].operand).type.scalar), walk.read ? " " + walk.name : "");
+    table_.release(walk.name);
+  }
+  std::string head = fmt::format("{}.each({}[&](Index{}{})", row, ahead_text(over.ahead, j), named ? " " + j : "", elements);
+  walks_.resize(before);
   return {block(std::move(head), std::move(inner), "});")};
 }
 

@@ -136,8 +136,9 @@ class Printer {
   std::string stored_element(const ir::ExprNode& node, const std::vector<std::string>& subscripts);
   [[nodiscard]] bool mentions_index(const For& f) const;
   codegen::Statements stored(const For& f, const Stored& over);
-  codegen::Statements stored_rows(const For& f, const Fibre& fibre);
-  codegen::Statements stored_row(const For& f, const Fibre& fibre, const std::vector<Place>& ahead);
+  codegen::Statements stored_rows(const For& f, const Stored& over);
+  codegen::Statements stored_row(const For& f, const Stored& over);
+  std::string rows_text(const Stored& over);
   std::string row_text(const Fibre& fibre);
   std::string ahead_text(const std::vector<Place>& ahead, const std::string& j);
   std::string put_subscript(std::size_t dimension, const std::string& index);

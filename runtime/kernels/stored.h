@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/kernels/task.h"
+#include "runtime/sparse/joint.h"
 #include "runtime/sparse/output.h"
 #include "runtime/sparse/parts.h"
 
@@ -30,6 +31,10 @@ template <class T, int R>
   }
   return sparse::Parts<T, R>(parts);
 }
+
+using sparse::along;
+using sparse::both;
+using sparse::either;
 
 /// Brings what holds the element towards the processor: it will be needed soon.
 template <class T>

@@ -149,17 +149,45 @@ OpBuilder& OpBuilder::stored(Storage storage, const Estimate& elements) {
   return *this;
 }
 
-OpBuilder& OpBuilder::stored_like(const TensorDesc& walked) {
-  stored(walked.storage, {0, walked.stored.expected, walked.stored.hi});
-  op_.outputs.back().rows = walked.rows;
+namespace {
+
+/// Of what one of two matrices with the same rows has stored, at most; null if it is unknown of one of them.
+std::shared_ptr<const RowCounts> united(const std::shared_ptr<const RowCounts>& a, const std::shared_ptr<const RowCounts>& b) {
+  if (a == nullptr || b == nullptr || a->rows != b->rows || a->before.size() != b->before.size()) return nullptr;
+  RowCounts both = *a;
+  for (std::size_t k = 0; k < both.before.size(); ++k) both.before[k] += b->before[k];
+  return std::make_shared<const RowCounts>(std::move(both));
+}
+
+}  // namespace
+
+OpBuilder& OpBuilder::stored_like(const TensorDesc& walked) { return stored_like(std::vector{&walked}); }
+
+OpBuilder& OpBuilder::stored_like(const std::vector<const TensorDesc*>& walked) {
+  const auto all = static_cast<double>(walked.front()->elements());
+  Storage storage = walked.front()->storage;
+  Estimate elements;
+  std::shared_ptr<const RowCounts> rows = walked.front()->rows;
+  for (std::size_t k = 0; k < walked.size(); ++k) {
+    storage.values = storage.values || walked[k]->storage.values;
+    elements.expected = std::min(all, elements.expected + walked[k]->stored.expected);
+    elements.hi = std::min(all, elements.hi + walked[k]->stored.hi);
+    if (k > 0) rows = united(rows, walked[k]->rows);
+  }
+  stored(std::move(storage), elements);
+  op_.outputs.back().rows = std::move(rows);
   return *this;
 }
 
-OpBuilder& OpBuilder::visits(const TensorDesc& walked) {
+OpBuilder& OpBuilder::visits(const TensorDesc& walked) { return visits(std::vector{&walked}); }
+
+OpBuilder& OpBuilder::visits(const std::vector<const TensorDesc*>& walked) {
   // Few digits, so that what is counted task by task and what is predicted of a rank are the same number.
   constexpr int kDigits = 16;
   int exponent = 0;
-  const double share = std::frexp(stored_share(walked), &exponent);
+  double absent = 1;
+  for (const TensorDesc* tensor : walked) absent *= 1 - stored_share(*tensor);
+  const double share = std::frexp(walked.size() == 1 ? stored_share(*walked.front()) : 1 - absent, &exponent);
   visited_ = std::ldexp(std::round(std::ldexp(share, kDigits)), exponent - kDigits);
   op_.flops_per_point *= visited_;
   return *this;

@@ -61,10 +61,12 @@ class OpBuilder {
   OpBuilder& run_ahead(Index bytes);
   /// The output is sized, with about so many elements stored.
   OpBuilder& stored(Storage storage, const Estimate& elements);
-  /// The same, with elements at most where `walked` has some.
+  /// The same, with elements at most where `walked` has some, or one of several.
   OpBuilder& stored_like(const TensorDesc& walked);
-  /// Of the points those are visited at which `walked` has an element stored: `flops` are theirs.
+  OpBuilder& stored_like(const std::vector<const TensorDesc*>& walked);
+  /// Of the points those are visited at which `walked`, or one of several, has an element stored: `flops` are theirs.
   OpBuilder& visits(const TensorDesc& walked);
+  OpBuilder& visits(const std::vector<const TensorDesc*>& walked);
   /// What is read behind the operands of a contraction belongs to its epilogue (Op::epilogue).
   OpBuilder& epilogue();
   OpBuilder& divisible();
