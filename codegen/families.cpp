@@ -14,6 +14,7 @@
 #include "codegen/releases.h"
 #include "codegen/routine.h"
 #include "codegen/serial_loop.h"
+#include "ir/carried.h"
 #include "ir/check.h"
 #include "ir/failure_text.h"
 #include "ir/serial_loop.h"
@@ -42,10 +43,11 @@ class Lowering {
     for (const ir::Node& n : r.nodes) node(n);
   }
 
-  /// Compressed tensors are loaded and walked.
+  /// Compressed tensors are loaded, walked and carried.
   void check_compressed(const ir::Node& n) const {
     const auto holds = [&]<class T>() { return std::holds_alternative<T>(n.op); };
     if (holds.operator()<ir::Input>() || holds.operator()<ir::Compute>() || holds.operator()<ir::Output>() || holds.operator()<ir::Print>()) return;
+    if (!ir::carried_by(n).empty() && !ir::is_marked_serial(n)) return;
     std::vector<ValueId> values = ir::operands_of(program_, n);
     values.insert(values.end(), n.results.begin(), n.results.end());
     for (const ValueId v : values) {

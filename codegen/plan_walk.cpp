@@ -52,7 +52,8 @@ class Walk::Body {
         s.op, [&](const HostStep& h) { assign(h.target, host_.evaluate(h.value, s.range)); },
         [&](const DimensionStep& d) { dimension(d); }, [&](const ParamStep& p) { param(p); },
         [&](const InputStep& i) {
-          require_size(i.name, element_type(i.target), shape(i.target));
+          if (program_.info(i.target).compressed) require_stored_size(i.name, element_type(i.target), shape(i.target));
+          else require_size(i.name, element_type(i.target), shape(i.target));
           tensors_[i.target] = input(i);
         },
         [&](const RandomStep& r) {
@@ -141,6 +142,9 @@ class Walk::Body {
     const auto bytes = static_cast<plan::Index>(element_size(type));
     if (!rt::is_legal_size(shape, bytes)) fail(rt::too_large_text(name, element_name(type), shape));
   }
+  void require_stored_size(const std::string& name, record::ElementType type, const std::vector<plan::Index>& shape) const {
+    if (!rt::is_legal_stored_size(shape)) fail(rt::too_large_text(name, element_name(type), shape, true));
+  }
 
   [[nodiscard]] const record::TensorHandle& tensor(ValueId v) const {
     const auto found = tensors_.find(v);
@@ -162,7 +166,8 @@ class Walk::Body {
     plan::Op op = instantiate(*o.op, line_, [this](const Extent& e) { return number(e); }, [this](ValueId v) -> const plan::TensorDesc& { return tensor(v).desc(); });
     if (o.op->in_any_order) return sum_of_products(o, std::move(op));
     record::drop_empty_sum(op);
-    require_size(op.name, element_type(o.target), op.shape);
+    if (!op.outputs.empty() && op.outputs.front().sized()) require_stored_size(op.name, element_type(o.target), op.shape);
+    else require_size(op.name, element_type(o.target), op.shape);
     tensors_[o.target] = recorder_.record(std::move(op), element_type(o.target));
     if (observer_ != nullptr) observer_->emitted(tensor(o.target).id(), o, host_);
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ir/carried.h"
 #include "ir/expr_build.h"
 #include "ir/loop_variables.h"
 
@@ -39,6 +40,9 @@ class SerialCheck {
   }
 
   void node(const Node& n) {
+    for (const CarriedVariable& variable : carried_by(n)) {
+      if (program_.info(variable.names[0]).compressed) refuse(n.range, "it carries a compressed matrix");
+    }
     const auto no = [&](const char* what) { return [this, &n, what](const auto&) { refuse(n.range, what); }; };
     match(
         n.op, [&](const Compute& c) { compute(n, c); }, [&](const For& f) { region(f.body); },
@@ -66,6 +70,7 @@ class SerialCheck {
     for (const ValueId v : operands_of(program_, n)) {
       if (program_.info(v).compressed) return refuse(n.range, "it goes over the stored elements of a matrix: parallel work");
     }
+    if (program_.info(n.results[0]).compressed) return refuse(n.range, "it makes a compressed matrix");
     work_ == SerialWork::kScalars ? scalars(n, c) : tensors(n, c);
   }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/carried.h"
 #include "ir/clone.h"
 #include "ir/infer.h"
 #include "ir/serial_loop.h"
@@ -106,7 +107,6 @@ class Verifier {
     scopes_.emplace_back();
     for (const ValueId v : r.arguments) {
       if (known(v)) {
-        require(!program_.info(v).compressed, fmt::format("the argument %{} is compressed", v.id));
         for (const Extent& e : program_.type(v).shape) {
           for (const ValueId mentioned : e.values())
             use(mentioned);
@@ -118,10 +118,8 @@ class Verifier {
     for (const Node& n : r.nodes)
       node(n);
     where_ = outer;
-    for (const ValueId v : r.yields) {
+    for (const ValueId v : r.yields)
       use(v);
-      require(!known(v) || !program_.info(v).compressed, fmt::format("yields %{}, which is compressed", v.id));
-    }
     scopes_.pop_back();
   }
 
@@ -204,10 +202,24 @@ class Verifier {
           require(outputs_.insert(o.name).second, "'" + o.name + "' is an output already");
         },
         [&](const Gradient& g) { gradient(n, g); });
-    const bool stores = std::holds_alternative<Input>(n.op) || std::holds_alternative<Compute>(n.op);
+    carried(n);
+    const bool stores = std::holds_alternative<Input>(n.op) || std::holds_alternative<Compute>(n.op) || (!carried_by(n).empty() && !is_marked_serial(n));
     for (const ValueId v : n.results) {
       require(stores || !program_.info(v).compressed, fmt::format("%{} is compressed, but neither an input nor computed element by element", v.id));
       define(v);
+    }
+  }
+
+  /// The values of what is carried are stored alike; parts of a task are dense.
+  void carried(const Node& n) {
+    for (const CarriedVariable& variable : carried_by(n)) {
+      const auto compressed = [&](ValueId v) { return known(v) && program_.info(v).compressed; };
+      for (const auto* list : {&variable.sources, &variable.names}) {
+        for (const ValueId v : *list) {
+          require(compressed(v) == compressed(variable.names[0]), fmt::format("%{} and %{} are values of one variable, one of which is compressed", v.id, variable.names[0].id));
+          require(!compressed(v) || !is_marked_serial(n), fmt::format("runs as one task, and carries %{}, which is compressed", v.id));
+        }
+      }
     }
   }
 

@@ -27,47 +27,83 @@ class Copies {
 
   Program run() {
     Region body = std::move(program_.body);
-    visit(body);
+    visit(body, {});
     program_.body = std::move(body);
     return std::move(program_);
   }
 
  private:
-  void visit(Region& region) {
+  /// `into`: what the region's yields become.
+  void visit(Region& region, const std::vector<ValueId>& into) {
     std::vector<ValueId> defined;
+    const auto is_compressed = [&](ValueId v) { return program_.info(v).compressed; };
+    std::ranges::copy_if(region.arguments, std::back_inserter(defined), is_compressed);
     for (Node& n : region.nodes) {
-      std::ranges::copy_if(n.results, std::back_inserter(defined), [&](ValueId v) { return program_.info(v).compressed; });
+      std::ranges::copy_if(n.results, std::back_inserter(defined), is_compressed);
       if (holds_operations(n)) {
         for (Region* inner : regions_of(n))
-          visit(*inner);
+          visit(*inner, n.results);
       }
     }
     for (const ValueId v : defined)
-      copy_in(region, v);
+      copy_in(region, into, v);
   }
 
   /// One copy in front of the first node that needs one, in branches where only these do.
-  void copy_in(Region& region, ValueId v) {
+  void copy_in(Region& region, const std::vector<ValueId>& into, ValueId v) {
     std::vector<std::size_t> users;
     for (std::size_t k = 0; k < region.nodes.size(); ++k) {
       if (needs(region.nodes[k], v, true))
         users.push_back(k);
     }
-    if (users.empty())
+    const bool yielded = yields_dense(region, into, v);
+    if (users.empty() && !yielded)
       return;
-    if (std::ranges::all_of(users, [&](std::size_t k) { return is_branch(region.nodes[k]); })) {
+    if (!yielded && std::ranges::all_of(users, [&](std::size_t k) { return is_branch(region.nodes[k]); })) {
       for (const std::size_t k : users) {
         for (Region* inner : regions_of(region.nodes[k]))
-          copy_in(*inner, v);
+          copy_in(*inner, region.nodes[k].results, v);
       }
       return;
     }
-    const SourceRange range = region.nodes[users[0]].range;
+    const std::size_t place = users.empty() ? region.nodes.size() : users[0];
+    const SourceRange range = users.empty() ? program_.info(into[0]).range : region.nodes[place].range;
     const ValueInfo info = program_.info(v);
     const ValueId copy = program_.new_value(info.type, info.name, range);
     for (const std::size_t k : users)
       redirect(region.nodes[k], v, copy, true);
-    region.nodes.insert(region.nodes.begin() + static_cast<std::ptrdiff_t>(users[0]), node_of(v, copy, range));
+    redirect_yields(region, into, v, copy, range);
+    region.nodes.insert(region.nodes.begin() + static_cast<std::ptrdiff_t>(place), node_of(v, copy, range));
+  }
+
+  /// Whether the region's value `v` becomes part of what a loop or branch carries dense.
+  [[nodiscard]] bool yields_dense(const Region& region, const std::vector<ValueId>& into, ValueId v) const {
+    bool found = false;
+    for (std::size_t k = 0; k < std::min(region.yields.size(), into.size()); ++k)
+      found = found || (region.yields[k] == v && !program_.info(into[k]).compressed);
+    return found;
+  }
+  void redirect_yields(Region& region, const std::vector<ValueId>& into, ValueId v, ValueId copy, const SourceRange& range) {
+    if (!yields_dense(region, into, v))
+      return;
+    warn(v, range, "a loop or branch carries it dense");
+    for (std::size_t k = 0; k < std::min(region.yields.size(), into.size()); ++k) {
+      if (region.yields[k] == v && !program_.info(into[k]).compressed)
+        region.yields[k] = copy;
+    }
+  }
+  /// Initial values of what a loop carries dense.
+  void redirect_inits(std::vector<ValueId>& inits, const Region& body, ValueId v, ValueId copy) const {
+    for (std::size_t k = 0; k < inits.size(); ++k) {
+      if (inits[k] == v && !program_.info(body.arguments[k + 1]).compressed)
+        inits[k] = copy;
+    }
+  }
+  [[nodiscard]] bool starts_dense(const std::vector<ValueId>& inits, const Region& body, ValueId v) const {
+    bool found = false;
+    for (std::size_t k = 0; k < inits.size(); ++k)
+      found = found || (inits[k] == v && !program_.info(body.arguments[k + 1]).compressed);
+    return found;
   }
 
   [[nodiscard]] Node node_of(ValueId v, ValueId copy, const SourceRange& range) const {
@@ -84,7 +120,7 @@ class Copies {
       return true;
     const bool inside = operations && holds_operations(n);
     return std::ranges::any_of(regions_of(n), [&](const Region* r) {
-      return std::ranges::any_of(r->nodes, [&](const Node& inner) { return needs(inner, v, inside); });
+      return (inside && yields_dense(*r, n.results, v)) || std::ranges::any_of(r->nodes, [&](const Node& inner) { return needs(inner, v, inside); });
     });
   }
   [[nodiscard]] bool needs_itself(const Node& n, ValueId v, bool operations) const {
@@ -93,17 +129,21 @@ class Copies {
       return false;
     if (std::holds_alternative<Output>(n.op) || std::holds_alternative<Print>(n.op))
       return false;
+    if (const auto* f = std::get_if<For>(&n.op))
+      return starts_dense(f->inits, f->body, v);
+    if (const auto* w = std::get_if<While>(&n.op))
+      return starts_dense(w->inits, w->body, v);
     const auto* c = std::get_if<Compute>(&n.op);
     const auto walk = c == nullptr || !operations ? std::nullopt : stored_walk(program_, *c);
     return !walk || !reads_walked(*c, *walk, v);
   }
   void redirect(Node& n, ValueId v, ValueId copy, bool operations) {
     if (needs_itself(n, v, operations)) {
-      warn(n, v, operations);
+      warn(v, n.range, reason(n, operations));
       if (auto* f = std::get_if<For>(&n.op))
-        std::ranges::replace(f->inits, v, copy);
+        redirect_inits(f->inits, f->body, v, copy);
       else if (auto* w = std::get_if<While>(&n.op))
-        std::ranges::replace(w->inits, v, copy);
+        redirect_inits(w->inits, w->body, v, copy);
       else
         rename_operands(n, {{v, copy}});
     }
@@ -111,19 +151,20 @@ class Copies {
     for (Region* r : regions_of(n)) {
       for (Node& inner : r->nodes)
         redirect(inner, v, copy, inside);
+      if (inside)
+        redirect_yields(*r, n.results, v, copy, n.range);
     }
   }
 
-  void warn(const Node& n, ValueId v, bool operations) {
+  void warn(ValueId v, const SourceRange& range, const std::string& why) {
     const std::string& name = program_.info(v).name;
-    if (!told_.emplace(v, n.range.file, n.range.line).second)
-      return;
-    context_.warn("dense-copy", n.range, (name.empty() ? "a compressed matrix" : "'" + name + "'") + " is compressed, and here a dense copy is read: " + reason(n, operations));
+    if (told_.emplace(v, range.file, range.line).second)
+      context_.warn("dense-copy", range, (name.empty() ? "a compressed matrix" : "'" + name + "'") + " is compressed, and here a dense copy is read: " + why);
   }
   [[nodiscard]] static std::string reason(const Node& n, bool operations) {
     const auto holds = [&]<class T>() { return std::holds_alternative<T>(n.op); };
     if (holds.operator()<For>() || holds.operator()<While>())
-      return "a loop carries it";
+      return "a loop carries it dense";
     if (!holds.operator()<Compute>())
       return "library routines work on dense tensors";
     return operations ? "this does not go over its stored elements alone" : "this is a part of a task or nest that reads elements one by one";

@@ -12,7 +12,7 @@ namespace tdsl::passes {
 ///     %3 = compute [i in 0..%0, j in 0..%0] (%1[i, j])
 ///     %2 = compute [i in 0..%0, j in 0..%0] (exp(%3[i, j]))
 ///
-/// A walk may also look up elements of other compressed matrices at its row and column. The copy has the type of what it copies.
+/// Loops and branches that carry a variable dense begin with copies, and yield some. A walk may also look up elements of other compressed matrices at its row and column. The copy has the type of what it copies.
 /// Matrices that nothing walks any more, since other passes changed who reads them, lose their mark, and their copies go. Copies warn `[dense-copy]`.
 ///
 /// Postcondition: verified; every compressed value is read by walks only.

@@ -1,9 +1,11 @@
 #include "passes/storage_choice.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
+#include "ir/carried.h"
 #include "ir/serial_loop.h"
 #include "ir/stored_walk.h"
 #include "passes/rewriting.h"
@@ -29,7 +31,7 @@ class Chooser {
  public:
   Chooser(const Program& program, Candidates candidates) : program_(program), nodes_(definitions(program_)) {
     collect_operations(program_.body, operations_);
-    find_carried(program_.body);
+    find_carried(program_.body, true);
     for (std::size_t k = 0; k < program_.values.size(); ++k) {
       const ValueId v{static_cast<std::int32_t>(k)};
       ValueInfo& info = program_.values[k];
@@ -50,12 +52,19 @@ class Chooser {
   }
 
  private:
-  void find_carried(const Region& region) {
-    carried_.insert(region.arguments.begin(), region.arguments.end());
-    carried_.insert(region.yields.begin(), region.yields.end());
+  /// `operations`: loops and branches here carry handles of tensors; others are parts of one task.
+  void find_carried(const Region& region, bool operations) {
     for (const Node& n : region.nodes) {
-      for (const Region* inner : regions_of(n))
-        find_carried(*inner);
+      const bool holds = operations && holds_operations(n);
+      if (holds)
+        std::ranges::copy(carried_by(n), std::back_inserter(carried_));
+      for (const Region* inner : regions_of(n)) {
+        if (!holds) {
+          in_tasks_.insert(inner->arguments.begin(), inner->arguments.end());
+          in_tasks_.insert(inner->yields.begin(), inner->yields.end());
+        }
+        find_carried(*inner, holds);
+      }
     }
   }
 
@@ -66,9 +75,11 @@ class Chooser {
       return "only matrices can be compressed yet";
     if (!info.tile.empty())
       return "its blocks are as `tile` says";
-    if (node == nullptr || !(std::holds_alternative<Input>(node->op) || std::holds_alternative<Compute>(node->op)))
-      return node == nullptr || holds_operations(*node) ? "a loop or branch carries it" : "what makes it makes all elements";
-    return carried_.contains(v) ? "a loop or branch carries it" : "";
+    if (in_tasks_.contains(v))
+      return "a loop that runs as one task, or a nest of operators, has it";
+    if (node == nullptr || holds_operations(*node))  // it depends on what is assigned to it
+      return "";
+    return std::holds_alternative<Input>(node->op) || std::holds_alternative<Compute>(node->op) ? "" : "what makes it makes all elements";
   }
 
   /// Takes the mark from what cannot be compressed, since others are not; whether there was such a value.
@@ -91,6 +102,7 @@ class Chooser {
       if (result && (!walk || walk->result == StoredWalk::Result::kDense))
         lost.emplace(n->results[0], "it is not computed element by element from one compressed matrix");
     }
+    join_carried(lost);
     for (std::size_t k = 0; k < program_.values.size(); ++k) {
       const ValueId v{static_cast<std::int32_t>(k)};
       if (program_.values[k].compressed && !choice_.compressed.contains(v))
@@ -103,10 +115,50 @@ class Chooser {
     return !lost.empty();
   }
 
+  /// A variable is compressed if all that is assigned to it is; what goes over its elements then goes over theirs.
+  void join_carried(std::map<ValueId, std::string>& lost) {
+    const auto each = [&](const auto& f) {
+      for (bool changed = true; changed;) {  // one variable may be another's source
+        changed = false;
+        for (const CarriedVariable& variable : carried_)
+          changed = f(variable) || changed;
+      }
+    };
+    each([&](const CarriedVariable& variable) { return share_loss(variable, lost); });
+    each([&](const CarriedVariable& variable) { return share_walks(variable, lost); });
+  }
+  bool share_walks(const CarriedVariable& variable, const std::map<ValueId, std::string>& lost) {
+    std::vector<ValueId> all = variable.names;
+    all.insert(all.end(), variable.sources.begin(), variable.sources.end());
+    int most = 0;
+    for (const ValueId v : all) {
+      if (!program_.info(v).compressed || lost.contains(v))
+        return false;
+      const auto found = choice_.compressed.find(v);
+      most = std::max(most, found == choice_.compressed.end() ? 0 : found->second);
+    }
+    bool changed = false;
+    for (const ValueId v : all)
+      changed = (most > 0 && choice_.compressed.emplace(v, most).second) || changed;
+    return changed;
+  }
+  bool share_loss(const CarriedVariable& variable, std::map<ValueId, std::string>& lost) const {
+    const auto is_lost = [&](ValueId v) { return lost.contains(v) || !program_.info(v).compressed; };
+    if (std::ranges::none_of(variable.sources, is_lost) && std::ranges::none_of(variable.names, is_lost))
+      return false;
+    bool changed = false;
+    for (const ValueId v : variable.names) {
+      if (!is_lost(v))
+        changed = lost.emplace(v, "a loop or branch carries it, and not all that becomes of it there is compressed").second || changed;
+    }
+    return changed;
+  }
+
   Program program_;  ///< candidates are marked
   std::vector<const Node*> nodes_;
   std::vector<const Node*> operations_;
-  std::set<ValueId> carried_;
+  std::vector<CarriedVariable> carried_;
+  std::set<ValueId> in_tasks_;
   StorageChoice choice_;
 };
 

@@ -20,13 +20,23 @@ inline constexpr std::int64_t kMostTensorBytes = std::int64_t{1} << 53;
   return true;
 }
 
+/// The same of a tensor in blocks of its stored elements: as many as 64 bits count.
+[[nodiscard]] inline bool is_legal_stored_size(std::span<const std::int64_t> shape) {
+  std::int64_t elements = 1;
+  for (const std::int64_t extent : shape) {
+    if (extent < 0 || extent > kMostTensorBytes || __builtin_mul_overflow(elements, extent == 0 ? 1 : extent, &elements)) return false;
+  }
+  return true;
+}
+
 /// What is said of a tensor that is too large: `A is f64[3037000500, 3037000500], which is too large: …`. An empty `name`
 /// is a result's without one.
-[[nodiscard]] inline std::string too_large_text(std::string_view name, std::string_view element, std::span<const std::int64_t> shape) {
+[[nodiscard]] inline std::string too_large_text(std::string_view name, std::string_view element, std::span<const std::int64_t> shape,
+                                                bool stored = false) {
   std::string text = name.empty() ? "the result" : std::string(name);
   text += " is " + std::string(element);
   for (std::size_t d = 0; d < shape.size(); ++d) text += (d == 0 ? "[" : ", ") + std::to_string(shape[d]);
-  return text + "], which is too large: a tensor has at most 2^53 bytes";
+  return text + "], which is too large: " + (stored ? "a compressed tensor has fewer than 2^63 elements, stored or not" : "a tensor has at most 2^53 bytes");
 }
 
 }  // namespace tdsl::rt

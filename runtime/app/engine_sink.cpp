@@ -5,6 +5,7 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <span>
 #include <utility>
 
 #include "runtime/app/number_format.h"
@@ -16,6 +17,7 @@
 #include "runtime/kernels/copy.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/stored.h"
+#include "runtime/sparse/elements.h"
 
 namespace tdsl::rt {
 
@@ -167,22 +169,31 @@ void write_stored_tile(const NpyWriter& writer, const TaskArgs& args) {
   constexpr Index kPanelBytes = Index{1} << 20;
   const Box& box = args.inputs[0].box;
   if (box.empty()) return;
-  const auto elements = stored_in<T, 2>(args, 0);
-  const Index columns = box[1].size();
-  const Index height = std::min(box[0].size(), std::max<Index>(1, kPanelBytes / (columns * static_cast<Index>(sizeof(T)))));
-  const auto panel = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(height * columns));
-  const std::array<Index, 2> strides = {columns, 1};
+  const sparse::Elements<T> elements(stored_parts(args, 0));
+  std::array<Index, plan::kMaxRank> lo{}, hi{}, strides{};
+  Index row_elements = 1;
+  for (int d = box.rank - 1; d >= 0; --d) {
+    lo[plan::idx(d)] = box[d].lo;
+    hi[plan::idx(d)] = box[d].hi;
+    strides[plan::idx(d)] = row_elements;
+    if (d > 0) row_elements *= box[d].size();
+  }
+  const auto rank = plan::idx(box.rank);
+  const Index height = std::min(box[0].size(), std::max<Index>(1, kPanelBytes / (row_elements * static_cast<Index>(sizeof(T)))));
+  const auto panel = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(height * row_elements));
   for (Index first = box[0].lo; first < box[0].hi; first += height) {
-    const std::array<Index, 2> lo = {first, box[1].lo};
-    const std::array<Index, 2> hi = {std::min(first + height, box[0].hi), box[1].hi};
-    std::fill_n(panel.get(), (hi[0] - lo[0]) * columns, T(0));
-    elements.rows({lo[0], hi[0]}, [&](const sparse::Row<T>& row) {
-      T* const to = panel.get() + (row.index() - first) * columns;
-      row.each([&](Index column, T value) {
-        if (column >= box[1].lo && column < box[1].hi) to[column - box[1].lo] = value;
-      });
+    lo[0] = first;
+    hi[0] = std::min(first + height, box[0].hi);
+    std::fill_n(panel.get(), (hi[0] - lo[0]) * row_elements, T(0));
+    elements.each({lo[0], hi[0]}, [&](std::span<const Index> at, T value) {
+      Index offset = 0;
+      for (std::size_t d = 0; d < rank; ++d) {
+        if (at[d] < lo[d] || at[d] >= hi[d]) return;
+        offset += (at[d] - lo[d]) * strides[d];
+      }
+      panel[static_cast<std::size_t>(offset)] = value;
     });
-    writer.write_box(lo, hi, static_cast<const T*>(panel.get()), strides);
+    writer.write_box(std::span<const Index>(lo).first(rank), std::span<const Index>(hi).first(rank), static_cast<const T*>(panel.get()), std::span<const Index>(strides).first(rank));
   }
 }
 

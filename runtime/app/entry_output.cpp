@@ -3,9 +3,11 @@
 #include <array>
 #include <cstring>
 #include <deque>
+#include <span>
 #include <utility>
 
 #include "runtime/kernels/stored.h"
+#include "runtime/sparse/elements.h"
 
 namespace tdsl::rt {
 
@@ -47,14 +49,14 @@ template <class T>
 Entries stored_of(const TaskArgs& args, const EntryForm& form) {
   Entries entries(form);
   const Box& box = args.inputs[0].box;
-  stored_in<T, 2>(args, 0).rows(box[0], [&](const sparse::Row<T>& row) {
-    row.each([&](Index column, T value) {
-      if (value == T(0) || column < box[1].lo || column >= box[1].hi) return;
-      std::byte* const entry = entries.append();
-      form.set_coordinate(entry, 0, row.index());
-      form.set_coordinate(entry, 1, column);
-      form.set_value(entry, value);
-    });
+  sparse::Elements<T>(stored_parts(args, 0)).each(box[0], [&](std::span<const Index> at, T value) {
+    if (value == T(0)) return;
+    for (int d = 1; d < box.rank; ++d) {
+      if (at[plan::idx(d)] < box[d].lo || at[plan::idx(d)] >= box[d].hi) return;
+    }
+    std::byte* const entry = entries.append();
+    for (int d = 0; d < box.rank; ++d) form.set_coordinate(entry, d, at[plan::idx(d)]);
+    form.set_value(entry, value);
   });
   return entries;
 }

@@ -121,6 +121,10 @@ void Session::Impl::require_size(std::string_view name, ElementType type, std::s
   if (!is_legal_size(shape, static_cast<Index>(element_size(type)))) stop(line, too_large_text(name, element_name(type), shape));
 }
 
+void Session::Impl::require_stored_size(std::string_view name, ElementType type, std::span<const Index> shape, int line) const {
+  if (!is_legal_stored_size(shape)) stop(line, too_large_text(name, element_name(type), shape, true));
+}
+
 void Session::Impl::require_room(std::string_view name, ElementType type, std::span<const Index> shape, int line) const {
   if (surveys() || sink->dry_run() || setup.options.memory_bytes) return;
   const auto no_room = no_room_text(name, type, shape, physical_memory(), setup.world.topology().node_count);
@@ -128,7 +132,9 @@ void Session::Impl::require_room(std::string_view name, ElementType type, std::s
 }
 
 TensorHandle Session::record(plan::OpBuilder& op, ElementType type, Kernel kernel) {
-  impl_->require_size(op.op().name, type, op.op().shape, op.op().line);
+  const bool stored = !op.op().outputs.empty() && op.op().outputs.front().sized();
+  if (stored) impl_->require_stored_size(op.op().name, type, op.op().shape, op.op().line);
+  else impl_->require_size(op.op().name, type, op.op().shape, op.op().line);
   impl_->keep(std::move(kernel));
   return impl_->recorder.record(std::move(op.op()), type);
 }
@@ -254,7 +260,7 @@ TensorHandle Session::record_stored_input(std::string_view text, ElementType typ
   const std::vector<Index> shape(extents);
   SessionInputs& inputs = impl_->setup.inputs;
   inputs.require_shape(name, shape, impl_->at(line));
-  impl_->require_size(name, type, shape, line);
+  impl_->require_stored_size(name, type, shape, line);
   // EngineSink has another for files of entries.
   if (const NpyReader* const reader = inputs.dense(name)) impl_->keep(stored_panels_kernel(*reader, type));
   else impl_->keep(nullptr);

@@ -36,6 +36,8 @@ struct Session::Impl {
 
   /// Stops unless a tensor may be so large.
   void require_size(std::string_view name, ElementType type, std::span<const Index> shape, int line) const;
+  /// The same of a tensor whose blocks hold stored elements.
+  void require_stored_size(std::string_view name, ElementType type, std::span<const Index> shape, int line) const;
   /// Stops where a sparse tensor that is stored dense has more bytes than the machines' memory, unless --memory says what there is.
   void require_room(std::string_view name, ElementType type, std::span<const Index> shape, int line) const;
 

@@ -165,9 +165,9 @@ void SessionInputs::settle_entries(World& world, File& file) {
   file.entries = sums(world, {file.part.entries.count()}).front();
 }
 
-/// Of a sparse matrix, once its extents are known.
+/// Of a sparse tensor, once its extents are known.
 void SessionInputs::count_rows(World& world, File& file) {
-  if (file.shape.size() != 2 || file.shape[0] == 0) return;
+  if (file.shape.empty() || file.shape[0] == 0) return;
   file.rows = row_counts_of(file.shape[0], sums(world, entries_by_bin(file.part.entries, file.shape[0])));
 }
 

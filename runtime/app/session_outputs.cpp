@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -9,6 +11,7 @@
 #include "runtime/app/session_impl.h"
 #include "runtime/kernels/copy.h"
 #include "runtime/kernels/stored.h"
+#include "runtime/sparse/elements.h"
 
 namespace tdsl::rt {
 
@@ -35,11 +38,13 @@ template <class T>
 std::unique_ptr<T[]> looked_up(const TaskArgs& args, std::size_t input) {
   const Box& box = args.inputs[input].box;
   auto elements = std::make_unique<T[]>(static_cast<std::size_t>(box.volume()));
-  if (box.rank != 2) return elements;
-  const auto stored = stored_in<T, 2>(args, static_cast<int>(input));
-  T* next = elements.get();
-  for (Index i = box[0].lo; i < box[0].hi; ++i) {
-    for (Index j = box[1].lo; j < box[1].hi; ++j) *next++ = stored.locate(i, j);
+  const sparse::Elements<T> stored(stored_parts(args, static_cast<int>(input)));
+  std::array<Index, plan::kMaxRank> at{};
+  for (int d = 0; d < box.rank; ++d) at[plan::idx(d)] = box[d].lo;
+  const std::span<const Index> here = std::span(at).first(plan::idx(box.rank));
+  for (T* next = elements.get(); next != elements.get() + box.volume(); ++next) {
+    *next = stored.locate(here);
+    for (int d = box.rank - 1; d >= 0 && ++at[plan::idx(d)] == box[d].hi; --d) at[plan::idx(d)] = box[d].lo;
   }
   return elements;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <compare>
 #include <memory>
 #include <numeric>
 #include <span>
@@ -30,20 +31,27 @@ class ByRow {
     }
   }
 
-  /// Calls `f(row, numbers of its entries)` for rows that have some.
+  /// Calls `f(numbers of its entries)` for rows that have some.
   template <class F>
   void for_each(F&& f) {
     for (std::size_t first = 0; first < order_.size();) {
       const Index here = row(order_[first]);
       std::size_t last = first;
       while (last < order_.size() && row(order_[last]) == here) ++last;
-      f(here, std::span(order_).subspan(first, last - first));
+      f(std::span(order_).subspan(first, last - first));
       first = last;
     }
   }
   [[nodiscard]] Index count_of_entries() const { return static_cast<Index>(order_.size()); }
   [[nodiscard]] const std::byte* entry(std::size_t k) const { return entries_.data() + k * form_.bytes(); }
-  [[nodiscard]] Index column(std::size_t k) const { return form_.coordinate(entry(k), 1); }
+  [[nodiscard]] Index at(std::size_t k, int dimension) const { return form_.coordinate(entry(k), dimension); }
+  /// Of entries of one row: their order by the subscripts behind the first.
+  [[nodiscard]] std::strong_ordering compare(std::size_t a, std::size_t b) const {
+    for (int d = 1; d < form_.rank; ++d) {
+      if (const auto order = at(a, d) <=> at(b, d); order != 0) return order;
+    }
+    return std::strong_ordering::equal;
+  }
 
  private:
   [[nodiscard]] Index row(std::size_t k) const { return form_.coordinate(entry(k), 0); }
@@ -66,40 +74,62 @@ void make_tile(const TileEntries& entries, const TaskArgs& t) {
   const EntryForm& form = entries.form();
   ByRow rows(form, entries.entries_of(box), box[0]);
   sparse::Output<T> elements;  // memory for this tile only
-  elements.begin(box[0].lo, box[1].lo, box[0].size(), box[1].size());
+  elements.begin(box);
   elements.reserve(rows.count_of_entries());
-  rows.for_each([&](Index row, std::span<std::size_t> list) {
-    const auto before = [&](std::size_t a, std::size_t b) { return rows.column(a) < rows.column(b); };
+  const int last = form.rank - 1;
+  rows.for_each([&](std::span<std::size_t> list) {
+    const auto before = [&](std::size_t a, std::size_t b) { return rows.compare(a, b) < 0; };
     if (!std::is_sorted(list.begin(), list.end(), before)) std::stable_sort(list.begin(), list.end(), before);
-    elements.row(row);
     for (std::size_t k = 0; k < list.size();) {
-      const Index column = rows.column(list[k]);
+      const std::size_t first = list[k];
       T sum{};
-      for (; k < list.size() && rows.column(list[k]) == column; ++k) sum = add_entries(sum, form.value<T>(rows.entry(list[k])));
-      elements.put(column, sum);
+      for (; k < list.size() && rows.compare(list[k], first) == 0; ++k) sum = add_entries(sum, form.value<T>(rows.entry(list[k])));
+      for (int d = 0; d < last; ++d) elements.at(plan::idx(d), rows.at(first, d));
+      elements.put(rows.at(first, last), sum);
     }
   });
   put_block(t.sink(), elements.entries());
 }
 
+/// Puts the elements of a panel, which begins at `lo` and lies row-major, into the tile.
+template <class T>
+void put_panel(StoredTile<T>& tile, std::span<const Index> lo, std::span<const Index> hi, const T* element) {
+  const std::size_t last = lo.size() - 1;
+  std::array<Index, plan::kMaxRank> at{};
+  std::ranges::copy(lo, at.begin());
+  while (true) {
+    for (std::size_t d = 0; d < last; ++d) tile.at(d, at[d]);
+    for (Index j = lo[last]; j < hi[last]; ++j) tile.put(j, add_entries(*element++, T{}));  // -0 is absent
+    std::size_t d = last;
+    while (d > 0 && ++at[d - 1] == hi[d - 1]) {
+      at[d - 1] = lo[d - 1];
+      --d;
+    }
+    if (d == 0) return;
+  }
+}
+
 template <class T>
 void compress_panels(const NpyReader& reader, const TaskArgs& t) {
   const Box& box = t.outputs[0].box;
-  const Index columns = box[1].size();
   StoredTile<T> tile(t);
   if (!box.empty()) {
-    const Index height = std::max<Index>(1, kPanelBytes / (columns * static_cast<Index>(sizeof(T))));
-    const auto panel = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(std::min(height, box[0].size()) * columns));
-    const std::array<Index, 2> strides = {columns, 1};
+    std::array<Index, plan::kMaxRank> lo{}, hi{}, strides{};
+    Index row_elements = 1;
+    for (int d = box.rank - 1; d >= 0; --d) {
+      lo[plan::idx(d)] = box[d].lo;
+      hi[plan::idx(d)] = box[d].hi;
+      strides[plan::idx(d)] = row_elements;
+      if (d > 0) row_elements *= box[d].size();
+    }
+    const auto of_rank = [&](const std::array<Index, plan::kMaxRank>& list) { return std::span<const Index>(list).first(plan::idx(box.rank)); };
+    const Index height = std::max<Index>(1, kPanelBytes / (row_elements * static_cast<Index>(sizeof(T))));
+    const auto panel = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(std::min(height, box[0].size()) * row_elements));
     for (Index first = box[0].lo; first < box[0].hi; first += height) {
-      const std::array<Index, 2> lo = {first, box[1].lo};
-      const std::array<Index, 2> hi = {std::min(first + height, box[0].hi), box[1].hi};
-      reader.read_box<T>(lo, hi, panel.get(), strides);
-      const T* element = panel.get();
-      for (Index i = lo[0]; i < hi[0]; ++i) {
-        tile.row(i);
-        for (Index j = lo[1]; j < hi[1]; ++j) tile.put(j, add_entries(*element++, T{}));  // -0 is absent
-      }
+      lo[0] = first;
+      hi[0] = std::min(first + height, box[0].hi);
+      reader.read_box<T>(of_rank(lo), of_rank(hi), panel.get(), of_rank(strides));
+      put_panel(tile, of_rank(lo), of_rank(hi), static_cast<const T*>(panel.get()));
     }
   }
   tile.finish();

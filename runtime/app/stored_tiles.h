@@ -6,11 +6,11 @@
 #include "runtime/io/npy.h"
 #include "runtime/kernels/task.h"
 
-// Inputs become compressed blocks, tile by tile; nothing is ever as large as the matrix.
+// Inputs become compressed blocks, tile by tile; nothing is ever as large as the tensor.
 
 namespace tdsl::rt {
 
-/// Sorts the tile's entries by row and column, adds those of one element in file order, and leaves out what is 0.
+/// Sorts the tile's entries by their subscripts, adds those of one element in file order, and leaves out what is 0.
 [[nodiscard]] Kernel stored_tile_kernel(std::shared_ptr<const TileEntries> entries);
 
 /// Reads the tile of a dense file in panels of rows. The reader outlives the kernel.

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "runtime/plan/compressed.h"
+
 namespace tdsl::plan {
 
 DimAccess at(int label, Index constant, Index coefficient) { return {{{label, coefficient}}, {constant, constant + 1}, false}; }
@@ -164,17 +166,20 @@ std::shared_ptr<const RowCounts> united(const std::shared_ptr<const RowCounts>& 
 OpBuilder& OpBuilder::stored_like(const TensorDesc& walked) { return stored_like(std::vector{&walked}); }
 
 OpBuilder& OpBuilder::stored_like(const std::vector<const TensorDesc*>& walked) {
-  const auto all = static_cast<double>(walked.front()->elements());
-  Storage storage = walked.front()->storage;
+  const TensorDesc& first = *walked.front();
+  double most = 1;
+  for (const Index extent : op_.shape) most *= static_cast<double>(extent);
+  Storage storage = first.storage;
   Estimate elements;
-  std::shared_ptr<const RowCounts> rows = walked.front()->rows;
+  std::shared_ptr<const RowCounts> rows = first.rows;
   for (std::size_t k = 0; k < walked.size(); ++k) {
     storage.values = storage.values || walked[k]->storage.values;
-    elements.expected = std::min(all, elements.expected + walked[k]->stored.expected);
-    elements.hi = std::min(all, elements.hi + walked[k]->stored.hi);
+    elements.expected = std::min(most, elements.expected + walked[k]->stored.expected);
+    elements.hi = std::min(most, elements.hi + walked[k]->stored.hi);
     if (k > 0) rows = united(rows, walked[k]->rows);
   }
-  stored(std::move(storage), elements);
+  const bool same_rank = op_.shape.size() == first.shape.size();
+  stored(same_rank ? std::move(storage) : compressed(op_.shape, elements), elements);
   op_.outputs.back().rows = std::move(rows);
   return *this;
 }

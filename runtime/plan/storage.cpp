@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "runtime/plan/op.h"
+#include "runtime/plan/compressed.h"
 #include "runtime/plan/row_counts.h"
 
 namespace tdsl::plan {
@@ -16,8 +17,16 @@ constexpr double kPositionBytes = 8;
 constexpr double kCoordinateBytes = 4;
 /// From this share of its elements on a block is stored densely.
 constexpr double kDenseShare = 0.4;
+/// Below this share of rows with something in them a block lists its rows.
+constexpr double kListedShare = 0.9;
 
 }  // namespace
+
+Storage compressed(const std::vector<Index>& shape, const Estimate& stored) {
+  Storage storage{std::vector<Level>(shape.size(), Level::kCompressed), {}, true};
+  if (shape.size() > 1 && stored.hi >= kListedShare * static_cast<double>(shape.front())) storage.levels.front() = Level::kDense;
+  return storage;
+}
 
 Storage compressed_rows(bool values) { return {{Level::kDense, Level::kCompressed}, {}, values}; }
 
@@ -43,7 +52,7 @@ double stored_share(const TensorDesc& tensor) {
 }
 
 Tiling RowCounts::cut(Index tiles) const {
-  if (tiles <= 1 || bins() <= 0 || rows <= 0) return Tiling::near_equal(rows, tiles);
+  if (tiles <= 1 || bins() <= 0 || rows <= 0 || rows > kMostBlockExtent) return Tiling::near_equal(rows, tiles);
   constexpr double kRow = 1.5;  // 3 ns against 2 ns of an element
   const Tiling bin = Tiling::near_equal(rows, bins());
   tiles = std::min(tiles, rows);
@@ -145,7 +154,9 @@ Estimate stored_in_rows(const TensorDesc& tensor, Interval rows) {
     const auto here = static_cast<double>(counts.before[static_cast<std::size_t>(b + 1)] - counts.before[static_cast<std::size_t>(b)]);
     stored += {0, here * static_cast<double>(intersect(bin, rows).size()) / static_cast<double>(bin.size()), here};
   }
-  const double most = std::min(tensor.stored.hi, static_cast<double>(rows.size()) * static_cast<double>(tensor.shape[1]));
+  double most = static_cast<double>(rows.size());
+  for (std::size_t d = 1; d < tensor.shape.size(); ++d) most *= static_cast<double>(tensor.shape[d]);
+  most = std::min(tensor.stored.hi, most);
   return {0, std::min(stored.expected, most), std::min(stored.hi, most)};
 }
 
@@ -158,7 +169,9 @@ Estimate TensorDesc::block_bytes(const Box& box) const {
     elements *= static_cast<double>(box[d].size());
   }
   if (elements == 0) return {};
-  if (rows != nullptr && box[1].size() == shape[1]) return BlockFormula(storage, element.bytes, extents).bytes(Estimate::exactly(1), stored_in_rows(*this, box[0]));
+  bool whole_rows = rows != nullptr;
+  for (int d = 1; d < box.rank; ++d) whole_rows = whole_rows && box[d].size() == shape[idx(d)];
+  if (whole_rows) return BlockFormula(storage, element.bytes, extents).bytes(Estimate::exactly(1), stored_in_rows(*this, box[0]));
   return block_bytes(Estimate::exactly(1), Estimate::exactly(elements), extents);
 }
 

@@ -1,9 +1,11 @@
 #include "runtime/record/recorder.h"
 
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "runtime/check.h"
+#include "runtime/plan/compressed.h"
 #include "runtime/plan/op_builder.h"
 #include "runtime/record/summary.h"
 
@@ -36,9 +38,13 @@ TensorHandle Recorder::load(std::string_view name, ElementType type, std::vector
 
 TensorHandle Recorder::load_stored(std::string_view name, ElementType type, std::vector<Index> shape, const plan::Estimate& stored,
                                    std::shared_ptr<const plan::RowCounts> rows, std::vector<Index> tile, Place place) {
-  TDSL_CHECK(shape.size() == 2, "matrices are compressed");
+  TDSL_CHECK(!shape.empty(), "scalars are not compressed");
   plan::OpBuilder op(plan::OpClass::kLoad, name, place.site, place.line);
-  op.out("i0", shape[0]).out("i1", shape[1]).uncut().flops(0).tile(std::move(tile)).stored(plan::compressed_rows(), stored);
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    op.out("i" + std::to_string(d), shape[d]);
+    if (d > 0) op.uncut();
+  }
+  op.flops(0).tile(std::move(tile)).stored(plan::compressed(shape, stored), stored);
   if (rows != nullptr && rows->rows == shape[0]) op.op().outputs.front().rows = std::move(rows);
   return record(std::move(op.op()), type);
 }

@@ -28,6 +28,10 @@ struct Part {
 /// Nodes [lo, hi) of level `level`, children of one node or of the root.
 template <class T>
 class Children;
+template <class T>
+struct Segment;
+template <class T>
+class Row;
 
 /// A node: its subscript, what is below it, and of the last level its value.
 template <class T>
@@ -39,6 +43,25 @@ class Node {
   [[nodiscard]] Children<T> children() const { return Children<T>::below(*view_, corner_, level_ + 1, number_); }
   [[nodiscard]] auto begin() const { return children().begin(); }
   [[nodiscard]] auto end() const { return children().end(); }
+
+  /// Calls `f(node)` for the nodes below, ascending.
+  template <class F>
+  void walk(const F& f) const {
+    const Children<T> below = children();
+    for (Index k = below.first(); k < below.first() + below.size(); ++k) f(Node(*view_, corner_, level_ + 1, k, below.index_of(k)));
+  }
+  /// Where elements are below: as a row of them.
+  [[nodiscard]] Segment<T> elements() const { return Segment<T>::of(*view_, corner_, children()); }
+  template <class F>
+  [[gnu::always_inline]] void each(const F& f) const {
+    const Segment<T> segment = elements();
+    Row<T>(index_, {&segment, 1}).each(f);
+  }
+  template <class Ahead, class F>
+  [[gnu::always_inline]] void each(const Ahead& ahead, const F& f) const {
+    const Segment<T> segment = elements();
+    Row<T>(index_, {&segment, 1}).each(ahead, f);
+  }
 
  private:
   const BlockView<T>* view_;
@@ -131,6 +154,21 @@ struct Segment {
 
   [[nodiscard]] Index index(Index k) const { return corner + (coordinate == nullptr ? k : static_cast<Index>(coordinate[k])); }
   [[nodiscard]] T value(Index k) const { return values == nullptr ? T(1) : values[k]; }
+
+  /// The nodes of a block's last level.
+  [[nodiscard]] static Segment of(const BlockView<T>& view, const Index* corner, const Children<T>& nodes) {
+    const BlockHead& head = view.head();
+    const std::size_t last = head.levels - 1U;
+    const std::uint32_t* const list = view.coordinate(static_cast<int>(last));
+    Segment segment;
+    segment.coordinate = list == nullptr ? nullptr : list + nodes.first();
+    segment.values = view.values() == nullptr ? nullptr : view.values() + nodes.first();
+    segment.size = nodes.size();
+    segment.corner = list != nullptr || nodes.size() == 0 ? corner[last] : nodes.index_of(nodes.first());
+    segment.behind = head.count[last] - nodes.first() - nodes.size();
+    segment.no_zeros = head.has(BlockHead::kNoZeros);
+    return segment;
+  }
 };
 
 /// How far ahead of its use an element of a gathered vector is fetched, in elements of the row list.
@@ -257,6 +295,16 @@ class Parts {
       for (const Node<T> node : Children<T>::roots(e.view, e.corner.data(), e.outer, wanted)) f(node);
     }
   }
+  /// Calls `f(i, value)` for the elements of a vector in the interval, ascending.
+  template <class... F>
+  void each(Interval wanted, const F&... f) const
+    requires(R == 1)
+  {
+    for (const Entry& e : entries_) {
+      const Segment<T> segment = Segment<T>::of(e.view, e.corner.data(), Children<T>::roots(e.view, e.corner.data(), e.outer, wanted));
+      if (segment.size > 0) Row<T>(0, {&segment, 1}).each(f...);
+    }
+  }
   /// The value at the subscripts; 0 where nothing is stored.
   template <class... Subscripts>
   [[nodiscard]] T locate(Subscripts... x) const {
@@ -299,7 +347,7 @@ class Parts {
       for (std::size_t e = (after - 1)->first; e < (after - 1)->last; ++e) {
         const Entry& entry = entries_[e];
         const Index node = Children<T>::roots(entry.view, entry.corner.data(), entry.outer, entry.outer).find(i);
-        if (node >= 0) segments.push_back(segment_of(entry, Children<T>::below(entry.view, entry.corner.data(), 1, node)));
+        if (node >= 0) segments.push_back(Segment<T>::of(entry.view, entry.corner.data(), Children<T>::below(entry.view, entry.corner.data(), 1, node)));
       }
     }
     return Row<T>(i, segments);
@@ -317,18 +365,6 @@ class Parts {
     std::size_t first = 0;
     std::size_t last = 0;
   };
-
-  [[nodiscard]] static Segment<T> segment_of(const Entry& entry, const Children<T>& columns) {
-    Segment<T> segment;
-    const std::uint32_t* const list = entry.view.coordinate(1);
-    segment.coordinate = list == nullptr ? nullptr : list + columns.first();
-    segment.values = entry.view.values() == nullptr ? nullptr : entry.view.values() + columns.first();
-    segment.size = columns.size();
-    segment.corner = entry.corner[1];
-    segment.behind = entry.view.head().count[1] - columns.first() - columns.size();
-    segment.no_zeros = entry.view.head().has(BlockHead::kNoZeros);
-    return segment;
-  }
 
   /// Rows of one part: what does not change from row to row is looked up once.
   template <class F>
@@ -371,7 +407,7 @@ class Parts {
       for (std::size_t p = 0; p < roots.size(); ++p) {
         if (next[p] == roots[p].first() + roots[p].size() || roots[p].index_of(next[p]) != row) continue;
         const Entry& entry = entries_[band.first + p];
-        segments.push_back(segment_of(entry, Children<T>::below(entry.view, entry.corner.data(), 1, next[p]++)));
+        segments.push_back(Segment<T>::of(entry.view, entry.corner.data(), Children<T>::below(entry.view, entry.corner.data(), 1, next[p]++)));
       }
       f(Row<T>(row, segments));
     }

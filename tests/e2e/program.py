@@ -9,6 +9,31 @@ import numpy as np
 
 DTYPES = {"bool": np.bool_, "i32": np.int32, "i64": np.int64, "f32": np.float32, "f64": np.float64}
 HERE = Path(__file__).resolve().parent
+DATA = HERE.parents[1] / "samples" / "data"
+
+
+def sample(name):
+    """The matrix of a Matrix Market file of samples/data, dense."""
+    import scipy.io
+    return scipy.io.mmread(DATA / name).toarray()
+
+
+def ratings():
+    """User, movie and rating of the table in samples/data."""
+    return np.loadtxt(DATA / "ratings.csv", delimiter=",", skiprows=1)
+
+
+def by_hand(edges, n):
+    """The matrix of a graph of n nodes whose edges are written "0>1 1>2"."""
+    result = np.zeros((n, n), dtype=np.bool_)
+    for edge in edges.split():
+        result[tuple(map(int, edge.split(">")))] = True
+    return result
+
+
+def undirected(graph):
+    """Every edge both ways, none from a node to itself."""
+    return ((graph != 0) | (graph.T != 0)) & ~np.eye(len(graph), dtype=np.bool_)
 
 
 class Input:
@@ -37,7 +62,8 @@ class Input:
             low, high = map(int, kind.split()[1:]) if kind != "randint" else (-4, 5)
             value = rng.integers(low, high, shape)
         elif kind.startswith("="):
-            names = {"np": np, "rng": rng, "uniform": lambda *s: rng.random(s), "shape": shape, **sizes}
+            helpers = {f.__name__: f for f in (sample, ratings, by_hand, undirected)}
+            names = {"np": np, "rng": rng, "uniform": lambda *s: rng.random(s), "shape": shape, **helpers, **sizes}
             value = eval(kind[1:].strip(), names)
         else:
             raise ValueError(f"input {self.name}: unknown kind {kind!r}")

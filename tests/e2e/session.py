@@ -22,8 +22,9 @@ class Failed(Exception):
 class Session:
     """A built program in a folder of its own."""
 
-    def __init__(self, program, tdslc, folder, limit, build_options=()):
+    def __init__(self, program, tdslc, folder, limit, build_options=(), prefix=None):
         self.program, self.tdslc, self.limit, self.build_options = program, tdslc, limit, build_options
+        self.environment = {"TDSL_HOME": str(prefix)} if prefix else {}  # what programs are compiled with, if not as users do
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.executable = self.folder / self.program.name
@@ -31,7 +32,7 @@ class Session:
         self.launches = 0
 
     def build(self):
-        result = launch.run([self.tdslc, "build", self.program.path, "-o", self.executable, *self.build_options], 3 * self.limit)
+        result = launch.run([self.tdslc, "build", self.program.path, "-o", self.executable, *self.build_options], 3 * self.limit, env=self.environment)
         if result.code != 0 or not self.executable.exists():
             raise Failed(f"tdslc build: {result}")
 
@@ -43,7 +44,7 @@ class Session:
             return
         self.statements = self.folder / f"{self.program.name}-statements"
         result = launch.run([self.tdslc, "build", self.program.path, "-o", self.statements, "--disable-pass", "serial_loops",
-                             *self.build_options], 3 * self.limit)
+                             *self.build_options], 3 * self.limit, env=self.environment)
         if result.code != 0 or not self.statements.exists():
             raise Failed(f"tdslc build --disable-pass serial_loops: {result}")
 

@@ -262,7 +262,7 @@ TEST_CASE("sparse kernels: products of sparse matrices in semirings, with both a
       SparseProduct<double, double, double> product(pb, {0, columns});
       Output<double> out;
       const auto result = [&](const auto& add, const auto& multiply) {
-        out.begin(0, 0, rows, columns);
+        out.begin({2, {{{0, rows}, {0, columns}}}});
         product.rows(pa, {0, rows}, out, add, multiply);
         const BlockMemory memory = out.finish(std::array{Level::kDense, Level::kCompressed});
         Box box;

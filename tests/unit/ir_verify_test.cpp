@@ -47,6 +47,19 @@ TEST_CASE("verify: definitions and scopes") {
                  "uses %3"));
 }
 
+TEST_CASE("verify: what is carried is stored alike") {
+  const auto loop = [](const std::string& argument, const std::string& result, const std::string& head) {
+    return "%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0, sparse %0] \"A\" compressed = input \"A\"\n%2:i64 = compute [] (0)\n"
+           "%3:f64[%0, sparse %0]" + result + " = for %2..%0 by 1 with (%1)" + head + " do (%4:i64, %5:f64[%0, sparse %0]" + argument + ") {\n  yield %5\n}\noutput \"s\" %3\n";
+  };
+  CHECK(problems_with(loop(" compressed", " compressed", "")) == "");
+  CHECK(mentions(loop("", "", ""), "one of which is compressed"));
+  CHECK(mentions(loop(" compressed", "", ""), "one of which is compressed"));
+  CHECK(mentions("%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0, sparse %0] \"A\" compressed = input \"A\"\n%2:f64[%0, sparse %0] \"B\" = input \"B\"\n"
+                 "%3:bool = compute [] (true)\n%4:f64[%0, sparse %0] compressed = if %3 then () {\n  yield %1\n} else () {\n  yield %2\n}\noutput \"s\" %4\n",
+                 "one of which is compressed"));
+}
+
 TEST_CASE("verify: types, ranks and labels") {
   CHECK(mentions(kStart + "%2:f64 = compute [] (%1)", "rank 1 with 0 subscripts"));
   CHECK(mentions(kStart + "%2:f64[%0] = compute [i in 0..%0] (%1[#4])", "#4 does not exist"));

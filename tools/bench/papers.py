@@ -14,6 +14,7 @@ from fusion import fusion, fusion_experiments
 from harness import run
 from paper_peers import Run, checker, chunk_lengths, peer_run, python_peer
 from peers import Missing, Peers
+from sparse_papers import sparse_experiments, sparse_papers
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "peers"))
@@ -122,15 +123,16 @@ def one(options, scratch, experiment, peers, cluster, dask):
 
 
 def chosen(options):
-    """The wanted experiments on four machines, and those of fused operators, which run on this one."""
-    groups = all_experiments(options.tiny), fusion_experiments(options.tiny)
+    """The wanted experiments on four machines, those of fused operators and those of sparse matrices, which run on this one."""
+    groups = all_experiments(options.tiny), fusion_experiments(options.tiny), sparse_experiments(options.tiny)
     if not options.only:
         return [list(group.values()) for group in groups]
     names = [name for group in groups for name in group]
+    whole = {"systemml": groups[1], "sparse": groups[2]}
     for name in options.only:
-        if name not in names and name != "systemml":
-            raise SystemExit(f"no experiment is called {name}; there are {', '.join(names)}; systemml stands for the last {len(groups[1])}")
-    wanted = set(options.only) | (set(groups[1]) if "systemml" in options.only else set())
+        if name not in names and name not in whole:
+            raise SystemExit(f"no experiment is called {name}; there are {', '.join(names)}; {' and '.join(whole)} stand for groups")
+    wanted = set(options.only).union(*(whole[name] for name in options.only if name in whole))
     return [[e for name, e in group.items() if name in wanted] for group in groups]
 
 
@@ -155,7 +157,8 @@ def on_machines(options, scratch, wanted, peers):
 
 
 def papers(options, scratch):
-    distributed, fused = chosen(options)
+    distributed, fused, sparse = chosen(options)
     peers = Peers(options.peers, scratch, options.mpiexec)
     results = on_machines(options, scratch, distributed, peers) if distributed else []
-    return results + (fusion(options, scratch, fused, peers) if fused else [])
+    results += fusion(options, scratch, fused, peers) if fused else []
+    return results + (sparse_papers(options, scratch, sparse, peers) if sparse else [])

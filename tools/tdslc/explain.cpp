@@ -68,11 +68,11 @@ rt::AppOptions options_of(const CommandLine& line, const ir::Program& program) {
   return rt::parse_options(declaration_of(program), arguments, {false});
 }
 
-/// Of compressed matrices how much is stored, and where, unless that was given. Reads their files.
+/// Of compressed tensors how much is stored, and where, unless that was given. Reads their files.
 void count_stored(const codegen::FamilyProgram& families, const rt::AppOptions& options, codegen::WalkRequest& walk) {
   for (const codegen::Declarations::Tensor& input : families.declarations.inputs) {
     const auto file = options.inputs.find(input.name);
-    if (file == options.inputs.end() || !input.type.has_sparse() || input.type.rank() != 2 || walk.stored.contains(input.name)) continue;
+    if (file == options.inputs.end() || !input.type.has_sparse() || walk.stored.contains(input.name)) continue;
     const rt::InputFile opened(file->second);
     if (opened.entries() == nullptr) continue;
     auto [shape, entries] = rt::read_whole(*opened.entries(), element_type_of(input.type.scalar));

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/plan/compressed.h"
 #include "runtime/plan/row_counts.h"
 
 namespace tdsl::plan::counting {
@@ -316,7 +317,7 @@ Estimate bytes_of_blocks(const TensorDesc& tensor, const Distribution& where, co
 Estimate owned_bytes(const TensorDesc& tensor, const Distribution& where, Index rank) {
   if (!tensor.sized()) return Estimate::exactly(static_cast<double>(where.owned_elements(rank) * tensor.element.bytes));
   const auto blocks = Estimate::exactly(static_cast<double>(where.owned_tiles(rank)));
-  if (tensor.rows != nullptr && where.kind() == Distribution::Kind::kGrid && tensor.is_uncut(1)) {
+  if (tensor.rows != nullptr && where.kind() == Distribution::Kind::kGrid && has_whole_rows(tensor)) {
     Estimate stored;
     for (const Interval& rows : merged(owned_intervals(where, rank, 0))) stored += stored_in_rows(tensor, rows);
     return BlockFormula(tensor.storage, tensor.element.bytes, longest_tiles(where)).bytes(blocks, stored);

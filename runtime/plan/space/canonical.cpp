@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/plan/compressed.h"
 #include "runtime/plan/space/placement.h"
 #include "runtime/plan/space/placement_parts.h"
 #include "runtime/plan/space/task_size.h"
@@ -53,7 +54,7 @@ std::vector<Index> tile_counts(const std::vector<Index>& shape) {
 std::vector<Tiling> tiles_of_operand(const Operands& operands, TensorId id, const std::vector<Index>& tile) {
   if (const PlacedTensor* placed = operands.placed(id); placed != nullptr) return placed->distribution.tilings();
   const TensorDesc& tensor = operands.describe(id);
-  std::vector<Tiling> tilings = canonical_tiles(cut_extents(tensor), tensor.tile, tile);
+  std::vector<Tiling> tilings = canonical_tiles(cut_extents(tensor), tensor.tile, tile, tensor.shape);
   for (std::size_t d = 0; d < tilings.size(); ++d) {
     if (tensor.is_uncut(d)) tilings[d] = Tiling::near_equal(tensor.shape[d], 1);
   }
@@ -77,7 +78,7 @@ std::vector<Tiling> cut_output(const Op& op, const std::vector<Index>& tile, con
     if (const PlacedTensor* base = operands.placed(op.base); base != nullptr) return base->distribution.tilings();
   }
   const bool by_stored = op.outputs.size() == 1 && op.outputs.front().sized();
-  std::vector<Tiling> tilings = canonical_tiles(by_stored ? cut_extents(op.outputs.front()) : op.shape, op.tile, tile);
+  std::vector<Tiling> tilings = canonical_tiles(by_stored ? cut_extents(op.outputs.front()) : op.shape, op.tile, tile, op.shape);
   for (std::size_t d = 0; d < op.shape.size(); ++d) {
     if (op.is_uncut(d)) {
       tilings[d] = Tiling::near_equal(op.shape[d], 1);
@@ -131,16 +132,16 @@ void split_sum(const Op& op, Cuts& cuts, const std::vector<Index>& tile, const O
 
 }  // namespace
 
-std::vector<Tiling> canonical_tiles(const std::vector<Index>& shape, const std::vector<Index>& annotation, const std::vector<Index>& tile) {
+std::vector<Tiling> canonical_tiles(const std::vector<Index>& shape, const std::vector<Index>& annotation, const std::vector<Index>& tile, const std::vector<Index>& extents) {
   const std::vector<Index> count = tile_counts(shape);
   std::vector<Tiling> tilings;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     if (d < annotation.size()) {
-      tilings.push_back(Tiling::fixed(shape[d], annotation[d]));
+      tilings.push_back(Tiling::fixed(extents[d], annotation[d]));
     } else if (!tile.empty()) {
-      tilings.push_back(Tiling::fixed(shape[d], tile[std::min(d, tile.size() - 1)]));
+      tilings.push_back(Tiling::fixed(extents[d], tile[std::min(d, tile.size() - 1)]));
     } else {
-      tilings.push_back(Tiling::near_equal(shape[d], count[d]));
+      tilings.push_back(Tiling::near_equal(extents[d], std::max(count[d], ceil_div(extents[d], kMostBlockExtent))));
     }
   }
   return tilings;

@@ -23,8 +23,8 @@ struct Cuts {
 /// Of the operation as recorded. Operands that are placed keep their cuts, which are canonical by induction.
 [[nodiscard]] Cuts canonical_cuts(const Op& op, const std::vector<Index>& tile, const Operands& operands);
 
-/// Of a tensor nobody has placed: its annotation, else --tile, else by its shape.
+/// Of a tensor nobody has placed: its annotation, else --tile, else as its shape says (of a sized one cut_extents). `extents`: what is cut.
 [[nodiscard]] std::vector<Tiling> canonical_tiles(const std::vector<Index>& shape, const std::vector<Index>& annotation,
-                                                  const std::vector<Index>& tile);
+                                                  const std::vector<Index>& tile, const std::vector<Index>& extents);
 
 }  // namespace tdsl::plan

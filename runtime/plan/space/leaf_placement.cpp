@@ -216,8 +216,8 @@ Tiling PlacementBuilder::even(const TensorDesc& tensor, std::size_t d, Index til
 
 std::vector<Tiling> PlacementBuilder::tilings_for(const TensorDesc& tensor, const std::vector<std::optional<Tiling>>& known) const {
   std::vector<Tiling> chosen =
-      cuts_ ? canonical_tiles(cut_extents(tensor), {}, inputs_.tile)
-            : choose_tiles({cut_extents(tensor), std::vector<Index>(tensor.shape.size(), 1), false, inputs_.threads, inputs_.ranks}, {}, inputs_);
+      cuts_ ? canonical_tiles(cut_extents(tensor), {}, inputs_.tile, tensor.shape)
+            : choose_tiles({.shape = cut_extents(tensor), .multiple = std::vector<Index>(tensor.shape.size(), 1), .threads = inputs_.threads, .spread = inputs_.ranks, .extents = tensor.shape}, {}, inputs_);
   for (std::size_t d = 0; d < known.size(); ++d) {
     if (known[d]) chosen[d] = *known[d];
   }

@@ -479,6 +479,7 @@ std::vector<Tiling> PlacementBuilder::out_tilings(const std::vector<Index>& mult
   if (request.contraction && !op_.outputs.empty()) request.unit = tile_unit(inputs_, op_.outputs.front().element.bytes);
   for (const OutSubscript& s : op_.out) request.longest.push_back(s.label >= 0 ? longest_edge(s.label) : kContractionEdge);
   for (std::size_t d = 0; d < op_.shape.size(); ++d) request.uncut.push_back(op_.is_uncut(d));
+  request.extents = op_.shape;
   request.thinnest = stream_.thinnest;
   request.bytes = stream_.bytes;
   request.flops = stream_.flops;

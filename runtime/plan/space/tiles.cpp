@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "runtime/plan/compressed.h"
+
 namespace tdsl::plan {
 
 namespace {
@@ -88,13 +90,14 @@ std::vector<Tiling> choose_tiles(const TileRequest& request, const std::vector<I
   std::vector<Tiling> tilings;
   const std::vector<Index> cut = cuts(request);
   for (std::size_t d = 0; d < request.shape.size(); ++d) {
-    const Index extent = request.shape[d];
+    const Index extent = request.extents.empty() ? request.shape[d] : request.extents[d];
     if (d < edges.size()) {
       tilings.push_back(Tiling::fixed(extent, edges[d]));
     } else if (!inputs.tile.empty()) {
       tilings.push_back(Tiling::fixed(extent, inputs.tile[std::min(d, inputs.tile.size() - 1)]));
     } else {
-      const Index tiles = request.multiple[d] * cut[d];
+      const Index least = ceil_div(extent, kMostBlockExtent);
+      const Index tiles = request.multiple[d] * std::max(cut[d], ceil_div(least, request.multiple[d]));
       const bool large = extent >= kLargeTileUnits * request.unit * tiles && tiles > 1;
       tilings.push_back(Tiling::near_equal(extent, tiles, large ? request.unit : 1));
     }
@@ -115,19 +118,19 @@ Tiling choose_panels(Index extent, Index multiple, Index longest, const std::vec
 
 std::vector<Index> cut_extents(const TensorDesc& tensor) {
   std::vector<Index> extents = tensor.shape;
-  if (!tensor.sized() || !tensor.has_uncut()) return extents;
-  double others = 1;
-  std::size_t last = 0;
+  if (!tensor.sized()) return extents;
+  // No more rows than elements: blocks list them.
+  double left = std::max(1.0, tensor.stored.expected);
   for (std::size_t d = 0; d < extents.size(); ++d) {
-    if (!tensor.is_uncut(d)) {
-      others *= static_cast<double>(extents[d]);
-      continue;
-    }
-    extents[d] = std::min<Index>(extents[d], 1);
-    last = d;
+    if (tensor.is_uncut(d)) continue;
+    extents[d] = std::min(extents[d], Estimate::whole(std::ceil(left)));
+    left /= static_cast<double>(std::max<Index>(extents[d], 1));
   }
-  const double along = others > 0 ? std::ceil(tensor.stored.expected / others) : 1;
-  extents[last] = std::min(tensor.shape[last], std::max(extents[last], Estimate::whole(along)));
+  for (std::size_t d = extents.size(); d-- > 0;) {
+    if (!tensor.is_uncut(d)) continue;
+    extents[d] = std::min(extents[d], std::max<Index>(1, Estimate::whole(std::ceil(left))));
+    left /= static_cast<double>(std::max<Index>(extents[d], 1));
+  }
   return extents;
 }
 

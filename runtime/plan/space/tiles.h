@@ -22,6 +22,7 @@ struct TileRequest {
   std::vector<Index> thinnest = {}; ///< of work bound by memory: edges that are still worth a task per dimension; empty: other work
   double bytes = 0;            ///< of operands that are read for an element of such work
   double flops = 0;            ///< and operations
+  std::vector<Index> extents = {};  ///< of what is cut, where `shape` says only how fine (cut_extents); empty: the shape
 };
 
 /// The tilings of a tensor (or of a task space's output): an annotation wins, then --tile, then the request. `edges` is
@@ -52,7 +53,7 @@ inline constexpr double kStreamPoints = 32;            ///< points per element o
 inline constexpr Index kFewRows = 8;                   ///< of a streamed operand are worth a task
 inline constexpr Index kShortRow = 512;                ///< … and so much of every row
 
-/// Extents by which to decide how fine to cut a tensor: what is never cut of a sized one counts as much as is stored of it.
+/// Extents by which to decide how fine to cut a tensor: those of a sized one count as much as is stored along them.
 [[nodiscard]] std::vector<Index> cut_extents(const TensorDesc& tensor);
 
 /// The tensor as one tile.

@@ -54,7 +54,7 @@ std::vector<std::optional<Tiling>> given_tiles(const Op& op, const PlanInputs& i
   std::vector<std::optional<Tiling>> given = task_space(op, inputs).tilings;
   if (!inputs.reproducible) return given;
   const bool by_stored = op.outputs.size() == 1 && op.outputs.front().sized();
-  const std::vector<Tiling> canonical = canonical_tiles(by_stored ? cut_extents(op.outputs.front()) : op.shape, op.tile, inputs.tile);
+  const std::vector<Tiling> canonical = canonical_tiles(by_stored ? cut_extents(op.outputs.front()) : op.shape, op.tile, inputs.tile, op.shape);
   for (std::size_t d = 0; d < op.shape.size(); ++d) given[d] = canonical[d];
   return given;
 }
