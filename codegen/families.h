@@ -110,7 +110,8 @@ struct OpTemplate {
   bool divisible = false;  ///< see plan::Op
   bool overwrites = false;
   std::vector<ValueId> visits;  ///< compressed tensors of whose stored elements the points that are visited are made; the first one's rows are cut
-  /// Compressed, with no other coordinates than what is visited first has; or than the points that are visited.
+  std::vector<ValueId> visits_either;  ///< instead: what one of several has stored is visited
+  /// Compressed, with no other coordinates than what is visited (of several the first) has; or than the points that are visited.
   enum class StoredResult : std::uint8_t { kNo, kLikeVisited, kOfPoints } stored = StoredResult::kNo;
   std::vector<ValueId> stored_within;  ///< compressed tensors of no other coordinates than which a compressed result has some
   bool epilogue = false;  ///< see plan::Op

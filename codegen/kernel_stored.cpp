@@ -61,7 +61,8 @@ nest::Body KernelNestBuilder::stored_loop(std::size_t depth, std::optional<Value
   std::ranges::move(inner, std::back_inserter(body));
   nest::Stored over;
   for (const int number : kernel_.walk->loops[depth].over) over.fibres.push_back(fibre(number, label));
-  over.ahead = ahead(depth);
+  over.meet = kernel_.walk->loops[depth].meet;
+  if (over.fibres.size() == 1) over.ahead = ahead(depth);
   return {loop(label, std::move(over), nest::Order::kSerial, std::move(body))};
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "codegen/compute_lowering.h"
 #include "codegen/describe.h"
@@ -74,12 +75,16 @@ void ComputeLowering::stored(OpTemplate& op, KernelTemplate& kernel) const {
   op.op_class = reduces ? plan::OpClass::kReduce : plan::OpClass::kMap;
   if (!reduces) op.combine = plan::Combine::kNone;
   op.divisible = false;  // first values are given once
-  std::vector<bool> walked(walk_->operands.size(), false);
-  for (const ir::StoredLoop& loop : walk_->loops) {
-    for (const int operand : loop.over) walked[static_cast<std::size_t>(operand)] = true;
-  }
-  for (std::size_t k = 0; k < walked.size(); ++k) {
-    if (walked[k]) op.visits.push_back(walk_->operands[k].tensor);
+  // Operands that only come with the driver are not visited.
+  if (walk_->is_union()) {
+    for (const int operand : walk_->loops.front().over) op.visits_either.push_back(walk_->operands[static_cast<std::size_t>(operand)].tensor);
+  } else {
+    std::set<int> walked;
+    for (const ir::StoredLoop& loop : walk_->loops) {
+      if (loop.meet == ir::StoredLoop::Meet::kAll) walked.insert(loop.over.begin(), loop.over.end());
+      else walked.insert(loop.over.front());
+    }
+    for (const int operand : walked) op.visits.push_back(walk_->operands[static_cast<std::size_t>(operand)].tensor);
   }
   if (program.info(target_).compressed) op.stored = walk_->result == ir::StoredWalk::Result::kInOrder ? Stored::kLikeVisited : Stored::kOfPoints;
   for (const int mask : walk_->masks) {

@@ -1,8 +1,11 @@
 #include "ir/stored_walk.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
+#include <iterator>
+#include <numeric>
 #include <set>
 
 #include "ir/affine.h"
@@ -141,15 +144,38 @@ bool keeps_order(const Compute& c, const StoredWalk& walk) {
   return true;
 }
 
-/// Whether the support may be true where the operand's element is absent.
-bool holds_without(const Support& s, const std::vector<Expr>& reads, const StoredOperand& operand) {
+/// Whether the support may be true where the operands' elements are absent.
+bool holds_without(const Support& s, const std::vector<Expr>& reads, const std::vector<StoredOperand>& operands) {
   std::vector<bool> present;
   for (const Expr& e : reads) {
     const auto* r = std::get_if<Read>(&e->op);
-    present.push_back(r == nullptr || r->tensor != operand.tensor || labels_of(*r) != operand.labels);
+    present.push_back(r == nullptr || !contains(operands, StoredOperand{r->tensor, labels_of(*r)}));
   }
   return holds(s, present);
 }
+
+/// The smallest numbers of elements first: all subsets with at least two, in the order of the list.
+template <class F>
+bool any_subset(const std::vector<StoredOperand>& list, const F& f) {
+  const std::size_t subsets = std::size_t{1} << list.size();
+  for (int count = 2; count <= static_cast<int>(list.size()); ++count) {
+    for (std::size_t mask = 0; mask < subsets; ++mask) {
+      if (std::popcount(mask) != count)
+        continue;
+      std::vector<StoredOperand> subset;
+      for (std::size_t k = 0; k < list.size(); ++k) {
+        if ((mask >> k & 1) != 0)
+          subset.push_back(list[k]);
+      }
+      if (f(subset))
+        return true;
+    }
+  }
+  return false;
+}
+
+/// Operands that are walked together at most.
+constexpr std::size_t kMostJoint = 8;
 
 class Walks {
  public:
@@ -170,7 +196,7 @@ class Walks {
   }
 
   /// Of the needed operands as drivers the one of most dimensions, which has fewest of its points stored and is the largest to be copied; of these the one
-  /// whose walk gets to most operands, of equal ones the first.
+  /// whose walk gets to most operands, of equal ones the first. If no operand is needed by itself, of which several are together.
   std::optional<StoredWalk> best() {
     std::vector<StoredOperand> drivers = operands_;
     std::ranges::stable_sort(drivers, std::greater(), [](const StoredOperand& driver) { return driver.labels.size(); });
@@ -178,20 +204,52 @@ class Walks {
     for (const StoredOperand& driver : drivers) {
       if (best && driver.labels.size() < best->driver().labels.size())
         break;
-      const auto walk = is_needed(driver) ? driven_by(driver) : std::nullopt;
+      const auto walk = are_needed({driver}) ? driven_by(driver) : std::nullopt;
       if (walk && (!best || walk->operands.size() > best->operands.size()))
         best = walk;
     }
-    return best;
+    return best ? best : joint();
   }
 
  private:
-  /// Whether nothing counts where the operand's element is absent.
-  [[nodiscard]] bool is_needed(const StoredOperand& operand) {
-    if (holds_without(support_, reads_, operand))
+  [[nodiscard]] static bool is_matrix(const StoredOperand& operand) { return operand.labels.size() == 2; }
+
+  /// Whether nothing counts where all these operands' elements are absent.
+  [[nodiscard]] bool are_needed(const std::vector<StoredOperand>& operands) {
+    if (holds_without(support_, reads_, operands))
       return false;
     // Without a reduction, what is not visited is 0: bit for bit what the body would be.
-    return zero_is_positive_ || !holds_without(guard_, guards_.reads(), operand);
+    return zero_is_positive_ || !holds_without(guard_, guards_.reads(), operands);
+  }
+
+  /// What is read with these labels.
+  [[nodiscard]] std::vector<StoredOperand> with_labels(const std::vector<std::int32_t>& labels) const {
+    std::vector<StoredOperand> found;
+    std::ranges::copy_if(operands_, std::back_inserter(found), [&](const StoredOperand& other) { return other.labels == labels; });
+    return found;
+  }
+
+  /// Along what some operands with the same labels have together.
+  std::optional<StoredWalk> joint() {
+    std::vector<std::vector<std::int32_t>> tried;
+    for (const StoredOperand& first : operands_) {
+      if (!is_matrix(first) || contains(tried, first.labels))
+        continue;
+      tried.push_back(first.labels);
+      const std::vector<StoredOperand> all = with_labels(first.labels);
+      std::vector<StoredOperand> needed;
+      if (all.size() > kMostJoint || !any_subset(all, [&](const std::vector<StoredOperand>& subset) { return are_needed(needed = subset); }))
+        continue;
+      // The others are merged, too, which costs less than looking them up.
+      StoredWalk walk{needed, {}, {}, StoredWalk::Result::kDense};
+      std::ranges::copy_if(all, std::back_inserter(walk.operands), [&](const StoredOperand& other) { return !contains(needed, other); });
+      add_loops(walk, StoredLoop::Meet::kAny);
+      walk.result = result_of(walk);
+      const bool complete = std::ranges::all_of(walk.operands, [&](const StoredOperand& o) { return reads_walked(c_, walk, o.tensor); });
+      if (complete && keeps_order(c_, walk))
+        return walk;
+    }
+    return std::nullopt;
   }
 
   /// Tensors that are read where the walk does not get, too, are left to it as if they were not compressed.
@@ -219,11 +277,15 @@ class Walks {
     }
   }
 
+  /// Along the driver's elements; what is read at the same coordinates comes with them.
   [[nodiscard]] StoredWalk with_operands(const StoredOperand& driver, const std::set<ValueId>& left_out) {
     StoredWalk walk;
     walk.operands.push_back(driver);
-    for (const std::int32_t label : driver.labels)
-      walk.loops.push_back({label, {0}});
+    std::ranges::copy_if(with_labels(driver.labels), std::back_inserter(walk.operands), [&](const StoredOperand& other) { return !(other == driver) && !left_out.contains(other.tensor); });
+    if (walk.operands.size() > kMostJoint || !is_matrix(driver))
+      walk.operands.resize(1);
+    const bool all = std::ranges::all_of(walk.operands, [&](const StoredOperand& other) { return are_needed({other}); });
+    add_loops(walk, all ? StoredLoop::Meet::kAll : StoredLoop::Meet::kFirst);
     while (const StoredOperand* next = located(walk, left_out)) {
       const std::size_t level = levels_run(walk, *next);
       const auto known = std::ranges::find(walk.operands, *next);
@@ -236,12 +298,19 @@ class Walks {
     for (const StoredOperand& other : operands_) {
       if (left_out.contains(other.tensor) || levels_run(walk, other) < other.labels.size() || contains(walk.operands, other))
         continue;
-      if (is_needed(other))
+      if (are_needed({other}))
         walk.masks.push_back(static_cast<int>(walk.operands.size()));
       walk.operands.push_back(other);
     }
     walk.result = result_of(walk);
     return walk;
+  }
+  /// Over all operands that there are, together.
+  static void add_loops(StoredWalk& walk, StoredLoop::Meet meet) {
+    std::vector<int> over(walk.operands.size());
+    std::iota(over.begin(), over.end(), 0);
+    for (const std::int32_t label : walk.driver().labels)
+      walk.loops.push_back({label, over, over.size() == 1 ? StoredLoop::Meet::kAny : meet});
   }
 
   /// An operand whose outer levels run, but not all: that of which the last one runs innermost.
@@ -250,7 +319,7 @@ class Walks {
     std::size_t innermost = 0;
     for (const StoredOperand& o : operands_) {
       const std::size_t level = levels_run(walk, o);
-      if (o.labels.size() != 2 || level == 0 || level == o.labels.size() || walk.has_loop(o.labels[level]) || left_out.contains(o.tensor) || !is_needed(o))
+      if (!is_matrix(o) || level == 0 || level == o.labels.size() || walk.has_loop(o.labels[level]) || left_out.contains(o.tensor) || !are_needed({o}))
         continue;
       if (is_out(o.labels[level]) && !is_out(walk.row()) && std::ranges::any_of(walk.loops, [&](const StoredLoop& loop) { return is_out(loop.label); }))
         continue;  // no task has to hold a matrix
@@ -303,6 +372,10 @@ class Walks {
 
 bool StoredWalk::has_loop(std::int32_t label) const {
   return std::ranges::any_of(loops, [&](const StoredLoop& loop) { return loop.label == label; });
+}
+
+bool StoredWalk::is_union() const {
+  return std::ranges::any_of(loops, [](const StoredLoop& loop) { return loop.over.size() > 1 && loop.meet == StoredLoop::Meet::kAny; });
 }
 
 bool reads_walked(const Compute& compute, const StoredWalk& walk, ValueId tensor) {

@@ -6,6 +6,8 @@
 
 #include "runtime/kernels/task.h"
 #include "runtime/sparse/accumulator.h"
+#include "runtime/sparse/joint.h"
+#include "runtime/sparse/marked_row.h"
 #include "runtime/sparse/output.h"
 #include "runtime/sparse/parts.h"
 #include "runtime/sparse/row_finder.h"
@@ -41,6 +43,12 @@ template <class T, int R>
 /// Rows of an operand in any order: `B_rows(k).each([&](Index j, double b) { … })`.
 template <class T>
 using StoredRows = sparse::RowFinder<T>;
+/// One row of an operand, looked up at many columns: `A_row.mark(i); … A_row(k)`.
+using sparse::MarkedRow;
+
+using sparse::along;
+using sparse::both;
+using sparse::either;
 
 /// Brings what holds the element towards the processor: it will be needed soon.
 template <class T>
@@ -50,7 +58,7 @@ void fetch_ahead(const T& element) {
 
 /// Gives the sink the block of a tile; none if it has no elements. Whether its rows are listed follows from what they hold.
 template <class T>
-void put_block(BlockSink& sink, const sparse::SortedEntries<T>& elements) {
+void put_block(BlockSink& sink, const sparse::RowEntries<T>& elements) {
   static constexpr auto kListed = [] {
     std::array<sparse::Level, plan::kMaxRank> levels{};
     levels.fill(sparse::Level::kCompressed);

@@ -151,13 +151,36 @@ OpBuilder& OpBuilder::stored(Storage storage, const Estimate& elements) {
   return *this;
 }
 
-OpBuilder& OpBuilder::stored_like(const TensorDesc& walked) {
+namespace {
+
+/// Of what one of two matrices with the same rows has stored, at most; null if it is unknown of one of them.
+std::shared_ptr<const RowCounts> united(const std::shared_ptr<const RowCounts>& a, const std::shared_ptr<const RowCounts>& b) {
+  if (a == nullptr || b == nullptr || a->rows != b->rows || a->before.size() != b->before.size()) return nullptr;
+  RowCounts both = *a;
+  for (std::size_t k = 0; k < both.before.size(); ++k) both.before[k] += b->before[k];
+  return std::make_shared<const RowCounts>(std::move(both));
+}
+
+}  // namespace
+
+OpBuilder& OpBuilder::stored_like(const TensorDesc& walked) { return stored_like(std::vector{&walked}); }
+
+OpBuilder& OpBuilder::stored_like(const std::vector<const TensorDesc*>& walked) {
+  const TensorDesc& first = *walked.front();
   double most = 1;
   for (const Index extent : op_.shape) most *= static_cast<double>(extent);
-  const Estimate elements{0, std::min(most, walked.stored.expected), std::min(most, walked.stored.hi)};
-  const bool same_rank = op_.shape.size() == walked.shape.size();
-  stored(same_rank ? walked.storage : compressed(op_.shape, elements), elements);
-  op_.outputs.back().rows = walked.rows;
+  Storage storage = first.storage;
+  Estimate elements;
+  std::shared_ptr<const RowCounts> rows = first.rows;
+  for (std::size_t k = 0; k < walked.size(); ++k) {
+    storage.values = storage.values || walked[k]->storage.values;
+    elements.expected = std::min(most, elements.expected + walked[k]->stored.expected);
+    elements.hi = std::min(most, elements.hi + walked[k]->stored.hi);
+    if (k > 0) rows = united(rows, walked[k]->rows);
+  }
+  const bool same_rank = op_.shape.size() == first.shape.size();
+  stored(same_rank ? std::move(storage) : compressed(op_.shape, elements), elements);
+  op_.outputs.back().rows = std::move(rows);
   return *this;
 }
 
@@ -179,13 +202,17 @@ OpBuilder& OpBuilder::stored_within(const TensorDesc& mask) {
   return *this;
 }
 
-OpBuilder& OpBuilder::visits(const TensorDesc& walked) {
+OpBuilder& OpBuilder::visits(const TensorDesc& walked) { return visits(std::vector{&walked}); }
+
+OpBuilder& OpBuilder::visits(const std::vector<const TensorDesc*>& walked) {
   // Few digits, so that what is counted task by task and what is predicted of a rank are the same number.
   constexpr int kDigits = 16;
   int exponent = 0;
-  const double share = std::frexp(visited_ * stored_share(walked), &exponent);
+  double absent = 1;
+  for (const TensorDesc* tensor : walked) absent *= 1 - stored_share(*tensor);
+  const double share = std::frexp(visited_ * (walked.size() == 1 ? stored_share(*walked.front()) : 1 - absent), &exponent);
   const double before = std::exchange(visited_, std::ldexp(std::round(std::ldexp(share, kDigits)), exponent - kDigits));
-  op_.flops_per_point *= before > 0 ? visited_ / before : 1;
+  op_.flops_per_point = before > 0 ? op_.flops_per_point / before * visited_ : 0;
   return *this;
 }
 

@@ -50,10 +50,10 @@ class RowFinder {
   }
 
   /// Elements in the rows that the columns of a row name.
-  template <class U>
-  [[nodiscard]] Index stored(const Row<U>& columns) {
+  template <class Columns>
+  [[nodiscard]] Index stored(const Columns& columns) {
     Index sum = 0;
-    columns.each([&](Index i, U) {
+    columns.each([&](Index i, auto...) {
       const Panel* const panel = find(i);
       if (panel == nullptr) return;
       if (!panel->alone) {

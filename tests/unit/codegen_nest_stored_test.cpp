@@ -39,7 +39,8 @@ class StoredComputeWriter {
     // Without a product or a sum a body of 0 counts, so that the guard says what is visited.
     const bool guarded = pick(3) == 0 || (!monoid.empty() && monoid != "sum");
     if (!monoid.empty()) text += " " + monoid + "[" + ranges(s.reduce) + "]";
-    text += " (" + (guarded ? value(2) : "absent_mul(%3[i, j], " + value(2) + ")") + ")";
+    const std::string body = guarded ? value(2) : pick(2) == 0 ? "absent_mul(%3[i, j], " + value(2) + ")" : joint();
+    text += " (" + body + ")";
     if (guarded) text += " where " + guard();
     text += "\n";
     if (!compressed) return text + "output \"r\" %9\n";
@@ -89,8 +90,19 @@ class StoredComputeWriter {
       default: return value(depth - 1);
     }
   }
+  /// What A and B, or one of them, have something of.
+  std::string joint() {
+    switch (pick(5)) {
+      case 0: return "add(%3[i, j], absent_mul(%4[i, j], " + value(1) + "))";
+      case 1: return "sub(absent_mul(%4[i, j], " + value(1) + "), %3[i, j])";
+      case 2: return "max(%3[i, j], min(%4[i, j], %3[i, j]))";
+      case 3: return "select(gt(%3[i, j], %4[i, j]), " + value(1) + ", 0.0)";
+      default: return "mutual_mul(%3[i, j], absent_mul(%4[i, j], " + value(1) + "))";
+    }
+  }
   std::string guard() {
-    switch (pick(4)) {
+    switch (pick(5)) {
+      case 4: return "or(gt(%4[i, j], 0.5), lt(%3[i, j], 0.0))";
       case 0: return "ne(%3[i, j], 0.0)";
       case 1: return "and(gt(%3[i, j], 0.5), gt(%5[i], 0.0))";
       case 2: return "and(ne(%3[i, j], 0.0), ne(%4[i, j], 0.0))";
@@ -213,6 +225,8 @@ TEST_CASE("codegen nest: kernels over stored elements mean what the Computes mea
   CHECK(parts.stored_columns == parts.nests);
   CHECK(parts.puts > 50);
   CHECK(parts.ahead > 50);
+  CHECK(parts.unions > 30);
+  CHECK(parts.intersections > 20);
   CHECK(parts.vectors > 50);
   CHECK(parts.lines > 20);
 }
