@@ -61,7 +61,8 @@ nest::Body KernelNestBuilder::stored_loop(std::size_t depth, std::optional<Value
   std::ranges::move(inner, std::back_inserter(body));
   nest::Stored over;
   for (const int number : kernel_.walk->loops[depth].over) over.fibres.push_back(fibre(number, label));
-  over.ahead = ahead(depth);
+  over.meet = kernel_.walk->loops[depth].meet;
+  if (over.fibres.size() == 1) over.ahead = ahead(depth);
   return {loop(label, std::move(over), nest::Order::kSerial, std::move(body))};
 }
 
@@ -163,6 +164,12 @@ std::vector<nest::Place> KernelNestBuilder::ahead(std::size_t depth) {
   const int label = order_.labels[depth];
   std::vector<Place> places;
   if (depth == 0) return places;  // the driver's rows come one after the other
+  for (const ir::StoredLoop& inner : kernel_.walk->loops) {
+    for (const int number : inner.over) {
+      const nest::Fibre located = fibre(number, inner.label);
+      if (located.outer.size() == 1 && located.outer.front() == label) places.push_back({located.operand, {ir::index_ref(label)}});
+    }
+  }
   const auto gathered = [&](const std::vector<Expr>& subscripts) { return is_gathered(subscripts, order_.labels, kernel_.walk->loops.size(), depth); };
   std::set<int> known;
   for_each_plain_read([&](const ir::ExprNode& node, const ir::Read& r) {

@@ -100,9 +100,6 @@ class Splitter {
 
  private:
   [[nodiscard]] std::optional<Split> over(const Compute& c, const std::vector<std::int32_t>& labels) const {
-    constexpr std::size_t kMostReduced = 2;  // more could be more points than are counted
-    if (c.reduce.size() > kMostReduced)
-      return std::nullopt;
     const auto all = static_cast<std::int32_t>(c.out.size() + c.reduce.size());
     for (auto l = static_cast<std::int32_t>(c.out.size()); l < all; ++l) {
       if (std::ranges::find(labels, l) == labels.end())
@@ -239,16 +236,26 @@ class Writer {
       if (std::ranges::find(split.labels, static_cast<std::int32_t>(l)) != split.labels.end())
         counted_at.push_back(index);
     }
+    // As floats, since all points may be more than 64 bits count. Those that are stored are exact, and so is the comparison.
     Extent points(1);
-    for (const Label& l : c.reduce)
-      points = points * (l.end - l.begin);
+    Expr all;
+    for (const Label& l : c.reduce) {
+      const Extent extent = l.end - l.begin;
+      points = points * extent;
+      const Expr number = cast(Scalar::kF64, expr_of(extent));
+      all = all ? binary(BinaryOp::kMul, all, number) : number;
+    }
     const Scalar type = c.bodies[0]->type;
-    const Expr others = index_difference(expr_of(points), read(Scalar::kI64, count, counted_at));
     const Expr of_stored = read(type, stored, at);
-    const bool adds = c.monoid->kind == Kind::kSum;
-    const Expr other = adds ? binary(BinaryOp::kMul, split.value, cast(type, others)) : split.value;
+    const Expr present = read(Scalar::kI64, count, counted_at);
+    const Expr as_float = cast(Scalar::kF64, present);
+    Expr other = split.value;
+    if (c.monoid->kind == Kind::kSum) {
+      const Expr others = is_float(type) ? cast(type, binary(BinaryOp::kSub, all, as_float)) : index_difference(expr_of(points), present);
+      other = binary(BinaryOp::kMul, other, others);
+    }
     // Where there are none, inf would not be 0 times there.
-    return select(binary(BinaryOp::kGt, others, constant_i64(0)), combined(*c.monoid, of_stored, other), of_stored);
+    return select(binary(BinaryOp::kLt, as_float, all), combined(*c.monoid, of_stored, other), of_stored);
   }
 
   Program program_;

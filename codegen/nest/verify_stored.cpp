@@ -39,7 +39,7 @@ class StoredVerifier {
   void variable(int k, const Variable& v) {
     if (!v.compressed) return;
     const bool tensor = v.role == Role::kOperand || v.role == Role::kResult;
-    if (!tensor || v.type.rank() != 2 || nest_.form != Form::kKernel) problem("%{} is compressed, and no matrix of a kernel", k);
+    if (!tensor || v.type.rank() == 0 || nest_.form != Form::kKernel) problem("%{} is compressed, and no tensor of a kernel", k);
     if (v.continued) problem("%{} is compressed, and has values before", k);
   }
 
@@ -71,6 +71,7 @@ class StoredVerifier {
       if (f.order != Order::kSerial || f.parts) problem("the loop over {} visits stored elements, and is not serial", name(f.index));
       if (stored->fibres.empty()) problem("the loop over {} walks nothing", name(f.index));
       for (const Fibre& fibre : stored->fibres) walked(f, fibre);
+      together(f, *stored);
     }
     loops_.push_back(&f);
     if (stored != nullptr) std::ranges::for_each(stored->ahead, [this](const Place& p) { ahead(p); });
@@ -86,11 +87,28 @@ class StoredVerifier {
     for (const int index : fibre.outer) {
       if (!runs(index)) problem("the loop over {} walks %{} at {}, which does not run around it", name(f.index), fibre.operand.id, name(index));
     }
-    if (std::ranges::any_of(loops_, [&](const For* open) { return walks(*open, fibre); })) problem("the loop over {} walks a level of %{} that is walked already", name(f.index), fibre.operand.id);
   }
-  [[nodiscard]] static bool walks(const For& f, const Fibre& fibre) {
-    const auto* stored = std::get_if<Stored>(&f.over);
-    return stored != nullptr && std::ranges::find(stored->fibres, fibre) != stored->fibres.end();
+  /// Of several operands all levels are walked together.
+  void together(const For& f, const Stored& stored) {
+    const auto lies_below = [&](const For& open, const Stored& above) {
+      return std::ranges::equal(above.fibres, stored.fibres, [&](const Fibre& a, const Fibre& b) {
+        return a.operand == b.operand && b.outer.size() == a.outer.size() + 1 && b.outer.back() == open.index;
+      });
+    };
+    bool begun = std::ranges::all_of(stored.fibres, [](const Fibre& fibre) { return fibre.outer.empty(); });
+    for (const For* open : loops_) {
+      const auto* above = std::get_if<Stored>(&open->over);
+      if (above == nullptr) continue;
+      const bool same = above->meet == stored.meet && lies_below(*open, *above);
+      const bool meets = std::ranges::any_of(above->fibres, [&](const Fibre& a) {
+        return std::ranges::any_of(stored.fibres, [&](const Fibre& b) { return a.operand == b.operand; });
+      });
+      begun = begun || same;
+      if (above->fibres.size() > 1 && meets && !same) problem("the loop over {} does not go on with all that is walked together", name(f.index));
+    }
+    if (stored.fibres.size() < 2) return;
+    if (!begun) problem("the loop over {} walks several operands whose levels above are not walked together", name(f.index));
+    if (!stored.ahead.empty()) problem("the loop over {} walks several operands, and fetches ahead", name(f.index));
   }
   [[nodiscard]] bool runs(int index) const {
     return std::ranges::any_of(loops_, [&](const For* open) { return open->index == index; });
@@ -119,7 +137,9 @@ class StoredVerifier {
     if (!exists(to.variable)) return;
     if (!nest_.variable(to.variable).compressed) return first_values(to.variable);
     once(to.variable);
-    if (loops_.size() != 2 || !is_index(to, 0, *loops_[0]) || !is_index(to, 1, *loops_[1])) problem("%{} is compressed, and not stored in loops over its rows and their elements", to.variable.id);
+    bool in_order = loops_.size() == to.subscripts.size();
+    for (std::size_t d = 0; d < loops_.size(); ++d) in_order = in_order && is_index(to, d, *loops_[d]);
+    if (!in_order) problem("%{} is compressed, and not stored in loops over its levels", to.variable.id);
   }
   void update(const Update& u) {
     const ValueId v = u.to.variable;

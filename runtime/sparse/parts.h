@@ -62,6 +62,11 @@ class Node {
     const Segment<T> segment = elements();
     Row<T>(index_, {&segment, 1}).each(ahead, f);
   }
+  template <class Ahead, class F>
+  [[gnu::always_inline]] void each(Index distance, const Ahead& ahead, const F& f) const {
+    const Segment<T> segment = elements();
+    Row<T>(index_, {&segment, 1}).each(distance, ahead, f);
+  }
 
  private:
   const BlockView<T>* view_;
@@ -254,14 +259,16 @@ class Row {
   [[gnu::always_inline]] static void of_segment(const Segment<T>& s, Index k, const F& f) {
     const std::uint32_t* const list = s.coordinate;
     const T* const values = s.values;
+    const Index size = s.size;  // what f writes might be the segment's, for all that the compiler knows
+    const Index corner = s.corner;
     if (list == nullptr) {
-      for (; k < s.size; ++k) f(s.corner + k, s.value(k));
+      for (; k < size; ++k) f(corner + k, values == nullptr ? T(1) : values[k]);
     } else if (values == nullptr) {
-      for (; k < s.size; ++k) f(s.corner + list[k], T(1));
+      for (; k < size; ++k) f(corner + list[k], T(1));
     } else if (s.no_zeros) {
-      for (; k < s.size; ++k) f(s.corner + list[k], not_zero(values[k]));
+      for (; k < size; ++k) f(corner + list[k], not_zero(values[k]));
     } else {
-      for (; k < s.size; ++k) f(s.corner + list[k], values[k]);
+      for (; k < size; ++k) f(corner + list[k], values[k]);
     }
   }
   /// The value, of which the compiler knows that products need no test whether it is absent: that costs up to a quarter of a loop.
@@ -307,6 +314,17 @@ class Parts {
     return sum;
   }
 
+  /// Calls `f(view, row, column, rows, alone)` for every range of rows that parts have, ascending: with the block of the part that has them alone, and its
+  /// corner; else with that of one of them.
+  template <class F>
+  void each_band(F&& f) const
+    requires(R == 2)
+  {
+    for (const Band& band : bands_) {
+      const Entry& entry = entries_[band.first];
+      f(entry.view, entry.corner[0], entry.corner[1], band.outer, band.last - band.first == 1);
+    }
+  }
   /// Calls `f(node)` for the outermost nodes of every part with subscripts in the interval, part by part.
   template <class F>
   void walk(Interval wanted, F&& f) const {
@@ -329,7 +347,10 @@ class Parts {
   [[nodiscard]] T locate(Subscripts... x) const {
     static_assert(sizeof...(Subscripts) == R);
     const std::array<Index, R> at{static_cast<Index>(x)...};
-    for (const Entry& e : entries_) {
+    const auto after = std::upper_bound(bands_.begin(), bands_.end(), at[0], [](Index i, const Band& band) { return i < band.outer.lo; });
+    if (after == bands_.begin()) return T(0);
+    for (std::size_t number = (after - 1)->first; number < (after - 1)->last; ++number) {
+      const Entry& e = entries_[number];
       Children<T> children = Children<T>::roots(e.view, e.corner.data(), e.outer, e.outer);
       Index node = children.find(at[0]);
       for (int l = 1; l < R && node >= 0; ++l) node = Children<T>::below(e.view, e.corner.data(), l, node).find(at[static_cast<std::size_t>(l)]);

@@ -13,19 +13,37 @@ BY_GRAPHBLAS = ("spmv", "spmv_transposed", "pagerank")
 
 
 def cases(options):
-    """Name -> program, matrix, shapes of its dense operands; `--scale` takes a share of the rows."""
+    """Name -> program, matrix, shapes of its dense operands or what makes another matrix; `--scale` takes a share of the rows."""
     import scipy.sparse as sp
     rng = np.random.default_rng(1)
     rows = lambda n: max(64, int(n * options.scale))
     shrink = int(round(np.log2(1 / options.scale))) if options.scale < 1 else 0
     graph = lambda: rmat(sp, rng, max(6, 20 - shrink), 16)
+    small_graph = lambda: rmat(sp, rng, max(6, 15 - shrink), 8)
     million = lambda: uniform(sp, rng, rows(1_000_000), 10)
+    thousandth = lambda: uniform(sp, rng, rows(20_000), max(1, rows(20_000) // 1000))
+    hundredth = lambda: uniform(sp, rng, rows(5_000), max(1, rows(5_000) // 100))
+
+    def upwards():
+        edges = small_graph()
+        edges = sp.triu(edges + edges.T, 1).tocsr()
+        edges.data[:] = 1.0
+        return edges
     return {"SpMV 1e6 x 10": ("spmv", million, {"v": None}),
             "SpMV' 1e6 x 10": ("spmv_transposed", million, {"v": None}),
             "PageRank 1e6 x 10": ("pagerank", million, {"v": None}),
             "PageRank RMAT 20 x 16": ("pagerank", graph, {"v": None}),
             "X V, X' U, 16 columns": ("both_ways", lambda: uniform(sp, rng, rows(200_000), 20), {"V": 16}),
-            "loss 20000^2, 1 %, rank 100": ("loss", lambda: uniform(sp, rng, rows(20_000), max(1, rows(20_000) // 100)), {"U": 100, "V": 100})}
+            "loss 20000^2, 1 %, rank 100": ("loss", lambda: uniform(sp, rng, rows(20_000), max(1, rows(20_000) // 100)), {"U": 100, "V": 100}),
+            "A + B 20000^2, 0.1 %": ("add", thousandth, {"B": thousandth}),
+            "A + B 5000^2, 1 %": ("add", hundredth, {"B": hundredth}),
+            "A * B 20000^2, 0.1 %": ("multiply", thousandth, {"B": thousandth}),
+            "A * B 5000^2, 1 %": ("multiply", hundredth, {"B": hundredth}),
+            "A @ B 20000^2, 0.1 %": ("spgemm", thousandth, {"B": thousandth}),
+            "A @ B 5000^2, 1 %": ("spgemm", hundredth, {"B": hundredth}),
+            "A @ B RMAT 15 x 8": ("spgemm", small_graph, {"B": small_graph}),
+            "A @ B 1e6 x 4": ("spgemm", lambda: uniform(sp, rng, rows(1_000_000), 4), {"B": lambda: uniform(sp, rng, rows(1_000_000), 4)}),
+            "triangles RMAT 15 x 8": ("triangles", upwards, {})}
 
 
 def graphblas(options, scratch):
@@ -59,6 +77,12 @@ def sparse_programs(options, scratch):
         files = {"A": str(scratch / "A.npz")}
         sp.save_npz(files["A"], matrix, compressed=False)
         for operand, columns in dense.items():
+            if callable(columns):
+                files[operand] = str(scratch / f"{operand}.npz")
+                other = columns()
+                other.sum_duplicates()
+                sp.save_npz(files[operand], other, compressed=False)
+                continue
             files[operand] = str(scratch / f"{operand}.npy")
             np.save(files[operand], rng.random(matrix.shape[0] if columns is None else (matrix.shape[0], columns)))
         script = str(HERE / "peers" / "sparse_programs_scipy.py")
