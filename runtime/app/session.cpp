@@ -134,9 +134,12 @@ void Session::Impl::require_room(std::string_view name, ElementType type, std::s
 
 TensorHandle Session::record(plan::OpBuilder& op, ElementType type, Kernel kernel) {
   const bool stored = !op.op().outputs.empty() && op.op().outputs.front().sized();
-  if (stored) impl_->require_stored_size(op.op().name, type, op.op().shape, op.op().line);
-  else impl_->require_size(op.op().name, type, op.op().shape, op.op().line);
-  if (!stored) impl_->require_room(op.op().name, type, op.op().shape, op.op().line);
+  if (stored) {
+    impl_->require_stored_size(op.op().name, type, op.op().shape, op.op().line);
+  } else {
+    impl_->require_size(op.op().name, type, op.op().shape, op.op().line);
+    impl_->require_room(op.op().name, type, op.op().shape, op.op().line);
+  }
   impl_->keep(std::move(kernel));
   return impl_->recorder.record(std::move(op.op()), type);
 }
@@ -281,7 +284,7 @@ Tensor<double> Session::sprandom(std::string_view name, std::initializer_list<In
 Tensor<double> Session::stored_sprandom(std::string_view name, std::initializer_list<Index> extents, double density, std::uint64_t call_site,
                                         std::initializer_list<Index> iterations, int site, int line, std::initializer_list<Index> tile) {
   const std::vector<Index> shape(extents);
-  impl_->require_size(name, ElementType::kF64, shape, line);
+  impl_->require_stored_size(name, ElementType::kF64, shape, line);
   impl_->keep(stored_draw_kernel(random_stream(options().seed, call_site, std::vector<Index>(iterations)), density, shape));
   return Tensor<double>(impl_->recorder.stored_source(name, ElementType::kF64, shape, plan::drawn_stored(shape, density), std::vector<Index>(tile), {site, line}));
 }
