@@ -142,7 +142,7 @@ double BlockFormula::expected_pointers(double stored) const {
 
 Estimate BlockFormula::bytes(const Estimate& blocks, const Estimate& stored) const {
   const double present = std::min(blocks.expected, stored.expected);
-  const double most = std::min(blocks.hi, stored.hi) * fixed_ + most_inside(blocks.hi, stored.hi);
+  const double most = blocks.hi * fixed_ + most_inside(blocks.hi, stored.hi);  // nothing in a block: a head, or no block
   const double expected = present == 0 ? 0 : present * (fixed_ + expected_pointers(stored.expected / present)) + each_ * stored.expected;
   return {least_each_ * stored.lo, std::min(expected, most), most};
 }
@@ -152,7 +152,7 @@ Estimate BlockFormula::one(const Estimate& stored) const {
   const auto compressed = [&](double elements) { return each_ * elements + pointers_of(rows_, elements); };
   const double inside = stored.hi < limit ? compressed(stored.hi) : std::max(compressed(limit), dense_each_ * volume_);
   const Estimate any = bytes(Estimate::exactly(1), stored);
-  const double most = std::min(any.hi, stored.hi == 0 ? 0 : fixed_ + inside);
+  const double most = std::min(any.hi, fixed_ + inside);
   return {any.lo, std::min(any.expected, most), most};
 }
 

@@ -56,13 +56,19 @@ Filled filled(Random& random, const TensorDesc& tensor, const Distribution& wher
     Storage kinds = tensor.storage;
     const auto rows = static_cast<double>(box.dim[0].size());
     if (kinds.levels.size() > 1 && kinds.levels[0] == Level::kDense && std::min(rows, count) < 0.9 * rows) kinds.levels[0] = Level::kCompressed;  // lists its rows
+    double element = static_cast<double>(tensor.element.bytes);
+    if (count >= 0.4 * static_cast<double>(box.volume()) && count > 0) {  // full enough to be dense
+      kinds.levels.assign(kinds.levels.size(), Level::kDense);
+      element = kinds.values ? element : 1;
+      kinds.values = true;
+    }
     for (std::size_t l = 0; l < kinds.levels.size(); ++l) {
       before *= static_cast<double>(box.dim[l].size());
       if (kinds.levels[l] == Level::kCompressed) before = std::min(before, count);
       entries.push_back(before);
     }
     if (!entries.empty()) entries.back() = kinds.levels.back() == Level::kCompressed ? count : entries.back();
-    result.bytes.push_back(count == 0 && random.in(0, 1) == 0 ? 0 : laid_out(kinds, entries, static_cast<double>(tensor.element.bytes)));
+    result.bytes.push_back(count == 0 && random.in(0, 1) == 0 ? 0 : laid_out(kinds, entries, element));
   }
   return result;
 }
@@ -166,7 +172,7 @@ TEST_CASE("storage: decisions are kept while what is stored stays in a power of 
     operand.desc.stored = {0, stored, 10000};
     if (counted) operand.desc.rows = std::make_shared<const RowCounts>(RowCounts{100, std::vector<Index>(101, 1)});
     op.reads.push_back({0, {whole(), whole()}});
-    op.flops_per_point = stored / 10000;
+    op.flops_per_point = stored / 4096;
     return signature_of(op, {[&](TensorId) { return &operand; }, [](TensorId) -> const Op* { return nullptr; }});
   };
   CHECK(signature(300, false) == signature(900, false));
