@@ -15,9 +15,10 @@ namespace tdsl::tests::sized {
 using rt::BlockPart;
 using rt::BlockSink;
 
+/// No more bytes than a dense block takes for an element, so that full blocks lie in their estimates, too.
 struct Entry {
-  std::uint32_t i = 0, j = 0;
-  double value = 0;
+  std::uint16_t i = 0, j = 0;
+  float value = 0;
 };
 /// By row and column.
 using Entries = std::map<std::pair<Index, Index>, double>;
@@ -54,7 +55,7 @@ inline void write(BlockSink& sink, const Entries& entries, Index filler) {
   to += sizeof head;
   for (const auto& [at, value] : entries) {
     if (value == 0) continue;
-    const Entry entry{static_cast<std::uint32_t>(at.first), static_cast<std::uint32_t>(at.second), value};
+    const Entry entry{static_cast<std::uint16_t>(at.first), static_cast<std::uint16_t>(at.second), static_cast<float>(value)};
     std::memcpy(to, &entry, sizeof entry);
     to += sizeof entry;
   }
