@@ -291,7 +291,7 @@ class RandomSized {
         std::byte* const at = bytes + sizeof head + static_cast<std::size_t>(k) * sizeof(Entry);
         Entry entry;
         std::memcpy(&entry, at, sizeof entry);
-        entry.value += written(entry.i) ? 1 : 0;
+        entry.value += written(entry.i) ? 1.0F : 0.0F;
         std::memcpy(at, &entry, sizeof entry);
       }
     });
