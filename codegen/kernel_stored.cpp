@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <iterator>
+#include <span>
 
 #include "codegen/describe.h"
 #include "codegen/kernel_nest_builder.h"
@@ -142,18 +143,10 @@ void KernelNestBuilder::add_outer_values() {
 
 namespace {
 
-/// Whether each iteration of loop number `depth` of a walk needs an element that lies somewhere else, or a row whose elements the innermost loops take.
-bool is_gathered(const std::vector<Expr>& subscripts, const std::vector<int>& loops, std::size_t walked, std::size_t depth) {
-  const auto inner = loops.begin() + static_cast<std::ptrdiff_t>(walked), outer = loops.begin() + static_cast<std::ptrdiff_t>(depth + 1);
-  bool moves = false;
-  for (std::size_t d = 0; d < subscripts.size(); ++d) {
-    const auto* i = std::get_if<ir::IndexRef>(&subscripts[d]->op);
-    if (i == nullptr) return false;
-    const bool row = d > 0 && d + 1 == subscripts.size() && std::find(inner, loops.end(), i->label) != loops.end();
-    if (!row && std::find(loops.begin(), outer, i->label) == outer) return false;
-    moves = moves || i->label == loops[depth];
-  }
-  return moves;
+/// Whether the subscripts are a loop's index alone, or that and one of the innermost loops: what lies elsewhere in each iteration is an element, or a row.
+bool is_gathered(const std::vector<Expr>& subscripts, int label, std::span<const int> innermost) {
+  if (subscripts.empty() || subscripts.size() > 2 || !is_walk_label(subscripts[0], label)) return false;
+  return subscripts.size() == 1 || std::ranges::any_of(innermost, [&](int inner) { return is_walk_label(subscripts[1], inner); });
 }
 
 }  // namespace
@@ -170,7 +163,8 @@ std::vector<nest::Place> KernelNestBuilder::ahead(std::size_t depth) {
       if (located.outer.size() == 1 && located.outer.front() == label) places.push_back({located.operand, {ir::index_ref(label)}});
     }
   }
-  const auto gathered = [&](const std::vector<Expr>& subscripts) { return is_gathered(subscripts, order_.labels, kernel_.walk->loops.size(), depth); };
+  const auto innermost = std::span<const int>(order_.labels).subspan(kernel_.walk->loops.size());
+  const auto gathered = [&](const std::vector<Expr>& subscripts) { return is_gathered(subscripts, label, innermost); };
   std::set<int> known;
   for_each_plain_read([&](const ir::ExprNode& node, const ir::Read& r) {
     const int number = kernel_.operand.at(&node);

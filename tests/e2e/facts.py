@@ -754,6 +754,30 @@ class Facts:
             if work > 1.02 or received > 1.10 * 2 * (p**0.5 - 1) / p * n * n:
                 raise Failed(f"p={p}: work {work:.3f}, received {received / (2 * (p**0.5 - 1) / p * n * n):.3f} of the bound")
 
+    # A graph with a heavy head: rows are cut into equal work, which is counted where the elements are; sums that threads share are added in tiles.
+    def test_heavy_heads_are_balanced(self):
+        rng, scale = np.random.default_rng(1), 12
+        links = np.zeros((2, 16 << scale), np.int64)
+        for _ in range(scale):
+            links = 2 * links + np.array([[0, 0, 1, 1], [0, 1, 0, 1]])[:, rng.choice(4, links.shape[1], p=(0.57, 0.19, 0.19, 0.05))]
+        links = np.unique(links, axis=1) + 1
+        graph = self.work / "heavy.mtx"
+        graph.write_text(f"%%MatrixMarket matrix coordinate pattern general\n{1 << scale} {1 << scale} {links.shape[1]}\n"
+                         + "".join(f"{i} {j}\n" for i, j in links.T))
+        source = self.work / "walks.tdsl"
+        source.write_text("input A: f64[n, sparse n];\nlet v = ones(n);\nlet u = A @ v;\nlet w = A' @ u;\noutput w;\n")
+        worst = 0
+        for ranks in (2, 8):
+            rows = self.explain(source, "-n", ranks, "--", "--A", graph)["statements"]
+            rows = [r["predicted"] for r in rows if r["kind"] in ("map", "reduce")]
+            worst = max([worst, *(r["flops_max"] / r["flops_mean"] for r in rows)])
+        rows = self.explain(source, "-n", 1, "--set", "n=1000000", "--set", "A.stored=10000000", "--", "--threads", 3)["statements"]
+        placed = {r["kind"]: r["plan"] for r in rows if r["kind"] in ("reduce", "combine")}
+        parts, tiles = (int(re.search(r"of (\d+)(x| tile)", placed.get(kind, "of 0x"))[1]) for kind in ("reduce", "combine"))
+        if worst > 1.3 or parts != 3 or tiles < 3:
+            raise Failed(f"{worst:.3f} of the mean work on the busiest rank; {placed}")
+        return f"{worst:.3f} of the mean work on the busiest of 8 ranks; for three threads {parts} parts, added in {tiles} tiles"
+
     # Costs of building and starting; the machine decides, so they are only shown.
     def test_build_and_start(self):
         source = ROOT / "samples" / "matmul.tdsl"
