@@ -61,7 +61,8 @@ nest::Body KernelNestBuilder::stored_loop(std::size_t depth, std::optional<Value
   std::ranges::move(inner, std::back_inserter(body));
   nest::Stored over;
   for (const int number : kernel_.walk->loops[depth].over) over.fibres.push_back(fibre(number, label));
-  over.ahead = ahead(depth);
+  over.meet = kernel_.walk->loops[depth].meet;
+  if (over.fibres.size() == 1) over.ahead = ahead(depth);
   return {loop(label, std::move(over), nest::Order::kSerial, std::move(body))};
 }
 
@@ -139,20 +140,44 @@ void KernelNestBuilder::add_outer_values() {
   });
 }
 
+namespace {
+
+/// Whether each iteration of loop number `depth` of a walk needs an element that lies somewhere else, or a row whose elements the innermost loops take.
+bool is_gathered(const std::vector<Expr>& subscripts, const std::vector<int>& loops, std::size_t walked, std::size_t depth) {
+  const auto inner = loops.begin() + static_cast<std::ptrdiff_t>(walked), outer = loops.begin() + static_cast<std::ptrdiff_t>(depth + 1);
+  bool moves = false;
+  for (std::size_t d = 0; d < subscripts.size(); ++d) {
+    const auto* i = std::get_if<ir::IndexRef>(&subscripts[d]->op);
+    if (i == nullptr) return false;
+    const bool row = d > 0 && d + 1 == subscripts.size() && std::find(inner, loops.end(), i->label) != loops.end();
+    if (!row && std::find(loops.begin(), outer, i->label) == outer) return false;
+    moves = moves || i->label == loops[depth];
+  }
+  return moves;
+}
+
+}  // namespace
+
 /// What lies where the subscripts that a loop visits say is fetched before it is needed.
 std::vector<nest::Place> KernelNestBuilder::ahead(std::size_t depth) {
   constexpr std::size_t kMost = 2;
   const int label = order_.labels[depth];
   std::vector<Place> places;
   if (depth == 0) return places;  // the driver's rows come one after the other
+  for (const ir::StoredLoop& inner : kernel_.walk->loops) {
+    for (const int number : inner.over) {
+      const nest::Fibre located = fibre(number, inner.label);
+      if (located.outer.size() == 1 && located.outer.front() == label) places.push_back({located.operand, {ir::index_ref(label)}});
+    }
+  }
+  const auto gathered = [&](const std::vector<Expr>& subscripts) { return is_gathered(subscripts, order_.labels, kernel_.walk->loops.size(), depth); };
   std::set<int> known;
   for_each_plain_read([&](const ir::ExprNode& node, const ir::Read& r) {
     const int number = kernel_.operand.at(&node);
-    if (r.subscripts.size() != 1 || !is_walk_label(r.subscripts[0], label) || !known.insert(number).second) return;
-    places.push_back({operands_.at(number), {ir::index_ref(label)}});
+    if (gathered(r.subscripts) && known.insert(number).second) places.push_back({operands_.at(number), r.subscripts});
   });
-  const bool scatters = compute_.out.size() == 1 && is_out(label);
-  if (scatters) places.push_back(element());
+  const Place result = element();
+  if (is_out(label) && !program_.info(request_.step.target).compressed && gathered(result.subscripts)) places.push_back(result);
   if (places.size() > kMost) places.clear();
   return places;
 }

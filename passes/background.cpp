@@ -12,6 +12,7 @@
 #include "ir/combined.h"
 #include "ir/expr_build.h"
 #include "ir/stored_walk.h"
+#include "ir/support.h"
 #include "passes/rewriting.h"
 #include "passes/storage_choice.h"
 
@@ -45,14 +46,22 @@ bool is_zero(const Expr& e) {
   return real != nullptr && *real == 0.0;
 }
 
-/// Products in which the 0 wins.
+/// What the factories make of it, now that reads are constants, and 0 of products in which that wins.
 Expr folded(const Expr& e) {
+  if (const auto* u = std::get_if<Unary>(&e->op))
+    return unary(u->op, u->operand, e->range);
+  if (const auto* c = std::get_if<Cast>(&e->op))
+    return cast(e->type, c->operand, e->range);
+  if (const auto* s = std::get_if<Select>(&e->op))
+    return select(s->condition, s->when_true, s->when_false, e->range);
   const auto* b = std::get_if<Binary>(&e->op);
-  if (b == nullptr || !is_float(e->type))
+  if (b == nullptr)
     return e;
+  if (!is_float(e->type))
+    return binary(b->op, b->left, b->right, e->range);
   const bool left = is_zero(b->left) && (b->op == BinaryOp::kAbsentMul || b->op == BinaryOp::kMutualMul || b->op == BinaryOp::kAbsentDiv);
   const bool right = is_zero(b->right) && b->op == BinaryOp::kMutualMul;
-  return left || right ? zero_of(e->type) : e;
+  return left || right ? zero_of(e->type) : binary(b->op, b->left, b->right, e->range);
 }
 
 /// The labels that are all of the read's subscripts; empty if it has others.
@@ -100,14 +109,13 @@ class Splitter {
 
  private:
   [[nodiscard]] std::optional<Split> over(const Compute& c, const std::vector<std::int32_t>& labels) const {
-    constexpr std::size_t kMostReduced = 2;  // more could be more points than are counted
-    if (c.reduce.size() > kMostReduced)
-      return std::nullopt;
     const auto all = static_cast<std::int32_t>(c.out.size() + c.reduce.size());
     for (auto l = static_cast<std::int32_t>(c.out.size()); l < all; ++l) {
       if (std::ranges::find(labels, l) == labels.end())
         return std::nullopt;
     }
+    if (goes_over_stored(c, labels))
+      return std::nullopt;
     Split split{labels, {}, {}, {}};
     const Expr value = rewrite(c.bodies[0], [&](const Expr& e) {
       const auto* r = std::get_if<Read>(&e->op);
@@ -130,6 +138,18 @@ class Splitter {
       return std::nullopt;
     split.value = value;
     return split;
+  }
+
+  /// Whether nothing counts as it is where all reads with these labels are 0.
+  [[nodiscard]] bool goes_over_stored(const Compute& c, const std::vector<std::int32_t>& labels) const {
+    std::vector<Expr> reads;
+    const Support support = support_of(program_, c, &reads);
+    std::vector<bool> present;
+    for (const Expr& e : reads) {
+      const auto* r = std::get_if<Read>(&e->op);
+      present.push_back(r == nullptr || labels_of(*r) != labels);
+    }
+    return !holds(support, present);
   }
 
   const Program& program_;
@@ -239,16 +259,26 @@ class Writer {
       if (std::ranges::find(split.labels, static_cast<std::int32_t>(l)) != split.labels.end())
         counted_at.push_back(index);
     }
+    // As floats, since all points may be more than 64 bits count. Those that are stored are exact, and so is the comparison.
     Extent points(1);
-    for (const Label& l : c.reduce)
-      points = points * (l.end - l.begin);
+    Expr all;
+    for (const Label& l : c.reduce) {
+      const Extent extent = l.end - l.begin;
+      points = points * extent;
+      const Expr number = cast(Scalar::kF64, expr_of(extent));
+      all = all ? binary(BinaryOp::kMul, all, number) : number;
+    }
     const Scalar type = c.bodies[0]->type;
-    const Expr others = index_difference(expr_of(points), read(Scalar::kI64, count, counted_at));
     const Expr of_stored = read(type, stored, at);
-    const bool adds = c.monoid->kind == Kind::kSum;
-    const Expr other = adds ? binary(BinaryOp::kMul, split.value, cast(type, others)) : split.value;
+    const Expr present = read(Scalar::kI64, count, counted_at);
+    const Expr as_float = cast(Scalar::kF64, present);
+    Expr other = split.value;
+    if (c.monoid->kind == Kind::kSum) {
+      const Expr others = is_float(type) ? cast(type, binary(BinaryOp::kSub, all, as_float)) : index_difference(expr_of(points), present);
+      other = binary(BinaryOp::kMul, other, others);
+    }
     // Where there are none, inf would not be 0 times there.
-    return select(binary(BinaryOp::kGt, others, constant_i64(0)), combined(*c.monoid, of_stored, other), of_stored);
+    return select(binary(BinaryOp::kLt, as_float, all), combined(*c.monoid, of_stored, other), of_stored);
   }
 
   Program program_;

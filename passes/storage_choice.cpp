@@ -77,7 +77,9 @@ class Chooser {
       return "a loop that runs as one task, or a nest of operators, has it";
     if (node == nullptr || holds_operations(*node))  // it depends on what is assigned to it
       return "";
-    return std::holds_alternative<Input>(node->op) || std::holds_alternative<Compute>(node->op) ? "" : "what makes it makes all elements";
+    const auto* drawn = std::get_if<Random>(&node->op);
+    const bool stored = std::holds_alternative<Input>(node->op) || std::holds_alternative<Compute>(node->op) || (drawn != nullptr && drawn->kind == Random::Kind::kSparse);
+    return stored ? "" : "what makes it makes all elements";
   }
 
   /// Takes the mark from what cannot be compressed, since others are not; whether there was such a value.

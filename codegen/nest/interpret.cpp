@@ -346,7 +346,10 @@ class Interpreter {
 
   void stored(const For& f, const Stored& s) {
     each(f.index, interval(f.index), [&] {
-      if (std::ranges::any_of(s.fibres, [&](const Fibre& fibre) { return holds_something(fibre, f.index); })) body(f.body);
+      const auto holds = [&](const Fibre& fibre) { return holds_something(fibre, f.index); };
+      const auto last = s.meet == ir::StoredLoop::Meet::kFirst ? s.fibres.begin() + 1 : s.fibres.end();
+      const bool all = s.meet == ir::StoredLoop::Meet::kAll;
+      if (all ? std::all_of(s.fibres.begin(), last, holds) : std::any_of(s.fibres.begin(), last, holds)) body(f.body);
     });
   }
   /// Whether something is stored of the fibre's operand below the indices.

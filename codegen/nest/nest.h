@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "ir/stored_walk.h"
 
 // Loop nests: what a task does, as typed imperative statements. A nest is built from the operation (codegen/kernel_nest.h), verified, printed as C++, and
 // interpreted in tests. The task gives an interval for each of the nest's first indices, the operands' elements in its boxes, and the results' tiles.
@@ -81,12 +82,16 @@ struct Fibre {
   friend bool operator==(const Fibre&, const Fibre&) = default;
 };
 /// `stored %1[i, *] or %2[i, *] ahead %3[j]`: subscripts in the task's interval of the index below which one of the operands holds something,
-/// ascending; at least all below which something is not 0. In it a read of the operand at the indices of all its levels is the element's value, 0 where a
-/// union has none; other reads of compressed operands are lookups.
+/// ascending; at least all below which something is not 0. `and`: below which all of them do; `with`: below which the first does. In it a read of the
+/// operands at the indices of all their levels is the element's value, 0 where one has none; other reads of compressed operands are lookups. Of several
+/// operands all levels are walked together.
 struct Stored {
   std::vector<Fibre> fibres;
-  std::vector<Place> ahead{};  ///< elements, or of a compressed operand what lies at its outermost index, to be fetched before the loop gets to their index
+  ir::StoredLoop::Meet meet = ir::StoredLoop::Meet::kAny;
+  std::vector<Place> ahead{};  ///< of one operand: elements, or of a compressed operand what lies at its outermost index, to be fetched before the loop gets to their index
 };
+/// `or`, `and`, `with`.
+[[nodiscard]] std::string_view name_of(ir::StoredLoop::Meet meet);
 /// What a loop runs over.
 using Walk = std::variant<TaskRange, Range, Stored>;
 

@@ -59,6 +59,17 @@ TaskRange PartParser::task_range() {
   return r;
 }
 
+bool PartParser::more_fibres(Stored& stored) {
+  using Meet = ir::StoredLoop::Meet;
+  if (stored.fibres.size() > 1) return cursor_.accept(name_of(stored.meet));
+  for (const Meet meet : {Meet::kAny, Meet::kAll, Meet::kFirst}) {
+    if (!cursor_.accept(name_of(meet))) continue;
+    stored.meet = meet;
+    return true;
+  }
+  return false;
+}
+
 Walk PartParser::walk() {
   if (!cursor_.accept("stored")) return task_range();
   Stored stored;
@@ -68,7 +79,7 @@ Walk PartParser::walk() {
     for (; !cursor_.accept("*"); cursor_.expect(",")) fibre.outer.push_back(index_number());
     cursor_.expect("]");
     stored.fibres.push_back(std::move(fibre));
-  } while (cursor_.accept("or"));
+  } while (more_fibres(stored));
   while (cursor_.accept("ahead")) stored.ahead.push_back(place());
   return stored;
 }

@@ -28,6 +28,7 @@ class PartParser : protected ir::ExprParser {
   TaskRange task_range();
   /// Behind `over`.
   Walk walk();
+  bool more_fibres(Stored& stored);
   Range extents();
   /// Behind the word.
   Let let();

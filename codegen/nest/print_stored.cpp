@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <algorithm>
 #include <cctype>
 
 #include "codegen/nest/printer.h"
@@ -90,6 +89,26 @@ class Mentions {
   std::vector<OpenFibre> open_;
 };
 
+bool updates_result(const Nest& nest, const Body& body) {
+  bool found = false;
+  for_each_statement(body, [&](const Statement& s) {
+    const auto* u = std::get_if<Update>(&s.op);
+    found = found || (u != nullptr && nest.variable(u->to.variable).compressed);
+  });
+  return found;
+}
+
+/// What the loop over the index walks, if it walks one level.
+const Fibre* found_walk(const Body& body, int index) {
+  const Fibre* found = nullptr;
+  for_each_statement(body, [&](const Statement& s) {
+    const auto* f = std::get_if<For>(&s.op);
+    const auto* stored = f == nullptr || f->index != index ? nullptr : std::get_if<Stored>(&f->over);
+    if (stored != nullptr && stored->fibres.size() == 1) found = &stored->fibres.front();
+  });
+  return found;
+}
+
 /// `a` of A, else `value`.
 std::string element_name(const std::string& tensor) {
   if (tensor.size() != 1 || std::isupper(static_cast<unsigned char>(tensor.front())) == 0) return "value";
@@ -111,7 +130,28 @@ std::string Printer::stored_element(const ir::ExprNode& node, const std::vector<
     walk.read = true;
     return walk.name;
   }
-  return fmt::format("{}.locate({})", view_name(variable), fmt::join(subscripts, ", "));
+  if (!stays(r.subscripts)) return fmt::format("{}.locate({})", view_name(variable), fmt::join(subscripts, ", "));
+  std::string& row = marked_[{variable.number, std::get<ir::IndexRef>(r.subscripts.front()->op).label}];
+  if (row.empty()) row = table_.claim(view_name(variable) + "_row");
+  return fmt::format("{}({})", row, subscripts.back());
+}
+
+/// Whether the row of a matrix stays while a loop in between runs, in which it is looked up.
+bool Printer::stays(const std::vector<Expr>& subscripts) const {
+  if (subscripts.size() != 2) return false;
+  const auto depth_of = [&](const Expr& e) { return std::ranges::find_if(walks_, [&](const Walked& walk) { return is_index(e, walk.index); }) - walks_.begin(); };
+  const auto row = static_cast<std::size_t>(depth_of(subscripts[0]));
+  const auto column = static_cast<std::size_t>(depth_of(subscripts[1]));
+  if (column >= walks_.size() || row >= column) return false;
+  return std::any_of(walks_.begin() + static_cast<std::ptrdiff_t>(row), walks_.begin() + static_cast<std::ptrdiff_t>(column),
+                     [&](const Walked& walk) { return walk.index != walks_[row].index; });
+}
+
+/// Where an index begins, rows are marked in which further loops look elements up.
+void Printer::add_marks(const For& f, Statements& body) const {
+  for (const auto& [key, name] : marked_) {
+    if (key.second == f.index) body.insert(body.begin(), simple(fmt::format("{}.mark({});", name, index_name(f.index))));
+  }
 }
 
 /// Whether the body needs the loop's index by name.
@@ -122,49 +162,73 @@ bool Printer::mentions_index(const For& f) const {
 }
 
 Statements Printer::stored(const For& f, const Stored& over) {
-  TDSL_CHECK(over.fibres.size() == 1, "loops over several operands are not printed yet");
   const Fibre& fibre = over.fibres.front();
-  const bool last = fibre.outer.size() + 1 == nest_.variable(fibre.operand).type.rank();
-  return last ? stored_row(f, fibre, over.ahead) : stored_rows(f, fibre);
+  const std::size_t rank = nest_.variable(fibre.operand).type.rank();
+  TDSL_CHECK(over.fibres.size() == 1 || rank == 2, "several matrices are walked together");
+  return fibre.outer.size() + 1 == rank ? stored_row(f, over) : stored_rows(f, over);
+}
+
+/// `A`, or `rt::either(A, B)`.
+std::string Printer::rows_text(const Stored& over) {
+  using Meet = ir::StoredLoop::Meet;
+  std::vector<std::string> tensors;
+  for (const Fibre& fibre : over.fibres) tensors.push_back(view_name(nest_.variable(fibre.operand)));
+  if (tensors.size() == 1) return tensors.front();
+  return fmt::format("rt::{}({})", over.meet == Meet::kAny ? "either" : over.meet == Meet::kAll ? "both" : "along", fmt::join(tensors, ", "));
 }
 
 /// A level with others below: `A.rows(range_i, [&](const auto& row)` of a matrix, `A.walk(range_i, [&](const auto& row)` and `row.walk([&](const auto& fibre)` of
 /// what has more dimensions.
-Statements Printer::stored_rows(const For& f, const Fibre& fibre) {
-  const Variable& operand = nest_.variable(fibre.operand);
+Statements Printer::stored_rows(const For& f, const Stored& over) {
+  const Fibre& fibre = over.fibres.front();
   const bool outermost = fibre.outer.empty();
-  const std::string head = outermost ? fmt::format("{}.{}({}, ", view_name(operand), operand.type.rank() == 2 ? "rows" : "walk", range_name(f.index)) : row_text(fibre) + ".walk(";
+  const bool matrix = nest_.variable(fibre.operand).type.rank() == 2;
+  const std::string head = outermost ? fmt::format("{}.{}({}, ", rows_text(over), matrix ? "rows" : "walk", range_name(f.index)) : row_text(fibre) + ".walk(";
   const std::string row = table_.claim(outermost ? "row" : "fibre");
-  const std::size_t depth = walks_.size();
-  const bool begins_row = result().compressed && depth + 1 < result().type.rank();
-  walks_.push_back({operand.number, fibre.outer, f.index, row});
+  const bool begins_row = result().compressed && fibre.outer.size() + 1 < result().type.rank();
+  const std::size_t before = walks_.size();
+  for (const Fibre& walked : over.fibres) walks_.push_back({nest_.variable(walked.operand).number, walked.outer, f.index, row});
+  const bool combines = begins_row && updates_result(nest_, f.body);
+  if (combines) sums_ = table_.claim("sums");
   Statements inner = statements(f.body);
-  if (begins_row) {
-    const std::string index = put_subscript(depth, index_name(f.index));
-    inner.insert(inner.begin(), simple(result().type.rank() == 2 ? fmt::format("{}.row({});", out_name(), index) : fmt::format("{}.at({}, {});", out_name(), depth, index)));
+  if (combines) {
+    inner = accumulated_row(f, std::move(inner));
+  } else if (begins_row) {
+    const std::size_t level = fibre.outer.size();
+    const std::string index = put_subscript(level, index_name(f.index));
+    inner.insert(inner.begin(), simple(result().type.rank() == 2 ? fmt::format("{}.row({});", out_name(), index) : fmt::format("{}.at({}, {});", out_name(), level, index)));
   }
+  add_marks(f, inner);
   if (begins_row || mentions_index(f)) inner.insert(inner.begin(), simple(fmt::format("const Index {} = {}.index();", index_name(f.index), row)));
-  walks_.pop_back();
+  walks_.resize(before);
   table_.release(row);
   return {block(fmt::format("{}[&](const auto& {})", head, row), std::move(inner), "});")};
 }
 
-Statements Printer::stored_row(const For& f, const Fibre& fibre, const std::vector<Place>& ahead) {
-  const Variable& operand = nest_.variable(fibre.operand);
-  const bool vector = fibre.outer.empty();
-  const std::string row = vector ? view_name(operand) : row_text(fibre);
-  const std::string element = table_.claim(element_name(operand.name));
-  walks_.push_back({operand.number, fibre.outer, f.index, element});
+Statements Printer::stored_row(const For& f, const Stored& over) {
+  const Fibre& first = over.fibres.front();
+  const bool vector = first.outer.empty();
+  const std::string row = vector ? view_name(nest_.variable(first.operand)) : row_text(first);
+  const std::size_t before = walks_.size();
+  for (const Fibre& fibre : over.fibres) {
+    const Variable& operand = nest_.variable(fibre.operand);
+    walks_.push_back({operand.number, fibre.outer, f.index, table_.claim(element_name(operand.name))});
+  }
   Statements inner = statements(f.body);
+  add_marks(f, inner);
   const Index& index = nest_.index(f.index);
   const std::string& j = index_name(f.index);
-  const bool whole = vector || (index.begin == Extent(0) && index.end == operand.type.shape[fibre.outer.size()]);
+  const bool whole = vector || (index.begin == Extent(0) && index.end == nest_.variable(first.operand).type.shape[first.outer.size()]);
   if (!whole) inner = {block(fmt::format("if ({0}.lo <= {1} && {1} < {0}.hi)", range_name(f.index), j), std::move(inner))};
   const bool named = !whole || mentions_index(f);
-  std::string head = fmt::format("{}.each({}{}[&](Index{}, {}{})", row, vector ? range_name(f.index) + ", " : "", ahead_text(ahead, j), named ? " " + j : "", cpp_type(operand.type.scalar),
-                                 walks_.back().read ? " " + element : "");
-  walks_.pop_back();
-  table_.release(element);
+  std::string elements;
+  for (std::size_t k = 0; k < over.fibres.size(); ++k) {
+    const Walked& walk = walks_[before + k];
+    elements += fmt::format(", {}{}", cpp_type(nest_.variable(over.fibres[k].operand).type.scalar), walk.read ? " " + walk.name : "");
+    table_.release(walk.name);
+  }
+  std::string head = fmt::format("{}.each({}{}[&](Index{}{})", row, vector ? range_name(f.index) + ", " : "", ahead_text(over.ahead, j), named ? " " + j : "", elements);
+  walks_.resize(before);
   return {block(std::move(head), std::move(inner), "});")};
 }
 
@@ -174,21 +238,52 @@ std::string Printer::row_text(const Fibre& fibre) {
   const auto above = std::ranges::find_if(walks_, [&](const Walked& walk) {
     return OpenFibre{walk.number, walk.outer, walk.index}.is_above({operand.number, fibre.outer, -1});
   });
-  TDSL_CHECK(above != walks_.end(), "a level is below the walk over the one above it");
-  return above->name;
+  if (above != walks_.end()) return above->name;
+  TDSL_CHECK(operand.type.rank() == 2, "rows of matrices are located");
+  const int row = fibre.outer.front();
+  return fmt::format("{}({})", finder(operand.number, row), index_name(row));
 }
 
-/// `[&](Index j) { rt::fetch_ahead(x(j)); }, `
+/// What gives rows of an operand at an index in any order.
+const std::string& Printer::finder(int number, int outer) {
+  std::string& name = finders_[{number, outer}];
+  if (name.empty()) name = table_.claim(view_name(operand(number)) + "_rows");
+  return name;
+}
+
+/// `C.row(i, B_rows.stored(row), [&](auto& sums) { … });`
+Statements Printer::accumulated_row(const For& f, Statements body) {
+  std::string elements;
+  const int number = std::ranges::find(walks_, f.index, &Walked::index)->number;
+  for (const auto& [key, name] : finders_) {
+    const auto* walked = found_walk(f.body, key.second);
+    const bool below = walked != nullptr && walked->outer == std::vector<int>{f.index} && nest_.variable(walked->operand).number == number;
+    if (below && elements.empty()) elements = fmt::format("{}.stored({}), ", name, walks_.back().name);
+  }
+  table_.release(sums_);
+  return {block(fmt::format("{}.row({}, {}[&](auto& {})", out_name(), put_subscript(0, index_name(f.index)), elements, sums_), std::move(body), "});")};
+}
+
+/// `[&](Index j) { rt::fetch_ahead(x(j)); }, `; of rows `rt::rows_ahead<double>(range_f.size()), [&](Index j) { rt::fetch_ahead(&B(j, range_f.lo), range_f.size()); }, `
 std::string Printer::ahead_text(const std::vector<Place>& ahead, const std::string& j) {
-  std::string text;
+  std::string text, distance;
   for (const Place& p : ahead) {
+    const Variable& v = nest_.variable(p.variable);
+    const auto* last = std::get_if<ir::IndexRef>(&p.subscripts.back()->op);
+    const bool row = last != nullptr && std::ranges::none_of(walks_, [&](const Walked& walk) { return walk.index == last->label; });
     std::vector<std::string> list;
     for (const Expr& s : p.subscripts) list.push_back(expr_.subscript(s));
-    const Variable& v = nest_.variable(p.variable);
-    const std::string element = v.role == Role::kResult ? place_text(p) : fmt::format("{}({})", view_name(v), fmt::join(list, ", "));
-    text += fmt::format("rt::fetch_ahead({}); ", element);
+    if (v.compressed) {
+      text += fmt::format("{}.fetch_ahead({}); ", finder(v.number, std::get<ir::IndexRef>(p.subscripts.front()->op).label), list.front());
+      continue;
+    }
+    if (row) list.back() = range_name(last->label) + ".lo";
+    for (std::size_t d = 0; d < list.size() && v.role == Role::kResult; ++d) list[d] = put_subscript(d, list[d]);
+    const std::string element = fmt::format("{}({})", v.role == Role::kResult ? out_name() : view_name(v), fmt::join(list, ", "));
+    text += row ? fmt::format("rt::fetch_ahead(&{}, {}.size()); ", element, range_name(last->label)) : fmt::format("rt::fetch_ahead({}); ", element);
+    if (row && distance.empty()) distance = fmt::format("rt::rows_ahead<{}>({}.size()), ", cpp_type(v.type.scalar), range_name(last->label));
   }
-  return text.empty() ? text : fmt::format("[&](Index {}) {{ {}}}, ", j, text);
+  return text.empty() ? text : fmt::format("{}[&](Index {}) {{ {}}}, ", distance, j, text);
 }
 
 /// Of a compressed result: from its tile's tensor's first element.
@@ -196,6 +291,11 @@ std::string Printer::put_subscript(std::size_t dimension, const std::string& ind
   const std::vector<Extent>& origin = result().origin;
   if (dimension >= origin.size() || origin[dimension] == Extent(0)) return index;
   return fmt::format("{} - {}", index, expr_.text(origin[dimension], 7));
+}
+
+std::string Printer::add_element(const Update& u) {
+  const auto& column = std::get<ir::IndexRef>(u.to.subscripts[1]->op);
+  return fmt::format("{}.add({}, {});", sums_, put_subscript(1, index_name(column.label)), expr_.text(u.value));
 }
 
 std::string Printer::put(const Store& s) {

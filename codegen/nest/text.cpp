@@ -9,6 +9,16 @@
 
 namespace tdsl::nest {
 
+std::string_view name_of(ir::StoredLoop::Meet meet) {
+  using Meet = ir::StoredLoop::Meet;
+  switch (meet) {
+    case Meet::kAny: return "or";
+    case Meet::kAll: return "and";
+    case Meet::kFirst: return "with";
+  }
+  return "";
+}
+
 using ir::match;
 
 namespace {
@@ -114,7 +124,7 @@ class TextPrinter {
         w, [](const TaskRange& r) { return "over " + text(r); }, [](const Range& r) { return "in " + text(r); },
         [this](const Stored& s) {
           std::string fibres, ahead;
-          for (const Fibre& fibre : s.fibres) fibres += (fibres.empty() ? "" : " or ") + text(fibre);
+          for (const Fibre& fibre : s.fibres) fibres += (fibres.empty() ? std::string() : fmt::format(" {} ", name_of(s.meet))) + text(fibre);
           for (const Place& p : s.ahead) ahead += " ahead " + text(p);
           return fmt::format("over stored {}{}", fibres, ahead);
         });

@@ -71,6 +71,7 @@ class StoredVerifier {
       if (f.order != Order::kSerial || f.parts) problem("the loop over {} visits stored elements, and is not serial", name(f.index));
       if (stored->fibres.empty()) problem("the loop over {} walks nothing", name(f.index));
       for (const Fibre& fibre : stored->fibres) walked(f, fibre);
+      together(f, *stored);
     }
     loops_.push_back(&f);
     if (stored != nullptr) std::ranges::for_each(stored->ahead, [this](const Place& p) { ahead(p); });
@@ -86,11 +87,28 @@ class StoredVerifier {
     for (const int index : fibre.outer) {
       if (!runs(index)) problem("the loop over {} walks %{} at {}, which does not run around it", name(f.index), fibre.operand.id, name(index));
     }
-    if (std::ranges::any_of(loops_, [&](const For* open) { return walks(*open, fibre); })) problem("the loop over {} walks a level of %{} that is walked already", name(f.index), fibre.operand.id);
   }
-  [[nodiscard]] static bool walks(const For& f, const Fibre& fibre) {
-    const auto* stored = std::get_if<Stored>(&f.over);
-    return stored != nullptr && std::ranges::find(stored->fibres, fibre) != stored->fibres.end();
+  /// Of several operands all levels are walked together.
+  void together(const For& f, const Stored& stored) {
+    const auto lies_below = [&](const For& open, const Stored& above) {
+      return std::ranges::equal(above.fibres, stored.fibres, [&](const Fibre& a, const Fibre& b) {
+        return a.operand == b.operand && b.outer.size() == a.outer.size() + 1 && b.outer.back() == open.index;
+      });
+    };
+    bool begun = std::ranges::all_of(stored.fibres, [](const Fibre& fibre) { return fibre.outer.empty(); });
+    for (const For* open : loops_) {
+      const auto* above = std::get_if<Stored>(&open->over);
+      if (above == nullptr) continue;
+      const bool same = above->meet == stored.meet && lies_below(*open, *above);
+      const bool meets = std::ranges::any_of(above->fibres, [&](const Fibre& a) {
+        return std::ranges::any_of(stored.fibres, [&](const Fibre& b) { return a.operand == b.operand; });
+      });
+      begun = begun || same;
+      if (above->fibres.size() > 1 && meets && !same) problem("the loop over {} does not go on with all that is walked together", name(f.index));
+    }
+    if (stored.fibres.size() < 2) return;
+    if (!begun) problem("the loop over {} walks several operands whose levels above are not walked together", name(f.index));
+    if (!stored.ahead.empty()) problem("the loop over {} walks several operands, and fetches ahead", name(f.index));
   }
   [[nodiscard]] bool runs(int index) const {
     return std::ranges::any_of(loops_, [&](const For* open) { return open->index == index; });
@@ -106,7 +124,8 @@ class StoredVerifier {
       const auto* label = s ? std::get_if<ir::IndexRef>(&s->op) : nullptr;
       const bool running = label != nullptr && runs(label->label);
       const bool constant = s && std::holds_alternative<ir::Constant>(s->op);
-      if (!running && !constant) problem("%{} is fetched ahead at a subscript that is no running index", p.variable.id);
+      const bool row = label != nullptr && p.subscripts.size() > 1 && &s == &p.subscripts.back() && has_index(label->label);
+      if (!running && !constant && !row) problem("%{} is fetched ahead at a subscript that is no running index", p.variable.id);
       moves = moves || (running && label->label == loops_.back()->index);
     }
     if (!moves) problem("%{} is fetched ahead, and does not move with the loop", p.variable.id);

@@ -151,23 +151,68 @@ OpBuilder& OpBuilder::stored(Storage storage, const Estimate& elements) {
   return *this;
 }
 
-OpBuilder& OpBuilder::stored_like(const TensorDesc& walked) {
+namespace {
+
+/// Of what one of two matrices with the same rows has stored, at most; null if it is unknown of one of them.
+std::shared_ptr<const RowCounts> united(const std::shared_ptr<const RowCounts>& a, const std::shared_ptr<const RowCounts>& b) {
+  if (a == nullptr || b == nullptr || a->rows != b->rows || a->before.size() != b->before.size()) return nullptr;
+  RowCounts both = *a;
+  for (std::size_t k = 0; k < both.before.size(); ++k) both.before[k] += b->before[k];
+  return std::make_shared<const RowCounts>(std::move(both));
+}
+
+}  // namespace
+
+OpBuilder& OpBuilder::stored_like(const TensorDesc& walked) { return stored_like(std::vector{&walked}); }
+
+OpBuilder& OpBuilder::stored_like(const std::vector<const TensorDesc*>& walked) {
+  const TensorDesc& first = *walked.front();
   double most = 1;
   for (const Index extent : op_.shape) most *= static_cast<double>(extent);
-  const Estimate elements{0, std::min(most, walked.stored.expected), std::min(most, walked.stored.hi)};
-  const bool same_rank = op_.shape.size() == walked.shape.size();
-  stored(same_rank ? walked.storage : compressed(op_.shape, elements), elements);
-  op_.outputs.back().rows = walked.rows;
+  Storage storage = first.storage;
+  Estimate elements;
+  std::shared_ptr<const RowCounts> rows = first.rows;
+  for (std::size_t k = 0; k < walked.size(); ++k) {
+    storage.values = storage.values || walked[k]->storage.values;
+    elements.expected = std::min(most, elements.expected + walked[k]->stored.expected);
+    elements.hi = std::min(most, elements.hi + walked[k]->stored.hi);
+    if (k > 0) rows = united(rows, walked[k]->rows);
+  }
+  const bool same_rank = op_.shape.size() == first.shape.size();
+  stored(same_rank ? std::move(storage) : compressed(op_.shape, elements), elements);
+  op_.outputs.back().rows = std::move(rows);
   return *this;
 }
 
-OpBuilder& OpBuilder::visits(const TensorDesc& walked) {
+OpBuilder& OpBuilder::stored_of_points(const TensorDesc& walked) {
+  double points = visited_, volume = 1, columns = 1;
+  for (const LabelDesc& l : op_.labels) points *= static_cast<double>(l.range.size());
+  for (std::size_t d = 0; d < op_.shape.size(); ++d) {
+    volume *= static_cast<double>(op_.shape[d]);
+    columns *= d == 0 ? 1.0 : static_cast<double>(op_.shape[d]);
+  }
+  const double hi = std::min(volume, walked.stored.hi * columns);
+  const double expected = volume > 0 ? std::ceil(-volume * std::expm1(-points / volume)) : 0;
+  return stored(walked.storage, {0, std::min(expected, hi), hi});
+}
+
+OpBuilder& OpBuilder::stored_within(const TensorDesc& mask) {
+  Estimate& elements = op_.outputs.back().stored;
+  elements = {0, std::min(elements.expected, mask.stored.expected), std::min(elements.hi, mask.stored.hi)};
+  return *this;
+}
+
+OpBuilder& OpBuilder::visits(const TensorDesc& walked) { return visits(std::vector{&walked}); }
+
+OpBuilder& OpBuilder::visits(const std::vector<const TensorDesc*>& walked) {
   // Few digits, so that what is counted task by task and what is predicted of a rank are the same number.
   constexpr int kDigits = 16;
   int exponent = 0;
-  const double share = std::frexp(stored_share(walked), &exponent);
-  visited_ = std::ldexp(std::round(std::ldexp(share, kDigits)), exponent - kDigits);
-  op_.flops_per_point *= visited_;
+  double absent = 1;
+  for (const TensorDesc* tensor : walked) absent *= 1 - stored_share(*tensor);
+  const double share = std::frexp(visited_ * (walked.size() == 1 ? stored_share(*walked.front()) : 1 - absent), &exponent);
+  const double before = std::exchange(visited_, std::ldexp(std::round(std::ldexp(share, kDigits)), exponent - kDigits));
+  op_.flops_per_point = before > 0 ? op_.flops_per_point / before * visited_ : 0;
   return *this;
 }
 

@@ -24,16 +24,25 @@ std::size_t first_new_level(const SortedEntries<T>& entries, Index k) {
   return l;
 }
 
+/// The same of row r, which has so many subscripts in the list; all of them if none.
+std::size_t first_new_level(std::span<const std::uint32_t> list, std::size_t subscripts, std::size_t r) {
+  if (r == 0) return 0;
+  const std::uint32_t* const now = list.data() + r * subscripts;
+  std::size_t l = 0;
+  while (l < subscripts && now[l] == now[static_cast<std::ptrdiff_t>(l) - static_cast<std::ptrdiff_t>(subscripts)]) ++l;
+  return l;
+}
+
 template <class T>
-std::uint8_t flags_of(const SortedEntries<T>& entries, bool values) {
-  std::uint8_t flags = BlockHead::kNoZeros | BlockHead::kFinite;
-  for (const T v : entries.values) {
-    if (v == T(0)) flags &= static_cast<std::uint8_t>(~BlockHead::kNoZeros);
-    if constexpr (std::is_floating_point_v<T>) {
-      if (!std::isfinite(v)) flags &= static_cast<std::uint8_t>(~BlockHead::kFinite);
-    }
+std::uint8_t flags_of(std::span<const T> stored, bool values) {
+  bool zero = false;
+  bool finite = true;
+  for (const T v : stored) {
+    zero |= v == T(0);
+    if constexpr (std::is_floating_point_v<T>) finite &= v - v == T(0);
   }
-  return values ? flags | BlockHead::kValues : flags;
+  const int flags = (zero ? 0 : BlockHead::kNoZeros) | (finite ? BlockHead::kFinite : 0) | (values ? BlockHead::kValues : 0);
+  return static_cast<std::uint8_t>(flags);
 }
 
 /// How many nodes each level has if all are compressed.
@@ -46,16 +55,25 @@ std::array<Index, 8> prefixes(const SortedEntries<T>& entries) {
   return distinct;
 }
 
+template <class T>
+std::array<Index, 8> prefixes(const RowEntries<T>& entries) {
+  std::array<Index, 8> distinct{};
+  const std::size_t levels = entries.extents.size();
+  for (std::size_t r = 0; r < entries.begins.size(); ++r) {
+    for (std::size_t l = first_new_level(entries.outer, levels - 1, r); l + 1 < levels; ++l) ++distinct[l];
+  }
+  distinct[levels - 1] = entries.count();
+  return distinct;
+}
+
 double volume_of(std::span<const Index> extents) {
   double volume = 1;
   for (const Index extent : extents) volume *= static_cast<double>(extent);
   return volume;
 }
 
-}  // namespace
-
-template <class T>
-BlockHead head_of(const SortedEntries<T>& entries, std::span<const Level> storage, bool as_stored) {
+template <class T, class Entries>
+BlockHead head_from(const Entries& entries, std::span<const Level> storage, bool as_stored) {
   const std::size_t levels = entries.extents.size();
   TDSL_CHECK(levels == storage.size() && levels <= 8, "a level per dimension");
   BlockHead head;
@@ -83,61 +101,146 @@ BlockHead head_of(const SortedEntries<T>& entries, std::span<const Level> storag
     head.count[l] = head.kind[l] == Level::kCompressed ? distinct[l] : above * entries.extents[l];
   }
   const bool dense_end = levels == 0 || head.kind[levels - 1] == Level::kDense;
-  head.flags = flags_of(entries, dense_end || !std::is_same_v<T, bool>);
+  head.flags = flags_of(entries.values, dense_end || !std::is_same_v<T, bool>);
   if (dense_end && head.stored() != count) head.flags &= static_cast<std::uint8_t>(~BlockHead::kNoZeros);
   head.bytes = arrays_of(head).bytes;
   return head;
 }
 
+}  // namespace
+
+template <class T>
+BlockHead head_of(const SortedEntries<T>& entries, std::span<const Level> storage, bool as_stored) {
+  return head_from<T>(entries, storage, as_stored);
+}
+
+template <class T>
+BlockHead head_of(const RowEntries<T>& entries, std::span<const Level> storage, bool as_stored) {
+  return head_from<T>(entries, storage, as_stored);
+}
+
 namespace {
 
-/// Fills the arrays of a block entry by entry.
+/// The arrays of a block that is written.
 template <class T>
-class Writer {
+class Arrays {
  public:
-  Writer(const BlockHead& head, const SortedEntries<T>& entries, std::byte* to) : head_(head), entries_(entries), arrays_(arrays_of(head)), to_(to) {}
+  Arrays(const BlockHead& head, std::byte* to) : head_(head), arrays_(arrays_of(head)), to_(to) { std::memcpy(to, &head, sizeof head); }
 
-  void write() {
-    std::memcpy(to_, &head_, sizeof head_);
-    clear();
-    std::array<Index, 8> node{};   // of the last entry
-    std::array<Index, 8> used{};   // of compressed levels
-    const std::size_t levels = head_.levels;
-    for (Index k = 0; k < entries_.count(); ++k) {
-      const std::uint32_t* const at = entries_.at.data() + static_cast<std::size_t>(k) * levels;
-      for (std::size_t l = first_new_level(entries_, k); l < levels; ++l) {
-        const Index above = l == 0 ? 0 : node[l - 1];
-        if (head_.kind[l] == Level::kDense) {
-          node[l] = above * entries_.extents[l] + at[l];
-          continue;
-        }
-        node[l] = used[l]++;
-        coordinate(l)[node[l]] = at[l];
-        if (l > 0) ++position(l)[above + 1];
-      }
-      if (arrays_.values >= 0) values()[levels == 0 ? 0 : node[levels - 1]] = entries_.value(k);
+ protected:
+  void clear_positions() {
+    for (std::size_t l = 1; l < head_.levels; ++l) {
+      if (arrays_.position[l] >= 0) std::fill_n(position(l), head_.count[l - 1] + 1, 0);
     }
-    for (std::size_t l = 1; l < levels; ++l) {
+  }
+  void clear_values() {
+    if (has_values()) std::fill_n(values(), head_.stored(), T(0));
+  }
+  /// From how many children each node has to where they are.
+  void add_up_positions() {
+    for (std::size_t l = 1; l < head_.levels; ++l) {
       if (arrays_.position[l] < 0) continue;
       for (Index p = 0; p < head_.count[l - 1]; ++p) position(l)[p + 1] += position(l)[p];
     }
   }
-
- private:
-  void clear() {
-    for (std::size_t l = 1; l < head_.levels; ++l) {
-      if (arrays_.position[l] >= 0) std::fill_n(position(l), head_.count[l - 1] + 1, 0);
-    }
-    if (arrays_.values >= 0) std::fill_n(values(), head_.stored(), T(0));
-  }
   [[nodiscard]] Index* position(std::size_t l) const { return reinterpret_cast<Index*>(to_ + arrays_.position[l]); }
   [[nodiscard]] std::uint32_t* coordinate(std::size_t l) const { return reinterpret_cast<std::uint32_t*>(to_ + arrays_.coordinate[l]); }
+  [[nodiscard]] bool has_values() const { return arrays_.values >= 0; }
   [[nodiscard]] T* values() const { return reinterpret_cast<T*>(to_ + arrays_.values); }
 
   const BlockHead& head_;
-  const SortedEntries<T>& entries_;
+
+ private:
   const BlockArrays arrays_;
   std::byte* to_;
+};
+
+/// Entry by entry.
+template <class T>
+class Writer : Arrays<T> {
+ public:
+  Writer(const BlockHead& head, const SortedEntries<T>& entries, std::byte* to) : Arrays<T>(head, to), entries_(entries) {}
+
+  void write() {
+    this->clear_positions();
+    this->clear_values();
+    std::array<Index, 8> node{};   // of the last entry
+    std::array<Index, 8> used{};   // of compressed levels
+    const BlockHead& head = this->head_;
+    const std::size_t levels = head.levels;
+    for (Index k = 0; k < entries_.count(); ++k) {
+      const std::uint32_t* const at = entries_.at.data() + static_cast<std::size_t>(k) * levels;
+      for (std::size_t l = first_new_level(entries_, k); l < levels; ++l) {
+        const Index above = l == 0 ? 0 : node[l - 1];
+        if (head.kind[l] == Level::kDense) {
+          node[l] = above * entries_.extents[l] + at[l];
+          continue;
+        }
+        node[l] = used[l]++;
+        this->coordinate(l)[node[l]] = at[l];
+        if (l > 0) ++this->position(l)[above + 1];
+      }
+      if (this->has_values()) this->values()[levels == 0 ? 0 : node[levels - 1]] = entries_.value(k);
+    }
+    this->add_up_positions();
+  }
+
+ private:
+  const SortedEntries<T>& entries_;
+};
+
+/// Row by row: where the last level is compressed its arrays are copied.
+template <class T>
+class RowWriter : Arrays<T> {
+ public:
+  RowWriter(const BlockHead& head, const RowEntries<T>& entries, std::byte* to) : Arrays<T>(head, to), entries_(entries) {}
+
+  void write() {
+    const BlockHead& head = this->head_;
+    const std::size_t last = head.levels - 1U;
+    const bool copied = head.kind[last] == Level::kCompressed;
+    this->clear_positions();
+    if (!copied) this->clear_values();
+    std::array<Index, 8> node{};  // of the last row
+    std::array<Index, 8> used{};  // of compressed levels
+    for (std::size_t r = 0; r < entries_.begins.size(); ++r) {
+      const std::uint32_t* const at = entries_.outer.data() + r * last;
+      for (std::size_t l = first_new_level(entries_.outer, last, r); l < last; ++l) {
+        const Index above = l == 0 ? 0 : node[l - 1];
+        if (head.kind[l] == Level::kDense) {
+          node[l] = above * entries_.extents[l] + at[l];
+          continue;
+        }
+        node[l] = used[l]++;
+        this->coordinate(l)[node[l]] = at[l];
+        if (l > 0) ++this->position(l)[above + 1];
+      }
+      const Index above = last == 0 ? 0 : node[last - 1];
+      if (!copied) {
+        put_row(r, above * entries_.extents[last]);
+      } else if (last > 0) {
+        this->position(last)[above + 1] = entries_.end(r) - entries_.begins[r];
+      }
+    }
+    if (copied) copy(entries_.last, this->coordinate(last));
+    if (copied && this->has_values()) copy(entries_.values, this->values());
+    this->add_up_positions();
+  }
+
+ private:
+  template <class U>
+  static void copy(std::span<const U> list, U* to) {
+    if (!list.empty()) std::memcpy(to, list.data(), list.size_bytes());
+  }
+  void put_row(std::size_t r, Index first) {
+    T* const row = this->values() + first;
+    for (Index k = entries_.begins[r]; k < entries_.end(r); ++k) {
+      const auto at = static_cast<std::size_t>(k);
+      row[entries_.last[at]] = entries_.values.empty() ? T(1) : entries_.values[at];
+    }
+  }
+
+  const RowEntries<T>& entries_;
 };
 
 }  // namespace
@@ -147,9 +250,16 @@ void write_block(const BlockHead& head, const SortedEntries<T>& entries, std::by
   Writer<T>(head, entries, to).write();
 }
 
+template <class T>
+void write_block(const BlockHead& head, const RowEntries<T>& entries, std::byte* to) {
+  RowWriter<T>(head, entries, to).write();
+}
+
 #define TDSL_INSTANTIATE(T)                                                            \
   template BlockHead head_of(const SortedEntries<T>&, std::span<const Level>, bool);   \
-  template void write_block(const BlockHead&, const SortedEntries<T>&, std::byte*);
+  template void write_block(const BlockHead&, const SortedEntries<T>&, std::byte*);    \
+  template BlockHead head_of(const RowEntries<T>&, std::span<const Level>, bool);      \
+  template void write_block(const BlockHead&, const RowEntries<T>&, std::byte*);
 TDSL_INSTANTIATE(bool)
 TDSL_INSTANTIATE(std::int32_t)
 TDSL_INSTANTIATE(std::int64_t)

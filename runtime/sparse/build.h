@@ -27,14 +27,31 @@ struct SortedEntries {
   [[nodiscard]] T value(Index k) const { return values.empty() ? T(1) : values[static_cast<std::size_t>(k)]; }
 };
 
+/// The same, row by row: the elements that differ in the last subscript only. Rows ascend, none is empty, and in each the last subscripts ascend.
+template <class T>
+struct RowEntries {
+  std::span<const Index> extents;        ///< of the tile, per level; below 2^32
+  std::span<const std::uint32_t> outer;  ///< row by row, all subscripts but the last
+  std::span<const Index> begins;         ///< the number of each row's first element
+  std::span<const std::uint32_t> last;
+  std::span<const T> values;             ///< empty: all 1
+
+  [[nodiscard]] Index count() const { return static_cast<Index>(last.size()); }
+  [[nodiscard]] Index end(std::size_t row) const { return row + 1 < begins.size() ? begins[row + 1] : count(); }
+};
+
 /// The head of the block that holds the entries: kinds as the storage has them, but chosen by content. Nothing stored gives a head with
 /// 0 bytes: the block is absent. `as_stored`: kinds exactly as given.
 template <class T>
 [[nodiscard]] BlockHead head_of(const SortedEntries<T>& entries, std::span<const Level> storage, bool as_stored = false);
+template <class T>
+[[nodiscard]] BlockHead head_of(const RowEntries<T>& entries, std::span<const Level> storage, bool as_stored = false);
 
 /// Writes the block to `head.bytes` bytes at `to`, which is aligned to 64 bytes.
 template <class T>
 void write_block(const BlockHead& head, const SortedEntries<T>& entries, std::byte* to);
+template <class T>
+void write_block(const BlockHead& head, const RowEntries<T>& entries, std::byte* to);
 
 /// Memory of a block by itself.
 struct AlignedDelete {
@@ -47,8 +64,8 @@ using BlockMemory = std::unique_ptr<std::byte[], AlignedDelete>;
 [[nodiscard]] inline const BlockHead* head_in(const BlockMemory& memory) { return reinterpret_cast<const BlockHead*>(memory.get()); }
 
 /// Both; null for an absent block.
-template <class T>
-[[nodiscard]] BlockMemory build(const SortedEntries<T>& entries, std::span<const Level> storage, bool as_stored = false) {
+template <class Entries>
+[[nodiscard]] BlockMemory build(const Entries& entries, std::span<const Level> storage, bool as_stored = false) {
   const BlockHead head = head_of(entries, storage, as_stored);
   if (head.bytes == 0) return nullptr;
   BlockMemory memory = block_memory(head.bytes);

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
-#include <cmath>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -24,45 +27,83 @@ class Output {
       corner_[d] = tile.dim[d].lo;
       extents_[d] = tile.dim[d].size();
     }
-    at_.clear();
-    values_.clear();
+    size_ = 0;
+    outer_.clear();
+    begins_.clear();
+    if (rank_ == 1) begins_.push_back(0);
   }
   /// At most so many elements will come.
   void reserve(Index elements) {
-    at_.reserve(rank_ * static_cast<std::size_t>(elements));
-    if constexpr (!std::is_same_v<T, bool>) values_.reserve(static_cast<std::size_t>(elements));
+    if (elements > capacity_) grow(elements);
   }
-  /// What is put next has the subscript along a dimension that is not the last.
-  void at(std::size_t dimension, Index x) { outer_[dimension] = static_cast<std::uint32_t>(x - corner_[dimension]); }
+  /// What is put next has the subscript along a dimension that is not the last. Those behind it are given again.
+  void at(std::size_t dimension, Index x) {
+    at_[dimension] = static_cast<std::uint32_t>(x - corner_[dimension]);
+    if (dimension + 2 == rank_) begin_row();
+  }
   /// What is put next is in row i.
   void row(Index i) { at(0, i); }
   /// The element at j of the last dimension.
   void put(Index j, T value) {
-    if (value == T(0) && !is_negative_zero(value)) return;  // the type decides whether there is a -0
-    for (std::size_t d = 0; d + 1 < rank_; ++d) at_.push_back(outer_[d]);
-    at_.push_back(static_cast<std::uint32_t>(j - corner_[rank_ - 1]));
-    if constexpr (!std::is_same_v<T, bool>) values_.push_back(value);
+    if (size_ == capacity_) grow(2 * capacity_ + 256);
+    last_[static_cast<std::size_t>(size_)] = static_cast<std::uint32_t>(j - corner_[rank_ - 1]);
+    if constexpr (!std::is_same_v<T, bool>) values_[static_cast<std::size_t>(size_)] = value;
+    size_ += is_stored(value) ? 1 : 0;
   }
-  [[nodiscard]] SortedEntries<T> entries() const { return {std::span(extents_).first(rank_), at_, values_}; }
-  [[nodiscard]] Index stored() const { return static_cast<Index>(at_.size() / rank_); }
+  /// They are there until the next tile begins.
+  [[nodiscard]] RowEntries<T> entries() {
+    drop_empty_row();
+    const auto count = static_cast<std::size_t>(size_);
+    return {std::span(extents_).first(rank_), outer_, begins_, {last_.get(), count}, {values_.get(), std::is_same_v<T, bool> ? 0 : count}};
+  }
+  [[nodiscard]] Index stored() const { return size_; }
   /// The final block, of exactly its size; null if nothing is stored.
-  [[nodiscard]] BlockMemory finish(std::span<const Level> storage) const { return build(entries(), storage); }
+  [[nodiscard]] BlockMemory finish(std::span<const Level> storage) { return build(entries(), storage); }
 
  private:
-  static bool is_negative_zero(T value) {
-    if constexpr (std::is_floating_point_v<T>) return std::signbit(value);
-    return false;
+  /// Whether there is a -0 is decided by the type.
+  static bool is_stored(T value) {
+    if constexpr (sizeof(T) == 8) {
+      return std::bit_cast<std::uint64_t>(value) != 0;
+    } else if constexpr (sizeof(T) == 4) {
+      return std::bit_cast<std::uint32_t>(value) != 0;
+    } else {
+      return value != T(0);
+    }
   }
-  struct NoValues {
-    void clear() {}
-    operator std::span<const T>() const { return {}; }
-  };
+  void begin_row() {
+    drop_empty_row();
+    const std::size_t subscripts = rank_ - 1;
+    if (!begins_.empty() && std::equal(outer_.end() - static_cast<std::ptrdiff_t>(subscripts), outer_.end(), at_.begin())) return;
+    outer_.insert(outer_.end(), at_.begin(), at_.begin() + static_cast<std::ptrdiff_t>(subscripts));
+    begins_.push_back(size_);
+  }
+  void drop_empty_row() {
+    if (rank_ == 1 || begins_.empty() || begins_.back() != size_) return;
+    outer_.resize(outer_.size() - (rank_ - 1));
+    begins_.pop_back();
+  }
+  void grow(Index capacity) {
+    const auto enlarge = [&]<class U>(std::unique_ptr<U[]>& list) {
+      auto larger = std::make_unique_for_overwrite<U[]>(static_cast<std::size_t>(capacity));
+      if (size_ > 0) std::memcpy(larger.get(), list.get(), static_cast<std::size_t>(size_) * sizeof(U));
+      list = std::move(larger);
+    };
+    enlarge(last_);
+    if constexpr (!std::is_same_v<T, bool>) enlarge(values_);
+    capacity_ = capacity;
+  }
+
   std::size_t rank_ = 1;
   std::array<Index, plan::kMaxRank> extents_{};
   std::array<Index, plan::kMaxRank> corner_{};
-  std::array<std::uint32_t, plan::kMaxRank> outer_{};
-  std::vector<std::uint32_t> at_;
-  std::conditional_t<std::is_same_v<T, bool>, NoValues, std::vector<T>> values_;
+  std::array<std::uint32_t, plan::kMaxRank> at_{};
+  Index size_ = 0;
+  Index capacity_ = 0;
+  std::vector<std::uint32_t> outer_;  ///< of rows that have elements, subscript by subscript
+  std::vector<Index> begins_;         ///< the first element of each
+  std::unique_ptr<std::uint32_t[]> last_;
+  std::unique_ptr<T[]> values_;
 };
 
 }  // namespace tdsl::rt::sparse

@@ -60,7 +60,8 @@ TEST_CASE("codegen emit stored: a compressed result is put together row by row, 
       "%9:f64 \"s\" = compute [] sum[i in 0..%0, j in 0..%1] (%8[i, j]) @0:5:1-5:2\noutput \"s\" %9\n");
   check_contains(text, "rt::StoredTile<double> P(t);");
   check_contains(text, "P.row(i);");
-  check_contains(text, "P.put(j, scalar::mutual_multiply(a, B.locate(i, j)) + 0.0);");
+  check_contains(text, "rt::both(A, B).rows(range_i, [&](const auto& row) {");
+  check_contains(text, "row.each([&](Index j, double a, double b) { P.put(j, scalar::mutual_multiply(a, b) + 0.0); });");
   check_contains(text, "P.finish();");
   check_contains(text, ".stored_like(A.desc())");
   check_contains(text, "row.each([&](Index, double p) { total += p; });");
@@ -79,13 +80,22 @@ TEST_CASE("codegen emit stored: levels of tensors of any number of dimensions") 
   check_contains(text, ".read(T.id(), {at(0), whole(), whole()})");
   check_contains(text, "T.walk(range_i, [&](const auto& row) {");
   check_contains(text, "row.walk([&](const auto& fibre) {");
-  check_contains(text, "fibre.each([&](Index k, double value) { total += scalar::absent_multiply(value, V(j, k)); });");
+  check_contains(text, "fibre.each([&](Index k, double t_2) { total += scalar::absent_multiply(t_2, V(j, k)); });");
   check_contains(text, "F.row(i);");
   check_contains(text, "F.put(j, total);");
   check_contains(text, "D.at(0, i);");
   check_contains(text, "D.at(1, j);");
-  check_contains(text, "v.each(range_i, [&](Index i, double value) { w.put(i, ");
+  check_contains(text, "v.each(range_i, [&](Index i, double value_2) { w.put(i, scalar::absent_multiply(value_2, x(i))); });");
   CHECK(codegen::testing::compiler_says(text) == "");
+}
+
+TEST_CASE("codegen emit stored: what one of two matrices has is visited, with 0 for the other") {
+  const std::string text = emitted_stored(
+      "%8:f64[%0, sparse %1] \"S\" compressed = compute [i in 0..%0, j in 0..%1] (add(%3[i, j], absent_mul(%4[i, j], %5[i]))) @0:4:1-4:2\n"
+      "%9:f64 \"s\" = compute [] sum[i in 0..%0, j in 0..%1] (%8[i, j]) @0:5:1-5:2\noutput \"s\" %9\n");
+  check_contains(text, "rt::either(A, B).rows(range_i, [&](const auto& row) {");
+  check_contains(text, "row.each([&](Index j, double a, double b) { S.put(j, a + scalar::absent_multiply(b, x_i)); });");
+  check_contains(text, ".visits({&A.desc(), &B.desc()}).stored_like({&A.desc(), &B.desc()})");
 }
 
 TEST_CASE("codegen emit stored: what is emitted compiles without a warning") {
@@ -96,8 +106,12 @@ TEST_CASE("codegen emit stored: what is emitted compiles without a warning") {
             "%11:f64[%0, %2] \"R\" = compute [i in 0..%0, f in 0..%2] sum[j in 0..%1] (absent_mul(%3[i, j], exp(%7[j, f])))\n"
             "%12:i64 \"k\" = compute [] sum[i in 0..%0, j in 0..%1] (1) where ne(%3[i, j], 0.0)\n"
             "%13:f64[%0, sparse %1] \"S\" compressed = compute [i in 0..%0, j in 0..%1] sum[f in 0..%2] (absent_mul(%3[i, j], mul(%7[j, f], %7[j, f])))\n"
+            "%15:f64[%0, sparse %1] \"T\" compressed = compute [i in 0..%0, j in 0..%1] (max(sub(%3[i, j], %4[i, j]), absent_mul(%9[i, j], %6[j])))\n"
+            "%16:f64[%0] \"u\" = compute [i in 0..%0] sum[j in 0..%1] (mutual_mul(%15[i, j], %3[i, j]))\n"
+            "%17:bool[%0, sparse %1] \"G\" compressed = compute [i in 0..%0, j in 0..%1] (or(gt(%3[i, j], 1.0), lt(%4[i, j], %3[i, j])))\n"
+            "%18:i64 \"g\" = compute [] sum[i in 0..%0, j in 0..%1] (1) where or(%17[i, j], lt(%15[i, j], -1.0))\n"
             "%14:f64 \"t\" = compute [] sum[i in 0..%0, j in 0..%1] (%13[i, j])\n"
-            "output \"r\" %8\noutput \"c\" %10\noutput \"R\" %11\noutput \"k\" %12\noutput \"t\" %14\n")) == "");
+            "output \"r\" %8\noutput \"c\" %10\noutput \"R\" %11\noutput \"k\" %12\noutput \"t\" %14\noutput \"u\" %16\noutput \"g\" %18\n")) == "");
 }
 
 TEST_CASE("codegen emit stored: what no kernel does is refused at its place") {

@@ -15,7 +15,7 @@ const std::string kTensors =
     "%2:f64[%0, sparse %0] \"B\" compressed = input \"B\"\n%3:f64[%0, sparse %0] \"S\" = input \"S\"\n%4:f64[%0, %0] \"D\" = input \"D\"\n"
     "%5:f64[%0] \"x\" = input \"x\"\n%6:f64[%0, 8] \"U\" = input \"U\"\n%7:i64[%0] \"p\" = input \"p\"\n%8:i64[%0, sparse %0] \"N\" compressed = input \"N\"\n";
 
-/// `A over j, i`: the walk of the last node, `=` behind it if its result has the walked coordinates.
+/// `A over j, i`: the walk of the last node, `=` behind it if its result has the walked coordinates, `+` if elements of its rows are combined.
 std::string walk(const std::string& node) {
   const Program program = parse(kTensors + node + "\n");
   for (const std::string& problem : verify(program))
@@ -28,10 +28,17 @@ std::string walk(const std::string& node) {
     const auto l = static_cast<std::size_t>(label);
     return l < c.out.size() ? c.out[l].name : c.reduce[l - c.out.size()].name;
   };
-  std::string loops;
+  std::string loops, operands;
+  for (const int k : found->loops.front().over) {
+    const StoredLoop::Meet meet = found->loops.front().meet;
+    operands += operands.empty() ? "" : meet == StoredLoop::Meet::kAny ? " or " : meet == StoredLoop::Meet::kAll ? " and " : " with ";
+    operands += program.info(found->operands[static_cast<std::size_t>(k)].tensor).name;
+  }
   for (const StoredLoop& loop : found->loops)
     loops += (loops.empty() ? "" : ", ") + name(loop.label);
-  return fmt::format("{} over {}{}", program.info(found->driver().tensor).name, loops, found->result == StoredWalk::Result::kInOrder ? " =" : "");
+  const bool all = c.out.size() == found->driver().labels.size();  // else with sums along the last levels
+  const std::string_view result = found->result == StoredWalk::Result::kInOrder ? all ? " =" : "" : found->result == StoredWalk::Result::kAccumulated ? " +" : "";
+  return fmt::format("{} over {}{}", operands, loops, result);
 }
 
 const std::string kRows = "%9:f64[%0] = compute [i in 0..%0] sum[j in 0..%0] ";
@@ -100,7 +107,7 @@ TEST_CASE("stored walk: what is not visited is 0 with its sign") {
   CHECK(walk(kMap + "(neg(%1[i, j]))") == "none");
   CHECK(walk(kMap + "(add(neg(%1[i, j]), 0.0))") == "A over i, j =");
   CHECK(walk(kMap + "(neg(%1[i, j])) where ne(%1[i, j], 0.0)") == "A over i, j =");
-  CHECK(walk(kMap + "(sub(%1[i, j], %2[i, j]))") == "none");
+  CHECK(walk(kMap + "(neg(add(%1[i, j], %2[i, j])))") == "none");
   CHECK(walk(kMap + "(add(neg(%1[i, j]), neg(%1[i, j])))") == "none");
   CHECK(walk(kMap + "(add(neg(%1[i, j]), %1[i, j]))") == "A over i, j =");
   CHECK(walk(kMap + "(sub(neg(%1[i, j]), %1[i, j]))") == "none");
@@ -112,13 +119,53 @@ TEST_CASE("stored walk: what is not visited is 0 with its sign") {
 }
 
 TEST_CASE("stored walk: several sparse operands") {
-  CHECK(walk(kMap + "(mutual_mul(%1[i, j], %2[i, j]))") == "A over i, j =");
-  CHECK(walk(kMap + "(mutual_mul(%2[i, j], %1[i, j]))") == "B over i, j =");
-  CHECK(walk(kMap + "(absent_mul(%2[i, j], %1[i, j]))") == "B over i, j =");
+  CHECK(walk(kMap + "(mutual_mul(%1[i, j], %2[i, j]))") == "A and B over i, j =");
+  CHECK(walk(kMap + "(mutual_mul(%2[i, j], %1[i, j]))") == "B and A over i, j =");
+  CHECK(walk(kMap + "(absent_mul(%2[i, j], %1[i, j]))") == "B with A over i, j =");
   CHECK(walk(kMap + "(mutual_mul(%1[i, j], %2[j, i]))") == "A over i, j =");
   CHECK(walk(kMap + "(mutual_mul(%1[i, j], %1[j, i]))") == "none");
   CHECK(walk(kMap + "(mutual_mul(%3[i, j], %1[j, i]))") == "A over j, i");
-  CHECK(walk(kMap + "sum[k in 0..%0] (mutual_mul(%1[i, k], %2[k, j]))") == "A over i, k");
+  CHECK(walk(kMap + "sum[k in 0..%0] (mutual_mul(%1[i, k], %2[k, j]))") == "A over i, k, j +");
+}
+
+TEST_CASE("stored walk: operands that are located where others are walked") {
+  const std::string product = kMap + "sum[k in 0..%0] ";
+  CHECK(walk(product + "(absent_mul(%2[k, j], %1[i, k]))") == "B over k, j");
+  CHECK(walk(product + "(mutual_mul(%1[i, k], %1[k, j]))") == "A over i, k, j +");
+  CHECK(walk(product + "(mutual_mul(mutual_mul(%1[i, k], %2[k, j]), %1[i, j]))") == "A over i, k, j +");
+  CHECK(walk(product + "(mutual_mul(%1[i, k], %2[k, j])) where ne(%1[i, j], 0.0)") == "A over i, k, j +");
+  CHECK(walk(product + "(mutual_mul(%1[i, k], %2[j, k]))") == "A over i, k");
+  CHECK(walk(product + "(mutual_mul(%1[i, k], %1[j, k]))") == "none");
+  CHECK(walk(product + "(mutual_mul(%1[k, i], %2[k, j]))") == "A over k, i");
+  CHECK(walk(kMap + "min[k in 0..%0] (add(%1[i, k], %2[k, j])) where and(ne(%1[i, k], 0.0), ne(%2[k, j], 0.0))") == "A over i, k, j");
+  CHECK(walk(kMap + "sum[k in 0..%0, l in 0..%0] (mutual_mul(mutual_mul(%1[i, k], %2[k, l]), %1[l, j]))") == "A over i, k, l, j +");
+  CHECK(walk("%9:f64 = compute [] sum[i in 0..%0, j in 0..%0, k in 0..%0] (mutual_mul(mutual_mul(%1[i, j], %1[j, k]), %1[i, k]))") == "A over i, j, k");
+  // An order of its own.
+  const std::string last = "user(\"last\", 0.0, $1:f64)";
+  const std::string both = " (add(%1[i, k], %2[k, j])) where and(ne(%1[i, k], 0.0), ne(%2[k, j], 0.0))";
+  CHECK(walk("%9:f64 = compute [] " + last + "[i in 0..%0, k in 0..%0, j in 0..%0]" + both) == "A over i, k, j");
+  CHECK(walk("%9:f64 = compute [] " + last + "[i in 0..%0, j in 0..%0, k in 0..%0]" + both) == "none");
+  CHECK(walk("%9:f64[%0] = compute [k in 0..%0] " + last + "[i in 0..%0, j in 0..%0]" + both) == "A over i, k, j");
+}
+
+TEST_CASE("stored walk: what one of several operands has") {
+  CHECK(walk(kMap + "(add(%1[i, j], %2[i, j]))") == "A or B over i, j =");
+  CHECK(walk(kMap + "(sub(%2[i, j], %1[i, j]))") == "B or A over i, j =");
+  CHECK(walk(kMap + "(min(%1[i, j], %2[i, j]))") == "A or B over i, j =");
+  CHECK(walk(kMap + "(add(%1[i, j], mutual_mul(%2[i, j], add(%1[i, j], 1.0))))") == "A or B over i, j =");
+  CHECK(walk(kMap + "(add(%1[j, i], %2[j, i]))") == "A or B over j, i");
+  CHECK(walk(kMap + "(add(%1[i, j], %2[j, i]))") == "none");
+  CHECK(walk(kMap + "(add(%1[i, j], %3[i, j]))") == "none");
+  CHECK(walk(kMap + "(add(absent_mul(%1[i, j], %4[i, j]), absent_mul(%2[i, j], %5[i])))") == "A or B over i, j =");
+  CHECK(walk(kMap + "(select(gt(%1[i, j], 2.0), %4[i, j], %2[i, j]))") == "none");
+  CHECK(walk(kMap + "(add(select(gt(%1[i, j], 2.0), %4[i, j], %2[i, j]), 0.0))") == "A or B over i, j =");
+  CHECK(walk(kRows + "(add(%1[i, j], %2[i, j]))") == "A or B over i, j");
+  CHECK(walk(kRows + "(max(add(%1[i, j], %2[i, j]), %5[j]))") == "none");
+  CHECK(walk("%9:i64 = compute [] sum[i in 0..%0, j in 0..%0] (1) where or(ne(%1[i, j], 0.0), ne(%2[i, j], 0.0))") == "A or B over i, j");
+  CHECK(walk("%9:bool[%0, %0] = compute [i in 0..%0, j in 0..%0] (lt(%1[i, j], %2[i, j]))") == "A or B over i, j =");
+  CHECK(walk("%9:bool[%0, %0] = compute [i in 0..%0, j in 0..%0] (le(%1[i, j], %2[i, j]))") == "none");
+  CHECK(walk("%9:bool[%0, %0] = compute [i in 0..%0, j in 0..%0] (and(gt(%1[i, j], 1.0), or(gt(%2[i, j], 1.0), ne(%8[i, j], 0))))") == "A with B with N over i, j =");
+  CHECK(walk("%9:bool[%0, %0] = compute [i in 0..%0, j in 0..%0] (or(gt(%1[i, j], 1.0), and(gt(%2[i, j], 1.0), ne(%8[i, j], 0))))") == "A or B or N over i, j =");
 }
 
 TEST_CASE("stored walk: ranges, subscripts and stores that it does not follow") {
@@ -136,9 +183,9 @@ TEST_CASE("stored walk: ranges, subscripts and stores that it does not follow") 
   CHECK(walk("%9:i64[%0] = compute [i in 0..%0] sum[j in 0..%0] (mul(%8[i, j], %7[j]))") == "N over i, j");
 }
 
-TEST_CASE("stored walk: only matrices with a sparse dimension are compressed") {
+TEST_CASE("stored walk: only tensors with a sparse dimension are compressed") {
   CHECK(verify(parse("program \"test\"\n%0:f64[3, 3] \"A\" compressed = input \"A\"\n")).size() == 1);
-  CHECK(verify(parse("program \"test\"\n%0:f64[sparse 3] \"a\" compressed = input \"a\"\n")).size() == 1);
+  CHECK(verify(parse("program \"test\"\n%0:f64[sparse 3] \"a\" compressed = input \"a\"\n")).empty());
   const std::string good = "program \"test\"\n%0:f64[3, sparse 3] \"A\" compressed = input \"A\"\n";
   CHECK(verify(parse(good)).empty());
   CHECK(print(parse(good)) == good);

@@ -8,6 +8,7 @@
 #include "runtime/plan/cost/node_bytes.h"
 #include "runtime/plan/cost/tile_pieces.h"
 #include "runtime/plan/cost/work_rate.h"
+#include "runtime/plan/row_counts.h"
 
 // Note [Counting in closed form]
 // What a rank needs of an operand is, in every dimension, a list of element intervals (one per owned tile of the label
@@ -256,9 +257,17 @@ double add_reads(Cost& cost, const RankView& v, const TensorLookup& tensors, Ind
   return read;
 }
 
+double flops_in(const RankView& v, const VisitedRows& visited) {
+  const double points = points_in(v);
+  if (visited.label() < 0 || points == 0) return points * v.op.flops_per_point;
+  const Intervals& rows = v.label[idx(visited.label())];
+  return visited.flops(rows, points / static_cast<double>(total(rows)));
+}
+
 /// What a rank does of an operation whose tiles lie by a table: exactly, tile by tile. Returns what add_reads does.
 double add_listed_tiles(Cost& cost, const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank) {
-  double panels = 1, owned = 0, tiles = 0, tasks = 0, points = 0;
+  double panels = 1, owned = 0, tiles = 0, tasks = 0, flops = 0;
+  const VisitedRows visited(op, tensors);
   for (std::size_t k = 0; k < op.reduce.size(); ++k) panels *= static_cast<double>(panel_count(op, plan, k));
   for_each_tile(op, plan, rank, [&](const RankView& tile, Index) {
     double elements = 1;
@@ -266,7 +275,7 @@ double add_listed_tiles(Cost& cost, const Op& op, const OpPlan& plan, const Tens
     owned += elements;
     tiles += 1;
     tasks += is_hit(tile) ? panels : 1;
-    points += tile.works ? points_in(tile) : 0;
+    flops += tile.works ? flops_in(tile, visited) : 0;
   });
   for (const TensorDesc& output : op.outputs) {
     const Estimate bytes = bytes_of_blocks(output, plan.space, Estimate::exactly(tiles), Estimate::exactly(owned));
@@ -274,7 +283,7 @@ double add_listed_tiles(Cost& cost, const Op& op, const OpPlan& plan, const Tens
     cost.output_expected += bytes.expected;
   }
   cost.tasks = {tasks, tasks};
-  cost.flops = {points * op.flops_per_point, points * op.flops_per_point};
+  cost.flops = {flops, flops};
   const Wanted wanted = wanted_by(op, plan, tensors, rank);
   std::map<Index, Estimate> kept;                       // per super-block
   std::map<std::pair<Index, Index>, Estimate> passing;  // per super-block and panel
@@ -326,7 +335,7 @@ double add_product(Cost& cost, const Op& op, const OpPlan& plan, const TensorLoo
   cost.tasks = {hit * panels + tiles - hit, hit * panels + tiles - hit};
   if (!v.exact) cost.tasks.lo = tiles;  // off a diagonal a tile is one task
   if (!v.works) return 0;
-  const double flops = points_in(v) * op.flops_per_point;
+  const double flops = flops_in(v, VisitedRows(op, tensors));
   cost.flops = {v.exact ? flops : 0, flops};
   return add_reads(cost, v, tensors, rank);
 }

@@ -5,8 +5,8 @@
 #include "runtime/plan/space/placement_parts.h"
 #include "runtime/plan/space/tiles.h"
 
-// Placements by block maps. Blocks are near-equal cuts, and so are tiles: a number of tiles that is a multiple of the number of blocks cuts
-// blocks into whole tiles.
+// Placements by block maps. Blocks are near-equal cuts, or of equal work where that is known, and so are tiles: a number of tiles that is a multiple of
+// the number of blocks cuts blocks into whole tiles.
 
 namespace tdsl::plan {
 
@@ -71,7 +71,7 @@ std::optional<std::vector<ReduceChoice>> PlacementBuilder::reduce_by(const Block
     }
     Tiling tiling = panels(k, blocks == 1 ? 1 : blocks * wanted);
     if (blocks > 1 && tiling.tiles() % blocks != 0) {  // an operand is cut otherwise
-      tiling = choose_panels(tiling.extent(), blocks * wanted, longest_edge(op_.reduce[k].label), inputs_.tile);
+      tiling = even_panels(op_.reduce[k].label, blocks * wanted);
     }
     if (tiling.tiles() % blocks != 0 || (tiling.tiles() == 0 && blocks > 1)) return std::nullopt;
     ReduceChoice choice{tiling, 0, {}};
@@ -129,7 +129,7 @@ std::optional<Distribution> PlacementBuilder::source_by(const BlockMap& map, con
     }
     // Whole tiles of the reader, unless that makes far more of them.
     const Index both = std::lcm(tiles, blocks);
-    tilings[d] = Tiling::near_equal(tensor.shape[d], both <= 2 * std::max(tiles, blocks) ? both : ceil_div(tiles, blocks) * blocks);
+    tilings[d] = even(tensor, d, both <= 2 * std::max(tiles, blocks) ? both : ceil_div(tiles, blocks) * blocks);
   }
   if (!are_parts_of_blocks(tilings, map)) return std::nullopt;
   if (map.cyclic()) {

@@ -50,7 +50,22 @@ Index PlacementBuilder::parts_wanted(Index output_tiles, Index ranks_used) const
   if (op_.combine == Combine::kNone || inputs_.threads == 1 || op_.most_split_labels() == 0 || op_.reduce.empty()) return 1;
   const Index mine = std::max<Index>(1, output_tiles / std::max<Index>(ranks_used, 1));
   if (mine >= inputs_.threads || points_of(op_) / static_cast<double>(ranks_used) < 1 << 18) return 1;
-  return ceil_div(2 * inputs_.threads, mine);
+  const Index wanted = ceil_div(parts_per_thread(ranks_used) * inputs_.threads, mine);
+  if (inputs_.memory == 0 || op_.outputs.empty()) return wanted;
+  double bytes = static_cast<double>(op_.outputs.front().element.bytes);
+  for (const Index extent : op_.shape) bytes *= static_cast<double>(extent);
+  const bool fits = static_cast<double>(wanted) * bytes <= kShareOfParts * static_cast<double>(inputs_.memory);
+  return fits ? wanted : 1;
+}
+
+// Note [Parts of large results]
+// Every part is a result more that is filled and added. That is nothing beside long sums, but the product of a sparse matrix's transpose with a vector adds
+// a few times to an element: a thread has one part of such a result then, and under a memory limit that the parts would fill there are none.
+Index PlacementBuilder::parts_per_thread(Index ranks_used) const {
+  double elements = 1;
+  for (const Index extent : op_.shape) elements *= static_cast<double>(extent);
+  const double flops = points_of(op_) * op_.flops_per_point / static_cast<double>(ranks_used);
+  return flops < kFlopsOfPart * elements * static_cast<double>(2 * inputs_.threads) ? 1 : 2;
 }
 
 ReduceChoice PlacementBuilder::canonical(std::size_t k, GridDim grid) const {
@@ -79,6 +94,10 @@ Tiling PlacementBuilder::panels(std::size_t k, Index multiple) const {
     const int d = reduced_dim(op_, access, label, placed->desc);
     if (d >= 0) return placed->distribution.tiling(d);
   }
+  return even_panels(label, multiple);
+}
+
+Tiling PlacementBuilder::even_panels(int label, Index multiple) const {
   const Index extent = op_.labels[idx(label)].range.size();
   Index counted = extent;  // no more rows than elements
   for (const Access& access : op_.reads) {
@@ -304,7 +323,7 @@ Candidate PlacementBuilder::spread(Draft draft, const std::vector<Index>& out_sh
     const Index shares_and_parts = std::lcm(multiple, factor) * (factor > 1 ? wanted : 1);
     Tiling tiling = panels(k, shares_and_parts);
     if (factor > 1 && tiling.tiles() % factor != 0 && inputs_.tile.empty()) {  // an operand is cut otherwise
-      tiling = choose_panels(tiling.extent(), shares_and_parts, longest_edge(op_.reduce[k].label), {});
+      tiling = even_panels(op_.reduce[k].label, shares_and_parts);
     }
     ReduceChoice choice{tiling, 0, {}};
     if (factor > 1) {
@@ -335,6 +354,8 @@ void PlacementBuilder::adopt_tiles(Draft& draft) const {
       const Tiling& tiling = operand->distribution.tiling(d);
       if (dim.axes != draft.dims[o].axes || dim.shift != 0) continue;
       if (op_.op_class == OpClass::kContraction && tiling.longest() > 2 * longest_edge(s.label)) continue;
+      // Parts may be in larger tiles than their sum.
+      if (op_.op_class == OpClass::kCombine && draft.dims[o].axes.empty() && tiling.tiles() < draft.tilings[o].tiles()) continue;
       largest[o] = operand->desc.elements();
       draft.tilings[o] = tiling;
       draft.dims[o] = dim;

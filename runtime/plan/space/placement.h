@@ -40,8 +40,12 @@ class PlacementBuilder {
 
   /// Partial results per rank worth having so that all threads have work.
   [[nodiscard]] Index parts_wanted(Index output_tiles, Index ranks_used) const;
+  /// How many of them for each thread.
+  [[nodiscard]] Index parts_per_thread(Index ranks_used) const;
   /// Tiles of a reduce label: those of an operand already placed, else chosen.
   [[nodiscard]] Tiling panels(std::size_t k, Index multiple) const;
+  /// Tiles of a label whatever its operands have; of equal work where it is known where that is.
+  [[nodiscard]] Tiling even_panels(int label, Index multiple) const;
   /// Longest edge of a task along a label.
   [[nodiscard]] Index longest_edge(int label) const { return longest_[idx(label)]; }
   /// Two output dimensions that subscript the same dimension of one operand (X X') get the same cuts: with nested or

@@ -50,6 +50,8 @@ inline constexpr Index kThinTile = 64;                 ///< … and its longest 
 inline constexpr double kTaskBytes = 1 << 18;          ///< a task bound by memory is worth its start if it reads so much
 inline constexpr double kTaskFlops = 1 << 18;          ///< … or computes so much
 inline constexpr double kStreamPoints = 32;            ///< points per element of operands and result: with fewer, memory bounds the work
+inline constexpr double kShareOfParts = 0.25;           ///< of a memory limit may be partial results for threads
+inline constexpr double kFlopsOfPart = 32;             ///< for each of its elements are worth a partial result beyond one for every thread
 inline constexpr Index kFewRows = 8;                   ///< of a streamed operand are worth a task
 inline constexpr Index kShortRow = 512;                ///< … and so much of every row
 

@@ -97,8 +97,10 @@ int main(int argc, char** argv) {
       product.rows(a, {0, m.rows}, out, add, times);
       result = out.finish(std::array{Level::kDense, Level::kCompressed});
     });
-    const SortedEntries<double> c = out.entries();
-    for (Index k = 0; k < c.count(); ++k) digest += c.value(k) * static_cast<double>((c.at[2 * static_cast<std::size_t>(k)] + c.at[2 * static_cast<std::size_t>(k) + 1]) % 5);
+    const RowEntries<double> c = out.entries();
+    for (std::size_t r = 0; r < c.begins.size(); ++r) {
+      for (auto k = static_cast<std::size_t>(c.begins[r]); k < static_cast<std::size_t>(c.end(r)); ++k) digest += c.values[k] * static_cast<double>((c.outer[r] + c.last[k]) % 5);
+    }
   }
   std::printf("{\"seconds\": %.9f, \"answer\": %.17g}\n", seconds, digest);
   return 0;
