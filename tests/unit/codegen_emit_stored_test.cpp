@@ -80,12 +80,12 @@ TEST_CASE("codegen emit stored: levels of tensors of any number of dimensions") 
   check_contains(text, ".read(T.id(), {at(0), whole(), whole()})");
   check_contains(text, "T.walk(range_i, [&](const auto& row) {");
   check_contains(text, "row.walk([&](const auto& fibre) {");
-  check_contains(text, "fibre.each([&](Index k, double value) { total += scalar::absent_multiply(value, V(j, k)); });");
+  check_contains(text, "fibre.each([&](Index k, double t_2) { total += scalar::absent_multiply(t_2, V(j, k)); });");
   check_contains(text, "F.row(i);");
   check_contains(text, "F.put(j, total);");
   check_contains(text, "D.at(0, i);");
   check_contains(text, "D.at(1, j);");
-  check_contains(text, "v.each(range_i, [&](Index i, double value) { w.put(i, ");
+  check_contains(text, "v.each(range_i, [&](Index i, double value_2) { w.put(i, scalar::absent_multiply(value_2, x(i))); });");
   CHECK(codegen::testing::compiler_says(text) == "");
 }
 

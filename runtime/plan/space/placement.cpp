@@ -98,7 +98,16 @@ Tiling PlacementBuilder::panels(std::size_t k, Index multiple) const {
 }
 
 Tiling PlacementBuilder::even_panels(int label, Index multiple) const {
-  const Tiling chosen = choose_panels(op_.labels[idx(label)].range.size(), multiple, longest_edge(label), inputs_.tile);
+  const Index extent = op_.labels[idx(label)].range.size();
+  Index counted = extent;  // no more rows than elements
+  for (const Access& access : op_.reads) {
+    const PlacedTensor* const placed = operands_.placed(access.tensor);
+    const TensorDesc& tensor = placed != nullptr ? placed->desc : operands_.describe(access.tensor);
+    if (tensor.sized() && plain_dim(op_, access, label, tensor) == 0) counted = std::min(counted, cut_extents(tensor).front());
+  }
+  counted = std::max(counted, std::min(extent, multiple));
+  Tiling chosen = choose_panels(counted, multiple, longest_edge(label), inputs_.tile);
+  if (counted < extent) chosen = inputs_.tile.empty() ? Tiling::near_equal(extent, chosen.tiles()) : choose_panels(extent, multiple, longest_edge(label), inputs_.tile);
   const RowCounts* const counts = inputs_.tile.empty() ? counts_along(label) : nullptr;
   return counts != nullptr ? counts->cut(chosen.tiles()) : chosen;
 }
