@@ -12,6 +12,7 @@
 #include "ir/combined.h"
 #include "ir/expr_build.h"
 #include "ir/stored_walk.h"
+#include "ir/support.h"
 #include "passes/rewriting.h"
 #include "passes/storage_choice.h"
 
@@ -45,14 +46,22 @@ bool is_zero(const Expr& e) {
   return real != nullptr && *real == 0.0;
 }
 
-/// Products in which the 0 wins.
+/// What the factories make of it, now that reads are constants, and 0 of products in which that wins.
 Expr folded(const Expr& e) {
+  if (const auto* u = std::get_if<Unary>(&e->op))
+    return unary(u->op, u->operand, e->range);
+  if (const auto* c = std::get_if<Cast>(&e->op))
+    return cast(e->type, c->operand, e->range);
+  if (const auto* s = std::get_if<Select>(&e->op))
+    return select(s->condition, s->when_true, s->when_false, e->range);
   const auto* b = std::get_if<Binary>(&e->op);
-  if (b == nullptr || !is_float(e->type))
+  if (b == nullptr)
     return e;
+  if (!is_float(e->type))
+    return binary(b->op, b->left, b->right, e->range);
   const bool left = is_zero(b->left) && (b->op == BinaryOp::kAbsentMul || b->op == BinaryOp::kMutualMul || b->op == BinaryOp::kAbsentDiv);
   const bool right = is_zero(b->right) && b->op == BinaryOp::kMutualMul;
-  return left || right ? zero_of(e->type) : e;
+  return left || right ? zero_of(e->type) : binary(b->op, b->left, b->right, e->range);
 }
 
 /// The labels that are all of the read's subscripts; empty if it has others.
@@ -105,6 +114,8 @@ class Splitter {
       if (std::ranges::find(labels, l) == labels.end())
         return std::nullopt;
     }
+    if (goes_over_stored(c, labels))
+      return std::nullopt;
     Split split{labels, {}, {}, {}};
     const Expr value = rewrite(c.bodies[0], [&](const Expr& e) {
       const auto* r = std::get_if<Read>(&e->op);
@@ -127,6 +138,18 @@ class Splitter {
       return std::nullopt;
     split.value = value;
     return split;
+  }
+
+  /// Whether nothing counts as it is where all reads with these labels are 0.
+  [[nodiscard]] bool goes_over_stored(const Compute& c, const std::vector<std::int32_t>& labels) const {
+    std::vector<Expr> reads;
+    const Support support = support_of(program_, c, &reads);
+    std::vector<bool> present;
+    for (const Expr& e : reads) {
+      const auto* r = std::get_if<Read>(&e->op);
+      present.push_back(r == nullptr || labels_of(*r) != labels);
+    }
+    return !holds(support, present);
   }
 
   const Program& program_;
