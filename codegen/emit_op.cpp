@@ -139,12 +139,13 @@ std::string builder_calls(const OpTemplate& op, ExprEmitter& expr, const std::fu
   }
   calls += op.flops_per_row ? fmt::format(".flops_per_row({})", row_flops_text(op, expr)) : fmt::format(".flops({})", number(op.flops_per_point));
   if (!op.tile.empty()) calls += fmt::format(".tile({{{}}})", tile_text(op, expr));
-  std::string visited;
-  for (const ValueId v : op.visits_either) visited += fmt::format("{}&{}.desc()", visited.empty() ? "{" : ", ", tensor_name(v));
-  if (!visited.empty()) visited += "}";
-  if (op.visits) visited = tensor_name(*op.visits) + ".desc()";
-  if (!visited.empty()) calls += fmt::format(".visits({})", visited);
-  if (op.stored_like_visited) calls += fmt::format(".stored_like({})", visited);
+  std::string either;
+  for (const ValueId v : op.visits_either) either += fmt::format("{}&{}.desc()", either.empty() ? "{" : ", ", tensor_name(v));
+  if (!either.empty()) calls += fmt::format(".visits({}}})", either);
+  for (const ValueId v : op.visits) calls += fmt::format(".visits({}.desc())", tensor_name(v));
+  if (op.stored == OpTemplate::StoredResult::kLikeVisited) calls += fmt::format(".stored_like({})", either.empty() ? tensor_name(op.visits.front()) + ".desc()" : either + "}");
+  if (op.stored == OpTemplate::StoredResult::kOfPoints) calls += fmt::format(".stored_of_points({}.desc())", tensor_name(op.visits.front()));
+  for (const ValueId v : op.stored_within) calls += fmt::format(".stored_within({}.desc())", tensor_name(v));
   if (op.epilogue) calls += ".epilogue()";
   if (op.divisible) calls += ".divisible()";
   if (op.overwrites) calls += ".overwrites()";
@@ -162,7 +163,8 @@ std::optional<std::string> short_arguments(const OpTemplate& op, ExprEmitter& ex
   const bool contraction = op.op_class == plan::OpClass::kContraction || op.in_any_order;
   const bool fused = op.flops_per_row.has_value();
   const bool reduces = contraction || op.op_class == plan::OpClass::kReduce;
-  if (op.visits || !op.visits_either.empty() || op.writes || op.base || (!op.tile.empty() && !op.in_any_order) || op.overwrites) return std::nullopt;
+  const bool visits = !op.visits.empty() || !op.visits_either.empty();
+  if (visits || op.writes || op.base || (!op.tile.empty() && !op.in_any_order) || op.overwrites) return std::nullopt;
   if (!reduces && !fused && op.divisible == op.reads.empty()) return std::nullopt;
   std::string out;
   std::string over;

@@ -215,7 +215,16 @@ class ProgramEmitter {
     body_.line("const {0} {1} = session.param<{0}>({2}{3});", type(p.target), name(p.target), string_literal(p.name), value);
   }
 
+  void sparse_random(const Step& s, const RandomStep& r) {
+    const std::vector<ValueId>& scalars = r.random.iterations;
+    std::string iterations;
+    for (std::size_t k = 0; k + 1 < scalars.size(); ++k) iterations += (iterations.empty() ? "" : ", ") + name(scalars[k]);
+    body_.line("auto {} = session.{}({}, {}, {}, {}ULL, {{{}}}, {}, {}{});", name(r.target), program_.info(r.target).compressed ? "stored_sprandom" : "sprandom",
+               string_literal(name_of(program_, r.target)), shape(r.target), name(scalars.back()), r.random.site, iterations, r.site, line_of(s), tile(r.target));
+  }
+
   void random(const Step& s, const RandomStep& r) {
+    if (r.random.kind == ir::Random::Kind::kSparse) return sparse_random(s, r);
     std::string iterations;
     for (const ValueId v : r.random.iterations) iterations += (iterations.empty() ? "" : ", ") + name(v);
     const bool uniform = r.random.kind == ir::Random::Kind::kUniform;

@@ -43,10 +43,10 @@ class Lowering {
     for (const ir::Node& n : r.nodes) node(n);
   }
 
-  /// Compressed tensors are loaded, walked and carried.
+  /// Compressed tensors are loaded, drawn, walked and carried.
   void check_compressed(const ir::Node& n) const {
     const auto holds = [&]<class T>() { return std::holds_alternative<T>(n.op); };
-    if (holds.operator()<ir::Input>() || holds.operator()<ir::Compute>() || holds.operator()<ir::Output>() || holds.operator()<ir::Print>()) return;
+    if (holds.operator()<ir::Input>() || holds.operator()<ir::Compute>() || holds.operator()<ir::Output>() || holds.operator()<ir::Print>() || holds.operator()<ir::Random>()) return;
     if (!ir::carried_by(n).empty() && !ir::is_marked_serial(n)) return;
     std::vector<ValueId> values = ir::operands_of(program_, n);
     values.insert(values.end(), n.results.begin(), n.results.end());

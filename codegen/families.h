@@ -109,9 +109,11 @@ struct OpTemplate {
   std::vector<Extent> tile;
   bool divisible = false;  ///< see plan::Op
   bool overwrites = false;
-  std::optional<ValueId> visits;  ///< a compressed tensor whose stored elements are all that is visited of the points
-  std::vector<ValueId> visits_either;  ///< several: what one of them has stored is
-  bool stored_like_visited = false;  ///< the result is compressed, with no other coordinates than those
+  std::vector<ValueId> visits;  ///< compressed tensors of whose stored elements the points that are visited are made; the first one's rows are cut
+  std::vector<ValueId> visits_either;  ///< instead: what one of several has stored is visited
+  /// Compressed, with no other coordinates than what is visited (of several the first) has; or than the points that are visited.
+  enum class StoredResult : std::uint8_t { kNo, kLikeVisited, kOfPoints } stored = StoredResult::kNo;
+  std::vector<ValueId> stored_within;  ///< compressed tensors of no other coordinates than which a compressed result has some
   bool epilogue = false;  ///< see plan::Op
   bool in_any_order = false;  ///< a sum of products that is recorded in the order which is best (runtime/record/sum_of_products.h)
 };

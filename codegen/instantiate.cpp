@@ -53,11 +53,13 @@ plan::Op instantiate(const OpTemplate& op, int line, const Number& number, const
   } else {
     builder.flops(op.flops_per_point);
   }
-  std::vector<const plan::TensorDesc*> visited;
-  if (op.visits) visited.push_back(&tensor(*op.visits));
-  for (const ValueId v : op.visits_either) visited.push_back(&tensor(v));
-  if (!visited.empty()) builder.visits(visited);
-  if (op.stored_like_visited) builder.stored_like(visited);
+  std::vector<const plan::TensorDesc*> either;
+  for (const ValueId v : op.visits_either) either.push_back(&tensor(v));
+  if (!either.empty()) builder.visits(either);
+  for (const ValueId v : op.visits) builder.visits(tensor(v));
+  if (op.stored == OpTemplate::StoredResult::kLikeVisited) either.empty() ? builder.stored_like(tensor(op.visits.front())) : builder.stored_like(either);
+  if (op.stored == OpTemplate::StoredResult::kOfPoints) builder.stored_of_points(tensor(op.visits.front()));
+  for (const ValueId v : op.stored_within) builder.stored_within(tensor(v));
   std::vector<plan::Index> tile;
   for (const Extent& e : op.tile) tile.push_back(number(e));
   if (!tile.empty()) builder.tile(std::move(tile));

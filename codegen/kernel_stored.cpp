@@ -146,6 +146,12 @@ std::vector<nest::Place> KernelNestBuilder::ahead(std::size_t depth) {
   const int label = order_.labels[depth];
   std::vector<Place> places;
   if (depth == 0) return places;  // the driver's rows come one after the other
+  for (const ir::StoredLoop& inner : kernel_.walk->loops) {
+    for (const int number : inner.over) {
+      const nest::Fibre located = fibre(number, inner.label);
+      if (located.outer.size() == 1 && located.outer.front() == label) places.push_back({located.operand, {ir::index_ref(label)}});
+    }
+  }
   std::set<int> known;
   for_each_plain_read([&](const ir::ExprNode& node, const ir::Read& r) {
     const int number = kernel_.operand.at(&node);

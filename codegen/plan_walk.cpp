@@ -58,7 +58,7 @@ class Walk::Body {
         },
         [&](const RandomStep& r) {
           require_size(name_of(program_, r.target), element_type(r.target), shape(r.target));
-          tensors_[r.target] = recorder_.source(name_of(program_, r.target), element_type(r.target), shape(r.target), tile(r.target), at(r.site));
+          tensors_[r.target] = program_.info(r.target).compressed ? sprandom(r) : recorder_.source(name_of(program_, r.target), element_type(r.target), shape(r.target), tile(r.target), at(r.site));
         },
         [&](const OperationStep& o) { operation(o); }, [&](const ChainStep& c) { chain(c); },
         [&](const RoutineStep& r) { routine(r); }, [&](const LoopStep& l) { loop(l); },
@@ -120,6 +120,13 @@ class Walk::Body {
       if (stored.rows && stored.rows->rows != extents[0]) stored.rows = nullptr;  // something else made the matrix longer than its file
     }
     return recorder_.load_stored(i.name, element_type(i.target), extents, stored.elements, std::move(stored.rows), tile(i.target), at(i.site));
+  }
+
+  record::TensorHandle sprandom(const RandomStep& r) {
+    const std::vector<plan::Index> extents = shape(r.target);
+    const auto density = host_.get(r.random.iterations.back());
+    const plan::Estimate stored = density ? plan::drawn_stored(extents, std::get<double>(*density)) : plan::guessed_stored(extents);
+    return recorder_.stored_source(name_of(program_, r.target), element_type(r.target), extents, stored, tile(r.target), at(r.site));
   }
 
   std::int64_t number(const Extent& e) const {

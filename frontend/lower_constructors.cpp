@@ -113,17 +113,14 @@ Tensor Lowerer::call_sprandom(const ast::Call& call, const SourceRange& range) {
   const Expr density = density_argument(*call.arguments[2].value, range);
   graph_.note_sparse();
   ir::Random random;
+  random.kind = ir::Random::Kind::kSparse;
   random.site = random_site(call);
   random.iterations = iteration_numbers(range);
-  const ValueId drawn = graph_.emit(std::move(random), type, "", range);
-  Tensor t = tensor_of(drawn, source_text(range), range);
-  t.shape = shape;
-  const Expr present = ir::binary(BinaryOp::kLt, t.body, density, range);
-  t.body = ir::select(present, ir::binary(BinaryOp::kDiv, t.body, density, range), ir::constant(Scalar::kF64, 0.0), range);
+  random.iterations.push_back(materialise(scalar_tensor(density), "", range));
   type.sparse = {false, true};
-  const ValueId v = materialise(t, "", range, &type);
+  const ValueId v = graph_.emit(std::move(random), type, "", range);
   temporaries_.insert(v);
-  t = tensor_of(v, source_text(range), range);
+  Tensor t = tensor_of(v, source_text(range), range);
   t.shape = shape;
   return t;
 }

@@ -19,6 +19,7 @@
 #include "ir/failure_text.h"
 #include "runtime/check.h"
 #include "runtime/kernels/philox.h"
+#include "runtime/kernels/sparse_random.h"
 #include "runtime/shapes.h"
 
 namespace tdsl::ir {
@@ -355,7 +356,24 @@ class Interpreter {
     }
   }
 
+  ArrayRef sparse_random(const Node& n, const Random& r) {
+    std::vector<std::int64_t> iterations;
+    for (std::size_t k = 0; k + 1 < r.iterations.size(); ++k)
+      iterations.push_back(environment_.control(r.iterations[k]));
+    Array a = zeros(Scalar::kF64, environment_.shape(n.results.at(0), n.range));
+    const Array& density = environment_.get(r.iterations.back());
+    rt::for_each_drawn(rt::random_stream(options_.seed, r.site, iterations), density.floats.at(0), 0, a.floats.size(),
+                       [&](std::uint64_t index, double value) { a.floats[index] = value; });
+    // Another density draws others.
+    for (std::size_t k = 0; k < a.floats.size() && !density.bounds.empty() && density.bounds[0] != 0; ++k)
+      set_bound(a, k, 1.0);
+    a.nonnegative = true;
+    return std::make_shared<Array>(std::move(a));
+  }
+
   ArrayRef random(const Node& n, const Random& r) {
+    if (r.kind == Random::Kind::kSparse)
+      return sparse_random(n, r);
     std::vector<std::int64_t> iterations;
     for (const ValueId v : r.iterations)
       iterations.push_back(environment_.control(v));

@@ -164,6 +164,18 @@ std::string_view name_of(Monoid::Kind kind) {
   return "";
 }
 
+std::string_view name_of(Random::Kind kind) {
+  switch (kind) {
+    case Random::Kind::kUniform:
+      return "uniform";
+    case Random::Kind::kNormal:
+      return "normal";
+    case Random::Kind::kSparse:
+      return "sparse_uniform";
+  }
+  return "";
+}
+
 std::string_view name_of(Routine::Kind kind) {
   switch (kind) {
     case Routine::Kind::kCumsum:

@@ -109,11 +109,14 @@ struct Input {
 };
 /// Random numbers by global index. `site` identifies the call site (language page, section 6); iterations are the
 /// numbers of the enclosing loops' iterations, rank-0 i64 values, outermost first. Type as declared on the result.
+/// kSparse: a matrix whose elements are there with a probability, the last one of `iterations`, an f64 scalar, and then uniform.
 struct Random {
-  enum class Kind : std::uint8_t { kUniform, kNormal } kind = Kind::kUniform;
+  enum class Kind : std::uint8_t { kUniform, kNormal, kSparse } kind = Kind::kUniform;
   std::uint64_t site = 0;
   std::vector<ValueId> iterations;
 };
+
+[[nodiscard]] std::string_view name_of(Random::Kind kind);
 
 /// A library routine over whole tensors. Routines along lines (`is_line`) work on every line of their one operand along
 /// `axis` by itself; the others are factorisations and solvers of float matrices.

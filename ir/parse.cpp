@@ -291,6 +291,8 @@ class TextParser : ExprParser {
       return random(Random::Kind::kUniform);
     if (name == "normal")
       return random(Random::Kind::kNormal);
+    if (name == "sparse_uniform")
+      return random(Random::Kind::kSparse);
     if (name == "routine")
       return routine();
     if (name == "chain")

@@ -238,7 +238,7 @@ class ProgramPrinter {
         [&](const Param& p) { plain(param_text(n, p)); }, [&](const Input& i) { plain("input " + quoted(i.name)); },
         [&](const Compute& c) { plain(compute_text(c)); },
         [&](const Random& r) {
-          plain(fmt::format("{} site {} [{}]", r.kind == Random::Kind::kUniform ? "uniform" : "normal", r.site,
+          plain(fmt::format("{} site {} [{}]", name_of(r.kind), r.site,
                             joined(r.iterations, value_text)));
         },
         [&](const Routine& r) {

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <iterator>
 #include <numeric>
+#include <set>
 
 #include "ir/affine.h"
 #include "ir/support.h"
@@ -181,28 +183,36 @@ class Walks {
     support_ = support_of(program, compute, &reads_);
     guard_ = guards_.of(compute.guard);
     zero_is_positive_ = compute.monoid || is_positive_zero(program, compute.bodies[0]);
+    const auto add = [&](const Read& r) {
+      const auto operand = operand_of(program, compute, r);
+      if (operand && !contains(operands_, *operand))
+        operands_.push_back(*operand);
+    };
+    for (const Expr& e : reads_) {
+      if (const auto* r = std::get_if<Read>(&e->op))
+        add(*r);
+    }
+    for_each_read(compute, add);
   }
 
-  std::optional<StoredWalk> first() {
-    for (const Expr& e : reads_) {
-      const auto driver = operand(e);
-      if (!driver || !is_matrix(*driver) || !are_needed({*driver}))
-        continue;
-      if (StoredWalk walk = driven_by(*driver); may_be(walk))
-        return walk;
+  /// Of the needed operands as drivers the one of most dimensions, which has fewest of its points stored and is the largest to be copied; of these the one
+  /// whose walk gets to most operands, of equal ones the first. If no operand is needed by itself, of which several are together.
+  std::optional<StoredWalk> best() {
+    std::vector<StoredOperand> drivers = operands_;
+    std::ranges::stable_sort(drivers, std::greater(), [](const StoredOperand& driver) { return driver.labels.size(); });
+    std::optional<StoredWalk> best;
+    for (const StoredOperand& driver : drivers) {
+      if (best && driver.labels.size() < best->driver().labels.size())
+        break;
+      const auto walk = are_needed({driver}) ? driven_by(driver) : std::nullopt;
+      if (walk && (!best || walk->operands.size() > best->operands.size()))
+        best = walk;
     }
-    return joint();
+    return best ? best : joint();
   }
 
  private:
-  [[nodiscard]] std::optional<StoredOperand> operand(const Expr& e) const {
-    const auto* r = std::get_if<Read>(&e->op);
-    return r == nullptr ? std::nullopt : operand_of(program_, c_, *r);
-  }
-  [[nodiscard]] bool is_matrix(const StoredOperand& operand) const { return program_.type(operand.tensor).rank() == 2; }
-  [[nodiscard]] bool may_be(const StoredWalk& walk) const {
-    return keeps_order(c_, walk) && std::ranges::all_of(walk.loops.front().over, [&](int k) { return reads_walked(c_, walk, walk.operands[static_cast<std::size_t>(k)].tensor); });
-  }
+  [[nodiscard]] static bool is_matrix(const StoredOperand& operand) { return operand.labels.size() == 2; }
 
   /// Whether nothing counts where all these operands' elements are absent.
   [[nodiscard]] bool are_needed(const std::vector<StoredOperand>& operands) {
@@ -215,65 +225,143 @@ class Walks {
   /// What is read with these labels.
   [[nodiscard]] std::vector<StoredOperand> with_labels(const std::vector<std::int32_t>& labels) const {
     std::vector<StoredOperand> found;
-    for_each_read(c_, [&](const Read& r) {
-      const auto other = operand_of(program_, c_, r);
-      if (other && other->labels == labels && !contains(found, *other))
-        found.push_back(*other);
-    });
+    std::ranges::copy_if(operands_, std::back_inserter(found), [&](const StoredOperand& other) { return other.labels == labels; });
     return found;
-  }
-
-  /// Along the driver's elements; what is read at the same coordinates comes with them.
-  [[nodiscard]] StoredWalk driven_by(const StoredOperand& driver) {
-    StoredWalk walk;
-    walk.operands.push_back(driver);
-    std::ranges::copy_if(with_labels(driver.labels), std::back_inserter(walk.operands), [&](const StoredOperand& other) { return !(other == driver); });
-    if (walk.operands.size() > kMostJoint)
-      walk.operands.resize(1);
-    const bool all = std::ranges::all_of(walk.operands, [&](const StoredOperand& other) { return are_needed({other}); });
-    return with_loops(std::move(walk), all ? StoredLoop::Meet::kAll : StoredLoop::Meet::kFirst);
   }
 
   /// Along what some operands with the same labels have together.
   std::optional<StoredWalk> joint() {
     std::vector<std::vector<std::int32_t>> tried;
-    for (const Expr& e : reads_) {
-      const auto first = operand(e);
-      if (!first || !is_matrix(*first) || contains(tried, first->labels))
+    for (const StoredOperand& first : operands_) {
+      if (!is_matrix(first) || contains(tried, first.labels))
         continue;
-      tried.push_back(first->labels);
-      const std::vector<StoredOperand> all = with_labels(first->labels);
+      tried.push_back(first.labels);
+      const std::vector<StoredOperand> all = with_labels(first.labels);
       std::vector<StoredOperand> needed;
       if (all.size() > kMostJoint || !any_subset(all, [&](const std::vector<StoredOperand>& subset) { return are_needed(needed = subset); }))
         continue;
       // The others are merged, too, which costs less than looking them up.
-      StoredWalk walk{needed, {}, StoredWalk::Result::kDense};
+      StoredWalk walk{needed, {}, {}, StoredWalk::Result::kDense};
       std::ranges::copy_if(all, std::back_inserter(walk.operands), [&](const StoredOperand& other) { return !contains(needed, other); });
-      if (walk = with_loops(std::move(walk), StoredLoop::Meet::kAny); may_be(walk))
+      add_loops(walk, StoredLoop::Meet::kAny);
+      walk.result = result_of(walk);
+      const bool complete = std::ranges::all_of(walk.operands, [&](const StoredOperand& o) { return reads_walked(c_, walk, o.tensor); });
+      if (complete && keeps_order(c_, walk))
         return walk;
     }
     return std::nullopt;
   }
 
-  [[nodiscard]] StoredWalk with_loops(StoredWalk walk, StoredLoop::Meet meet) const {
+  /// Tensors that are read where the walk does not get, too, are left to it as if they were not compressed.
+  [[nodiscard]] std::optional<StoredWalk> driven_by(const StoredOperand& driver) {
+    std::set<ValueId> left_out;
+    while (true) {
+      StoredWalk walk = with_operands(driver, left_out);
+      const auto partly = std::ranges::find_if(walk.operands, [&](const StoredOperand& o) { return !reads_walked(c_, walk, o.tensor); });
+      if (partly != walk.operands.end()) {
+        if (partly->tensor == driver.tensor)
+          return std::nullopt;
+        left_out.insert(partly->tensor);
+        continue;
+      }
+      if (keeps_order(c_, walk))
+        return walk;
+      // Then by the driver alone.
+      const std::size_t before = left_out.size();
+      for (const StoredOperand& o : walk.operands) {
+        if (o.tensor != driver.tensor)
+          left_out.insert(o.tensor);
+      }
+      if (left_out.size() == before)
+        return std::nullopt;
+    }
+  }
+
+  /// Along the driver's elements; what is read at the same coordinates comes with them.
+  [[nodiscard]] StoredWalk with_operands(const StoredOperand& driver, const std::set<ValueId>& left_out) {
+    StoredWalk walk;
+    walk.operands.push_back(driver);
+    std::ranges::copy_if(with_labels(driver.labels), std::back_inserter(walk.operands), [&](const StoredOperand& other) { return !(other == driver) && !left_out.contains(other.tensor); });
+    if (walk.operands.size() > kMostJoint || !is_matrix(driver))
+      walk.operands.resize(1);
+    const bool all = std::ranges::all_of(walk.operands, [&](const StoredOperand& other) { return are_needed({other}); });
+    add_loops(walk, all ? StoredLoop::Meet::kAll : StoredLoop::Meet::kFirst);
+    while (const StoredOperand* next = located(walk, left_out)) {
+      const std::size_t level = levels_run(walk, *next);
+      const auto known = std::ranges::find(walk.operands, *next);
+      const auto number = static_cast<int>(known - walk.operands.begin());
+      if (known == walk.operands.end())
+        walk.operands.push_back(*next);
+      walk.loops.push_back({next->labels[level], {number}});
+    }
+    // What lies where loops get is looked up.
+    for (const StoredOperand& other : operands_) {
+      if (left_out.contains(other.tensor) || levels_run(walk, other) < other.labels.size() || contains(walk.operands, other))
+        continue;
+      if (are_needed({other}))
+        walk.masks.push_back(static_cast<int>(walk.operands.size()));
+      walk.operands.push_back(other);
+    }
+    walk.result = result_of(walk);
+    return walk;
+  }
+  /// Over all operands that there are, together.
+  static void add_loops(StoredWalk& walk, StoredLoop::Meet meet) {
     std::vector<int> over(walk.operands.size());
     std::iota(over.begin(), over.end(), 0);
     for (const std::int32_t label : walk.driver().labels)
       walk.loops.push_back({label, over, over.size() == 1 ? StoredLoop::Meet::kAny : meet});
-    walk.result = result_of(walk);
-    return walk;
+  }
+
+  /// An operand whose outer levels run, but not all: that of which the last one runs innermost.
+  [[nodiscard]] const StoredOperand* located(const StoredWalk& walk, const std::set<ValueId>& left_out) {
+    const StoredOperand* best = nullptr;
+    std::size_t innermost = 0;
+    for (const StoredOperand& o : operands_) {
+      const std::size_t level = levels_run(walk, o);
+      if (!is_matrix(o) || level == 0 || level == o.labels.size() || walk.has_loop(o.labels[level]) || left_out.contains(o.tensor) || !are_needed({o}))
+        continue;
+      if (is_out(o.labels[level]) && !is_out(walk.row()) && std::ranges::any_of(walk.loops, [&](const StoredLoop& loop) { return is_out(loop.label); }))
+        continue;  // no task has to hold a matrix
+      const std::size_t depth = depth_of(walk, o.labels[level - 1]);
+      if (best != nullptr && depth <= innermost)
+        continue;
+      best = &o;
+      innermost = depth;
+    }
+    return best;
+  }
+  [[nodiscard]] bool is_out(std::int32_t label) const { return static_cast<std::size_t>(label) < c_.out.size(); }
+  /// How many of the operand's levels, from the outermost one on, run in loops in their order.
+  [[nodiscard]] static std::size_t levels_run(const StoredWalk& walk, const StoredOperand& operand) {
+    std::size_t level = 0, from = 0;
+    for (; level < operand.labels.size(); ++level) {
+      const std::size_t depth = depth_of(walk, operand.labels[level]);
+      if (depth < from || depth == walk.loops.size())
+        return level;
+      from = depth + 1;
+    }
+    return level;
+  }
+  [[nodiscard]] static std::size_t depth_of(const StoredWalk& walk, std::int32_t label) {
+    const auto loop = std::ranges::find(walk.loops, label, &StoredLoop::label);
+    return static_cast<std::size_t>(loop - walk.loops.begin());
   }
 
   [[nodiscard]] StoredWalk::Result result_of(const StoredWalk& walk) const {
-    if (!equal(identity_in(c_), zero_of(c_.bodies[0]->type)) || c_.out.size() != 2)
+    if (!equal(identity_in(c_), zero_of(c_.bodies[0]->type)) || c_.out.empty() || walk.loops.size() < c_.out.size())
       return StoredWalk::Result::kDense;
-    const bool in_order = walk.loops.size() >= 2 && walk.loops[0].label == 0 && walk.loops[1].label == 1;
-    return in_order ? StoredWalk::Result::kInOrder : StoredWalk::Result::kDense;
+    bool in_order = true;
+    for (std::size_t d = 0; d < c_.out.size(); ++d)
+      in_order = in_order && walk.loops[d].label == static_cast<std::int32_t>(d);
+    const bool by_rows = c_.out.size() == 2 && walk.row() == 0 && walk.has_loop(1);
+    return in_order ? StoredWalk::Result::kInOrder : by_rows ? StoredWalk::Result::kAccumulated : StoredWalk::Result::kDense;
   }
 
   const Program& program_;
   const Compute& c_;
   std::vector<Expr> reads_;
+  std::vector<StoredOperand> operands_;  ///< what the support mentions comes first
   Support support_;
   SupportFinder guards_;
   Support guard_;
@@ -307,7 +395,7 @@ std::optional<StoredWalk> stored_walk(const Program& program, const Compute& com
   for_each_read(compute, [&](const Read& r) { any = any || program.info(r.tensor).compressed; });
   if (!any || !is_plain(compute))
     return std::nullopt;
-  return Walks(program, compute).first();
+  return Walks(program, compute).best();
 }
 
 }  // namespace tdsl::ir

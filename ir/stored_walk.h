@@ -42,6 +42,7 @@ struct StoredWalk {
   };
   std::vector<StoredOperand> operands;  ///< the first is the driver, of which all levels are walked: its rows are cut
   std::vector<StoredLoop> loops;        ///< outermost first; other labels run over their whole range, inside
+  std::vector<int> masks;               ///< numbers of operands that are looked up, and without whose elements nothing counts
   Result result = Result::kDense;
 
   [[nodiscard]] const StoredOperand& driver() const { return operands.front(); }

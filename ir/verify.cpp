@@ -97,7 +97,7 @@ class Verifier {
     defined_[index] = true;
     const Type& t = program_.type(v);
     require(t.sparse.empty() || t.sparse.size() == t.rank(), fmt::format("%{}: sparse has the wrong length", v.id));
-    require(!program_.info(v).compressed || (t.rank() == 2 && t.has_sparse()), fmt::format("%{} is compressed, but no matrix with a sparse dimension", v.id));
+    require(!program_.info(v).compressed || t.has_sparse(), fmt::format("%{} is compressed, but has no sparse dimension", v.id));
     for (const Extent& e : t.shape)
       extent(e);
     scopes_.back().insert(v);
@@ -203,9 +203,10 @@ class Verifier {
         },
         [&](const Gradient& g) { gradient(n, g); });
     carried(n);
-    const bool stores = std::holds_alternative<Input>(n.op) || std::holds_alternative<Compute>(n.op) || (!carried_by(n).empty() && !is_marked_serial(n));
+    const auto* drawn = std::get_if<Random>(&n.op);
+    const bool stores = std::holds_alternative<Input>(n.op) || (drawn != nullptr && drawn->kind == Random::Kind::kSparse) || std::holds_alternative<Compute>(n.op) || (!carried_by(n).empty() && !is_marked_serial(n));
     for (const ValueId v : n.results) {
-      require(stores || !program_.info(v).compressed, fmt::format("%{} is compressed, but neither an input nor computed element by element", v.id));
+      require(stores || !program_.info(v).compressed, fmt::format("%{} is compressed, but not made element by element", v.id));
       define(v);
     }
   }
@@ -243,8 +244,13 @@ class Verifier {
 
   void random(const Node& n, const Random& r) {
     require(n.results.size() == 1 && is_float(program_.type(n.results[0]).scalar), "needs one float tensor as result");
-    for (const ValueId v : r.iterations)
-      require(is_scalar(v, Scalar::kI64), "an iteration number is not an i64 scalar");
+    const bool sparse = r.kind == Random::Kind::kSparse;
+    if (sparse) {
+      require(!r.iterations.empty() && is_scalar(r.iterations.back(), Scalar::kF64), "has no density");
+      require(n.results.size() == 1 && program_.type(n.results[0]).rank() == 2 && program_.type(n.results[0]).scalar == Scalar::kF64, "needs an f64 matrix as result");
+    }
+    for (std::size_t k = 0; k + (sparse ? 1 : 0) < r.iterations.size(); ++k)
+      require(is_scalar(r.iterations[k], Scalar::kI64), "an iteration number is not an i64 scalar");
   }
 
   void for_loop(const Node& n, const For& f) {

@@ -109,8 +109,12 @@ class Copies {
   [[nodiscard]] Node node_of(ValueId v, ValueId copy, const SourceRange& range) const {
     const Type& type = program_.type(v);
     Compute c;
-    c.out = {{"i", 0, type.shape[0]}, {"j", 0, type.shape[1]}};
-    c.bodies = {read(type.scalar, v, {index_ref(0), index_ref(1)})};
+    std::vector<Expr> at;
+    for (std::size_t d = 0; d < type.rank(); ++d) {
+      c.out.push_back({std::string(1, static_cast<char>('i' + d)), 0, type.shape[d]});
+      at.push_back(index_ref(static_cast<std::int32_t>(d)));
+    }
+    c.bodies = {read(type.scalar, v, std::move(at))};
     return {range, {copy}, std::move(c)};
   }
 
@@ -159,7 +163,7 @@ class Copies {
   void warn(ValueId v, const SourceRange& range, const std::string& why) {
     const std::string& name = program_.info(v).name;
     if (told_.emplace(v, range.file, range.line).second)
-      context_.warn("dense-copy", range, (name.empty() ? "a compressed matrix" : "'" + name + "'") + " is compressed, and here a dense copy is read: " + why);
+      context_.warn("dense-copy", range, (name.empty() ? "a compressed tensor" : "'" + name + "'") + " is compressed, and here a dense copy is read: " + why);
   }
   [[nodiscard]] static std::string reason(const Node& n, bool operations) {
     const auto holds = [&]<class T>() { return std::holds_alternative<T>(n.op); };

@@ -37,7 +37,7 @@ class Sampling {
  private:
   struct Readers {
     std::size_t first = 0;  ///< its place
-    ValueId walked;
+    ValueId walked;  ///< where they read it
   };
 
   void visit(Region& region) {
@@ -54,11 +54,11 @@ class Sampling {
     }
   }
 
-  /// What reads the node's value, if it is a dense matrix and all of them walk one matrix beside it.
+  /// What reads the node's value, if it is a dense matrix or a product of compressed ones, and all of them walk one matrix beside it.
   [[nodiscard]] std::optional<Readers> readers_of(const Region& region, std::size_t k) const {
     const auto* c = std::get_if<Compute>(&region.nodes[k].op);
     const ValueId v = region.nodes[k].results.empty() ? ValueId{} : region.nodes[k].results[0];
-    if (c == nullptr || c->out.size() != 2 || c->bodies.size() != 1 || !is_dense_matrix(v) || reads_compressed(*c) || can_fail(program_, *c))
+    if (c == nullptr || c->out.size() != 2 || c->bodies.size() != 1 || !(is_product(*c, v) || (is_dense_matrix(v) && !reads_compressed(*c))) || can_fail(program_, *c))
       return std::nullopt;
     Readers readers;
     int count = 0;
@@ -67,14 +67,26 @@ class Sampling {
       if (reader == nullptr || !values_read(*reader).contains(v))
         continue;
       const auto walk = stored_walk(program_, *reader);
-      const bool fits = walk && !walk->is_union() && reads_walked(*reader, *walk, v) && (count == 0 || walk->driver().tensor == readers.walked);
-      if (!fits)
+      const ValueId beside = walk && !walk->is_union() && reads_walked(*reader, *walk, v) ? walked_beside(*walk, v) : ValueId{};
+      if (!beside.valid() || (count > 0 && !(beside == readers.walked)))
         return std::nullopt;
       if (count++ == 0)
-        readers = {r, walk->driver().tensor};
+        readers = {r, beside};
     }
     const bool all = count > 0 && uses_[static_cast<std::size_t>(v.id)] == count;
     return all && program_.type(v).shape == program_.type(readers.walked).shape ? std::optional(readers) : std::nullopt;
+  }
+  /// The driver, or if that is the value itself another matrix without whose elements nothing is visited.
+  [[nodiscard]] static ValueId walked_beside(const StoredWalk& walk, ValueId v) {
+    if (!(walk.driver().tensor == v))
+      return walk.driver().tensor;
+    const StoredLoop& loop = walk.loops.front();
+    return loop.meet == StoredLoop::Meet::kAll ? walk.operands[static_cast<std::size_t>(loop.over[1])].tensor : ValueId{};
+  }
+  /// Whether rows of the value are accumulated (A @ B).
+  [[nodiscard]] bool is_product(const Compute& c, ValueId v) const {
+    const auto walk = program_.info(v).compressed ? stored_walk(program_, c) : std::nullopt;
+    return walk && walk->result == StoredWalk::Result::kAccumulated;
   }
   [[nodiscard]] bool is_dense_matrix(ValueId v) const { return program_.type(v).rank() == 2 && !program_.type(v).has_sparse() && program_.info(v).tile.empty(); }
   [[nodiscard]] bool reads_compressed(const Compute& c) const {
@@ -84,20 +96,33 @@ class Sampling {
   /// The node under the guard, in front of its first reader: the walked matrix may be defined behind the node.
   void sample(Region& region, std::size_t k, const Readers& readers) {
     const Type& walked = program_.type(readers.walked);
+    if (const auto before = stored_walk(program_, std::get<Compute>(region.nodes[k].op)); before && is_masked(*before, readers.walked))
+      return;
     Compute sampled = std::get<Compute>(region.nodes[k].op);
     sampled.guard = conjunction(is_present(walked.scalar, readers.walked), sampled.guard);
     const auto walk = stored_walk(program_, sampled);
-    if (!walk || walk->driver().tensor != readers.walked || walk->result == StoredWalk::Result::kDense)
+    const bool product = is_product(std::get<Compute>(region.nodes[k].op), region.nodes[k].results[0]);
+    if (!walk || !(product ? is_masked(*walk, readers.walked) : walk->driver().tensor == readers.walked && walk->result == StoredWalk::Result::kInOrder))
       return;
     const SourceRange range = region.nodes[k].range;
     region.nodes[k].op = std::move(sampled);
     ValueInfo& info = program_.values[static_cast<std::size_t>(region.nodes[k].results[0].id)];
-    info.type.sparse = walked.sparse;
+    if (!product)
+      info.type.sparse = walked.sparse;
     info.compressed = true;
     const std::string& name = program_.info(readers.walked).name;
     context_.applied(range, "computed only where " + (name.empty() ? "a compressed matrix" : "'" + name + "'") + " has elements: nothing reads it elsewhere");
     const auto begin = region.nodes.begin();
     std::rotate(begin + static_cast<std::ptrdiff_t>(k), begin + static_cast<std::ptrdiff_t>(k) + 1, begin + static_cast<std::ptrdiff_t>(readers.first));
+  }
+
+  /// Whether the product's rows are accumulated where the mask's are marked, and all that it reads is still walked.
+  [[nodiscard]] static bool is_masked(const StoredWalk& walk, ValueId mask) {
+    const bool marked = std::ranges::any_of(walk.masks, [&](int k) {
+      const StoredOperand& operand = walk.operands[static_cast<std::size_t>(k)];
+      return operand.tensor == mask && operand.labels == std::vector<std::int32_t>{0, 1};
+    });
+    return marked && walk.result == StoredWalk::Result::kAccumulated && walk.loops.size() > 2;
   }
 
   Program program_;

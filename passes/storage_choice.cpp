@@ -71,15 +71,15 @@ class Chooser {
   [[nodiscard]] std::string why_not_by_itself(ValueId v) const {
     const ValueInfo& info = program_.info(v);
     const Node* node = nodes_[static_cast<std::size_t>(v.id)];
-    if (info.type.rank() != 2)
-      return "only matrices can be compressed yet";
     if (!info.tile.empty())
       return "its blocks are as `tile` says";
     if (in_tasks_.contains(v))
       return "a loop that runs as one task, or a nest of operators, has it";
     if (node == nullptr || holds_operations(*node))  // it depends on what is assigned to it
       return "";
-    return std::holds_alternative<Input>(node->op) || std::holds_alternative<Compute>(node->op) ? "" : "what makes it makes all elements";
+    const auto* drawn = std::get_if<Random>(&node->op);
+    const bool stored = std::holds_alternative<Input>(node->op) || std::holds_alternative<Compute>(node->op) || (drawn != nullptr && drawn->kind == Random::Kind::kSparse);
+    return stored ? "" : "what makes it makes all elements";
   }
 
   /// Takes the mark from what cannot be compressed, since others are not; whether there was such a value.
@@ -167,9 +167,13 @@ class Chooser {
 bool holds_operations(const Node& node) { return !regions_of(node).empty() && !is_marked_serial(node) && !std::holds_alternative<Fused>(node.op); }
 
 ValueId copied_matrix(const Compute& c) {
-  const auto* r = is_elementwise(c) && c.out.size() == 2 ? std::get_if<Read>(&c.bodies[0]->op) : nullptr;
-  if (r == nullptr || r->subscripts.size() != 2 || bare_label(r->subscripts[0]) != 0 || bare_label(r->subscripts[1]) != 1)
+  const auto* r = is_elementwise(c) ? std::get_if<Read>(&c.bodies[0]->op) : nullptr;
+  if (r == nullptr || r->subscripts.size() != c.out.size())
     return {};
+  for (std::size_t d = 0; d < c.out.size(); ++d) {
+    if (bare_label(r->subscripts[d]) != static_cast<std::int32_t>(d))
+      return {};
+  }
   return r->tensor;
 }
 

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "runtime/app/instructions.h"
 #include "runtime/app/session.h"
 #include "runtime/kernels/each.h"
 #include "runtime/kernels/lanes.h"
@@ -50,5 +51,8 @@ using rt::Out;
 using rt::TaskArgs;
 using rt::Tensor;
 using enum rt::SimdLevel;
+
+/// Before `main`, so that no vector of the program's comes first.
+inline const bool kNotedInstructions = rt::note_instructions(rt::kCompiledInstructions);
 
 }  // namespace tdsl::emitted

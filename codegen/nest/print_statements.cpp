@@ -43,6 +43,7 @@ Statements Printer::statement(const Statement& s) {
         return Statements{simple(fmt::format("{} = {};", target, nest_.form == Form::kKernel ? expr_.text(w.value) : assigned(w.value)))};
       },
       [&](const Update& u) {
+        if (nest_.variable(u.to.variable).compressed) return Statements{simple(add_element(u))};
         const std::string target = place_text(u.to);
         const ir::Scalar type = nest_.variable(u.to.variable).type.scalar;
         const bool claims = nest_.form == Form::kTask && u.with.kind == ir::Monoid::Kind::kUser;

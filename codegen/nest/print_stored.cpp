@@ -89,6 +89,26 @@ class Mentions {
   std::vector<OpenFibre> open_;
 };
 
+bool updates_result(const Nest& nest, const Body& body) {
+  bool found = false;
+  for_each_statement(body, [&](const Statement& s) {
+    const auto* u = std::get_if<Update>(&s.op);
+    found = found || (u != nullptr && nest.variable(u->to.variable).compressed);
+  });
+  return found;
+}
+
+/// What the loop over the index walks, if it walks one level.
+const Fibre* found_walk(const Body& body, int index) {
+  const Fibre* found = nullptr;
+  for_each_statement(body, [&](const Statement& s) {
+    const auto* f = std::get_if<For>(&s.op);
+    const auto* stored = f == nullptr || f->index != index ? nullptr : std::get_if<Stored>(&f->over);
+    if (stored != nullptr && stored->fibres.size() == 1) found = &stored->fibres.front();
+  });
+  return found;
+}
+
 /// `a` of A, else `value`.
 std::string element_name(const std::string& tensor) {
   if (tensor.size() != 1 || std::isupper(static_cast<unsigned char>(tensor.front())) == 0) return "value";
@@ -110,7 +130,28 @@ std::string Printer::stored_element(const ir::ExprNode& node, const std::vector<
     walk.read = true;
     return walk.name;
   }
-  return fmt::format("{}.locate({})", view_name(variable), fmt::join(subscripts, ", "));
+  if (!stays(r.subscripts)) return fmt::format("{}.locate({})", view_name(variable), fmt::join(subscripts, ", "));
+  std::string& row = marked_[{variable.number, std::get<ir::IndexRef>(r.subscripts.front()->op).label}];
+  if (row.empty()) row = table_.claim(view_name(variable) + "_row");
+  return fmt::format("{}({})", row, subscripts.back());
+}
+
+/// Whether the row of a matrix stays while a loop in between runs, in which it is looked up.
+bool Printer::stays(const std::vector<Expr>& subscripts) const {
+  if (subscripts.size() != 2) return false;
+  const auto depth_of = [&](const Expr& e) { return std::ranges::find_if(walks_, [&](const Walked& walk) { return is_index(e, walk.index); }) - walks_.begin(); };
+  const auto row = static_cast<std::size_t>(depth_of(subscripts[0]));
+  const auto column = static_cast<std::size_t>(depth_of(subscripts[1]));
+  if (column >= walks_.size() || row >= column) return false;
+  return std::any_of(walks_.begin() + static_cast<std::ptrdiff_t>(row), walks_.begin() + static_cast<std::ptrdiff_t>(column),
+                     [&](const Walked& walk) { return walk.index != walks_[row].index; });
+}
+
+/// Where an index begins, rows are marked in which further loops look elements up.
+void Printer::add_marks(const For& f, Statements& body) const {
+  for (const auto& [key, name] : marked_) {
+    if (key.second == f.index) body.insert(body.begin(), simple(fmt::format("{}.mark({});", name, index_name(f.index))));
+  }
 }
 
 /// Whether the body needs the loop's index by name.
@@ -123,8 +164,8 @@ bool Printer::mentions_index(const For& f) const {
 Statements Printer::stored(const For& f, const Stored& over) {
   const Fibre& fibre = over.fibres.front();
   const std::size_t rank = nest_.variable(fibre.operand).type.rank();
-  TDSL_CHECK(rank == 2, "loops over the levels of matrices are printed");
-  return fibre.outer.empty() ? stored_rows(f, over) : stored_row(f, over);
+  TDSL_CHECK(over.fibres.size() == 1 || rank == 2, "several matrices are walked together");
+  return fibre.outer.size() + 1 == rank ? stored_row(f, over) : stored_rows(f, over);
 }
 
 /// `A`, or `rt::either(A, B)`.
@@ -136,32 +177,48 @@ std::string Printer::rows_text(const Stored& over) {
   return fmt::format("rt::{}({})", over.meet == Meet::kAny ? "either" : over.meet == Meet::kAll ? "both" : "along", fmt::join(tensors, ", "));
 }
 
+/// A level with others below: `A.rows(range_i, [&](const auto& row)` of a matrix, `A.walk(range_i, [&](const auto& row)` and `row.walk([&](const auto& fibre)` of
+/// what has more dimensions.
 Statements Printer::stored_rows(const For& f, const Stored& over) {
-  const std::string tensor = rows_text(over);
-  const std::string range = range_name(f.index);
-  const std::string row = table_.claim("row");
-  const bool begins_row = walks_.empty() && result().compressed;
+  const Fibre& fibre = over.fibres.front();
+  const bool outermost = fibre.outer.empty();
+  const bool matrix = nest_.variable(fibre.operand).type.rank() == 2;
+  const std::string head = outermost ? fmt::format("{}.{}({}, ", rows_text(over), matrix ? "rows" : "walk", range_name(f.index)) : row_text(fibre) + ".walk(";
+  const std::string row = table_.claim(outermost ? "row" : "fibre");
+  const bool begins_row = result().compressed && fibre.outer.size() + 1 < result().type.rank();
   const std::size_t before = walks_.size();
-  for (const Fibre& fibre : over.fibres) walks_.push_back({nest_.variable(fibre.operand).number, {}, f.index, row});
+  for (const Fibre& walked : over.fibres) walks_.push_back({nest_.variable(walked.operand).number, walked.outer, f.index, row});
+  const bool combines = begins_row && updates_result(nest_, f.body);
+  if (combines) sums_ = table_.claim("sums");
   Statements inner = statements(f.body);
-  if (begins_row) inner.insert(inner.begin(), simple(fmt::format("{}.row({});", out_name(), put_subscript(0, index_name(f.index)))));
+  if (combines) {
+    inner = accumulated_row(f, std::move(inner));
+  } else if (begins_row) {
+    const std::size_t level = fibre.outer.size();
+    const std::string index = put_subscript(level, index_name(f.index));
+    inner.insert(inner.begin(), simple(result().type.rank() == 2 ? fmt::format("{}.row({});", out_name(), index) : fmt::format("{}.at({}, {});", out_name(), level, index)));
+  }
+  add_marks(f, inner);
   if (begins_row || mentions_index(f)) inner.insert(inner.begin(), simple(fmt::format("const Index {} = {}.index();", index_name(f.index), row)));
   walks_.resize(before);
   table_.release(row);
-  return {block(fmt::format("{}.rows({}, [&](const auto& {})", tensor, range, row), std::move(inner), "});")};
+  return {block(fmt::format("{}[&](const auto& {})", head, row), std::move(inner), "});")};
 }
 
 Statements Printer::stored_row(const For& f, const Stored& over) {
-  const std::string row = row_text(over.fibres.front());
+  const Fibre& first = over.fibres.front();
+  const bool vector = first.outer.empty();
+  const std::string row = vector ? view_name(nest_.variable(first.operand)) : row_text(first);
   const std::size_t before = walks_.size();
   for (const Fibre& fibre : over.fibres) {
     const Variable& operand = nest_.variable(fibre.operand);
     walks_.push_back({operand.number, fibre.outer, f.index, table_.claim(element_name(operand.name))});
   }
   Statements inner = statements(f.body);
+  add_marks(f, inner);
   const Index& index = nest_.index(f.index);
   const std::string& j = index_name(f.index);
-  const bool whole = index.begin == Extent(0) && index.end == nest_.variable(over.fibres.front().operand).type.shape[1];
+  const bool whole = vector || (index.begin == Extent(0) && index.end == nest_.variable(first.operand).type.shape[first.outer.size()]);
   if (!whole) inner = {block(fmt::format("if ({0}.lo <= {1} && {1} < {0}.hi)", range_name(f.index), j), std::move(inner))};
   const bool named = !whole || mentions_index(f);
   std::string elements;
@@ -170,7 +227,7 @@ Statements Printer::stored_row(const For& f, const Stored& over) {
     elements += fmt::format(", {}{}", cpp_type(nest_.variable(over.fibres[k].operand).type.scalar), walk.read ? " " + walk.name : "");
     table_.release(walk.name);
   }
-  std::string head = fmt::format("{}.each({}[&](Index{}{})", row, ahead_text(over.ahead, j), named ? " " + j : "", elements);
+  std::string head = fmt::format("{}.each({}{}[&](Index{}{})", row, vector ? range_name(f.index) + ", " : "", ahead_text(over.ahead, j), named ? " " + j : "", elements);
   walks_.resize(before);
   return {block(std::move(head), std::move(inner), "});")};
 }
@@ -178,9 +235,33 @@ Statements Printer::stored_row(const For& f, const Stored& over) {
 /// The row where a walk over rows is, or any row: `B_row(k)`.
 std::string Printer::row_text(const Fibre& fibre) {
   const Variable& operand = nest_.variable(fibre.operand);
-  const auto above = std::ranges::find_if(walks_, [&](const Walked& walk) { return walk.number == operand.number && walk.outer.empty() && walk.index == fibre.outer.front(); });
-  TDSL_CHECK(above != walks_.end(), "a row is below a walk over rows");
-  return above->name;
+  const auto above = std::ranges::find_if(walks_, [&](const Walked& walk) {
+    return OpenFibre{walk.number, walk.outer, walk.index}.is_above({operand.number, fibre.outer, -1});
+  });
+  if (above != walks_.end()) return above->name;
+  TDSL_CHECK(operand.type.rank() == 2, "rows of matrices are located");
+  const int row = fibre.outer.front();
+  return fmt::format("{}({})", finder(operand.number, row), index_name(row));
+}
+
+/// What gives rows of an operand at an index in any order.
+const std::string& Printer::finder(int number, int outer) {
+  std::string& name = finders_[{number, outer}];
+  if (name.empty()) name = table_.claim(view_name(operand(number)) + "_rows");
+  return name;
+}
+
+/// `C.row(i, B_rows.stored(row), [&](auto& sums) { … });`
+Statements Printer::accumulated_row(const For& f, Statements body) {
+  std::string elements;
+  const int number = std::ranges::find(walks_, f.index, &Walked::index)->number;
+  for (const auto& [key, name] : finders_) {
+    const auto* walked = found_walk(f.body, key.second);
+    const bool below = walked != nullptr && walked->outer == std::vector<int>{f.index} && nest_.variable(walked->operand).number == number;
+    if (below && elements.empty()) elements = fmt::format("{}.stored({}), ", name, walks_.back().name);
+  }
+  table_.release(sums_);
+  return {block(fmt::format("{}.row({}, {}[&](auto& {})", out_name(), put_subscript(0, index_name(f.index)), elements, sums_), std::move(body), "});")};
 }
 
 /// `[&](Index j) { rt::fetch_ahead(x(j)); }, `
@@ -190,6 +271,10 @@ std::string Printer::ahead_text(const std::vector<Place>& ahead, const std::stri
     std::vector<std::string> list;
     for (const Expr& s : p.subscripts) list.push_back(expr_.subscript(s));
     const Variable& v = nest_.variable(p.variable);
+    if (v.compressed) {
+      text += fmt::format("{}.fetch_ahead({}); ", finder(v.number, std::get<ir::IndexRef>(p.subscripts.front()->op).label), list.front());
+      continue;
+    }
     const std::string element = v.role == Role::kResult ? place_text(p) : fmt::format("{}({})", view_name(v), fmt::join(list, ", "));
     text += fmt::format("rt::fetch_ahead({}); ", element);
   }
@@ -203,9 +288,15 @@ std::string Printer::put_subscript(std::size_t dimension, const std::string& ind
   return fmt::format("{} - {}", index, expr_.text(origin[dimension], 7));
 }
 
+std::string Printer::add_element(const Update& u) {
+  const auto& column = std::get<ir::IndexRef>(u.to.subscripts[1]->op);
+  return fmt::format("{}.add({}, {});", sums_, put_subscript(1, index_name(column.label)), expr_.text(u.value));
+}
+
 std::string Printer::put(const Store& s) {
-  const auto& column = std::get<ir::IndexRef>(s.to.subscripts[1]->op);
-  return fmt::format("{}.put({}, {});", out_name(), put_subscript(1, index_name(column.label)), expr_.text(s.value));
+  const std::size_t last = s.to.subscripts.size() - 1;
+  const auto& column = std::get<ir::IndexRef>(s.to.subscripts[last]->op);
+  return fmt::format("{}.put({}, {});", out_name(), put_subscript(last, index_name(column.label)), expr_.text(s.value));
 }
 
 }  // namespace tdsl::nest

@@ -140,9 +140,14 @@ class Printer {
   codegen::Statements stored_row(const For& f, const Stored& over);
   std::string rows_text(const Stored& over);
   std::string row_text(const Fibre& fibre);
+  const std::string& finder(int number, int outer);
+  [[nodiscard]] bool stays(const std::vector<Expr>& subscripts) const;
+  void add_marks(const For& f, codegen::Statements& body) const;
+  codegen::Statements accumulated_row(const For& f, codegen::Statements body);
   std::string ahead_text(const std::vector<Place>& ahead, const std::string& j);
   std::string put_subscript(std::size_t dimension, const std::string& index);
   std::string put(const Store& s);
+  std::string add_element(const Update& u);
 
   /// `In<double, 1> x`, `Index i`, `double rate`: those that are not mentioned have no names.
   std::vector<std::string> parameters_of(const Point& p);
@@ -166,6 +171,9 @@ class Printer {
     bool read = false;  ///< whether the element is mentioned
   };
   std::vector<Walked> walks_;
+  std::map<std::pair<int, int>, std::string> finders_;  ///< of rows, by number of the operand and index
+  std::map<std::pair<int, int>, std::string> marked_;   ///< rows in which elements are looked up, alike
+  std::string sums_;  ///< of a row of a compressed result that is updated
   std::string out_name_;
   std::set<ValueId> read_;  ///< of functions and tasks
   std::set<ValueId> kept_;  ///< tensors that are declared where they are copied

@@ -169,7 +169,8 @@ class Verifier {
     if (p.subscripts.size() != nest_.variable(p.variable).type.rank()) problem("%{} has rank {}", p.variable.id, nest_.variable(p.variable).type.rank());
     for (const Expr& s : p.subscripts) expr(s, Scalar::kI64);
     if (result) sized(nest_.viewed(p.variable));
-    if (result && needs_value && nest_.form != Form::kTask && !nest_.variable(p.variable).continued && !filled_.contains(p.variable)) problem("%{} is updated, and has no first values", p.variable.id);
+    const bool absent = nest_.variable(p.variable).compressed;  // begins as 0
+    if (result && needs_value && !absent && nest_.form != Form::kTask && !nest_.variable(p.variable).continued && !filled_.contains(p.variable)) problem("%{} is updated, and has no first values", p.variable.id);
     return type(p.variable);
   }
 

@@ -39,7 +39,7 @@ class StoredVerifier {
   void variable(int k, const Variable& v) {
     if (!v.compressed) return;
     const bool tensor = v.role == Role::kOperand || v.role == Role::kResult;
-    if (!tensor || v.type.rank() != 2 || nest_.form != Form::kKernel) problem("%{} is compressed, and no matrix of a kernel", k);
+    if (!tensor || v.type.rank() == 0 || nest_.form != Form::kKernel) problem("%{} is compressed, and no tensor of a kernel", k);
     if (v.continued) problem("%{} is compressed, and has values before", k);
   }
 
@@ -87,7 +87,6 @@ class StoredVerifier {
     for (const int index : fibre.outer) {
       if (!runs(index)) problem("the loop over {} walks %{} at {}, which does not run around it", name(f.index), fibre.operand.id, name(index));
     }
-    if (std::ranges::any_of(loops_, [&](const For* open) { return walks(*open, fibre); })) problem("the loop over {} walks a level of %{} that is walked already", name(f.index), fibre.operand.id);
   }
   /// Of several operands all levels are walked together.
   void together(const For& f, const Stored& stored) {
@@ -110,10 +109,6 @@ class StoredVerifier {
     if (stored.fibres.size() < 2) return;
     if (!begun) problem("the loop over {} walks several operands whose levels above are not walked together", name(f.index));
     if (!stored.ahead.empty()) problem("the loop over {} walks several operands, and fetches ahead", name(f.index));
-  }
-  [[nodiscard]] static bool walks(const For& f, const Fibre& fibre) {
-    const auto* stored = std::get_if<Stored>(&f.over);
-    return stored != nullptr && std::ranges::find(stored->fibres, fibre) != stored->fibres.end();
   }
   [[nodiscard]] bool runs(int index) const {
     return std::ranges::any_of(loops_, [&](const For* open) { return open->index == index; });
@@ -141,7 +136,9 @@ class StoredVerifier {
     if (!exists(to.variable)) return;
     if (!nest_.variable(to.variable).compressed) return first_values(to.variable);
     once(to.variable);
-    if (loops_.size() != 2 || !is_index(to, 0, *loops_[0]) || !is_index(to, 1, *loops_[1])) problem("%{} is compressed, and not stored in loops over its rows and their elements", to.variable.id);
+    bool in_order = loops_.size() == to.subscripts.size();
+    for (std::size_t d = 0; d < loops_.size(); ++d) in_order = in_order && is_index(to, d, *loops_[d]);
+    if (!in_order) problem("%{} is compressed, and not stored in loops over its levels", to.variable.id);
   }
   void update(const Update& u) {
     const ValueId v = u.to.variable;

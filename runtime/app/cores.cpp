@@ -127,20 +127,34 @@ std::string cores_line(const std::vector<RankCores>& ranks, int threads) {
   return text + (hosts.size() > kMostHosts ? "; and " + counted(hosts.size() - kMostHosts, "more node") : "");
 }
 
-std::string placement_warning(const std::vector<RankCores>& ranks, int threads) {
-  const auto wanted = static_cast<std::size_t>(threads);
-  const std::string remedy = ": start with mpirun -n " + std::to_string(ranks.size()) + " --map-by slot:PE=" + std::to_string(threads) +
-                             " --bind-to core, or srun --cpus-per-task=" + std::to_string(threads);
+namespace {
+
+/// The command line that gives every rank its cores, for the launcher in use.
+std::string placed_command(const std::vector<RankCores>& ranks, int wanted, Launcher launcher, const std::string& command) {
+  const std::string size = std::to_string(ranks.size());
+  const std::string cores = std::to_string(wanted);
+  if (launcher == Launcher::kPmix) return "srun --mpi=pmix -n " + size + " --cpus-per-task=" + cores + " --cpu-bind=cores " + command;
+  const auto hosts = by_host(ranks);
+  const std::size_t each = hosts.front().second.size();
+  const bool even = std::ranges::all_of(hosts, [&](const auto& host) { return host.second.size() == each; });
+  return "mpirun -n " + size + " --map-by " + (even ? "ppr:" + std::to_string(each) + ":node" : "slot") + ":PE=" + cores + " --bind-to core " + command;
+}
+
+}  // namespace
+
+std::string placement_warning(const std::vector<RankCores>& ranks, int wanted, Launcher launcher, const std::string& command) {
+  const std::string remedy = ": start with " + placed_command(ranks, wanted, launcher, command);
+  const auto threads = static_cast<std::size_t>(wanted);
   for (const auto& [host, here] : by_host(ranks)) {
     const auto online = static_cast<std::size_t>(ranks[here.front()].online);
     std::set<int> usable;
     for (const std::size_t r : here) usable.insert(ranks[r].allowed.begin(), ranks[r].allowed.end());
-    const std::size_t all = here.size() * wanted;
+    const std::size_t all = here.size() * threads;
     if (all > online) continue;  // asked for: the cores are shared whatever the launcher does
     for (const std::size_t r : here) {
       const std::vector<int>& allowed = ranks[r].allowed;
-      if (allowed.size() >= wanted) continue;
-      return "rank " + std::to_string(r) + " has " + counted(wanted, "thread") + ", but the launcher has pinned it to core" +
+      if (allowed.size() >= threads) continue;
+      return "rank " + std::to_string(r) + " wants " + counted(threads, "thread") + ", but the launcher has pinned it to core" +
              (allowed.size() == 1 ? " " : "s ") + list_text(allowed) + " of " + host + remedy;
     }
     if (usable.size() < all) {

@@ -16,8 +16,11 @@
 #include "runtime/app/cores.h"
 #include "runtime/app/count_check.h"
 #include "runtime/app/environment.h"
+#include "runtime/app/instructions.h"
+#include "runtime/app/launch_check.h"
 #include "runtime/app/life_sign.h"
 #include "runtime/app/machine_file.h"
+#include "runtime/app/memory_kills.h"
 #include "runtime/app/number_format.h"
 #include "runtime/app/run_program_signals.h"
 #include "runtime/app/session_impl.h"
@@ -25,6 +28,7 @@
 #include "runtime/app/statistics.h"
 #include "runtime/io/file_bytes.h"
 #include "runtime/io/temporaries.h"
+#include "runtime/io/temporary_name.h"
 #include "runtime/io/text_file.h"
 #include "runtime/kernels/blas_call.h"
 #include "runtime/plan/region/plan_request.h"
@@ -52,11 +56,12 @@ void print_error(const RunError& error) {
   std::fflush(stderr);
 }
 
-/// Threads per rank unless --threads says: this rank's share of the node's cores, or of those it is pinned to.
+/// Threads per rank unless --threads says: what the job gives a task, or this rank's share of the node's cores; no more than the
+/// cores it is pinned to.
 int default_threads(const World& world, const Environment& environment) {
   if (environment.omp_num_threads) return *environment.omp_num_threads;
   const int cores = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
-  int threads = std::max(1, cores / world.topology().local_size);
+  int threads = environment.slurm_cpus_per_task.value_or(std::max(1, cores / world.topology().local_size));
   cpu_set_t pinned;
   CPU_ZERO(&pinned);
   if (::sched_getaffinity(0, sizeof pinned, &pinned) == 0) threads = std::min(threads, CPU_COUNT(&pinned));
@@ -78,24 +83,31 @@ class ProgramRun {
     phases_.start = start_seconds;
   }
 
-  int operator()(std::span<const std::string> arguments) {
+  /// The words of the command line.
+  int operator()(std::span<const std::string> command) {
+    command_ = shown_command(command);
+    const std::span<const std::string> arguments = command.subspan(1);
     try {
+      check_launch();
       options_ = parse_options(info_.declaration(), arguments);
       if (options_.help || options_.version) {
         if (world_.rank() == 0) write_text(options_.help ? help_text(info_.declaration()) : info_.declaration().version + "\n");
         return 0;
       }
+      if (world_.rank() == 0 && !options_.dry_run) {
+        for (const auto& [name, path] : options_.outputs) remove_leftovers(path);
+      }
       inputs_.emplace(world_, info_, options_);
     } catch (const RunError& error) {  // the same on every rank
-      silence_interrupts();
-      if (world_.rank() == 0) print_error(error);
-      return error.exit_code();
+      return end_alike(error);
     }
     phases_.read = watch_.lap();
     return run();
   }
 
  private:
+  void check_launch();
+  [[nodiscard]] int end_alike(const RunError& error);
   [[nodiscard]] RunSetup setup();
   [[nodiscard]] Unfinished unfinished_outputs();
   [[nodiscard]] plan::Machine machine();
@@ -114,6 +126,8 @@ class ProgramRun {
   const Environment& environment_;
   const ProgramInfo& info_;
   const std::function<void(Session&)>& program_;
+  std::string command_;
+  std::vector<LaunchFacts> launch_;  ///< of all ranks; empty without a launcher
   AppOptions options_;
   std::optional<SessionInputs> inputs_;
   std::optional<SurveyFacts> survey_;
@@ -122,6 +136,29 @@ class ProgramRun {
   Phases phases_;
   plan::Index start_rss_ = peak_rss();
 };
+
+/// Before anything that different programs would do differently.
+void ProgramRun::check_launch() {
+  if (!world_.uses_mpi()) {
+    if (const std::string missing = missing_instructions(); !missing.empty()) throw RunError(launch_error({launch_facts(missing)}), ExitCode::kUsage);
+    return;
+  }
+  const std::string mine = encode(launch_facts(missing_instructions()));
+  for (const std::vector<std::byte>& bytes : world_.access().all_gather(std::as_bytes(std::span(mine)))) {
+    launch_.push_back(decode_launch_facts({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+  }
+  if (const std::string error = launch_error(launch_); !error.empty()) throw RunError(error, ExitCode::kUsage);
+}
+
+/// An error that is the same on every rank.
+int ProgramRun::end_alike(const RunError& error) {
+  silence_interrupts();
+  if (world_.rank() == 0) print_error(error);
+  if (world_.size() > 1) world_.access().barrier();
+  // mpirun comments on ranks that leave by themselves with another code than 0.
+  if (world_.size() > 1 && environment_.launcher == Launcher::kMpirun) world_.abort_all(error.exit_code());
+  return error.exit_code();
+}
 
 RunSetup ProgramRun::setup() {
   // The plan depends on the thread count, so all ranks take rank 0's.
@@ -191,8 +228,12 @@ bool ProgramRun::report_cores(int threads) {
     ranks.push_back(decode_cores({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
   }
   const bool alike = equal_processors(ranks);
-  if (world_.rank() != 0 || options_.quiet || environment_.oversubscribed) return alike;
-  const std::string warning = placement_warning(ranks, threads);
+  if (world_.rank() != 0 || options_.quiet) return alike;
+  for (const std::string& warning : launch_warnings(launch_, environment_, threads, command_)) std::fprintf(stderr, "warning: %s [launch]\n", warning.c_str());
+  if (environment_.oversubscribed) return alike;
+  const bool said = options_.threads || environment_.omp_num_threads;
+  const int wanted = said ? threads : std::max(threads, environment_.slurm_cpus_per_task.value_or(1));
+  const std::string warning = placement_warning(ranks, wanted, environment_.launcher, command_);
   if (!warning.empty() || environment_.slurm_job || ::isatty(STDERR_FILENO) != 0) {
     std::fprintf(stderr, "%s: %s\n", info_.declaration().name.c_str(), cores_line(ranks, threads).c_str());
   }
@@ -209,9 +250,7 @@ int ProgramRun::run() {
     if (kChecksCounts || written) owned->sink.enable_predictions(written && options_.reproducible);
     survey(*owned);
   } catch (const RunError& error) {  // the same on every rank
-    silence_interrupts();
-    if (world_.rank() == 0) print_error(error);
-    return error.exit_code();
+    return end_alike(error);
   }
   Execution& execution = *owned;
   EngineSink& sink = execution.sink;
@@ -371,20 +410,33 @@ void announce_start(const Environment& environment) {
 
 int run_program(int argc, char** argv, const ProgramInfo& info, const std::function<void(Session&)>& program) {
   StopWatch watch;
-  const Environment environment = read_environment();
+  const std::vector<std::string> command(argv, argv + argc);
+  Environment environment = read_environment();
+  environment.trusted |= mpi_takes_pmi();
   if (environment.simd) limit_simd_level(*environment.simd);
   blas::prepare();
   open_standard_streams();
   handle_interrupts();
-  if (environment.launched) end_with_launcher();
+  const Launch launch = classify_launch(environment);
+  if (launch == Launch::kLaunched) end_with_launcher();
   try {
+    if (launch == Launch::kRefused) throw LaunchError(refused_launch_message(environment, shown_command(command)));
+    drop(unusable_transports(environment));
     std::optional<LifeSign> sign;  // until MPI has ended
     World world(environment);
     if (environment.session_folder) sign.emplace(*environment.session_folder, world.rank());
+    name_temporaries(environment.slurm_job.value_or(""), world.rank());
     if (world.rank() == 0) announce_start(environment);
     if (world.rank() == 0 && !environment.silent_interrupt) announce_interrupts();
-    const std::vector<std::string> arguments(argv + 1, argv + argc);
-    return ProgramRun(world, environment, info, program, watch.lap())(arguments);
+    if (world.size() > 1 && !environment.silent_interrupt) {
+      watch_memory_kills(environment.slurm_job.value_or("") + "-" + environment.pmix_namespace);
+      announce_memory_kills();
+    }
+    return ProgramRun(world, environment, info, program, watch.lap())(command);
+  } catch (const LaunchError& error) {
+    if (environment.launch_rank == 0) print_error(error);
+    announce_start(environment);
+    return error.exit_code();
   } catch (const RunError& error) {
     print_error(error);
     announce_start(environment);

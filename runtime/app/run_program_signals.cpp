@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "runtime/app/life_sign.h"
+#include "runtime/app/memory_kills.h"
 #include "runtime/io/temporaries.h"
 
 namespace tdsl::rt {
@@ -14,13 +15,16 @@ namespace {
 constexpr int kEndings[] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGALRM, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU};
 
 volatile std::sig_atomic_t speaks = 0;
+volatile std::sig_atomic_t speaks_of_kills = 0;
 volatile std::sig_atomic_t parent = 0;
 
 // Only async-signal-safe calls in here.
 void end_process(int signal) {
   mark_life_sign(signal);
   unlink_temporaries();
-  if (speaks != 0 && signal != SIGPIPE) {
+  // A launcher that has lost a rank ends the others.
+  const bool told = signal == SIGTERM && speaks_of_kills != 0 && report_memory_kill();
+  if (speaks != 0 && signal != SIGPIPE && !told) {
     constexpr char kMessage[] = "interrupted; no output file was written\n";
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kMessage, sizeof kMessage - 1);
   }
@@ -65,6 +69,10 @@ void end_with_launcher() {
 }
 
 void announce_interrupts() { speaks = 1; }
-void silence_interrupts() { speaks = 0; }
+void announce_memory_kills() { speaks_of_kills = 1; }
+void silence_interrupts() {
+  speaks = 0;
+  speaks_of_kills = 0;
+}
 
 }  // namespace tdsl::rt

@@ -10,6 +10,8 @@ void handle_interrupts();
 void end_with_launcher();
 /// This process prints the message about an interrupt.
 void announce_interrupts();
+/// This process, or another one of its node, says when others were killed for memory.
+void announce_memory_kills();
 /// A failure has been reported: what ends the process from now on is its consequence and says nothing.
 void silence_interrupts();
 

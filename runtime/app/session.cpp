@@ -7,6 +7,7 @@
 
 #include "runtime/app/dense_storage.h"
 #include "runtime/app/session_impl.h"
+#include "runtime/app/sparse_draws.h"
 #include "runtime/app/stored_tiles.h"
 #include "runtime/kernels/contraction.h"
 #include "runtime/kernels/philox.h"
@@ -127,7 +128,7 @@ void Session::Impl::require_stored_size(std::string_view name, ElementType type,
 
 void Session::Impl::require_room(std::string_view name, ElementType type, std::span<const Index> shape, int line) const {
   if (surveys() || sink->dry_run() || setup.options.memory_bytes) return;
-  const auto no_room = no_room_text(name, type, shape, physical_memory(), setup.world.topology().node_count);
+  const auto no_room = no_room_text(name, type, shape, physical_memory(), setup.world.topology().node_count, setup.info.is_sparse(name));
   if (no_room) stop(line, *no_room);
 }
 
@@ -135,6 +136,7 @@ TensorHandle Session::record(plan::OpBuilder& op, ElementType type, Kernel kerne
   const bool stored = !op.op().outputs.empty() && op.op().outputs.front().sized();
   if (stored) impl_->require_stored_size(op.op().name, type, op.op().shape, op.op().line);
   else impl_->require_size(op.op().name, type, op.op().shape, op.op().line);
+  if (!stored) impl_->require_room(op.op().name, type, op.op().shape, op.op().line);
   impl_->keep(std::move(kernel));
   return impl_->recorder.record(std::move(op.op()), type);
 }
@@ -265,6 +267,23 @@ TensorHandle Session::record_stored_input(std::string_view text, ElementType typ
   if (const NpyReader* const reader = inputs.dense(name)) impl_->keep(stored_panels_kernel(*reader, type));
   else impl_->keep(nullptr);
   return impl_->recorder.load_stored(name, type, shape, inputs.stored(name), inputs.row_counts(name, shape.front()), std::vector<Index>(tile), {site, line});
+}
+
+Tensor<double> Session::sprandom(std::string_view name, std::initializer_list<Index> extents, double density, std::uint64_t call_site,
+                                 std::initializer_list<Index> iterations, int site, int line, std::initializer_list<Index> tile) {
+  const std::vector<Index> shape(extents);
+  impl_->require_size(name, ElementType::kF64, shape, line);
+  impl_->require_room(name, ElementType::kF64, shape, line);
+  impl_->keep(dense_draw_kernel(random_stream(options().seed, call_site, std::vector<Index>(iterations)), density, shape));
+  return Tensor<double>(impl_->recorder.source(name, ElementType::kF64, shape, std::vector<Index>(tile), {site, line}));
+}
+
+Tensor<double> Session::stored_sprandom(std::string_view name, std::initializer_list<Index> extents, double density, std::uint64_t call_site,
+                                        std::initializer_list<Index> iterations, int site, int line, std::initializer_list<Index> tile) {
+  const std::vector<Index> shape(extents);
+  impl_->require_size(name, ElementType::kF64, shape, line);
+  impl_->keep(stored_draw_kernel(random_stream(options().seed, call_site, std::vector<Index>(iterations)), density, shape));
+  return Tensor<double>(impl_->recorder.stored_source(name, ElementType::kF64, shape, plan::drawn_stored(shape, density), std::vector<Index>(tile), {site, line}));
 }
 
 TensorHandle Session::record_random(RandomKind kind, std::string_view name, ElementType type, std::initializer_list<Index> extents,

@@ -163,6 +163,11 @@ class Session {
                                  std::initializer_list<Index> tile = {}) {
     return Tensor<T>(record_random(kind, name, element_type_of<T>, shape, call_site, iterations, site, line, tile));
   }
+  /// `sprandom`, with a dense result or with blocks that hold stored elements only.
+  [[nodiscard]] Tensor<double> sprandom(std::string_view name, std::initializer_list<Index> shape, double density, std::uint64_t call_site,
+                                        std::initializer_list<Index> iterations, int site, int line, std::initializer_list<Index> tile = {});
+  [[nodiscard]] Tensor<double> stored_sprandom(std::string_view name, std::initializer_list<Index> shape, double density, std::uint64_t call_site,
+                                               std::initializer_list<Index> iterations, int site, int line, std::initializer_list<Index> tile = {});
   /// Every element by itself; without operands a source. `flops`: per point.
   template <Element T>
   [[nodiscard]] Tensor<T> map(const Where& where, std::initializer_list<Over> out, std::initializer_list<Read> reads, double flops,

@@ -38,7 +38,7 @@ struct Session::Impl {
   void require_size(std::string_view name, ElementType type, std::span<const Index> shape, int line) const;
   /// The same of a tensor whose blocks hold stored elements.
   void require_stored_size(std::string_view name, ElementType type, std::span<const Index> shape, int line) const;
-  /// Stops where a sparse tensor that is stored dense has more bytes than the machines' memory, unless --memory says what there is.
+  /// Stops where a tensor that is stored dense, of a sparse one perhaps a copy, has more bytes than the machines' memory, unless --memory says what there is.
   void require_room(std::string_view name, ElementType type, std::span<const Index> shape, int line) const;
 
   std::set<std::pair<int, std::string>> gathered{};  ///< lines and routines that have been reported

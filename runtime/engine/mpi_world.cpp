@@ -1,7 +1,14 @@
 #include "runtime/engine/mpi_world.h"
 
+#include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
 #include <mpi.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -84,12 +91,46 @@ MpiLink::~MpiLink() {
   }
 }
 
+namespace {
+
+#ifdef OPEN_MPI
+int show_no_help(const char*, ...) { return 0; }
+#endif
+
+/// Our message shall be the last one. Open MPI's help texts go to mpirun, which prints them: in version 4 they pass through a pointer.
+void silence_mpi() {
+#ifdef OPEN_MPI
+  if (void* pointer = ::dlsym(RTLD_DEFAULT, "opal_show_help")) {
+    Dl_info library{};
+    ElfW(Sym)* symbol = nullptr;
+    const bool found = ::dladdr1(pointer, &library, reinterpret_cast<void**>(&symbol), RTLD_DL_SYMENT) != 0 && symbol != nullptr;
+    if (found && ELF64_ST_TYPE(symbol->st_info) == STT_OBJECT && symbol->st_size == sizeof(void*)) {
+      *static_cast<int (**)(const char*, ...)>(pointer) = show_no_help;
+    }
+  }
+#endif
+  if (const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC); nowhere >= 0) ::dup2(nowhere, STDERR_FILENO);
+}
+
+}  // namespace
+
 void MpiLink::abort_all(int exit_code) {
+  constexpr std::chrono::seconds kPatience{5};  // with an MPI that does not come back
   std::fflush(nullptr);
   if (uses_mpi && size > 1) {
-    MPI_Abort(MPI_COMM_WORLD, exit_code);
+    silence_mpi();
+    std::thread([exit_code] { MPI_Abort(MPI_COMM_WORLD, exit_code); }).detach();
+    std::this_thread::sleep_for(kPatience);
   }
   std::_Exit(exit_code);
+}
+
+bool mpi_takes_pmi() {
+#ifdef OPEN_MPI
+  return false;
+#else
+  return true;
+#endif
 }
 
 void MpiLink::rest(std::chrono::microseconds least) {
@@ -104,14 +145,16 @@ World::World(const Environment& environment) {
   auto link = std::make_unique<MpiLink>();
   const Launch launch = classify_launch(environment);
   if (launch == Launch::kRefused) {
-    throw RunError(refused_launch_message(environment));
+    throw LaunchError(refused_launch_message(environment, "PROGRAM"));
   }
   if (launch != Launch::kSingle) {
     link->start();
     const int announced = environment.launcher_size.value_or(link->size);
-    if (announced != link->size) {
-      throw RunError("the launcher announced " + std::to_string(announced) + " ranks, but MPI sees " +
-                     std::to_string(link->size) + ": this launcher and this MPI library do not belong together");
+    // A step may be a part of a larger run, never more than it.
+    if (announced != link->size || environment.slurm_step_tasks.value_or(1) > link->size) {
+      throw LaunchError("the launcher announced " + std::to_string(std::max(announced, environment.slurm_step_tasks.value_or(1))) +
+                        " ranks, but MPI sees " + std::to_string(link->size) +
+                        ": this launcher and this MPI library do not belong together; start with the library's own mpirun");
     }
   }
   if (environment.ranks_per_node) link->pretend_nodes(*environment.ranks_per_node);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/app/environment.h"
+#include "runtime/check.h"
 
 /// The one checked wrapper over MPI: no other file includes mpi.h. Every error return becomes a RunError.
 namespace tdsl::rt {
@@ -85,6 +86,14 @@ struct BoxPiece {
 
 class Link;
 
+/// A launch that cannot work. Every process finds it by itself, and the one of Environment::launch_rank 0 says so.
+class LaunchError : public RunError {
+ public:
+  explicit LaunchError(const std::string& message) : RunError(message, ExitCode::kUsage) {}
+};
+/// Whether this MPI library finds its ranks by PMI, without PMIx.
+[[nodiscard]] bool mpi_takes_pmi();
+
 /// The run as this rank sees it. Exactly one per process. Without a launcher it is one rank and MPI is never started.
 class World {
  public:
@@ -92,8 +101,8 @@ class World {
   static constexpr std::int64_t kPieceBytes = std::int64_t{1} << 30;
   static constexpr int kControlTags = 1 << 14;
 
-  /// Starts MPI if there is a launcher. Throws RunError when the launch is refused (see classify_launch), when the
-  /// number of ranks is not the announced one, or when MPI lacks MPI_THREAD_SERIALIZED.
+  /// Starts MPI if there is a launcher. Throws LaunchError when the launch is refused (see classify_launch) or the
+  /// number of ranks is not the announced one, RunError when MPI lacks MPI_THREAD_SERIALIZED.
   explicit World(const Environment& environment);
   /// A rank of a world that something else than MPI makes up: in tests many are in one process.
   explicit World(std::unique_ptr<Link> link);
@@ -172,7 +181,7 @@ class World {
   [[nodiscard]] Traffic statement_traffic(StatementId statement) const;
 
   /// Ends all ranks at once with this exit code, without waiting for anybody; also from a thread while another one
-  /// holds an Access. The caller has printed its message and unlinked its temporary files.
+  /// holds an Access. The caller has printed its message and unlinked its temporary files. What MPI would say is not printed.
   [[noreturn]] void abort_all(int exit_code);
 
  private:

@@ -5,10 +5,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <chrono>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -18,6 +15,7 @@
 #include "runtime/check.h"
 #include "runtime/io/file_bytes.h"
 #include "runtime/io/temporaries.h"
+#include "runtime/io/temporary_name.h"
 
 namespace tdsl::rt {
 
@@ -27,15 +25,6 @@ namespace {
 std::string resolve_target(const std::string& path) {
   const std::unique_ptr<char, decltype(&std::free)> resolved(::realpath(path.c_str(), nullptr), &std::free);
   return resolved ? std::string(resolved.get()) : path;
-}
-
-/// `.NAME.tmp-PID-CLOCK` beside the target; shortened so that NAME plus the rest stays a legal file name.
-std::string temporary_name(const std::string& target) {
-  const auto clock = std::chrono::steady_clock::now().time_since_epoch().count();
-  std::array<char, 64> suffix;
-  std::snprintf(suffix.data(), suffix.size(), ".tmp-%lx-%llx", static_cast<unsigned long>(::getpid()),
-                static_cast<unsigned long long>(clock));
-  return directory_of(target) + "/." + file_name_of(target).substr(0, 180) + suffix.data();
 }
 
 /// The mode the finished file gets: that of the file it replaces, else what the user's umask gives a new file. Throws
@@ -153,6 +142,7 @@ void OutputFile::create_named(const std::string& path) {
     release();
     fail_file(path, "cannot write", error);
   }
+  mark_temporary(fd_);
 }
 
 /// The name from which `rename` replaces the target in one step.
@@ -160,6 +150,7 @@ void OutputFile::give_temporary_name() {
   const std::string descriptor = std::exchange(temporary_, temporary_name(path_));
   slot_ = register_temporary(temporary_);
   named_ = true;
+  mark_temporary(fd_);
   if (::linkat(AT_FDCWD, descriptor.c_str(), AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW) != 0) {
     fail_file(path_, "cannot give the finished file its name", errno);
   }

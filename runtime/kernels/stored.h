@@ -5,9 +5,12 @@
 #include <vector>
 
 #include "runtime/kernels/task.h"
+#include "runtime/sparse/accumulator.h"
 #include "runtime/sparse/joint.h"
+#include "runtime/sparse/marked_row.h"
 #include "runtime/sparse/output.h"
 #include "runtime/sparse/parts.h"
+#include "runtime/sparse/row_finder.h"
 
 // What kernels over stored elements are written with:
 //
@@ -36,6 +39,12 @@ template <class T, int R>
 [[nodiscard]] sparse::Parts<T, R> stored_in(const TaskArgs& t, int k) {
   return sparse::Parts<T, R>(stored_parts(t, k));
 }
+
+/// Rows of an operand in any order: `B_rows(k).each([&](Index j, double b) { … })`.
+template <class T>
+using StoredRows = sparse::RowFinder<T>;
+/// One row of an operand, looked up at many columns: `A_row.mark(i); … A_row(k)`.
+using sparse::MarkedRow;
 
 using sparse::along;
 using sparse::both;
@@ -87,6 +96,81 @@ class StoredTile {
 
   BlockSink& sink_;
   sparse::Output<T>& elements_;
+};
+
+/// Makes the block of an output tile, a matrix by rows, of which the elements of a row come in any order, and those of one column are combined: added, or
+/// of bool by `or`. Rows ascend.
+///
+///     rt::AccumulatedTile<double> C(t);
+///     C.row(i, elements, [&](auto& sums) { … sums.add(j, a * b); … });
+template <class T>
+class AccumulatedTile {
+ public:
+  explicit AccumulatedTile(const TaskArgs& t, int k = 0) : tile_(t, k), columns_(t.outputs[static_cast<std::size_t>(k)].box[1]), of_thread_(accumulators(static_cast<std::size_t>(k))) {}
+
+  /// `f` adds what is in row i, which is about so many elements, to what it is given.
+  template <class F>
+  void row(Index i, Index elements, const F& f) {
+    if (elements == 0) return;
+    tile_.row(i);
+    if (sparse::prefers_bitmap(columns_.size(), elements)) {
+      of_thread_.bitmap.begin(columns_.size());
+      combine(of_thread_.bitmap, f);
+    } else {
+      of_thread_.hash.begin(elements);
+      combine(of_thread_.hash, f);
+    }
+  }
+  /// The same, where nothing says how many: about as many as in the row before.
+  template <class F>
+  void row(Index i, const F& f) {
+    row(i, expected_ + 1, f);
+  }
+  /// The block is complete. Once.
+  void finish() { tile_.finish(); }
+
+ private:
+  template <class Accumulator>
+  class Sums {
+   public:
+    Sums(Accumulator& to, Index corner) : to_(to), corner_(corner) {}
+    void add(Index j, T value) {
+      to_.add(j - corner_, value, [](T a, T b) {
+        if constexpr (std::is_same_v<T, bool>) return a || b;
+        else return static_cast<T>(a + b);
+      });
+    }
+
+   private:
+    Accumulator& to_;
+    Index corner_;
+  };
+  struct Accumulators {
+    sparse::BitmapAccumulator<T> bitmap;
+    sparse::HashAccumulator<T> hash;
+  };
+
+  template <class Accumulator, class F>
+  [[gnu::flatten]] void combine(Accumulator& accumulator, const F& f) {
+    Sums<Accumulator> sums(accumulator, columns_.lo);
+    f(sums);
+    expected_ = 0;
+    accumulator.flush([this](Index j, T value) {
+      ++expected_;
+      if constexpr (std::is_floating_point_v<T>) value += T(0);  // a sum of -0 alone
+      tile_.put(columns_.lo + j, value);
+    });
+  }
+  [[nodiscard]] static Accumulators& accumulators(std::size_t k) {
+    thread_local std::deque<Accumulators> all;
+    while (all.size() <= k) all.emplace_back();
+    return all[k];
+  }
+
+  StoredTile<T> tile_;
+  Interval columns_;
+  Accumulators& of_thread_;
+  Index expected_ = 0;
 };
 
 }  // namespace tdsl::rt

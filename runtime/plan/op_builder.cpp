@@ -184,6 +184,24 @@ OpBuilder& OpBuilder::stored_like(const std::vector<const TensorDesc*>& walked) 
   return *this;
 }
 
+OpBuilder& OpBuilder::stored_of_points(const TensorDesc& walked) {
+  double points = visited_, volume = 1, columns = 1;
+  for (const LabelDesc& l : op_.labels) points *= static_cast<double>(l.range.size());
+  for (std::size_t d = 0; d < op_.shape.size(); ++d) {
+    volume *= static_cast<double>(op_.shape[d]);
+    columns *= d == 0 ? 1.0 : static_cast<double>(op_.shape[d]);
+  }
+  const double hi = std::min(volume, walked.stored.hi * columns);
+  const double expected = volume > 0 ? std::ceil(-volume * std::expm1(-points / volume)) : 0;
+  return stored(walked.storage, {0, std::min(expected, hi), hi});
+}
+
+OpBuilder& OpBuilder::stored_within(const TensorDesc& mask) {
+  Estimate& elements = op_.outputs.back().stored;
+  elements = {0, std::min(elements.expected, mask.stored.expected), std::min(elements.hi, mask.stored.hi)};
+  return *this;
+}
+
 OpBuilder& OpBuilder::visits(const TensorDesc& walked) { return visits(std::vector{&walked}); }
 
 OpBuilder& OpBuilder::visits(const std::vector<const TensorDesc*>& walked) {
@@ -192,9 +210,9 @@ OpBuilder& OpBuilder::visits(const std::vector<const TensorDesc*>& walked) {
   int exponent = 0;
   double absent = 1;
   for (const TensorDesc* tensor : walked) absent *= 1 - stored_share(*tensor);
-  const double share = std::frexp(walked.size() == 1 ? stored_share(*walked.front()) : 1 - absent, &exponent);
-  visited_ = std::ldexp(std::round(std::ldexp(share, kDigits)), exponent - kDigits);
-  op_.flops_per_point *= visited_;
+  const double share = std::frexp(visited_ * (walked.size() == 1 ? stored_share(*walked.front()) : 1 - absent), &exponent);
+  const double before = std::exchange(visited_, std::ldexp(std::round(std::ldexp(share, kDigits)), exponent - kDigits));
+  op_.flops_per_point = before > 0 ? op_.flops_per_point / before * visited_ : 0;
   return *this;
 }
 

@@ -64,7 +64,12 @@ class OpBuilder {
   /// The same, with elements at most where `walked` has some, or one of several.
   OpBuilder& stored_like(const TensorDesc& walked);
   OpBuilder& stored_like(const std::vector<const TensorDesc*>& walked);
-  /// Of the points those are visited at which `walked`, or one of several, has an element stored: `flops` are theirs.
+  /// A matrix by rows whose elements are made of the points that are visited: as many as such a number of elements drawn at random hits, and in a row of
+  /// its own no more than all columns for each element of `walked`.
+  OpBuilder& stored_of_points(const TensorDesc& walked);
+  /// No more elements than `mask` has.
+  OpBuilder& stored_within(const TensorDesc& mask);
+  /// Of the points those are visited at which `walked`, or one of several, has an element stored: `flops` are theirs. Of several calls: at which each says so.
   OpBuilder& visits(const TensorDesc& walked);
   OpBuilder& visits(const std::vector<const TensorDesc*>& walked);
   /// What is read behind the operands of a contraction belongs to its epilogue (Op::epilogue).

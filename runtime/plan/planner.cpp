@@ -454,6 +454,7 @@ void Planner::plan_op(Op op, const Dead& named_dead, Planned& out) {
   partial.line = op.line;
   partial.site = op.site;
   partial.record = op.record;
+  partial.flops_per_point = op.flops_per_point;  // estimates that are near each other share decisions
   partial.outputs.front().id = next_part_++;
   partial.outputs.front().name = "parts of " + op.outputs.front().name;
   Op combination = combination_of(op, partial);

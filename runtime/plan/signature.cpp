@@ -2,12 +2,28 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
 namespace tdsl::plan {
 
 namespace {
+
+/// Whether how much is stored is an estimate that may be another one in a loop's next iteration; what is counted by rows is not.
+bool is_estimated(const TensorDesc& tensor) { return tensor.sized() && tensor.rows == nullptr; }
+
+/// The power of four, so that what fills up in a loop is planned anew at most 16 times or so.
+void append_power(std::string& text, double x) { append_number(text, x > 0 ? static_cast<Index>(std::floor(std::log2(x) / 2)) : -1000); }
+
+/// As in append_storage, to a power of four where it is estimated.
+void append_stored(std::string& text, const TensorDesc& tensor) {
+  if (!is_estimated(tensor)) return append_storage(text, tensor);
+  TensorDesc rounded = tensor;
+  rounded.stored = {};
+  append_storage(text, rounded);
+  for (const double x : {tensor.stored.lo, tensor.stored.expected, tensor.stored.hi}) append_power(text, x);
+}
 
 void append_labels(std::string& text, const Op& op) {
   for (const LabelDesc& label : op.labels) {
@@ -30,7 +46,7 @@ void append_outputs(std::string& text, const Op& op) {
   for (Index edge : op.tile) append_number(text, -edge);
   for (const TensorDesc& output : op.outputs) {
     append_number(text, op.op_class == OpClass::kLoop ? output.bytes() : output.element.bytes);
-    append_storage(text, output);
+    append_stored(text, output);
   }
   for (int read : op.continues) append_number(text, read);
 }
@@ -60,12 +76,12 @@ class OperandTexts {
     order_.push_back(id);
     if (const PlacedTensor* placed = operands_.placed(id)) {
       append_number(text, placed->desc.element.bytes);
-      append_storage(text, placed->desc);
+      append_stored(text, placed->desc);
       text += signature_of(placed->distribution);
     } else if (const Op* source = operands_.waiting(id)) {
       text += 'w';
       append_number(text, source->outputs.front().element.bytes);
-      append_storage(text, source->outputs.front());
+      append_stored(text, source->outputs.front());
       for (Index extent : source->shape) append_number(text, extent);
       for (Index edge : source->tile) append_number(text, -edge);
     }
@@ -135,7 +151,20 @@ std::string signature_of(const Op& op, const KnownOperands& operands) {
   append_number(text, static_cast<Index>(op.op_class));
   append_number(text, op.home);
   append_number(text, static_cast<Index>(op.combine) * 2 + (op.replicated ? 1 : 0));
-  append_number(text, static_cast<Index>(std::bit_cast<std::uint64_t>(op.flops_per_point) >> 24));
+  const auto describes = [&](TensorId id) -> const TensorDesc* {
+    if (const PlacedTensor* placed = operands.placed(id)) return &placed->desc;
+    const Op* source = operands.waiting(id);
+    return source == nullptr ? nullptr : &source->outputs.front();
+  };
+  const bool estimated = std::any_of(op.outputs.begin(), op.outputs.end(), is_estimated) || std::any_of(op.reads.begin(), op.reads.end(), [&](const Access& access) {
+    const TensorDesc* operand = describes(access.tensor);
+    return operand != nullptr && is_estimated(*operand);
+  });
+  if (estimated) {
+    append_power(text, op.flops_per_point);
+  } else {
+    append_number(text, static_cast<Index>(std::bit_cast<std::uint64_t>(op.flops_per_point) >> 24));
+  }
   if (op.epilogue) text += 'e';
   append_number(text, op.by_rows ? 1 + static_cast<Index>(op.product_share * 1000) : 0);
   append_labels(text, op);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "runtime/plan/op.h"
 #include "runtime/plan/compressed.h"
@@ -17,7 +18,7 @@ constexpr double kPositionBytes = 8;
 constexpr double kCoordinateBytes = 4;
 /// From this share of its elements on a block is stored densely.
 constexpr double kDenseShare = 0.4;
-/// Below this share of rows with something in them a block lists its rows.
+/// A block lists its rows if fewer than this share of them have something.
 constexpr double kListedShare = 0.9;
 
 }  // namespace
@@ -44,6 +45,14 @@ Estimate guessed_stored(const std::vector<Index>& shape) {
   constexpr double kGuessedShare = 0.01;
   const double all = volume_of(shape);
   return {0, std::ceil(kGuessedShare * all), all};
+}
+
+Estimate drawn_stored(const std::vector<Index>& shape, double density) {
+  constexpr double kDeviations = 10;  // never seen
+  const double all = volume_of(shape);
+  const double mean = all * std::clamp(density, 0.0, 1.0);
+  const double around = kDeviations * std::sqrt(mean * (1 - std::clamp(density, 0.0, 1.0))) + (mean > 0 && density < 1 ? 5 * kDeviations : 0);
+  return {std::max(0.0, std::floor(mean - around) - 1), mean, std::min(all, std::ceil(mean + around))};
 }
 
 double stored_share(const TensorDesc& tensor) {
@@ -82,35 +91,69 @@ std::uint64_t RowCounts::hash() const {
 
 BlockFormula::BlockFormula(const Storage& storage, Index element_bytes, const std::vector<Index>& extents) {
   const auto element = static_cast<double>(storage.values ? element_bytes : 0);
-  const auto dense_element = static_cast<double>(storage.values ? element_bytes : 1);
+  dense_each_ = static_cast<double>(storage.values ? element_bytes : 1);
   fixed_ = kHeadBytes + kAlignment * static_cast<double>(2 * storage.levels.size() + 1);
   // Entries of the level before: so many whatever is stored, and so many for every stored element.
   double certain = 1, per_element = 0;
   for (std::size_t l = 0; l < storage.levels.size(); ++l) {
     const std::size_t d = l < storage.order.size() ? static_cast<std::size_t>(storage.order[l]) : l;
     const double extent = d < extents.size() ? static_cast<double>(extents[d]) : 1;
+    volume_ *= extent;
     if (storage.levels[l] == Level::kDense) {
+      if (l == 0) rows_ = extent;
       certain *= extent;
       per_element *= extent;
-      listed_ += kCoordinateBytes * certain;
       continue;
     }
-    if (l > 0) fixed_ += kPositionBytes * (certain + 1);
+    if (l > 0) fixed_ += kPositionBytes;
     if (l > 0) each_ += kPositionBytes * per_element;
+    if (rows_ > 0 && per_element == 0) pointers_ = kPositionBytes * certain / rows_;
     each_ += kCoordinateBytes;
     certain = 0;
     per_element = 1;
   }
   fixed_ += element * certain;
   each_ += element * per_element;
-  most_each_ = std::max(each_, dense_element / kDenseShare);
   least_each_ = storage.values ? element : 1;
+}
+
+/// At most, behind so many rows: all of them if at least 90 % have something, else those that do.
+double BlockFormula::pointers_of(double rows, double stored) const {
+  const double listed = pointers_ + kCoordinateBytes;
+  return std::min(rows * std::max(pointers_, kListedShare * listed), stored * std::max(pointers_ / kListedShare, listed));
+}
+
+/// At most, where nobody knows which of the blocks are stored densely: of elements x in such ones dense_each_ / 0.4 * x, and of the others y bytes
+/// each_ * y + pointers_of(y). That is concave in x, so its maximum is at an end or where all rows have pointers.
+double BlockFormula::most_inside(double blocks, double stored) const {
+  const double rows = blocks * rows_;
+  const double all_rows = pointers_of(rows, std::numeric_limits<double>::infinity());
+  const auto with_dense = [&](double x) { return dense_each_ / kDenseShare * x + each_ * (stored - x) + pointers_of(rows, stored - x); };
+  const double each_pointer = pointers_of(std::numeric_limits<double>::infinity(), 1);
+  const double some = each_pointer > 0 ? std::clamp(stored - all_rows / each_pointer, 0.0, stored) : stored;
+  return std::max({with_dense(0), with_dense(some), with_dense(stored)});
+}
+
+double BlockFormula::expected_pointers(double stored) const {
+  if (rows_ == 0) return 0;
+  const double filled = rows_ * -std::expm1(-stored / rows_);
+  return filled < kListedShare * rows_ ? filled * (pointers_ + kCoordinateBytes) : rows_ * pointers_;
 }
 
 Estimate BlockFormula::bytes(const Estimate& blocks, const Estimate& stored) const {
   const double present = std::min(blocks.expected, stored.expected);
-  const double most = blocks.hi * (fixed_ + listed_) + most_each_ * stored.hi;
-  return {least_each_ * stored.lo, std::min(present * fixed_ + each_ * stored.expected, most), most};
+  const double most = std::min(blocks.hi, stored.hi) * fixed_ + most_inside(blocks.hi, stored.hi);
+  const double expected = present == 0 ? 0 : present * (fixed_ + expected_pointers(stored.expected / present)) + each_ * stored.expected;
+  return {least_each_ * stored.lo, std::min(expected, most), most};
+}
+
+Estimate BlockFormula::one(const Estimate& stored) const {
+  const double limit = kDenseShare * volume_;  // from here on it is dense
+  const auto compressed = [&](double elements) { return each_ * elements + pointers_of(rows_, elements); };
+  const double inside = stored.hi < limit ? compressed(stored.hi) : std::max(compressed(limit), dense_each_ * volume_);
+  const Estimate any = bytes(Estimate::exactly(1), stored);
+  const double most = std::min(any.hi, stored.hi == 0 ? 0 : fixed_ + inside);
+  return {any.lo, std::min(any.expected, most), most};
 }
 
 Index TensorDesc::bytes() const {
@@ -124,16 +167,24 @@ double TensorDesc::mean_bytes() const {
   return sized() && all > 0 ? static_cast<double>(bytes()) / all : static_cast<double>(element.bytes);
 }
 
+namespace {
+
+/// Of so many elements, stored or not, those that are; the same ones may be met several times.
+Estimate stored_inside(const TensorDesc& tensor, const Estimate& elements, double times) {
+  const double all = volume_of(tensor.shape);
+  if (all == 0) return {};
+  // What lies elsewhere may hold nothing, or be all there is.
+  const double least = times > 1 ? 0 : std::max(0.0, tensor.stored.lo - std::max(0.0, all - elements.lo));
+  const double most = std::min(tensor.stored.hi * times, elements.hi);
+  return {least, std::min(tensor.stored.expected * (elements.expected / all), most), most};
+}
+
+}  // namespace
+
 Estimate TensorDesc::block_bytes(const Estimate& blocks, const Estimate& inside, const std::vector<Index>& extents, double times) const {
   const auto width = static_cast<double>(element.bytes);
   if (!sized()) return {inside.lo * width, inside.expected * width, inside.hi * width};
-  const double all = volume_of(shape);
-  if (all == 0) return {};
-  // What lies elsewhere may hold nothing, or be all there is.
-  const double least = times > 1 ? 0 : std::max(0.0, stored.lo - std::max(0.0, all - inside.lo));
-  const double most = std::min(stored.hi * times, inside.hi);
-  const Estimate share{least, std::min(stored.expected * (inside.expected / all), most), most};
-  return BlockFormula(storage, element.bytes, extents).bytes(blocks, share);
+  return BlockFormula(storage, element.bytes, extents).bytes(blocks, stored_inside(*this, inside, times));
 }
 
 Estimate stored_in_rows(const TensorDesc& tensor, Interval rows) {
@@ -171,8 +222,8 @@ Estimate TensorDesc::block_bytes(const Box& box) const {
   if (elements == 0) return {};
   bool whole_rows = rows != nullptr;
   for (int d = 1; d < box.rank; ++d) whole_rows = whole_rows && box[d].size() == shape[idx(d)];
-  if (whole_rows) return BlockFormula(storage, element.bytes, extents).bytes(Estimate::exactly(1), stored_in_rows(*this, box[0]));
-  return block_bytes(Estimate::exactly(1), Estimate::exactly(elements), extents);
+  const Estimate inside = whole_rows ? stored_in_rows(*this, box[0]) : stored_inside(*this, Estimate::exactly(elements), 1);
+  return BlockFormula(storage, element.bytes, extents).one(inside);
 }
 
 }  // namespace tdsl::plan

@@ -51,6 +51,8 @@ struct Estimate {
 
 /// What is assumed of a tensor of which nobody says how many of its elements are stored: one of a hundred.
 [[nodiscard]] Estimate guessed_stored(const std::vector<Index>& shape);
+/// Where each element is stored with this probability, by chance.
+[[nodiscard]] Estimate drawn_stored(const std::vector<Index>& shape, double density);
 
 /// Where along the rows of a matrix its elements are stored, in bins of near-equal numbers of rows.
 struct RowCounts {
@@ -74,13 +76,21 @@ class BlockFormula {
 
   /// Of this many blocks with this many elements stored. A block without elements may be absent.
   [[nodiscard]] Estimate bytes(const Estimate& blocks, const Estimate& stored) const;
+  /// Of one block that has these very extents.
+  [[nodiscard]] Estimate one(const Estimate& stored) const;
 
  private:
-  double fixed_ = 0;          ///< head, gaps between arrays, positions of dense levels: of any block
-  double each_ = 0;           ///< of every stored element
-  double listed_ = 0;         ///< more of a block that lists what a dense level would enumerate
-  double most_each_ = 0;      ///< with the lists, or of a block that is stored densely because it is full enough
+  [[nodiscard]] double pointers_of(double rows, double stored) const;
+  [[nodiscard]] double most_inside(double blocks, double stored) const;
+  [[nodiscard]] double expected_pointers(double stored) const;
+
+  double fixed_ = 0;       ///< head, gaps between arrays, ends of arrays: of any block
+  double rows_ = 0;        ///< of a dense outermost level in front of a compressed one: entries, which pointers enumerate or a list names
+  double pointers_ = 0;    ///< bytes of pointers behind each of them
+  double each_ = 0;        ///< of every stored element
+  double dense_each_ = 0;  ///< of every element of a block that is stored densely because it is full enough
   double least_each_ = 0;
+  double volume_ = 1;
 };
 
 }  // namespace tdsl::plan

@@ -49,6 +49,13 @@ TensorHandle Recorder::load_stored(std::string_view name, ElementType type, std:
   return record(std::move(op.op()), type);
 }
 
+TensorHandle Recorder::stored_source(std::string_view name, ElementType type, std::vector<Index> shape, const plan::Estimate& stored, std::vector<Index> tile, Place place) {
+  TDSL_CHECK(shape.size() == 2, "matrices are compressed");
+  plan::OpBuilder op(plan::OpClass::kSource, name, place.site, place.line);
+  op.out("i0", shape[0]).out("i1", shape[1]).uncut().flops(0).tile(std::move(tile)).stored(plan::compressed_rows(), stored);
+  return record(std::move(op.op()), type);
+}
+
 TensorHandle Recorder::source(std::string_view name, ElementType type, std::vector<Index> shape, std::vector<Index> tile, Place place) {
   return whole_tensor(plan::OpClass::kSource, name, type, shape, std::move(tile), place);
 }

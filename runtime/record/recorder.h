@@ -46,6 +46,8 @@ class Recorder {
   /// Read into compressed blocks, whose columns are never cut; `stored`: elements, and `rows`, if that is known, where.
   [[nodiscard]] TensorHandle load_stored(std::string_view name, ElementType type, std::vector<Index> shape, const plan::Estimate& stored,
                                          std::shared_ptr<const plan::RowCounts> rows, std::vector<Index> tile, Place place);
+  /// Generated as compressed blocks, whose columns are never cut.
+  [[nodiscard]] TensorHandle stored_source(std::string_view name, ElementType type, std::vector<Index> shape, const plan::Estimate& stored, std::vector<Index> tile, Place place);
   [[nodiscard]] TensorHandle source(std::string_view name, ElementType type, std::vector<Index> shape, std::vector<Index> tile, Place place);
   /// The operation's result, a tensor of the operation's shape.
   [[nodiscard]] TensorHandle record(plan::Op op, ElementType type);

@@ -58,21 +58,16 @@ class BitmapAccumulator {
 template <class T>
 class HashAccumulator {
  public:
-  /// At most so many elements will come before `flush`.
-  void begin(Index elements) {
-    const std::size_t slots = std::bit_ceil(static_cast<std::size_t>(elements) * 2 + 2);
-    if (slots > slots_.size()) slots_.assign(slots, kFree);
-    mask_ = slots - 1;
-    shift_ = 64 - std::countr_zero(slots);
-  }
+  /// About so many elements will come before `flush`. With more the table grows.
+  void begin(Index elements) { use(std::bit_ceil(static_cast<std::size_t>(elements) * 2 + 2)); }
   template <class Combine>
   void add(Index j, T value, const Combine& combine) {
     const auto column = static_cast<std::uint32_t>(j);
-    // Of a product the top bits depend on all bits of the column: columns that are multiples of a power of two do not meet.
-    for (std::size_t s = column * std::uint64_t{0x9e3779b97f4a7c15} >> shift_;; s = (s + 1) & mask_) {
+    for (std::size_t s = first_slot(column);; s = (s + 1) & mask_) {
       if (slots_[s] == kFree) {
         slots_[s] = static_cast<std::uint32_t>(list_.size());
         list_.push_back({column, static_cast<std::uint32_t>(s), value});
+        if (2 * list_.size() > mask_) grow();
         return;
       }
       Element& element = list_[slots_[s]];
@@ -92,6 +87,26 @@ class HashAccumulator {
 
  private:
   static constexpr std::uint32_t kFree = ~std::uint32_t{0};
+
+  void use(std::size_t slots) {
+    if (slots > slots_.size()) slots_.assign(slots, kFree);
+    mask_ = slots - 1;
+    shift_ = 64 - std::countr_zero(slots);
+  }
+  [[nodiscard]] std::size_t first_slot(std::uint32_t column) const {
+    // Of a product the top bits depend on all bits of the column: columns that are multiples of a power of two do not meet.
+    return column * std::uint64_t{0x9e3779b97f4a7c15} >> shift_;
+  }
+  void grow() {
+    for (const Element& element : list_) slots_[element.slot] = kFree;
+    use(2 * (mask_ + 1));
+    for (std::uint32_t k = 0; k < list_.size(); ++k) {
+      std::size_t s = first_slot(list_[k].column);
+      while (slots_[s] != kFree) s = (s + 1) & mask_;
+      slots_[s] = k;
+      list_[k].slot = static_cast<std::uint32_t>(s);
+    }
+  }
   struct Element {
     std::uint32_t column;
     std::uint32_t slot;

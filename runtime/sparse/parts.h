@@ -242,12 +242,14 @@ class Row {
   static void of_segment(const Segment<T>& s, Index k, const F& f) {
     const std::uint32_t* const list = s.coordinate;
     const T* const values = s.values;
+    const Index size = s.size;  // what f writes might be the segment's, for all that the compiler knows
+    const Index corner = s.corner;
     if (list == nullptr) {
-      for (; k < s.size; ++k) f(s.corner + k, s.value(k));
+      for (; k < size; ++k) f(corner + k, values == nullptr ? T(1) : values[k]);
     } else if (values == nullptr) {
-      for (; k < s.size; ++k) f(s.corner + list[k], T(1));
+      for (; k < size; ++k) f(corner + list[k], T(1));
     } else {
-      for (; k < s.size; ++k) f(s.corner + list[k], values[k]);
+      for (; k < size; ++k) f(corner + list[k], values[k]);
     }
   }
 
@@ -288,6 +290,17 @@ class Parts {
     return sum;
   }
 
+  /// Calls `f(view, row, column, rows, alone)` for every range of rows that parts have, ascending: with the block of the part that has them alone, and its
+  /// corner; else with that of one of them.
+  template <class F>
+  void each_band(F&& f) const
+    requires(R == 2)
+  {
+    for (const Band& band : bands_) {
+      const Entry& entry = entries_[band.first];
+      f(entry.view, entry.corner[0], entry.corner[1], band.outer, band.last - band.first == 1);
+    }
+  }
   /// Calls `f(node)` for the outermost nodes of every part with subscripts in the interval, part by part.
   template <class F>
   void walk(Interval wanted, F&& f) const {

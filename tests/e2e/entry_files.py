@@ -30,6 +30,13 @@ def write_mtx(path, array):
             file.write(" ".join(words) + "\n")
 
 
+def write_tns(path, array):
+    with open(path, "w") as file:
+        file.write("# tdsl shape " + " ".join(map(str, array.shape)) + "\n")
+        for at, value in entries_of(array):
+            file.write(" ".join([str(x + 1) for x in at] + [repr(value) if array.dtype.kind != "b" else "1"]) + "\n")
+
+
 def write_csv(path, array):
     """A vector as a column among others, whose name is returned; a matrix as a table of numbers."""
     with open(path, "w", newline="") as file:
@@ -42,4 +49,4 @@ def write_csv(path, array):
     return f'{path.name}:the "value", at last'
 
 
-WRITERS = {"npy": np.save, "mtx": write_mtx, "csv": write_csv}
+WRITERS = {"npy": np.save, "mtx": write_mtx, "tns": write_tns, "csv": write_csv}

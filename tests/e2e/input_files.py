@@ -98,6 +98,16 @@ def sparse_shapes_beyond_memory_are_refused(tdslc, folder, limit):
     return problem or (None if explained.code == 0 else f"explain: {explained}")
 
 
+def dense_copies_beyond_memory_are_refused(tdslc, folder, limit):
+    """Compressed matrices that fit, of which an operation needs a dense copy."""
+    program, executable, problem = built(tdslc, folder, limit, "input A: f64[n, sparse n];\noutput y = sum(A, axis=1);\noutput s = sum(exp(A));\n")
+    (folder / "A.mtx").write_text("%%MatrixMarket matrix coordinate real general\n3000000 3000000 2\n1 2 3.5\n2999999 7 1.0\n")
+    for where, result in everywhere(tdslc, program, executable, ["--A", "A.mtx"], folder, limit):
+        if not problem and (result.code != 1 or not re.search(r"A is sparse f64\[3000000, 3000000\], stored dense here: 65.5 TiB, but this machine has .* of memory", result.err)):
+            problem = f"{where}: {result}"
+    return problem
+
+
 def outputs_are_checked_at_start(tdslc, folder, limit):
     """What a file's name cannot hold is found before anything is computed."""
     program, executable, problem = built(tdslc, folder, limit, 'print("begun");\nlet x = random(5);\noutput s = sum(x);\noutput x;\n')
@@ -109,4 +119,4 @@ def outputs_are_checked_at_start(tdslc, folder, limit):
     return problem
 
 
-CHECKS = tns_extents_are_bounds, copies_on_nodes_are_compared, sparse_shapes_beyond_memory_are_refused, outputs_are_checked_at_start
+CHECKS = tns_extents_are_bounds, copies_on_nodes_are_compared, sparse_shapes_beyond_memory_are_refused, dense_copies_beyond_memory_are_refused, outputs_are_checked_at_start

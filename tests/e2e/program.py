@@ -13,7 +13,15 @@ DATA = HERE.parents[1] / "samples" / "data"
 
 
 def sample(name):
-    """The matrix of a Matrix Market file of samples/data, dense."""
+    """The tensor of a Matrix Market or FROSTT file of samples/data, dense."""
+    if name.endswith(".tns"):
+        head, *lines = (DATA / name).read_text().splitlines()
+        result = np.zeros(tuple(map(int, head.removeprefix("# tdsl shape ").split())))
+        for line in lines:
+            if not line.startswith("#"):
+                *at, value = line.split()
+                result[tuple(int(x) - 1 for x in at)] += float(value)
+        return result
     import scipy.io
     return scipy.io.mmread(DATA / name).toarray()
 
@@ -116,7 +124,7 @@ class Program:
             next(i for i in self.inputs if i.name == found[1]).small = found[2]
         elif found := re.fullmatch(r"(args|args small|sizes|sizes small|variants|also built): (.*)", line):
             fields[found[1]] = found[2]
-        elif found := re.fullmatch(r"as (mtx|csv): (.*)", line):
+        elif found := re.fullmatch(r"as (mtx|tns|csv): (.*)", line):
             self.file_kinds |= {name: found[1] for name in found[2].split()}
         elif line == "exact":
             self.exact = True

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Random well-typed TDSL programs. `generate.py SEED [exact|general]` prints one; the same seed gives the same program."""
+"""Random well-typed TDSL programs. `generate.py SEED [exact|general|sparse]` prints one; the same seed gives the same program."""
 import random
 import re
 import sys
@@ -8,6 +8,7 @@ import intervals
 from expressions import Context, Label, Value
 from model import Dim, Expr, Input, Program, Stmt
 from pipelines import Pipelines
+from stored import Stored
 
 SIZES = [1, 2, 3, 4, 5, 5, 6, 7, 8, 9, 11, 13]
 
@@ -24,30 +25,33 @@ class Function:
         self.elementwise = True
 
 
-class Generator(Pipelines):
-    def __init__(self, seed, exact):
+class Generator(Stored, Pipelines):
+    def __init__(self, seed, exact, sparse=False):
         self.rng, self.exact = random.Random(seed), exact
+        self.sparse_alone = sparse  # tensors of Stored and hardly anything else
         self.program = Program(seed, exact)
         self.values, self.functions, self.dims = [], [], []
         self.counter, self.loops_made, self.trips = 0, 0, 1
         self.only_outputs = []  # names whose values nothing is known about
         self.random_allowed, self.may_be_empty = True, False
         self.wild = None  # names of inputs with inf and nan
+        self.stored = None  # names of sparse tensors of every rank
 
     def generate(self):
         self.make_dims()
         self.make_inputs()
         self.wild_inputs()
-        for _ in range(self.rng.choice([0, 0, 1, 2])):
+        self.stored_inputs()
+        for _ in range(0 if self.sparse_alone else self.rng.choice([0, 0, 1, 2])):
             self.scalar_function()
-        if self.chance(0.3):
+        if not self.sparse_alone and self.chance(0.3):
             self.procedure()
         makers = [(self.let_tensor, 4), (self.index_let, 6), (self.let_scalar, 1.5), (self.var_any, 2.5), (self.assign_whole, 1.5),
                   (self.assign_index, 2), (self.assign_slice, 1.2), (self.element_loop, 2.5), (self.tensor_loop, 3),
                   (self.while_loop, 1.2), (self.if_statement, 0.8), (self.tensor_function, 1), (self.assertion, 0.3),
                   (self.twin, 1.2), (self.chain, 0.6), (self.pipeline, 2.5), (self.scatter_let, 1.2), (self.scatter_assign, 1), (self.top_elements, 0.6),
                   (self.factorisation, 0 if self.exact else 1.5), (self.gradient, 1.5)]
-        wanted = self.rng.choice([3, 4, 5, 6, 7, 9])
+        wanted = 1 if self.sparse_alone else self.rng.choice([3, 4, 5, 6, 7, 9])
         made = attempts = 0
         while made < wanted and attempts < 60:
             attempts += 1
@@ -99,7 +103,7 @@ class Generator(Pipelines):
     def add_input(self, scalar, shape, low, high, index_of=None):
         name = f"A{len(self.program.inputs)}"
         sparse = bool(shape) and index_of is None and self.chance(0.25)
-        density = self.rng.choice([0, 0.1, 0.1, 0.5, 1]) if sparse else None
+        density = self.rng.choice([0, 1e-6, 0.01, 0.1, 0.1, 0.5, 1]) if sparse else None
         if sparse:
             low, high = min(low, 0), max(high, 0)
         self.program.inputs.append(Input(name, scalar, shape, low, high, self.exact, self.rng.randrange(2**32), index_of, density))
@@ -361,6 +365,8 @@ class Generator(Pipelines):
             self.program.statements.append(Stmt(f"output ${name};"))
         if self.wild:
             self.wild_outputs()
+        if self.stored:
+            self.stored_outputs()
         if self.chance(0.2):
             shape = self.shape(1, 2)
             names = Context().fresh(len(shape))
@@ -371,12 +377,12 @@ class Generator(Pipelines):
             self.program.statements.append(Stmt(f"output ${name}[{', '.join(names)}]: {self.type_text('f64', shape)} = {{0}};", [e]))
 
 
-def generate(seed, exact=None):
-    """The program of a seed. `exact`: None lets the seed decide."""
+def generate(seed, exact=None, sparse=False):
+    """The program of a seed. `exact`: None lets the seed decide. `sparse`: mostly of sparse tensors."""
     choose = random.Random(f"{seed} mode")
-    return Generator(seed, choose.random() < 0.6 if exact is None else exact).generate()
+    return Generator(seed, choose.random() < 0.6 if exact is None else exact, sparse).generate()
 
 
 if __name__ == "__main__":
-    mode = {"exact": True, "general": False}.get(sys.argv[2] if len(sys.argv) > 2 else "")
-    print(generate(int(sys.argv[1]), mode).text(), end="")
+    mode = sys.argv[2] if len(sys.argv) > 2 else ""
+    print(generate(int(sys.argv[1]), {"exact": True, "general": False}.get(mode), mode == "sparse").text(), end="")

@@ -114,28 +114,43 @@ class Input:
 
     @property
     def extension(self):
-        """Two of three sparse matrices are files of entries."""
-        entries = self.density is not None and len(self.shape) == 2 and self.scalar != "bool" and self.seed % 3 > 0
-        return ".mtx" if entries else ".npy"
+        """Most sparse tensors are files of entries."""
+        if self.density is None or self.scalar == "bool":
+            return ".npy"
+        if len(self.shape) == 2:
+            return (".npy", ".mtx", ".mtx", ".npz")[self.seed % 4]
+        return (".npy", ".tns")[self.seed % 2]
 
     def save(self, stem):
+        path = f"{stem}{self.extension}"
         if self.extension == ".npy":
-            np.save(f"{stem}.npy", self.make())
+            np.save(path, self.make())
+        elif self.extension == ".npz":
+            self.save_rows(path)
         else:
-            Path(f"{stem}.mtx").write_text(self.entries_text(), encoding="ascii")
+            Path(path).write_text(self.entries_text(), encoding="ascii")
+
+    def save_rows(self, path):
+        """Compressed rows as SciPy saves them, some of the elements 0."""
+        values, rng = self.make(), np.random.default_rng(self.seed + 1)
+        stored = (values != 0) | (rng.random(values.shape) < 0.05)
+        pointers = np.concatenate([[0], np.cumsum(stored.sum(axis=1))])
+        np.savez(path, indices=np.nonzero(stored)[1].astype(np.int32), indptr=pointers.astype(np.int32), format=np.array(b"csr"), shape=np.array(values.shape), data=values[stored])
 
     def entries_text(self):
         """Entries in any order, some of them 0, some in two parts that are added."""
         values, rng = self.make(), np.random.default_rng(self.seed + 1)
         entries = []
-        for (i, j), v in np.ndenumerate(values):
+        for at, v in np.ndenumerate(values):
             if v == 0 and rng.random() > 0.05:
                 continue
             parts = [v]
             if np.isfinite(v) and rng.random() < 0.1:
                 parts = [v - 1, 1] if self.scalar in INTEGERS else [v / 2, v / 2]
-            entries += [f"{i + 1} {j + 1} {p}" for p in parts]
+            entries += [" ".join(map(str, (*(i + 1 for i in at), p))) for p in parts]
         order = rng.permutation(len(entries)) if rng.random() < 0.5 else range(len(entries))
+        if self.extension == ".tns":
+            return "\n".join([f"# tdsl shape {' '.join(map(str, values.shape))}"] + [entries[k] for k in order]) + "\n"
         field = "integer" if self.scalar in INTEGERS else "real"
         head = [f"%%MatrixMarket matrix coordinate {field} general", f"{values.shape[0]} {values.shape[1]} {len(entries)}"]
         return "\n".join(head + [entries[k] for k in order]) + "\n"

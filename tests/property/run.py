@@ -41,7 +41,7 @@ def parse_arguments():
     parser.add_argument("--ranks", default="1,2,3")
     parser.add_argument("--launches", type=int, default=1, help="launches of an executable per number of ranks")
     parser.add_argument("--batch", type=int, default=50, help="programs in one executable")
-    parser.add_argument("--mode", choices=("mixed", "exact", "general"), default="mixed")
+    parser.add_argument("--mode", choices=("mixed", "exact", "general", "sparse"), default="mixed", help="sparse: programs mostly of sparse tensors")
     parser.add_argument("--tdslc", default=os.environ.get("TDSLC", "tdslc"))
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--optimise", default="-O1", help="for compiling the emitted C++: 50 programs take long with -O3")
@@ -77,9 +77,9 @@ class Run:
         options = self.options
         if self.failed and options.stop_at_first:
             return [], {}
-        exact = {"mixed": None, "exact": True, "general": False}[options.mode]
+        exact = {"exact": True, "general": False}.get(options.mode)
         seeds = range(first, min(first + options.batch, options.seed + options.count))
-        programs = [generate.generate(s, exact) for s in seeds]
+        programs = [generate.generate(s, exact, options.mode == "sparse") for s in seeds]
         rng = random.Random(first)
         points = choose_points(rng, [int(r) for r in options.ranks.split(",")], options.launches)
         failures, counters = batch.run_batch(programs, self.work / f"b{first}", self.tools_of(first), points, self.log,

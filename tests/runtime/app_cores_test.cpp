@@ -7,6 +7,9 @@
 using namespace tdsl::rt;
 
 namespace {
+std::string warned(const std::vector<RankCores>& ranks, int wanted, Launcher launcher = Launcher::kMpirun) {
+  return placement_warning(ranks, wanted, launcher, "./a");
+}
 RankCores on(const char* host, std::vector<int> allowed, int online = 8) { return {host, std::move(allowed), online, 0}; }
 }  // namespace
 
@@ -28,19 +31,20 @@ TEST_CASE("cores: one line says where ranks and threads sit") {
 }
 
 TEST_CASE("cores: a good placement has no warning") {
-  CHECK(placement_warning({on("a", {0, 1}), on("a", {2, 3}), on("b", {0, 1}), on("b", {2, 3})}, 2).empty());
-  CHECK(placement_warning({on("a", {0, 1, 2, 3, 4, 5, 6, 7}), on("a", {0, 1, 2, 3, 4, 5, 6, 7})}, 4).empty());
+  CHECK(warned({on("a", {0, 1}), on("a", {2, 3}), on("b", {0, 1}), on("b", {2, 3})}, 2).empty());
+  CHECK(warned({on("a", {0, 1, 2, 3, 4, 5, 6, 7}), on("a", {0, 1, 2, 3, 4, 5, 6, 7})}, 4).empty());
   // More ranks than cores were asked for.
-  CHECK(placement_warning({on("a", {0, 1}, 2), on("a", {0, 1}, 2), on("a", {0, 1}, 2)}, 1).empty());
+  CHECK(warned({on("a", {0, 1}, 2), on("a", {0, 1}, 2), on("a", {0, 1}, 2)}, 1).empty());
 }
 
 TEST_CASE("cores: a bad placement is named with its remedy") {
-  CHECK(placement_warning({on("a", {0}), on("a", {1})}, 2) ==
-        "rank 0 has 2 threads, but the launcher has pinned it to core 0 of a: start with mpirun -n 2 --map-by slot:PE=2 --bind-to core, or "
-        "srun --cpus-per-task=2");
-  CHECK(placement_warning({on("a", {0, 1}), on("a", {0, 1})}, 2) ==
-        "2 ranks of a are pinned to the same cores 0-1 while others are free: start with mpirun -n 2 --map-by slot:PE=2 --bind-to core, or "
-        "srun --cpus-per-task=2");
+  CHECK(warned({on("a", {0}), on("a", {1})}, 2) ==
+        "rank 0 wants 2 threads, but the launcher has pinned it to core 0 of a: start with mpirun -n 2 --map-by ppr:2:node:PE=2 --bind-to core ./a");
+  CHECK(warned({on("a", {0}), on("b", {1})}, 2, Launcher::kPmix) ==
+        "rank 0 wants 2 threads, but the launcher has pinned it to core 0 of a: start with srun --mpi=pmix -n 2 --cpus-per-task=2 --cpu-bind=cores ./a");
+  CHECK(warned({on("a", {0}), on("a", {1}), on("b", {0, 1})}, 2).ends_with("mpirun -n 3 --map-by slot:PE=2 --bind-to core ./a"));
+  CHECK(warned({on("a", {0, 1}), on("a", {0, 1})}, 2) ==
+        "2 ranks of a are pinned to the same cores 0-1 while others are free: start with mpirun -n 2 --map-by ppr:2:node:PE=2 --bind-to core ./a");
 }
 
 TEST_CASE("cores: processors are equal if their models and instructions are") {

@@ -22,7 +22,7 @@ namespace {
 /// The tests run under a launcher, or alone with MPI already started.
 Environment launched() {
   Environment environment;
-  environment.launched = true;
+  environment.launcher = Launcher::kMpirun;
   return environment;
 }
 
@@ -82,10 +82,10 @@ TEST_CASE("a run without a launcher is one rank without MPI") {
 TEST_CASE("a launch that cannot work is refused") {
   Environment srun;
   srun.slurm_step_tasks = 4;
-  CHECK_THROWS_AS(World{srun}, RunError);
+  CHECK_THROWS_AS(World{srun}, LaunchError);
   Environment wrong = launched();
   wrong.launcher_size = 1000;
-  CHECK_THROWS_AS(World{wrong}, RunError);
+  CHECK_THROWS_AS(World{wrong}, LaunchError);
 }
 
 TEST_CASE("collectives and topology") {

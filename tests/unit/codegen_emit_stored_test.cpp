@@ -67,6 +67,28 @@ TEST_CASE("codegen emit stored: a compressed result is put together row by row, 
   check_contains(text, "row.each([&](Index, double p) { total += p; });");
 }
 
+TEST_CASE("codegen emit stored: levels of tensors of any number of dimensions") {
+  const std::string text = emitted_stored(
+      "%8:f64[%0, sparse %1, sparse %2] \"T\" compressed = input \"T\" @0:1:1-1:2\n%9:f64[sparse %0] \"v\" compressed = input \"v\" @0:1:1-1:2\n"
+      "%10:f64[%0] \"M\" = compute [i in 0..%0] sum[j in 0..%1, k in 0..%2] (absent_mul(%8[i, j, k], %7[j, k])) @0:4:1-4:2\n"
+      "%11:f64[sparse %0, sparse %1] \"F\" compressed = compute [i in 0..%0, j in 0..%1] sum[k in 0..%2] (%8[i, j, k]) @0:5:1-5:2\n"
+      "%12:f64[%0, sparse %1, sparse %2] \"D\" compressed = compute [i in 0..%0, j in 0..%1, k in 0..%2] (absent_mul(%8[i, j, k], 2.0)) @0:6:1-6:2\n"
+      "%13:f64[sparse %0] \"w\" compressed = compute [i in 0..%0] (absent_mul(%9[i], %5[i])) @0:7:1-7:2\n"
+      "output \"M\" %10\noutput \"F\" %11\noutput \"D\" %12\noutput \"w\" %13\n");
+  check_contains(text, "auto T = session.stored_input<double>(\"T\", {n, m, d}, ");
+  check_contains(text, "const auto T = rt::stored_in<double, 3>(t, 0);");
+  check_contains(text, ".read(T.id(), {at(0), whole(), whole()})");
+  check_contains(text, "T.walk(range_i, [&](const auto& row) {");
+  check_contains(text, "row.walk([&](const auto& fibre) {");
+  check_contains(text, "fibre.each([&](Index k, double value) { total += scalar::absent_multiply(value, V(j, k)); });");
+  check_contains(text, "F.row(i);");
+  check_contains(text, "F.put(j, total);");
+  check_contains(text, "D.at(0, i);");
+  check_contains(text, "D.at(1, j);");
+  check_contains(text, "v.each(range_i, [&](Index i, double value) { w.put(i, ");
+  CHECK(codegen::testing::compiler_says(text) == "");
+}
+
 TEST_CASE("codegen emit stored: what one of two matrices has is visited, with 0 for the other") {
   const std::string text = emitted_stored(
       "%8:f64[%0, sparse %1] \"S\" compressed = compute [i in 0..%0, j in 0..%1] (add(%3[i, j], absent_mul(%4[i, j], %5[i]))) @0:4:1-4:2\n"

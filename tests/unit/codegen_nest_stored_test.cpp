@@ -114,10 +114,57 @@ class StoredComputeWriter {
   std::string labels_;
 };
 
+/// The same of products: A (n x m), B (m x d) and a mask M (n x d) are compressed.
+class StoredProductWriter {
+ public:
+  explicit StoredProductWriter(std::uint64_t seed) : random_(seed) {}
+
+  std::string program() {
+    const auto& [out, reduce] = kShapes[static_cast<std::size_t>(pick(static_cast<int>(kShapes.size())))];
+    const bool guarded = pick(3) == 0;
+    const std::array<std::string, 3> monoids = {"sum", "min", "user(\"last\", -inf, select(gt($1:f64, 0.5), $1:f64, $0:f64))"};
+    const std::string monoid = monoids[guarded ? static_cast<std::size_t>(pick(3)) : 0];
+    const bool compressed = std::string(out) == "ij" && monoid == "sum" && pick(3) != 0;
+    std::string text =
+        "program \"p\"\n%0:i64 \"n\" = dimension \"n\"\n%1:i64 \"m\" = dimension \"m\"\n%2:i64 \"d\" = dimension \"d\"\n"
+        "%3:f64[%0, sparse %1] \"A\" compressed = input \"A\"\n%4:f64[%1, sparse %2] \"B\" compressed = input \"V\"\n"
+        "%5:f64[%0, sparse %2] \"M\" compressed = input \"U\"\n%6:f64[%0] \"x\" = input \"x\"\n%7:f64[%1] \"y\" = input \"y\"\n";
+    std::string type;
+    for (const char l : std::string(out)) type += std::string(type.empty() ? "" : ", ") + (compressed && l == 'j' ? "sparse " : "") + extent(l);
+    text += "%8:f64" + (type.empty() ? "" : "[" + type + "]") + " \"r\"" + (compressed ? " compressed" : "") + " = compute [" + ranges(out) + "] " + monoid + "[" + ranges(reduce) + "] ";
+    const std::string rest = pick(2) == 0 ? leaf() : "max(" + leaf() + ", " + leaf() + ")";
+    std::string body = guarded ? "add(%3[i, k], mul(%4[k, j], " + rest + "))" : "absent_mul(mutual_mul(%3[i, k], %4[k, j]), " + rest + ")";
+    if (!guarded && pick(3) == 0) body = "mutual_mul(" + body + ", %5[i, j])";
+    text += "(" + body + ")";
+    const std::string mask = pick(2) == 0 ? "ne(%5[i, j], 0.0)" : "lt(i, k)";
+    if (guarded) text += " where and(and(ne(%3[i, k], 0.0), ne(%4[k, j], 0.0)), " + mask + ")";
+    else if (pick(3) == 0) text += " where " + mask;
+    if (!compressed) return text + "\noutput \"r\" %8\n";
+    return text + "\n%9:f64[%0, %2] \"q\" = compute [i in 0..%0, j in 0..%2] (%8[i, j])\noutput \"r\" %9\n";
+  }
+
+ private:
+  static constexpr std::array<std::pair<const char*, const char*>, 7> kShapes = {{{"ij", "k"}, {"ij", "k"}, {"ij", "k"}, {"i", "kj"}, {"k", "ij"}, {"j", "ik"}, {"", "ikj"}}};
+
+  int pick(int n) { return static_cast<int>(random_() % static_cast<std::uint64_t>(n)); }
+  static std::string extent(char label) { return label == 'i' ? "%0" : label == 'k' ? "%1" : "%2"; }
+  static std::string ranges(const char* labels) {
+    std::string text;
+    for (const char l : std::string(labels)) text += fmt::format("{}{} in 0..{}", text.empty() ? "" : ", ", l, extent(l));
+    return text;
+  }
+  std::string leaf() {
+    const std::array<std::string, 8> all = {"%3[i, k]", "%4[k, j]", "%5[i, j]", "%6[i]", "%7[k]", "f64(j)", "f64(k)", "1.5"};
+    return all[static_cast<std::size_t>(pick(8))];
+  }
+
+  std::mt19937_64 random_;
+};
+
 /// Small random inputs of which a share of the matrices is 0, with inf and nan in what is dense.
 class StoredInputs {
  public:
-  StoredInputs(std::uint64_t seed, double density, bool special) {
+  StoredInputs(std::uint64_t seed, double density, bool special, bool products) {
     std::mt19937_64 random(seed);
     std::map<std::string, std::int64_t> size;
     for (const char* name : {"n", "m", "d"}) size[name] = options_.dimensions[name] = seed == 0 ? 4 : static_cast<std::int64_t>(random() % 6);
@@ -137,8 +184,8 @@ class StoredInputs {
     arrays_["B"] = array({size["n"], size["m"]}, density);
     arrays_["x"] = array({size["n"]}, 1);
     arrays_["y"] = array({size["m"]}, 1);
-    arrays_["U"] = array({size["n"], size["d"]}, 1);
-    arrays_["V"] = array({size["d"], size["m"]}, 1);
+    arrays_["U"] = array({size["n"], size["d"]}, products ? density : 1);
+    arrays_["V"] = products ? array({size["m"], size["d"]}, density) : array({size["d"], size["m"]}, 1);
     options_.seed = seed;
     options_.input = [this](const std::string& name, ir::Scalar) { return arrays_.at(name); };
     options_.print = [](const std::string&) {};
@@ -152,14 +199,14 @@ class StoredInputs {
   std::map<std::string, ir::Array> arrays_;
 };
 
-void check_stored_nest(std::uint64_t seed, tests::NestParts& parts) {
-  const std::string text = StoredComputeWriter(seed).program();
+void check_stored_nest(std::uint64_t seed, bool products, tests::NestParts& parts) {
+  const std::string text = products ? StoredProductWriter(seed).program() : StoredComputeWriter(seed).program();
   INFO("seed " << seed << "\n" << text);
   const ir::Program program = ir::parse(text);
   tests::check_verified(program);
   const codegen::FamilyProgram families = codegen::lower(program);
   for (int k = 0; k < 4; ++k) {
-    const StoredInputs inputs(k == 0 ? 0 : 4 * seed + static_cast<std::uint64_t>(k), k == 3 ? 0.0 : 0.4, k == 2);
+    const StoredInputs inputs(k == 0 ? 0 : 4 * seed + static_cast<std::uint64_t>(k), k == 3 ? 0.0 : 0.4, k == 2, products);
     const ir::EvalResult expected = ir::evaluate(program, inputs.options());
     REQUIRE_FALSE(expected.error.has_value());
     const std::optional<ir::Array> actual = tests::NestRunner(families, inputs.options(), parts).run();
@@ -173,7 +220,7 @@ void check_stored_nest(std::uint64_t seed, tests::NestParts& parts) {
 
 TEST_CASE("codegen nest: kernels over stored elements mean what the Computes mean") {
   tests::NestParts parts;
-  for (std::uint64_t seed = 0; seed < 400; ++seed) check_stored_nest(seed, parts);
+  for (std::uint64_t seed = 0; seed < 400; ++seed) check_stored_nest(seed, false, parts);
   CHECK(parts.stored_rows == parts.nests);
   CHECK(parts.stored_columns == parts.nests);
   CHECK(parts.puts > 50);
@@ -182,4 +229,11 @@ TEST_CASE("codegen nest: kernels over stored elements mean what the Computes mea
   CHECK(parts.intersections > 20);
   CHECK(parts.vectors > 50);
   CHECK(parts.lines > 20);
+}
+
+TEST_CASE("codegen nest: products of compressed matrices mean what the Computes mean") {
+  tests::NestParts parts;
+  for (std::uint64_t seed = 0; seed < 400; ++seed) check_stored_nest(seed, true, parts);
+  CHECK(2 * parts.stored_columns > 3 * parts.stored_rows);  // rows of B are located
+  CHECK(parts.sums > 50);
 }

@@ -15,7 +15,7 @@ const std::string kTensors =
     "%2:f64[%0, sparse %0] \"B\" compressed = input \"B\"\n%3:f64[%0, sparse %0] \"S\" = input \"S\"\n%4:f64[%0, %0] \"D\" = input \"D\"\n"
     "%5:f64[%0] \"x\" = input \"x\"\n%6:f64[%0, 8] \"U\" = input \"U\"\n%7:i64[%0] \"p\" = input \"p\"\n%8:i64[%0, sparse %0] \"N\" compressed = input \"N\"\n";
 
-/// `A over j, i`: the walk of the last node, `=` behind it if its result has the walked coordinates.
+/// `A over j, i`: the walk of the last node, `=` behind it if its result has the walked coordinates, `+` if elements of its rows are combined.
 std::string walk(const std::string& node) {
   const Program program = parse(kTensors + node + "\n");
   for (const std::string& problem : verify(program))
@@ -36,7 +36,8 @@ std::string walk(const std::string& node) {
   }
   for (const StoredLoop& loop : found->loops)
     loops += (loops.empty() ? "" : ", ") + name(loop.label);
-  return fmt::format("{} over {}{}", operands, loops, found->result == StoredWalk::Result::kInOrder ? " =" : "");
+  const std::string_view result = found->result == StoredWalk::Result::kInOrder ? " =" : found->result == StoredWalk::Result::kAccumulated ? " +" : "";
+  return fmt::format("{} over {}{}", operands, loops, result);
 }
 
 const std::string kRows = "%9:f64[%0] = compute [i in 0..%0] sum[j in 0..%0] ";
@@ -123,7 +124,27 @@ TEST_CASE("stored walk: several sparse operands") {
   CHECK(walk(kMap + "(mutual_mul(%1[i, j], %2[j, i]))") == "A over i, j =");
   CHECK(walk(kMap + "(mutual_mul(%1[i, j], %1[j, i]))") == "none");
   CHECK(walk(kMap + "(mutual_mul(%3[i, j], %1[j, i]))") == "A over j, i");
-  CHECK(walk(kMap + "sum[k in 0..%0] (mutual_mul(%1[i, k], %2[k, j]))") == "A over i, k");
+  CHECK(walk(kMap + "sum[k in 0..%0] (mutual_mul(%1[i, k], %2[k, j]))") == "A over i, k, j +");
+}
+
+TEST_CASE("stored walk: operands that are located where others are walked") {
+  const std::string product = kMap + "sum[k in 0..%0] ";
+  CHECK(walk(product + "(absent_mul(%2[k, j], %1[i, k]))") == "B over k, j");
+  CHECK(walk(product + "(mutual_mul(%1[i, k], %1[k, j]))") == "A over i, k, j +");
+  CHECK(walk(product + "(mutual_mul(mutual_mul(%1[i, k], %2[k, j]), %1[i, j]))") == "A over i, k, j +");
+  CHECK(walk(product + "(mutual_mul(%1[i, k], %2[k, j])) where ne(%1[i, j], 0.0)") == "A over i, k, j +");
+  CHECK(walk(product + "(mutual_mul(%1[i, k], %2[j, k]))") == "A over i, k");
+  CHECK(walk(product + "(mutual_mul(%1[i, k], %1[j, k]))") == "none");
+  CHECK(walk(product + "(mutual_mul(%1[k, i], %2[k, j]))") == "A over k, i");
+  CHECK(walk(kMap + "min[k in 0..%0] (add(%1[i, k], %2[k, j])) where and(ne(%1[i, k], 0.0), ne(%2[k, j], 0.0))") == "A over i, k, j");
+  CHECK(walk(kMap + "sum[k in 0..%0, l in 0..%0] (mutual_mul(mutual_mul(%1[i, k], %2[k, l]), %1[l, j]))") == "A over i, k, l, j +");
+  CHECK(walk("%9:f64 = compute [] sum[i in 0..%0, j in 0..%0, k in 0..%0] (mutual_mul(mutual_mul(%1[i, j], %1[j, k]), %1[i, k]))") == "A over i, j, k");
+  // An order of its own.
+  const std::string last = "user(\"last\", 0.0, $1:f64)";
+  const std::string both = " (add(%1[i, k], %2[k, j])) where and(ne(%1[i, k], 0.0), ne(%2[k, j], 0.0))";
+  CHECK(walk("%9:f64 = compute [] " + last + "[i in 0..%0, k in 0..%0, j in 0..%0]" + both) == "A over i, k, j");
+  CHECK(walk("%9:f64 = compute [] " + last + "[i in 0..%0, j in 0..%0, k in 0..%0]" + both) == "none");
+  CHECK(walk("%9:f64[%0] = compute [k in 0..%0] " + last + "[i in 0..%0, j in 0..%0]" + both) == "A over i, k, j");
 }
 
 TEST_CASE("stored walk: what one of several operands has") {

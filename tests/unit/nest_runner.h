@@ -33,7 +33,7 @@ inline std::string nest_lines(const std::vector<std::string>& sentences) {
 /// What nests of tests are made of.
 struct NestParts {
   int rows = 0, products = 0, lines_checked = 0, views = 0, positions = 0, draws = 0, resized = 0, whiles = 0, kept = 0;
-  int stored_rows = 0, stored_columns = 0, puts = 0, ahead = 0, unions = 0, intersections = 0;
+  int stored_rows = 0, stored_columns = 0, puts = 0, sums = 0, ahead = 0, unions = 0, intersections = 0;
   int nests = 0, vectors = 0, lines = 0, blocks = 0, checks = 0, bounded = 0, narrowed = 0, scattered = 0, names = 0, interiors = 0, sides = 0;
 
   void count(const nest::Nest& n) {
@@ -54,6 +54,8 @@ struct NestParts {
       }
       const auto* w = std::get_if<nest::Store>(&s.op);
       puts += w != nullptr && n.variable(w->to.variable).compressed ? 1 : 0;
+      const auto* u = std::get_if<nest::Update>(&s.op);
+      sums += u != nullptr && n.variable(u->to.variable).compressed ? 1 : 0;
       vectors += f != nullptr && f->order == nest::Order::kSimd ? 1 : 0;
       scattered += i != nullptr && std::holds_alternative<nest::IsMine>(i->condition) ? 1 : 0;
       lines += std::holds_alternative<nest::LineReduction>(s.op) ? 1 : 0;

@@ -9,6 +9,7 @@
 
 #include "runtime/plan/cost/cost_model.h"
 #include "runtime/plan/cost/rank_view.h"
+#include "runtime/plan/op_builder.h"
 #include "runtime/plan/row_counts.h"
 #include "runtime/plan/signature.h"
 #include "tests/unit/plan_counting.h"
@@ -52,13 +53,16 @@ Filled filled(Random& random, const TensorDesc& tensor, const Distribution& wher
     result.stored += count;
     std::vector<double> entries;
     double before = 1;
-    for (std::size_t l = 0; l < tensor.storage.levels.size(); ++l) {
+    Storage kinds = tensor.storage;
+    const auto rows = static_cast<double>(box.dim[0].size());
+    if (kinds.levels.size() > 1 && kinds.levels[0] == Level::kDense && std::min(rows, count) < 0.9 * rows) kinds.levels[0] = Level::kCompressed;  // lists its rows
+    for (std::size_t l = 0; l < kinds.levels.size(); ++l) {
       before *= static_cast<double>(box.dim[l].size());
-      if (tensor.storage.levels[l] == Level::kCompressed) before = std::min(before, count);
+      if (kinds.levels[l] == Level::kCompressed) before = std::min(before, count);
       entries.push_back(before);
     }
-    if (!entries.empty()) entries.back() = tensor.storage.levels.back() == Level::kCompressed ? count : entries.back();
-    result.bytes.push_back(count == 0 && random.in(0, 1) == 0 ? 0 : laid_out(tensor.storage, entries, static_cast<double>(tensor.element.bytes)));
+    if (!entries.empty()) entries.back() = kinds.levels.back() == Level::kCompressed ? count : entries.back();
+    result.bytes.push_back(count == 0 && random.in(0, 1) == 0 ? 0 : laid_out(kinds, entries, static_cast<double>(tensor.element.bytes)));
   }
   return result;
 }
@@ -126,6 +130,49 @@ TEST_CASE("storage: blocks of any kind lie in their estimates") {
       CHECK(one.expected <= one.hi);
     }
   }
+}
+
+TEST_CASE("storage: rows without elements cost nothing, and few elements are not taken for a dense block") {
+  const Index n = 1'000'000'000;
+  TensorDesc few{0, {8, "f64"}, {n, n}, "A"};
+  few.storage = compressed_rows();
+  few.stored = Estimate::exactly(1e6);
+  Box rows;
+  rows.rank = 2;
+  rows[0] = rows[1] = {0, n};
+  const Estimate bytes = few.block_bytes(rows);
+  CHECK(bytes.hi < 24.1e6);  // a row of its own for each element: position, coordinates, value
+  CHECK(bytes.expected > 23e6);
+  // An element in each row: pointers.
+  few.shape = {1'000'000, n};
+  rows[0] = {0, 1'000'000};
+  CHECK(few.block_bytes(rows).hi <= 23e6);
+  few.stored = Estimate::exactly(1e8);
+  CHECK(few.block_bytes(rows).hi < 1.22e9);
+  CHECK(few.block_bytes(rows).expected > 1.207e9);
+  // Half full it is dense.
+  few.shape = {1000, 1000};
+  rows[0] = rows[1] = {0, 1000};
+  few.stored = Estimate::exactly(5e5);
+  CHECK(few.block_bytes(rows).hi < 8.1e6);
+  CHECK(few.block_bytes(rows).hi > 8e6);
+}
+
+TEST_CASE("storage: decisions are kept while what is stored stays in a power of four, unless rows are counted") {
+  const auto signature = [](double stored, bool counted) {
+    Op op = OpBuilder(OpClass::kMap, "E", 1, 1).out("i", 100).out("j", 100).uncut().op();
+    PlacedTensor operand{{0, {8, "f64"}, {100, 100}, "A"}, Distribution::single(1, {Tiling::near_equal(100, 1), Tiling::near_equal(100, 1)}, 0)};
+    operand.desc.storage = compressed_rows();
+    operand.desc.stored = {0, stored, 10000};
+    if (counted) operand.desc.rows = std::make_shared<const RowCounts>(RowCounts{100, std::vector<Index>(101, 1)});
+    op.reads.push_back({0, {whole(), whole()}});
+    op.flops_per_point = stored / 10000;
+    return signature_of(op, {[&](TensorId) { return &operand; }, [](TensorId) -> const Op* { return nullptr; }});
+  };
+  CHECK(signature(300, false) == signature(900, false));
+  CHECK(signature(300, false) != signature(1100, false));
+  CHECK(signature(0, false) != signature(1, false));
+  CHECK(signature(300, true) != signature(900, true));
 }
 
 TEST_CASE("storage: steps fetch whole blocks of sized operands, and owners expect it") {

@@ -53,13 +53,14 @@ def blocks_program(options, scratch):
     return str(target)
 
 
-def graphblas_program(options, scratch):
+def compile_graphblas(stem, options, scratch):
+    """A peer's program that calls SuiteSparse:GraphBLAS."""
     library = Peers(options.peers, scratch, options.mpiexec).library("libgraphblas.so", "libgraphblas-dev")
     include = next((p for p in ("/usr/include/suitesparse", "/usr/include") if (pathlib.Path(options.peers) / p.lstrip("/") / "GraphBLAS.h").exists()), None)
     if include is None:
         raise Missing("no GraphBLAS.h (package libgraphblas-dev)")
-    target = scratch / "sparse_graphblas"
-    subprocess.run(["gcc", "-O3", f"-I{pathlib.Path(options.peers) / include.lstrip('/')}", str(HERE / "peers" / "sparse_graphblas.c"), library, "-o", str(target)], check=True)
+    target = scratch / stem
+    subprocess.run(["gcc", "-O3", f"-I{pathlib.Path(options.peers) / include.lstrip('/')}", str(HERE / "peers" / f"{stem}.c"), library, "-o", str(target)], check=True)
     return str(target)
 
 
@@ -73,7 +74,7 @@ def sparse(options, scratch):
     import scipy.sparse as sp
     programs = {"tdsl": [blocks_program(options, scratch)], "SciPy": ["/usr/bin/python3", str(HERE / "peers" / "sparse_scipy.py")]}
     try:
-        programs["GraphBLAS"] = [graphblas_program(options, scratch)]
+        programs["GraphBLAS"] = [compile_graphblas("sparse_graphblas", options, scratch)]
     except Missing as reason:
         print(f"% without GraphBLAS: {reason}")
     programs[AGAIN] = programs["SciPy"]

@@ -97,23 +97,27 @@ class Ours:
         built = subprocess.run([options.tdslc, "build", str(experiment.program), "-o", program], check=True, capture_output=True, text=True)
         self.kept_dense = built.stderr.count("[dense-")
         self.loop = loop_of(experiment.program)
-        params = experiment.params | {experiment.steps: experiment.repeats}
         self.command = [program, "--threads", str(options.threads), "--quiet", *(w for k in experiment.matrices for w in (f"--{k}", str(scratch / f"{k}.npz"))),
-                        *(w for k in experiment.dense for w in (f"--{k}", str(scratch / f"{k}.npy"))), *(w for k, v in params.items() for w in (f"--{k}", str(v)))]
+                        *(w for k in experiment.dense for w in (f"--{k}", str(scratch / f"{k}.npy"))), *(w for k, v in experiment.params.items() for w in (f"--{k}", str(v)))]
+
+    def processor_seconds(self):
+        """Of a run without a step: reading and starting."""
+        return run([*self.command, f"--{self.experiment.steps}", "0"])[2]
 
     def __call__(self):
         stats, files = self.scratch / "stats.json", {o: self.scratch / f"{o}.out.npy" for o in self.experiment.outputs}
-        run([*self.command, "--stats", str(stats), *(w for o, f in files.items() for w in (f"--{o}", str(f)))])
+        _, _, cpu = run([*self.command, f"--{self.experiment.steps}", str(self.experiment.repeats), "--stats", str(stats),
+                         *(w for o, f in files.items() for w in (f"--{o}", str(f)))])
         told = json.loads(stats.read_text())
         rows = [s["measured"] for s in told["statements"] if s["line"] in self.loop and s["kind"] != "load" and s["measured"]["tasks"]]
         seconds = max(m["begin"] + m["seconds"] for m in rows) - min(m["begin"] for m in rows)
-        return Run(seconds, digest([np.load(f) for f in files.values()]), {"peak_block_bytes": told["per_rank"][0]["peak_block_bytes"]})
+        return Run(seconds, digest([np.load(f) for f in files.values()]), {"peak_block_bytes": told["per_rank"][0]["peak_block_bytes"], "cpu": cpu})
 
 
 def peer(command, environment, scratch):
     def call():
         told = json.loads(run(command, environment)[0].strip().splitlines()[-1])
-        return Run(told["seconds"], np.fromfile(scratch / "answer.bin"))
+        return Run(told["seconds"], np.fromfile(scratch / "answer.bin"), {"cpu": told["cpu"]})
     return call
 
 
@@ -154,24 +158,28 @@ def one(options, scratch, experiment, peers):
     first = ours()
     check = checker(first.answer, 1e-8)
     calls = {"tdsl": ours, **competitors(options, scratch, experiment, peers)}
-    samples, names = {name: [] for name in calls}, list(calls)
+    samples, cpu, names = {name: [] for name in calls}, {name: [] for name in calls}, list(calls)
+    idle = []
     for turn in range(options.pairs):
         for name in names[turn % len(names):] + names[:turn % len(names)]:
             result = calls[name]()
             check(name, result.answer)
             samples[name].append(result.seconds)
+            cpu[name].append(result.counts["cpu"])
+        idle.append(ours.processor_seconds())
+    cpu = {name: max(min(seconds) - (min(idle) if name == "tdsl" else 0.0), 0.0) for name, seconds in cpu.items()}
     title = (f"{experiment.name}: {experiment.size_text()}; {stored} stored, {experiment.repeats} steps, one rank, {options.threads} threads, "
              f"load {os.getloadavg()[0]:.1f}, median of {options.pairs}")
     print(f"% {title}")
-    print(f"{'':28} {'seconds':>9} {'best':>9} {'to ours':>8}")
+    print(f"{'':28} {'seconds':>9} {'best':>9} {'to ours':>8} {'cpu':>9}")
     rows = []
     for name, seconds in samples.items():
         ratio = statistics.median(peer / own for peer, own in zip(seconds, samples["tdsl"]))
-        rows.append({"name": name, "seconds": statistics.median(seconds), "best": min(seconds), "ratio": ratio, "all_seconds": seconds})
-        print(f"{name:28} {rows[-1]['seconds']:9.4f} {rows[-1]['best']:9.4f} {ratio:8.2f}", flush=True)
+        rows.append({"name": name, "seconds": statistics.median(seconds), "best": min(seconds), "ratio": ratio, "cpu": cpu[name], "all_seconds": seconds})
+        print(f"{name:28} {rows[-1]['seconds']:9.4f} {rows[-1]['best']:9.4f} {ratio:8.2f} {cpu[name]:9.4f}", flush=True)
     print(f"% tdsl: at most {first.counts['peak_block_bytes'] / 1e6:.1f} MB of blocks, {ours.kept_dense} warnings of dense storage", flush=True)
     return {"title": title, "experiment": experiment.name, "paper": experiment.paper, "stored": stored, "threads": options.threads, "rows": rows,
-            "kept_dense": ours.kept_dense, **first.counts}
+            "kept_dense": ours.kept_dense, "peak_block_bytes": first.counts["peak_block_bytes"]}
 
 
 def sparse_papers(options, scratch, experiments, peers):

@@ -318,9 +318,17 @@ Estimate owned_bytes(const TensorDesc& tensor, const Distribution& where, Index 
   if (!tensor.sized()) return Estimate::exactly(static_cast<double>(where.owned_elements(rank) * tensor.element.bytes));
   const auto blocks = Estimate::exactly(static_cast<double>(where.owned_tiles(rank)));
   if (tensor.rows != nullptr && where.kind() == Distribution::Kind::kGrid && has_whole_rows(tensor)) {
-    Estimate stored;
-    for (const Interval& rows : merged(owned_intervals(where, rank, 0))) stored += stored_in_rows(tensor, rows);
-    return BlockFormula(tensor.storage, tensor.element.bytes, longest_tiles(where)).bytes(blocks, stored);
+    if (blocks.hi == 0) return {};
+    const Intervals rows = owned_intervals(where, rank, 0);
+    Estimate stored, bytes;
+    for (const Interval& together : merged(rows)) stored += stored_in_rows(tensor, together);
+    std::vector<Index> extents = tensor.shape;
+    for (const Interval& block : rows) {
+      extents.front() = block.size();
+      bytes += BlockFormula(tensor.storage, tensor.element.bytes, extents).one(stored_in_rows(tensor, block));
+    }
+    bytes.hi = std::min(bytes.hi, BlockFormula(tensor.storage, tensor.element.bytes, longest_tiles(where)).bytes(blocks, stored).hi);
+    return bytes;
   }
   return bytes_of_blocks(tensor, where, blocks, Estimate::exactly(static_cast<double>(where.owned_elements(rank))));
 }

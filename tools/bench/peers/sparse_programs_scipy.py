@@ -59,14 +59,15 @@ def of_matrices(operation):
 
 
 step = {"spmv": lambda: spmv, "spmv_transposed": lambda: spmv_transposed, "both_ways": lambda: both_ways, "pagerank": pagerank_step,
-        "loss": loss_step, "add": lambda: of_matrices(lambda x, y: x + y), "multiply": lambda: of_matrices(lambda x, y: x.multiply(y))}[case]()
-r = 0.0 if case in ("loss", "add", "multiply") else operands[0]
+        "loss": loss_step, "add": lambda: of_matrices(lambda x, y: x + y), "multiply": lambda: of_matrices(lambda x, y: x.multiply(y)),
+        "spgemm": lambda: of_matrices(lambda x, y: x @ y), "triangles": lambda: lambda r: (a @ a).multiply(a).sum()}[case]()
+r = 0.0 if case in ("loss", "add", "multiply", "spgemm", "triangles") else operands[0]
 step(r)
 start = time.perf_counter()
 for _ in range(repeats):
     r = step(r)
 seconds = (time.perf_counter() - start) / repeats
-if case in ("add", "multiply"):
+if case in ("add", "multiply", "spgemm"):
     r = np.asarray(step.result.sum(axis=1)).ravel()
 np.asarray(r, dtype=float).tofile(answer)
 print(json.dumps({"seconds": seconds}))

@@ -1,0 +1,130 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "runtime/sparse/parts.h"
+
+namespace tdsl::rt::sparse {
+
+/// Rows of a matrix in any order; fastest where they ascend. A block that lists its rows is searched, or where it lists enough of them gets an index.
+template <class T>
+class RowFinder {
+ public:
+  explicit RowFinder(const Parts<T, 2>& matrix) : matrix_(&matrix) {
+    matrix.each_band([this](const BlockView<T>& view, Index row, Index column, Interval rows, bool alone) {
+      Panel& panel = panels_.emplace_back();
+      panel.rows = rows;
+      panel.alone = alone;
+      if (!alone) return;
+      const BlockHead& head = view.head();
+      panel.first = head.kind[0] == Level::kDense ? rows.lo : row;
+      panel.listed = view.coordinate(0);
+      panel.count = head.count[0];
+      panel.position = view.position(1);
+      panel.extent = head.count[0] == 0 ? 0 : head.count[1] / head.count[0];
+      panel.stored = head.count[1];
+      panel.coordinate = view.coordinate(1);
+      panel.values = view.values();
+      panel.row = {nullptr, nullptr, 0, column, 0, head.has(BlockHead::kNoZeros)};
+      if (panel.listed != nullptr && rows.size() <= kIndexed * panel.count) add_index(panel);
+    });
+  }
+
+  /// Row i, which may be empty, until the next one is asked for.
+  [[nodiscard]] Row<T> operator()(Index i) {
+    const Panel* const panel = find(i);
+    if (panel == nullptr) return Row<T>(i, {});
+    if (!panel->alone) return matrix_->row(i, segments_);
+    const Index node = node_of(*panel, i);
+    if (node < 0) return Row<T>(i, {});
+    segment_ = panel->row;
+    const Index first = first_of(*panel, node);
+    segment_.size = first_of(*panel, node + 1) - first;
+    segment_.coordinate = panel->coordinate == nullptr ? nullptr : panel->coordinate + first;
+    segment_.values = panel->values == nullptr ? nullptr : panel->values + first;
+    segment_.behind = panel->stored - first - segment_.size;
+    return Row<T>(i, {&segment_, 1});
+  }
+
+  /// Elements in the rows that the columns of a row name.
+  template <class Columns>
+  [[nodiscard]] Index stored(const Columns& columns) {
+    Index sum = 0;
+    columns.each([&](Index i, auto...) {
+      const Panel* const panel = find(i);
+      if (panel == nullptr) return;
+      if (!panel->alone) {
+        for (const Segment<T>& s : matrix_->row(i, segments_).segments()) sum += s.size;
+        return;
+      }
+      const Index node = node_of(*panel, i);
+      if (node >= 0) sum += first_of(*panel, node + 1) - first_of(*panel, node);
+    });
+    return sum;
+  }
+
+  /// Brings the beginning of row i towards the processor.
+  void fetch_ahead(Index i) {
+    const Panel* const panel = find(i);
+    if (panel == nullptr || !panel->alone) return;
+    const Index node = node_of(*panel, i);
+    if (node < 0) return;
+    const Index first = first_of(*panel, node);
+    if (panel->coordinate != nullptr) __builtin_prefetch(panel->coordinate + first);
+    if (panel->values != nullptr) __builtin_prefetch(panel->values + first);
+  }
+
+ private:
+  /// An index costs a word for every row of the block.
+  static constexpr Index kIndexed = 16;
+
+  struct Panel {
+    Interval rows;
+    bool alone = true;  ///< no other part has elements in these rows
+    Index first = 0;    ///< the row with node 0, or coordinate 0
+    const std::uint32_t* listed = nullptr;
+    std::vector<std::int32_t> index;  ///< of listed rows, by row: its node or -1
+    Index count = 0;                  ///< nodes
+    const Index* position = nullptr;  ///< null: the columns are dense
+    Index extent = 0;
+    Index stored = 0;
+    const std::uint32_t* coordinate = nullptr;
+    const T* values = nullptr;
+    Segment<T> row;  ///< what all rows have
+  };
+
+  static void add_index(Panel& panel) {
+    panel.index.assign(static_cast<std::size_t>(panel.rows.size()), -1);
+    for (Index node = 0; node < panel.count; ++node) {
+      panel.index[static_cast<std::size_t>(panel.first + static_cast<Index>(panel.listed[node]) - panel.rows.lo)] = static_cast<std::int32_t>(node);
+    }
+  }
+
+  [[nodiscard]] const Panel* find(Index i) {
+    if (last_ < panels_.size() && panels_[last_].rows.lo <= i && i < panels_[last_].rows.hi) return &panels_[last_];
+    const auto after = std::upper_bound(panels_.begin(), panels_.end(), i, [](Index x, const Panel& panel) { return x < panel.rows.lo; });
+    if (after == panels_.begin() || i >= (after - 1)->rows.hi) return nullptr;
+    last_ = static_cast<std::size_t>(after - 1 - panels_.begin());
+    return &panels_[last_];
+  }
+  [[nodiscard]] static Index node_of(const Panel& panel, Index i) {
+    if (panel.listed == nullptr) return i - panel.first;
+    if (!panel.index.empty()) return panel.index[static_cast<std::size_t>(i - panel.rows.lo)];
+    const auto coordinate = static_cast<std::uint32_t>(i - panel.first);
+    const std::uint32_t* const end = panel.listed + panel.count;
+    const std::uint32_t* const at = std::lower_bound(panel.listed, end, coordinate);
+    return at != end && *at == coordinate ? at - panel.listed : -1;
+  }
+  [[nodiscard]] static Index first_of(const Panel& panel, Index node) { return panel.position == nullptr ? node * panel.extent : panel.position[node]; }
+
+  const Parts<T, 2>* matrix_;
+  std::vector<Panel> panels_;  ///< rows ascending
+  std::size_t last_ = 0;       ///< the panel that was found last
+  Segment<T> segment_;
+  std::vector<Segment<T>> segments_;
+};
+
+}  // namespace tdsl::rt::sparse

@@ -1,0 +1,401 @@
+#!/usr/bin/python3
+"""Programs on a cluster with Slurm (tests/cluster/lab starts one and runs this script in it): right results by srun and mpirun, what
+every mistake in starting them says, and that the command it names works; what is left when a rank is killed.
+One line per case: PASS cluster/NAME or FAIL cluster/NAME."""
+import argparse
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+SOURCE = Path(__file__).resolve().parents[2]
+HOSTS, RANKS = 4, 8
+PROGRAMS = {"product": "samples/quickstart/product.tdsl", "train": "samples/logistic_regression.tdsl", "endless": "tests/e2e/errors/endless.tdsl"}
+# Lines that Slurm, Bash and mpirun's event library add of their own.
+OF_OTHERS = re.compile(r"srun: |slurmstepd|.*/slurm_script: line|\[warn\] Epoll")
+
+
+class Failed(Exception):
+    """A check failed; the text says how."""
+
+
+class Skipped(Exception):
+    """The check is not possible here; the text says why."""
+
+
+def require(condition, text):
+    if not condition:
+        raise Failed(text)
+
+
+class Result:
+    def __init__(self, code, out, err):
+        self.code, self.out = code, out
+        self.err = [line for line in err.splitlines() if line and not OF_OTHERS.match(line)]
+
+    def __str__(self):
+        return f"exit code {self.code}" + "".join(f"\n      {line}" for line in [*self.err[:8], *self.out.splitlines()[:4]])
+
+
+class Job:
+    """Commands one after the other in a batch job of so many tasks, in a folder of its own."""
+
+    def __init__(self, folder, shape):
+        self.folder, self.shape = folder, shape
+
+    def run(self, *commands, limit=60):
+        parts = [f"( {c} ) >{k}.out 2>{k}.err; echo $? >{k}.code" for k, c in enumerate(commands)]
+        done = self.folder / "done"
+        done.unlink(missing_ok=True)
+        self.submit("\n".join([*parts, "touch done"]))
+        # `sbatch --wait` looks every ten seconds.
+        end = time.monotonic() + limit
+        while not done.exists():
+            require(time.monotonic() < end, f"the job does not end: {self.log()}")
+            time.sleep(0.05)
+        read = lambda k, kind: (self.folder / f"{k}.{kind}").read_text(errors="replace")
+        return [Result(int(read(k, "code")), read(k, "out"), read(k, "err")) for k in range(len(commands))]
+
+    def submit(self, script):
+        (self.folder / "job.sh").write_text(f"#!/bin/bash\n{script}\n")
+        submitted = subprocess.run(["sbatch", "--parsable", "--output=job.log", *self.shape, "job.sh"], cwd=self.folder, check=True, capture_output=True,
+                                   text=True)
+        return submitted.stdout.strip()
+
+    def log(self):
+        log = self.folder / "job.log"
+        return log.read_text(errors="replace")[-500:] if log.exists() else ""
+
+
+class Cluster:
+    def __init__(self, tdslc, work):
+        self.tdslc, self.work, self.number = tdslc, work, 0
+        for name, source in PROGRAMS.items():
+            subprocess.run([tdslc, "build", str(SOURCE / source), "-o", str(work / name)], check=True)
+        rng = np.random.default_rng(7)
+        A, B = rng.standard_normal((90, 70)), rng.standard_normal((70, 50))
+        X = rng.standard_normal((400, 12))
+        np.save(work / "A.npy", A)
+        np.save(work / "B.npy", B)
+        np.save(work / "X.npy", X)
+        np.save(work / "y.npy", (X[:, 0] + 0.5 * rng.standard_normal(400) > 0).astype(float))
+        self.C = A @ B
+        self.product = f"{work}/product --A {work}/A.npy --B {work}/B.npy --C C.npy"
+        self.train = f"{work}/train --X {work}/X.npy --y {work}/y.npy --w w.npy"
+        subprocess.run(shlex.split(self.train), cwd=work, check=True, stdout=subprocess.DEVNULL)
+        self.w = np.load(work / "w.npy")
+
+    def job(self, *shape):
+        self.number += 1
+        folder = self.work / f"job{self.number}"
+        folder.mkdir()
+        return Job(folder, shape or (f"--nodes={HOSTS}", f"--ntasks-per-node={RANKS // HOSTS}"))
+
+    def wide_job(self):
+        """One task of two cores on every host."""
+        return self.job(f"--nodes={HOSTS}", "--ntasks-per-node=1", "--cpus-per-task=2")
+
+    def check_product(self, job, result):
+        require(result.code == 0, f"the product: {result}")
+        C = np.load(job.folder / "C.npy")
+        require(np.allclose(C, self.C, rtol=1e-12, atol=1e-12), "the product is wrong")
+        (job.folder / "C.npy").unlink()
+
+    def processes(self, name):
+        """Of the whole cluster: all its hosts' processes are below the first one of this name space."""
+        found = []
+        for entry in Path("/proc").iterdir():
+            if not entry.name.isdigit():
+                continue
+            try:
+                if os.readlink(entry / "exe") == str(self.work / name) and (entry / "stat").read_text().rpartition(")")[2].split()[0] != "Z":
+                    found.append(int(entry.name))
+            except OSError:
+                pass
+        return found
+
+
+def warned(result, kind):
+    """The warning of this kind: what it says and the command it names."""
+    lines = [line for line in result.err if line.startswith("warning:")]
+    require(len(lines) == 1 and lines[0].endswith(f"[{kind}]"), f"one warning [{kind}] is expected: {result}")
+    return lines[0].removesuffix(f" [{kind}]")
+
+
+def command_in(text, beginning):
+    found = re.search(beginning + r" (.*?)( \(TDSL_LAUNCH.*\))?$", text)
+    require(found, f"no command in: {text}")
+    return found[1]
+
+
+def refused(result, code, pattern):
+    require(result.code == code, f"exit code {code} is expected: {result}")
+    require(1 <= len(result.err) <= 4 and not result.out, f"one message is expected: {result}")
+    require(re.search(pattern, result.err[-1]), f"/{pattern}/ is expected: {result}")
+    return result.err[-1]
+
+
+# --- cases -------------------------------------------------------------------------------------------------------------------
+
+def right_results(c):
+    job = c.job()
+    commands = [f"{launcher} {program}" for launcher in ("srun --mpi=pmix", "mpirun") for program in (c.product, c.train)]
+    results = job.run(*(f"{command} && mv C.npy C{k}.npy 2>/dev/null || mv w.npy w{k}.npy" for k, command in enumerate(commands)))
+    for k, result in enumerate(results):
+        require(result.code == 0, f"{commands[k]}: {result}")
+        require(len(result.err) == 1 and re.match(r"\w+: 8 ranks x 1 thread: h1: cores .*; h4: ", result.err[0]), f"one line says where ranks sit: {result}")
+        got, expected = (np.load(job.folder / f"C{k}.npy"), c.C) if k % 2 == 0 else (np.load(job.folder / f"w{k}.npy"), c.w)
+        require(np.allclose(got, expected, rtol=1e-9, atol=1e-12), f"{commands[k]}: wrong result")
+
+
+def without_pmix(c):
+    for kind, said in (("none", "without PMIx"), ("pmi2", "--mpi=pmi2")):
+        job = c.job()
+        result, = job.run(f"srun --mpi={kind} {c.product}")
+        text = refused(result, 2, rf"^srun {said} started 8 tasks that cannot find each other: ")
+        require(len(result.err) == 1, f"one task speaks: {result}")
+        require(("TDSL_LAUNCH=trust" in text) == (kind == "pmi2"), text)
+        good, = job.run(command_in(text, "start them with"))
+        c.check_product(job, good)
+
+
+def pinned_to_too_few_cores(c):
+    for launcher in ("mpirun", "srun --mpi=pmix --cpu-bind=map_cpu:0"):
+        job = c.wide_job()
+        result, = job.run(f"{launcher} {c.product}")
+        text = warned(result, "placement")
+        require("rank 0 wants 2 threads, but the launcher has pinned it to core" in text, text)
+        c.check_product(job, result)
+        command = command_in(text, "start with")
+        require(command.startswith(launcher.split()[0]), f"the launcher in use: {command}")
+        good, = job.run(command)
+        require(len(good.err) == 1 and "4 ranks x 2 threads" in good.err[0], f"the command puts it right: {good}")
+        c.check_product(job, good)
+
+
+def threads_left_idle(c):
+    job = c.wide_job()
+    right = command = "mpirun --map-by ppr:1:node:PE=2 --bind-to core"
+    result, = job.run(f"OMP_NUM_THREADS=1 {right} {c.product}")
+    text = warned(result, "launch")
+    option = command_in(text, "start with")
+    require(option == "--threads 2", text)
+    good, blas = job.run(f"OMP_NUM_THREADS=1 {command} {c.product} {option}", f"OPENBLAS_NUM_THREADS=2 {command} {c.product}")
+    require(len(good.err) == 1 and "x 2 threads" in good.err[0], str(good))
+    require("OPENBLAS_NUM_THREADS=2 has no effect" in warned(blas, "launch"), str(blas))
+    c.check_product(job, good)
+
+
+def transports_that_stay_inside(c):
+    job = c.job()
+    for setting in ("OMPI_MCA_btl=self,vader", "OMPI_MCA_btl_tcp_if_include=lo"):
+        for launcher in ("srun --mpi=pmix", "mpirun"):
+            result, good = job.run(f"export {setting}; {launcher} {c.product}", f"{launcher} {c.product}", limit=120)
+            text = warned(result, "launch")
+            require(f"{setting} does not reach other nodes and was ignored: unset {setting.partition('=')[0]}" in text, text)
+            require(not [line for line in good.err if "warning" in line], str(good))
+            c.check_product(job, result)
+
+
+def fewer_ranks_than_tasks(c):
+    job = c.job()
+    result, = job.run(f"mpirun -n 2 {c.product}")
+    text = warned(result, "launch")
+    require("2 ranks run, but the job has room for 8" in text, text)
+    c.check_product(job, result)
+    good, = job.run(command_in(text, "start with"))
+    require(len(good.err) == 1, str(good))
+    c.check_product(job, good)
+
+
+def different_executables(c):
+    job = c.job()
+    (job.folder / "pick.sh").write_text(f"#!/bin/bash\nprogram={c.work}/product\n[ \"$SLURM_PROCID\" != 5 ] || program={c.work}/other\nexec $program \"$@\"\n")
+    (job.folder / "pick.sh").chmod(0o755)
+    other = c.work / "other"
+    other.write_bytes((c.work / "product").read_bytes() + b"\0")
+    other.chmod(0o755)
+    arguments = c.product.partition(" ")[2]
+    by_srun, by_mpirun = job.run(f"srun --mpi=pmix ./pick.sh {arguments}", f"mpirun -n 4 {c.product} : -n 4 {c.train}")
+    for result in (by_srun, by_mpirun):
+        refused(result, 2, r"^the ranks run different executables: rank 0 on h1 runs .*/product, rank \d on h\d runs .*: start the same file everywhere$")
+
+
+def instructions_of_another_machine(c):
+    if "avx512_fp16" in Path("/proc/cpuinfo").read_text():
+        raise Skipped("this processor has all instructions that the case could miss")
+    job = c.job()
+    # A compiler that takes another machine for this one.
+    prefix, home = Path(c.tdslc).resolve().parent.parent, job.folder / "home/lib/tdsl"
+    home.mkdir(parents=True)
+    settings = (prefix / "lib/tdsl/toolchain.conf").read_text().replace("${PREFIX}", str(prefix))
+    (home / "toolchain.conf").write_text(re.sub(r"(?m)^native_flags = .*$", "native_flags = -march=sapphirerapids", settings))
+    subprocess.run([c.tdslc, "build", "--native", str(SOURCE / PROGRAMS["product"]), "-o", "native"], cwd=job.folder, check=True,
+                   env={**os.environ, "TDSL_HOME": str(job.folder / "home")})
+    arguments = c.product.partition(" ")[2]
+    for result in job.run(f"srun --mpi=pmix ./native {arguments}", f"mpirun ./native {arguments}", f"./native {arguments}"):
+        refused(result, 2, r"^the processor of rank 0 on h1 lacks .*AVX-512FP16, which this executable uses: build it without --native, or on such a node$")
+
+
+def errors_speak_alone(c):
+    job = c.job()
+    commands = [f"{launcher} {c.product} {option}" for launcher in ("mpirun", "srun --mpi=pmix --kill-on-bad-exit=1") for option in ("--memory 4K", "--nonsense", "--set n=3")]
+    for command, result in zip(commands, job.run(*commands)):
+        mistake = command.partition("C.npy ")[2]
+        code, pattern = {"--memory 4K": (2, "--memory 4096 is too small"), "--nonsense": (2, "unknown option --nonsense"),
+                         "--set n=3": (1, "A.npy")}[mistake]
+        refused(result, code, pattern)
+        require(not [line for line in result.err[:-1] if not line.startswith("product: 8 ranks")], f"one message: {result}")
+    require(not list(job.folder.glob(".*.tmp*")) and not list(job.folder.glob("*.npy")), "a file is left")
+
+
+class Endless:
+    """A run that goes on until it is ended, in a job that lives until its script's last command has ended."""
+
+    def __init__(self, c, launcher, after=""):
+        self.c, self.job = c, c.job()
+        # With an older result in place, which has to stay.
+        (self.job.folder / "early.npy").write_bytes(b"older")
+        command = f"{launcher} {c.work}/endless --A {c.work}/A.npy --early early.npy --B B.npy"
+        self.id = self.job.submit(f"{command} >0.out 2>0.err\necho $? >0.code\n{after}")
+        self.wait(lambda: "reached" in self.text("0.out"), 30, "it did not begin")
+
+    def text(self, name):
+        path = self.job.folder / name
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    def wait(self, condition, seconds, text):
+        end = time.monotonic() + seconds
+        while not condition():
+            require(time.monotonic() < end, f"{text}: {self.text('0.err')} {self.job.log()}")
+            time.sleep(0.05)
+
+    def pids(self):
+        return self.c.processes("endless")
+
+    def temporaries(self):
+        return sorted(p.name for p in self.job.folder.glob(".*.tmp*"))
+
+    def end(self):
+        subprocess.run(["scancel", self.id], check=False)
+        self.wait(lambda: not self.pids(), 20, "it does not end")
+
+
+def killed_rank(c):
+    for launcher in ("srun --mpi=pmix --kill-on-bad-exit=1", "mpirun"):
+        run = Endless(c, launcher)
+        try:
+            run.wait(lambda: len(run.pids()) == RANKS, 10, "all ranks")
+            require(run.temporaries() == [f".B.npy.tmp-{run.id}-0", f".early.npy.tmp-{run.id}-0"], f"temporary outputs: {run.temporaries()}")
+            os.kill(run.pids()[3], signal.SIGKILL)
+            run.wait(lambda: not run.pids(), 10, f"{launcher}: ranks are left")
+            run.wait(lambda: run.text("0.code"), 10, f"{launcher} does not end")
+            require(run.text("0.code").strip() == "137", f"{launcher}: exit code {run.text('0.code')}")
+            files = sorted(p.name for p in run.job.folder.iterdir() if ".npy" in p.name)
+            require(files == ["early.npy"] and (run.job.folder / "early.npy").read_bytes() == b"older", f"files: {files}")
+        finally:
+            run.end()
+
+
+def leftovers_of_a_killed_attempt(c):
+    again = f"srun --mpi=pmix {c.work}/endless --A {c.work}/A.npy --early early.npy --nonsense 2>2.err; ls -A >2.out; " \
+            f"srun --mpi=pmix {c.work}/endless --A {c.work}/A.npy --early early.npy --B B.npy >1.out 2>1.err"
+    run = Endless(c, "srun --mpi=pmix --kill-on-bad-exit=1", again)
+    try:
+        (run.job.folder / ".early.npy.tmp-999999-0").write_bytes(b"of another job")
+        first = run.temporaries()
+        for pid in run.pids():
+            os.kill(pid, signal.SIGSTOP)  # so that nobody can tidy up
+        for pid in run.pids():
+            os.kill(pid, signal.SIGKILL)
+        run.wait(lambda: "reached" in run.text("1.out"), 30, "the second attempt did not begin")
+        require(f".early.npy.tmp-{run.id}-0" in run.text("2.out"), "the killed attempt left no file: this case tests nothing")
+        require(run.temporaries() == first and len(first) == 3, f"before {first}, after {run.temporaries()}")
+    finally:
+        run.end()
+
+
+class MemoryGroup:
+    """A control group for two ranks of one host, removed at the end."""
+
+    def __init__(self, limit):
+        own = re.search(r"^\d+:memory:(.*)$", Path("/proc/self/cgroup").read_text(), re.MULTILINE)
+        if own is None:
+            raise Skipped("no control groups of version 1")
+        self.path = Path(f"/sys/fs/cgroup/memory{own[1]}") / f"tdsl-cluster-{os.getpid()}"
+        try:
+            self.path.mkdir()
+            (self.path / "memory.limit_in_bytes").write_text(str(limit))
+        except OSError as error:
+            raise Skipped(f"control groups cannot be made: {error.strerror}") from None
+
+    def __enter__(self):
+        return self.path
+
+    def __exit__(self, *_):
+        for _ in range(100):
+            try:
+                return self.path.rmdir()
+            except OSError:  # the last process is on its way
+                time.sleep(0.1)
+
+
+def killed_for_memory(c):
+    job = c.job()
+    (job.folder / "hungry.tdsl").write_text("let A = random(6000, 6000); let C = A @ A; print(sum(C));\n")
+    subprocess.run([c.tdslc, "build", "hungry.tdsl", "-o", "hungry"], cwd=job.folder, check=True)
+    with MemoryGroup(120 << 20) as group:
+        (job.folder / "limited.sh").write_text(f'#!/bin/bash\n[ "$(hostname)" != h3 ] || echo $$ >{group}/cgroup.procs\nexec ./hungry "$@"\n')
+        (job.folder / "limited.sh").chmod(0o755)
+        commands = ("srun --mpi=pmix --kill-on-bad-exit=1 ./limited.sh", "mpirun -q ./limited.sh")
+        for command, result in zip(commands, job.run(*commands, limit=120)):
+            require(result.code == 137, f"{command}: {result}")
+            told = [line for line in result.err if "the system killed a process of this run on h3 because memory ran out" in line]
+            require(len(told) == 1 and "is 120.0 MiB" in told[0], f"{command}: {result}")
+            # Open MPI has its own text for peers that vanish.
+            require(sum("no output file was written" in line for line in result.err) <= 2, f"{command}: {result}")
+
+
+CASES = [right_results, without_pmix, pinned_to_too_few_cores, threads_left_idle, transports_that_stay_inside, fewer_ranks_than_tasks,
+         different_executables, instructions_of_another_machine, errors_speak_alone, killed_for_memory, killed_rank, leftovers_of_a_killed_attempt]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tdslc", required=True)
+    parser.add_argument("--filter", default="")
+    parser.add_argument("--list", action="store_true", help="the names of the cases")
+    options = parser.parse_args()
+    cases = [case for case in CASES if options.filter in f"cluster/{case.__name__}"]
+    if options.list:
+        print(*(f"cluster/{case.__name__}" for case in cases), sep="\n")
+        return 0
+    # What the tests of one machine set would be a mistake here.
+    for name in [n for n in os.environ if n.startswith(("OMPI_MCA_", "TDSL_")) and n != "TDSL_LAB"]:
+        del os.environ[name]
+    os.environ["OMPI_ALLOW_RUN_AS_ROOT"] = os.environ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
+    failed = False
+    with tempfile.TemporaryDirectory(prefix="tdsl-cluster-", dir=os.environ.get("TMPDIR")) as work:
+        cluster = Cluster(options.tdslc, Path(work))
+        for case in cases:
+            begun = time.monotonic()
+            try:
+                case(cluster)
+                print(f"PASS cluster/{case.__name__} ({time.monotonic() - begun:.1f} s)", flush=True)
+            except Skipped as reason:
+                print(f"SKIP cluster/{case.__name__} {reason}", flush=True)
+            except (Failed, subprocess.SubprocessError, OSError) as error:
+                failed = True
+                print(f"FAIL cluster/{case.__name__}: {error}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
