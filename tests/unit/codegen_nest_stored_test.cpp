@@ -96,7 +96,7 @@ class StoredComputeWriter {
       case 0: return "add(%3[i, j], absent_mul(%4[i, j], " + value(1) + "))";
       case 1: return "sub(absent_mul(%4[i, j], " + value(1) + "), %3[i, j])";
       case 2: return "max(%3[i, j], min(%4[i, j], %3[i, j]))";
-      case 3: return "select(gt(%3[i, j], %4[i, j]), " + value(1) + ", 0.0)";
+      case 3: return "add(select(gt(%3[i, j], %4[i, j]), " + value(1) + ", 0.0), 0.0)";
       default: return "mutual_mul(%3[i, j], absent_mul(%4[i, j], " + value(1) + "))";
     }
   }
