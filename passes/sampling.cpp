@@ -76,8 +76,11 @@ class Sampling {
     const bool all = count > 0 && uses_[static_cast<std::size_t>(v.id)] == count;
     return all && program_.type(v).shape == program_.type(readers.walked).shape ? std::optional(readers) : std::nullopt;
   }
-  /// The driver, or if that is the value itself another matrix without whose elements nothing is visited.
+  /// Where the value is read at its coordinates: the driver, or if that is the value itself another matrix without whose elements nothing is visited.
   [[nodiscard]] static ValueId walked_beside(const StoredWalk& walk, ValueId v) {
+    const std::vector<std::int32_t>& labels = walk.driver().labels;
+    if (std::ranges::any_of(walk.operands, [&](const StoredOperand& o) { return o.tensor == v && o.labels != labels; }))
+      return {};
     if (!(walk.driver().tensor == v))
       return walk.driver().tensor;
     const StoredLoop& loop = walk.loops.front();
