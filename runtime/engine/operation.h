@@ -9,6 +9,7 @@
 #include "runtime/engine/tensor_table.h"
 #include "runtime/kernels/task.h"
 #include "runtime/plan/op_plan.h"
+#include "runtime/plan/row_counts.h"
 #include "runtime/plan/steps/steps.h"
 
 // What the engine keeps of operations under way: the operation and its cursor, its admitted tasks, the pieces fetched for
@@ -110,11 +111,12 @@ struct TaskRun {
 /// A submitted operation that is not finished on this rank.
 struct OperationRun {
   OperationRun(std::shared_ptr<const plan::PlannedOp> op, Kernel k, const plan::TensorLookup& lookup, Index rank)
-      : planned(std::move(op)), kernel(std::move(k)), space(planned->op, planned->plan, lookup), cursor(space, lookup, rank) {}
+      : planned(std::move(op)), kernel(std::move(k)), visited(planned->op, lookup), space(planned->op, planned->plan, lookup), cursor(space, lookup, rank) {}
 
   std::shared_ptr<const plan::PlannedOp> planned;
   Kernel kernel;
   Index number = 0;  ///< of operations submitted before
+  plan::VisitedRows visited;  ///< found at once: operands may be gone when a task has ended
   plan::TaskSpace space;
   plan::StepCursor cursor;
   std::vector<TensorInstance*> operands;  ///< distinct tensors read, the base included

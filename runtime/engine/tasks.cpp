@@ -5,7 +5,6 @@
 #include "runtime/engine/call.h"
 #include "runtime/engine/long_kernels.h"
 #include "runtime/kernels/progress.h"
-#include "runtime/plan/row_counts.h"
 
 namespace tdsl::rt {
 
@@ -78,7 +77,7 @@ void Engine::State::count(const TaskRun& task, double start, double end, bool ke
   site.last_end = std::max(site.last_end, end);
   if (!kernel) return;
   ++site.kernels;
-  if (task.task.hit) site.flops += plan::flops_of_points(op, task.labels, static_cast<double>(operation.space.points(task.labels)), lookup);
+  if (task.task.hit) site.flops += plan::flops_of_points(op, operation.visited, task.labels, static_cast<double>(operation.space.points(task.labels)));
 }
 
 void Engine::State::complete(TaskRun& task) {

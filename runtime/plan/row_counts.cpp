@@ -56,8 +56,7 @@ double VisitedRows::flops(const std::vector<Interval>& values, double others) co
   return static_cast<double>(elements) * others * per_element_;
 }
 
-double flops_of_points(const Op& op, const std::vector<Interval>& labels, double points, const TensorLookup& tensors) {
-  const VisitedRows visited(op, tensors);
+double flops_of_points(const Op& op, const VisitedRows& visited, const std::vector<Interval>& labels, double points) {
   if (visited.label() < 0 || points == 0) return op.flops_per_point * points;
   const Interval& rows = labels[static_cast<std::size_t>(visited.label())];
   return visited.flops({rows}, points / static_cast<double>(rows.size()));

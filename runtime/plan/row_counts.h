@@ -30,6 +30,6 @@ class VisitedRows {
 };
 
 /// Of a task with these intervals of labels, which has so many points: where they are at stored elements, those that its rows have.
-[[nodiscard]] double flops_of_points(const Op& op, const std::vector<Interval>& labels, double points, const TensorLookup& tensors);
+[[nodiscard]] double flops_of_points(const Op& op, const VisitedRows& visited, const std::vector<Interval>& labels, double points);
 
 }  // namespace tdsl::plan
