@@ -40,7 +40,7 @@ Expr zero_of(Scalar type) {
 
 Expr is_present(const Expr& element) { return element->type == Scalar::kBool ? element : binary(BinaryOp::kNe, element, zero_of(element->type)); }
 
-bool is_zero(const Expr& e) {
+bool is_literal_zero(const Expr& e) {
   const auto* c = std::get_if<Constant>(&e->op);
   const auto* real = c == nullptr ? nullptr : std::get_if<double>(&c->value);
   return real != nullptr && *real == 0.0;
@@ -59,8 +59,8 @@ Expr folded(const Expr& e) {
     return e;
   if (!is_float(e->type))
     return binary(b->op, b->left, b->right, e->range);
-  const bool left = is_zero(b->left) && (b->op == BinaryOp::kAbsentMul || b->op == BinaryOp::kMutualMul || b->op == BinaryOp::kAbsentDiv);
-  const bool right = is_zero(b->right) && b->op == BinaryOp::kMutualMul;
+  const bool left = is_literal_zero(b->left) && (b->op == BinaryOp::kAbsentMul || b->op == BinaryOp::kMutualMul || b->op == BinaryOp::kAbsentDiv);
+  const bool right = is_literal_zero(b->right) && b->op == BinaryOp::kMutualMul;
   return left || right ? zero_of(e->type) : binary(b->op, b->left, b->right, e->range);
 }
 

@@ -89,7 +89,7 @@ def copies_on_nodes_are_compared(tdslc, folder, limit):
 
 def sparse_shapes_beyond_memory_are_refused(tdslc, folder, limit):
     """Tensors that are stored dense although they are sparse: the machine would end the program."""
-    program, executable, problem = built(tdslc, folder, limit, "input A: f64[sparse n, sparse m, sparse k];\noutput s = sum(A);\n")
+    program, executable, problem = built(tdslc, folder, limit, "input A: f64[sparse n, sparse m, sparse k];\noutput s = sum(cumsum(A, axis=0));\n")
     (folder / "A.tns").write_text("# tdsl shape 30000 30000 30000\n1 2 3 3.5\n")
     for where, result in everywhere(tdslc, program, executable, ["--A", "A.tns"], folder, limit):
         if not problem and (result.code != 1 or not re.search(r"A is sparse f64\[30000, 30000, 30000\], stored dense here: 196.5 TiB, but this machine has .* of memory", result.err)):
@@ -100,7 +100,7 @@ def sparse_shapes_beyond_memory_are_refused(tdslc, folder, limit):
 
 def dense_copies_beyond_memory_are_refused(tdslc, folder, limit):
     """Compressed matrices that fit, of which an operation needs a dense copy."""
-    program, executable, problem = built(tdslc, folder, limit, "input A: f64[n, sparse n];\noutput y = sum(A, axis=1);\noutput s = sum(exp(A));\n")
+    program, executable, problem = built(tdslc, folder, limit, "input A: f64[n, sparse n];\noutput y = sum(A, axis=1);\noutput s = sum(cumsum(A, axis=0));\n")
     (folder / "A.mtx").write_text("%%MatrixMarket matrix coordinate real general\n3000000 3000000 2\n1 2 3.5\n2999999 7 1.0\n")
     for where, result in everywhere(tdslc, program, executable, ["--A", "A.mtx"], folder, limit):
         if not problem and (result.code != 1 or not re.search(r"A is sparse f64\[3000000, 3000000\], stored dense here: 65.5 TiB, but this machine has .* of memory", result.err)):

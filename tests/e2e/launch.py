@@ -7,6 +7,9 @@ import subprocess
 import tempfile
 from typing import NamedTuple
 
+# Open MPI's event library, where the launcher closes what a rank that has ended was read from.
+OF_A_HURRIED_LAUNCHER = re.compile(r"(?m)^\[warn\] Epoll .*\n?")
+
 
 class Result(NamedTuple):
     code: int
@@ -87,7 +90,8 @@ def run(command, limit, cwd=None, env=None, interrupt_after=None, out_to=None):
             end(child)
         out.seek(0)
         err.seek(0)
-        return Result(child.returncode, "" if out_to else out.read().decode(errors="replace"), err.read().decode(errors="replace"), timed_out)
+        said = OF_A_HURRIED_LAUNCHER.sub("", err.read().decode(errors="replace"))
+        return Result(child.returncode, "" if out_to else out.read().decode(errors="replace"), said, timed_out)
 
 
 def end(child):
