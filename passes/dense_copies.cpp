@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <set>
 #include <string>
 #include <tuple>
@@ -47,6 +48,24 @@ class Copies {
     }
     for (const ValueId v : defined)
       copy_in(region, into, v);
+    tell_of_arguments(region);
+  }
+
+  /// Arguments of routines have been copied before.
+  void tell_of_arguments(const Region& region) {
+    std::map<ValueId, ValueId> copied;
+    for (const Node& n : region.nodes) {
+      const auto* c = std::get_if<Compute>(&n.op);
+      const ValueId of = c == nullptr ? ValueId{} : copied_matrix(*c);
+      if (of.valid() && program_.info(of).compressed && !program_.info(n.results[0]).compressed)
+        copied.emplace(n.results[0], of);
+      if (!std::holds_alternative<Routine>(n.op))
+        continue;
+      for (const ValueId argument : operands_of(program_, n)) {
+        if (const auto found = copied.find(argument); found != copied.end())
+          warn(found->second, n.range, reason(n, true));
+      }
+    }
   }
 
   /// One copy in front of the first node that needs one, in branches where only these do.
