@@ -351,8 +351,9 @@ class Walks {
   [[nodiscard]] StoredWalk::Result result_of(const StoredWalk& walk) const {
     if (!equal(identity_in(c_), zero_of(c_.bodies[0]->type)) || c_.out.empty() || walk.loops.size() < c_.out.size())
       return StoredWalk::Result::kDense;
-    bool in_order = true;
-    for (std::size_t d = 0; d < c_.out.size(); ++d)
+    // Levels of other operands begin anew for each element of the driver.
+    bool in_order = c_.out.size() <= walk.driver().labels.size();
+    for (std::size_t d = 0; d < c_.out.size() && in_order; ++d)
       in_order = in_order && walk.loops[d].label == static_cast<std::int32_t>(d);
     const bool by_rows = c_.out.size() == 2 && walk.row() == 0 && walk.has_loop(1);
     return in_order ? StoredWalk::Result::kInOrder : by_rows ? StoredWalk::Result::kAccumulated : StoredWalk::Result::kDense;

@@ -159,7 +159,9 @@ void drop(const std::vector<Setting>& settings) {
 Launch classify_launch(const Environment& environment) {
   if (environment.launcher == Launcher::kMpirun || environment.launcher == Launcher::kPmix) return Launch::kLaunched;
   if (environment.trusted && environment.launcher == Launcher::kPmi) return Launch::kLaunched;
-  if (environment.slurm_step_tasks) return *environment.slurm_step_tasks > 1 ? Launch::kRefused : Launch::kSingle;
+  // A launcher of another MPI inside a step of one task is found out when MPI has started.
+  const bool others = environment.launcher == Launcher::kPmi && environment.launcher_size.value_or(1) > environment.slurm_step_tasks.value_or(1);
+  if (environment.slurm_step_tasks && !(others && *environment.slurm_step_tasks == 1)) return *environment.slurm_step_tasks > 1 ? Launch::kRefused : Launch::kSingle;
   return environment.launcher == Launcher::kPmi ? Launch::kLaunched : Launch::kSingle;
 }
 

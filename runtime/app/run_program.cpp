@@ -61,7 +61,8 @@ void print_error(const RunError& error) {
 int default_threads(const World& world, const Environment& environment) {
   if (environment.omp_num_threads) return *environment.omp_num_threads;
   const int cores = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
-  int threads = environment.slurm_cpus_per_task.value_or(std::max(1, cores / world.topology().local_size));
+  int threads = std::max(1, cores / world.topology().local_size);
+  if (environment.slurm_cpus_per_task) threads = std::min(threads, *environment.slurm_cpus_per_task);
   cpu_set_t pinned;
   CPU_ZERO(&pinned);
   if (::sched_getaffinity(0, sizeof pinned, &pinned) == 0) threads = std::min(threads, CPU_COUNT(&pinned));
@@ -91,7 +92,7 @@ class ProgramRun {
       check_launch();
       options_ = parse_options(info_.declaration(), arguments);
       if (options_.help || options_.version) {
-        if (world_.rank() == 0) write_text(options_.help ? help_text(info_.declaration()) : info_.declaration().version + "\n");
+        describe();
         return 0;
       }
       if (world_.rank() == 0 && !options_.dry_run) {
@@ -107,6 +108,7 @@ class ProgramRun {
 
  private:
   void check_launch();
+  void describe();
   [[nodiscard]] int end_alike(const RunError& error);
   [[nodiscard]] RunSetup setup();
   [[nodiscard]] Unfinished unfinished_outputs();
@@ -148,6 +150,20 @@ void ProgramRun::check_launch() {
     launch_.push_back(decode_launch_facts({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
   }
   if (const std::string error = launch_error(launch_); !error.empty()) throw RunError(error, ExitCode::kUsage);
+}
+
+/// Rank 0 answers --help or --version; a failure is everybody's.
+void ProgramRun::describe() {
+  std::string error;
+  if (world_.rank() == 0) {
+    try {
+      write_text(options_.help ? help_text(info_.declaration()) : info_.declaration().version + "\n");
+    } catch (const RunError& e) {
+      error = e.what();
+    }
+  }
+  world_.access().broadcast(error, 0);
+  if (!error.empty()) throw RunError(error);
 }
 
 /// An error that is the same on every rank.

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -119,7 +120,11 @@ void MpiLink::abort_all(int exit_code) {
   std::fflush(nullptr);
   if (uses_mpi && size > 1) {
     silence_mpi();
-    std::thread([exit_code] { MPI_Abort(MPI_COMM_WORLD, exit_code); }).detach();
+    try {
+      std::thread([exit_code] { MPI_Abort(MPI_COMM_WORLD, exit_code); }).detach();
+    } catch (const std::system_error&) {  // no more threads
+      MPI_Abort(MPI_COMM_WORLD, exit_code);
+    }
     std::this_thread::sleep_for(kPatience);
   }
   std::_Exit(exit_code);

@@ -35,13 +35,12 @@ bool exists(const std::string& path) {
   return ::lstat(path.c_str(), &status) == 0;
 }
 
-/// Whether nobody writes the file any more. A file system without locks leaves that open: then it is in use.
-bool is_abandoned(const std::string& path) {
+/// Removes a file that nobody writes any more. A file system without locks leaves that open: then it is in use.
+void remove_abandoned(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-  if (fd < 0) return false;
-  const bool free = ::flock(fd, LOCK_EX | LOCK_NB) == 0;
+  if (fd < 0) return;
+  if (::flock(fd, LOCK_EX | LOCK_NB) == 0) ::unlink(path.c_str());
   ::close(fd);
-  return free;
 }
 
 }  // namespace
@@ -77,9 +76,9 @@ void remove_leftovers(const std::string& target) noexcept try {
   const std::string beginning = beginning_of(path) + owner().job + "-";
   std::vector<std::string> leftovers;
   for (const auto& entry : std::filesystem::directory_iterator(directory_of(path))) {
-    if (entry.path().filename().string().starts_with(beginning) && is_abandoned(entry.path().string())) leftovers.push_back(entry.path().string());
+    if (entry.path().filename().string().starts_with(beginning)) leftovers.push_back(entry.path().string());
   }
-  for (const std::string& leftover : leftovers) ::unlink(leftover.c_str());
+  for (const std::string& leftover : leftovers) remove_abandoned(leftover);
 } catch (...) {  // a directory that cannot be read is found when the output is created
 }
 

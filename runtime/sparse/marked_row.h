@@ -7,8 +7,8 @@
 
 namespace tdsl::rt::sparse {
 
-/// Elements of one row of a matrix by their columns, for many lookups while the row stays: a bit per column, and a value where there is one. Memory is
-/// that of all columns, kept by its owner from row to row.
+/// Elements of one row of a matrix by their columns, for many lookups while the row stays: a bit per column, and a value where there is one, kept from row
+/// to row. Columns from four million on are looked up in the row itself.
 template <class T>
 class MarkedRow {
  public:
@@ -18,11 +18,14 @@ class MarkedRow {
   void mark(Index i) {
     if (marked_) {
       if (i == at_) return;
-      rows_(at_).each([this](Index j, T) { bits_[static_cast<std::size_t>(j) >> 6] = 0; });
+      rows_(at_).each([this](Index j, T) {
+        if (j < kMostMarked) bits_[static_cast<std::size_t>(j) >> 6] = 0;
+      });
     }
     at_ = i;
     marked_ = true;
     rows_(i).each([this](Index j, T value) {
+      if (j >= kMostMarked) return;
       const auto c = static_cast<std::size_t>(j);
       if (c >= values_.size()) grow(c);
       bits_[c >> 6] |= std::uint64_t{1} << (c & 63);
@@ -30,13 +33,15 @@ class MarkedRow {
     });
   }
   /// The element in column j; 0 where nothing is stored.
-  [[nodiscard]] T operator()(Index j) const {
+  [[nodiscard]] T operator()(Index j) {
+    if (j >= kMostMarked) return rows_(at_).find(j);
     const auto c = static_cast<std::size_t>(j);
     if (c >= values_.size() || (bits_[c >> 6] >> (c & 63) & 1) == 0) return T(0);
     return values_[c].value;
   }
 
  private:
+  static constexpr Index kMostMarked = Index{1} << 22;
   struct Cell {
     T value{};
   };

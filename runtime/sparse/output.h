@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/plan/space/index.h"
+#include "runtime/check.h"
 #include "runtime/sparse/build.h"
 
 namespace tdsl::rt::sparse {
@@ -53,6 +54,7 @@ class Output {
   /// They are there until the next tile begins.
   [[nodiscard]] RowEntries<T> entries() {
     drop_empty_row();
+    TDSL_CHECK(rank_ < 2 || size_ == 0 || !begins_.empty(), "elements lie in rows");
     const auto count = static_cast<std::size_t>(size_);
     return {std::span(extents_).first(rank_), outer_, begins_, {last_.get(), count}, {values_.get(), std::is_same_v<T, bool> ? 0 : count}};
   }

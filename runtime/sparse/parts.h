@@ -218,6 +218,17 @@ class Row {
   [[nodiscard]] Iterator begin() const { return {segments_.data(), segments_.data() + segments_.size()}; }
   [[nodiscard]] Iterator end() const { return {segments_.data() + segments_.size(), segments_.data() + segments_.size()}; }
   [[nodiscard]] bool empty() const { return !(begin() != end()); }
+  /// The element in column j; 0 where nothing is stored.
+  [[nodiscard]] T find(Index j) const {
+    for (const Segment<T>& s : segments_) {
+      const Index c = j - s.corner;
+      if (c < 0) continue;
+      const std::uint32_t* const at = s.coordinate == nullptr ? nullptr : std::lower_bound(s.coordinate, s.coordinate + s.size, c);
+      const Index k = s.coordinate == nullptr ? c : at - s.coordinate;
+      if (k < s.size && (s.coordinate == nullptr || *at == c)) return s.value(k);
+    }
+    return T(0);
+  }
 
   /// Calls `f(j, value)` for the elements, ascending: counted loops over the segments, into which f is inlined.
   template <class F>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -29,7 +30,7 @@ class RowFinder {
       panel.coordinate = view.coordinate(1);
       panel.values = view.values();
       panel.row = {nullptr, nullptr, 0, column, 0, head.has(BlockHead::kNoZeros)};
-      if (panel.listed != nullptr && rows.size() <= kIndexed * panel.count) add_index(panel);
+      if (panel.listed != nullptr && rows.size() <= kIndexed * panel.count && panel.count <= std::numeric_limits<std::int32_t>::max()) add_index(panel);
     });
   }
 

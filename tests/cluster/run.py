@@ -329,7 +329,7 @@ class MemoryGroup:
         own = re.search(r"^\d+:memory:(.*)$", Path("/proc/self/cgroup").read_text(), re.MULTILINE)
         if own is None:
             raise Skipped("no control groups of version 1")
-        self.path = Path(f"/sys/fs/cgroup/memory{own[1]}") / f"tdsl-cluster-{os.getpid()}"
+        self.path = Path(f"/sys/fs/cgroup/memory{own[1]}") / f"tdsl-cluster-{os.urandom(6).hex()}"
         try:
             self.path.mkdir()
             (self.path / "memory.limit_in_bytes").write_text(str(limit))

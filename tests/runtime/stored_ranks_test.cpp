@@ -272,7 +272,7 @@ TEST_CASE("stored ranks: three thousand million along a dimension, and nothing o
   constexpr Index kFar = 3'000'000'000;
   constexpr Index kEntries = 20'000;
   const auto check = [&]<std::size_t R>(const std::array<Index, R>& shape) {
-    for (const int ranks : {1, 3}) {
+    for (const int ranks : {1, 2, 3}) {
       CAPTURE(R);
       CAPTURE(ranks);
       std::mt19937 random(11);
@@ -300,6 +300,7 @@ TEST_CASE("stored ranks: three thousand million along a dimension, and nothing o
   check(std::array<Index, 1>{kFar});
   check(std::array<Index, 2>{kFar, kFar});
   check(std::array<Index, 3>{kFar, 50, 4'000'000});
+  check(std::array<Index, 2>{3 * kFar, 1000});
 }
 
 }  // namespace tdsl::tests

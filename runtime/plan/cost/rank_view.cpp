@@ -328,6 +328,7 @@ Estimate owned_bytes(const TensorDesc& tensor, const Distribution& where, Index 
       bytes += BlockFormula(tensor.storage, tensor.element.bytes, extents).one(stored_in_rows(tensor, block));
     }
     bytes.hi = std::min(bytes.hi, BlockFormula(tensor.storage, tensor.element.bytes, longest_tiles(where)).bytes(blocks, stored).hi);
+    bytes.expected = std::min(bytes.expected, bytes.hi);
     return bytes;
   }
   return bytes_of_blocks(tensor, where, blocks, Estimate::exactly(static_cast<double>(where.owned_elements(rank))));

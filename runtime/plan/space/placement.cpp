@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "runtime/plan/compressed.h"
 #include "runtime/plan/space/node_grid.h"
 #include "runtime/plan/space/placement_parts.h"
 #include "runtime/plan/space/tiles.h"
@@ -100,14 +101,20 @@ Tiling PlacementBuilder::panels(std::size_t k, Index multiple) const {
 Tiling PlacementBuilder::even_panels(int label, Index multiple) const {
   const Index extent = op_.labels[idx(label)].range.size();
   Index counted = extent;  // no more rows than elements
+  bool dense = false;      // something has an element for every value
   for (const Access& access : op_.reads) {
     const PlacedTensor* const placed = operands_.placed(access.tensor);
     const TensorDesc& tensor = placed != nullptr ? placed->desc : operands_.describe(access.tensor);
     if (tensor.sized() && plain_dim(op_, access, label, tensor) == 0) counted = std::min(counted, cut_extents(tensor).front());
+    const auto has_label = [&](const auto& term) { return term.label == label; };
+    dense = dense || (!tensor.sized() && std::ranges::any_of(access.dims, [&](const DimAccess& dim) { return std::ranges::any_of(dim.terms, has_label); }));
   }
-  counted = std::max(counted, std::min(extent, multiple));
+  counted = dense ? extent : std::max(counted, std::min(extent, multiple));
   Tiling chosen = choose_panels(counted, multiple, longest_edge(label), inputs_.tile);
-  if (counted < extent) chosen = inputs_.tile.empty() ? Tiling::near_equal(extent, chosen.tiles()) : choose_panels(extent, multiple, longest_edge(label), inputs_.tile);
+  if (counted < extent) {
+    const Index tiles = ceil_div(std::max(chosen.tiles(), ceil_div(extent, kMostBlockExtent)), multiple) * multiple;
+    chosen = inputs_.tile.empty() ? Tiling::near_equal(extent, tiles) : choose_panels(extent, multiple, longest_edge(label), inputs_.tile);
+  }
   const RowCounts* const counts = inputs_.tile.empty() ? counts_along(label) : nullptr;
   return counts != nullptr ? counts->cut(chosen.tiles()) : chosen;
 }

@@ -167,7 +167,7 @@ bool TaskSpace::hit(const Coord& tile) const {
 
 Index TaskSpace::points(const std::vector<Interval>& labels) const {
   Index n = 1;
-  for (std::size_t l = 0; l < labels.size(); ++l) n *= op_.labels[l].from_data ? std::min<Index>(labels[l].size(), 1) : labels[l].size();
+  for (std::size_t l = 0; l < labels.size(); ++l) n = product(n, op_.labels[l].from_data ? std::min<Index>(labels[l].size(), 1) : labels[l].size());
   return n;
 }
 
