@@ -190,7 +190,9 @@ class Formatter {
     const bool is_line = c.text.starts_with("//");
     const std::string text = trimmed(c.text);
     const bool behind = c.range.line == last_end_ && !lines_empty();
-    const bool inline_comment = !is_line && next.kind != Kind::TOK_END && next.range.line == c.range.end_line;
+    // Between statements that get lines of their own it belongs to the first one.
+    const bool between = behind && at_start_ && !flat();
+    const bool inline_comment = !is_line && next.kind != Kind::TOK_END && next.range.line == c.range.end_line && !between;
     if (behind && !inline_comment && line_.comment.empty() && !line_.code.empty()) {
       line_.comment = text;
     } else if (inline_comment && (behind || !at_start_)) {

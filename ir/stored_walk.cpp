@@ -321,6 +321,8 @@ class Walks {
       const std::size_t level = levels_run(walk, o);
       if (!is_matrix(o) || level == 0 || level == o.labels.size() || walk.has_loop(o.labels[level]) || left_out.contains(o.tensor) || !are_needed({o}))
         continue;
+      if (is_walked_jointly(walk, o.tensor))
+        continue;  // an operand of a kernel is walked in one way
       if (is_out(o.labels[level]) && !is_out(walk.row()) && std::ranges::any_of(walk.loops, [&](const StoredLoop& loop) { return is_out(loop.label); }))
         continue;  // no task has to hold a matrix
       const std::size_t depth = depth_of(walk, o.labels[level - 1]);
@@ -330,6 +332,10 @@ class Walks {
       innermost = depth;
     }
     return best;
+  }
+  [[nodiscard]] static bool is_walked_jointly(const StoredWalk& walk, ValueId tensor) {
+    const std::vector<int>& together = walk.loops.front().over;
+    return together.size() > 1 && std::ranges::any_of(together, [&](int k) { return walk.operands[static_cast<std::size_t>(k)].tensor == tensor; });
   }
   [[nodiscard]] bool is_out(std::int32_t label) const { return static_cast<std::size_t>(label) < c_.out.size(); }
   /// How many of the operand's levels, from the outermost one on, run in loops in their order.
@@ -355,7 +361,9 @@ class Walks {
     bool in_order = c_.out.size() <= walk.driver().labels.size();
     for (std::size_t d = 0; d < c_.out.size() && in_order; ++d)
       in_order = in_order && walk.loops[d].label == static_cast<std::int32_t>(d);
-    const bool by_rows = c_.out.size() == 2 && walk.row() == 0 && walk.has_loop(1);
+    // What is accumulated begins as absent: sums and `any`.
+    const bool adds = c_.monoid && (c_.monoid->kind == Monoid::Kind::kSum || c_.monoid->kind == Monoid::Kind::kAny);
+    const bool by_rows = adds && c_.out.size() == 2 && walk.row() == 0 && walk.has_loop(1);
     return in_order ? StoredWalk::Result::kInOrder : by_rows ? StoredWalk::Result::kAccumulated : StoredWalk::Result::kDense;
   }
 

@@ -100,7 +100,7 @@ class Chooser {
           ++choice_.compressed[v];
       }
       if (result && (!walk || walk->result == StoredWalk::Result::kDense))
-        lost.emplace(n->results[0], "it is not computed element by element from one compressed matrix");
+        lost.emplace(n->results[0], "it is not computed from stored elements of others in their order");
     }
     join_carried(lost);
     for (std::size_t k = 0; k < program_.values.size(); ++k) {

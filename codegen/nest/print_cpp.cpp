@@ -60,8 +60,8 @@ PrintedNest Printer::function() {
     }
     w.line("const auto {} = t.in<{}, {}>({});", name, cpp_type(type.scalar), type.rank(), number);
   }
-  for (const auto& [key, name] : finders_) w.line("rt::StoredRows {}({});", name, views_.at(key.first));
-  for (const auto& [key, name] : marked_) w.line("rt::MarkedRow {}({});", name, views_.at(key.first));
+  for (const auto& [key, name] : finders_) w.line("rt::StoredRows<{}> {}({});", cpp_type(operand(key.first).type.scalar), name, views_.at(key.first));
+  for (const auto& [key, name] : marked_) w.line("rt::MarkedRow<{}> {}({});", cpp_type(operand(key.first).type.scalar), name, views_.at(key.first));
   const ir::Type& type = result().type;
   if (result().compressed) {
     w.line("rt::{}<{}> {}(t);", sums_.empty() ? "StoredTile" : "AccumulatedTile", cpp_type(type.scalar), out_name());

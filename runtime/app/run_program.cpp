@@ -170,9 +170,11 @@ void ProgramRun::describe() {
 int ProgramRun::end_alike(const RunError& error) {
   silence_interrupts();
   if (world_.rank() == 0) print_error(error);
-  if (world_.size() > 1) world_.access().barrier();
   // mpirun comments on ranks that leave by themselves with another code than 0.
-  if (world_.size() > 1 && environment_.launcher == Launcher::kMpirun) world_.abort_all(error.exit_code());
+  const bool aborts = world_.size() > 1 && environment_.launcher == Launcher::kMpirun;
+  if (aborts) world_.fall_silent();
+  if (world_.size() > 1) world_.access().barrier();
+  if (aborts) world_.abort_all(error.exit_code());
   return error.exit_code();
 }
 

@@ -37,6 +37,8 @@ class Link {
   // Without `mutex`:
 
   virtual void abort_all(int exit_code) = 0;
+  /// The library below says nothing any more: peers are about to go.
+  virtual void fall_silent() {}
   virtual void rest(std::chrono::microseconds least) = 0;
   [[nodiscard]] virtual std::chrono::duration<double> now() const = 0;
 

@@ -52,6 +52,7 @@ class MpiLink final : public Link {
   void broadcast(std::vector<std::byte>& bytes, int root) override;
   [[nodiscard]] std::vector<std::vector<std::byte>> all_gather(std::span<const std::byte> bytes) override;
   [[noreturn]] void abort_all(int exit_code) override;
+  void fall_silent() override;
   void rest(std::chrono::microseconds least) override;
   [[nodiscard]] std::chrono::duration<double> now() const override { return std::chrono::steady_clock::now().time_since_epoch(); }
 

@@ -115,6 +115,11 @@ void silence_mpi() {
 
 }  // namespace
 
+void MpiLink::fall_silent() {
+  std::fflush(nullptr);
+  if (uses_mpi && size > 1) silence_mpi();
+}
+
 void MpiLink::abort_all(int exit_code) {
   constexpr std::chrono::seconds kPatience{5};  // with an MPI that does not come back
   std::fflush(nullptr);

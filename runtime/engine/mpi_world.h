@@ -183,6 +183,8 @@ class World {
   /// Ends all ranks at once with this exit code, without waiting for anybody; also from a thread while another one
   /// holds an Access. The caller has printed its message and unlinked its temporary files. What MPI would say is not printed.
   [[noreturn]] void abort_all(int exit_code);
+  /// Before ranks that go their own ways are missed by others: what MPI says of that is not written. Standard error is closed.
+  void fall_silent();
 
  private:
   std::unique_ptr<Link> link_;

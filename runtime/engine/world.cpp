@@ -52,6 +52,8 @@ Traffic World::statement_traffic(StatementId statement) const {
   return index < link_->statements.size() ? link_->statements[index] : Traffic{};
 }
 
+void World::fall_silent() { link_->fall_silent(); }
+
 void World::abort_all(int exit_code) {
   link_->abort_all(exit_code);
   std::abort();

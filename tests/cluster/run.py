@@ -19,7 +19,9 @@ SOURCE = Path(__file__).resolve().parents[2]
 HOSTS, RANKS = 4, 8
 PROGRAMS = {"product": "samples/quickstart/product.tdsl", "train": "samples/logistic_regression.tdsl", "endless": "tests/e2e/errors/endless.tdsl"}
 # Lines that Slurm, Bash and mpirun's event library add of their own.
-OF_OTHERS = re.compile(r"srun: |slurmstepd|.*/slurm_script: line|\[warn\] Epoll")
+OF_OTHERS = re.compile(r"srun: |slurmstepd|.*/slurm_script: line|\[warn\] Epoll|\[h\d\]\[\[\d+,\d+\],\d+\]\[.*btl_tcp|\[h\d:\d+\] (?:\d+ more process|Set MCA parameter)")
+# What Open MPI 4 says of its own where a rank still connects to a peer that has ended with the run; no parameter stops it.
+OF_PEERS = re.compile(r"(?ms)^-{20,}\n(?:WARNING: Open MPI failed to TCP connect to a peer|An MPI communication peer process has unexpectedly)(?:(?!^-{20,}$).)*(?:^-{20,}\n?|\Z)")
 
 
 class Failed(Exception):
@@ -38,7 +40,7 @@ def require(condition, text):
 class Result:
     def __init__(self, code, out, err):
         self.code, self.out = code, out
-        self.err = [line for line in err.splitlines() if line and not OF_OTHERS.match(line)]
+        self.err = [line for line in OF_PEERS.sub("", err).splitlines() if line and not OF_OTHERS.match(line)]
 
     def __str__(self):
         return f"exit code {self.code}" + "".join(f"\n      {line}" for line in [*self.err[:8], *self.out.splitlines()[:4]])
@@ -354,13 +356,19 @@ def killed_for_memory(c):
     with MemoryGroup(120 << 20) as group:
         (job.folder / "limited.sh").write_text(f'#!/bin/bash\n[ "$(hostname)" != h3 ] || echo $$ >{group}/cgroup.procs\nexec ./hungry "$@"\n')
         (job.folder / "limited.sh").chmod(0o755)
-        commands = ("srun --mpi=pmix --kill-on-bad-exit=1 ./limited.sh", "mpirun -q ./limited.sh")
-        for command, result in zip(commands, job.run(*commands, limit=120)):
-            require(result.code == 137, f"{command}: {result}")
-            told = [line for line in result.err if "the system killed a process of this run on h3 because memory ran out" in line]
-            require(len(told) == 1 and "is 120.0 MiB" in told[0], f"{command}: {result}")
-            # Open MPI has its own text for peers that vanish.
-            require(sum("no output file was written" in line for line in result.err) <= 2, f"{command}: {result}")
+        for command in ("srun --mpi=pmix --kill-on-bad-exit=1 ./limited.sh", "mpirun -q ./limited.sh"):
+            # The system may kill the other rank of the host, too, before it says anything.
+            for attempt in range(3):
+                result, = job.run(command, limit=120)
+                # srun has the highest code of its tasks: Open MPI's own, 255, if a peer missed the killed one before it was told to end.
+                require(result.code in ((137, 255) if command.startswith("srun") else (137,)), f"{command}: {result}")
+                told = [line for line in result.err if "the system killed a process of this run on h3 because memory ran out" in line]
+                require(len(told) <= 1 and all("is 120.0 MiB" in line for line in told), f"{command}: {result}")
+                # Open MPI has its own text for peers that vanish.
+                require(sum("no output file was written" in line for line in result.err) <= 2, f"{command}: {result}")
+                if told:
+                    break
+            require(told, f"{command}: nobody says in three attempts that memory ran out: {result}")
 
 
 CASES = [right_results, without_pmix, pinned_to_too_few_cores, threads_left_idle, transports_that_stay_inside, fewer_ranks_than_tasks,
