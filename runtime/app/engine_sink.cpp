@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "runtime/app/number_format.h"
+#include "runtime/app/panels.h"
 #include "runtime/app/stored_tiles.h"
 #include "runtime/app/tile_entries.h"
 #include "runtime/io/file_kind.h"
@@ -163,37 +164,25 @@ auto EngineSink::open_together(int line, const Create& create, const Open& open)
 
 namespace {
 
-/// A tile of compressed blocks, in panels of rows.
+/// A tile of compressed blocks. Panels are along the first dimension: its elements are looked for once.
 template <class T>
 void write_stored_tile(const NpyWriter& writer, const TaskArgs& args) {
-  constexpr Index kPanelBytes = Index{1} << 20;
   const Box& box = args.inputs[0].box;
-  if (box.empty()) return;
   const sparse::Elements<T> elements(stored_parts(args, 0));
-  std::array<Index, plan::kMaxRank> lo{}, hi{}, strides{};
-  Index row_elements = 1;
-  for (int d = box.rank - 1; d >= 0; --d) {
-    lo[plan::idx(d)] = box[d].lo;
-    hi[plan::idx(d)] = box[d].hi;
-    strides[plan::idx(d)] = row_elements;
-    if (d > 0) row_elements *= box[d].size();
-  }
-  const auto rank = plan::idx(box.rank);
-  const Index height = std::min(box[0].size(), std::max<Index>(1, kPanelBytes / (row_elements * static_cast<Index>(sizeof(T)))));
-  const auto panel = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(height * row_elements));
-  for (Index first = box[0].lo; first < box[0].hi; first += height) {
-    lo[0] = first;
-    hi[0] = std::min(first + height, box[0].hi);
-    std::fill_n(panel.get(), (hi[0] - lo[0]) * row_elements, T(0));
+  Panels panels(box, sizeof(T), 0);
+  const auto panel = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(panels.elements()));
+  while (panels.next()) {
+    const std::span<const Index> lo = panels.lo(), hi = panels.hi(), strides = panels.strides();
+    std::fill_n(panel.get(), (hi[0] - lo[0]) * strides[0], T(0));
     elements.each({lo[0], hi[0]}, [&](std::span<const Index> at, T value) {
       Index offset = 0;
-      for (std::size_t d = 0; d < rank; ++d) {
+      for (std::size_t d = 0; d < lo.size(); ++d) {
         if (at[d] < lo[d] || at[d] >= hi[d]) return;
         offset += (at[d] - lo[d]) * strides[d];
       }
       panel[static_cast<std::size_t>(offset)] = value;
     });
-    writer.write_box(std::span<const Index>(lo).first(rank), std::span<const Index>(hi).first(rank), static_cast<const T*>(panel.get()), std::span<const Index>(strides).first(rank));
+    writer.write_box(lo, hi, static_cast<const T*>(panel.get()), strides);
   }
 }
 

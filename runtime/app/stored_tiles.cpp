@@ -9,13 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/app/panels.h"
 #include "runtime/kernels/stored.h"
 
 namespace tdsl::rt {
 
 namespace {
-
-constexpr Index kPanelBytes = Index{1} << 20;
 
 /// A tile's entries in the order of rows, those of a row as in the file.
 class ByRow {
@@ -111,26 +110,13 @@ void put_panel(StoredTile<T>& tile, std::span<const Index> lo, std::span<const I
 
 template <class T>
 void compress_panels(const NpyReader& reader, const TaskArgs& t) {
-  const Box& box = t.outputs[0].box;
   StoredTile<T> tile(t);
-  if (!box.empty()) {
-    std::array<Index, plan::kMaxRank> lo{}, hi{}, strides{};
-    Index row_elements = 1;
-    for (int d = box.rank - 1; d >= 0; --d) {
-      lo[plan::idx(d)] = box[d].lo;
-      hi[plan::idx(d)] = box[d].hi;
-      strides[plan::idx(d)] = row_elements;
-      if (d > 0) row_elements *= box[d].size();
-    }
-    const auto of_rank = [&](const std::array<Index, plan::kMaxRank>& list) { return std::span<const Index>(list).first(plan::idx(box.rank)); };
-    const Index height = std::max<Index>(1, kPanelBytes / (row_elements * static_cast<Index>(sizeof(T))));
-    const auto panel = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(std::min(height, box[0].size()) * row_elements));
-    for (Index first = box[0].lo; first < box[0].hi; first += height) {
-      lo[0] = first;
-      hi[0] = std::min(first + height, box[0].hi);
-      reader.read_box<T>(of_rank(lo), of_rank(hi), panel.get(), of_rank(strides));
-      put_panel(tile, of_rank(lo), of_rank(hi), static_cast<const T*>(panel.get()));
-    }
+  const Box& box = t.outputs[0].box;
+  Panels panels(box, sizeof(T), box.rank);
+  const auto panel = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(panels.elements()));
+  while (panels.next()) {
+    reader.read_box<T>(panels.lo(), panels.hi(), panel.get(), panels.strides());
+    put_panel(tile, panels.lo(), panels.hi(), static_cast<const T*>(panel.get()));
   }
   tile.finish();
 }

@@ -136,6 +136,19 @@ class Arrays {
   void clear_values() {
     if (has_values()) std::fill_n(values(), head_.stored(), T(0));
   }
+  /// Goes to the nodes of an entry at these coordinates, new ones from level `first` on.
+  void enter(std::size_t first, std::size_t levels, const std::uint32_t* at, std::span<const Index> extents) {
+    for (std::size_t l = first; l < levels; ++l) {
+      const Index above = l == 0 ? 0 : node_[l - 1];
+      if (head_.kind[l] == Level::kDense) {
+        node_[l] = above * extents[l] + at[l];
+        continue;
+      }
+      node_[l] = used_[l]++;
+      coordinate(l)[node_[l]] = at[l];
+      if (l > 0) ++position(l)[above + 1];
+    }
+  }
   /// From how many children each node has to where they are.
   void add_up_positions() {
     for (std::size_t l = 1; l < head_.levels; ++l) {
@@ -149,10 +162,12 @@ class Arrays {
   [[nodiscard]] T* values() const { return reinterpret_cast<T*>(to_ + arrays_.values); }
 
   const BlockHead& head_;
+  std::array<Index, 8> node_{};  ///< of the last entry, per level
 
  private:
   const BlockArrays arrays_;
   std::byte* to_;
+  std::array<Index, 8> used_{};  ///< of compressed levels
 };
 
 /// Entry by entry.
@@ -164,23 +179,11 @@ class Writer : Arrays<T> {
   void write() {
     this->clear_positions();
     this->clear_values();
-    std::array<Index, 8> node{};   // of the last entry
-    std::array<Index, 8> used{};   // of compressed levels
-    const BlockHead& head = this->head_;
-    const std::size_t levels = head.levels;
+    const std::size_t levels = this->head_.levels;
     for (Index k = 0; k < entries_.count(); ++k) {
       const std::uint32_t* const at = entries_.at.data() + static_cast<std::size_t>(k) * levels;
-      for (std::size_t l = first_new_level(entries_, k); l < levels; ++l) {
-        const Index above = l == 0 ? 0 : node[l - 1];
-        if (head.kind[l] == Level::kDense) {
-          node[l] = above * entries_.extents[l] + at[l];
-          continue;
-        }
-        node[l] = used[l]++;
-        this->coordinate(l)[node[l]] = at[l];
-        if (l > 0) ++this->position(l)[above + 1];
-      }
-      if (this->has_values()) this->values()[levels == 0 ? 0 : node[levels - 1]] = entries_.value(k);
+      this->enter(first_new_level(entries_, k), levels, at, entries_.extents);
+      if (this->has_values()) this->values()[levels == 0 ? 0 : this->node_[levels - 1]] = entries_.value(k);
     }
     this->add_up_positions();
   }
@@ -201,21 +204,10 @@ class RowWriter : Arrays<T> {
     const bool copied = head.kind[last] == Level::kCompressed;
     this->clear_positions();
     if (!copied) this->clear_values();
-    std::array<Index, 8> node{};  // of the last row
-    std::array<Index, 8> used{};  // of compressed levels
     for (std::size_t r = 0; r < entries_.begins.size(); ++r) {
       const std::uint32_t* const at = entries_.outer.data() + r * last;
-      for (std::size_t l = first_new_level(entries_.outer, last, r); l < last; ++l) {
-        const Index above = l == 0 ? 0 : node[l - 1];
-        if (head.kind[l] == Level::kDense) {
-          node[l] = above * entries_.extents[l] + at[l];
-          continue;
-        }
-        node[l] = used[l]++;
-        this->coordinate(l)[node[l]] = at[l];
-        if (l > 0) ++this->position(l)[above + 1];
-      }
-      const Index above = last == 0 ? 0 : node[last - 1];
+      this->enter(first_new_level(entries_.outer, last, r), last, at, entries_.extents);
+      const Index above = last == 0 ? 0 : this->node_[last - 1];
       if (!copied) {
         put_row(r, above * entries_.extents[last]);
       } else if (last > 0) {

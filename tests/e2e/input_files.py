@@ -87,25 +87,30 @@ def copies_on_nodes_are_compared(tdslc, folder, limit):
     return problem
 
 
+def refused_for_room(tdslc, folder, limit, text, name, content, shape):
+    """The program (its path) and what is wrong with its runs: they shall say that A's shape has no room when it is stored dense."""
+    program, executable, problem = built(tdslc, folder, limit, text)
+    (folder / name).write_text(content)
+    for where, result in everywhere(tdslc, program, executable, ["--A", name], folder, limit):
+        if not problem and (result.code != 1 or not re.search(rf"A is sparse f64\[{shape}, but this machine has .* of memory", result.err)):
+            problem = f"{where}: {result}"
+    return program, problem
+
+
 def sparse_shapes_beyond_memory_are_refused(tdslc, folder, limit):
     """Tensors that are stored dense although they are sparse: the machine would end the program."""
-    program, executable, problem = built(tdslc, folder, limit, "input A: f64[sparse n, sparse m, sparse k];\noutput s = sum(cumsum(A, axis=0));\n")
-    (folder / "A.tns").write_text("# tdsl shape 30000 30000 30000\n1 2 3 3.5\n")
-    for where, result in everywhere(tdslc, program, executable, ["--A", "A.tns"], folder, limit):
-        if not problem and (result.code != 1 or not re.search(r"A is sparse f64\[30000, 30000, 30000\], stored dense here: 196.5 TiB, but this machine has .* of memory", result.err)):
-            problem = f"{where}: {result}"
+    text = "input A: f64[sparse n, sparse m, sparse k];\noutput s = sum(cumsum(A, axis=0));\n"
+    program, problem = refused_for_room(tdslc, folder, limit, text, "A.tns", "# tdsl shape 30000 30000 30000\n1 2 3 3.5\n",
+                                        r"30000, 30000, 30000\], stored dense here: 196.5 TiB")
     explained = launch.run([tdslc, "explain", program, "-n", "2", "--", "--A", "A.tns"], limit, cwd=folder)
     return problem or (None if explained.code == 0 else f"explain: {explained}")
 
 
 def dense_copies_beyond_memory_are_refused(tdslc, folder, limit):
     """Compressed matrices that fit, of which an operation needs a dense copy."""
-    program, executable, problem = built(tdslc, folder, limit, "input A: f64[n, sparse n];\noutput y = sum(A, axis=1);\noutput s = sum(cumsum(A, axis=0));\n")
-    (folder / "A.mtx").write_text("%%MatrixMarket matrix coordinate real general\n3000000 3000000 2\n1 2 3.5\n2999999 7 1.0\n")
-    for where, result in everywhere(tdslc, program, executable, ["--A", "A.mtx"], folder, limit):
-        if not problem and (result.code != 1 or not re.search(r"A is sparse f64\[3000000, 3000000\], stored dense here: 65.5 TiB, but this machine has .* of memory", result.err)):
-            problem = f"{where}: {result}"
-    return problem
+    text = "input A: f64[n, sparse n];\noutput y = sum(A, axis=1);\noutput s = sum(cumsum(A, axis=0));\n"
+    content = "%%MatrixMarket matrix coordinate real general\n3000000 3000000 2\n1 2 3.5\n2999999 7 1.0\n"
+    return refused_for_room(tdslc, folder, limit, text, "A.mtx", content, r"3000000, 3000000\], stored dense here: 65.5 TiB")[1]
 
 
 def outputs_are_checked_at_start(tdslc, folder, limit):
