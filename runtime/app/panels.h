@@ -13,6 +13,8 @@ namespace tdsl::rt {
 ///
 ///     for (Panels panels(box, sizeof(T), 0); panels.next();) reader.read_box<T>(panels.lo(), panels.hi(), memory, panels.strides());
 class Panels {
+  using Index = plan::Index;
+
  public:
   /// Dimensions behind `deepest` are whole in every panel.
   Panels(const plan::Box& box, Index element_bytes, int deepest) : box_(box) {
@@ -43,6 +45,7 @@ class Panels {
     for (int d = cut_; lo_[plan::idx(d)] >= box_[d].hi; --d) {
       if (d == 0) return false;
       lo_[plan::idx(d)] = box_[d].lo;
+      if (d < cut_) hi_[plan::idx(d)] = box_[d].lo + 1;
       hi_[plan::idx(d - 1)] = ++lo_[plan::idx(d - 1)] + 1;
     }
     hi_[c] = std::min(lo_[c] + height_, box_[cut_].hi);

@@ -6,7 +6,7 @@ status=0
 # Sanitizers are slow: there two rank counts stand for all but in long mode.
 counts="1 2 3 4"
 limit=180
-without_ranks="*/kernels_*,*/io_*,*/sparse_test.cpp,*/app_cores_*,*/app_launch_check_*,*/app_limits_*,*/app_number_format_*,*/app_options_*,*/app_tile_entries_*"
+without_ranks="*/kernels_*,*/io_*,*/sparse_test.cpp,*/app_cores_*,*/app_launch_check_*,*/app_limits_*,*/app_number_format_*,*/app_options_*,*/app_panels_*,*/app_tile_entries_*"
 if [ "$TDSL_TEST_MODE" = long ]; then
     # 20,000 simulated runs, once; 500 programs on real ranks.
     export TDSL_TEST_SIMULATIONS=1:5000 TDSL_TEST_SIZED=1:100 TDSL_TEST_PROGRAMS=1:170
