@@ -39,6 +39,7 @@ std::string key_of(const Toolchain& t, const CompileRequest& r) {
   h.add(std::string_view(r.include_folder));
   for (const std::string& header : r.headers) h.add(std::string_view(header + " " + fingerprint(header)));
   if (r.shared_object) h.add(std::string_view("shared"));
+  if (r.library) h.add(std::string_view("library"));
   h.add(state_of_file(t.compiler));
   for (const std::string& library : t.libraries) {
     if (!library.starts_with('-')) h.add(state_of_file(library));
@@ -53,7 +54,7 @@ void write_file(const fs::path& path, const std::string& text) {
   if (!out) throw CompilerFailure("cannot write " + path.string() + ": " + std::strerror(errno));
 }
 
-void compile_and_link(const Toolchain& t, const CompileRequest& r, WorkFolder& work, const fs::path& source, const fs::path& executable) {
+ProcessResult run_compiler(const Toolchain& t, const CompileRequest& r, WorkFolder& work, const fs::path& source, const fs::path& executable, bool precompiled) {
   // What a compiler leaves that is ended at the wrong moment goes with the folder.
   ProcessRequest compile{.command = {t.compiler}, .environment = {{"TMPDIR", work.path()}}, .capture = true, .folder = &work};
   const auto append = [&](const std::vector<std::string>& flags) {
@@ -61,14 +62,25 @@ void compile_and_link(const Toolchain& t, const CompileRequest& r, WorkFolder& w
   };
   append(t.compile_flags);
   if (r.native) append(t.native_flags);
-  if (!r.shared_object) append(t.precompiled_flags);
+  if (precompiled) append(t.precompiled_flags);
+  // Two libraries in one process must not share functions of different programs or versions.
+  if (r.library) append({"-shared", "-fPIC", "-fvisibility=hidden", "-Wl,--exclude-libs,ALL", "-Wl,-soname,lib" + r.name + ".so"});
   append(t.include_flags);
   if (!r.include_folder.empty()) append({"-I" + r.include_folder});
   append(t.link_flags);
   if (r.shared_object) append({"-shared", "-fPIC"});
   append({source.string(), "-o", executable.string()});
   if (!r.shared_object) append(t.libraries);
-  const ProcessResult result = run_process(compile);
+  return run_process(compile);
+}
+
+void compile_and_link(const Toolchain& t, const CompileRequest& r, WorkFolder& work, const fs::path& source, const fs::path& executable) {
+  const bool precompiled = !r.shared_object && !r.library && !t.precompiled_flags.empty();
+  ProcessResult result = run_compiler(t, r, work, source, executable, precompiled);
+  // g++ 12 now and then writes precompiled headers on which it then crashes.
+  if (precompiled && result.exit_code != 0 && result.output.find("internal compiler error") != std::string::npos) {
+    result = run_compiler(t, r, work, source, executable, false);
+  }
   if (result.exit_code == 0) return;
   throw CompilerFailure(fmt::format("the C++ compiler failed ({}, exit code {}):\n{}", t.compiler, result.exit_code, result.output));
 }

@@ -21,6 +21,7 @@ struct CompileRequest {
   bool use_cache = true;
   std::string include_folder = {};         ///< where the headers that the source includes by relative names are; empty: nowhere
   std::vector<std::string> headers = {};   ///< the user's files that it includes: their content is a part of the key
+  bool library = false;                    ///< a shared library with the runtime in it, which shows nothing of that
   bool shared_object = false;              ///< instead of an executable: compiled and linked without the runtime
 };
 

@@ -30,6 +30,10 @@ class ComputeLowering {
   void run();
   /// The operation visits stored elements only.
   void walk(const ir::StoredWalk& walk) { walk_ = walk; }
+  /// The result has elements of compressed matrices in other places.
+  void rearrange() { rearranges_ = true; }
+  /// The result is compressed, and computed at all points.
+  void compress() { compresses_ = true; }
   /// The operation of a Compute that needs no other one, and is no host arithmetic; checks in front of it are added. For an epilogue.
   [[nodiscard]] OperationStep operation();
 
@@ -65,6 +69,9 @@ class ComputeLowering {
   /// How a label of a walk is cut.
   [[nodiscard]] LabelTemplate::Kind stored_kind(int label) const;
 
+  // --- Compressed results with elements of others in other places: rearranged_operation.cpp
+  [[nodiscard]] OperationStep rearranged();
+
   // --- Left sides that cannot be solved: scatter.cpp
   /// Labels that no solvable subscript places are reduced.
   void reduce_scattered();
@@ -79,6 +86,8 @@ class ComputeLowering {
   SourceRange range_;
   ir::Type type_;
   std::optional<ir::StoredWalk> walk_;
+  bool rearranges_ = false;
+  bool compresses_ = false;
 };
 
 }  // namespace tdsl::codegen

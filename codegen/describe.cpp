@@ -9,7 +9,7 @@ namespace {
 
 using ir::match;
 
-constexpr int kUnary = 9;
+constexpr int kUnaryOperator = 9;
 
 class Describer {
  public:
@@ -30,7 +30,7 @@ class Describer {
         [](const ir::Argument& a) { return std::string(a.position == 0 ? "a" : "b"); },
         [&](const ir::Unary& u) {
           const bool sign = u.op == ir::UnaryOp::kNeg || u.op == ir::UnaryOp::kNot;
-          if (sign) return fmt::format("{}{}", spelling(u.op), text(u.operand, kUnary));
+          if (sign) return fmt::format("{}{}", spelling(u.op), text(u.operand, kUnaryOperator));
           return fmt::format("{}({})", spelling(u.op), text(u.operand));
         },
         [&](const ir::Binary& b) {

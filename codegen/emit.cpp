@@ -4,6 +4,7 @@
 
 #include "codegen/clang/format.h"
 #include "codegen/emit_program.h"
+#include "codegen/inner_lines.h"
 #include "codegen/names.h"
 #include "codegen/writer.h"
 
@@ -83,6 +84,11 @@ class InfoEmitter {
       for (const auto& t : d.outputs) w.line("info.output({}, {}, {});", string_literal(t.name), string_literal(type_text(t)), t.line);
       for (const auto& n : d.dimensions) w.line("info.dimension({});", string_literal(n.second));
       if (program_.chooses) w.line("info.chooses();");
+      for (const auto& [operation, inner] : inner_lines(program_)) {
+        std::string all;
+        for (const SourcePlace& p : inner) all += (all.empty() ? "" : ", ") + place_text({.file = p.file, .line = p.line});
+        w.line("info.computes({}, {{{}}});", place_text({.file = operation.file, .line = operation.line}), all);
+      }
       w.line("return info;");
     });
     return w.text();
@@ -149,12 +155,14 @@ std::string emit(const FamilyProgram& program, const EmitOptions& options) {
   w.line("#include \"runtime/emitted.h\"");
   if (body.uses_blocked) w.line("#include \"runtime/kernels/blocked_reduction.h\"");
   if (body.uses_parts) w.line("#include \"runtime/kernels/parts.h\"");
+  if (body.uses_rearranged) w.line("#include \"runtime/kernels/rearranged.h\"");
   if (body.uses_stored) w.line("#include \"runtime/kernels/stored.h\"");
   if (body.uses_rows) w.line("#include \"runtime/kernels/rows.h\"");
   if (body.uses_elements) w.line("#include \"runtime/kernels/elements.h\"");
   if (body.uses_chain) w.line("#include \"runtime/routines/chain.h\"");
   if (body.uses_routines) w.line("#include \"runtime/routines/calls.h\"");
   if (body.uses_tiles) w.line("#include \"runtime/kernels/tiles.h\"");
+  if (!options.library.empty()) w.line("#include \"runtime/library/library.h\"");
   if (!body.headers.empty()) w.blank();
   for (const std::string& header : body.headers) w.line("#include \"{}\"", header);
   w.blank();
@@ -178,7 +186,11 @@ std::string emit(const FamilyProgram& program, const EmitOptions& options) {
   w.blank();
   w.line("}}  // namespace");
   w.blank();
-  w.line("int main(int argc, char** argv) {{ return rt::run_program(argc, argv, program_info(), program); }}");
+  if (options.library.empty()) {
+    w.line("int main(int argc, char** argv) {{ return rt::run_program(argc, argv, program_info(), program); }}");
+  } else {
+    w.line("TDSL_LIBRARY({})", options.library);
+  }
   return with_line_directives(formatted(w.text()), program, options);
 }
 

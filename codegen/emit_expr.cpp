@@ -35,7 +35,7 @@ std::pair<std::string, std::string> sign_and_magnitude(std::int64_t value) {
   return {value < 0 ? "-" : "", fmt::format("{}", value < 0 ? -value : value)};
 }
 
-std::string float_constant(Scalar s, double value) {
+std::string cpp_float(Scalar s, double value) {
   const bool narrow = s == Scalar::kF32;
   const std::string_view type = cpp_type(s);
   if (std::isnan(value)) return fmt::format("std::numeric_limits<{}>::quiet_NaN()", type);
@@ -61,7 +61,7 @@ std::string cpp_constant(Scalar s, const ir::Literal& value) {
         if (s == Scalar::kI64 && i == std::numeric_limits<std::int64_t>::max()) return std::string("std::numeric_limits<Index>::max()");
         return fmt::format("{}{{{}}}", cpp_type(s), i);
       },
-      [&](double d) { return float_constant(s, d); });
+      [&](double d) { return cpp_float(s, d); });
 }
 
 std::string next_text(const std::string& i, std::int64_t step) {

@@ -50,7 +50,7 @@ std::vector<ValueId> captures_of(const KernelNest& built, const nest::PrintedNes
 /// Whether the kernel may be one expression: an assignment to every point, or a sum.
 bool may_be_short(const OpTemplate& op, const KernelTemplate& kernel) {
   const ir::Compute& compute = kernel.compute;
-  if (kernel.walk || compute.combine || compute.guard || op.writes || op.base || !kernel.gathers.empty() || !kernel.scattered.empty()) return false;
+  if (kernel.walk || op.compresses || compute.combine || compute.guard || op.writes || op.base || !kernel.gathers.empty() || !kernel.scattered.empty()) return false;
   if (!compute.monoid) return true;
   const bool from_zero = std::ranges::all_of(compute.out, [](const ir::Label& l) { return l.begin == Extent(0); });
   return from_zero && compute.monoid->kind == Monoid::Kind::kSum && ir::is_float(kernel.type) && !blocking(op, kernel);

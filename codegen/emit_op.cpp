@@ -146,6 +146,10 @@ std::string builder_calls(const OpTemplate& op, ExprEmitter& expr, const std::fu
   if (op.stored == OpTemplate::StoredResult::kLikeVisited) calls += fmt::format(".stored_like({})", either.empty() ? tensor_name(op.visits.front()) + ".desc()" : either + "}");
   if (op.stored == OpTemplate::StoredResult::kOfPoints) calls += fmt::format(".stored_of_points({}.desc())", tensor_name(op.visits.front()));
   for (const ValueId v : op.stored_within) calls += fmt::format(".stored_within({}.desc())", tensor_name(v));
+  std::string elements;
+  for (const ValueId v : op.elements_of) elements += fmt::format("{}&{}.desc()", elements.empty() ? "" : ", ", tensor_name(v));
+  if (!elements.empty()) calls += fmt::format(".stored_elements_of({{{}}})", elements);
+  if (op.compresses) calls += ".stored_as_guessed()";
   if (op.epilogue) calls += ".epilogue()";
   if (op.divisible) calls += ".divisible()";
   if (op.overwrites) calls += ".overwrites()";
@@ -164,7 +168,8 @@ std::optional<std::string> short_arguments(const OpTemplate& op, ExprEmitter& ex
   const bool fused = op.flops_per_row.has_value();
   const bool reduces = contraction || op.op_class == plan::OpClass::kReduce;
   const bool visits = !op.visits.empty() || !op.visits_either.empty();
-  if (visits || op.writes || op.base || (!op.tile.empty() && !op.in_any_order) || op.overwrites) return std::nullopt;
+  const bool stores = op.compresses || !op.elements_of.empty();
+  if (visits || stores || op.writes || op.base || (!op.tile.empty() && !op.in_any_order) || op.overwrites) return std::nullopt;
   if (!reduces && !fused && op.divisible == op.reads.empty()) return std::nullopt;
   std::string out;
   std::string over;

@@ -14,8 +14,11 @@
 #include "codegen/emit_loop.h"
 #include "codegen/emit_op.h"
 #include "codegen/emit_procedure.h"
+#include "codegen/emit_rearranged.h"
+#include "codegen/epilogue.h"
 #include "codegen/foreign.h"
 #include "codegen/names.h"
+#include "codegen/versions.h"
 #include "codegen/writer.h"
 
 namespace tdsl::codegen {
@@ -44,7 +47,7 @@ class ProgramEmitter {
     w.line("}}");
     if (!points_.empty()) kernels_ = points_ + "\n" + kernels_;
     if (!functions_.empty()) kernels_ = "namespace fn {\n\n" + functions_ + "}  // namespace fn\n\n" + kernels_;
-    return {std::move(kernels_), w.text(), uses_file_, checks_, uses_routines_, uses_blocked_, uses_parts_, uses_rows_, uses_elements_, uses_chain_, uses_tiles_, uses_stored_, std::move(headers_)};
+    return {std::move(kernels_), w.text(), uses_file_, checks_, uses_routines_, uses_blocked_, uses_parts_, uses_rows_, uses_elements_, uses_chain_, uses_tiles_, uses_stored_, uses_rearranged_, std::move(headers_)};
   }
 
  private:
@@ -267,7 +270,7 @@ class ProgramEmitter {
       const ValueId v = o.op->reads[k].tensor;
       const bool again = std::any_of(o.op->reads.begin() + static_cast<std::ptrdiff_t>(k) + 1, o.op->reads.end(),
                                      [&](const AccessTemplate& a) { return a.tensor == v; });
-      const bool last = !again && std::ranges::find(ends, v) != ends.end();
+      const bool last = !again && !is_read_by_both(o, v) && std::ranges::find(ends, v) != ends.end();
       return last ? fmt::format("std::move({})", name(v)) : name(v);
     };
     const bool contraction = op_class == plan::OpClass::kContraction || o.op->in_any_order;
@@ -278,7 +281,9 @@ class ProgramEmitter {
       body_.line("{} = session.{}<{}>({{{}, {}, {}}}, {}{});", result, method_of(*o.op), type(o.target), string_literal(o.op->name), o.op->site,
                  line_of(s), *arguments, kernel_text);
       end_mark(s.range);
-      for (const AccessTemplate& a : o.op->reads) std::erase(ends, a.tensor);
+      for (const AccessTemplate& a : o.op->reads) {
+        if (!is_read_by_both(o, a.tensor)) std::erase(ends, a.tensor);
+      }
       return;
     }
     const std::string builder = table_.claim("op_" + name(o.target));
@@ -380,13 +385,17 @@ class ProgramEmitter {
 
   /// The text that passes the kernel with what it captures: a short one as it is, another one by the name of its function.
   std::string kernel(const Step& s, const OperationStep& o) {
+    if (o.kernel && !o.kernel->rearranged.empty()) {
+      uses_rearranged_ = true;
+      return rearranged_kernel_text(o, expr_);
+    }
     KernelRequest request{program_, o, "", s.range, [this](ValueId v) { return name(v); }, [this](const ir::ProcedureRef& p) { return procedure(p); }};
     const std::optional<ShortKernel> point = o.fused ? std::nullopt : short_kernel(request);
     request.name = table_.claim("kernel_" + name(o.target));
     if (point) {
       // Not inside program(), which is not optimised.
-      const std::string level = level_text(kept(point->widest, kPointPrice));
-      const std::string comment = (s.range.known() ? source_comment(s.range) + "\n" : "") + left_out(point->widest, level);
+      const std::string level = versions_.level(point->widest, VersionBudget::kPointPrice);
+      const std::string comment = (s.range.known() ? source_comment(s.range) + "\n" : "") + left_out_comment(point->widest, level);
       points_ += fmt::format("{}constexpr auto {} = {};\n", comment == last_point_ ? "" : comment, request.name, point->function);
       last_point_ = comment;
       const std::string arguments = point->arguments + (point->arguments.empty() || level.empty() ? "" : ", ") + level;
@@ -402,38 +411,11 @@ class ProgramEmitter {
     uses_file_ = uses_file_ || k.checks_subscripts || k.function.find("place(") != std::string::npos;
     if (s.range.known()) kernels_ += source_comment(s.range) + "\n";
     const std::string list = names_of(k.captures);
-    const std::string level = level_text(kept(k.widest, price_of(k.function)));
-    kernels_ += left_out(k.widest, level) + (level.empty() ? "" : "TDSL_VERSIONS ") + k.function + "\n";
+    const std::string level = versions_.level(k.widest, price_of_version(k.function));
+    kernels_ += left_out_comment(k.widest, level) + (level.empty() ? "" : "TDSL_VERSIONS ") + k.function + "\n";
     if (!level.empty()) return fmt::format("rt::versions<{}, {}>({})", level, request.name, list);
     if (k.captures.empty()) return request.name;
     return fmt::format("[{0}](const TaskArgs& t) {{ {1}(t, {0}); }}", list, request.name);
-  }
-
-  /// The versions that are compiled beside the baseline's: a build may take so long only. `price`: of a version.
-  rt::SimdLevel kept(rt::SimdLevel widest, int price) {
-    using enum rt::SimdLevel;
-    const bool busy = widest == kAvx512;
-    // Of long kernels one version, so that others have some, too.
-    if (price > kMostForTwo) widest = std::min(widest, kAvx2);
-    const int all = widest == kAvx512 ? 2 * price : price;
-    if (widest == kBaseline || version_prices_ + all > (busy ? kMostForVersions : kMostForLightVersions)) return kBaseline;
-    version_prices_ += all;
-    return widest;
-  }
-  /// Half the loops that are written there, the runtime's included.
-  static int price_of(std::string_view function) {
-    int loops = 0;
-    for (const std::string_view head : {"for (", "rt::rows::reduce", "rt::rows::each", "rt::rows::arg_", "rt::lanes::"}) {
-      for (std::size_t at = function.find(head); at != std::string_view::npos; at = function.find(head, at + 1)) ++loops;
-    }
-    return std::max(1, loops / 2);
-  }
-  static std::string left_out(rt::SimdLevel widest, const std::string& level) {
-    if (widest == rt::SimdLevel::kBaseline || !level.empty()) return "";
-    return "// For the baseline's vectors only: versions for others would make the build long.\n";
-  }
-  static std::string level_text(rt::SimdLevel level) {
-    return level == rt::SimdLevel::kAvx512 ? "kAvx512" : level == rt::SimdLevel::kAvx2 ? "kAvx2" : "";
   }
 
   std::string names_of(const std::vector<ValueId>& values) {
@@ -499,20 +481,20 @@ class ProgramEmitter {
   static std::string_view known_text(record::Known known) {
     return known == record::Known::kStart ? "Known::kStart" : known == record::Known::kLoop ? "Known::kLoop" : "Known::kData";
   }
-  /// What is said of a loop that does not follow from params and extents alone.
-  static std::string loop_mark(record::Loop loop) {
+  /// What is known of a loop, and what it carries.
+  std::string loop_mark(const record::Loop& loop, const std::vector<ValueId>& carried) {
     if (!loop.records) return "kScalars, ";
-    return loop.range == record::Known::kStart ? "" : fmt::format("{}, ", known_text(loop.range));
+    return fmt::format("{{{}, {{{}}}}}, ", known_text(loop.range), names_of(carried));
   }
 
   void for_loop(const ForStep& f) {
-    body_.line("session.for_loop({}{}, {}, {}, [&]({}) {{", loop_mark(f.known), bound(f.begin), bound(f.end), f.step, parameter(f.index));
+    body_.line("session.for_loop({}{}, {}, {}, [&]({}) {{", loop_mark(f.known, f.carried), bound(f.begin), bound(f.end), f.step, parameter(f.index));
     nested(f.body);
     body_.line("}});");
   }
 
   void while_loop(const WhileStep& w) {
-    body_.line("session.while_loop({}[&] {{", loop_mark(w.known));
+    body_.line("session.while_loop({}[&] {{", loop_mark(w.known, w.carried));
     nested(w.condition);
     body_.line("  return {};", name(w.condition_value));
     body_.line("}}, [&]({}) {{", parameter(w.iteration));
@@ -563,9 +545,7 @@ class ProgramEmitter {
   ExprEmitter expr_;
   Writer body_;
   std::string functions_;
-  /// Build time of versions, in units of 0.03 s. Kernels that wait for memory leave a third of it to those that compute.
-  static constexpr int kPointPrice = 1, kMostForTwo = 8, kMostForVersions = 30, kMostForLightVersions = 20;
-  int version_prices_ = 0;
+  VersionBudget versions_;
   std::string kernels_;
   std::string points_;  ///< functions of one point, of short kernels
   std::string last_point_;  ///< the source that was shown last
@@ -577,6 +557,7 @@ class ProgramEmitter {
   bool uses_blocked_ = false;
   bool uses_parts_ = false;
   bool uses_stored_ = false;
+  bool uses_rearranged_ = false;
   bool uses_rows_ = false;
   bool uses_elements_ = false;
   bool uses_chain_ = false;

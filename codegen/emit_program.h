@@ -25,6 +25,7 @@ struct EmittedProgram {
   bool uses_chain = false;         ///< multiplies chains of matrices
   bool uses_tiles = false;         ///< calls kernels of the user's
   bool uses_stored = false;        ///< walks stored elements
+  bool uses_rearranged = false;    ///< makes compressed matrices whose elements are those of others
   std::set<std::string> headers;   ///< of the user's
 };
 [[nodiscard]] EmittedProgram emit_program(const FamilyProgram& program, const EmitOptions& options);

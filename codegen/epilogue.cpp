@@ -43,4 +43,13 @@ void lower_epilogue(FamilyBuilder& builder, const ir::Node& node, const ir::Fuse
   builder.add(node.range, OperationStep{map.target, std::move(op), product.kernel, nullptr, std::move(epilogue)});
 }
 
+bool is_read_by_both(const OperationStep& step, ValueId tensor) {
+  if (step.op->op_class != plan::OpClass::kContraction || !step.epilogue) return false;
+  constexpr std::ptrdiff_t kFactors = 2;
+  const auto& reads = step.op->reads;
+  const auto middle = reads.begin() + kFactors;
+  return std::ranges::find(reads.begin(), middle, tensor, &AccessTemplate::tensor) != middle &&
+         std::ranges::find(middle, reads.end(), tensor, &AccessTemplate::tensor) != reads.end();
+}
+
 }  // namespace tdsl::codegen

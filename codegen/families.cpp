@@ -268,6 +268,13 @@ void uses_of(const OperationStep& s, const std::function<void(ValueId)>& f) {
     }
   }
   for (const OpTemplate::Piece& p : s.op->pieces) uses_of(p.count, f);
+  for (const ir::Rearranged& part : s.kernel->rearranged) {
+    for (std::size_t d = 0; d < 2; ++d) {
+      uses_of(part.at[d].offset, f);
+      for (const Extent& e : part.range[d].from) uses_of(e, f);
+      for (const Extent& e : part.range[d].to) uses_of(e, f);
+    }
+  }
   if (s.op->flops_per_row) uses_of(*s.op->flops_per_row, f);
   uses_of(s.op->product_flops_per_row, f);
   if (s.fused) {

@@ -14,6 +14,7 @@
 
 #include "ir/affine.h"
 #include "ir/graph.h"
+#include "ir/rearrangement.h"
 #include "ir/stored_walk.h"
 #include "runtime/plan/op.h"
 #include "runtime/record/known.h"
@@ -111,9 +112,11 @@ struct OpTemplate {
   bool overwrites = false;
   std::vector<ValueId> visits;  ///< compressed tensors of whose stored elements the points that are visited are made; the first one's rows are cut
   std::vector<ValueId> visits_either;  ///< instead: what one of several has stored is visited
-  /// Compressed, with no other coordinates than what is visited (of several the first) has; or than the points that are visited.
+  /// Compressed, with no other coordinates than what is visited has (of `visits` the first); or than the points that are visited.
   enum class StoredResult : std::uint8_t { kNo, kLikeVisited, kOfPoints } stored = StoredResult::kNo;
   std::vector<ValueId> stored_within;  ///< compressed tensors of no other coordinates than which a compressed result has some
+  bool compresses = false;  ///< the result is compressed, from all points
+  std::vector<ValueId> elements_of;  ///< the result is compressed, with elements of these in other places
   bool epilogue = false;  ///< see plan::Op
   bool in_any_order = false;  ///< a sum of products that is recorded in the order which is best (runtime/record/sum_of_products.h)
 };
@@ -123,6 +126,7 @@ struct KernelTemplate {
   ir::Compute compute;  ///< one body; reads mention families' values; combine only together with the same monoid
   ir::Scalar type = ir::Scalar::kF64;  ///< of the result
   std::optional<ir::StoredWalk> walk;  ///< instead of all points
+  std::vector<ir::Rearranged> rearranged;  ///< parts of the result, each from the operand with its number; no other kernel then
   /// The operand (index into OpTemplate::reads) that every Read of a tensor refers to.
   std::unordered_map<const ir::ExprNode*, int> operand;
   /// Subscripts to be checked where they are evaluated: per Read one entry per dimension, the extent to check against or
@@ -252,7 +256,7 @@ struct CopyStep {
   bool declare = false;
   bool move = false;
 };
-/// Work on one rank reads an operand of so many bytes: the run says so where that is much.
+/// Work on one rank reads an operand whole: the run says so where its bytes are many.
 struct GathersStep {
   std::string routine;
   std::string operand;

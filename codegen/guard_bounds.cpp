@@ -6,8 +6,6 @@
 
 namespace tdsl::codegen {
 
-namespace {
-
 std::vector<Expr> conjuncts(const Expr& e) {
   const auto* b = std::get_if<ir::Binary>(&e->op);
   if (b == nullptr || b->op != ir::BinaryOp::kAnd) return {e};
@@ -16,6 +14,8 @@ std::vector<Expr> conjuncts(const Expr& e) {
   parts.insert(parts.end(), right.begin(), right.end());
   return parts;
 }
+
+namespace {
 
 bool is_label(const Expr& e, int label) {
   const auto* r = std::get_if<ir::IndexRef>(&e->op);

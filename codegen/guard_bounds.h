@@ -21,6 +21,8 @@ struct GuardBound {
 [[nodiscard]] std::vector<GuardBound> guard_bounds(const KernelTemplate& kernel, int label, const std::set<int>& open,
                                                    std::set<const ir::ExprNode*>& used);
 
+/// What all of which must hold.
+[[nodiscard]] std::vector<Expr> conjuncts(const Expr& e);
 /// The guard without the parts in `used`; null if nothing is left.
 [[nodiscard]] Expr without_parts(const Expr& guard, const std::set<const ir::ExprNode*>& used);
 

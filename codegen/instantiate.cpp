@@ -60,6 +60,10 @@ plan::Op instantiate(const OpTemplate& op, int line, const Number& number, const
   if (op.stored == OpTemplate::StoredResult::kLikeVisited) either.empty() ? builder.stored_like(tensor(op.visits.front())) : builder.stored_like(either);
   if (op.stored == OpTemplate::StoredResult::kOfPoints) builder.stored_of_points(tensor(op.visits.front()));
   for (const ValueId v : op.stored_within) builder.stored_within(tensor(v));
+  std::vector<const plan::TensorDesc*> elements;
+  for (const ValueId v : op.elements_of) elements.push_back(&tensor(v));
+  if (!elements.empty()) builder.stored_elements_of(elements);
+  if (op.compresses) builder.stored_as_guessed();
   std::vector<plan::Index> tile;
   for (const Extent& e : op.tile) tile.push_back(number(e));
   if (!tile.empty()) builder.tile(std::move(tile));

@@ -2,7 +2,8 @@
 
 #include <unistd.h>
 
-#include <string_view>
+#include <algorithm>
+#include <cstring>
 
 namespace tdsl::codegen {
 
@@ -14,14 +15,14 @@ volatile std::sig_atomic_t received = 0;
 volatile std::sig_atomic_t child_process = 0;
 volatile std::sig_atomic_t holds = 0;
 void (*clean_up_at_end)() = nullptr;
+char message[256] = "interrupted; no output file was written\n";
 
 // Only async-signal-safe calls in the next two.
 [[noreturn]] void end_process() {
   const int signal = received;
   if (clean_up_at_end != nullptr) clean_up_at_end();
-  constexpr std::string_view kMessage = "interrupted; no output file was written\n";
   if (signal != SIGPIPE) {
-    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kMessage.data(), kMessage.size());
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, message, std::strlen(message));
   }
   ::_exit(128 + signal);
 }
@@ -48,6 +49,13 @@ void handle_interrupts(void (*clean_up)()) {
     ::sigfillset(&action.sa_mask);
     ::sigaction(signal, &action, nullptr);
   }
+}
+
+void say_when_interrupted(std::string_view text) {
+  const InterruptBlock block;
+  const std::size_t size = std::min(text.size(), sizeof(message) - 1);
+  text.copy(message, size);
+  message[size] = 0;
 }
 
 int interrupt_signal() { return received; }

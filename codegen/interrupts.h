@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <csignal>
+#include <string_view>
 
 namespace tdsl::codegen {
 
@@ -10,6 +11,9 @@ namespace tdsl::codegen {
 /// order: its child first, then its temporary files, with one message (none for PIPE) and exit code 128 + the signal's number.
 /// `clean_up` is called before and must be async-signal-safe. HUP and PIPE stay ignored where they are (nohup).
 void handle_interrupts(void (*clean_up)());
+
+/// What is said in place of "interrupted; no output file was written" from now on; cut at 255 bytes.
+void say_when_interrupted(std::string_view message);
 
 /// The signal that has come, or 0.
 [[nodiscard]] int interrupt_signal();

@@ -26,6 +26,9 @@ KernelNestBuilder::KernelNestBuilder(const KernelNestRequest& request)
 KernelNest KernelNestBuilder::run() {
   if (kernel_.walk) {
     result_.nest.body = stored();
+  } else if (op_.compresses) {
+    order_.labels = {0, 1};
+    result_.nest.body = loops(order_.labels, 0, false, [&] { return point(); });
   } else if (const std::optional<Blocking> blocks = blocking(op_, kernel_)) {
     result_.nest.body = blocked(*blocks);
   } else {

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -149,6 +150,7 @@ class KernelNestBuilder {
   /// Reduce labels innermost: one scalar per output element.
   Body scalar_reduction();
 
+  Body where_stored(std::span<const int> labels, const std::function<Body()>& inner);
   Body into_total(ValueId total, const std::vector<int>& labels);
 
   /// Adds or multiplies up along the last label through the runtime's partial results, which become vectors; nothing where that cannot be.

@@ -3,8 +3,10 @@
 #include <span>
 
 #include "codegen/describe.h"
+#include "codegen/guard_bounds.h"
 #include "codegen/kernel_nest_builder.h"
 #include "ir/check.h"
+#include "ir/expr_build.h"
 
 namespace tdsl::codegen {
 
@@ -50,7 +52,7 @@ nest::Body KernelNestBuilder::stored_loop(std::size_t depth, std::optional<Value
   const std::vector<int>& labels = order_.labels;
   if (depth >= kernel_.walk->loops.size()) {
     const std::vector<int> dense(labels.begin() + static_cast<std::ptrdiff_t>(depth), labels.begin() + static_cast<std::ptrdiff_t>(total ? labels.size() : total_at_));
-    if (total) return dense.empty() ? guarded(accumulate({*total, {}})) : into_total(*total, dense);
+    if (total) return dense.empty() ? guarded(accumulate({*total, {}})) : where_stored(dense, [&] { return into_total(*total, dense); });
     return loops(dense, 0, total_at_ == labels.size(), [&] { return total_at_ == labels.size() ? stored_point() : stored_total(total_at_); });
   }
   const int label = labels[depth];
@@ -65,6 +67,39 @@ nest::Body KernelNestBuilder::stored_loop(std::size_t depth, std::optional<Value
   over.meet = kernel_.walk->loops[depth].meet;
   if (over.fibres.size() == 1) over.ahead = ahead(depth);
   return {loop(label, std::move(over), nest::Order::kSerial, std::move(body))};
+}
+
+namespace {
+
+/// Whether it says something of elements of compressed tensors alone, the same for all values of the labels.
+bool tells_of_stored(const FamilyProgram& program, const Expr& part, std::span<const int> labels) {
+  bool reads = false;
+  bool stored = std::ranges::none_of(labels, [&](int label) { return ir::mentions_label(part, label); });
+  ir::for_each_node(part, [&](const ir::ExprNode& n) {
+    const auto* r = std::get_if<ir::Read>(&n.op);
+    if (r == nullptr) return;
+    reads = true;
+    stored = stored && program.info(r->tensor).compressed;
+  });
+  return reads && stored;
+}
+
+}  // namespace
+
+/// Loops over the labels under what the guard says of stored elements, which is the same for all their points.
+nest::Body KernelNestBuilder::where_stored(std::span<const int> labels, const std::function<Body()>& inner) {
+  Expr outside;
+  const std::set<const ir::ExprNode*> observed = observed_;
+  if (compute_.guard) {
+    for (const Expr& part : conjuncts(compute_.guard)) {
+      if (!observed.contains(part.id()) && tells_of_stored(program_, part, labels) && observed_.insert(part.id()).second)
+        outside = outside ? ir::binary(ir::BinaryOp::kAnd, outside, part) : part;
+    }
+  }
+  Body body = inner();
+  observed_ = observed;
+  if (!outside) return body;
+  return {statement(nest::If{of_nest(outside), std::move(body)})};
 }
 
 /// A reduction along all further loops.

@@ -16,7 +16,7 @@ namespace {
 using ir::match;
 using record::Known;
 
-/// How late a host value is known. 0: at start. 1, 2, …: it changes with the loop that is so many loops deep. Then:
+/// How late a host value is known. 0: at start. 1, 2, …: it changes with the loop of that depth. Then:
 constexpr int kLost = 1000;      ///< left by a loop that a survey cuts short
 constexpr int kData = kLost + 1;  ///< computed from data
 

@@ -11,6 +11,7 @@
 #include "ir/check.h"
 #include "ir/combined.h"
 #include "ir/procedure.h"
+#include "ir/stored_result.h"
 #include "runtime/record/sum_of_products.h"
 
 namespace tdsl::codegen {
@@ -104,6 +105,7 @@ Expr ComputeLowering::separately(Compute compute, ir::Scalar scalar, const char*
 Expr ComputeLowering::expr_of(const Extent& e) { return builder_.expression(e, range_); }
 
 OperationStep ComputeLowering::operation() {
+  if (rearranges_) return rearranged();
   auto op = std::make_shared<OpTemplate>();
   auto kernel = std::make_shared<KernelTemplate>();
   check_compressed();
@@ -142,6 +144,11 @@ OperationStep ComputeLowering::operation() {
   op->overwrites = op->divisible && op->base && !compute_.combine && !compute_.guard && places_once();
   if (op->in_any_order) builder_.program().chooses = true;
   if (walk_) stored(*op, *kernel);
+  if (compresses_) {
+    op->compresses = true;
+    op->labels[1].kind = LabelTemplate::Kind::kWhole;
+    op->divisible = false;
+  }
   return {target_, op, kernel};
 }
 
@@ -301,7 +308,12 @@ void lower_compute(FamilyBuilder& builder, const ir::Node& node, const Compute& 
   ComputeLowering lowering(builder, target, std::move(one), node.range);
   // What is made while lowering reads values that the source does not have.
   const bool written = std::get_if<Compute>(&node.op) == &compute;
-  if (std::optional<ir::StoredWalk> walk = written ? ir::stored_walk(builder.source(), compute) : std::nullopt) {
+  const ir::StoredBy by = written ? ir::storage_of(builder.source(), node) : ir::StoredBy::kNone;
+  if (by == ir::StoredBy::kRearrangement) {
+    lowering.rearrange();
+  } else if (by == ir::StoredBy::kPoints) {
+    lowering.compress();
+  } else if (std::optional<ir::StoredWalk> walk = written ? ir::stored_walk(builder.source(), compute) : std::nullopt) {
     for (ir::StoredOperand& operand : walk->operands) operand.tensor = builder.resolve(operand.tensor);
     lowering.walk(*walk);
   }

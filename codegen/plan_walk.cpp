@@ -295,7 +295,7 @@ class Walk::Body {
 
   void output(const OutputStep& o) {
     if (!request_.files.contains(o.name)) return collect(o.name, {o.value}, o.site);
-    recorder_.store(o.name, tensor(o.value), at(o.site));
+    recorder_.store(o.name, tensor(o.value), at(o.site), request_.row_files.contains(o.name));
   }
 
   void check(const CheckStep& c) {

@@ -29,6 +29,7 @@ struct WalkRequest {
   std::map<std::string, ir::Literal> params;
   std::map<std::string, std::int64_t> dimensions;
   std::set<std::string> files;  ///< outputs that go to a file
+  std::set<std::string> row_files;  ///< of them, those in C order
   std::map<std::string, StoredInput> stored;  ///< of others it is guessed
   plan::Factorise factorise = plan::Factorise::kAuto;
 };

@@ -25,7 +25,7 @@ LabelTemplate::Kind ComputeLowering::stored_kind(int label) const {
 void ComputeLowering::check_compressed() const {
   const FamilyProgram& program = builder_.program();
   const bool result = program.info(target_).compressed;
-  if (result && (!walk_ || walk_->result == ir::StoredWalk::Result::kDense)) {
+  if (result && !compresses_ && (!walk_ || walk_->result == ir::StoredWalk::Result::kDense)) {
     throw NotSupported(range_, fmt::format("'{}' is compressed, and computing it other than element by element is not supported yet", name_of(program, target_)));
   }
   if (walk_) return;

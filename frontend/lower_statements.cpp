@@ -210,7 +210,7 @@ void Lowerer::annotate_tile(ValueId value, const ast::Annotations& annotations) 
     if (edges[d].constant().value_or(1) < 1)
       fail(DiagnosticId::kBadArgument, annotations.tile->sizes[d]->range, "a tile has at least one element along each dimension");
   }
-  // A second name of a tensor does not cut it anew.
+  // A second name of a tensor does not cut it again.
   if (info.tile.empty())
     info.tile = std::move(edges);
 }

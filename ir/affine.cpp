@@ -231,6 +231,11 @@ class AffineAnalysis {
 
 }  // namespace
 
+std::optional<ValueId> read_scalar(const Expr& e) {
+  const auto* r = std::get_if<Read>(&e->op);
+  return r != nullptr && r->subscripts.empty() && e->type == Scalar::kI64 ? std::optional(r->tensor) : std::nullopt;
+}
+
 std::optional<Affine> affine_of(const Expr& e, const Hoist& hoist) { return AffineAnalysis(hoist).form(e); }
 
 std::optional<QuotientForm> quotient_of(const Expr& e, const Hoist& hoist) {

@@ -52,6 +52,8 @@ struct Affine {
 /// The value that a label-free i64 expression is, for those that are no polynomials of values; nothing if there is none (it reads
 /// data, or computing it could fail where the program never does).
 using Hoist = std::function<std::optional<ValueId>(const Expr&)>;
+/// A Hoist of programs: an integer scalar that is read. What is no polynomial of such scalars is no value then.
+[[nodiscard]] std::optional<ValueId> read_scalar(const Expr& e);
 
 /// The subscript as an affine form over the labels, or nothing.
 [[nodiscard]] std::optional<Affine> affine_of(const Expr& e, const Hoist& hoist);

@@ -12,7 +12,7 @@ namespace tdsl::ir {
 
 namespace {
 
-/// Reductions over so many points are not worth the ranks' while.
+/// Reductions over up to this many points are not worth the ranks' while.
 constexpr std::int64_t kFewPoints = 64;
 
 class SerialCheck {

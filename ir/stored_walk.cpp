@@ -233,7 +233,7 @@ class Walks {
   std::optional<StoredWalk> joint() {
     std::vector<std::vector<std::int32_t>> tried;
     for (const StoredOperand& first : operands_) {
-      if (!is_matrix(first) || contains(tried, first.labels))
+      if (contains(tried, first.labels))
         continue;
       tried.push_back(first.labels);
       const std::vector<StoredOperand> all = with_labels(first.labels);
@@ -282,7 +282,7 @@ class Walks {
     StoredWalk walk;
     walk.operands.push_back(driver);
     std::ranges::copy_if(with_labels(driver.labels), std::back_inserter(walk.operands), [&](const StoredOperand& other) { return !(other == driver) && !left_out.contains(other.tensor); });
-    if (walk.operands.size() > kMostJoint || !is_matrix(driver))
+    if (walk.operands.size() > kMostJoint)
       walk.operands.resize(1);
     const bool all = std::ranges::all_of(walk.operands, [&](const StoredOperand& other) { return are_needed({other}); });
     add_loops(walk, all ? StoredLoop::Meet::kAll : StoredLoop::Meet::kFirst);

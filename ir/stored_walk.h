@@ -58,7 +58,7 @@ struct StoredWalk {
 /// The walk that visits every point which can change the compute's result: where what a loop walks is absent, the support of guard and
 /// body (ir/support.h) is false. Nothing if there is none, or the compute stores in a way that a walk cannot follow: left sides, bases,
 /// values combined with what is there, fills other than 0, positions of optima, subscripts that depend on data.
-/// Of several operands that would do as the driver, the first that is read; if none would do, as few as possible with the same subscripts do together.
+/// Of several operands that would do as the driver, the one whose walk gets to most others; if none would do, as few as possible with the same subscripts do together.
 [[nodiscard]] std::optional<StoredWalk> stored_walk(const Program& program, const Compute& compute);
 
 }  // namespace tdsl::ir

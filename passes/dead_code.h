@@ -5,7 +5,7 @@
 
 namespace tdsl::passes {
 
-/// Removes computations whose results nobody uses, and values that loops carry in vain.
+/// Removes computations whose results nobody uses, and unused loop-carried values.
 ///
 ///     %2 = compute [i in 0..%0] (exp(%1[i]))
 ///     %3 = compute [i in 0..%0] (neg(%1[i]))

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ir/serial_loop.h"
+#include "ir/stored_result.h"
 #include "ir/stored_walk.h"
 #include "passes/rewriting.h"
 #include "passes/storage_choice.h"
@@ -151,6 +152,8 @@ class Copies {
     if (std::ranges::find(operands, v) == operands.end())
       return false;
     if (std::holds_alternative<Output>(n.op) || std::holds_alternative<Print>(n.op))
+      return false;
+    if (operations && storage_of(program_, n) == StoredBy::kRearrangement)
       return false;
     if (const auto* f = std::get_if<For>(&n.op))
       return starts_dense(f->inits, f->body, v);

@@ -2,6 +2,7 @@
 
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "passes/storage_choice.h"
@@ -21,9 +22,18 @@ std::string sparse_type_text(const Program& program, const Type& type) {
   return text + "]";
 }
 
-std::string why_dense(const StorageChoice& choice, ValueId v) {
-  const auto found = choice.dense.find(v);
-  return found == choice.dense.end() ? "the pass `storage` is left out" : found->second;
+/// What the pass `storage` said, or would say now.
+std::string why_dense(const StorageChoice& choice, ValueId v, const SourceRange& range, const PassContext& context) {
+  if (const auto found = choice.dense.find(v); found != choice.dense.end())
+    return found->second;
+  constexpr std::string_view kDense = " is stored dense: ";
+  for (const Remark& r : context.remarks()) {
+    const std::size_t at = r.reason.find(kDense);
+    const bool here = r.range.file == range.file && r.range.line == range.line && r.range.column == range.column;
+    if (here && r.pass == "storage" && r.decision == Decision::kRefused && at != std::string::npos)
+      return r.reason.substr(at + kDense.size());
+  }
+  return "the pass `storage` is left out";
 }
 
 /// Whether `[dense-copy]` has told of it.
@@ -48,7 +58,7 @@ void warn_of_dense_storage(const Program& program, PassContext& context) {
         if (!info.type.has_sparse() || vector || info.compressed || is_dense_copy(program, n) || info.name.empty() == named || !told.insert({range.file, range.line}).second)
           continue;
         const std::string name = named ? "'" + info.name + "'" : "this value";
-        context.warn("dense-storage", range, name + ", " + sparse_type_text(program, info.type) + ", is stored dense, absent elements included: " + why_dense(choice, v));
+        context.warn("dense-storage", range, name + ", " + sparse_type_text(program, info.type) + ", is stored dense, absent elements included: " + why_dense(choice, v, range, context));
       }
     });
   }

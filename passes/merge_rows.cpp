@@ -176,7 +176,7 @@ class RowMerging {
 
   // --- Which nodes make a nest
 
-  /// The largest nest whose first result is this node's, if that reads tensors of so many dimensions.
+  /// The largest nest whose first result is this node's, if that reads tensors of that many dimensions.
   [[nodiscard]] Parts best_nest(const Region& region, std::size_t k, std::size_t rank) const {
     Parts best;
     for (const Part& part : closing_[k]) {

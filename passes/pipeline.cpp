@@ -33,6 +33,7 @@
 #include "passes/neighbours.h"
 #include "passes/relabel.h"
 #include "passes/repeated_parts.h"
+#include "passes/row_reads.h"
 #include "passes/sampling.h"
 #include "passes/serial_loops.h"
 #include "passes/shared_maps.h"
@@ -51,7 +52,7 @@ constexpr std::array kPipeline = {
     // Behind it nothing depends on how tensors are stored.
     Pass{"absence", "say with operators which absent elements win in products", absence, 0},
     Pass{"simplify", "fold constants and exact identities", simplify, 1},
-    // Values carried in vain would look like dependences between iterations.
+    // Unused loop-carried values would look like dependences between iterations.
     Pass{"dead_code", "remove what nobody uses", dead_code, 1},
     Pass{"loops_to_algebra", "turn for loops with independent or associative updates into tensor algebra",
          loops_to_algebra, 1},
@@ -91,6 +92,8 @@ constexpr std::array kPipeline = {
     Pass{"shared_maps", "compute element-wise values again in the loops of each reader where that is cheaper than storing them", shared_maps, 2},
     // Behind it: a nest of rows saves more, and what is computed again by its readers is no result.
     Pass{"epilogues", "compute what follows a product of matrices in the loops of the product", epilogues, 2},
+    // Behind what would compute the copies again in the loops that read them.
+    Pass{"row_reads", "read dense matrices along their rows where columns are looked up by stored elements", row_reads, 2},
     // Legal form, which is lowered one to one. After the passes that decide which operators share loops: they know stores and reductions as written.
     Pass{"periodic_stores", "store where a subscript that wraps around leads back from", periodic_stores, 0},
     // What leads around is no scatter, and neither are positions: before stores and scatters are looked at.

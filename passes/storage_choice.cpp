@@ -7,6 +7,7 @@
 
 #include "ir/carried.h"
 #include "ir/serial_loop.h"
+#include "ir/stored_result.h"
 #include "ir/stored_walk.h"
 #include "passes/rewriting.h"
 
@@ -86,33 +87,56 @@ class Chooser {
   bool prune() {
     choice_.compressed.clear();
     std::map<ValueId, std::string> lost;
+    std::set<ValueId> at_points;
     for (const Node* n : operations_) {
-      if (const auto* written = std::get_if<Output>(&n->op)) {
-        if (program_.info(written->value).compressed)
-          ++choice_.compressed[written->value];
+      const auto* c = std::get_if<Compute>(&n->op);
+      if (c == nullptr)
         continue;
-      }
-      const auto& c = std::get<Compute>(n->op);
-      const auto walk = stored_walk(program_, c);
-      const bool result = program_.info(n->results[0]).compressed;
-      for (const ValueId v : walk && (result || !copied_matrix(c).valid()) ? values_read(c) : std::set<ValueId>{}) {
-        if (program_.info(v).compressed && reads_walked(c, *walk, v))
-          ++choice_.compressed[v];
-      }
-      if (result && (!walk || walk->result == StoredWalk::Result::kDense))
-        lost.emplace(n->results[0], "it is not computed from stored elements of others in their order");
+      const StoredBy by = storage_of(program_, *n);
+      if (by == StoredBy::kPoints)
+        at_points.insert(n->results[0]);
+      if (program_.info(n->results[0]).compressed && by == StoredBy::kNone)
+        lost.emplace(n->results[0], "it is not computed from stored elements of others");
+      for (const ValueId v : read_elements(*c, by))
+        ++choice_.compressed[v];
+    }
+    // Files are no reason to compress what is computed at all points.
+    const std::map<ValueId, int> without_files = choice_.compressed;
+    join_carried(lost);
+    lose_unused(lost, [&](ValueId v) { return at_points.contains(v); });
+    choice_.compressed = without_files;
+    for (const Node* n : operations_) {
+      const auto* written = std::get_if<Output>(&n->op);
+      if (written != nullptr && program_.info(written->value).compressed)
+        ++choice_.compressed[written->value];
     }
     join_carried(lost);
-    for (std::size_t k = 0; k < program_.values.size(); ++k) {
-      const ValueId v{static_cast<std::int32_t>(k)};
-      if (program_.values[k].compressed && !choice_.compressed.contains(v))
-        lost.emplace(v, "nothing that goes over its stored elements alone uses it");
-    }
+    lose_unused(lost, [](ValueId) { return true; });
     for (auto& [v, reason] : lost) {
       program_.values[static_cast<std::size_t>(v.id)].compressed = false;
       choice_.dense.emplace(v, std::move(reason));
     }
     return !lost.empty();
+  }
+
+  template <class Which>
+  void lose_unused(std::map<ValueId, std::string>& lost, const Which& which) const {
+    for (std::size_t k = 0; k < program_.values.size(); ++k) {
+      const ValueId v{static_cast<std::int32_t>(k)};
+      if (program_.values[k].compressed && !choice_.compressed.contains(v) && which(v))
+        lost.emplace(v, "nothing that goes over its stored elements alone uses it");
+    }
+  }
+
+  /// The compressed tensors of which the Compute reads stored elements alone; `by`: how its result is compressed, if it is.
+  [[nodiscard]] std::set<ValueId> read_elements(const Compute& c, StoredBy by) const {
+    std::set<ValueId> values = values_read(c);
+    std::erase_if(values, [&](ValueId v) { return !program_.info(v).compressed; });
+    if (by == StoredBy::kRearrangement)
+      return values;
+    const auto walk = by == StoredBy::kNone && copied_matrix(c).valid() ? std::nullopt : stored_walk(program_, c);
+    std::erase_if(values, [&](ValueId v) { return !walk || !reads_walked(c, *walk, v); });
+    return values;
   }
 
   /// A variable is compressed if all that is assigned to it is; what goes over its elements then goes over theirs.

@@ -1,14 +1,24 @@
 #!/usr/bin/env python3
-"""The documents against the repository: every diagnostic id is in docs/errors.md, every folder of code has a README, every
-relative link of a page leads somewhere, every sample is in samples/README.md, editors know every word of the language, and
-every function of the library is explained and tested. One PASS or FAIL line per check."""
+"""The documents against the repository: every diagnostic id is in docs/errors.md, every option of an executable in docs/running.md,
+every folder of code has a README, which docs/architecture.md lists, every relative link of a page and every file it names are there, no table has a blank line inside, every sample is
+in samples/README.md, editors know every word of the language, and every function of the library is explained and tested. One PASS or
+FAIL line per check."""
 import pathlib
 import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FOLDERS = ("frontend ir passes codegen runtime/plan runtime/engine runtime/kernels runtime/routines runtime/io runtime/app stdlib samples tests tools "
+FOLDERS = ("frontend ir passes codegen runtime/plan runtime/engine runtime/kernels runtime/routines runtime/io runtime/hdf5 runtime/app runtime/library stdlib samples tests tools "
            "runtime/plan/search runtime/plan/workflow tests/conformance tests/e2e tests/property tools/tdslc tools/links").split()
+TOPS = "frontend ir passes codegen runtime stdlib samples tests tools".split()
+
+
+def readmes():
+    return sorted(page for top in TOPS for page in (ROOT / top).rglob("README.md"))
+
+
+def pages():
+    return [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *readmes()]
 
 
 def missing_ids():
@@ -17,21 +27,53 @@ def missing_ids():
     return [i for i in ids if f"`{i}`" not in page]
 
 
+def missing_options():
+    source = (ROOT / "runtime/app/options.cpp").read_text()
+    table = source[source.index("kBuiltins[] = {"):]
+    names = re.findall(r'^    \{"([\w-]+)", OptionValue', table[:table.index("\n};")], re.MULTILINE)
+    page = (ROOT / "docs/running.md").read_text()
+    listed = re.findall(r"^\| `--([\w-]+)", page, re.MULTILINE)
+    return [f"--{n} is not in docs/running.md" for n in names if n not in listed] + [f"docs/running.md: there is no --{n}" for n in listed if n not in names]
+
+
 def missing_readmes():
-    return [f for f in FOLDERS if not (ROOT / f / "README.md").is_file()]
+    tour = (ROOT / "docs/architecture.md").read_text()
+    unlisted = [page.relative_to(ROOT) for page in readmes() if f"(../{page.relative_to(ROOT)})" not in tour]
+    return [f for f in FOLDERS if not (ROOT / f / "README.md").is_file()] + [f"{page} is not in docs/architecture.md" for page in unlisted]
+
+
+def broken_tables():
+    """A blank line ends a table: what follows is shown as text."""
+    broken = []
+    for page in pages():
+        lines = re.sub(r"```.*?```", lambda block: "\n" * block[0].count("\n"), page.read_text(), flags=re.DOTALL).splitlines()
+        for number, (above, line) in enumerate(zip([""] + lines, lines), 1):
+            if line.startswith("|") and not above.startswith("|") and not re.match(r"\|[-:| ]+\|$", lines[number] if number < len(lines) else ""):
+                broken.append(f"{page.relative_to(ROOT)}:{number}")
+    return broken
 
 
 def broken_links():
     broken = []
-    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *(ROOT / f / "README.md" for f in FOLDERS)]:
-        if not page.is_file():
-            continue
+    for page in pages():
         prose = re.sub(r"```.*?```|`[^`]*`", "", page.read_text(), flags=re.DOTALL)
         prose = re.sub(r"^    .*$", "", prose, flags=re.MULTILINE)
-        for target in re.findall(r"\]\(([^)#:]+)\)", prose):
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", prose):
             if not (page.parent / target).exists():
                 broken.append(f"{page.relative_to(ROOT)}: {target}")
     return broken
+
+
+def missing_paths():
+    """Files that a page names with their folder: from the repository, the page, or the folders that pages leave out."""
+    missing = []
+    for page in pages():
+        text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+        for name in re.findall(r"`([\w./-]*/[\w.-]+\.(?:h|cpp|py|sh|txt|tdsl|def|js))`", text):
+            places = [ROOT, page.parent, ROOT / "runtime", ROOT / "runtime/plan"]
+            if not re.match(r"lib/|tdsl/|.*(NAME|NN)", name) and not any((place / name).exists() for place in places):
+                missing.append(f"{page.relative_to(ROOT)}: {name}")
+    return missing
 
 
 def missing_samples():
@@ -73,7 +115,8 @@ def library_gaps():
 
 def main():
     wanted = sys.argv[1] if len(sys.argv) > 1 else ""
-    checks = {"docs/error_ids": missing_ids, "docs/readmes": missing_readmes, "docs/links": broken_links, "docs/samples": missing_samples,
+    checks = {"docs/error_ids": missing_ids, "docs/options": missing_options, "docs/readmes": missing_readmes, "docs/tables": broken_tables,
+              "docs/links": broken_links, "docs/paths": missing_paths, "docs/samples": missing_samples,
               "docs/editors": words_unknown_to_editors, "docs/library": library_gaps}
     failed = False
     for name, check in checks.items():

@@ -10,8 +10,6 @@ export OMPI_MCA_pml="${OMPI_MCA_pml:-ob1}"
 
 # $root is the repository, set by the script that sources this.
 suppressions="${root:?}/tests/sanitizers"
-# Leaks of unloaded plugins are recognised by the frames under them, which takes full stack traces.
-export ASAN_OPTIONS="${ASAN_OPTIONS:-fast_unwind_on_malloc=0}"
 export LSAN_OPTIONS="${LSAN_OPTIONS:-suppressions=$suppressions/lsan.supp:print_suppressions=0}"
 export TSAN_OPTIONS="${TSAN_OPTIONS:-suppressions=$suppressions/tsan.supp:ignore_noninstrumented_modules=1}"
 export UBSAN_OPTIONS="${UBSAN_OPTIONS:-print_stacktrace=1}"

@@ -53,7 +53,7 @@ PrintedNest Printer::function() {
   w.indent();
   for (const auto& [number, name] : views_) {
     const ir::Type& type = operand(number).type;
-    printed_.stored = printed_.stored || operand(number).compressed || result().compressed;
+    printed_.stored = printed_.stored || operand(number).compressed;
     if (operand(number).compressed) {
       w.line("{}", stored_declaration(number, name));
       continue;
@@ -64,6 +64,7 @@ PrintedNest Printer::function() {
   for (const auto& [key, name] : marked_) w.line("rt::MarkedRow<{}> {}({});", cpp_type(operand(key.first).type.scalar), name, views_.at(key.first));
   const ir::Type& type = result().type;
   if (result().compressed) {
+    printed_.stored = true;
     w.line("rt::{}<{}> {}(t);", sums_.empty() ? "StoredTile" : "AccumulatedTile", cpp_type(type.scalar), out_name());
   } else {
     w.line("const auto {} = t.out<{}, {}>();", out_name(), cpp_type(type.scalar), type.rank());

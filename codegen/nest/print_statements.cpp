@@ -144,6 +144,7 @@ Statements Printer::loop(const For& f) {
   const auto [begin, end] = bounds(f.index, std::get<TaskRange>(f.over));
   Statements result;
   Statements inner = statements(f.body);
+  if (runs_over_rows(f)) inner.insert(inner.begin(), simple(fmt::format("{}.row({});", out_name(), put_subscript(0, index_name(f.index)))));
   if (f.order == Order::kSimd) {
     result.push_back(simple("#pragma omp simd"));
     printed_.vectors = true;

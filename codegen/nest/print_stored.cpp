@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <optional>
 
 #include "codegen/nest/printer.h"
 #include "ir/check.h"
@@ -109,6 +110,37 @@ const Fibre* found_walk(const Body& body, int index) {
   return found;
 }
 
+bool mentions(const Expr& e, int index) {
+  return is_index(e, index) || std::ranges::any_of(ir::children(*e), [&](const Expr& part) { return mentions(part, index); });
+}
+
+/// Whether computing it once more costs nothing: elements and their products.
+bool is_light(const Expr& e) {
+  const bool part = std::holds_alternative<ir::Binary>(e->op) || std::holds_alternative<ir::Read>(e->op) || std::holds_alternative<ir::Constant>(e->op) ||
+                    std::holds_alternative<ir::IndexRef>(e->op);
+  return part && std::ranges::all_of(ir::children(*e), is_light);
+}
+
+/// What a loop over elements adds to a row of a dense result, which stays meanwhile: a loop along the row, and in it the one sum.
+struct RowSum {
+  const For* along = nullptr;
+  const Update* update = nullptr;
+};
+std::optional<RowSum> row_sum(const Nest& nest, const For& f, const Stored& over) {
+  if (over.fibres.size() != 1 || over.fibres.front().outer.empty() || f.body.size() != 1) return std::nullopt;
+  const auto* along = std::get_if<For>(&f.body.front().op);
+  const auto* range = along == nullptr ? nullptr : std::get_if<TaskRange>(&along->over);
+  if (range == nullptr || range->begin || range->end || along->parts || along->order != Order::kSimd || along->body.size() != 1) return std::nullopt;
+  const auto* update = std::get_if<Update>(&along->body.front().op);
+  if (update == nullptr || update->with.kind != ir::Monoid::Kind::kSum || update->to.subscripts.empty()) return std::nullopt;
+  const Variable& to = nest.variable(update->to.variable);
+  const std::vector<Expr>& place = update->to.subscripts;
+  const bool stays = is_index(place.back(), along->index) && std::ranges::none_of(place, [&](const Expr& e) { return mentions(e, f.index); }) &&
+                     std::none_of(place.begin(), place.end() - 1, [&](const Expr& e) { return mentions(e, along->index); });
+  if (to.compressed || !ir::is_float(to.type.scalar) || update->value->type != to.type.scalar || !stays || !is_light(update->value)) return std::nullopt;
+  return RowSum{along, update};
+}
+
 /// `a` of A, else `value`.
 std::string element_name(const std::string& tensor) {
   if (tensor.size() != 1 || std::isupper(static_cast<unsigned char>(tensor.front())) == 0) return "value";
@@ -164,8 +196,13 @@ bool Printer::mentions_index(const For& f) const {
 Statements Printer::stored(const For& f, const Stored& over) {
   const Fibre& fibre = over.fibres.front();
   const std::size_t rank = nest_.variable(fibre.operand).type.rank();
-  TDSL_CHECK(over.fibres.size() == 1 || rank == 2, "several matrices are walked together");
   return fibre.outer.size() + 1 == rank ? stored_row(f, over) : stored_rows(f, over);
+}
+
+/// Whether the loop runs over all rows of a compressed result.
+bool Printer::runs_over_rows(const For& f) const {
+  if (nest_.form != Form::kKernel || !result().compressed || !std::holds_alternative<TaskRange>(f.over)) return false;
+  return std::ranges::any_of(nest_.body, [&](const Statement& s) { return std::get_if<For>(&s.op) == &f; });
 }
 
 /// `A`, or `rt::either(A, B)`.
@@ -208,13 +245,24 @@ Statements Printer::stored_rows(const For& f, const Stored& over) {
 Statements Printer::stored_row(const For& f, const Stored& over) {
   const Fibre& first = over.fibres.front();
   const bool vector = first.outer.empty();
-  const std::string row = vector ? view_name(nest_.variable(first.operand)) : row_text(first);
+  const std::string row = vector ? rows_text(over) : row_text(first);
   const std::size_t before = walks_.size();
   for (const Fibre& fibre : over.fibres) {
     const Variable& operand = nest_.variable(fibre.operand);
     walks_.push_back({operand.number, fibre.outer, f.index, table_.claim(element_name(operand.name))});
   }
-  Statements inner = statements(f.body);
+  const std::optional<RowSum> sum = row_sum(nest_, f, over);
+  std::string sums, along, place;
+  Statements inner;
+  if (sum) {
+    sums = table_.claim("sums");
+    along = index_name(sum->along->index);
+    place = place_text(sum->update->to);
+    inner = {simple(fmt::format("{}.add([&](Index {}) {{ return {}; }});", sums, along, expr_.text(sum->update->value)))};
+    printed_.vectors = true;
+  } else {
+    inner = statements(f.body);
+  }
   add_marks(f, inner);
   const Index& index = nest_.index(f.index);
   const std::string& j = index_name(f.index);
@@ -229,7 +277,12 @@ Statements Printer::stored_row(const For& f, const Stored& over) {
   }
   std::string head = fmt::format("{}.each({}{}[&](Index{}{})", row, vector ? range_name(f.index) + ", " : "", ahead_text(over.ahead, j), named ? " " + j : "", elements);
   walks_.resize(before);
-  return {block(std::move(head), std::move(inner), "});")};
+  Statements loop{block(std::move(head), std::move(inner), "});")};
+  if (!sum) return loop;
+  table_.release(sums);
+  const std::string_view type = cpp_type(nest_.variable(sum->update->to.variable).type.scalar);
+  return {block(fmt::format("rt::row_panels<{0}>({1}, [&](Index {2}) -> {0}& {{ return {3}; }}, [&](auto& {4})", type, range_name(sum->along->index),
+                            along, place, sums), std::move(loop), "});")};
 }
 
 /// The row where a walk over rows is, or any row: `B_row(k)`.

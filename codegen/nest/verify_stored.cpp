@@ -92,7 +92,8 @@ class StoredVerifier {
   void together(const For& f, const Stored& stored) {
     const auto lies_below = [&](const For& open, const Stored& above) {
       return std::ranges::equal(above.fibres, stored.fibres, [&](const Fibre& a, const Fibre& b) {
-        return a.operand == b.operand && b.outer.size() == a.outer.size() + 1 && b.outer.back() == open.index;
+        const std::size_t level = a.outer.size();
+        return a.operand == b.operand && level < b.outer.size() && b.outer[level] == open.index && std::equal(a.outer.begin(), a.outer.end(), b.outer.begin());
       });
     };
     bool begun = std::ranges::all_of(stored.fibres, [](const Fibre& fibre) { return fibre.outer.empty(); });
@@ -103,7 +104,7 @@ class StoredVerifier {
       const bool meets = std::ranges::any_of(above->fibres, [&](const Fibre& a) {
         return std::ranges::any_of(stored.fibres, [&](const Fibre& b) { return a.operand == b.operand; });
       });
-      begun = begun || same;
+      begun = begun || (same && above->fibres.front().outer.size() + 1 == stored.fibres.front().outer.size());
       if (above->fibres.size() > 1 && meets && !same) problem("the loop over {} does not go on with all that is walked together", name(f.index));
     }
     if (stored.fibres.size() < 2) return;

@@ -40,7 +40,7 @@ class Replaced {
   }
 
   [[nodiscard]] const std::vector<Expr>& nodes() const { return nodes_; }
-  /// The plan with `by` instead of node number `at`. Only what depends on it is made anew.
+  /// The plan with `by` instead of node number `at`. Only what depends on it is made again.
   [[nodiscard]] Expr with(std::size_t at, const Expr& by) {
     std::vector<Expr> now = nodes_;
     now[at] = by;

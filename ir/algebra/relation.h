@@ -12,7 +12,7 @@ namespace tdsl::ir::algebra {
 /// group lie on several sites.
 struct Pieces {
   Kernel by;
-  Index most = 1;  ///< at most so many pieces of one key, however many sites there are
+  Index most = 1;  ///< the most pieces of one key, however many sites there are
   friend bool operator==(const Pieces& a, const Pieces& b) = default;
 };
 
@@ -26,7 +26,7 @@ struct RelationType {
   std::optional<Layout> layout;  ///< nothing: a relation of the tensor relational algebra, without sites
   std::optional<Pieces> pieces;  ///< nothing: every key once (or once per copy)
 
-  /// Floats of one copy; `most` pieces of every key count as so many tuples.
+  /// Floats of one copy; `most` pieces of every key count as that many tuples.
   [[nodiscard]] Index floats(Index most_pieces = 1) const { return keys.count() * most_pieces * floats_of(block); }
 };
 

@@ -9,6 +9,7 @@
 #include "ir/expr_build.h"
 #include "ir/lookups.h"
 #include "ir/reduce_labels.h"
+#include "ir/stored_result.h"
 #include "passes/legalise/computes.h"
 #include "passes/legalise/scatters.h"
 #include "passes/rewriting.h"
@@ -147,6 +148,8 @@ bool gather(Legalised& one) {
 
 Program gathers(const Program& program, PassContext& context) {
   return legalised(program, [&](Legalised& one) {
+    if (storage_of(one.program(), one.node()) == StoredBy::kRearrangement)
+      return;  // what wraps around is no data
     if (gather(one))
       context.applied(one.node().range, "what is looked up is gathered by operations of its own");
   });

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ir/periodic.h"
+#include "ir/stored_result.h"
 #include "passes/legalise/computes.h"
 #include "passes/rewriting.h"
 
@@ -83,6 +84,8 @@ class PeriodicReads {
 
 Program periodic_reads(const Program& program, PassContext& context) {
   return legalised(program, [&](Legalised& one) {
+    if (storage_of(one.program(), one.node()) == StoredBy::kRearrangement)
+      return;  // its kernel wraps around
     PeriodicReads reads(one);
     rewrite_expressions(one.compute(), [&](const Expr& e) { return reads.unrolled(e); });
     if (reads.found())

@@ -98,7 +98,7 @@ class Scatter {
     }
     if (bytes < 0 || bytes >= 1 << 20) {
       context_.warn("gathered", one_.node().range,
-                    name() + " is written at subscripts that are known only when it runs: every rank that computes holds all "
+                    name() + " is written at subscripts that are no single indices: every rank that computes holds all "
                              "elements it may write, or reads all points");
     }
   }

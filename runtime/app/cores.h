@@ -33,7 +33,7 @@ struct RankCores {
 /// `4 ranks x 2 threads: node1: cores 0-1 | 2-3; node2: cores 0-1 | 2-3`; ranks that may use the same cores are counted. A long
 /// list of nodes is cut.
 [[nodiscard]] std::string cores_line(const std::vector<RankCores>& ranks, int threads);
-/// What is wrong with the placement of ranks that want so many threads, and the command line that puts it right; empty if nothing is.
+/// What is wrong with the placement of ranks that want `wanted` threads each, and the command line that puts it right; empty if nothing is.
 [[nodiscard]] std::string placement_warning(const std::vector<RankCores>& ranks, int wanted, Launcher launcher, const std::string& command);
 
 }  // namespace tdsl::rt

@@ -17,6 +17,6 @@ inline constexpr bool kChecksCounts = true;
 
 /// Throws RunError with the line where this rank did something else than predicted in closed form: bytes received and sent, tasks,
 /// operations. `place` is the line of a site.
-void check_counts(const Predictions& predictions, const std::vector<SiteStatistics>& measured, const std::function<SourceLine(int)>& place);
+void check_counts(const Predictions& predictions, const std::vector<SiteStatistics>& measured, const std::map<int, WriteCount>& writes, const std::function<SourceLine(int)>& place);
 
 }  // namespace tdsl::rt

@@ -10,6 +10,7 @@
 
 #include "runtime/app/number_format.h"
 #include "runtime/app/panels.h"
+#include "runtime/app/run_program_signals.h"
 #include "runtime/app/stored_tiles.h"
 #include "runtime/app/tile_entries.h"
 #include "runtime/io/file_kind.h"
@@ -18,6 +19,7 @@
 #include "runtime/kernels/copy.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/stored.h"
+#include "runtime/library/arrays.h"
 #include "runtime/sparse/elements.h"
 
 namespace tdsl::rt {
@@ -42,26 +44,78 @@ void EngineSink::expect(const plan::Region& region) {
   for (const plan::RegionOp& op : region.ops) surveyed_.insert(op.op.site);
 }
 
+void EngineSink::put_by(plan::Segment segment) {
+  for (plan::Op& op : segment.ops) {
+    if (op.op_class == plan::OpClass::kSource || op.op_class == plan::OpClass::kLoad) {
+      const plan::TensorId made = op.outputs.front().id;
+      replayed_->sources.emplace(made, std::move(op));
+    } else if (op.op_class == plan::OpClass::kStore) {
+      replayed_->stores.push_back(std::move(op));
+    } else {
+      kernels_.erase(op.record);
+    }
+  }
+  for (const plan::TensorId id : segment.dropped) {
+    const auto source = replayed_->sources.find(id);
+    if (source == replayed_->sources.end()) continue;
+    kernels_.erase(source->second.record);
+    replayed_->sources.erase(source);
+  }
+}
+
 void EngineSink::segment(plan::Segment segment) {
+  if (replayed_) return put_by(std::move(segment));
   if (!surveyed_.empty()) {
-    unsurveyed_ += std::count_if(segment.ops.begin(), segment.ops.end(), [this](const plan::Op& op) { return !surveyed_.contains(op.site); });
+    unsurveyed_ += std::count_if(segment.ops.begin(), segment.ops.end(), [this](const plan::Op& op) { return op.site != 0 && !surveyed_.contains(op.site); });
   }
   if (baseline_) baseline_->segment(segment);
   PlanningSink::segment(std::move(segment));
 }
 
+/// What has been spent in the planner since the last segment, as an event that ends now.
+void EngineSink::trace_planning() {
+  const double spent = planning_seconds() - std::exchange(traced_planning_, planning_seconds());
+  if (thread_trace == nullptr) return;
+  const double now = setup_.world.now();
+  thread_trace->add({TraceKind::kPlan, setup_.engine_options.trace->at(now - spent), spent});
+}
+
 void EngineSink::planned(const plan::PlannedSegment& segment) {
+  trace_planning();
   check_window();
   check_memory();
   const plan::TensorLookup lookup = planner().lookup();
   for (const plan::TensorId id : segment.ended) predictions_.free(id);
-  for (std::size_t k = 0; k < segment.ops.size(); ++k) predictions_.add(*segment.ops[k], lookup, setup_.plan_inputs, segment.last_names[k]);
+  for (std::size_t k = 0; k < segment.ops.size(); ++k) predictions_.add(*segment.ops[k], lookup, planner().inputs(), segment.last_names[k]);
   for (const plan::Op& source : segment.unused) kernels_.erase(source.record);
-  if (dry_run()) return;
+  if (dry_run()) {
+    note_places(segment);
+    return;
+  }
+  foresee(segment);
   for (const plan::TensorId id : segment.ended) engine_.release(id);
   for (std::size_t k = 0; k < segment.ops.size(); ++k) submit(segment.ops[k], segment.last_names[k]);
   for (const std::vector<plan::TensorId>& list : segment.last_names) {
     for (const plan::TensorId id : list) parts_.erase(id);
+  }
+}
+
+/// Predicted seconds of this rank, for whoever wants to know.
+void EngineSink::foresee(const plan::PlannedSegment& segment) {
+  const plan::TensorLookup lookup = planner().lookup();
+  const auto seconds = [&](const plan::PlannedOp& op) {
+    if (op.op.op_class == plan::OpClass::kSave || op.op.op_class == plan::OpClass::kRestore) return 0.0;  // no part of the program
+    return plan::cost_of(op.op, op.plan, lookup, setup_.world.rank(), setup_.plan_inputs.machine, setup_.plan_inputs.threads).seconds.hi;
+  };
+  for (const auto& op : segment.ops) {
+    if (progress_ != nullptr) progress_->submitted(seconds(*op));
+    if (!long_loop_ || op->op.op_class != plan::OpClass::kLoop || long_sites_.contains(op->op.site)) continue;
+    plan::Coord first;  // one rank runs it, perhaps another one than this
+    first.rank = op->plan.space.rank();
+    const plan::Cost cost = plan::cost_of(op->op, op->plan, lookup, op->plan.space.owner(first), setup_.plan_inputs.machine, setup_.plan_inputs.threads);
+    if (cost.seconds.hi <= long_seconds_) continue;
+    long_sites_.insert(op->op.site);
+    long_loop_(op->op, cost.seconds.hi);
   }
 }
 
@@ -123,7 +177,28 @@ void EngineSink::submit(const std::shared_ptr<const plan::PlannedOp>& planned, c
   } else {
     kernel = without_parts(op, std::move(kernel));
   }
-  engine_.submit(planned, std::move(kernel), last_names);
+  Engine::Lend lend;
+  if (op.op_class == plan::OpClass::kLoad && setup_.arrays != nullptr && setup_.arrays->has_input(op.name)) {
+    setup_.arrays->fetch(engine_, op.name, plan::distribution_of(op, planned->plan, op.outputs.front()));
+    // Kernels of sparse inputs write to their blocks once more.
+    if (!setup_.info.is_sparse(op.name)) lend = setup_.arrays->lender(setup_.store, op.name);
+  }
+  engine_.submit(planned, std::move(kernel), last_names, std::move(lend));
+}
+
+/// Of a dry run, for a caller who asks where arrays should be.
+void EngineSink::note_places(const plan::PlannedSegment& segment) const {
+  if (setup_.arrays == nullptr) return;
+  for (const auto& planned : segment.ops) {
+    const plan::Op& op = planned->op;
+    if (planned->part != 0) continue;
+    if (op.op_class == plan::OpClass::kLoad) {
+      setup_.arrays->note(op.name, *element_type_named(op.outputs.front().element.name), plan::distribution_of(op, planned->plan, op.outputs.front()));
+    } else if (op.op_class == plan::OpClass::kStore) {
+      const plan::PlacedTensor& value = planner().lookup()(op.reads.front().tensor);
+      setup_.arrays->note(op.name, *element_type_named(value.desc.element.name), value.distribution);
+    }
+  }
 }
 
 void EngineSink::check_window() const {
@@ -139,11 +214,13 @@ void EngineSink::check_memory() const {
   const plan::Index memory = setup_.options.memory_bytes.value_or(0);
   const plan::MemoryNeed& need = planner().needed_memory();
   if (memory == 0 || need.bytes <= memory) return;
+  // Of a program that is planned in parts, this one may come after others have run, and need less than the next one.
+  const bool runs = engine_.operations().submitted > 0;
   throw RunError(setup_.info.at(need.line),
                  "--memory " + std::to_string(memory) + " is too small: '" + need.name + "' needs " + std::to_string(need.bytes) + " bytes (" +
-                     format_bytes(need.bytes) + ") on a rank: " + format_bytes(need.bytes - need.step) + " of operands, results and what lives beside them, " +
-                     format_bytes(need.step) + " received or copied at once; give at least --memory " + std::to_string(need.bytes),
-                 ExitCode::kUsage);
+                     format_bytes(need.bytes) + ") on a rank: " + format_bytes(need.bytes - need.step) + " of operands, results and other live tensors, " +
+                     format_bytes(need.step) + " received or copied at once; give at least --memory " + std::to_string(need.bytes) + (runs ? "; what follows may need more" : ""),
+                 runs ? ExitCode::kRunTime : ExitCode::kUsage);
 }
 
 /// Rank 0 creates something that others open by its token. Null in a dry run.
@@ -166,7 +243,7 @@ namespace {
 
 /// A tile of compressed blocks. Panels are along the first dimension: its elements are looked for once.
 template <class T>
-void write_stored_tile(const NpyWriter& writer, const TaskArgs& args) {
+void write_stored_tile(const TensorWriter& writer, const TaskArgs& args) {
   const Box& box = args.inputs[0].box;
   const sparse::Elements<T> elements(stored_parts(args, 0));
   Panels panels(box, sizeof(T), 0);
@@ -187,7 +264,7 @@ void write_stored_tile(const NpyWriter& writer, const TaskArgs& args) {
 }
 
 template <class T>
-void write_tile(const NpyWriter& writer, const TaskArgs& args) {
+void write_tile(const TensorWriter& writer, const TaskArgs& args) {
   const Operand& in = args.inputs[0];
   if (in.data == nullptr) return write_stored_tile<T>(writer, args);
   const auto rank = static_cast<std::size_t>(in.box.rank);
@@ -202,22 +279,36 @@ void write_tile(const NpyWriter& writer, const TaskArgs& args) {
 
 }  // namespace
 
-Kernel EngineSink::open_file(const std::string& path, const record::TensorState& value, int line) {
+Kernel EngineSink::open_array(std::string_view name, const record::TensorState& value, int line) {
+  if (dry_run()) return nullptr;
+  const std::string output(name);
+  std::shared_ptr<TensorWriter> writer;
+  try {
+    writer = setup_.arrays->writer(output, value.type, value.desc.shape);
+  } catch (const RunError& error) {
+    throw RunError(setup_.info.at(line), error.what(), error.code());
+  }
+  if (!writer) return nullptr;
+  return [writer = std::move(writer), type = value.type](const TaskArgs& args) {
+    visit_element_type(type, [&](auto tag) { write_tile<typename decltype(tag)::type>(*writer, args); });
+  };
+}
+
+Kernel EngineSink::open_file(const std::string& path, const record::TensorState& value, record::Place place) {
   const ElementType type = value.type;
   const std::vector<Index>& shape = value.desc.shape;
   if (holds_entries(path)) {
     std::unique_ptr<EntryWriter> writer = open_together(
-        line, [&] { return EntryWriter::create(path, type, shape, setup_.unfinished); }, [](const std::string& token) { return EntryWriter::open(token); });
+        place.line, [&] { return EntryWriter::create(path, type, shape, setup_.unfinished); }, [](const std::string& token) { return EntryWriter::open(token); });
     if (!writer) return nullptr;
     const auto output = std::make_shared<EntryOutput>(std::move(writer));
     entry_files_.push_back(output);
     return [output](const TaskArgs& args) { output->collect(args); };
   }
-  std::shared_ptr<NpyWriter> writer =
-      open_together(line, [&] { return std::make_shared<NpyWriter>(NpyWriter::create(path, type, shape, setup_.unfinished)); },
-                    [](const std::string& token) { return std::make_shared<NpyWriter>(NpyWriter::open(token)); });
+  std::shared_ptr<TensorWriter> writer = open_together(
+      place.line, [&] { return create_tensor(path, type, shape, setup_.unfinished); }, [](const std::string& token) { return open_tensor(token); });
   if (!writer) return nullptr;
-  files_.push_back(writer);
+  files_.push_back({writer, place.site});
   return [writer = std::move(writer), type](const TaskArgs& args) {
     visit_element_type(type, [&](auto tag) { write_tile<typename decltype(tag)::type>(*writer, args); });
   };
@@ -283,19 +374,37 @@ void EngineSink::commit_outputs() {
   if (files_.empty() && entry_files_.empty()) return;
   Together together(setup_.world);
   const int rank = setup_.world.rank();
-  for (const auto& file : files_) together.attempt([&] { file->sync(); });
+  for (const Output& file : files_) together.attempt([&] { file.writer->sync(); });
   for (const auto& output : entry_files_) together.attempt([&] { output->writer().file().sync(); });
   together.agree();
-  for (const auto& file : files_) {
-    if (rank == 0) together.attempt([&] { file->commit(); });
+  announce_outputs();
+  for (const Output& file : files_) {
+    if (rank == 0) together.attempt([&] { file.writer->commit(); });
   }
   for (const auto& output : entry_files_) {
     if (rank == 0) together.attempt([&] { output->writer().file().commit(); });
   }
   together.agree();
   if (rank == 0) return;
-  for (const auto& file : files_) file->release();
+  for (const Output& file : files_) file.writer->release();
   for (const auto& output : entry_files_) output->writer().file().release();
+}
+
+std::map<int, WriteCount> EngineSink::writes() const {
+  std::map<int, WriteCount> all;
+  for (const Output& file : files_) {
+    const WriteCount count = file.writer->written();
+    all[file.site].calls += count.calls;
+    all[file.site].bytes += count.bytes;
+  }
+  return all;
+}
+
+void EngineSink::check_numbers() {
+  if (setup_.numbers == nullptr || dry_run()) return;
+  complete();
+  const auto finding = setup_.numbers->first(engine_, setup_.world.size());
+  if (finding) throw ProgramError(setup_.info.at(finding->line), finding->text(lines_text(setup_.info, setup_.info.inner_places(finding->line))));
 }
 
 void EngineSink::complete() {
@@ -305,7 +414,10 @@ void EngineSink::complete() {
 void EngineSink::finish() {
   complete();
   if (dry_run()) return;
+  if (setup_.arrays != nullptr) setup_.arrays->deliver(engine_);
   for (const auto& output : entry_files_) output->gather(engine_, setup_.world.rank(), setup_.world.size());
+  // Ranks that still sort hear from those that are done: nobody leaves the engine, and its signs of life, before all can.
+  if (!entry_files_.empty()) complete();
   TDSL_CHECK(engine_.live_blocks() == 0, std::to_string(engine_.live_blocks()) + " blocks are left at the end");
   TDSL_CHECK(setup_.store.live_buffers() == 0, std::to_string(setup_.store.live_buffers()) + " buffers are left at the end");
 }

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kPartBytes = std::size_t{256} << 10;
 
 template <class T>
-Entries nonzeros_of(const Operand& in, const EntryForm& form) {
+Entries nonzeros_of(const Operand& in, const EntryForm& form, Written written) {
   Entries entries(form);
   const Box& box = in.box;
   if (box.empty()) return entries;
@@ -29,7 +29,7 @@ Entries nonzeros_of(const Operand& in, const EntryForm& form) {
     for (int d = 0; d < last; ++d) offset += (at[plan::idx(d)] - box[d].lo) * in.stride[plan::idx(d)];
     for (Index x = box[last].lo; x < box[last].hi; ++x) {
       const T value = data[offset + (x - box[last].lo) * in.stride[plan::idx(last)]];
-      if (value == T(0)) continue;
+      if (!is_written(value, written)) continue;
       std::byte* const entry = entries.append();
       for (int d = 0; d < last; ++d) form.set_coordinate(entry, d, at[plan::idx(d)]);
       form.set_coordinate(entry, last, x);
@@ -76,7 +76,7 @@ void EntryOutput::collect(const TaskArgs& args) {
   const EntryForm form{static_cast<int>(writer_->shape().size()), writer_->type(), EntryForm::needs_wide(writer_->shape())};
   Entries entries = visit_element_type(form.type, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    return args.inputs[0].data == nullptr ? stored_of<T>(args, form) : nonzeros_of<T>(args.inputs[0], form);
+    return args.inputs[0].data == nullptr ? stored_of<T>(args, form) : nonzeros_of<T>(args.inputs[0], form, writer_->written());
   });
   const std::scoped_lock lock(mutex_);
   tiles_.push_back(std::move(entries));

@@ -23,6 +23,14 @@ std::optional<int> leading_number(const std::optional<std::string>& text) {
   return value;
 }
 
+/// What Slurm gives the job on this node; its numbers are MiB, and 0 is all there is.
+std::int64_t slurm_node_memory(const VariableLookup& lookup) {
+  constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+  if (const auto node = leading_number(lookup("SLURM_MEM_PER_NODE"))) return *node * kMiB;
+  const auto core = leading_number(lookup("SLURM_MEM_PER_CPU")), cores = leading_number(lookup("SLURM_CPUS_ON_NODE"));
+  return core && cores ? kMiB * *core * *cores : 0;
+}
+
 /// A rank number: 0 counts.
 std::optional<int> rank_number(const std::optional<std::string>& text) {
   if (text == "0") return 0;
@@ -105,7 +113,6 @@ Environment read_environment(const VariableLookup& lookup) {
   read_launcher(lookup, e);
   e.pmix_namespace = lookup("PMIX_NAMESPACE").value_or("");
   e.trusted = lookup("TDSL_LAUNCH") == "trust";
-  e.slurm_restarts = leading_number(lookup("SLURM_RESTART_COUNT")).value_or(0);
   for (const char* name : {"OMPI_MCA_pml", "OMPI_MCA_btl", "OMPI_MCA_btl_tcp_if_include"}) {
     if (const auto value = lookup(name); value && !value->empty()) e.transports.push_back({name, *value});
   }
@@ -114,6 +121,7 @@ Environment read_environment(const VariableLookup& lookup) {
   }
   e.slurm_cpus_per_task = leading_number(lookup("SLURM_CPUS_PER_TASK"));
   e.slurm_job = lookup("SLURM_JOB_ID");
+  e.slurm_node_memory = slurm_node_memory(lookup);
   e.machine_file = lookup("TDSL_MACHINE");
   if (const auto cache = lookup("XDG_CACHE_HOME"); cache && cache->starts_with('/')) {
     e.measured_machine_file = *cache + "/tdsl/machine.conf";
@@ -121,12 +129,16 @@ Environment read_environment(const VariableLookup& lookup) {
     e.measured_machine_file = *home + "/.cache/tdsl/machine.conf";
   }
   const auto silent = lookup("TDSL_SILENT_INTERRUPT");
+  for (const char* const name : {"SLURM_TMPDIR", "TMPDIR"}) {
+    if (const std::optional<std::string> folder = lookup(name); folder && !folder->empty()) e.scratch.push_back(*folder);
+  }
   e.silent_interrupt = silent && !silent->empty() && *silent != "0";
   e.session_folder = lookup("TDSL_SESSION");
   e.ranks_per_node = leading_number(lookup("TDSL_RANKS_PER_NODE"));
   for (const SimdLevel level : {SimdLevel::kBaseline, SimdLevel::kAvx2, SimdLevel::kAvx512}) {
     if (lookup("TDSL_SIMD") == name_of(level)) e.simd = level;
   }
+  e.stop_at_boundary = leading_number(lookup("TDSL_STOP_AT_BOUNDARY")).value_or(-1);
   e.delay_seed = static_cast<std::uint64_t>(leading_number(lookup("TDSL_DELAYS")).value_or(0));
   return e;
 }

@@ -110,7 +110,7 @@ std::string launch_error(const std::vector<LaunchFacts>& ranks) {
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     if (ranks[r].missing.empty()) continue;
     return "the processor of " + rank_text(r, ranks[r]) + " lacks " + ranks[r].missing +
-           ", which this executable uses: build it without --native, or on such a node";
+           ", which this executable uses: rebuild without --native, or build on that node";
   }
   return {};
 }
@@ -118,7 +118,7 @@ std::string launch_error(const std::vector<LaunchFacts>& ranks) {
 std::vector<std::string> launch_warnings(const std::vector<LaunchFacts>& ranks, const Environment& environment, int threads, const std::string& command) {
   std::vector<std::string> warnings;
   for (const Setting& setting : unusable_transports(environment)) {
-    warnings.push_back(setting.name + "=" + setting.value + " does not reach other nodes and was ignored: unset " + setting.name);
+    warnings.push_back(setting.name + "=" + setting.value + " cannot reach other nodes and was ignored: unset " + setting.name);
   }
   const auto plain = [&](const Setting& setting) { return setting.name == "OMPI_MCA_pml" ? setting.value == "ob1" : setting.value.find("tcp") != std::string::npos && setting.value.front() != '^'; };
   const auto slow = std::ranges::find_if(environment.transports, plain);
@@ -132,7 +132,7 @@ std::vector<std::string> launch_warnings(const std::vector<LaunchFacts>& ranks, 
   }
   for (const Setting& setting : environment.blas_threads) {
     if (setting.value == "1") continue;
-    warnings.push_back(setting.name + "=" + setting.value + " has no effect, the threads of a rank share its products out: use --threads");
+    warnings.push_back(setting.name + "=" + setting.value + " has no effect (BLAS is called single-threaded from the rank's threads): use --threads");
     break;
   }
   const auto size = static_cast<int>(ranks.size());

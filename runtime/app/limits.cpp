@@ -105,10 +105,15 @@ MemoryGroup memory_group(const SystemFiles& files) {
   const auto path = group_of(*groups, "");
   const auto mount = mount_of(*mounts, "cgroup2", "");
   if (!path || !mount) return group;
-  for (const std::string& folder : folders_of(*mount, *path)) {
-    if (const auto text = files(folder + "/memory.max")) take(group, number_after(*text, "").value_or(0), folder);
-    group.counters.push_back(folder + "/memory.events");
+  const std::vector<std::string> folders = folders_of(*mount, *path);
+  std::size_t ours = folders.size() - 1;  // the first group is everybody's
+  for (std::size_t k = 0; k < folders.size(); ++k) {
+    const std::int64_t before = group.limit.bytes;
+    if (const auto text = files(folders[k] + "/memory.max")) take(group, number_after(*text, "").value_or(0), folders[k]);
+    if (group.limit.bytes != before) ours = k + 1;
   }
+  // A group counts all kills below it: above the one with the limit they may be those of other jobs.
+  for (std::size_t k = 0; k < ours; ++k) group.counters.push_back(folders[k] + "/memory.events");
   return group;
 }
 

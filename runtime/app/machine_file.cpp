@@ -6,6 +6,9 @@
 #include <string>
 
 #include "runtime/check.h"
+#include "runtime/io/file_bytes.h"
+#include "runtime/io/file_kind.h"
+#include "runtime/io/file_system.h"
 
 namespace tdsl::rt {
 
@@ -21,7 +24,15 @@ plan::Machine load_machine(const Environment& environment) {
   try {
     return plan::parse_machine(text);
   } catch (const std::runtime_error& error) {
-    throw RunError("the machine's constants in '" + path + "': " + error.what() + "; `tdslc doctor` writes them anew");
+    throw RunError("the machine's constants in '" + path + "': " + error.what() + "; run `tdslc doctor` again");
+  }
+}
+
+void price_writes(plan::Machine& machine, const std::map<std::string, std::string>& outputs) {
+  constexpr double kSharedWriteCall = 2e-4;  // a request, and a lock that moves from another node
+  if (machine.write_call > 0) return;
+  for (const auto& [name, path] : outputs) {
+    if (is_shared_file_system(directory_of(file_behind(path)))) machine.write_call = kSharedWriteCall;
   }
 }
 

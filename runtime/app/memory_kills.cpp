@@ -21,16 +21,16 @@ namespace {
 constexpr std::size_t kMostCounters = 8;
 
 /// All that a signal handler needs; never freed.
-struct Watch {
+struct KillWatch {
   std::array<int, kMostCounters> files{};
   std::size_t count = 0;
   std::int64_t before = 0;
   sockaddr_un speaker{};
   std::string message;
 };
-Watch* watch = nullptr;
+KillWatch* kill_watch = nullptr;
 
-std::int64_t count_kills(const Watch& w) noexcept {
+std::int64_t count_kills(const KillWatch& w) noexcept {
   std::int64_t kills = 0;
   for (std::size_t k = 0; k < w.count; ++k) {
     std::array<char, 512> text;
@@ -42,7 +42,7 @@ std::int64_t count_kills(const Watch& w) noexcept {
 }
 
 /// A name that the system gives to one process of a node, and takes back when that ends.
-bool is_speaker(const Watch& w) noexcept {
+bool is_speaker(const KillWatch& w) noexcept {
   const int socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   return socket < 0 || ::bind(socket, reinterpret_cast<const sockaddr*>(&w.speaker), sizeof w.speaker) == 0;
 }
@@ -51,7 +51,7 @@ bool is_speaker(const Watch& w) noexcept {
 
 void watch_memory_kills(const std::string& run) {
   const MemoryGroup group = memory_group(read_system_file);
-  auto* fresh = new Watch();
+  auto* fresh = new KillWatch();
   for (const std::string& counter : group.counters) {
     const int fd = fresh->count < kMostCounters ? ::open(counter.c_str(), O_RDONLY | O_CLOEXEC) : -1;
     if (fd >= 0) fresh->files[fresh->count++] = fd;
@@ -71,11 +71,11 @@ void watch_memory_kills(const std::string& run) {
   fresh->message = "the system killed a process of this run on " + std::string(host.data()) + " because memory ran out" +
                    (limited ? ": " + group.limit.source + " is " + format_bytes(group.limit.bytes) + ", for all ranks there" : std::string()) +
                    "; no output file was written. Give the job more memory, or its ranks less by --memory\n";
-  watch = fresh;
+  kill_watch = fresh;
 }
 
 bool report_memory_kill() noexcept {
-  const Watch* w = watch;
+  const KillWatch* w = kill_watch;
   if (w == nullptr || count_kills(*w) <= w->before) return false;
   if (is_speaker(*w)) {
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, w->message.data(), w->message.size());

@@ -29,6 +29,8 @@ std::string placeholder(OptionValue value) {
   switch (value) {
     case OptionValue::kFlag:
       return "";
+    case OptionValue::kDuration:
+      return " TIME";
     case OptionValue::kFile:
       return " FILE";
     case OptionValue::kDirectory:
@@ -37,6 +39,8 @@ std::string placeholder(OptionValue value) {
       return " N";
     case OptionValue::kSeed:
       return " N";
+    case OptionValue::kSeconds:
+      return " SECONDS";
     case OptionValue::kBytes:
       return " SIZE";
     case OptionValue::kTile:
@@ -45,6 +49,8 @@ std::string placeholder(OptionValue value) {
       return " NAME=VALUE";
     case OptionValue::kPlacement:
       return " NAME=LAYOUT";
+    case OptionValue::kNumbers:
+      return " KIND[,KIND]";
     case OptionValue::kName:
       return " NAME";
   }
@@ -133,19 +139,9 @@ std::string help_text(const ProgramDeclaration& program) {
     text += "\n";
   }
   text += "\nBuilt-in options (SIZE: 512MiB, 2G, or bytes):\n";
-  std::string reserved;
-  for (const BuiltinOption& option : builtin_options()) {
-    if (option.supported) {
-      text += line("--" + std::string(option.name) + placeholder(option.value), std::string(option.help));
-    } else {
-      reserved += " --" + std::string(option.name);
-    }
-  }
-  if (!reserved.empty()) {
-    text += "Reserved, not supported yet:\n " + reserved + "\n";
-  }
+  for (const BuiltinOption& option : builtin_options()) text += line("--" + std::string(option.name) + placeholder(option.value), std::string(option.help));
   text += "\n" + examples(program);
-  text += "\nExit codes: 0 good, 1 run-time error, 2 usage, 75 checkpointed, 130 interrupted.\n";
+  text += "\nExit codes: 0 success, 1 run-time error, 2 usage or does not fit, 69 rank lost, 75 checkpointed, 128+N ended by signal N.\n";
   return text;
 }
 

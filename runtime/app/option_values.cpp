@@ -115,6 +115,20 @@ ScalarValue parse_scalar(ElementType type, std::string_view text, std::string_vi
   return parse_float<double>(text, what);
 }
 
+NumberKinds parse_number_kinds(std::string_view text, std::string_view what) {
+  NumberKinds kinds;
+  for (std::string_view rest = text;;) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view word = rest.substr(0, comma);
+    // Subscripts are checked in every run: before it begins where they are affine, else where they are computed.
+    if (word != "nan" && word != "inf" && word != "bounds") fail_value(what, word, "nan, inf or bounds");
+    kinds.nan |= word == "nan";
+    kinds.inf |= word == "inf";
+    if (comma == std::string_view::npos) return kinds;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
 std::int64_t parse_bytes(std::string_view text, std::string_view what) {
   const std::size_t end = std::min(text.find_first_not_of("0123456789._"), text.size());
   double number = 0;
@@ -127,6 +141,17 @@ std::int64_t parse_bytes(std::string_view text, std::string_view what) {
     fail_value(what, text, "a size between 1 byte and 2^63");
   }
   return static_cast<std::int64_t>(bytes);
+}
+
+double parse_duration(std::string_view text, std::string_view what) {
+  const std::size_t end = std::min(text.find_first_not_of("0123456789."), text.size());
+  const std::string_view unit = text.substr(end);
+  const double factor = unit.empty() || unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
+  double number = 0;
+  if (end == 0 || factor == 0 || parse_all(text.substr(0, end), number) != std::errc()) {
+    fail_value(what, text, "a time, for example 600, 10m or 2h");
+  }
+  return number * factor;
 }
 
 std::vector<std::int64_t> parse_tile(std::string_view text, std::string_view what) {

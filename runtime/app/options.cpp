@@ -5,36 +5,40 @@
 #include <map>
 #include <set>
 
+#include "runtime/io/file_kind.h"
+
 namespace tdsl::rt {
 
 namespace {
 
-// Supported means that the engine acts on it; what is only reserved is refused instead of being ignored.
 constexpr BuiltinOption kBuiltins[] = {
-    {"tile", OptionValue::kTile, "edge of every block, or one edge per dimension (256,512)", true},
-    {"threads", OptionValue::kCount, "threads per rank", true},
-    {"seed", OptionValue::kSeed, "seed of random and randn (default 0)", true},
-    {"set", OptionValue::kAssignment, "give a param, an input, an output or a dimension; may be repeated", true},
-    {"plan", OptionValue::kFile, "write the plan with its predictions as JSON", true},
-    {"stats", OptionValue::kFile, "write predicted and measured statistics as JSON", true},
-    {"memory", OptionValue::kBytes, "limit per rank of all blocks: owned, received and copied", true},
-    {"window", OptionValue::kBytes, "limit per rank of what admitted steps hold", true},
-    {"schedule", OptionValue::kName, "how to plan: auto (default), search, eindecomp, pattern or lshs the whole program, greedy every operation by itself", true},
-    {"use-plan", OptionValue::kFile, "plan as this file says, which --save-plan wrote", true},
-    {"save-plan", OptionValue::kFile, "write the plan of the whole program, for --use-plan", true},
-    {"place", OptionValue::kPlacement, "lay NAME out as said (i0:a,i1:b or i0:2,i1:2), plan the rest around it; may be repeated", true},
-    {"factorise", OptionValue::kName, "auto, local, distributed or indirect: how cholesky, lu, solve, qr and cumsum run", true},
-    {"reproducible", OptionValue::kFlag, "the same bits for every number of ranks and threads", true},
-    {"checkpoint", OptionValue::kDirectory, "save the state of the run there", false},
-    {"resume", OptionValue::kDirectory, "continue from a saved state", false},
-    {"trace", OptionValue::kFile, "write a timeline of tasks and messages", false},
-    {"profile", OptionValue::kFlag, "print where the time went", false},
-    {"check", OptionValue::kFlag, "compare the result with the sequential evaluator", false},
-    {"progress", OptionValue::kFlag, "say how far the run is", false},
-    {"dry-run", OptionValue::kFlag, "check inputs, shapes, memory and disk, then stop", true},
-    {"quiet", OptionValue::kFlag, "print nothing but errors and the program's own output", true},
-    {"help", OptionValue::kFlag, "print this text", true},
-    {"version", OptionValue::kFlag, "print the version", true},
+    {"tile", OptionValue::kTile, "edge of every block, or one edge per dimension (256,512)"},
+    {"threads", OptionValue::kCount, "threads per rank"},
+    {"seed", OptionValue::kSeed, "seed of random and randn (default 0)"},
+    {"set", OptionValue::kAssignment, "give a param, an input, an output or a dimension; may be repeated"},
+    {"plan", OptionValue::kFile, "write the plan with its predictions as JSON"},
+    {"stats", OptionValue::kFile, "write predicted and measured statistics as JSON"},
+    {"memory", OptionValue::kBytes, "memory limit per rank for all blocks (owned, received, copied)"},
+    {"window", OptionValue::kBytes, "memory limit per rank for steps admitted ahead (prefetch window)"},
+    {"spill", OptionValue::kDirectory, "directory for tensors that do not fit in memory (default: local scratch); none: never spill"},
+    {"schedule", OptionValue::kName, "planner: auto (default), search, eindecomp, pattern, lshs (whole program) or greedy (one operation at a time)"},
+    {"use-plan", OptionValue::kFile, "use the plan in FILE, written by --save-plan"},
+    {"save-plan", OptionValue::kFile, "write the plan of the whole program, for --use-plan"},
+    {"place", OptionValue::kPlacement, "fix the layout of NAME (i0:a,i1:b or i0:2,i1:2) and plan the rest around it; may be repeated"},
+    {"factorise", OptionValue::kName, "auto, local, distributed or indirect: how cholesky, lu, solve, qr and cumsum run"},
+    {"reproducible", OptionValue::kFlag, "the same bits for every number of ranks and threads"},
+    {"checkpoint", OptionValue::kDirectory, "write checkpoints to DIR, periodically and on SIGUSR1 or SIGTERM (then exit with code 75)"},
+    {"checkpoint-every", OptionValue::kDuration, "checkpoint interval: 600, 10m, 2h (default: 10m, at most 2 % of the time); 0: every iteration"},
+    {"resume", OptionValue::kDirectory, "resume from the newest checkpoint in DIR"},
+    {"trace", OptionValue::kFile, "write a timeline of tasks and messages, for Chrome, Perfetto and tdslc report"},
+    {"profile", OptionValue::kFlag, "print where the time went, by source line"},
+    {"check", OptionValue::kNumbers, "nan, inf or nan,inf: stop where one comes up, and say where"},
+    {"progress", OptionValue::kFlag, "print progress on standard error"},
+    {"heartbeat", OptionValue::kSeconds, "seconds without a sign of life after which a rank is lost (default 15); 0: never"},
+    {"dry-run", OptionValue::kFlag, "check inputs, shapes, memory and disk, then stop"},
+    {"quiet", OptionValue::kFlag, "print nothing but errors and the program's own output"},
+    {"help", OptionValue::kFlag, "print this text"},
+    {"version", OptionValue::kFlag, "print the version"},
 };
 
 [[noreturn]] void fail_usage(const std::string& message) {
@@ -156,9 +160,6 @@ class OptionParser {
     if (option.value != OptionValue::kAssignment && option.value != OptionValue::kPlacement) {
       note_once("--", name);
     }
-    if (!option.supported) {
-      fail_usage(what + " is reserved, but not supported yet");
-    }
     switch (option.value) {
       case OptionValue::kFlag:
         if (inline_value_) {
@@ -180,9 +181,21 @@ class OptionParser {
         break;
       case OptionValue::kCount:
         result_.threads = parse_count(take_value(name), what);
+        if (*result_.threads > kMostThreads) fail_usage(what + ": a rank has at most " + std::to_string(kMostThreads) + " threads, not " + std::to_string(*result_.threads));
         break;
+      case OptionValue::kSeconds: {
+        const std::string seconds = take_value(name);
+        result_.heartbeat = seconds == "0" ? 0 : parse_count(seconds, what);
+        break;
+      }
       case OptionValue::kBytes:
         (name == "memory" ? result_.memory_bytes : result_.window_bytes) = parse_bytes(take_value(name), what);
+        break;
+      case OptionValue::kNumbers:
+        result_.check = parse_number_kinds(take_value(name), what);
+        break;
+      case OptionValue::kDuration:
+        result_.checkpoint_every = parse_duration(take_value(name), what);
         break;
       case OptionValue::kFile:
       case OptionValue::kDirectory:
@@ -203,7 +216,6 @@ class OptionParser {
   void set_flag(const std::string& name) {
     const std::map<std::string, bool AppOptions::*> flags{{"reproducible", &AppOptions::reproducible},
                                                           {"profile", &AppOptions::profile},
-                                                          {"check", &AppOptions::check},
                                                           {"progress", &AppOptions::progress},
                                                           {"dry-run", &AppOptions::dry_run},
                                                           {"quiet", &AppOptions::quiet},
@@ -216,7 +228,7 @@ class OptionParser {
     const std::map<std::string, std::optional<std::string> AppOptions::*> texts{
         {"plan", &AppOptions::plan_file},    {"stats", &AppOptions::stats_file},
         {"use-plan", &AppOptions::use_plan_file}, {"save-plan", &AppOptions::save_plan_file},
-        {"checkpoint", &AppOptions::checkpoint_directory},
+        {"checkpoint", &AppOptions::checkpoint_directory}, {"spill", &AppOptions::spill},
         {"trace", &AppOptions::trace_file},  {"resume", &AppOptions::resume_directory}};
     if (text.empty()) {
       fail_usage("--" + name + " needs a value");
@@ -250,9 +262,6 @@ class OptionParser {
     const auto count = std::get<std::int32_t>(parse_scalar(ElementType::kI32, text, what));
     if (count < 1) {
       fail_usage(what + ": '" + text + "' is not a number of at least 1");
-    }
-    if (count > kMostThreads) {
-      fail_usage(what + ": a rank has at most " + std::to_string(kMostThreads) + " threads, not " + std::to_string(count));
     }
     return count;
   }
@@ -302,11 +311,21 @@ class OptionParser {
     }
   }
 
+  /// Nothing that a run writes replaces anything else that it writes. Datasets of one HDF5 file are different outputs.
   void require_different_outputs() const {
-    std::map<std::filesystem::path, std::string> writer;
-    for (const auto& [name, file] : result_.outputs) {
-      const auto [first, fresh] = writer.emplace(std::filesystem::path(file).lexically_normal(), name);
-      if (!fresh) fail_usage("the outputs " + first->second + " and " + name + " would both be written to '" + file + "'");
+    std::map<std::string, std::string> writer;
+    const auto write = [&writer](const std::string& what, const std::string& path) {
+      std::error_code ignored;
+      const std::string file = file_behind(path);
+      if (std::filesystem::exists(file, ignored) && !std::filesystem::is_regular_file(file, ignored) && !std::filesystem::is_directory(file, ignored)) return;  // a device
+      const std::string place = std::filesystem::weakly_canonical(std::filesystem::absolute(file, ignored), ignored).string() + path.substr(file.size());
+      const auto [first, fresh] = writer.emplace(place, what);
+      if (!fresh) fail_usage(first->second + " and " + what + " would both be written to '" + path + "'");
+    };
+    for (const auto& [name, path] : result_.outputs) write("output " + name, path);
+    for (const auto& [what, path] : {std::pair{"--stats", &result_.stats_file}, std::pair{"--plan", &result_.plan_file},
+                                     std::pair{"--save-plan", &result_.save_plan_file}, std::pair{"--trace", &result_.trace_file}}) {
+      if (*path) write(what, **path);
     }
   }
 

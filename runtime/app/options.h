@@ -23,17 +23,22 @@ namespace tdsl::rt {
 using ScalarValue = std::variant<bool, std::int32_t, std::int64_t, float, double>;
 
 /// What an option takes.
-enum class OptionValue { kFlag, kFile, kDirectory, kCount, kSeed, kBytes, kTile, kAssignment, kPlacement, kName };
+enum class OptionValue { kDuration, kFlag, kFile, kDirectory, kCount, kSeconds, kSeed, kBytes, kTile, kAssignment, kPlacement, kName, kNumbers };
 
 /// One built-in option.
 struct BuiltinOption {
   std::string_view name;  ///< without dashes
   OptionValue value;
   std::string_view help;  ///< one line
-  bool supported;         ///< false: reserved, its use is answered with "not supported yet"
 };
 /// The table of built-in options, in the order of `--help`.
 [[nodiscard]] std::span<const BuiltinOption> builtin_options();
+
+/// What --check looks for in computed floats.
+struct NumberKinds {
+  bool nan = false, inf = false;
+  [[nodiscard]] bool any() const { return nan || inf; }
+};
 
 /// The command line, understood. Absent values mean "the planner's or program's choice".
 struct AppOptions {
@@ -44,6 +49,7 @@ struct AppOptions {
   std::optional<std::string> stats_file;
   std::optional<std::int64_t> memory_bytes;  ///< per rank
   std::optional<std::int64_t> window_bytes;  ///< per rank
+  std::optional<std::string> spill;  ///< directory for tensors that do not fit into memory, or "none"
   plan::Schedule schedule = plan::Schedule::kAuto;
   std::optional<std::string> use_plan_file;
   std::optional<std::string> save_plan_file;
@@ -51,11 +57,13 @@ struct AppOptions {
   plan::Factorise factorise = plan::Factorise::kAuto;
   bool reproducible = false;
   std::optional<std::string> checkpoint_directory;
+  std::optional<double> checkpoint_every;  ///< seconds; 0: at every boundary
   std::optional<std::string> resume_directory;
   std::optional<std::string> trace_file;
   bool profile = false;
-  bool check = false;
+  NumberKinds check{};             ///< what is looked for in computed floats
   bool progress = false;
+  int heartbeat = 15;    ///< seconds; 0: no rank is ever lost
   bool dry_run = false;
   bool quiet = false;
   bool help = false;     ///< print help_text and exit with 0
@@ -96,9 +104,13 @@ struct ParseRules {
 /// The text of `--help`: usage, the program's own options, the built-in ones, examples made from the declarations.
 [[nodiscard]] std::string help_text(const ProgramDeclaration& program);
 
+/// "nan", "inf" or both, separated by a comma; "bounds" asks for nothing more. `what` names the option in messages.
+[[nodiscard]] NumberKinds parse_number_kinds(std::string_view text, std::string_view what);
 /// `512`, `512MiB`, `2G`, `1.5GiB`, `100MB`: K M G T and KiB MiB GiB TiB are powers of 1024, kB/KB MB GB TB of 1000.
 /// `what` names the option in messages.
 [[nodiscard]] std::int64_t parse_bytes(std::string_view text, std::string_view what);
+/// `600`, `600s`, `10m` or `2h`, in seconds.
+[[nodiscard]] double parse_duration(std::string_view text, std::string_view what);
 /// `256` or `256,512`.
 [[nodiscard]] std::vector<std::int64_t> parse_tile(std::string_view text, std::string_view what);
 /// A value of the given type: integers with optional `_` separators, floats also as `1e-3`, `inf`, `nan`, `3`; bools

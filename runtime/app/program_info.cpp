@@ -1,6 +1,7 @@
 #include "runtime/app/program_info.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace tdsl::rt {
@@ -66,6 +67,16 @@ SourceLine ProgramInfo::at(int place) const {
 }
 
 void ProgramInfo::dimension(const char* name) { declaration_.dimensions.emplace_back(name); }
+
+void ProgramInfo::computes(int place, std::initializer_list<int> inner) { inner_places_[place].assign(inner.begin(), inner.end()); }
+
+std::vector<int> ProgramInfo::inner_places(int place) const {
+  std::set<int> all;
+  for (const auto& [of, inner] : inner_places_) {
+    if (place == 0 || place == of) all.insert(inner.begin(), inner.end());
+  }
+  return {all.begin(), all.end()};
+}
 
 void ProgramInfo::chooses() { has_choices_ = true; }
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <initializer_list>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -66,6 +67,8 @@ class ProgramInfo {
   void dimension(const char* name);
   /// The program has several forms, among which sizes decide.
   void chooses();
+  /// Kernels of the place compute values of other places, too, which are in no block.
+  void computes(int place, std::initializer_list<int> inner);
 
   [[nodiscard]] const ProgramDeclaration& declaration() const { return declaration_; }
   [[nodiscard]] const std::vector<InputDeclaration>& inputs() const { return inputs_; }
@@ -77,6 +80,8 @@ class ProgramInfo {
   [[nodiscard]] std::size_t rank_of_output(const std::string& name) const;
   [[nodiscard]] const std::vector<const char*>& files() const { return files_; }
   [[nodiscard]] bool has_choices() const { return has_choices_; }
+  /// Places of values that are in no block: of the kernels of one place, or of all (0).
+  [[nodiscard]] std::vector<int> inner_places(int place = 0) const;
   /// What the place that recorded operations name means.
   [[nodiscard]] SourceLine at(int place) const;
 
@@ -85,6 +90,7 @@ class ProgramInfo {
   std::vector<InputDeclaration> inputs_;
   std::vector<int> output_lines_;  ///< in the order of declaration_.outputs
   std::vector<const char*> files_;
+  std::map<int, std::vector<int>> inner_places_;
   bool has_choices_ = false;
 };
 

@@ -12,7 +12,7 @@ namespace tdsl::rt {
 [[nodiscard]] std::vector<plan::Index> entries_by_bin(const Entries& entries, plan::Index rows);
 /// Those of all parts together.
 [[nodiscard]] std::shared_ptr<const plan::RowCounts> row_counts_of(plan::Index rows, const std::vector<plan::Index>& by_bin);
-/// How many elements are stored where so many entries are listed: some may be 0, or of one element.
+/// How many elements are stored where `entries` are listed: some may be 0, or of one element.
 [[nodiscard]] plan::Estimate stored_of(plan::Index entries, const std::vector<plan::Index>& shape);
 
 }  // namespace tdsl::rt

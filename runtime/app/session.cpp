@@ -53,7 +53,7 @@ void drop_negative_zeros(const Operand& out, std::size_t d, T* at) {
 }
 
 template <class T>
-void read_block(const NpyReader& reader, const TaskArgs& args) {
+void read_block(const TensorReader& reader, const TaskArgs& args) {
   const Operand& out = args.outputs[0];
   const auto rank = static_cast<std::size_t>(out.box.rank);
   std::array<Index, plan::kMaxRank> lo{};
@@ -244,11 +244,14 @@ TensorHandle Session::record_input(std::string_view text, ElementType type, std:
   const std::vector<Index> shape(extents);
   SessionInputs& inputs = impl_->setup.inputs;
   inputs.require_shape(name, shape, impl_->at(line));
-  impl_->require_size(name, type, shape, line);
   const bool sparse = impl_->setup.info.is_sparse(text);
+  if (sparse && !is_legal_size(shape, static_cast<Index>(element_size(type)))) {
+    impl_->stop(line, too_large_text(name, element_name(type), shape) + "; it is sparse, but stored dense here, absent elements included, as the compiler has warned [dense-storage]");
+  }
+  impl_->require_size(name, type, shape, line);
   if (sparse) impl_->require_room(name, type, shape, line);
   impl_->keep([&inputs, name, type, sparse](const TaskArgs& args) {  // EngineSink has another for files of entries
-    const NpyReader* const reader = inputs.dense(name);
+    const TensorReader* const reader = inputs.dense(name);
     TDSL_CHECK(reader != nullptr, "only dense files are read by the box");
     visit_element_type(type, [&](auto tag) {
       using T = typename decltype(tag)::type;
@@ -267,7 +270,7 @@ TensorHandle Session::record_stored_input(std::string_view text, ElementType typ
   inputs.require_shape(name, shape, impl_->at(line));
   impl_->require_stored_size(name, type, shape, line);
   // EngineSink has another for files of entries.
-  if (const NpyReader* const reader = inputs.dense(name)) impl_->keep(stored_panels_kernel(*reader, type));
+  if (const TensorReader* const reader = inputs.dense(name)) impl_->keep(stored_panels_kernel(*reader, type));
   else impl_->keep(nullptr);
   return impl_->recorder.load_stored(name, type, shape, inputs.stored(name), inputs.row_counts(name, shape.front()), std::vector<Index>(tile), {site, line});
 }
@@ -314,8 +317,10 @@ void Session::read_bytes(const TensorHandle& scalar, int site, int line, std::by
   const TensorHandle copy = impl_->recorder.control(scalar, {site, line});
   if (impl_->control.read(type, {to, bytes})) return;
   TDSL_CHECK(sink != nullptr, "only a run waits for values");
+  sink->check_numbers();
   sink->engine().wait(copy.id());
   std::memcpy(to, sink->engine().block_data(copy.id(), 0), bytes);
+  impl_->control.answered({to, bytes});
 }
 
 void Session::for_loop(record::Loop loop, Index begin, Index end, Index step, const std::function<void(Index)>& body) {

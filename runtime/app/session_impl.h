@@ -1,16 +1,20 @@
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "runtime/app/checkpoints.h"
 #include "runtime/app/engine_sink.h"
 #include "runtime/app/session.h"
 #include "runtime/record/control.h"
 
-// The session's insides, for session*.cpp and run_program.cpp only.
+// The session's insides, for session*.cpp and program_*.cpp only.
 
 namespace tdsl::rt {
 
@@ -41,6 +45,9 @@ struct Session::Impl {
   /// Stops where a tensor that is stored dense, of a sparse one perhaps a copy, has more bytes than the machines' memory, unless --memory says what there is.
   void require_room(std::string_view name, ElementType type, std::span<const Index> shape, int line) const;
 
+  Checkpoints* checkpoints = nullptr;   ///< null: the run cannot be interrupted and resumed
+  std::vector<TensorHandle> written{};  ///< outputs that have been written: whoever resumes the run writes them again
+
   std::set<std::pair<int, std::string>> gathered{};  ///< lines and routines that have been reported
 };
 
@@ -51,17 +58,26 @@ struct Execution {
   RunSetup setup;
   EngineSink sink;
   record::Recorder recorder;
-  record::RunControl control;
+  record::PathControl control;
   Session::Impl impl;
+  std::unique_ptr<Checkpoints> checkpoints{};
+
+  void use_checkpoints(CheckpointFacts facts, std::optional<ResumePoint> resumed) {
+    checkpoints = std::make_unique<Checkpoints>(*this, std::move(facts), std::move(resumed));
+    impl.checkpoints = checkpoints.get();
+  }
 
   /// Carries out all that was recorded, prints above all; the program may go on. Every rank calls it.
   void complete() {
+    impl.written.clear();
     recorder.flush();
     sink.complete();
   }
   /// The same, and proves that no block is left.
   void finish() {
+    impl.written.clear();
     recorder.flush();
+    sink.check_numbers();
     sink.finish();
   }
 };

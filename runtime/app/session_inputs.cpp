@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <exception>
@@ -12,11 +13,14 @@
 #include <sstream>
 #include <utility>
 
+#include "runtime/app/entry_memory.h"
 #include "runtime/app/number_format.h"
 #include "runtime/app/row_bins.h"
 #include "runtime/check.h"
 #include "runtime/io/file_bytes.h"
 #include "runtime/io/file_kind.h"
+#include "runtime/io/hdf5.h"
+#include "runtime/io/zarr.h"
 #include "runtime/shapes.h"
 
 namespace tdsl::rt {
@@ -42,18 +46,34 @@ void together(World& world, const Action& action) {
 }
 
 /// Sums over all ranks, on all of them.
-std::vector<Index> sums(World& world, std::vector<Index> mine) {
+std::vector<Index> sums(World& world, const std::vector<Index>& mine) {
+  // A rank receives everybody's part: no more than 64 MiB at once.
+  const std::size_t most = std::max<std::size_t>(1, (std::size_t{1} << 23) / static_cast<std::size_t>(world.size()));
   std::vector<Index> all(mine.size(), 0);
-  for (const std::vector<std::byte>& bytes : world.access().all_gather(std::as_bytes(std::span(mine)))) {
-    if (!bytes.empty()) std::memcpy(mine.data(), bytes.data(), bytes.size());
-    for (std::size_t k = 0; k < all.size(); ++k) all[k] += mine[k];
+  std::vector<Index> theirs;
+  for (std::size_t first = 0; first < mine.size(); first += most) {
+    const std::span<const Index> part = std::span(mine).subspan(first, std::min(most, mine.size() - first));
+    theirs.resize(part.size());
+    for (const std::vector<std::byte>& bytes : world.access().all_gather(std::as_bytes(part))) {
+      std::memcpy(theirs.data(), bytes.data(), bytes.size());
+      for (std::size_t k = 0; k < theirs.size(); ++k) all[first + k] += theirs[k];
+    }
   }
   return all;
+}
+Index largest(World& world, Index mine) {
+  Index most = mine;
+  for (const std::vector<std::byte>& bytes : world.access().all_gather(std::as_bytes(std::span(&mine, 1)))) {
+    Index theirs = 0;
+    std::memcpy(&theirs, bytes.data(), sizeof theirs);
+    most = std::max(most, theirs);
+  }
+  return most;
 }
 
 }  // namespace
 
-SessionInputs::SessionInputs(World& world, const ProgramInfo& info, const AppOptions& options) {
+SessionInputs::SessionInputs(World& world, const ProgramInfo& info, const AppOptions& options, Open open) : open_(std::move(open)) {
   for (const InputDeclaration& input : info.inputs()) {
     const auto given = options.inputs.find(input.name);
     TDSL_CHECK(given != options.inputs.end(), "input " + input.name + " has a file");
@@ -83,7 +103,7 @@ SessionInputs::SessionInputs(World& world, const ProgramInfo& info, const AppOpt
   together(world, [&] {
     if (world.rank() != 0) open_again(world, info);
   });
-  read_entries(world, info, options.dry_run);
+  read_entries(world, info, options);
   bind_dimensions(info, options);
   for (const InputDeclaration& input : info.inputs()) {
     File& file = files_.at(input.name);
@@ -122,7 +142,7 @@ void SessionInputs::open_again(const World& world, const ProgramInfo& info) {
   const bool same_node = world.topology().node == world.topology().node_of_rank[0];
   for (const InputDeclaration& input : info.inputs()) {
     File& file = files_.at(input.name);
-    file.file.emplace(open_input(input.name, file.path, input.type));
+    file.file.emplace(open_(input.name, file.path, input.type));
     const FileIdentity& identity = file.file->identity();
     const bool copy = identity.bytes == file.identity.bytes && file.file->shape().value_or(std::vector<Index>()) == file.shape;
     if (same_node ? identity == file.identity : copy) continue;
@@ -133,20 +153,36 @@ void SessionInputs::open_again(const World& world, const ProgramInfo& info) {
 }
 
 /// Ranks are in the order of their shares, so the first error is the first one of the file.
-void SessionInputs::read_entries(World& world, const ProgramInfo& info, bool shapes_only) {
+void SessionInputs::read_entries(World& world, const ProgramInfo& info, const AppOptions& options) {
+  EntryMemory memory(options.memory_bytes.value_or(0));
   for (const InputDeclaration& input : info.inputs()) {
     File& file = files_.at(input.name);
     const EntryFile* const entries = file.file->entries();
     if (entries == nullptr) continue;
-    if (shapes_only && entries->shape() && input.sparse.empty()) continue;
+    if (options.dry_run && entries->shape() && input.sparse.empty()) continue;
     try {
+      file.file->keep_at_most(memory.room());
       together(world, [&] { file.part = entries->read(input.type, world.rank(), world.size()); });
+      const bool complete = file.part.entries.complete();
+      memory.add(file.part.entries.bytes(), complete);
+      if (options.memory_bytes && sums(world, {complete ? 0 : 1}).front() > 0) {
+        file.part.entries = {};
+        memory.refuse(input);
+        continue;
+      }
       settle_entries(world, file);
       if (info.is_sparse(input.name)) file.part.entries.set_whole(false);
     } catch (const RunError& error) {
       throw RunError(SourceLine{info.declaration().source_file, input.line}, error.what(), error.code());
     }
   }
+  if (memory.refused() == nullptr) return;
+  const Index least = largest(world, memory.least());
+  throw RunError(SourceLine{info.declaration().source_file, memory.refused()->line},
+                 "--memory " + std::to_string(*options.memory_bytes) + " is too small: a rank's share of the entries of '" + files_.at(memory.refused()->name).path +
+                     "' is read at once, and one file's entries are there twice while they are brought to their tiles: " + format_bytes(least) +
+                     "; give at least --memory " + std::to_string(least),
+                 ExitCode::kUsage);
 }
 
 void SessionInputs::settle_entries(World& world, File& file) {
@@ -171,6 +207,10 @@ void SessionInputs::count_rows(World& world, File& file) {
   file.rows = row_counts_of(file.shape[0], sums(world, entries_by_bin(file.part.entries, file.shape[0])));
 }
 
+bool SessionInputs::in_order(const std::string& input) const {
+  return files_.at(input).file->in_order();
+}
+
 plan::Estimate SessionInputs::stored(const std::string& input) const {
   const File& file = files_.at(input);
   return file.entries ? stored_of(*file.entries, file.shape) : plan::guessed_stored(file.shape);
@@ -181,7 +221,7 @@ void SessionInputs::look_at_headers(const ProgramInfo& info, const AppOptions& o
     File& file = files_.at(input.name);
     const SourceLine place{info.declaration().source_file, input.line};
     try {
-      file.file.emplace(open_input(input.name, file.path, input.type));
+      file.file.emplace(open_(input.name, file.path, input.type));
       file.shape = file.file->shape().value_or(std::vector<Index>());
       file.at_least = file.file->may_be_longer();
       file.identity = file.file->identity();
@@ -197,12 +237,18 @@ void SessionInputs::look_at_headers(const ProgramInfo& info, const AppOptions& o
 }
 
 void SessionInputs::look_at_targets(const ProgramInfo& info, const AppOptions& options) {
-  const auto look = [](const std::string& path) {
-    if (::access(directory_of(path).c_str(), W_OK | X_OK) != 0) fail_file(path, "cannot write", errno);
+  std::vector<std::string> all;
+  for (const auto& [name, path] : options.outputs) all.push_back(path);
+  const auto look = [&all](const std::string& path) {
+    const FileKind kind = writable_kind(path);
+    if (kind == FileKind::kZarr) return require_zarr_target(path);
+    const std::string file = file_behind(path);
+    if (::access(directory_of(file).c_str(), W_OK | X_OK) != 0) fail_file(path, "cannot write", errno);
     struct stat target {};
-    if (::stat(path.c_str(), &target) == 0 && !S_ISREG(target.st_mode)) {
+    if (::stat(file.c_str(), &target) == 0 && !S_ISREG(target.st_mode)) {
       throw RunError("cannot write '" + path + "': it is not a regular file");
     }
+    if (kind == FileKind::kHdf5) require_hdf5_target(path, all);
   };
   for (const auto& [name, path] : options.outputs) {
     try {

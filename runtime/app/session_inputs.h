@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -23,20 +24,24 @@ using plan::Index;
 /// are then read, every rank its share (Note [Entries find their tiles]).
 class SessionInputs {
  public:
+  /// What is behind the name of a file (open_input).
+  using Open = std::function<InputFile(const std::string& input, const std::string& path, ElementType type)>;
   /// Reads and checks all headers: types, ranks, dimensions bound twice, `--set`; and that the directories of output files
   /// can be written, so that this is not found out after hours. Every rank calls it; a mistake throws the same RunError on
   /// all.
-  SessionInputs(World& world, const ProgramInfo& info, const AppOptions& options);
+  SessionInputs(World& world, const ProgramInfo& info, const AppOptions& options, Open open = open_input);
 
   /// The extent bound to the name.
   [[nodiscard]] Index dimension(std::string_view name) const;
   /// Compares the file's extents with what the program computed for them; of a file that does not say its shape they are bounds.
   void require_shape(const std::string& input, const std::vector<Index>& shape, SourceLine place) const;
   /// The open file of a dense input, or null.
-  [[nodiscard]] const NpyReader* dense(const std::string& input) const { return files_.at(input).file->dense(); }
+  [[nodiscard]] const TensorReader* dense(const std::string& input) const { return files_.at(input).file->dense(); }
+  /// Its elements are in a file in C order, where any box of them can be read at any time.
+  [[nodiscard]] bool in_order(const std::string& input) const;
   /// How many elements of it are stored, as far as that is known before they are brought together: entries of its file, else a guess.
   [[nodiscard]] plan::Estimate stored(const std::string& input) const;
-  /// In which of so many rows they are; null: not known.
+  /// In which of `rows` rows they are; null: not known.
   [[nodiscard]] std::shared_ptr<const plan::RowCounts> row_counts(const std::string& input, Index rows) const {
     const std::shared_ptr<const plan::RowCounts>& known = files_.at(input).rows;
     return known && known->rows == rows ? known : nullptr;
@@ -60,7 +65,7 @@ class SessionInputs {
   void look_at_headers(const ProgramInfo& info, const AppOptions& options);
   static void look_at_targets(const ProgramInfo& info, const AppOptions& options);
   void open_again(const World& world, const ProgramInfo& info);
-  void read_entries(World& world, const ProgramInfo& info, bool shapes_only);
+  void read_entries(World& world, const ProgramInfo& info, const AppOptions& options);
   static void settle_entries(World& world, File& file);
   static void count_rows(World& world, File& file);
   void bind_dimensions(const ProgramInfo& info, const AppOptions& options);
@@ -73,6 +78,7 @@ class SessionInputs {
   using Bound = std::map<std::string, Source>;
   static void bind_files(const ProgramInfo& info, const std::map<std::string, File>& files, Bound& bound, bool at_least);
 
+  Open open_;
   std::map<std::string, File> files_;
   std::map<std::string, Index, std::less<>> dimensions_;
 };

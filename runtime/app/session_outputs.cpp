@@ -9,8 +9,10 @@
 
 #include "runtime/app/number_format.h"
 #include "runtime/app/session_impl.h"
+#include "runtime/io/file_kind.h"
 #include "runtime/kernels/copy.h"
 #include "runtime/kernels/stored.h"
+#include "runtime/library/arrays.h"
 #include "runtime/sparse/elements.h"
 
 namespace tdsl::rt {
@@ -125,15 +127,22 @@ Kernel summary_kernel(std::string_view name, const record::TensorState& value) {
 void Session::output(std::string_view name, TensorHandle value, int site, int line) {
   const auto file = impl_->setup.options.outputs.find(std::string(name));
   const record::TensorState* const state = &value.state();
+  if (impl_->setup.arrays != nullptr && file == impl_->setup.options.outputs.end()) {
+    if (!impl_->setup.arrays->wants(std::string(name))) return;
+    if (impl_->sink != nullptr) impl_->keep(impl_->sink->open_array(name, *state, line));
+    impl_->recorder.store(name, value, {site, line});
+    return;
+  }
   if (file == impl_->setup.options.outputs.end()) {
     impl_->keep(summary_kernel(name, *state));
     impl_->recorder.collect(name, {&state, 1}, {site, line});
     return;
   }
   if (impl_->sink != nullptr) {
-    impl_->keep(impl_->sink->open_file(file->second, *state, line));
+    impl_->keep(impl_->sink->open_file(file->second, *state, {site, line}));
   }
-  impl_->recorder.store(name, value, {site, line});
+  impl_->recorder.store(name, value, {site, line}, lies_in_rows(file->second));
+  if (impl_->checkpoints != nullptr) impl_->written.push_back(std::move(value));
 }
 
 std::string PrintItem::text() const {

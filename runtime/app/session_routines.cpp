@@ -25,10 +25,10 @@ class SessionCaller : public routines::Caller {
   }
 
   bool distributes(Index bytes) const override {
-    return plan::distributes(session_.options().factorise, impl_.setup.plan_inputs.deciding_ranks(), bytes);
+    return impl_.control.decide(plan::distributes(session_.options().factorise, impl_.setup.plan_inputs.deciding_ranks(), bytes) ? 1 : 0) != 0;
   }
   bool indirect_qr(Index rows, Index columns, Index blocks) const override {
-    return plan::indirect_qr(session_.options().factorise, impl_.setup.plan_inputs.deciding_ranks(), rows, columns, blocks);
+    return impl_.control.decide(plan::indirect_qr(session_.options().factorise, impl_.setup.plan_inputs.deciding_ranks(), rows, columns, blocks) ? 1 : 0) != 0;
   }
   void gathers(std::string_view routine, std::string_view operand, Index bytes, int line) override {
     session_.gathers(line, routine, operand, bytes);

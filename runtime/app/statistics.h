@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,19 +9,24 @@
 #include "runtime/engine/engine.h"
 #include "runtime/engine/mpi_world.h"
 #include "runtime/engine/store.h"
+#include "runtime/io/tensor_file.h"
 
 namespace tdsl::rt {
 
 /// All the statistics file needs of one rank.
 struct RankStatistics {
   std::vector<SiteStatistics> sites;
+  std::map<int, WriteCount> writes;  ///< to output files, by site
   Predictions predictions;
   Traffic traffic;
+  std::vector<std::int64_t> received_from;  ///< bytes by rank
   Phases phases;
   plan::Index peak_block_bytes = 0;
   plan::Index start_rss_bytes = 0;  ///< once MPI has started, before any input is read
   plan::Index peak_rss_bytes = 0;
   plan::Index blocks_at_exit = 0;
+  Engine::DiskFigures disk;
+  Front::Seconds between;                ///< while no step was open
   Silence silence;                       ///< while it computed
   plan::Index packed_bytes = 0;          ///< copied because of --reproducible
   std::optional<plan::Cost> baseline;   ///< predicted without --reproducible; only with it

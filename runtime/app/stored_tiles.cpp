@@ -109,7 +109,7 @@ void put_panel(StoredTile<T>& tile, std::span<const Index> lo, std::span<const I
 }
 
 template <class T>
-void compress_panels(const NpyReader& reader, const TaskArgs& t) {
+void compress_panels(const TensorReader& reader, const TaskArgs& t) {
   StoredTile<T> tile(t);
   const Box& box = t.outputs[0].box;
   Panels panels(box, sizeof(T), box.rank);
@@ -129,7 +129,7 @@ Kernel stored_tile_kernel(std::shared_ptr<const TileEntries> entries) {
   };
 }
 
-Kernel stored_panels_kernel(const NpyReader& reader, ElementType type) {
+Kernel stored_panels_kernel(const TensorReader& reader, ElementType type) {
   return [&reader, type](const TaskArgs& t) {
     visit_element_type(type, [&](auto tag) { compress_panels<typename decltype(tag)::type>(reader, t); });
   };

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "runtime/app/tile_entries.h"
-#include "runtime/io/npy.h"
+#include "runtime/io/tensor_file.h"
 #include "runtime/kernels/task.h"
 
 // Inputs become compressed blocks, tile by tile; nothing is ever as large as the tensor.
@@ -14,6 +14,6 @@ namespace tdsl::rt {
 [[nodiscard]] Kernel stored_tile_kernel(std::shared_ptr<const TileEntries> entries);
 
 /// Reads the tile of a dense file in panels of rows. The reader outlives the kernel.
-[[nodiscard]] Kernel stored_panels_kernel(const NpyReader& reader, ElementType type);
+[[nodiscard]] Kernel stored_panels_kernel(const TensorReader& reader, ElementType type);
 
 }  // namespace tdsl::rt

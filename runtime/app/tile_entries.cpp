@@ -9,7 +9,7 @@ namespace tdsl::rt {
 namespace {
 
 constexpr std::size_t kMessageBytes = std::size_t{256} << 10;
-/// Owners of so many tiles are looked up instead of computed.
+/// Owners of up to this many tiles are looked up instead of computed.
 constexpr Index kMostKnownTiles = Index{1} << 20;
 
 /// Who owns a tile, in all copies.

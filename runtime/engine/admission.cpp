@@ -22,11 +22,12 @@ constexpr Index kLeastWindow = Index{64} << 20;
 
 }  // namespace
 
-void Engine::State::submit(std::shared_ptr<const plan::PlannedOp> op, Kernel kernel, const std::vector<plan::TensorId>& last_names) {
+void Engine::State::submit(std::shared_ptr<const plan::PlannedOp> op, Kernel kernel, const std::vector<plan::TensorId>& last_names, Lend lend) {
   work_until([this] { return to_admit.size() < kMaxToAdmit && unfinished.size() < kMaxUnfinished; });
   const Lock lock(mutex);
   auto operation = std::make_shared<OperationRun>(std::move(op), std::move(kernel), lookup, me);
   operation->number = submitted++;
+  operation->lend = std::move(lend);
   const plan::Op& description = operation->op();
   std::vector<plan::TensorId> read;
   for (const plan::Access& access : description.reads) read.push_back(access.tensor);
@@ -44,6 +45,9 @@ void Engine::State::submit(std::shared_ptr<const plan::PlannedOp> op, Kernel ker
   }
   for (const plan::TensorDesc& output : description.outputs) {
     operation->outputs.push_back(&tensors.add(register_lookup(output.id)));
+    operation->outputs.back()->site = description.site;
+    TDSL_CHECK(options.disk != nullptr || operation->outputs.back()->placed.housing.home == plan::Home::kMemory, "there is a disk for what is at home there");
+    if (operation->outputs.back()->placed.housing.home == plan::Home::kFile) leave_in_file(*operation->outputs.back(), *operation);
     operation->sized_output = operation->sized_output || output.sized();
   }
   // Sized blocks are replaced, not written over.
@@ -53,6 +57,7 @@ void Engine::State::submit(std::shared_ptr<const plan::PlannedOp> op, Kernel ker
   site.site = description.site;
   site.line = description.line;
   site.kind = name_of(description.op_class);
+  if (site.name.empty()) site.name = description.name;
   expect_requests(*operation);
   unfinished.push_back(operation);
   operation->self = std::prev(unfinished.end());
@@ -91,6 +96,11 @@ void Engine::State::expect_requests(OperationRun& operation) {
 
 void Engine::State::admit() {
   grant();
+  admit_steps();
+  move_front();
+}
+
+void Engine::State::admit_steps() {
   while (!to_admit.empty()) {
     OperationRun& operation = *to_admit.front();
     if (!operation.step_listed) operation.step_listed = operation.cursor.next(operation.step);
@@ -113,23 +123,45 @@ bool Engine::State::fits(const OperationRun& operation) const {
   const bool least = unfinished_tasks == 0;
   const Index copies = options.threads * std::max(least ? 0 : largest_assembly, step.assembled_bytes);
   if (options.memory_bytes > 0) {
-    const bool fit = memory_has(step.fetch_bytes.most_bytes() + step.output_bytes.most_bytes() + copies);
-    if (!fit && !(least && !peers_hold_memory(operation))) return false;
+    const Index more = counted_bytes(step.fetch_bytes) + counted_bytes(step.output_bytes) + copies;
+    if (!memory_has(more)) {
+      if (!least || peers_hold_memory(operation) || disk_holds_memory()) return false;
+      require_room(operation, more);
+    }
   }
   // The least unfinished step is always admitted, else nothing would move; Note [Trees] says why it may wait for relays.
   if (least && (options.window_bytes == 0 || relayed_pieces == 0)) return true;
   if (unfinished_tasks + static_cast<Index>(step.tasks.size()) > kMaxTasks && !least) return false;
-  if (!slots.certainly_available(static_cast<Index>(step.fetch.size()) + ungranted)) return false;
-  return window_has(step.fetch_bytes.expected_bytes(), step.output_bytes.expected_bytes() + copies, operation.op().run_ahead);
+  plan::Estimate loads;
+  Index remote = static_cast<Index>(step.fetch.size());
+  for (const plan::Fetch& fetch : step.fetch) {
+    if (fetch.owner != me) continue;
+    loads += fetch.bytes;
+    --remote;
+  }
+  if (!slots.certainly_available(remote + ungranted)) return false;
+  const Index loaded = loads.expected_bytes();
+  return window_has(step.fetch_bytes.expected_bytes() - loaded, loaded, step.output_bytes.expected_bytes() + copies, operation.op().run_ahead);
 }
 
-bool Engine::State::memory_has(Index more) const { return store.live_bytes() + promised_bytes + reserved_bytes + more <= options.memory_bytes; }
+bool Engine::State::memory_has(Index more) const { return store.live_bytes() + std::max<Index>(options.serve_reserve - serving_bytes, 0) + promised_bytes + reserved_bytes + more <= options.memory_bytes; }
+
+/// Ends the run where the system would: the operation runs alone, and what it needs is more than there is.
+void Engine::State::require_room(const OperationRun& operation, Index more) const {
+  const Index held = store.live_bytes() + promised_bytes + reserved_bytes;
+  if (options.most_bytes == 0 || held + more <= options.most_bytes) return;
+  throw RunError(options.place ? options.place(operation.op().line) : SourceLine{},
+                 "'" + operation.op().name + "' needs " + std::to_string(more) + " bytes beside the " + std::to_string(held) + " that this rank holds: more than " +
+                     memory_text());
+}
 
 /// Whether so much more may be received and held otherwise.
-bool Engine::State::window_has(Index fetched, Index others, Index own_bound) const {
-  if (options.window_bytes > 0) return fetched_bytes + output_bytes + fetched + others <= options.window_bytes;
+bool Engine::State::window_has(Index fetched, Index loaded, Index others, Index own_bound) const {
+  if (options.window_bytes > 0) return fetched_bytes + loaded_bytes + output_bytes + fetched + loaded + others <= options.window_bytes;
+  // What is read ahead may fill --memory: it was asked for because memory is short, and there is nothing else to keep there.
+  if (options.memory_bytes == 0 && loaded > 0 && loaded_bytes + loaded > kLeastWindow) return false;
   // Beside blocks of its own a rank holds a sixth of them in received boxes.
-  const Index share = std::max<Index>(store.live_bytes() - fetched_bytes, 0) / 6;
+  const Index share = std::max<Index>(store.live_bytes() - fetched_bytes - loaded_bytes, 0) / 6;
   return fetched == 0 || fetched_bytes + fetched <= std::max(own_bound > 0 ? own_bound : kLeastWindow, share);
 }
 
@@ -152,7 +184,7 @@ bool Engine::State::peers_hold_memory(const OperationRun& next) const {
 void Engine::State::admit_step(OperationRun& operation) {
   plan::Step& step = operation.step;
   largest_assembly = std::max(unfinished_tasks == 0 ? 0 : largest_assembly, step.assembled_bytes);
-  const Index number = open_steps.begin(static_cast<Index>(step.tasks.size()));
+  const Index number = open_steps.begin(static_cast<Index>(step.tasks.size()), operation.op().site);
   fetch_pieces(operation, number);
   for (const plan::Task& task : step.tasks) create_task(operation, task, number);
   if (step.ends_super_block) {
@@ -182,14 +214,24 @@ void Engine::State::fetch_pieces(OperationRun& operation, Index step) {
   std::map<int, std::vector<Request>> batches;
   const int site = operation.op().site;
   for (const plan::Fetch& fetch : operation.step.fetch) {
+    TensorInstance& tensor = tensors.at(fetch.piece.tensor);
+    const Index element_bytes = tensor.element_bytes();
+    if (fetch.owner == me) {
+      auto piece = std::make_shared<RemotePiece>(loaded_bytes, store.allocate(fetch.piece.box.volume() * element_bytes), fetch.piece.box);
+      piece->step = step;
+      piece->site = site;
+      piece->source = me;
+      load_piece(tensor, piece, fetch.piece.block);
+      operation.pieces.emplace(fetch.piece, std::move(piece));
+      continue;
+    }
     const plan::TreePlace place = place_in_tree(operation, fetch);
     const int source = static_cast<int>(place.parent);
-    const TensorInstance& tensor = tensors.at(fetch.piece.tensor);
-    const Index element_bytes = tensor.element_bytes();
     auto piece = tensor.sized() ? std::make_shared<RemotePiece>(fetched_bytes, fetch.bytes.expected_bytes(), fetch.piece.box)
                                 : std::make_shared<RemotePiece>(fetched_bytes, store.allocate(fetch.piece.box.volume() * element_bytes), fetch.piece.box);
     piece->step = step;
     piece->site = site;
+    note_request(*piece, operation, source);
     Index slot = -1;
     if (tensor.sized()) {
       slot = expect_sized(piece, source, fetch.bytes);
@@ -205,6 +247,7 @@ void Engine::State::fetch_pieces(OperationRun& operation, Index step) {
     Request request{fetch.piece.tensor, fetch.piece.block, fetch.piece.box, me};
     request.slot = slot;
     request.site = site;
+    request.number = piece->request;
     const RelayKey key{operation.number, operation.step.super_block, fetch.piece};
     if (place.parent != fetch.owner) {
       request.operation = key.operation;
@@ -234,11 +277,13 @@ void Engine::State::create_task(OperationRun& operation, const plan::Task& task,
   run.out_box = operation.space.out_box(task.tile);
   run.out_number = operation.space.plan().space.linear(task.tile);
   run.step = step;
+  run.panel = operation.step.panel;
   run.order = next_order++;
+  ++operation.tasks_begun;
   ++unfinished_tasks;
   if (task.first) {
     const plan::Estimate bytes = operation.space.output_bytes(task.tile);
-    promised_bytes += bytes.most_bytes();
+    promised_bytes += counted_bytes(bytes);
     output_bytes += bytes.expected_bytes();
   }
   const plan::Op& op = operation.op();
@@ -256,7 +301,7 @@ void Engine::State::create_task(OperationRun& operation, const plan::Task& task,
   }
   if (op.base >= 0 && task.first) {
     run.base = find_input(run, op.base, run.out_box);
-    for (const InputPart& part : run.base.parts) TDSL_CHECK(part.local != nullptr, "the base of a block lies on its owner");
+    for (const InputPart& part : run.base.parts) TDSL_CHECK(part.local != nullptr || part.remote->source == me, "the base of a block lies on its owner");
   }
   wait_for_panel(run);
   if (op.ordered) wait_for_effect(run);
@@ -270,7 +315,7 @@ Input Engine::State::find_input(TaskRun& task, plan::TensorId id, const Box& box
   const plan::Distribution& distribution = tensor.placed.distribution;
   operation.space.for_each_piece(id, box, [&](const plan::Coord& coord, const plan::Piece& piece) {
     InputPart part{piece.box, piece.block, nullptr, nullptr};
-    if (distribution.owns(me, coord)) {
+    if (distribution.owns(me, coord) && !tensor.away(coord)) {
       Block& block = tensors.block(tensor, piece.block);
       ++block.uses;
       part.local = &block;

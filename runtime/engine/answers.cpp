@@ -30,7 +30,12 @@ void Engine::State::answer(TensorInstance& tensor, const Request& request) {
   Block& block = tensors.block(tensor, request.block);
   --block.requests;
   ++block.sends;
+  if (block.away) {
+    to_serve.emplace_back(&tensor, request);
+    return serve();
+  }
   const std::uint64_t cookie = enter({nullptr, 0, 0, &tensor, request.block, block.buffer});
+  note_answer(cookie, request, tensor.sized() ? bytes_of(block.buffer) : request.box.volume() * tensor.element_bytes());
   if (tensor.sized()) return offer(request, block.buffer, cookie);
   const Operand whole = row_major(block.buffer->data(), tensor.box_of(request.block));
   send(request, part_of(whole, request.box, tensor.element_bytes()), tensor.element_bytes(), cookie);
@@ -49,6 +54,7 @@ void Engine::State::take_relay_request(const Request& request) {
 
 void Engine::State::forward(Relay& relay, const Request& request) {
   const std::uint64_t cookie = enter({nullptr, 0, 0, nullptr, 0, nullptr, &relay});
+  note_answer(cookie, request, bytes_of(relay.piece->buffer));
   if (relay.sized) return offer(request, relay.piece->buffer, cookie);
   send(request, row_major(relay.piece->buffer->data(), relay.piece->box), relay.element_bytes, cookie);
 }
@@ -91,7 +97,7 @@ void Engine::State::take_pack(const ControlMessage& message) {
     const std::shared_ptr<RemotePiece> piece = std::move(found->second.piece);
     in_flight.erase(found);
     if (entry.bytes >= 0) settle(*piece, entry.bytes);
-    const auto size = static_cast<std::size_t>(piece->buffer != nullptr ? piece->buffer->bytes() : 0);
+    const auto size = static_cast<std::size_t>(bytes_of(piece->buffer));
     TDSL_CHECK(size <= bytes.size(), "a pack holds the boxes it names");
     if (size > 0) std::memcpy(piece->buffer->data(), bytes.data(), size);
     bytes = bytes.subspan(size);

@@ -20,6 +20,7 @@ class Engine::State::Sink final : public BlockSink {
   void keep() override;
   [[nodiscard]] std::byte* change() override;
   /// What the kernel has made; null: absent.
+  [[nodiscard]] BlockPart made() const { return made_ == nullptr ? BlockPart{} : BlockPart{task_.out_box, made_->data(), made_->bytes()}; }
   [[nodiscard]] BufferRef take() { return std::move(made_); }
   [[nodiscard]] Index elements() const { return elements_; }
 

@@ -200,7 +200,7 @@ bool Engine::State::must_pack(const TaskRun& task, const Input& input) const {
 void Engine::State::begin_outputs(TaskRun& task, Call& call) {
   const OperationRun& operation = *task.operation;
   call.fresh = operation.op().base < 0;
-  if (!operation.sized_output) promised_bytes -= operation.space.output_bytes(task.task.tile).most_bytes();
+  if (!operation.sized_output) promised_bytes -= counted_bytes(operation.space.output_bytes(task.task.tile));
   if (!operation.op().continues.empty()) return begin_continued(task, call);
   for (std::size_t k = 0; k < operation.outputs.size(); ++k) {
     TensorInstance& output = *operation.outputs[k];
@@ -208,7 +208,8 @@ void Engine::State::begin_outputs(TaskRun& task, Call& call) {
     Block& block = tensors.block(output, task.out_number);
     const Index bytes = task.out_box.volume() * output.element_bytes();
     if (call.fresh) {
-      block.buffer = store.allocate(bytes);
+      if (operation.lend) block.buffer = operation.lend(task.out_box);
+      if (block.buffer == nullptr) block.buffer = store.allocate(bytes);
       continue;
     }
     TDSL_CHECK(operation.outputs.size() == 1, "an operation with a base has one output");
@@ -262,7 +263,7 @@ void Engine::State::begin_continued(TaskRun& task, Call& call) {
 /// The base's block that lies exactly where the output's will, if there is one.
 const Block* Engine::State::replaced_block(const TaskRun& task) const {
   const Input& base = task.base;
-  if (!task.task.first || task.operation->op().base < 0 || base.parts.size() != 1) return nullptr;
+  if (!task.task.first || task.operation->op().base < 0 || base.parts.size() != 1 || base.parts[0].local == nullptr) return nullptr;
   return base.tensor->box_of(base.parts[0].number) == task.out_box ? base.parts[0].local : nullptr;
 }
 

@@ -18,18 +18,36 @@ Engine::State::State(World& w, Store& s, plan::TensorLookup outside, EngineOptio
       me(w.rank()),
       delays(options.delay_seed == 0 ? 0 : options.delay_seed + static_cast<std::uint64_t>(w.rank())),
       tensors(w.rank()),
-      slots(w.size(), w.max_tag()) {}
+      slots(w.size(), w.max_tag()),
+      boundaries(w.rank(), w.size()) {}
 
 Engine::Engine(World& world, Store& store, plan::TensorLookup lookup, EngineOptions options)
     : state_(std::make_unique<State>(world, store, std::move(lookup), std::move(options))) {}
 
 Engine::~Engine() = default;
 
+void Engine::use_disk(Disk& disk, plan::Index serve_reserve) {
+  State& s = *state_;
+  {
+    const Lock lock(s.mutex);
+    s.options.disk = &disk;
+    s.options.serve_reserve = serve_reserve;
+    s.asks_disk = disk.must_be_asked();
+    if (s.options.trace != nullptr) s.compare_clocks();
+  }
+  disk.tell([&s](int thread) { s.on_disk_completion(thread); });
+}
+
 void Engine::run(const std::function<void()>& program) {
   State& s = *state_;
+  s.program_works = true;
+  if (s.options.disk != nullptr) use_disk(*s.options.disk, s.options.serve_reserve);
+  if (s.world.size() > 1) s.heart.emplace(s.me, s.world.size(), s.options.heartbeat, s.now());
 #pragma omp parallel num_threads(s.options.threads)
   {
-    if (omp_get_thread_num() != 0) {
+    const int thread = omp_get_thread_num();
+    const TraceScope scope(s.options.trace != nullptr ? &s.options.trace->buffer(thread) : nullptr);
+    if (thread != 0) {
       s.work();
     } else {
       try {
@@ -45,12 +63,17 @@ void Engine::run(const std::function<void()>& program) {
       s.wake.notify_all();
     }
   }
+  if (s.options.disk != nullptr) {
+    s.options.disk->stop();
+    s.options.disk->tell(nullptr);
+  }
   s.stopping = false;
+  s.front.settle(s.now());
   if (s.verdict) throw RunError(s.verdict->text, s.verdict->code);
 }
 
-void Engine::submit(std::shared_ptr<const plan::PlannedOp> op, Kernel kernel, const std::vector<plan::TensorId>& last_names) {
-  state_->submit(std::move(op), std::move(kernel), last_names);
+void Engine::submit(std::shared_ptr<const plan::PlannedOp> op, Kernel kernel, const std::vector<plan::TensorId>& last_names, Lend lend) {
+  state_->submit(std::move(op), std::move(kernel), last_names, std::move(lend));
   state_->poll();
 }
 
@@ -61,6 +84,15 @@ void Engine::release(plan::TensorId tensor) {
 
 void Engine::wait_all() {
   state_->work_until([this] { return state_->unfinished.empty(); });
+}
+
+Engine::Count Engine::operations() const {
+  const Lock lock(state_->mutex);
+  return {state_->submitted, state_->complete_operations()};
+}
+
+void Engine::wait_for(plan::Index operations) {
+  state_->work_until([this, operations] { return state_->complete_operations() >= operations; });
 }
 
 void Engine::wait(plan::TensorId tensor) {
@@ -81,6 +113,7 @@ std::string Engine::share(std::string text) {
   State& s = *state_;
   const Index number = s.shares++;
   if (s.world.rank() != 0) {
+    s.waits_for = "a text of rank 0";
     s.work_until([&s, number] { return s.shared_texts.contains(number); });
     const Lock lock(s.mutex);
     return std::move(s.shared_texts.extract(number).mapped());
@@ -96,13 +129,14 @@ std::string Engine::share(std::string text) {
 void Engine::finish() {
   State& s = *state_;
   wait_all();
-  if (s.world.size() == 1) return;
+  if (s.world.size() == 1) return s.work_until([&s] { return s.transfers.empty(); });
+  s.waits_for = "the other ranks, at the end";
   {
     const Lock lock(s.mutex);
     s.barrier_over = false;
     s.enqueue(PostBarrier{});
   }
-  s.work_until([&s] { return s.barrier_over && s.in_flight.empty(); });
+  s.work_until([&s] { return s.barrier_over && s.in_flight.empty() && s.transfers.empty(); });
   TDSL_CHECK(s.relayed_pieces == 0, "every relay has served its children");
   TDSL_CHECK(s.announced.empty() && s.ungranted == 0 && s.offers.empty(), "every sized block has gone where it was asked for");
   TDSL_CHECK(s.early_requests.empty(), "every request is for a tensor that all ranks compute");
@@ -117,8 +151,14 @@ std::vector<SiteStatistics> Engine::statistics() const {
     entry.bytes_received = traffic.bytes_received;
     entry.bytes_sent = traffic.bytes_sent;
     entry.messages = traffic.messages_received;
+    entry.front = state_->front.at(number);
   }
   return list;
+}
+
+Front::Seconds Engine::between_steps() const {
+  const Lock lock(state_->mutex);
+  return state_->front.at(Front::kNowhere);
 }
 
 Silence Engine::silence() const {
@@ -129,6 +169,13 @@ Silence Engine::silence() const {
 plan::Index Engine::packed_bytes() const {
   const Lock lock(state_->mutex);
   return state_->packed_bytes;
+}
+
+Engine::DiskFigures Engine::disk() const {
+  const Lock lock(state_->mutex);
+  const Disk* const disk = state_->options.disk;
+  if (disk == nullptr) return {};
+  return {disk->traffic().written, disk->traffic().read + disk->traffic().loaded, disk->extents().used_bytes(), disk->extents().peak_bytes()};
 }
 
 plan::Index Engine::live_blocks() const {

@@ -18,8 +18,11 @@
 #include <vector>
 
 #include "runtime/check.h"
+#include "runtime/disk/disk.h"
+#include "runtime/engine/boundaries.h"
 #include "runtime/engine/delays.h"
 #include "runtime/engine/engine.h"
+#include "runtime/engine/heartbeat.h"
 #include "runtime/engine/open_steps.h"
 #include "runtime/engine/operation.h"
 #include "runtime/engine/outbox.h"
@@ -54,18 +57,24 @@ struct Engine::State {
   TensorTable tensors;
 
   // admission.cpp: from submitted operations to tasks.
-  void submit(std::shared_ptr<const plan::PlannedOp> op, Kernel kernel, const std::vector<plan::TensorId>& last_names);
+  void submit(std::shared_ptr<const plan::PlannedOp> op, Kernel kernel, const std::vector<plan::TensorId>& last_names, Lend lend);
   void expect_requests(OperationRun& operation);
   void admit();
+  void admit_steps();
   [[nodiscard]] bool fits(const OperationRun& operation) const;
   [[nodiscard]] bool memory_has(Index more) const;
+  /// Of blocks whose size is not known yet.
+  [[nodiscard]] Index counted_bytes(const plan::Estimate& bytes) const { return options.most_bytes > 0 ? bytes.expected_bytes() : bytes.most_bytes(); }
+  void require_room(const OperationRun& operation, Index more) const;
   static constexpr Index kNoOwnBound = 0;
-  [[nodiscard]] bool window_has(Index fetched, Index others, Index own_bound) const;
+  [[nodiscard]] bool window_has(Index fetched, Index loaded, Index others, Index own_bound) const;
   [[nodiscard]] bool peers_hold_memory(const OperationRun& next) const;
+  [[nodiscard]] bool disk_holds_memory() const;
   void admit_step(OperationRun& operation);
   void fetch_pieces(OperationRun& operation, Index step);
   [[nodiscard]] plan::TreePlace place_in_tree(const OperationRun& operation, const plan::Fetch& fetch) const;
   Index submitted = 0;  ///< operations
+  [[nodiscard]] Index complete_operations() const { return unfinished.empty() ? submitted : unfinished.front()->number; }
   void create_task(OperationRun& operation, const plan::Task& task, Index step);
   [[nodiscard]] Input find_input(TaskRun& task, plan::TensorId tensor, const Box& box);
   void wait_for_panel(TaskRun& task);
@@ -76,8 +85,10 @@ struct Engine::State {
   std::deque<OperationRun*> to_admit;                    ///< those with steps to admit, in order
   Index unfinished_tasks = 0;
   OpenSteps open_steps;
+  Front front;
+  Index loaded_bytes = 0;   ///< pieces of own blocks that are away, of admitted steps
   Index fetched_bytes = 0;  ///< receive buffers of admitted steps; sized ones that are not there yet as large as expected
-  Index reserved_bytes = 0; ///< under --memory, for sized pieces that are not granted yet: what they may have at most
+  Index reserved_bytes = 0; ///< under a memory limit, for sized pieces that are not granted yet: counted_bytes
   Index packed_bytes = 0;
   Index promised_bytes = 0;     ///< output blocks of admitted tasks that have not begun; sized ones until they are complete
   Index largest_assembly = 0;   ///< what a task of the admitted steps copies together at most
@@ -109,6 +120,7 @@ struct Engine::State {
   [[nodiscard]] const Block* replaced_block(const TaskRun& task) const;
   [[nodiscard]] bool may_take_over(const TaskRun& task, const Block& block) const;
   void assemble(const TaskRun& task, Call& call);
+  void show_outputs(const TaskRun& task, const Call& call) const;
   void count(const TaskRun& task, double start, double end, bool kernel);
 
   struct Younger {
@@ -145,12 +157,41 @@ struct Engine::State {
   [[nodiscard]] bool may_grant(const RemotePiece& piece, int source, bool behind) const;
   void require_memory(const RemotePiece& piece, Index more) const;
   [[noreturn]] void stop_for_memory(const plan::Op& op, Index bytes) const;
+  [[nodiscard]] std::string memory_text() const;
   void tell_sizes();
   std::unordered_map<std::uint64_t, Offer> offers;       ///< sizes told to peers that have not granted them, by cookie
   std::set<std::pair<Index, Index>> announced;           ///< sized pieces that wait to be granted: step and name
   Index ungranted = 0;                                   ///< sized pieces that are not there yet and have no receive
   std::map<int, std::vector<wire::Size>> sizes_to_tell;  ///< by rank, until the next poll
   std::map<int, std::vector<wire::Go>> goes_to_tell;
+
+  // homes.cpp: blocks that are not in memory.
+  struct Transfer {
+    enum class Kind { kWrite, kLoad, kServe } kind = Kind::kWrite;
+    TensorInstance* tensor = nullptr;
+    Index block = 0;
+    BufferRef buffer;
+    std::shared_ptr<RemotePiece> piece;  ///< of a load
+    Request request;                     ///< that is served
+  };
+  void leave_in_file(TensorInstance& tensor, const OperationRun& operation);
+  void write_back(TensorInstance& tensor, Index number);
+  void load_piece(TensorInstance& tensor, const std::shared_ptr<RemotePiece>& piece, Index number);
+  void serve();
+  void begin_read(Transfer transfer, const Box& box);
+  std::uint64_t enter_transfer(Transfer transfer);
+  bool take_disk();
+  void end_transfer(const Transfer& transfer);
+  void on_disk_completion(int thread) noexcept;
+  std::atomic<bool> asks_disk{false};  ///< polls take what the disk has done; else it tells
+  [[noreturn]] void stop_for_disk(const Transfer& transfer, const std::string& error) const;
+  std::unordered_map<std::uint64_t, Transfer> transfers;
+  std::uint64_t next_transfer = 0;
+  Index writes = 0;                  ///< under way
+  Index sends_of_away = 0;          ///< answers from buffers of blocks that are away by now
+  std::deque<std::pair<TensorInstance*, Request>> to_serve;
+  Index serving = 0;                 ///< of them, whose pieces are read or sent
+  Index serving_bytes = 0;
 
   // progress.cpp: MPI.
   bool poll();
@@ -159,6 +200,13 @@ struct Engine::State {
   void take_completion(const Completion& completion);
   void arrive(RemotePiece& piece);
   void take_message(const ControlMessage& message);
+  struct Sent {
+    double when = 0;  ///< it was decided
+    int peer = 0;
+    int site = 0;
+    std::uint32_t request = 0;
+    Index bytes = 0;
+  };
   struct InFlight {
     std::shared_ptr<RemotePiece> piece;  ///< a receive
     int source = 0;
@@ -167,6 +215,8 @@ struct Engine::State {
     Index block = 0;
     BufferRef buffer;
     Relay* relay = nullptr;              ///< a send to a child
+    std::optional<Sent> sent{};          ///< an answer, if it is traced
+    bool served = false;                 ///< an answer from disk
   };
   static constexpr std::uint64_t kBarrierCookie = 0;
   void poll_in_kernel() noexcept;
@@ -194,6 +244,50 @@ struct Engine::State {
   Index exchange_count = 0;
   std::atomic<std::size_t> control_backlog{0};  ///< control messages that MPI has not taken over, when it was last asked
 
+  // seeing.cpp: profile and trace.
+  class IdleTime;
+  void move_front();
+  void note_request(RemotePiece& piece, const OperationRun& operation, int source);
+  void note_answer(std::uint64_t cookie, const Request& request, Index bytes);
+  [[nodiscard]] TraceEvent traced(TraceKind kind, double start, double end) const;
+  void trace_task(const TaskRun& task, double start, double end);
+  void trace_memory(double now);
+  void trace_received(const RemotePiece& piece);
+  void trace_sent(const Sent& sent);
+  void trace_control(const PostControl& posting, double start);
+  void compare_clocks();
+  void trace_transfer(const Transfer& transfer, const DiskCompletion& completion);
+  double disk_zero = 0;  ///< now() when the disk's clock is at 0
+  std::uint32_t requests_made = 0;
+  double memory_traced = -1;  ///< when
+  // boundaries.cpp
+  void send_boundary(const Boundaries::Message& message);
+  void take_boundary(const ControlMessage& message);
+  Boundaries boundaries;
+  // status.cpp, watching.cpp: what ranks say of themselves, and signs of life.
+  [[nodiscard]] RankStatus status();
+  void explain(const TaskRun& task, RankStatus& status);
+  [[nodiscard]] std::optional<int> beat(const RankStatus& own);
+  void look_for_standstill(const Pulse& all);
+  [[nodiscard]] std::string whereabouts(const RankStatus& status) const;
+  bool begin_roll(const std::string& reason, bool deadlock);
+  void answer_roll(Index number);
+  void take_answer(int rank, Index number, std::string text);
+  int running = 0;             ///< kernels
+  bool program_works = false;  ///< the program's thread is between calls of the engine
+  std::atomic<const char*> waits_for{"the other ranks"};  ///< a rank without work
+  std::optional<Heartbeat> heart;
+  Standstill standing, stuck;
+  double beaten = -1;  ///< when the watching thread was here last
+  struct Roll {
+    Index number = 0;
+    double asked = -1;     ///< when; below 0: nothing is asked now
+    double ended = -1e9;   ///< the one before
+    int missing = 0;
+    RollCall call;
+  };
+  Roll roll;
+
   // workers.cpp: threads.
   template <class Done>
   void work_until(Done done);
@@ -216,21 +310,42 @@ struct Engine::State {
   [[nodiscard]] static Failure describe(const std::exception_ptr& error);
   std::atomic<bool> failed{false};  ///< this rank has stopped working
   std::optional<Failure> verdict;   ///< what all ranks end with
+  Failure own_failure;              ///< that rank 0 has been told
 
   [[nodiscard]] double now() const { return world.now() - began; }
+};
+
+/// A thread that has nothing to run, from begin() to end(). All under the lock.
+class Engine::State::IdleTime {
+ public:
+  explicit IdleTime(State& state) : state_(state) {}
+  ~IdleTime() { end(); }
+  void begin();
+  void end();
+
+ private:
+  State& state_;
+  double since_ = kNever;
+  int site_ = Front::kNowhere;
+  static constexpr double kNever = -1;
 };
 
 template <class Done>
 void Engine::State::work_until(Done done) {
   try {
     Lock lock(mutex);
+    IdleTime waiting(*this);
+    program_works = false;
     while (!done() && !failed) {
       if (TaskRun* task = pop_ready()) {
+        waiting.end();
         run_task(lock, *task);
       } else {
+        waiting.begin();
         idle(lock);
       }
     }
+    program_works = true;
   } catch (...) {
     // A task's failure is this rank's alone; only what the program itself throws is known to all.
     fail(std::current_exception());

@@ -3,9 +3,17 @@
 #include <utility>
 
 #include "runtime/engine/engine_state.h"
+#include "runtime/engine/spare_memory.h"
 #include "runtime/engine/wire.h"
 
 namespace tdsl::rt {
+
+namespace {
+
+/// Seconds in which ranks that can still hear have heard how the run ends.
+constexpr double kMostSettling = 10;
+
+}  // namespace
 
 // Note [Abort channel]
 // A rank that fails stops working and tells rank 0. Rank 0 reports the first failure it hears of, once, and only then
@@ -25,6 +33,7 @@ Engine::State::Failure Engine::State::describe(const std::exception_ptr& error) 
 }
 
 void Engine::State::fail(std::exception_ptr error) noexcept {
+  spend_spare_memory();
   const Lock lock(mutex);
   if (failed) return;
   failed = true;
@@ -32,6 +41,7 @@ void Engine::State::fail(std::exception_ptr error) noexcept {
   if (me == 0) {
     report(std::move(failure));
   } else {
+    own_failure = failure;
     enqueue(PostControl{0, wire::kFailure, wire::encode_note({static_cast<Index>(failure.code), failure.text})});
   }
   wake.notify_all();
@@ -48,10 +58,23 @@ void Engine::State::report(Failure failure) {
   wake.notify_all();
 }
 
-/// Keeps talking until the verdict is known and, on rank 0, told.
+/// Keeps talking until the verdict is known and, on rank 0, told; not for long, as who should hear or tell it may be gone.
 void Engine::State::settle_failure() {
+  const double begin = now();
   while (world.size() > 1) {
-    poll();
+    bool talks = true;
+    try {
+      poll();
+    } catch (...) {  // another failure: this one is the run's
+      talks = false;
+    }
+    if (!talks || now() - begin > kMostSettling) {
+      const Lock lock(mutex);
+      if (verdict) return;
+      verdict = std::move(own_failure);
+      if (options.report) options.report(RunError(verdict->text, verdict->code));
+      return;
+    }
     bool settled = false;
     {
       const Lock lock(mutex);

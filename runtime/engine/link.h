@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -39,6 +40,9 @@ class Link {
   virtual void abort_all(int exit_code) = 0;
   /// The library below says nothing any more: peers are about to go.
   virtual void fall_silent() {}
+  /// See World.
+  virtual void expect_end(std::chrono::seconds /*limit*/, std::function<int()> /*otherwise*/) {}
+  [[nodiscard]] virtual bool give_up() { return true; }
   virtual void rest(std::chrono::microseconds least) = 0;
   [[nodiscard]] virtual std::chrono::duration<double> now() const = 0;
 
@@ -51,6 +55,7 @@ class Link {
 
   Traffic total;
   std::vector<Traffic> statements;
+  std::vector<std::int64_t> received_from;  ///< bytes of payload by rank; as long as the last that sent some
 
   template <class F>
   void count(StatementId statement, F&& add) {
@@ -65,9 +70,21 @@ class Link {
     add(statements[index]);
   }
 
+  void count_received(int source, StatementId statement, std::int64_t bytes) {
+    const auto from = static_cast<std::size_t>(source);
+    if (from >= received_from.size()) received_from.resize(from + 1);
+    received_from[from] += bytes;
+    const bool other_node = is_on_other_node(source);
+    count(statement, [=](Traffic& t) {
+      t.bytes_received += bytes;
+      t.bytes_from_other_nodes += other_node ? bytes : 0;
+      ++t.messages_received;
+    });
+  }
+
   [[nodiscard]] bool is_on_other_node(int peer) const { return topology.node_of_rank[static_cast<std::size_t>(peer)] != topology.node; }
 
-  /// As if the ranks filled nodes of so many one after the other. They go on sharing the cores they share.
+  /// As if the ranks filled nodes of `ranks_per_node` one after the other. They go on sharing the cores they share.
   void pretend_nodes(int ranks_per_node) {
     topology.node_count = (size + ranks_per_node - 1) / ranks_per_node;
     topology.node = rank / ranks_per_node;

@@ -11,7 +11,7 @@ namespace tdsl::rt {
 // BLIS ticks by itself (kernels/blis_call.cpp). An emitted kernel of many points is called piece by piece along its first output
 // dimension, as if the tile were smaller, with a pause after each. Pieces depend on the task's shape alone. Where the
 // dimension is the innermost one they are multiples of every vector, so that no element changes from vector to scalar code.
-// Register-blocked reductions pause between their own blocks and lay out operands anew in every call: they get long pieces.
+// Register-blocked reductions pause between their own blocks and lay out operands again in every call: they get long pieces.
 namespace {
 
 constexpr Index kPointsAtOnce = Index{1} << 20;

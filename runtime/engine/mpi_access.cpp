@@ -1,8 +1,10 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "runtime/check.h"
@@ -22,12 +24,7 @@ void MpiLink::finish_request(std::size_t index, const MPI_Status& status, std::v
       wrong_size = std::to_string(piece.bytes) + " bytes expected, " + std::to_string(bytes) + " received from rank " +
                    std::to_string(status.MPI_SOURCE);
     }
-    const bool from_other_node = is_on_other_node(status.MPI_SOURCE);
-    count(piece.statement, [bytes, from_other_node](Traffic& t) {
-      t.bytes_received += bytes;
-      t.bytes_from_other_nodes += from_other_node ? bytes : 0;
-      ++t.messages_received;
-    });
+    count_received(status.MPI_SOURCE, piece.statement, bytes);
   }
   if (--operation.pieces == 0) {
     done.push_back({operation.cookie, operation.received});
@@ -206,12 +203,11 @@ std::optional<ControlMessage> MpiLink::receive_control() {
     message.bytes.resize(message.bytes.size() - sizeof note);
     message.tag &= ~kPayloadBit;
   }
-  const bool from_other_node = s.is_on_other_node(message.source);
-  s.count(static_cast<StatementId>(note.statement), [&](Traffic& t) {
+  const auto statement = static_cast<StatementId>(note.statement);
+  if (note.payload > 0) s.count_received(message.source, statement, note.payload);
+  s.count(statement, [&](Traffic& t) {
     t.control_bytes_received += length - note.payload;
-    t.bytes_received += note.payload;
-    t.bytes_from_other_nodes += from_other_node ? note.payload : 0;
-    ++(note.payload > 0 ? t.messages_received : t.control_messages_received);
+    t.control_messages_received += note.payload > 0 ? 0 : 1;
   });
   return message;
 }
@@ -232,10 +228,28 @@ void MpiLink::ibarrier(std::uint64_t cookie) {
   s.add_request(request, {s.begin_operation(cookie, false, 1), -1, kNoStatement});
 }
 
-void MpiLink::barrier() {
-  if (uses_mpi) {
-    check_mpi(MPI_Barrier(control), "MPI_Barrier");
+/// Of collectives outside of the engine: polled, since others may have stopped.
+void MpiLink::wait(MPI_Request request, const char* what) {
+  constexpr int kPolls = 2000;
+  constexpr std::chrono::microseconds kNap{50};
+  for (int polls = 0;; ++polls) {
+    int done = 0;
+    check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), what);
+    if (done != 0) return;
+    if (while_waiting.call != nullptr) while_waiting.call(while_waiting.argument);
+    if (polls < kPolls) {
+      std::this_thread::yield();
+    } else {
+      std::this_thread::sleep_for(kNap);
+    }
   }
+}
+
+void MpiLink::barrier() {
+  if (!uses_mpi) return;
+  MPI_Request request = MPI_REQUEST_NULL;
+  check_mpi(MPI_Ibarrier(control, &request), "MPI_Ibarrier");
+  wait(request, "MPI_Ibarrier");
 }
 
 void MpiLink::broadcast(std::vector<std::byte>& bytes, int root) {
@@ -244,10 +258,13 @@ void MpiLink::broadcast(std::vector<std::byte>& bytes, int root) {
     return;
   }
   auto length = static_cast<std::int64_t>(bytes.size());
-  check_mpi(MPI_Bcast(&length, 1, MPI_INT64_T, root, s.control), "MPI_Bcast");
+  MPI_Request request = MPI_REQUEST_NULL;
+  check_mpi(MPI_Ibcast(&length, 1, MPI_INT64_T, root, s.control, &request), "MPI_Ibcast");
+  wait(request, "MPI_Ibcast");
   TDSL_CHECK(length <= World::kPieceBytes, "a broadcast is at most 1 GiB");
   bytes.resize(static_cast<std::size_t>(length));
-  check_mpi(MPI_Bcast(bytes.data(), static_cast<int>(length), MPI_BYTE, root, s.control), "MPI_Bcast");
+  check_mpi(MPI_Ibcast(bytes.data(), static_cast<int>(length), MPI_BYTE, root, s.control, &request), "MPI_Ibcast");
+  wait(request, "MPI_Ibcast");
 }
 
 std::vector<std::vector<std::byte>> MpiLink::all_gather(std::span<const std::byte> bytes) {
@@ -259,7 +276,9 @@ std::vector<std::vector<std::byte>> MpiLink::all_gather(std::span<const std::byt
   TDSL_CHECK(static_cast<std::int64_t>(bytes.size()) <= World::kPieceBytes, "a gathered piece is at most 1 GiB");
   const int length = static_cast<int>(bytes.size());
   std::vector<int> lengths(ranks), offsets(ranks);
-  check_mpi(MPI_Allgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, s.control), "MPI_Allgather");
+  MPI_Request request = MPI_REQUEST_NULL;
+  check_mpi(MPI_Iallgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, s.control, &request), "MPI_Iallgather");
+  wait(request, "MPI_Iallgather");
   std::int64_t total = 0;
   for (std::size_t r = 0; r < ranks; ++r) {
     offsets[r] = static_cast<int>(total);
@@ -268,8 +287,9 @@ std::vector<std::vector<std::byte>> MpiLink::all_gather(std::span<const std::byt
   }
   std::vector<std::byte> all(static_cast<std::size_t>(total));
   check_mpi(
-      MPI_Allgatherv(bytes.data(), length, MPI_BYTE, all.data(), lengths.data(), offsets.data(), MPI_BYTE, s.control),
-      "MPI_Allgatherv");
+      MPI_Iallgatherv(bytes.data(), length, MPI_BYTE, all.data(), lengths.data(), offsets.data(), MPI_BYTE, s.control, &request),
+      "MPI_Iallgatherv");
+  wait(request, "MPI_Iallgatherv");
   std::vector<std::vector<std::byte>> result;
   for (std::size_t r = 0; r < ranks; ++r) {
     const auto first = all.begin() + offsets[r];

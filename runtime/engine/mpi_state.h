@@ -34,6 +34,13 @@ struct OutgoingControl {
   std::vector<std::byte> bytes;
 };
 
+/// Called again and again by whoever waits in a collective, with the MPI token (Note [Vigil]).
+struct WaitHook {
+  void (*call)(void*) = nullptr;
+  void* argument = nullptr;
+};
+inline WaitHook while_waiting;
+
 class MpiLink final : public Link {
  public:
   MpiLink() = default;
@@ -53,20 +60,26 @@ class MpiLink final : public Link {
   [[nodiscard]] std::vector<std::vector<std::byte>> all_gather(std::span<const std::byte> bytes) override;
   [[noreturn]] void abort_all(int exit_code) override;
   void fall_silent() override;
+  void expect_end(std::chrono::seconds limit, std::function<int()> otherwise) override { end_limit = limit, end_missed = std::move(otherwise); }
   void rest(std::chrono::microseconds least) override;
   [[nodiscard]] std::chrono::duration<double> now() const override { return std::chrono::steady_clock::now().time_since_epoch(); }
 
-  /// Starts MPI unless somebody has, and fills in what the base has of it.
-  void start();
+  /// Starts MPI unless somebody has, and fills in what the base has of it, for the ranks of a communicator.
+  void start(MPI_Comm all = MPI_COMM_WORLD);
+  [[nodiscard]] bool give_up() override;
 
  private:
   void find_nodes();
+  static void wait(MPI_Request request, const char* what);
   /// Books the end of request `index`; reports its operation when this was its last piece.
   void finish_request(std::size_t index, const MPI_Status& status, std::vector<Completion>& done);
   /// Forgets control messages that MPI has taken.
   void drop_sent_control();
 
   bool owns_mpi = false;
+  std::chrono::seconds end_limit{0};
+  std::function<int()> end_missed;
+  bool given_up = false;
   MPI_Comm data = MPI_COMM_NULL;
   MPI_Comm control = MPI_COMM_NULL;
 

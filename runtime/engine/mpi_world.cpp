@@ -9,9 +9,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <map>
+#include <mutex>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -20,9 +23,14 @@
 #include "runtime/engine/mpi_box.h"
 #include "runtime/engine/mpi_state.h"
 
+#ifdef __SANITIZE_ADDRESS__
+// MPI's plugins stay loaded, so that what they leave behind is told from leaks of ours by the library that it was allocated in.
+extern "C" int dlclose(void* /*handle*/) noexcept { return 0; }
+#endif
+
 namespace tdsl::rt {
 
-void MpiLink::start() {
+void MpiLink::start(MPI_Comm all) {
   int initialized = 0;
   check_mpi(MPI_Initialized(&initialized), "MPI_Initialized");
   int provided = MPI_THREAD_SINGLE;
@@ -36,10 +44,10 @@ void MpiLink::start() {
   if (provided < MPI_THREAD_SERIALIZED) {
     throw RunError("this MPI library does not offer MPI_THREAD_SERIALIZED, which the runtime needs");
   }
-  check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
-  check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size");
-  check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &data), "MPI_Comm_dup");
-  check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &control), "MPI_Comm_dup");
+  check_mpi(MPI_Comm_rank(all, &rank), "MPI_Comm_rank");
+  check_mpi(MPI_Comm_size(all, &size), "MPI_Comm_size");
+  check_mpi(MPI_Comm_dup(all, &data), "MPI_Comm_dup");
+  check_mpi(MPI_Comm_dup(all, &control), "MPI_Comm_dup");
   check_mpi(MPI_Comm_set_errhandler(data, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   check_mpi(MPI_Comm_set_errhandler(control, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   int* limit = nullptr;
@@ -75,18 +83,55 @@ void MpiLink::find_nodes() {
   topology.node = topology.node_of_rank[static_cast<std::size_t>(rank)];
 }
 
+namespace {
+
+/// Calls a function unless it is destroyed before.
+class Deadline {
+ public:
+  Deadline(std::chrono::seconds limit, std::function<void()> missed) {
+    if (limit.count() == 0) return;
+    try {
+      thread_ = std::thread([this, limit, missed = std::move(missed)] {
+        std::unique_lock lock(mutex_);
+        if (!wake_.wait_for(lock, limit, [this] { return over_; })) missed();
+      });
+    } catch (const std::system_error&) {  // no more threads: the end is not watched
+    }
+  }
+  ~Deadline() {
+    if (!thread_.joinable()) return;
+    {
+      const std::lock_guard lock(mutex_);
+      over_ = true;
+    }
+    wake_.notify_all();
+    thread_.join();
+  }
+  Deadline(const Deadline&) = delete;
+  Deadline& operator=(const Deadline&) = delete;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool over_ = false;
+  std::thread thread_;
+};
+
+}  // namespace
+
 MpiLink::~MpiLink() {
-  if (!uses_mpi) {
+  if (!uses_mpi || given_up) {
     return;
   }
+  const Deadline deadline(owns_mpi ? end_limit : std::chrono::seconds(0), [this] { MpiLink::abort_all(end_missed()); });
   if (!requests.empty()) {
     std::fprintf(stderr, "internal error: rank %d ends with %zu requests pending\n", rank, requests.size());
   }
   for (OutgoingControl& message : outgoing) {
     MPI_Wait(&message.request, MPI_STATUS_IGNORE);
   }
-  MPI_Comm_free(&data);
-  MPI_Comm_free(&control);
+  if (data != MPI_COMM_NULL) MPI_Comm_free(&data);
+  if (control != MPI_COMM_NULL) MPI_Comm_free(&control);
   if (owns_mpi) {
     MPI_Finalize();
   }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -119,7 +120,7 @@ class World {
   /// Largest tag of the data communicator; control tags share the limit. At least 32767.
   [[nodiscard]] int max_tag() const;
 
-  /// The right to talk to MPI (MPI_THREAD_SERIALIZED): at most one exists at a time, in one thread.
+  /// The MPI token, the right to call MPI (MPI_THREAD_SERIALIZED): at most one exists at a time, in one thread.
   class Access {
    public:
     Access(Access&& other) noexcept;
@@ -166,9 +167,9 @@ class World {
     Link* link_;
   };
 
-  /// Waits for the right to talk.
+  /// Waits for the MPI token.
   [[nodiscard]] Access access();
-  /// The right to talk, or nothing when another thread has it.
+  /// The MPI token, or nothing when another thread has it.
   [[nodiscard]] std::optional<Access> try_access();
 
   /// Gives the core to others, for about that long.
@@ -179,12 +180,20 @@ class World {
   /// Counts of this rank. Takes the lock: do not call while this thread holds an Access.
   [[nodiscard]] Traffic total_traffic() const;
   [[nodiscard]] Traffic statement_traffic(StatementId statement) const;
+  /// Bytes of payload by the rank they came from.
+  [[nodiscard]] std::vector<std::int64_t> received_from() const;
 
   /// Ends all ranks at once with this exit code, without waiting for anybody; also from a thread while another one
   /// holds an Access. The caller has printed its message and unlinked its temporary files. What MPI would say is not printed.
   [[noreturn]] void abort_all(int exit_code);
+  /// After an error, of a program that is called: messages under way are given up, and the communicators are abandoned. False: MPI may still
+  /// touch memory of this run. (The other ranks do the same, at about the same time.)
+  [[nodiscard]] bool give_up();
   /// Before ranks that go their own ways are missed by others: what MPI says of that is not written. Standard error is closed.
   void fall_silent();
+  /// Where this object starts and ends MPI: if its end takes longer, `otherwise` is called in a thread of its own and the run ends with the
+  /// exit code that it returns. A rank that stops there is missed by nobody else.
+  void expect_end(std::chrono::seconds limit, std::function<int()> otherwise);
 
  private:
   std::unique_ptr<Link> link_;

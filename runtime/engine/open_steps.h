@@ -10,30 +10,36 @@ namespace tdsl::rt {
 class OpenSteps {
  public:
   /// Admits a step; returns its number.
-  plan::Index begin(plan::Index tasks) {
+  plan::Index begin(plan::Index tasks, int site) {
     if (tasks > 0) ++open_;
-    unfinished_.push_back(tasks);
+    unfinished_.push_back({tasks, site});
     drop_finished();
     return next_++;
   }
   void end_task(plan::Index step) {
-    if (--unfinished_[static_cast<std::size_t>(step - first_)] > 0) return;
+    if (--unfinished_[static_cast<std::size_t>(step - first_)].tasks > 0) return;
     --open_;
     drop_finished();
   }
   /// The oldest one; if there is none, the next to be admitted.
   [[nodiscard]] plan::Index least() const { return first_; }
+  /// Its site; `none` if there is none.
+  [[nodiscard]] int least_site(int none) const { return unfinished_.empty() ? none : unfinished_.front().site; }
   [[nodiscard]] plan::Index count() const { return open_; }
 
  private:
   void drop_finished() {
-    while (!unfinished_.empty() && unfinished_.front() == 0) {
+    while (!unfinished_.empty() && unfinished_.front().tasks == 0) {
       unfinished_.pop_front();
       ++first_;
     }
   }
 
-  std::deque<plan::Index> unfinished_;  ///< tasks, from the step `first_` on
+  struct OpenStep {
+    plan::Index tasks = 0;  ///< unfinished
+    int site = 0;
+  };
+  std::deque<OpenStep> unfinished_;  ///< from the step `first_` on
   plan::Index first_ = 0;
   plan::Index next_ = 0;
   plan::Index open_ = 0;

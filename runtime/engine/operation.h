@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <memory>
 #include <unordered_map>
@@ -41,6 +42,11 @@ struct RemotePiece {
   bool arrived = false;
   std::vector<TaskRun*> waiting;
   Relay* relay = nullptr;  ///< if other ranks will ask us for it
+  int source = 0;          ///< whom it was asked of: another rank, or of an own block that is away this one
+  std::uint32_t request = 0;    ///< numbered as asked
+  std::uint32_t operation = 0;  ///< that asks
+  Index panel = 0;
+  double asked = 0;        ///< when
   Index counted = 0;       ///< bytes in the window
   Index& used;
   // Of a sized block:
@@ -104,7 +110,10 @@ struct TaskRun {
   int missing = 0;           ///< blocks, pieces, the previous panel, the previous effect
   TaskRun* next_panel = nullptr;
   Index step = 0;            ///< numbered as admitted
+  double running_since = -1; ///< below 0: it does not run
   std::uint64_t order = 0;   ///< of admission: the oldest ready task runs first
+  Index panel = 0;           ///< its number
+  std::uint32_t last_request = 0;  ///< whose answer it waited for last
   std::list<TaskRun>::iterator self;
 };
 
@@ -115,6 +124,7 @@ struct OperationRun {
 
   std::shared_ptr<const plan::PlannedOp> planned;
   Kernel kernel;
+  std::function<BufferRef(const Box&)> lend;  ///< memory for output blocks (Engine::Lend)
   Index number = 0;  ///< of operations submitted before
   plan::VisitedRows visited;  ///< found at once: operands may be gone when a task has ended
   plan::TaskSpace space;
@@ -128,6 +138,7 @@ struct OperationRun {
   plan::Step step;         ///< the next one to admit
   bool step_listed = false;
   bool admitted = false;   ///< all steps
+  Index tasks_begun = 0;   ///< admitted so far
   std::unordered_map<plan::Piece, std::shared_ptr<RemotePiece>, plan::PieceHash> pieces;
   std::unordered_map<Index, TaskRun*> last_panel;  ///< by output tile: its youngest unfinished task
   std::list<TaskRun> tasks;

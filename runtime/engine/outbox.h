@@ -8,7 +8,7 @@
 #include "runtime/engine/operation.h"
 
 // What the engine wants MPI to do. Decisions are taken under the engine's lock, MPI is called outside it: decisions wait
-// here, in order, until a thread with the right to talk carries them out.
+// here, in order, until the thread with the MPI token carries them out.
 
 namespace tdsl::rt {
 
@@ -36,7 +36,7 @@ struct PostSend {
   std::uint64_t cookie = 0;
 };
 
-/// Small boxes for one rank, asked for by one statement: they were to be sent while nobody had the right to talk, and share a
+/// Small boxes for one rank, asked for by one statement: they were to be sent while nobody had the MPI token, and share a
 /// message. Nothing ever waits for a pack to fill.
 struct PostPack {
   struct Entry {
@@ -71,7 +71,7 @@ class Slots {
     const auto s = static_cast<std::size_t>(source);
     return limit_ - next_[s] + static_cast<Index>(free_[s].size());
   }
-  /// Whether there are so many for every source, whichever they are.
+  /// Whether there are enough for every source, whichever they are.
   [[nodiscard]] bool certainly_available(Index count) const { return taken_ + count <= limit_; }
   [[nodiscard]] int take(int source) {
     const auto s = static_cast<std::size_t>(source);

@@ -77,20 +77,22 @@ void Engine::State::post(World::Access& access, const Posting& posting) {
                         },
                         [&](const PostControl& p) {
                           delays.pause();
+                          const double start = thread_trace != nullptr ? now() : 0;
                           access.send_control(p.target, p.tag, p.bytes);
+                          if (thread_trace != nullptr) trace_control(p, start);
                         },
                         [&](const PostBarrier&) { access.ibarrier(kBarrierCookie); }},
              posting);
 }
 
 bool Engine::State::poll() {
-  if (world.size() == 1) return false;
-  bool moved = false;
+  bool moved = asks_disk && take_disk();
+  if (world.size() == 1) return moved;
   do {
     auto access = world.try_access();
     if (!access) return moved;
     moved = poll_once(*access) || moved;
-    // Whoever enqueued while we held the right to talk could not get it: look again.
+    // Whoever enqueued while we held the MPI token could not get it: look again.
   } while (outbox_filled);
   return moved;
 }
@@ -161,24 +163,37 @@ void Engine::State::take_completion(const Completion& completion) {
   }
   const auto found = in_flight.find(completion.cookie);
   TDSL_CHECK(found != in_flight.end(), "a message that completes was started");
-  const InFlight flight = std::move(found->second);
+  InFlight flight = std::move(found->second);
   in_flight.erase(found);
   if (completion.received) {
     slots.give_back(flight.source, flight.slot);
     arrive(*flight.piece);
     return;
   }
+  if (flight.sent) trace_sent(*flight.sent);
   if (flight.relay != nullptr) {
     end_forward(*flight.relay);
     return;
   }
-  --flight.tensor->blocks.at(flight.block).sends;
+  if (flight.served) {
+    --serving;
+    serving_bytes -= bytes_of(flight.buffer);
+    flight.buffer.reset();
+    serve();
+  }
+  Block& block = flight.tensor->blocks.at(flight.block);
+  --block.sends;
+  if (block.away && !flight.served) --sends_of_away;
   tensors.free_if_unheld(*flight.tensor, flight.block);
 }
 
 void Engine::State::arrive(RemotePiece& piece) {
   piece.arrived = true;
-  for (TaskRun* task : std::exchange(piece.waiting, {})) satisfy(*task);
+  if (thread_trace != nullptr && piece.source != me) trace_received(piece);
+  for (TaskRun* task : std::exchange(piece.waiting, {})) {
+    task->last_request = piece.request;
+    satisfy(*task);
+  }
   if (piece.relay == nullptr) return;
   for (const Request& request : std::exchange(piece.relay->waiting, {})) forward(*piece.relay, request);
 }
@@ -200,9 +215,29 @@ void Engine::State::take_message(const ControlMessage& message) {
     case wire::kExchange:
       take_exchange(message);
       return;
+    case wire::kBoundary:
+      take_boundary(message);
+      return;
     case wire::kShare: {
       wire::Note note = wire::decode_note(message.bytes);
       shared_texts.emplace(note.number, std::move(note.text));
+      return;
+    }
+    case wire::kPulse:
+      if (heart) heart->hear(message.source, decode_pulse(wire::decode_note(message.bytes).text), now());
+      return;
+    case wire::kAsk: {
+      const wire::Note note = wire::decode_note(message.bytes);
+      if (me == 0) {
+        begin_roll(note.text, false);
+      } else {
+        answer_roll(note.number);
+      }
+      return;
+    }
+    case wire::kStatus: {
+      wire::Note note = wire::decode_note(message.bytes);
+      take_answer(message.source, note.number, std::move(note.text));
       return;
     }
     case wire::kFailure:

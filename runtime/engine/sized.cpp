@@ -32,7 +32,7 @@ Operand as_bytes(const BufferRef& block) {
 
 /// Answers with the block or with its size. The block is held until the completion with `cookie`.
 void Engine::State::offer(const Request& request, const BufferRef& block, std::uint64_t cookie) {
-  const Index bytes = block != nullptr ? block->bytes() : 0;
+  const Index bytes = bytes_of(block);
   if (bytes == 0 || bytes < options.small_box) {
     join_pack(request, bytes, {request.slot, 1, as_bytes(block), bytes, cookie});
     return;
@@ -56,7 +56,7 @@ void Engine::State::take_go(const wire::Go& go) {
 
 /// Asks for a sized block, which has no receive yet; returns the name by which it will be offered.
 Index Engine::State::expect_sized(const std::shared_ptr<RemotePiece>& piece, int source, const plan::Estimate& bytes) {
-  piece->reserved = options.memory_bytes > 0 ? bytes.most_bytes() : 0;
+  piece->reserved = options.memory_bytes > 0 ? counted_bytes(bytes) : 0;
   reserved_bytes += piece->reserved;
   ++ungranted;
   return static_cast<Index>(enter({piece, source, -1, nullptr, 0, nullptr}));
@@ -112,7 +112,7 @@ bool Engine::State::may_grant(const RemotePiece& piece, int source, bool behind)
   const bool in_memory = options.memory_bytes == 0 || more_memory <= 0;
   if (more <= 0 && in_memory) return true;
   if (behind) return false;
-  return (more <= 0 || window_has(more, 0, kNoOwnBound)) && (in_memory || memory_has(more_memory));
+  return (more <= 0 || window_has(more, 0, 0, kNoOwnBound)) && (in_memory || memory_has(more_memory));
 }
 
 /// Stops the run if the only step under way needs more than there is.
@@ -123,8 +123,14 @@ void Engine::State::require_memory(const RemotePiece& piece, Index more) const {
 
 void Engine::State::stop_for_memory(const plan::Op& op, Index bytes) const {
   const std::string text = "'" + op.name + "' needs a block of " + std::to_string(bytes) + " bytes beside the " + std::to_string(store.live_bytes()) +
-                           " that this rank holds: more than --memory " + std::to_string(options.memory_bytes);
+                           " that this rank holds: more than " + memory_text();
   throw RunError(options.place ? options.place(op.line) : SourceLine{}, text);
+}
+
+/// The limit, as messages say it.
+std::string Engine::State::memory_text() const {
+  if (options.memory_source.empty()) return "--memory " + std::to_string(options.memory_bytes);
+  return "the " + std::to_string(options.memory_bytes) + " that a rank may have, as " + options.memory_source;
 }
 
 /// What has gathered for each rank becomes a message.

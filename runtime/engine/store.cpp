@@ -97,6 +97,7 @@ Buffer::Buffer(Store& store, plan::Index bytes) : store_(store), bytes_(bytes) {
 }
 
 Buffer::~Buffer() {
+  if (lent_) return;
   store_.remove(bytes_);
   store_.give_back(data_, bytes_);
 }
@@ -107,6 +108,9 @@ Store::~Store() {
   for (const auto& [bytes, data] : kept_) free_memory(data, bytes);
 }
 
+/// Up to here memory is kept.
+plan::Index Store::most_held() const { return limit_ > 0 ? std::min<plan::Index>(peak_held_bytes_, limit_) : peak_held_bytes_.load(); }
+
 std::byte* Store::take(plan::Index wanted) {
   const plan::Index bytes = size_class(wanted);
   if (bytes < kKeptFrom) return new_memory(bytes, wanted);
@@ -115,9 +119,14 @@ std::byte* Store::take(plan::Index wanted) {
     std::byte* const data = same->second;
     kept_.erase(same);
     kept_bytes_ -= bytes;
+    // Under a limit that is near, what an earlier use has left behind the new one is given back.
+    if (limit_ > 0 && bytes >= kMappedFrom && held_bytes_ + kept_bytes_ + bytes > limit_ - limit_ / 8) {
+      const std::size_t used = rounded(wanted, kPage);
+      if (used < rounded(bytes, kPage)) ::madvise(data + used, rounded(bytes, kPage) - used, MADV_DONTNEED);
+    }
     return data;
   }
-  while (!kept_.empty() && held_bytes_ + kept_bytes_ + bytes > peak_held_bytes_) {
+  while (!kept_.empty() && held_bytes_ + kept_bytes_ + bytes > most_held()) {
     const auto largest = std::prev(kept_.end());
     free_memory(largest->second, largest->first);
     kept_bytes_ -= largest->first;
@@ -133,7 +142,7 @@ void Store::give_back(std::byte* data, plan::Index wanted) {
     return;
   }
   const std::lock_guard lock(mutex_);
-  if (held_bytes_ + kept_bytes_ + bytes > peak_held_bytes_) {
+  if (held_bytes_ + kept_bytes_ + bytes > most_held()) {
     free_memory(data, bytes);
     return;
   }

@@ -17,6 +17,8 @@ class Store;
 class Buffer {
  public:
   Buffer(Store& store, plan::Index bytes);
+  /// Somebody else's memory, which is not counted.
+  Buffer(Store& store, std::byte* lent, plan::Index bytes) : store_(store), data_(lent), bytes_(bytes), lent_(true) {}
   ~Buffer();
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
@@ -27,8 +29,11 @@ class Buffer {
   Store& store_;
   std::byte* data_ = nullptr;
   plan::Index bytes_ = 0;
+  bool lent_ = false;
 };
 using BufferRef = std::shared_ptr<Buffer>;
+/// 0 without a buffer.
+[[nodiscard]] inline plan::Index bytes_of(const BufferRef& buffer) { return buffer != nullptr ? buffer->bytes() : 0; }
 
 /// All block memory of a rank: owned blocks, received boxes, assembled boxes. Every byte is counted at allocation.
 /// Freed buffers but the smallest are kept for the next ones of nearly their size, as long as kept and live bytes together stay within the
@@ -39,6 +44,9 @@ class Store {
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
   ~Store();
+
+  /// From now on no buffers are kept beyond `bytes` together with live ones.
+  void limit(plan::Index bytes) { limit_ = bytes; }
 
   /// A new buffer; throws RunError ("out of memory" with sizes) when the system refuses.
   [[nodiscard]] BufferRef allocate(plan::Index bytes);
@@ -54,6 +62,7 @@ class Store {
   friend class Buffer;
   /// Memory of that size, perhaps kept; null when the system refuses.
   std::byte* take(plan::Index bytes);
+  [[nodiscard]] plan::Index most_held() const;
   void give_back(std::byte* data, plan::Index bytes);
   void add(plan::Index bytes);
   void remove(plan::Index bytes);
@@ -64,6 +73,7 @@ class Store {
   std::atomic<plan::Index> peak_buffers_{0};
   std::atomic<plan::Index> held_bytes_{0};  ///< live bytes by size classes, as what is kept is measured
   std::atomic<plan::Index> peak_held_bytes_{0};
+  plan::Index limit_ = 0;  ///< 0: none
   std::mutex mutex_;  ///< of what is kept
   std::multimap<plan::Index, std::byte*> kept_;  ///< by size class
   plan::Index kept_bytes_ = 0;

@@ -35,6 +35,8 @@ TaskRun* Engine::State::pop_ready() {
 void Engine::State::run_task(Lock& lock, TaskRun& task) {
   Call call;
   prepare(task, call);
+  task.running_since = now();
+  ++running;
   lock.unlock();
   delays.pause();
   const double start = now();
@@ -54,18 +56,29 @@ void Engine::State::run_task(Lock& lock, TaskRun& task) {
     args.sinks = call.sink_list;
     call_kernel(*task.operation, args);
   }
+  if (options.watch != nullptr && task.task.last) show_outputs(task, call);
   const double end = now();
   talks.reset();
   call.assemblies.clear();
   lock.lock();
+  --running;
   silence.longest = std::max(silence.longest, end - std::max(start, last_poll.load()));
   count(task, start, end, !call.runs.empty());
+  if (thread_trace != nullptr) trace_task(task, start, end);
   end_sized(task, call);
   complete(task);
-  if (world.size() == 1 || (!ready.empty() && end - last_poll < kPollEvery)) return;
+  if ((world.size() == 1 && !asks_disk) || (!ready.empty() && end - last_poll < kPollEvery)) return;
   lock.unlock();
   poll();
   lock.lock();
+}
+
+void Engine::State::show_outputs(const TaskRun& task, const Call& call) const {
+  const OperationRun& operation = *task.operation;
+  for (std::size_t k = 0; k < call.outputs.size(); ++k) {
+    const bool sized = operation.op().outputs[k].sized();
+    options.watch->complete(operation.number, operation.op(), static_cast<int>(k), call.outputs[k], sized ? call.sinks[k]->made() : BlockPart{});
+  }
 }
 
 void Engine::State::count(const TaskRun& task, double start, double end, bool kernel) {
@@ -75,6 +88,7 @@ void Engine::State::count(const TaskRun& task, double start, double end, bool ke
   if (site.tasks++ == 0) site.first_start = start;
   site.first_start = std::min(site.first_start, start);
   site.last_end = std::max(site.last_end, end);
+  site.kernel_seconds += end - start;
   if (!kernel) return;
   ++site.kernels;
   if (task.task.hit) site.flops += plan::flops_of_points(op, operation.visited, task.labels, static_cast<double>(operation.space.points(task.labels)));
@@ -88,7 +102,7 @@ void Engine::State::complete(TaskRun& task) {
     operation.last_panel.erase(task.out_number);
     const plan::Estimate bytes = operation.space.output_bytes(task.task.tile);
     output_bytes -= bytes.expected_bytes();
-    if (operation.sized_output) promised_bytes -= bytes.most_bytes();
+    if (operation.sized_output) promised_bytes -= counted_bytes(bytes);
     for (std::size_t k = 0; k < operation.outputs.size(); ++k) {
       if (!output_box(task, k).empty()) complete_block(*operation.outputs[k], task.out_number);
     }
@@ -121,6 +135,7 @@ void Engine::State::complete_block(TensorInstance& tensor, Index number) {
   --tensor.incomplete;
   for (TaskRun* task : std::exchange(block.waiting_tasks, {})) satisfy(*task);
   for (const Request& request : std::exchange(block.waiting_requests, {})) answer(tensor, request);
+  if (tensor.placed.housing.home != plan::Home::kMemory && tensor.away(tensor.placed.distribution.coord(number))) write_back(tensor, number);
   tensors.free_if_unheld(tensor, number);
 }
 

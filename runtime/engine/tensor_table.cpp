@@ -11,6 +11,7 @@ TensorInstance& TensorTable::add(plan::PlacedTensor placed) {
   const plan::TensorId id = placed.desc.id;
   auto instance = std::make_unique<TensorInstance>();
   instance->placed = std::move(placed);
+  if (instance->placed.housing.home != plan::Home::kMemory) instance->first_away = instance->placed.first_away(rank_);
   instance->incomplete = instance->placed.distribution.owned_tiles(rank_);
   const auto [entry, added] = tensors_.emplace(id, std::move(instance));
   TDSL_CHECK(added, "tensor " + std::to_string(id) + " is computed twice");
@@ -40,18 +41,14 @@ void TensorTable::free_if_unheld(TensorInstance& tensor, plan::Index number) {
   if (tensor.named || tensor.readers > 0) return;
   const auto found = tensor.blocks.find(number);
   if (found == tensor.blocks.end()) return;
-  const Block& block = found->second;
-  if (!block.complete || block.uses != 0 || block.requests != 0 || block.sends != 0) return;
+  if (!found->second.unheld()) return;
   tensor.blocks.erase(found);
   forget_if_over(tensor);
 }
 
 void TensorTable::free_unheld(TensorInstance& tensor) {
   if (tensor.named || tensor.readers > 0) return;
-  std::erase_if(tensor.blocks, [](const auto& entry) {
-    const Block& block = entry.second;
-    return block.complete && block.uses == 0 && block.requests == 0 && block.sends == 0;
-  });
+  std::erase_if(tensor.blocks, [](const auto& entry) { return entry.second.unheld(); });
   forget_if_over(tensor);
 }
 

@@ -33,7 +33,7 @@ std::vector<std::byte> encode_requests(std::span<const Request> requests) {
     put(bytes, request.tensor);
     put(bytes, request.block);
     put(bytes, request.slot);
-    put(bytes, request.site);
+    put(bytes, request.site | static_cast<Index>(request.number) << 32);
     put(bytes, request.operation);
     if (request.operation >= 0) put(bytes, request.super_block);
     put(bytes, request.box.rank);
@@ -52,7 +52,9 @@ std::vector<Request> decode_requests(std::span<const std::byte> bytes, int sourc
     request.tensor = take(bytes);
     request.block = take(bytes);
     request.slot = take(bytes);
-    request.site = static_cast<int>(take(bytes));
+    const Index site_and_number = take(bytes);
+    request.site = static_cast<int>(site_and_number & 0xffffffff);
+    request.number = static_cast<std::uint32_t>(site_and_number >> 32);
     request.operation = take(bytes);
     if (request.operation >= 0) request.super_block = take(bytes);
     request.box.rank = static_cast<int>(take(bytes));

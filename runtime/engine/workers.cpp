@@ -15,11 +15,14 @@ void Engine::State::work() {
   while (true) {
     try {
       Lock lock(mutex);
+      IdleTime waiting(*this);
       while (!stopping) {
         TaskRun* const task = failed ? nullptr : pop_ready();
         if (task != nullptr) {
+          waiting.end();
           run_task(lock, *task);
         } else {
+          waiting.begin();
           idle(lock);
         }
       }
@@ -32,7 +35,7 @@ void Engine::State::work() {
 
 /// One thread of an idle rank polls, the others sleep. Called with the lock, returns with it.
 void Engine::State::idle(Lock& lock) {
-  if (world.size() == 1 || polling || failed) {
+  if ((world.size() == 1 && !asks_disk) || polling || failed) {
     ++sleeping;
     wake.wait(lock);
     --sleeping;

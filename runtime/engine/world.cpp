@@ -52,7 +52,16 @@ Traffic World::statement_traffic(StatementId statement) const {
   return index < link_->statements.size() ? link_->statements[index] : Traffic{};
 }
 
+std::vector<std::int64_t> World::received_from() const {
+  const std::scoped_lock lock(link_->mutex);
+  std::vector<std::int64_t> bytes = link_->received_from;
+  bytes.resize(static_cast<std::size_t>(link_->size), 0);
+  return bytes;
+}
+
 void World::fall_silent() { link_->fall_silent(); }
+void World::expect_end(std::chrono::seconds limit, std::function<int()> otherwise) { link_->expect_end(limit, std::move(otherwise)); }
+bool World::give_up() { return link_->give_up(); }
 
 void World::abort_all(int exit_code) {
   link_->abort_all(exit_code);

@@ -17,7 +17,8 @@ struct FileRow {
   std::int64_t memory_stride = 1;  ///< between neighbours, in elements
 };
 
-/// The rows of a box of a dense file, in the order they lie in the file. A row runs along the file's fastest dimension.
+/// The rows of a box of a dense file, in the order they lie in the file. A row runs along the file's fastest dimension, and over whole rows that
+/// follow each other in memory, too.
 class BoxRows {
  public:
   /// `shape`, `lo`, `hi` and `strides` (of memory) have one entry per dimension. Checks 0 <= lo <= hi <= shape.
@@ -35,8 +36,9 @@ class BoxRows {
       memory_stride_[position] = strides[d];
       first_.file_index += lo[d] * file_stride;
       file_stride *= shape[d];
-      rows_ *= position == 0 ? 1 : extent_[position];
     }
+    join_rows();
+    for (std::size_t position = 1; position < rank_; ++position) rows_ *= extent_[position];
     first_.count = rank_ == 0 ? 1 : extent_[0];
     first_.memory_stride = rank_ == 0 ? 1 : memory_stride_[0];
     if (first_.count == 0) {
@@ -65,6 +67,19 @@ class BoxRows {
   }
 
  private:
+  /// Rows that follow each other in the file and in memory become one.
+  void join_rows() {
+    while (rank_ > 1 && extent_[0] == file_stride_[1] && memory_stride_[1] == extent_[0] * memory_stride_[0]) {
+      extent_[0] *= extent_[1];
+      for (std::size_t d = 2; d < rank_; ++d) {
+        extent_[d - 1] = extent_[d];
+        file_stride_[d - 1] = file_stride_[d];
+        memory_stride_[d - 1] = memory_stride_[d];
+      }
+      --rank_;
+    }
+  }
+
   std::size_t rank_;
   std::int64_t rows_ = 1;
   FileRow first_;

@@ -24,7 +24,7 @@ constexpr Mark kMarks[] = {
     {"\x93NUMPY"sv, "a NumPy array (.npy)", FileKind::kNpy},
     {"%%MatrixMarket"sv, "a Matrix Market file (.mtx)", FileKind::kMatrixMarket},
     {"PK\x03\x04"sv, "a zip archive (.npz)", FileKind::kScipyNpz},
-    {"\x89HDF\r\n\x1a\n"sv, "an HDF5 file, which cannot be read yet"},
+    {"\x89HDF\r\n\x1a\n"sv, "an HDF5 file (.h5)", FileKind::kHdf5},
     {"MATLAB 5.0 MAT-file"sv, "a MATLAB file, which cannot be read"},
     {"\x1f\x8b"sv, "compressed with gzip"},
     {"BZh"sv, "compressed with bzip2"},

@@ -196,7 +196,7 @@ EntryFile::Part CsvFile::read(ElementType type, std::int64_t part, std::int64_t 
   const auto bound = [&](std::int64_t p) { return data_offset_ + static_cast<std::int64_t>(static_cast<__int128>(bytes) * p / parts); };
   // A row takes two bytes at least.
   const Extents most = {file().bytes(), columns_};
-  Part result{Entries({rank(), type, EntryForm::needs_wide(most)}), {}};
+  Part result{entries_to_read({rank(), type, EntryForm::needs_wide(most)}), {}};
   visit_element_type(type, [&](auto tag) {
     result.tally.lines = CsvRows<typename decltype(tag)::type>(file(), bound(part), bound(part + 1), result.entries, columns_, column_).read();
   });

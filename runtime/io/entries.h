@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -74,18 +75,23 @@ class Entries {
   };
 
   Entries() = default;
-  explicit Entries(EntryForm form) : form_(form), per_chunk_(kChunkBytes / static_cast<std::int64_t>(form.bytes())) {}
+  /// Of more bytes than `most_bytes` entries are counted, not kept; 0: any number is kept.
+  explicit Entries(EntryForm form, std::int64_t most_bytes = 0) : form_(form), most_(most_bytes > 0 ? most_bytes / static_cast<std::int64_t>(form.bytes()) : kAnyNumber) {}
 
   [[nodiscard]] const EntryForm& form() const { return form_; }
   [[nodiscard]] std::int64_t count() const { return count_; }
+  [[nodiscard]] std::int64_t bytes() const { return count_ * static_cast<std::int64_t>(form_.bytes()); }
+  /// Whether all of them are here.
+  [[nodiscard]] bool complete() const { return count_ <= most_; }
   [[nodiscard]] const std::vector<Chunk>& chunks() const { return chunks_; }
   [[nodiscard]] std::vector<Chunk>& chunks() { return chunks_; }
 
   /// Room for one more, to be filled.
   [[nodiscard]] std::byte* append() {
-    if (chunks_.empty() || chunks_.back().count == per_chunk_) grow();
+    if (room_ == 0) grow();
     Chunk& last = chunks_.back();
     ++count_;
+    --room_;
     return last.data.get() + static_cast<std::size_t>(last.count++) * form_.bytes();
   }
   /// Calls `f(entry)` for each, in order.
@@ -102,11 +108,13 @@ class Entries {
 
  private:
   static constexpr std::int64_t kChunkBytes = std::int64_t{1} << 20;
-  void grow() { chunks_.push_back({std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(kChunkBytes)), 0}); }
+  static constexpr std::int64_t kAnyNumber = std::numeric_limits<std::int64_t>::max();
+  void grow();
 
   EntryForm form_;
-  std::int64_t per_chunk_ = kChunkBytes / 16;
+  std::int64_t most_ = kAnyNumber;
   std::int64_t count_ = 0;
+  std::int64_t room_ = 0;  ///< in the last piece
   std::vector<Chunk> chunks_;
 };
 

@@ -45,17 +45,21 @@ class EntryFile {
   [[nodiscard]] virtual bool may_be_longer() const { return false; }
   /// Throws unless the file's elements may be read as `to` by the program's input `name`.
   virtual void require_type(ElementType to, std::string_view name) const = 0;
+  /// Of a part no more bytes of entries are kept; 0: all are.
+  void keep_at_most(std::int64_t bytes) { most_bytes_ = bytes; }
   /// Reads a part. Requires require_type(type). Memory is that of the entries and a buffer; what a header promises allocates nothing.
   [[nodiscard]] virtual Part read(ElementType type, std::int64_t part, std::int64_t parts) const = 0;
-  /// All parts' tallies are here: throws what is wrong with them together, makes `mine`, which is number `part`, final, and returns the shape.
+  /// All parts' tallies are here, and their entries are complete: throws what is wrong with them together, makes `mine`, which is number `part`, final, and returns the shape.
   /// Gives the same on every rank.
   [[nodiscard]] virtual Extents settle(std::span<const Tally> tallies, std::int64_t part, Part& mine) const = 0;
 
  protected:
   explicit EntryFile(OpenFile file) : file_(std::move(file)) {}
+  [[nodiscard]] Entries entries_to_read(EntryForm form) const { return Entries(form, most_bytes_); }
 
  private:
   OpenFile file_;
+  std::int64_t most_bytes_ = 0;
 };
 
 /// The whole file by one process: its shape and its entries.

@@ -2,10 +2,13 @@
 
 #include <sys/stat.h>
 
+#include <cstdlib>
+#include <memory>
 #include <string_view>
 
 #include "runtime/check.h"
 #include "runtime/io/csv.h"
+#include "runtime/io/hdf5.h"
 #include "runtime/shapes.h"
 
 namespace tdsl::rt {
@@ -19,10 +22,12 @@ bool has_extension(const std::string& path, std::string_view extension) {
 }  // namespace
 
 FileKind readable_kind(const std::string& path) {
-  if (csv_name(path)) return FileKind::kCsv;
-  if (path.find(".h5:") != std::string::npos || has_extension(path, ".h5") || has_extension(path, ".hdf5")) {
-    throw RunError("'" + path + "': HDF5 files are not supported yet; use .npy, .mtx, .tns or .npz");
+  if (const auto hdf5 = hdf5_name(path)) {
+    if (hdf5->dataset.empty()) throw RunError("'" + path + "': a dataset of the file is to be named, as in '" + hdf5->file + ":/NAME'");
+    return FileKind::kHdf5;
   }
+  if (csv_name(path)) return FileKind::kCsv;
+  if (has_extension(path, ".zarr") || has_extension(path, ".zarr/")) return FileKind::kZarr;
   if (has_extension(path, ".mtx")) return FileKind::kMatrixMarket;
   if (has_extension(path, ".tns")) return FileKind::kFrostt;
   return has_extension(path, ".npz") ? FileKind::kScipyNpz : FileKind::kNpy;
@@ -31,18 +36,18 @@ FileKind readable_kind(const std::string& path) {
 FileKind writable_kind(const std::string& path) {
   if (path.empty() || path.back() == '/') throw RunError("cannot write '" + path + "': it names no file");
   const FileKind kind = readable_kind(path);
-  if (const auto csv = csv_name(path); csv && !csv->column.empty()) {
+  if (const auto csv = csv_name(path); kind == FileKind::kCsv && !csv->column.empty()) {
     throw RunError("cannot write '" + path + "': single columns can only be read; write '" + csv->file + "'");
   }
   if (kind == FileKind::kNpy && !has_extension(path, ".npy")) {
-    throw RunError("'" + path + "': the extension says how a file is written, and this one names no format; use .npy, .mtx, .tns, .npz or .csv");
+    throw RunError("'" + path + "': the extension says how a file is written, and this one names no format; use .npy, .h5:/NAME, .zarr, .mtx, .tns, .npz or .csv");
   }
   return kind;
 }
 
 void require_writable_rank(const std::string& path, std::size_t rank) {
   const FileKind kind = writable_kind(path);
-  if (kind == FileKind::kNpy) return;
+  if (kind == FileKind::kNpy || kind == FileKind::kZarr || kind == FileKind::kHdf5) return;
   if (rank == 0) throw RunError("cannot write '" + path + "': a scalar has no coordinates; use .npy");
   if (kind != FileKind::kFrostt && rank != 2 && !(kind == FileKind::kCsv && rank == 1)) {
     throw RunError("cannot write '" + path + "': " + kind_name(kind) + " files hold " + (kind == FileKind::kCsv ? "vectors and " : "") + "matrices, and this tensor has " + counted(rank, "dimension") + "; use .tns or .npy");
@@ -50,7 +55,21 @@ void require_writable_rank(const std::string& path, std::size_t rank) {
 }
 
 bool holds_entries(const std::string& path) {
+  if (hdf5_name(path)) return false;
   return csv_name(path) || has_extension(path, ".mtx") || has_extension(path, ".tns") || has_extension(path, ".npz");
+}
+
+std::string resolve_target(const std::string& path) {
+  const std::unique_ptr<char, decltype(&std::free)> resolved(::realpath(path.c_str(), nullptr), &std::free);
+  return resolved ? std::string(resolved.get()) : path;
+}
+
+bool lies_in_rows(const std::string& path) { return hdf5_name(path).has_value() || readable_kind(path) == FileKind::kNpy; }
+
+std::string file_behind(const std::string& path) {
+  if (const auto hdf5 = hdf5_name(path)) return hdf5->file;
+  const auto csv = csv_name(path);
+  return csv ? csv->file : path;
 }
 
 std::string kind_name(FileKind kind) {
@@ -63,6 +82,10 @@ std::string kind_name(FileKind kind) {
       return ".npz";
     case FileKind::kCsv:
       return ".csv";
+    case FileKind::kZarr:
+      return ".zarr";
+    case FileKind::kHdf5:
+      return ".h5";
     case FileKind::kNpy:
       break;
   }

@@ -4,21 +4,21 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "runtime/io/entry_file.h"
-#include "runtime/io/npy.h"
+#include "runtime/io/tensor_file.h"
 
 namespace tdsl::rt {
 
 /// A file that a program reads, of the kind that its extension says.
 class InputFile {
  public:
-  using Extents = std::vector<std::int64_t>;
-
   /// Opens the file and checks its header.
   explicit InputFile(const std::string& path);
+  explicit InputFile(std::unique_ptr<const TensorReader> tensor) : file_(std::move(tensor)) {}
 
   [[nodiscard]] const std::string& path() const;
   [[nodiscard]] const FileIdentity& identity() const;
@@ -31,12 +31,16 @@ class InputFile {
   void require_type(ElementType to, const std::string& name) const;
 
   /// Of a dense file, whose boxes can be read; else null.
-  [[nodiscard]] const NpyReader* dense() const { return std::get_if<NpyReader>(&file_); }
+  [[nodiscard]] const TensorReader* dense() const;
+  /// Elements are one array in C order in the file, where any box of them can be read at any time at little cost.
+  [[nodiscard]] bool in_order() const;
   /// Of a file of entries; else null.
   [[nodiscard]] const EntryFile* entries() const;
+  /// Of a file of entries: see there.
+  void keep_at_most(std::int64_t bytes) { std::get<std::unique_ptr<EntryFile>>(file_)->keep_at_most(bytes); }
 
  private:
-  std::variant<NpyReader, std::unique_ptr<EntryFile>> file_;
+  std::variant<std::unique_ptr<const TensorReader>, std::unique_ptr<EntryFile>> file_;
 };
 
 /// The file of the program's input `name`, checked to widen to its type. What is wrong with it names the input, or a line of the file.

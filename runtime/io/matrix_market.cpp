@@ -271,7 +271,7 @@ EntryFile::Part MatrixMarketFile::read(ElementType type, std::int64_t part, std:
   const std::int64_t bytes = file().bytes() - header_.data_offset;
   const auto bound = [&](std::int64_t p) { return header_.data_offset + static_cast<std::int64_t>(static_cast<__int128>(bytes) * p / parts); };
   const Extents extents{header_.rows, header_.columns};
-  Part result{Entries({2, type, EntryForm::needs_wide(extents)}), {}};
+  Part result{entries_to_read({2, type, EntryForm::needs_wide(extents)}), {}};
   visit_element_type(type, [&](auto tag) {
     PartReader<typename decltype(tag)::type> reader(file(), header_, bound(part), bound(part + 1), result.entries);
     result.tally.lines = header_.coordinate ? reader.coordinates() : reader.values();

@@ -9,6 +9,7 @@
 
 #include "runtime/io/open_file.h"
 #include "runtime/io/output_file.h"
+#include "runtime/io/tensor_file.h"
 #include "runtime/types.h"
 
 /// NumPy's `.npy` files, read and written in parallel: every rank touches its own boxes only, with no MPI in here.
@@ -33,6 +34,21 @@ struct NpyHeader {
   [[nodiscard]] bool widens_to(ElementType to) const;
 };
 
+/// The smallest type of the language that holds every value of such elements (u64 has only f64).
+[[nodiscard]] ElementType type_of(const NpyHeader& elements);
+/// Throws the error that names both types unless the elements widen to `to`. `name` is the input's name in the program, `path` the file's.
+void require_widening(const NpyHeader& elements, ElementType to, std::string_view name, const std::string& path);
+
+/// Reads a box of elements that lie in an open file as the header says. Neighbouring rows are fetched with one pread of up to 4 MiB.
+void read_dense(int fd, const NpyHeader& header, const std::string& path, ElementType to, ExtentSpan lo, ExtentSpan hi, void* dst, ExtentSpan strides);
+/// Converts elements that have been read, in C order, into memory of any strides. Their extents are hi - lo of a box.
+void scatter_dense(const std::byte* from, const NpyHeader& elements, ElementType to, ExtentSpan extents, void* dst, ExtentSpan strides);
+/// The same for a box of them.
+void scatter_box(const std::byte* from, const NpyHeader& elements, ElementType to, ExtentSpan extents, ExtentSpan lo, ExtentSpan hi, void* dst, ExtentSpan strides);
+/// Writes a box of elements of type `from` into a file where an array of that shape begins at `offset`, in C order.
+WriteCount write_dense(int fd, ExtentSpan shape, std::int64_t offset, const std::string& path, ElementType from, ExtentSpan lo, ExtentSpan hi, const void* src,
+                 ExtentSpan strides);
+
 /// Parses the dictionary of a header, e.g. `{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }`, without
 /// `data_offset`. `path` is only for messages.
 [[nodiscard]] NpyHeader parse_npy_dictionary(std::string_view text, const std::string& path);
@@ -41,49 +57,32 @@ struct NpyHeader {
 /// to a multiple of 64 bytes. The file continues with the elements.
 [[nodiscard]] std::string npy_header_bytes(ElementType type, std::span<const std::int64_t> shape);
 
-/// One open `.npy` file. Immutable after construction, so any number of threads may read at once. What is read is the file
-/// that was opened, also after another one has taken its name.
-class NpyReader {
+/// One open `.npy` file. What is read is the file that was opened, also after another one has taken its name. Neighbouring rows are fetched with
+/// one pread of up to 4 MiB. A file that was written to after its header was read is an error: its elements may belong to different arrays.
+class NpyReader final : public TensorReader {
  public:
   /// Opens the file, which must be a regular one, reads its header and checks that it has exactly the size it announces.
   explicit NpyReader(std::string path) : NpyReader(OpenFile(std::move(path))) {}
   explicit NpyReader(OpenFile file);
 
-  [[nodiscard]] const std::string& path() const { return file_.path(); }
+  [[nodiscard]] const std::string& path() const override { return file_.path(); }
   [[nodiscard]] const NpyHeader& header() const { return header_; }
-  /// As it was when the header was read.
-  [[nodiscard]] const FileIdentity& identity() const { return file_.identity(); }
-  /// Extents; empty for a scalar.
-  [[nodiscard]] const std::vector<std::int64_t>& shape() const { return header_.shape; }
-  /// The smallest type of the language that holds every value of the file (u64 has only f64).
-  [[nodiscard]] ElementType type() const;
-
-  [[nodiscard]] bool widens_to(ElementType to) const { return header_.widens_to(to); }
-  /// Throws the error that names both types unless `widens_to(to)`. `name` is the input's name in the program.
-  void require_widening(ElementType to, std::string_view name) const;
-
-  /// Reads the half-open box [lo, hi) of the file into `dst`: element lo + x goes to `dst[sum(x[d] * strides[d])]`.
-  /// `strides` are in elements and may be in any order. Neighbouring rows are fetched with one pread of up to 4 MiB.
-  /// Requires widens_to(element_type_of<T>) and 0 <= lo <= hi <= shape. Thread-safe. A file that was written to after its
-  /// header was read is an error: its elements may belong to different arrays.
-  template <Element T>
-  void read_box(std::span<const std::int64_t> lo, std::span<const std::int64_t> hi, T* dst,
-                std::span<const std::int64_t> strides) const;
+  [[nodiscard]] const FileIdentity& identity() const override { return file_.identity(); }
+  [[nodiscard]] const Extents& shape() const override { return header_.shape; }
+  [[nodiscard]] ElementType type() const override { return type_of(header_); }
+  [[nodiscard]] bool widens_to(ElementType to) const override { return header_.widens_to(to); }
+  void require_widening(ElementType to, std::string_view name) const override { rt::require_widening(header_, to, name, path()); }
 
  private:
+  void read(ElementType to, ExtentSpan lo, ExtentSpan hi, void* dst, ExtentSpan strides) const override;
+
   OpenFile file_;
   NpyHeader header_;
 };
 
 /// One `.npy` file being written by all ranks. It has no name, or a temporary one in the target's directory, until rank 0
-/// commits it, so a failed run leaves an existing target untouched and no partial file. Bytes are the same for every
-/// number of ranks. The order of calls:
-///
-///     rank 0: w = NpyWriter::create(path, type, shape)    others: w = NpyWriter::open(token broadcast by rank 0)
-///     all:    w.write_box(...) any number of times; w.sync()
-///     (barrier)
-///     rank 0: w.commit()                                  others: w.release()
-class NpyWriter {
+/// commits it. Bytes are the same for every number of ranks.
+class NpyWriter final : public TensorWriter {
  public:
   /// Creates the file, reserves the space and writes the header. An unwritable directory, a target that is not a regular
   /// file and a full disk are found here, before anything is computed. `--dry-run` creates and discards. A file system
@@ -93,29 +92,23 @@ class NpyWriter {
   /// Opens the file another process created. Throws if it is not visible from here (no shared file system).
   [[nodiscard]] static NpyWriter open(std::string_view token);
 
-  /// All another rank needs for `open`, as bytes to broadcast.
-  [[nodiscard]] std::string token() const;
+  [[nodiscard]] std::string token() const override;
   [[nodiscard]] const std::string& path() const { return file_.path(); }
-  [[nodiscard]] ElementType type() const { return type_; }
-  [[nodiscard]] const std::vector<std::int64_t>& shape() const { return shape_; }
-
-  /// Writes the half-open box [lo, hi) from `src` (strides in elements, as in NpyReader::read_box). T must be the
-  /// file's type. Thread-safe; boxes written at the same time must not overlap.
-  template <Element T>
-  void write_box(std::span<const std::int64_t> lo, std::span<const std::int64_t> hi, const T* src,
-                 std::span<const std::int64_t> strides) const;
+  [[nodiscard]] ElementType type() const override { return type_; }
+  [[nodiscard]] const Extents& shape() const override { return shape_; }
   /// As those of OutputFile.
-  void sync() const { file_.sync(); }
-  void commit() { file_.commit(); }
+  void sync() const override { file_.sync(); }
+  void commit() override { file_.commit(); }
   void discard() noexcept { file_.discard(); }
-  void release() noexcept { file_.release(); }
+  void release() noexcept override { file_.release(); }
 
  private:
   NpyWriter(OutputFile file, ElementType type, std::vector<std::int64_t> shape) : file_(std::move(file)), type_(type), shape_(std::move(shape)) {}
+  void write(ElementType from, ExtentSpan lo, ExtentSpan hi, const void* src, ExtentSpan strides) const override;
 
   OutputFile file_;
   ElementType type_;
-  std::vector<std::int64_t> shape_;
+  Extents shape_;
   std::int64_t data_offset_ = 0;
 };
 

@@ -149,15 +149,15 @@ NpyReader::NpyReader(OpenFile file) : file_(std::move(file)), header_(read_heade
   }
 }
 
-ElementType NpyReader::type() const {
-  const bool wide = header_.bytes == 8 || (header_.kind == 'u' && header_.bytes == 4);
-  switch (header_.kind) {
+ElementType type_of(const NpyHeader& elements) {
+  const bool wide = elements.bytes == 8 || (elements.kind == 'u' && elements.bytes == 4);
+  switch (elements.kind) {
     case 'b':
       return ElementType::kBool;
     case 'f':
       return wide ? ElementType::kF64 : ElementType::kF32;
     case 'u':
-      return header_.bytes == 8 ? ElementType::kF64 : wide ? ElementType::kI64 : ElementType::kI32;
+      return elements.bytes == 8 ? ElementType::kF64 : wide ? ElementType::kI64 : ElementType::kI32;
     default:
       return wide ? ElementType::kI64 : ElementType::kI32;
   }
@@ -184,36 +184,48 @@ bool NpyHeader::widens_to(ElementType to) const {
   }
 }
 
-void NpyReader::require_widening(ElementType to, std::string_view name) const {
-  if (!widens_to(to)) {
-    throw RunError("input " + std::string(name) + " is declared " + std::string(element_name(to)) + ", but '" + path() +
-                   "' holds " + header_.type_name() +
+void require_widening(const NpyHeader& elements, ElementType to, std::string_view name, const std::string& path) {
+  if (!elements.widens_to(to)) {
+    throw RunError("input " + std::string(name) + " is declared " + std::string(element_name(to)) + ", but '" + path +
+                   "' holds " + elements.type_name() +
                    ", which does not widen to it; convert the file or declare a wider type");
   }
 }
 
-template <Element T>
-void NpyReader::read_box(std::span<const std::int64_t> lo, std::span<const std::int64_t> hi, T* dst,
-                         std::span<const std::int64_t> strides) const {
-  TDSL_CHECK(widens_to(element_type_of<T>), "require_widening comes before read_box");
-  const BoxRows rows(header_.shape, header_.fortran, lo, hi, strides);
-  visit_npy_type(header_, [&](auto tag) {
-    using From = typename decltype(tag)::type;
-    RowFetcher<From, T> fetcher(file_.fd(), header_, file_.path(), dst);
-    rows.for_each([&](const FileRow& row) { fetcher.add(row); });
-    fetcher.flush();
+void read_dense(int fd, const NpyHeader& header, const std::string& path, ElementType to, ExtentSpan lo, ExtentSpan hi, void* dst, ExtentSpan strides) {
+  TDSL_CHECK(header.widens_to(to), "require_widening comes before read_box");
+  const BoxRows rows(header.shape, header.fortran, lo, hi, strides);
+  visit_element_type(to, [&](auto to_tag) {
+    using To = typename decltype(to_tag)::type;
+    visit_npy_type(header, [&](auto tag) {
+      using From = typename decltype(tag)::type;
+      RowFetcher<From, To> fetcher(fd, header, path, static_cast<To*>(dst));
+      rows.for_each([&](const FileRow& row) { fetcher.add(row); });
+      fetcher.flush();
+    });
   });
-  file_.require_unchanged();
 }
 
-#define TDSL_INSTANTIATE(T)                                                                              \
-  template void NpyReader::read_box<T>(std::span<const std::int64_t>, std::span<const std::int64_t>, T*, \
-                                       std::span<const std::int64_t>) const;
-TDSL_INSTANTIATE(bool)
-TDSL_INSTANTIATE(std::int32_t)
-TDSL_INSTANTIATE(std::int64_t)
-TDSL_INSTANTIATE(float)
-TDSL_INSTANTIATE(double)
-#undef TDSL_INSTANTIATE
+void scatter_dense(const std::byte* from, const NpyHeader& elements, ElementType to, ExtentSpan extents, void* dst, ExtentSpan strides) {
+  scatter_box(from, elements, to, extents, Extents(extents.size(), 0), extents, dst, strides);
+}
+
+void scatter_box(const std::byte* from, const NpyHeader& elements, ElementType to, ExtentSpan extents, ExtentSpan lo, ExtentSpan hi, void* dst, ExtentSpan strides) {
+  const BoxRows rows(extents, false, lo, hi, strides);
+  visit_element_type(to, [&](auto to_tag) {
+    using To = typename decltype(to_tag)::type;
+    visit_npy_type(elements, [&](auto tag) {
+      using From = typename decltype(tag)::type;
+      rows.for_each([&](const FileRow& row) {
+        convert_row<From>(from + row.file_index * static_cast<std::int64_t>(sizeof(From)), elements.swapped, static_cast<To*>(dst) + row.memory_offset, row.memory_stride, row.count);
+      });
+    });
+  });
+}
+
+void NpyReader::read(ElementType to, ExtentSpan lo, ExtentSpan hi, void* dst, ExtentSpan strides) const {
+  read_dense(file_.fd(), header_, file_.path(), to, lo, hi, dst, strides);
+  file_.require_unchanged();
+}
 
 }  // namespace tdsl::rt

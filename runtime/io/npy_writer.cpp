@@ -45,6 +45,8 @@ class RowWriter {
     }
   }
 
+  [[nodiscard]] const WriteCount& written() const { return written_; }
+
   void flush() {
     if (packed_ > 0) {
       write(buffer_.get(), first_, packed_);
@@ -67,7 +69,9 @@ class RowWriter {
     packed_ += n;
   }
 
-  void write(const T* data, std::int64_t file_index, std::int64_t count) const {
+  void write(const T* data, std::int64_t file_index, std::int64_t count) {
+    written_.calls += 1;
+    written_.bytes += count * static_cast<std::int64_t>(sizeof(T));
     write_at(fd_, std::as_bytes(std::span(data, static_cast<std::size_t>(count))),
              data_offset_ + file_index * static_cast<std::int64_t>(sizeof(T)), path_);
   }
@@ -79,6 +83,7 @@ class RowWriter {
   std::unique_ptr<T[]> buffer_;
   std::int64_t first_ = 0;   // file index of the first packed element
   std::int64_t packed_ = 0;  // elements in the buffer
+  WriteCount written_;
 };
 
 }  // namespace
@@ -120,24 +125,21 @@ NpyWriter NpyWriter::open(std::string_view token) {
   return w;
 }
 
-template <Element T>
-void NpyWriter::write_box(std::span<const std::int64_t> lo, std::span<const std::int64_t> hi, const T* src,
-                          std::span<const std::int64_t> strides) const {
-  TDSL_CHECK(file_.fd() >= 0 && type_ == element_type_of<T>, "an open file of the written type");
-  const BoxRows rows(shape_, false, lo, hi, strides);
-  RowWriter<T> writer(file_.fd(), data_offset_, file_.path(), src);
-  rows.for_each([&](const FileRow& row) { writer.add(row); });
-  writer.flush();
+WriteCount write_dense(int fd, ExtentSpan shape, std::int64_t offset, const std::string& path, ElementType from, ExtentSpan lo, ExtentSpan hi, const void* src,
+                 ExtentSpan strides) {
+  const BoxRows rows(shape, false, lo, hi, strides);
+  return visit_element_type(from, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    RowWriter<T> writer(fd, offset, path, static_cast<const T*>(src));
+    rows.for_each([&](const FileRow& row) { writer.add(row); });
+    writer.flush();
+    return writer.written();
+  });
 }
 
-#define TDSL_INSTANTIATE(T)                                                                                     \
-  template void NpyWriter::write_box<T>(std::span<const std::int64_t>, std::span<const std::int64_t>, const T*, \
-                                        std::span<const std::int64_t>) const;
-TDSL_INSTANTIATE(bool)
-TDSL_INSTANTIATE(std::int32_t)
-TDSL_INSTANTIATE(std::int64_t)
-TDSL_INSTANTIATE(float)
-TDSL_INSTANTIATE(double)
-#undef TDSL_INSTANTIATE
+void NpyWriter::write(ElementType from, ExtentSpan lo, ExtentSpan hi, const void* src, ExtentSpan strides) const {
+  TDSL_CHECK(file_.fd() >= 0 && type_ == from, "an open file of the written type");
+  count(write_dense(file_.fd(), shape_, data_offset_, file_.path(), from, lo, hi, src, strides));
+}
 
 }  // namespace tdsl::rt

@@ -14,18 +14,13 @@
 #include "runtime/app/number_format.h"
 #include "runtime/check.h"
 #include "runtime/io/file_bytes.h"
+#include "runtime/io/file_kind.h"
 #include "runtime/io/temporaries.h"
 #include "runtime/io/temporary_name.h"
 
 namespace tdsl::rt {
 
 namespace {
-
-/// The file a path leads to, through symbolic links, so that a link stays a link when its target is replaced.
-std::string resolve_target(const std::string& path) {
-  const std::unique_ptr<char, decltype(&std::free)> resolved(::realpath(path.c_str(), nullptr), &std::free);
-  return resolved ? std::string(resolved.get()) : path;
-}
 
 /// The mode the finished file gets: that of the file it replaces, else what the user's umask gives a new file. Throws
 /// if the target cannot be replaced.
@@ -58,22 +53,23 @@ mode_t check_target(const std::string& target) {
   throw RunError(message + ": " + std::strerror(error));
 }
 
-/// Whether the file system says that it has no room for so many bytes. Some say nothing about their size.
+/// Whether the file system says that it has no room for `bytes`. Some say nothing about their size.
 bool too_small(int fd, std::int64_t bytes) {
   struct statvfs disk {};
   return ::fstatvfs(fd, &disk) == 0 && disk.f_frsize != 0 && disk.f_blocks != 0 &&
          disk.f_bavail < static_cast<std::uint64_t>(bytes) / disk.f_frsize;
 }
 
-/// Reserves the file's whole size. A reservation that fails may first take all that is left, and with it the room of others:
+/// Reserves the file's whole size behind what is reserved already. A reservation that fails may first take all that is left, and with it the room of others:
 /// what cannot fit is refused before.
-void reserve(int fd, std::int64_t bytes, const std::string& path) {
-  if (too_small(fd, bytes)) {
+void reserve(int fd, std::int64_t reserved, std::int64_t bytes, const std::string& path) {
+  if (bytes == reserved) return;
+  if (too_small(fd, bytes - reserved)) {
     fail_reservation(path, fd, bytes, ENOSPC);
   }
   int error = 0;
   do {
-    error = ::fallocate(fd, 0, 0, bytes) == 0 ? 0 : errno;
+    error = ::fallocate(fd, 0, reserved, bytes - reserved) == 0 ? 0 : errno;
   } while (error == EINTR);
   if (error == EOPNOTSUPP || error == ENOSYS) {
     error = ::ftruncate(fd, bytes) == 0 ? 0 : errno;
@@ -108,7 +104,7 @@ OutputFile OutputFile::create(const std::string& path, Unfinished unfinished) {
   return f;
 }
 
-void OutputFile::reserve(std::int64_t bytes) const { rt::reserve(fd_, bytes, path_); }
+void OutputFile::reserve(std::int64_t bytes, std::int64_t reserved) const { rt::reserve(fd_, reserved, bytes, path_); }
 
 void OutputFile::write(std::span<const std::byte> bytes, std::int64_t offset) const {
   TDSL_CHECK(fd_ >= 0, "an open file");

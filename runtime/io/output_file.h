@@ -39,8 +39,8 @@ class OutputFile {
   /// The final name, through symbolic links.
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] int fd() const { return fd_; }
-  /// Takes all the space that the file will need, or throws an error that says how much is left.
-  void reserve(std::int64_t bytes) const;
+  /// Takes all the space that the file will need, or throws an error that says how much is left. The first `reserved` bytes are there.
+  void reserve(std::int64_t bytes, std::int64_t reserved = 0) const;
   void write(std::span<const std::byte> bytes, std::int64_t offset) const;
   /// Forces this process's writes to disk; reports errors the system had delayed.
   void sync() const;

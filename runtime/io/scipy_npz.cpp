@@ -143,7 +143,7 @@ EntryFile::Part ScipyFile::read(ElementType type, std::int64_t part, std::int64_
   const std::int64_t first = bound(part);
   const std::int64_t last = bound(part + 1);
   const Extents extents{rows_, columns_};
-  Part result{Entries({2, type, EntryForm::needs_wide(extents)}), {last - first, {}, {}}};
+  Part result{entries_to_read({2, type, EntryForm::needs_wide(extents)}), {last - first, {}, {}}};
   const EntryForm form = result.entries.form();
   NumberStream pointers(file(), pointers_.member, pointers_.header);
   NumberStream indices(file(), indices_.member, indices_.header, first, last, part == 0);

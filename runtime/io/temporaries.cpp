@@ -1,11 +1,18 @@
 #include "runtime/io/temporaries.h"
 
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <deque>
 #include <mutex>
+#include <utility>
 
 #include "runtime/check.h"
 
@@ -23,6 +30,34 @@ const char* keep_name(const std::string& path) {
   static std::deque<std::string>& names = *new std::deque<std::string>();
   const std::scoped_lock lock(mutex);
   return names.emplace_back(path).c_str();
+}
+
+/// Removes a directory that holds files only, by system calls alone: opendir is not async-signal-safe. It is renamed first, so that nobody
+/// puts another file into it.
+void remove_folder(const char* name) noexcept {
+  constexpr char kEnd[] = "-gone";
+  std::array<char, 4096> gone;
+  const std::size_t length = std::strlen(name);
+  if (length + sizeof kEnd > gone.size()) return;
+  std::memcpy(gone.data(), name, length);
+  std::memcpy(gone.data() + length, kEnd, sizeof kEnd);
+  if (::rename(name, gone.data()) != 0) return;  // another rank has
+  const int fd = ::open(gone.data(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;
+  alignas(dirent64) std::array<char, 4096> entries;
+  bool removed = true;
+  while (std::exchange(removed, false)) {  // removing may hide others from the list
+    ::lseek(fd, 0, SEEK_SET);
+    for (long bytes = 0; (bytes = ::syscall(SYS_getdents64, fd, entries.data(), entries.size())) > 0;) {
+      for (long at = 0; at < bytes;) {
+        const auto* const entry = reinterpret_cast<const dirent64*>(entries.data() + at);
+        removed = (entry->d_type != DT_DIR && ::unlinkat(fd, entry->d_name, 0) == 0) || removed;
+        at += entry->d_reclen;
+      }
+    }
+  }
+  ::close(fd);
+  ::rmdir(gone.data());
 }
 
 }  // namespace
@@ -47,7 +82,9 @@ void forget_temporary(int slot) noexcept {
 void unlink_temporaries() noexcept {
   for (std::atomic<const char*>& entry : table) {
     if (const char* name = entry.exchange(nullptr)) {
-      ::unlink(name);
+      const int before = errno;
+      if (::unlink(name) != 0 && errno == EISDIR) remove_folder(name);
+      errno = before;
     }
   }
 }

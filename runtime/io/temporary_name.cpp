@@ -35,11 +35,13 @@ bool exists(const std::string& path) {
   return ::lstat(path.c_str(), &status) == 0;
 }
 
-/// Removes a file that nobody writes any more. A file system without locks leaves that open: then it is in use.
+/// Removes a file, or a directory of tiles, that nobody writes any more. A file system without locks leaves that open: then it is in use.
 void remove_abandoned(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+  const bool folder = std::filesystem::is_directory(std::filesystem::symlink_status(path));
+  const int fd = ::open(path.c_str(), (folder ? O_RDONLY | O_DIRECTORY : O_RDWR) | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return;
-  if (::flock(fd, LOCK_EX | LOCK_NB) == 0) ::unlink(path.c_str());
+  std::error_code ignored;
+  if (::flock(fd, LOCK_EX | LOCK_NB) == 0) std::filesystem::remove_all(path, ignored);
   ::close(fd);
 }
 

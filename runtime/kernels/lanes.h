@@ -9,7 +9,7 @@
 
 namespace tdsl::rt::lanes {
 
-/// Lines of up to so many elements are reduced one element after the other.
+/// Lines of up to this many elements are reduced one element after the other.
 inline constexpr Index kShortLine = 16;
 
 /// `combine` over f(j) for all j of the line, with `Bytes` of partial results; `combine` is associative and commutative, `identity` its identity.

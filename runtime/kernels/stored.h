@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "runtime/kernels/task.h"
+#include "runtime/kernels/row_panels.h"
 #include "runtime/sparse/accumulator.h"
 #include "runtime/sparse/joint.h"
+#include "runtime/sparse/joint_levels.h"
 #include "runtime/sparse/marked_row.h"
 #include "runtime/sparse/output.h"
 #include "runtime/sparse/parts.h"
@@ -69,7 +71,7 @@ void fetch_ahead(const T* first, Index count) {
   asm volatile("");  // what does nothing but this is no function without effects, whose calls compilers leave out
 }
 
-/// How many iterations before they are used rows of so many elements are fetched: as many as a first-level cache has room for beside what is used.
+/// How many iterations before they are used rows of `count` elements are fetched: as many as a first-level cache has room for beside what is used.
 template <class T>
 [[nodiscard]] constexpr Index rows_ahead(Index count) {
   constexpr Index kRoom = 8192;
@@ -104,6 +106,11 @@ class StoredTile {
   void row(Index i) { elements_.row(i); }
   /// The element at j of the last dimension.
   void put(Index j, T value) { elements_.put(j, value); }
+  /// Elements of the last dimension, see Output::put_many.
+  template <class F>
+  Index put_many(Index most, const F& f) {
+    return elements_.put_many(most, f);
+  }
   /// The block is complete. Once.
   void finish() { put_block(sink_, elements_.entries()); }
 
@@ -128,14 +135,13 @@ class AccumulatedTile {
  public:
   explicit AccumulatedTile(const TaskArgs& t, int k = 0) : tile_(t, k), columns_(t.outputs[static_cast<std::size_t>(k)].box[1]), of_thread_(accumulators(static_cast<std::size_t>(k))) {}
 
-  /// `f` adds what is in row i, which is about so many elements, to what it is given.
+  /// `f` adds what is in row i, which is about `elements` elements, to what it is given.
   template <class F>
   void row(Index i, Index elements, const F& f) {
     if (elements == 0) return;
     tile_.row(i);
     if (sparse::prefers_bitmap(columns_.size(), elements)) {
-      of_thread_.bitmap.begin(columns_.size());
-      combine(of_thread_.bitmap, f);
+      add(f);
     } else {
       of_thread_.hash.begin(elements);
       combine(of_thread_.hash, f);
@@ -150,10 +156,14 @@ class AccumulatedTile {
   void finish() { tile_.finish(); }
 
  private:
-  template <class Accumulator>
-  class Sums {
+  struct AddedSums {
+    typename sparse::AddedRow<T>::Into to;
+    Index corner;
+    void add(Index j, T value) const { to.add(j - corner, value); }
+  };
+  class HashedSums {
    public:
-    Sums(Accumulator& to, Index corner) : to_(to), corner_(corner) {}
+    HashedSums(sparse::HashAccumulator<T>& to, Index corner) : to_(to), corner_(corner) {}
     void add(Index j, T value) {
       to_.add(j - corner_, value, [](T a, T b) {
         if constexpr (std::is_same_v<T, bool>) return a || b;
@@ -162,17 +172,24 @@ class AccumulatedTile {
     }
 
    private:
-    Accumulator& to_;
+    sparse::HashAccumulator<T>& to_;
     Index corner_;
   };
   struct Accumulators {
-    sparse::BitmapAccumulator<T> bitmap;
+    sparse::AddedRow<T> added;
     sparse::HashAccumulator<T> hash;
   };
 
-  template <class Accumulator, class F>
-  [[gnu::flatten]] void combine(Accumulator& accumulator, const F& f) {
-    Sums<Accumulator> sums(accumulator, columns_.lo);
+  template <class F>
+  [[gnu::flatten]] void add(const F& f) {
+    AddedSums sums{of_thread_.added.into(columns_.size()), columns_.lo};
+    f(sums);
+    const auto drain = [this](std::uint32_t* columns, T* values) { return of_thread_.added.drain(columns, values); };
+    expected_ = tile_.put_many(columns_.size() + sparse::AddedRow<T>::kSlack, drain);
+  }
+  template <class F>
+  [[gnu::flatten]] void combine(sparse::HashAccumulator<T>& accumulator, const F& f) {
+    HashedSums sums(accumulator, columns_.lo);
     f(sums);
     expected_ = 0;
     accumulator.flush([this](Index j, T value) {

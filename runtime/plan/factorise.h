@@ -10,7 +10,7 @@ namespace tdsl::plan {
 /// kIndirect: distributed, and tall QR as Q = A R^-1.
 enum class Factorise : std::uint8_t { kAuto, kLocal, kDistributed, kIndirect };
 
-/// Operands of at most so many bytes may be gathered on one rank.
+/// Operands of up to this many bytes may be gathered on one rank.
 inline constexpr Index kGatheredBytes = Index{1} << 20;
 
 /// Whether a routine with that many bytes of operands runs in its distributed form.
@@ -19,7 +19,7 @@ inline constexpr Index kGatheredBytes = Index{1} << 20;
   return choice != Factorise::kLocal;
 }
 
-/// Whether QR of rows x columns, whose R comes from so many blocks, is tried in its indirect form first. Directly, the ranks
+/// Whether QR of rows x columns, whose R comes from `blocks` blocks, is tried in its indirect form first. Directly, the ranks
 /// share 8 rows columns^2 flops; indirectly 6 of them, and one rank factors the blocks' R once more.
 [[nodiscard]] inline bool indirect_qr(Factorise choice, Index ranks, Index rows, Index columns, Index blocks) {
   if (choice == Factorise::kAuto) return rows > 2 * ranks * blocks * columns;

@@ -134,6 +134,8 @@ enum class OpClass : std::uint8_t {
   kCombine,      ///< adds partial results in order
   kLoop,         ///< a loop of the program as one task: no labels, and outputs of any shapes, each one block where the task runs
   kCopy,         ///< a copy of its operand that the planner keeps elsewhere
+  kSave,         ///< writes its operand to a checkpoint; no output tensor
+  kRestore,      ///< reads its output from a checkpoint
 };
 [[nodiscard]] const char* name_of(OpClass c);
 
@@ -174,8 +176,11 @@ struct Op {
   bool epilogue = false;
   bool overwrites = false;     ///< with a base: every point of the labels' box is written, and nothing read of what it replaces there
   Index run_ahead = 0;         ///< bytes that may be received for it while older operations are unfinished; 0: the engine's choice
+  bool in_rows = false;        ///< kStore: into a file in C order (.npy, HDF5), where a block may be many pieces
   Index record = -1;           ///< the recorder's own number, which the planner hands back unchanged
 
+  /// Made from nothing, where its first reader wants it; whoever goes on from a checkpoint makes it again.
+  [[nodiscard]] bool is_source() const { return op_class == OpClass::kSource || op_class == OpClass::kLoad; }
   /// Whether an output starts from this read.
   [[nodiscard]] bool is_continued(std::size_t read) const {
     for (const int r : continues) {

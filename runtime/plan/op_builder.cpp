@@ -196,6 +196,22 @@ OpBuilder& OpBuilder::stored_of_points(const TensorDesc& walked) {
   return stored(walked.storage, {0, std::min(expected, hi), hi});
 }
 
+OpBuilder& OpBuilder::stored_elements_of(const std::vector<const TensorDesc*>& operands) {
+  double all = 1;
+  for (const Index extent : op_.shape) all *= static_cast<double>(extent);
+  Estimate elements;
+  for (const TensorDesc* operand : operands) {
+    elements.expected = std::min(all, elements.expected + std::min(operand->stored.expected, std::ceil(stored_share(*operand) * all)));
+    elements.hi = std::min(all, elements.hi + operand->stored.hi);
+  }
+  return stored(compressed(op_.shape, elements), elements);
+}
+
+OpBuilder& OpBuilder::stored_as_guessed() {
+  const Estimate elements = guessed_stored(op_.shape);
+  return stored(compressed(op_.shape, elements), elements);
+}
+
 OpBuilder& OpBuilder::stored_within(const TensorDesc& mask) {
   Estimate& elements = op_.outputs.back().stored;
   elements = {0, std::min(elements.expected, mask.stored.expected), std::min(elements.hi, mask.stored.hi)};

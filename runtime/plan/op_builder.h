@@ -59,7 +59,7 @@ class OpBuilder {
   OpBuilder& tile(std::initializer_list<Index> edges);
   OpBuilder& tile(std::vector<Index> edges);
   OpBuilder& run_ahead(Index bytes);
-  /// The output is sized, with about so many elements stored.
+  /// The output is sized, with about `elements` elements stored.
   OpBuilder& stored(Storage storage, const Estimate& elements);
   /// The same, with elements at most where `walked` has some, or one of several.
   OpBuilder& stored_like(const TensorDesc& walked);
@@ -67,6 +67,10 @@ class OpBuilder {
   /// A matrix by rows whose elements are made of the points that are visited: as many as such a number of elements drawn at random hits, and in a row of
   /// its own no more than all columns for each element of `walked`.
   OpBuilder& stored_of_points(const TensorDesc& walked);
+  /// A matrix by rows that has elements of these in other places, none of them twice.
+  OpBuilder& stored_elements_of(const std::vector<const TensorDesc*>& operands);
+  /// A matrix by rows of which nobody says how much of it is stored.
+  OpBuilder& stored_as_guessed();
   /// No more elements than `mask` has.
   OpBuilder& stored_within(const TensorDesc& mask);
   /// Of the points those are visited at which `walked`, or one of several, has an element stored: `flops` are theirs. Of several calls: at which each says so.

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/plan/home.h"
 #include "runtime/plan/op.h"
 #include "runtime/plan/space/distribution.h"
 
@@ -27,6 +28,7 @@ struct OpPlan {
   [[nodiscard]] bool packs() const { return packed || space.copies() > 1; }
   /// Boxes that several ranks of another node fetch in one step enter it once (tree.h). 1: as if every rank were near every other.
   Index ranks_per_node = 1;
+  Housing housing;  ///< of the outputs
   std::string why;  ///< one line for explain
 };
 
@@ -37,6 +39,12 @@ struct OpPlan {
 struct PlacedTensor {
   TensorDesc desc;
   Distribution distribution;
+  Housing housing{};
+
+  /// The first tile coordinate along the first dimension at which blocks of the rank are not kept in memory; the number of tiles there if none is.
+  [[nodiscard]] Index first_away(Index rank) const;
+  /// Whether that block of the rank, which owns it, is on disk or in its file.
+  [[nodiscard]] bool away(const Coord& tile, Index rank) const { return housing.home != Home::kMemory && tile.rank > 0 && tile[0] >= first_away(rank); }
 };
 using TensorLookup = std::function<const PlacedTensor&(TensorId)>;
 

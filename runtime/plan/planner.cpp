@@ -11,6 +11,7 @@
 #include "runtime/plan/signature.h"
 #include "runtime/plan/space/candidates.h"
 #include "runtime/plan/space/tiles.h"
+#include "runtime/plan/steps/home_fit.h"
 #include "runtime/plan/steps/step_fit.h"
 #include "runtime/plan/value/imposed.h"
 
@@ -21,6 +22,11 @@ namespace {
 std::uint64_t mix(std::uint64_t h, const std::string& text) {
   for (char c : text) h = (h ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
   return h;
+}
+
+void append_housing(std::string& text, const Housing& housing) {
+  append_number(text, static_cast<Index>(housing.home));
+  append_number(text, housing.resident_tiles);
 }
 
 constexpr std::size_t kDecisionsKept = 4096;
@@ -45,6 +51,13 @@ double received_at_once(const Op& op, const Cost& cost) {
 /// Bytes; bounds on what data decides may be beyond 64 bits.
 Index whole(double bytes) { return bytes < static_cast<double>(kMostVolume) ? static_cast<Index>(bytes) : kMostVolume; }
 
+/// The layouts that are new with a candidate.
+std::vector<const Distribution*> spaces_of(const Candidate& c) {
+  std::vector<const Distribution*> spaces{&c.plan.space};
+  for (const auto& [id, where] : c.leaves) spaces.push_back(&where);
+  return spaces;
+}
+
 bool same_tiles(const Distribution& a, const Distribution& b) {
   for (int d = 0; d < a.rank(); ++d) {
     if (!(a.tiling(d) == b.tiling(d))) return false;
@@ -65,9 +78,23 @@ void PlanInputs::settle_nodes() {
   if (ranks_per_node < 1 || ranks_per_node >= ranks || ranks % ranks_per_node != 0) ranks_per_node = 1;
 }
 
+Housing PlanInputs::housing_of(const Op& op) const {
+  const auto found = homes.find(op.site);
+  if (found == homes.end() || op.outputs.empty() || op.shape.empty() || op.op_class == OpClass::kLoop || op.op_class == OpClass::kCopy) return {};
+  const TensorDesc& output = op.outputs.front();
+  return output.sized() || is_part(output.id) ? Housing{} : found->second;
+}
+
 Planner::Planner(PlanInputs inputs) : inputs_(std::move(inputs)) {
   inputs_.settle_nodes();
   if (inputs_.memory == 0) return;
+  resident_ = ResidentRanks(inputs_.ranks);
+}
+
+void Planner::limit_memory(Index bytes, std::map<int, Housing> homes) {
+  TDSL_CHECK(tensors_.empty() && waiting_.empty(), "memory is limited before anything is planned");
+  inputs_.memory = bytes;
+  inputs_.homes = std::move(homes);
   resident_ = ResidentRanks(inputs_.ranks);
 }
 
@@ -83,7 +110,9 @@ void Planner::impose(std::unique_ptr<Imposed> plan) {
 
 void Planner::erase(TensorId tensor) {
   tensors_.erase(tensor);
+  origins_.erase(tensor);
   resident_.free(tensor);
+  forget_disk(tensor);
 }
 
 const PlacedTensor* Planner::placed(TensorId id) const {
@@ -125,6 +154,7 @@ std::optional<Op> Planner::forget_source(TensorId id) {
 PlannedSegment Planner::plan(Segment segment) {
   PlannedSegment result;
   result.ops = plan_ops(std::move(segment.ops), segment.dropped);
+  for (SettledOp& settled : segment.settled) settle(std::move(settled), result.ops);
   std::vector<TensorId> ended = std::move(segment.dropped);
   // A copy ends with its original's last name, or with its own last use after that.
   for (std::size_t k = 0, names = ended.size(); k < names; ++k) {
@@ -165,13 +195,14 @@ Planner::Planned Planner::plan_ops(std::vector<Op> segment, const std::vector<Te
         dead[found->second].push_back(id);
       } else {
         resident_.free(id);
+        forget_disk(id);
       }
     }
   }
   Planned out;
   for (std::size_t k = 0; k < segment.size(); ++k) {
     Op& op = segment[k];
-    if (op.op_class == OpClass::kSource || op.op_class == OpClass::kLoad) {
+    if (op.op_class == OpClass::kSource || op.op_class == OpClass::kLoad || op.op_class == OpClass::kRestore) {
       waiting_.push_back(std::move(op));
     } else {
       plan_op(std::move(op), dead[k], out);
@@ -180,26 +211,34 @@ Planner::Planned Planner::plan_ops(std::vector<Op> segment, const std::vector<Te
   return out;
 }
 
-void Planner::emit(Op op, const OpPlan& plan, int part, const Dead& dead, Planned& out) {
+void Planner::emit(Op recorded, const OpPlan& plan, int part, const Dead& dead, Planned& out) {
+  auto planned = std::make_shared<PlannedOp>(PlannedOp{std::move(recorded), plan, part});
+  const Op& op = planned->op;
   for (int d = 0; d < plan.space.rank(); ++d) {
     TDSL_CHECK(op.outputs.empty() || plan.space.tiling(d).extent() == op.shape[static_cast<std::size_t>(d)], "tiles cover " + op.name);
   }
-  for (const TensorDesc& output : op.outputs) tensors_.insert_or_assign(output.id, PlacedTensor{output, distribution_of(op, plan, output)});
+  planned->plan.ranks_per_node = inputs_.ranks_per_node;
+  house(op, planned->plan);
+  for (const TensorDesc& output : op.outputs) {
+    tensors_.insert_or_assign(output.id, PlacedTensor{output, distribution_of(op, plan, output), planned->plan.housing});
+    if (op.op_class != OpClass::kRestore) origins_[output.id] = {op.site, {}};
+  }
   std::string decision = signature(op) + signature_of(plan.space) + 'k';
   for (const Tiling& panels : plan.reduce) append_number(decision, panels.tiles());
   for (Index edge : plan.super_block) append_number(decision, edge);
+  if (!inputs_.homes.empty()) append_housing(decision, planned->plan.housing);
   hash_ = mix(hash_, decision);
-  auto planned = std::make_shared<PlannedOp>(PlannedOp{std::move(op), plan, part});
-  planned->plan.ranks_per_node = inputs_.ranks_per_node;
   const TensorLookup tensors = lookup();
   largest_step_ = std::max(largest_step_, whole(plan::largest_step(planned->op, planned->plan, tensors, inputs_)));
   if (!resident_.empty()) {
     const auto step_bytes = [&](Index rank) {
       const Cost cost = cost_of(planned->op, planned->plan, tensors, rank, inputs_.machine, inputs_.threads);
-      return received_at_once(planned->op, cost) + inputs_.threads * assembled_bytes(planned->op, planned->plan, tensors, rank);
+      return received_at_once(planned->op, cost) + cost.away_bytes + inputs_.threads * assembled_bytes(planned->op, planned->plan, tensors, rank);
     };
+    note_disk(*planned, dead);
     const ResidentRanks::Most most = resident_.run(*planned, step_bytes, dead);
-    if (const Index held = whole(most.held); held > needed_.bytes) needed_ = {held, whole(most.step), planned->op.name, planned->op.line};
+    if (const Index held = whole(most.held); held > needed_.bytes) needed_ = {held, whole(most.step), planned->op.name, planned->op.line, needed_.disk};
+    for (const ResidentBytes& rank : resident_.followed()) held_between_ = std::max(held_between_, whole(rank.live()));
   }
   out.push_back(std::move(planned));
 }
@@ -213,6 +252,14 @@ void Planner::place_source(TensorId tensor, const Distribution& where, Planned& 
   plan.space = where;
   plan.super_block.assign(source.shape.size(), 0);
   plan.why = "where its first use wants it";
+  house(source, plan);
+  if (plan.housing.home == Home::kDisk && !resident_.empty()) {
+    double live = 0;
+    resident_.for_each({&where}, [&](const ResidentBytes& rank) {
+      live = std::max(live, rank.live() + counting::resident_bytes(source.outputs.front(), where, plan.housing, rank.rank()).hi);
+    });
+    fit_moves(source, plan, lookup(), static_cast<double>(inputs_.memory) - live, inputs_);
+  }
   const Op made = source;
   emit(std::move(source), plan, 0, {}, out);
   keep_copy(made, out);
@@ -234,6 +281,28 @@ void Planner::keep_copy(const Op& made, Planned& out) {
   copy.outputs.front().id = next_part_++;
   copies_.insert_or_assign(original.id, Copy{copy.outputs.front().id, kept->readers});
   emit(std::move(copy), plan, 2, {}, out);
+}
+
+void Planner::settle(SettledOp settled, Planned& out) {
+  OpPlan plan;
+  plan.space = std::move(settled.where);
+  plan.super_block.assign(settled.op.shape.size(), 0);
+  plan.why = "where it was";
+  if (settled.readers.empty()) {
+    house(settled.op, plan);
+    // There is room for one block that comes from the disk or goes there.
+    if (moves_blocks(settled.op, plan, lookup())) plan.super_block.assign(settled.op.shape.size(), 1);
+    return emit(std::move(settled.op), plan, 0, {}, out);
+  }
+  fit_steps(settled.op, plan, lookup(), step_limit(settled.op, lookup(), inputs_), inputs_);
+  settled.op.outputs.front().id = next_part_++;
+  copies_.insert_or_assign(settled.op.reads.front().tensor, Copy{settled.op.outputs.front().id, std::move(settled.readers)});
+  emit(std::move(settled.op), plan, 2, {}, out);
+}
+
+const Planner::Copy* Planner::kept_copy(TensorId original) const {
+  const auto found = copies_.find(original);
+  return found == copies_.end() ? nullptr : &found->second;
 }
 
 /// Lets the operation read kept copies. A source that waits is placed, and copied, for its first reader.
@@ -259,17 +328,22 @@ std::string Planner::signature(const Op& op) const {
   return signature_of(op, {[this](TensorId id) { return placed(id); }, [this](TensorId id) { return waiting_source(id); }});
 }
 
+/// What a rank keeps in memory meanwhile, apart from the results; of these what goes to disk counts below zero.
+double Planner::held_beside(const Candidate& c, bool frees_base, const TensorLookup& tensors, const ResidentBytes& resident) const {
+  double held = resident.live();
+  for (const TensorDesc& output : c.op.outputs) held -= counting::away_bytes(output, c.plan.space, c.plan.housing, resident.rank());
+  for (const auto& [id, where] : c.leaves) held += counting::resident_bytes(tensors(id).desc, where, tensors(id).housing, resident.rank()).hi;
+  if (frees_base && updates_in_place(c.op, c.plan)) held -= resident.owned(c.op.base);
+  return held;
+}
+
 /// By how much the operation exceeds the memory limit on the worst rank, run after everything before it; negative: room.
 double Planner::excess(const Candidate& c, bool frees_base, const TensorLookup& tensors) const {
   double worst = -9e18;
-  std::vector<const Distribution*> spaces{&c.plan.space};
-  for (const auto& [id, where] : c.leaves) spaces.push_back(&where);
-  resident_.for_each(spaces, [&](const ResidentBytes& resident) {
+  resident_.for_each(spaces_of(c), [&](const ResidentBytes& resident) {
     const Cost cost = cost_of(c.op, c.plan, tensors, resident.rank(), inputs_.machine, inputs_.threads);
-    double held = resident.live() + cost.output_bytes.hi + received_at_once(c.op, cost);
+    double held = held_beside(c, frees_base, tensors, resident) + cost.output_bytes.hi + received_at_once(c.op, cost) + cost.away_bytes;
     held += inputs_.threads * assembled_bytes(c.op, c.plan, tensors, resident.rank());
-    for (const auto& [id, where] : c.leaves) held += counting::owned_bytes(tensors(id).desc, where, resident.rank()).hi;
-    if (frees_base && updates_in_place(c.op, c.plan)) held -= resident.owned(c.op.base);
     worst = std::max(worst, held - static_cast<double>(inputs_.memory));
   });
   // Partial results live until their combination is complete.
@@ -279,6 +353,15 @@ double Planner::excess(const Candidate& c, bool frees_base, const TensorLookup& 
 
 /// Smaller steps while the operation does not fit the memory limit.
 void Planner::fit_memory(Candidate& c, bool frees_base, const TensorLookup& tensors) const {
+  if (moves_blocks(c.op, c.plan, tensors)) {
+    double room = static_cast<double>(inputs_.window > 0 ? std::min(inputs_.window, inputs_.memory) : inputs_.memory);
+    resident_.for_each(spaces_of(c), [&](const ResidentBytes& resident) {
+      double held = held_beside(c, frees_base, tensors, resident);
+      for (const TensorDesc& output : c.op.outputs) held += counting::owned_bytes(output, c.plan.space, resident.rank()).hi;
+      room = std::min(room, static_cast<double>(inputs_.memory) - held);
+    });
+    return fit_moves(c.op, c.plan, tensors, room, inputs_);
+  }
   const double above = excess(c, frees_base, tensors);
   if (above <= 0) return;
   const double step = summarise(c.op, c.plan, tensors, inputs_.machine, inputs_.threads, inputs_.sample).max_step;
@@ -316,7 +399,7 @@ double Planner::seconds_to_combine(const Op& op, const Op& partial, double secon
 /// Tensors as they would be with the candidate's layouts of sources that wait.
 TensorLookup Planner::lookup_with(const Candidate& c) const {
   auto assumed = std::make_shared<std::unordered_map<TensorId, PlacedTensor>>();
-  for (const auto& [id, where] : c.leaves) assumed->emplace(id, PlacedTensor{described(id), where});
+  for (const auto& [id, where] : c.leaves) assumed->emplace(id, PlacedTensor{described(id), where, housing_of(*waiting_source(id))});
   return [this, assumed](TensorId id) -> const PlacedTensor& {
     const auto found = assumed->find(id);
     return found != assumed->end() ? found->second : tensor(id);
@@ -326,6 +409,7 @@ TensorLookup Planner::lookup_with(const Candidate& c) const {
 /// Makes the candidate's steps fit the memory limit and says what it costs; `alone`: there is nothing to compare it with.
 Planner::Price Planner::price(Candidate& c, const Op& op, bool frees_base, bool alone) const {
   const TensorLookup tensors = lookup_with(c);
+  if (!c.partial) house(c.op, c.plan);
   Price price;
   if (!resident_.empty()) {
     fit_memory(c, frees_base, tensors);
@@ -397,9 +481,19 @@ std::vector<TensorId> Planner::wanted_whole(const Op& op, const Dead& dead) cons
 std::shared_ptr<const Planner::Choice> Planner::choose(const Op& op, bool may_split, const Dead& dead) {
   const bool frees_base = std::find(dead.begin(), dead.end(), op.base) != dead.end();
   std::string key = signature(op) + (may_split ? "s" : "n") + (frees_base ? "f" : "");
+  if (op.in_rows && inputs_.machine.write_call > 0) key += 'r';
   if (imposed_ != nullptr) append_number(key, op.site);
   const std::vector<TensorId> whole = wanted_whole(op, dead);
   for (const Access& access : op.reads) key += std::find(whole.begin(), whole.end(), access.tensor) != whole.end() ? 'w' : '-';
+  if (!inputs_.homes.empty()) {
+    append_number(key, op.site);
+    const auto append = [&](TensorId id) {
+      if (const Op* source = waiting_source(id)) return append_housing(key, housing_of(*source));
+      append_housing(key, tensor(id).housing);
+    };
+    for (const Access& access : op.reads) append(access.tensor);
+    if (op.base >= 0) append(op.base);
+  }
   for (const ResidentBytes& resident : resident_.followed()) {
     append_number(key, resident.rank());
     append_number(key, static_cast<Index>(resident.live()));
@@ -422,8 +516,8 @@ std::shared_ptr<const Planner::Choice> Planner::choose(const Op& op, bool may_sp
     choice->leaves.emplace_back(position, where);
   }
   const TensorLookup tensors = lookup_with(c);
-  fit_steps(c.op, c.plan, tensors, step_limit(c.op, tensors, inputs_), inputs_);
-  // A loop whose subscripts change with its iterations has a decision for each: they are made anew rather than kept.
+  if (!moves_blocks(c.op, c.plan, tensors)) fit_steps(c.op, c.plan, tensors, step_limit(c.op, tensors, inputs_), inputs_);
+  // A loop whose subscripts change with its iterations has a decision for each: they are made again rather than kept.
   if (memo_.size() >= kDecisionsKept) memo_.clear();
   memo_.emplace(key, choice);
   return choice;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,13 +33,16 @@ struct PlanInputs {
   Index window = 0;            ///< --window in bytes; 0: what the budget leaves
   bool reproducible = false;   ///< tiles, panels and partial results depend on extents only
   bool alike = true;           ///< all ranks have equal processors: redundant work gives equal bits
-  double share_cap = 1.2;      ///< without --memory a rank may own so many times its share of what lives together,
-  Index least_slack = Index{64} << 20;  ///< or its share and so many bytes
+  double share_cap = 1.2;      ///< without --memory a rank may own this many times its share of what lives together,
+  Index least_slack = Index{64} << 20;  ///< or its share and this many bytes
+  std::map<int, Housing> homes;  ///< by site, of an operation's results; others are in memory
   Machine machine;
   Index sample = kSampledRanks;  ///< about how many ranks stand for all where operations are priced
 
   /// One node: what holds within a node holds everywhere. Afterwards `ranks_per_node` is 1, no nodes, or a proper divisor of the ranks.
   void settle_nodes();
+  /// Where the operation's results are at home.
+  [[nodiscard]] Housing housing_of(const Op& op) const;
   /// Whether seconds depend on which ranks share a node.
   [[nodiscard]] bool tells_nodes() const { return ranks_per_node > 1 && machine.tells_nodes(); }
   /// The number of ranks by which a routine chooses between forms that are different sums.
@@ -51,6 +55,8 @@ struct MemoryNeed {
   Index step = 0;    ///< of them, received or copied together by one step
   std::string name;  ///< the operation's
   int line = 0;
+  Index disk = 0;    ///< most that lies on disk at once
+  Index operation = -1;  ///< of the region, where one was planned
 };
 
 /// Plans a program segment by segment, identically on every rank: decides partition, tiles and owners of each operation's
@@ -65,6 +71,12 @@ class Planner {
 
   /// From now on sites are placed as the plan says; those it does not decide, and operations that cannot carry what it says, by themselves.
   void impose(std::unique_ptr<Imposed> plan);
+  /// Before anything is planned: everything is planned within `bytes` per rank (PlanInputs::memory).
+  void limit_memory(Index bytes, std::map<int, Housing> homes = {});
+  /// A kRestore operation is going to make the tensor, which an earlier run made at that site; it gets this home.
+  void restores(TensorId tensor, int site, const Housing& housing) { origins_[tensor] = {site, housing}; }
+  /// Where the program makes the tensor; 0: that is not known.
+  [[nodiscard]] int site_of(TensorId tensor) const;
   /// Operations at decided sites that could not be placed as decided.
   [[nodiscard]] Index unplanned() const { return unplanned_; }
   [[nodiscard]] const PlanInputs& inputs() const { return inputs_; }
@@ -76,12 +88,23 @@ class Planner {
   [[nodiscard]] const PlacedTensor& tensor(TensorId id) const;
   [[nodiscard]] bool planned(TensorId id) const { return tensors_.contains(id); }
   [[nodiscard]] TensorLookup lookup() const;
+  /// The copy that is kept of a tensor, and the sites that read it.
+  struct Copy {
+    TensorId id = -1;
+    std::vector<int> readers;
+  };
+  /// Null: none is kept.
+  [[nodiscard]] const Copy* kept_copy(TensorId original) const;
+  /// The source that makes the tensor once something uses it; null: it is made.
+  [[nodiscard]] const Op* waiting_source(TensorId tensor) const;
   /// Hash of every decision so far; equal on all ranks.
   [[nodiscard]] std::uint64_t hash() const { return hash_; }
   /// The largest footprint of a single step so far; `--window` below it is refused with this number.
   [[nodiscard]] Index largest_step() const { return largest_step_; }
   /// Under a memory limit: the least that the operations so far need, run one after the other.
   [[nodiscard]] const MemoryNeed& needed_memory() const { return needed_; }
+  /// The same: the most that a rank holds between two of them.
+  [[nodiscard]] Index held_between() const { return held_between_; }
 
  private:
   struct Choice;
@@ -97,7 +120,12 @@ class Planner {
   [[nodiscard]] std::vector<TensorId> wanted_whole(const Op& op, const Dead& dead) const;
   void place_source(TensorId tensor, const Distribution& where, Planned& out);
   void keep_copy(const Op& made, Planned& out);
+  [[nodiscard]] Housing housing_of(const Op& op) const;
+  void house(const Op& op, OpPlan& plan) const;
+  void note_disk(const PlannedOp& op, const Dead& dead);
+  void forget_disk(TensorId tensor);
   void use_copies(Op& op, Planned& out);
+  void settle(SettledOp settled, Planned& out);
   /// What choosing compares.
   struct Price {
     double excess = 0;   ///< bytes above the memory limit
@@ -108,12 +136,12 @@ class Planner {
   [[nodiscard]] Candidate cheapest(const Op& op, bool may_split, bool frees_base) const;
   [[nodiscard]] Price price(Candidate& candidate, const Op& op, bool frees_base, bool alone) const;
   [[nodiscard]] double seconds_to_combine(const Op& op, const Op& partial, double seconds) const;
+  [[nodiscard]] double held_beside(const Candidate& candidate, bool frees_base, const TensorLookup& tensors, const ResidentBytes& resident) const;
   [[nodiscard]] double excess(const Candidate& candidate, bool frees_base, const TensorLookup& tensors) const;
   void fit_memory(Candidate& candidate, bool frees_base, const TensorLookup& tensors) const;
   [[nodiscard]] const PlacedTensor* placed(TensorId id) const;        ///< null: a source that waits
   [[nodiscard]] const TensorDesc& described(TensorId id) const;        ///< of a source that waits
   [[nodiscard]] TensorLookup lookup_with(const Candidate& candidate) const;
-  [[nodiscard]] const Op* waiting_source(TensorId tensor) const;
   [[nodiscard]] std::string signature(const Op& op) const;
 
   PlanInputs inputs_;
@@ -124,12 +152,16 @@ class Planner {
   Index largest_step_ = 0;
   ResidentRanks resident_;  ///< only under a memory limit
   MemoryNeed needed_;
+  Index held_between_ = 0;
+  struct Origin {
+    int site = 0;
+    Housing restored{};  ///< of what is restored
+  };
+  std::unordered_map<TensorId, Origin> origins_;
+  std::unordered_map<TensorId, double> on_disk_;  ///< bytes of the rank that has most
+  double disk_now_ = 0;
   std::unique_ptr<Imposed> imposed_;
   Index unplanned_ = 0;
-  struct Copy {
-    TensorId id = -1;
-    std::vector<int> readers;
-  };
   std::unordered_map<TensorId, Copy> copies_;  ///< kept, by their originals
   /// Decisions by everything they depend on, so that the next iteration of a loop builds nothing new.
   std::unordered_map<std::string, std::shared_ptr<const Choice>> memo_;

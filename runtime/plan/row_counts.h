@@ -20,7 +20,7 @@ class VisitedRows {
   VisitedRows(const Op& op, const TensorLookup& tensors);
 
   [[nodiscard]] int label() const { return label_; }  ///< -1: there is none
-  /// Floating-point operations where the label has the values of disjoint intervals, and the others so many points together.
+  /// Floating-point operations where the label has the values of disjoint intervals, and the others `others` points together.
   [[nodiscard]] double flops(const std::vector<Interval>& values, double others) const;
 
  private:
@@ -29,7 +29,7 @@ class VisitedRows {
   double per_element_ = 0;
 };
 
-/// Of a task with these intervals of labels, which has so many points: where they are at stored elements, those that its rows have.
+/// Of a task with these intervals of labels, which has `points` points: where they are at stored elements, those that its rows have.
 [[nodiscard]] double flops_of_points(const Op& op, const VisitedRows& visited, const std::vector<Interval>& labels, double points);
 
 }  // namespace tdsl::plan

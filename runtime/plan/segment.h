@@ -7,10 +7,18 @@
 
 namespace tdsl::plan {
 
+/// An operation whose result lies, or which runs, where it is told to: what a program does not record.
+struct SettledOp {
+  Op op;
+  Distribution where;
+  std::vector<int> readers{};  ///< not empty: it makes a kept copy of what it reads, for these sites
+};
+
 /// What is recorded between two places where the program needs a value, and planned at once.
 struct Segment {
   std::vector<Op> ops;
   std::vector<TensorId> dropped;  ///< tensors that lost their last name by the end of the segment
+  std::vector<SettledOp> settled{};  ///< after the others
 };
 
 /// A segment with its plans, in a legal order of execution.

@@ -13,7 +13,7 @@ namespace {
 /// Whether how much is stored is an estimate that may be another one in a loop's next iteration; what is counted by rows is not.
 bool is_estimated(const TensorDesc& tensor) { return tensor.sized() && tensor.rows == nullptr; }
 
-/// The power of four, so that what fills up in a loop is planned anew at most 16 times or so.
+/// The power of four, so that what fills up in a loop is planned again at most 16 times or so.
 void append_power(std::string& text, double x) { append_number(text, x > 0 ? static_cast<Index>(std::floor(std::log2(x) / 2)) : -1000); }
 
 /// As in append_storage, to a power of four where it is estimated.

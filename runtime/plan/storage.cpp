@@ -117,7 +117,7 @@ BlockFormula::BlockFormula(const Storage& storage, Index element_bytes, const st
   least_each_ = storage.values ? element : 1;
 }
 
-/// At most, behind so many rows: all of them if at least 90 % have something, else those that do.
+/// At most, behind `rows` rows: all of them if at least 90 % have something, else those that do.
 double BlockFormula::pointers_of(double rows, double stored) const {
   const double listed = pointers_ + kCoordinateBytes;
   return std::min(rows * std::max(pointers_, kListedShare * listed), stored * std::max(pointers_ / kListedShare, listed));
@@ -169,7 +169,7 @@ double TensorDesc::mean_bytes() const {
 
 namespace {
 
-/// Of so many elements, stored or not, those that are; the same ones may be met several times.
+/// Of `elements`, stored or not, those that are; the same ones may be met several times.
 Estimate stored_inside(const TensorDesc& tensor, const Estimate& elements, double times) {
   const double all = volume_of(tensor.shape);
   if (all == 0) return {};

@@ -63,7 +63,7 @@ struct RowCounts {
 
   [[nodiscard]] static Index bins_of(Index rows) { return std::min(rows, kMostBins); }
   [[nodiscard]] Index bins() const { return static_cast<Index>(before.size()) - 1; }
-  /// Into so many parts, about equal in work: every element counts, and every row as much as 1.5 of them.
+  /// Into `tiles` parts, about equal in work: every element counts, and every row as much as 1.5 of them.
   [[nodiscard]] Tiling cut(Index tiles) const;
   [[nodiscard]] std::uint64_t hash() const;
 };

@@ -6,17 +6,23 @@
 
 namespace tdsl::record {
 
-void RunControl::for_loop(Loop, Index begin, Index end, Index step, const Body& body) {
+void RunControl::iterate(Loop loop, const std::function<void()>& body) {
+  if (depth_ == 0 && loop.records) ++iteration_;
+  ++depth_;
+  body();
+  --depth_;
+  recorder_.flush();
+}
+
+void RunControl::for_loop(Loop loop, Index begin, Index end, Index step, const Body& body) {
   for (Index i = begin; step > 0 ? i < end : i > end; i = rt::advanced(i, step)) {
-    body(i);
-    recorder_.flush();
+    iterate(loop, [&] { body(i); });
   }
 }
 
-void RunControl::while_loop(Loop, const Condition& condition, const Body& body) {
+void RunControl::while_loop(Loop loop, const Condition& condition, const Body& body) {
   for (Index iteration = 0; condition(); ++iteration) {
-    body(iteration);
-    recorder_.flush();
+    iterate(loop, [&] { body(iteration); });
   }
 }
 

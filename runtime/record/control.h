@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -39,6 +40,11 @@ class Control {
   virtual void choose(int site, std::span<const Branch> forms) = 0;
   /// Gives the value of a scalar that has just been recorded as a control read; false: it has to be waited for.
   virtual bool read(ElementType type, std::span<std::byte> value) = 0;
+  /// The value that was waited for.
+  virtual void answered(std::span<const std::byte> value) { static_cast<void>(value); }
+  /// What was decided about the program's way by something else than the program, its sizes and its data: the number of ranks, a plan. A replay
+  /// gives the answer of the past.
+  [[nodiscard]] virtual Index decide(Index answer) { return answer; }
 };
 
 /// The program as it is written. A segment ends with every iteration.
@@ -46,6 +52,8 @@ class RunControl : public Control {
  public:
   explicit RunControl(Recorder& recorder) : recorder_(recorder) {}
   void set_forms(Forms forms) { forms_ = std::move(forms); }
+  /// Of the outermost loop that records, what is recorded now; 0: none has begun. Any thread may ask.
+  [[nodiscard]] Index iteration() const { return iteration_; }
 
   void for_loop(Loop loop, Index begin, Index end, Index step, const Body& body) override;
   void while_loop(Loop loop, const Condition& condition, const Body& body) override;
@@ -54,9 +62,17 @@ class RunControl : public Control {
   void choose(int site, std::span<const Branch> forms) override;
   bool read(ElementType type, std::span<std::byte> value) override;
 
+ protected:
+  /// Of the forms at a site, the one that runs.
+  [[nodiscard]] std::size_t form_at(int site, std::size_t forms) const { return forms_.form(site, forms); }
+  /// An iteration of a loop around `depth_` others.
+  void iterate(Loop loop, const std::function<void()>& body);
+
  private:
   Recorder& recorder_;
   Forms forms_;
+  int depth_ = 0;
+  std::atomic<Index> iteration_{0};
 };
 
 }  // namespace tdsl::record

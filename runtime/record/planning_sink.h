@@ -1,7 +1,9 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <utility>
 
 #include "runtime/plan/planner.h"
 #include "runtime/plan/value/imposed.h"
@@ -15,6 +17,12 @@ class PlanningSink : public Sink {
   explicit PlanningSink(plan::PlanInputs inputs) : planner_(std::move(inputs)) {}
   /// Layouts that are asked for from now on.
   void impose(std::unique_ptr<plan::Imposed> plan) { planner_.impose(std::move(plan)); }
+
+  /// Before anything is recorded.
+  void limit_memory(plan::Index bytes, std::map<int, plan::Housing> homes = {}) { planner_.limit_memory(bytes, std::move(homes)); }
+
+  /// What a kRestore operation is going to make (Planner::restores).
+  void restores(plan::TensorId tensor, int site, const plan::Housing& housing) { planner_.restores(tensor, site, housing); }
 
   void segment(plan::Segment segment) override;
   [[nodiscard]] const plan::Planner& planner() const { return planner_; }

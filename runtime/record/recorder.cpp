@@ -15,8 +15,31 @@ plan::TensorDesc Recorder::new_tensor(ElementType type, std::vector<Index> shape
   return {next_tensor_++, {static_cast<Index>(element_size(type)), element_name(type).data()}, std::move(shape), std::move(name)};
 }
 
-TensorHandle Recorder::handle(plan::TensorDesc desc, ElementType type) {
-  return TensorHandle(std::make_unique<TensorState>(TensorState{this, std::move(desc), type}).release());
+TensorHandle Recorder::handle(plan::TensorDesc desc, ElementType type, bool source) {
+  const plan::TensorId id = desc.id;
+  TensorState* const state = std::make_unique<TensorState>(TensorState{this, std::move(desc), type, 0, source}).release();
+  if (follows_names_) named_.emplace(id, state);
+  return TensorHandle(state);
+}
+
+void Recorder::drop(plan::TensorId tensor) noexcept {
+  segment_.dropped.push_back(tensor);
+  if (follows_names_) named_.erase(tensor);
+}
+
+void Recorder::set_numbers(Numbers numbers) {
+  next_tensor_ = numbers.tensor;
+  next_record_ = numbers.record;
+}
+
+TensorHandle Recorder::name(const plan::TensorDesc& desc, ElementType type) {
+  const auto found = named_.find(desc.id);
+  return found != named_.end() ? TensorHandle(found->second) : handle(desc, type);
+}
+
+void Recorder::hand_on(plan::Segment segment) {
+  flush();
+  sink_.segment(std::move(segment));
 }
 
 void Recorder::add(plan::Op op) {
@@ -71,8 +94,9 @@ TensorHandle Recorder::record(plan::Op op, ElementType type) {
     desc.rows = std::move(op.outputs.front().rows);
   }
   op.outputs = {desc};
+  const bool source = op.op_class == plan::OpClass::kSource || op.op_class == plan::OpClass::kLoad;
   add(std::move(op));
-  TensorHandle result = handle(std::move(desc), type);
+  TensorHandle result = handle(std::move(desc), type, source);
   if (segment_.ops.size() >= kSegmentLimit) flush();
   return result;
 }
@@ -110,7 +134,7 @@ void Recorder::collect(std::string_view name, std::span<const TensorState* const
   flush();
 }
 
-void Recorder::store(std::string_view name, const TensorHandle& tensor, Place place) {
+void Recorder::store(std::string_view name, const TensorHandle& tensor, Place place, bool in_rows) {
   const plan::TensorDesc& desc = tensor.state().desc;
   plan::OpBuilder op(plan::OpClass::kStore, name, place.site, place.line);
   std::vector<plan::DimAccess> dims;
@@ -119,6 +143,7 @@ void Recorder::store(std::string_view name, const TensorHandle& tensor, Place pl
     dims.push_back(plan::at(static_cast<int>(d)));
   }
   op.read(desc.id, std::move(dims)).flops(0);
+  op.op().in_rows = in_rows;
   add(std::move(op.op()));
   flush();
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -11,7 +12,7 @@
 
 namespace tdsl::record {
 
-/// Recorded operations are handed on at the latest when so many are waiting.
+/// Recorded operations are handed on at the latest when this many are waiting.
 inline constexpr std::size_t kSegmentLimit = 256;
 
 /// Where the program records something.
@@ -59,18 +60,36 @@ class Recorder {
   /// everything recorded so far.
   void collect(std::string_view name, std::span<const TensorState* const> tensors, Place place);
   /// Writes the tensor to a file.
-  void store(std::string_view name, const TensorHandle& tensor, Place place);
+  void store(std::string_view name, const TensorHandle& tensor, Place place, bool in_rows = false);
 
   /// Hands on what was recorded and which names are gone.
   void flush();
   /// Names that have gone since the last segment did not go: an error is unwinding the program.
   void forget_drops() { segment_.dropped.clear(); }
   /// The tensor's last handle is gone.
-  void drop(plan::TensorId tensor) noexcept { segment_.dropped.push_back(tensor); }
+  void drop(plan::TensorId tensor) noexcept;
+
+  // For programs that can be interrupted and resumed (path.h).
+
+  /// What is recorded next gets these numbers.
+  struct Numbers {
+    plan::TensorId tensor = 0;
+    Index record = 0;
+    friend bool operator==(const Numbers&, const Numbers&) = default;
+  };
+  [[nodiscard]] Numbers numbers() const { return {next_tensor_, next_record_}; }
+  void set_numbers(Numbers numbers);
+  /// Keeps account of the tensors that have names from now on.
+  void follow_names() { follows_names_ = true; }
+  [[nodiscard]] const std::map<plan::TensorId, TensorState*>& named() const { return named_; }
+  /// One more name of a tensor; of one that has none, as if it had been recorded.
+  [[nodiscard]] TensorHandle name(const plan::TensorDesc& desc, ElementType type);
+  /// Hands on a segment of operations that the program does not record, after all it has recorded.
+  void hand_on(plan::Segment segment);
 
  private:
   [[nodiscard]] plan::TensorDesc new_tensor(ElementType type, std::vector<Index> shape, std::string name);
-  [[nodiscard]] TensorHandle handle(plan::TensorDesc desc, ElementType type);
+  [[nodiscard]] TensorHandle handle(plan::TensorDesc desc, ElementType type, bool source = false);
   [[nodiscard]] TensorHandle whole_tensor(plan::OpClass op_class, std::string_view name, ElementType type, const std::vector<Index>& shape,
                                           std::vector<Index> tile, Place place);
   void add(plan::Op op);
@@ -79,6 +98,8 @@ class Recorder {
   plan::Segment segment_;
   plan::TensorId next_tensor_ = 0;
   Index next_record_ = 0;
+  bool follows_names_ = false;
+  std::map<plan::TensorId, TensorState*> named_;  ///< if they are followed
 };
 
 }  // namespace tdsl::record

@@ -25,7 +25,7 @@ struct SumOfProducts {
   plan::Op whole;                  ///< as one: reads are the factors, each subscripted by labels alone; labels from 0, those of the result first
   std::vector<std::string> names;  ///< of the factors, for people
 
-  /// Recording places that a sum of so many factors has, from that of `whole` on.
+  /// Recording places that a sum of `factors` factors has, from that of `whole` on.
   [[nodiscard]] static int places(std::size_t factors);
 };
 

@@ -9,7 +9,7 @@
 
 namespace tdsl::record {
 
-/// A summary shows so many elements at either end of a dimension it cuts.
+/// A summary shows this many elements at either end of a dimension it cuts.
 inline constexpr plan::Index kSummaryEdge = 3;
 
 /// Which indices of each dimension a summary shows: all when the array has at most 1000 elements or the dimension at

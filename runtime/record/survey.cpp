@@ -65,7 +65,7 @@ void SurveyControl::for_loop(Loop loop, Index begin, Index end, Index step, cons
     });
   }
   if (loop.range == Known::kData) sink_.guess();
-  const Index expected = loop.range == Known::kData ? kUnknownTrips : trips;
+  const Index expected = loop.range == Known::kData ? unknown_trips_ : trips;
   if (expected == 0) return;
   const Index middle = begin + trips / 2 * step;
   if (expected == 1) {
@@ -98,10 +98,10 @@ void SurveyControl::while_loop(Loop loop, const Condition& condition, const Body
     });
   };
   if (once()) {
-    iterate(static_cast<double>(kUnknownTrips), 0);
+    iterate(static_cast<double>(unknown_trips_), 0);
   } else {
     iterate(1, 0);
-    if (runs) iterate(static_cast<double>(kUnknownTrips - 1), 1);
+    if (runs && unknown_trips_ > 1) iterate(static_cast<double>(unknown_trips_ - 1), 1);
   }
   if (runs) weighted(1, ask);
 }
@@ -148,11 +148,12 @@ void put_one(std::span<std::byte> value) {
 }
 
 /// One run of the program. Returns why it ended early, if it did.
-SurveyOver run_once(const Recording& program, plan::Region& region, int run, Branches& branches, const Forms& forms, Index scalar_limit) {
+SurveyOver run_once(const Recording& program, plan::Region& region, int run, Branches& branches, const Forms& forms, Index scalar_limit,
+                    Index unknown_trips) {
   SurveySink sink(region, run);
   // Tensors of different runs are different tensors.
   Recorder recorder(sink, plan::TensorId{run} << 32);
-  SurveyControl control(recorder, sink, branches, forms, scalar_limit);
+  SurveyControl control(recorder, sink, branches, forms, scalar_limit, unknown_trips);
   SurveyOver end;
   try {
     program(recorder, control);
@@ -180,14 +181,14 @@ bool SurveyControl::read(ElementType type, std::span<std::byte> value) {
   return true;
 }
 
-plan::Region survey(const Recording& program, const Forms& forms) {
+plan::Region survey(const Recording& program, const Forms& forms, Index unknown_trips) {
   plan::Region region;
   Branches branches;
   int runs = 0;
   const auto open = [](const auto& branch) { return branch.second.taken == 0 || branch.second.passed == 0; };
   Index scalar_limit = kScalarIterations;
   do {
-    const SurveyOver end = run_once(program, region, runs++, branches, forms, scalar_limit);
+    const SurveyOver end = run_once(program, region, runs++, branches, forms, scalar_limit, unknown_trips);
     if (region.fence.empty()) region.fence = end.reason;
     if (end.long_loop) scalar_limit = kScalarIterationsAgain;
   } while (runs < kSurveyRuns && std::any_of(branches.begin(), branches.end(), open));

@@ -32,7 +32,7 @@ namespace tdsl::record {
 inline constexpr int kSurveyRuns = 8;
 /// How often a loop is taken to run whose trip count comes from data.
 inline constexpr Index kUnknownTrips = 10;
-/// Loops are recorded once when there are so many records already, or so many loops around them.
+/// Loops are recorded once when there are kManyRecords already, or kDeepLoops loops around them.
 inline constexpr std::size_t kManyRecords = 4096;
 inline constexpr int kDeepLoops = 4;
 /// Iterations of a loop over scalars that are followed,
@@ -78,8 +78,8 @@ struct SurveyOver {
 /// One run of a survey.
 class SurveyControl : public Control {
  public:
-  SurveyControl(Recorder& recorder, SurveySink& sink, Branches& branches, const Forms& forms, Index scalar_limit = kScalarIterations)
-      : recorder_(recorder), sink_(sink), branches_(branches), forms_(forms), scalar_limit_(scalar_limit) {}
+  SurveyControl(Recorder& recorder, SurveySink& sink, Branches& branches, const Forms& forms, Index scalar_limit = kScalarIterations, Index unknown_trips = kUnknownTrips)
+      : recorder_(recorder), sink_(sink), branches_(branches), forms_(forms), scalar_limit_(scalar_limit), unknown_trips_(unknown_trips) {}
 
   void for_loop(Loop loop, Index begin, Index end, Index step, const Body& body) override;
   void while_loop(Loop loop, const Condition& condition, const Body& body) override;
@@ -101,6 +101,7 @@ class SurveyControl : public Control {
   const Forms& forms_;
   std::map<int, bool> ways_;  ///< of branches in this run
   Index scalar_limit_;
+  Index unknown_trips_;
   int depth_ = 0;
   int scalar_loops_ = 0;  ///< around what runs now
 };
@@ -108,7 +109,8 @@ class SurveyControl : public Control {
 /// A program that records: it is called with where to record and what steers it.
 using Recording = std::function<void(Recorder&, Control&)>;
 
-/// Surveys a program with the forms given. Its errors, and all others, end the region.
-[[nodiscard]] plan::Region survey(const Recording& program, const Forms& forms = {});
+/// Surveys a program with the forms given. Its errors, and all others, end the region. `unknown_trips`, at least 1: of loops whose trip
+/// count comes from data.
+[[nodiscard]] plan::Region survey(const Recording& program, const Forms& forms = {}, Index unknown_trips = kUnknownTrips);
 
 }  // namespace tdsl::record

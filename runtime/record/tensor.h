@@ -15,6 +15,7 @@ struct TensorState {
   plan::TensorDesc desc;
   ElementType type = ElementType::kF64;
   int handles = 0;
+  bool source = false;  ///< made from nothing: read from a file, or generated
 };
 
 /// A name for a recorded tensor. Copies name the same tensor; its life ends with the last handle and the last recorded use.
@@ -38,6 +39,7 @@ class TensorHandle {
   [[nodiscard]] const plan::TensorDesc& desc() const { return state_->desc; }
   /// Drops this name.
   void release() noexcept;
+  [[nodiscard]] bool names_something() const { return state_ != nullptr; }
 
  private:
   TensorState* state_ = nullptr;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <memory>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -11,7 +13,7 @@
 namespace tdsl::rt::sparse {
 
 /// One row of a result: elements come in any order and are combined, then they leave in the order of their columns. A dense row and a bit
-/// per column; best while columns are fewer than 64 times the elements that come.
+/// per column (see prefers_bitmap).
 template <class T>
 class BitmapAccumulator {
  public:
@@ -54,11 +56,80 @@ class BitmapAccumulator {
   std::size_t hi_ = 0;
 };
 
+/// One row of a result of which the elements of a column are added, of bool by `or`: every column has its sum, 0 between rows, and a bit that says whether something
+/// came. Neither adding nor leaving takes a branch that depends on what is stored.
+template <class T>
+class AddedRow {
+ public:
+  /// What adds, with its pointers where the loops around it keep them.
+  struct Into {
+    T* sums;
+    std::uint64_t* bits;
+
+    void add(Index j, T value) const {
+      const auto c = static_cast<std::size_t>(j);
+      const std::uint64_t bit = std::uint64_t{1} << (c & 63);
+      if constexpr (std::is_same_v<T, bool>) {
+        bits[c >> 6] |= value ? bit : 0;
+      } else {
+        sums[c] = static_cast<T>(sums[c] + value);
+        bits[c >> 6] |= bit;
+      }
+    }
+  };
+  [[nodiscard]] Into into(Index columns) {
+    const auto words = static_cast<std::size_t>((columns + 63) / 64);
+    if (bits_.size() < words) {
+      bits_.resize(words, 0);
+      sums_ = std::make_unique<T[]>(64 * words);  // of 0
+    }
+    words_ = words;
+    return {sums_.get(), bits_.data()};
+  }
+  /// What `drain` may write beyond the elements of the row.
+  static constexpr Index kSlack = 2;
+  /// Columns and sums in ascending order, those that are 0 left out; returns how many. Of bool there are columns alone. The row is empty.
+  Index drain(std::uint32_t* columns, T* values) {
+    const Index came = columns_that_came(columns);
+    if constexpr (std::is_same_v<T, bool>) return came;
+    Index kept = 0;
+    for (Index k = 0; k < came; ++k) {
+      const std::uint32_t c = columns[k];
+      const T sum = std::exchange(sums_[c], T(0));
+      columns[kept] = c;
+      values[kept] = sum;
+      kept += sum != T(0) ? 1 : 0;
+    }
+    return kept;
+  }
+
+ private:
+  Index columns_that_came(std::uint32_t* columns) {
+    Index came = 0;
+    for (std::size_t w = 0; w < words_; ++w) {
+      std::uint64_t word = std::exchange(bits_[w], 0);
+      const auto first = static_cast<std::uint32_t>(w * 64);
+      do {  // two at a time: most words have no more
+        for (int k = 0; k < 2; ++k) {
+          columns[came] = first + static_cast<std::uint32_t>(std::countr_zero(word));
+          came += word != 0 ? 1 : 0;
+          word &= word - 1;
+        }
+      } while (word != 0);
+    }
+    return came;
+  }
+
+  std::vector<std::uint64_t> bits_;
+  std::unique_ptr<T[]> sums_;
+  std::size_t words_ = 0;
+};
+
 /// The same through a hash table and a sort: for rows with few elements among many columns.
 template <class T>
 class HashAccumulator {
  public:
-  /// About so many elements will come before `flush`. With more the table grows.
+  /// About `elements` elements will come before `flush`. With more the table grows.
   void begin(Index elements) { use(std::bit_ceil(static_cast<std::size_t>(elements) * 2 + 2)); }
   template <class Combine>
   void add(Index j, T value, const Combine& combine) {
@@ -118,7 +189,11 @@ class HashAccumulator {
   int shift_ = 63;  ///< leaves as many bits as a slot's number has
 };
 
-/// Which of the two is faster for a row.
-[[nodiscard]] inline bool prefers_bitmap(Index columns, Index elements) { return columns < 64 * elements; }
+/// Whether a dense row with a bit per column is faster for a row than a hash table: while columns are fewer than 256 times the elements that
+/// come, beyond the second-level cache 64 times. Both give the same bits.
+[[nodiscard]] inline bool prefers_bitmap(Index columns, Index elements) {
+  constexpr Index kInCache = 1 << 16;
+  return columns < (columns <= kInCache ? 256 : 64) * elements;
+}
 
 }  // namespace tdsl::rt::sparse

@@ -24,7 +24,7 @@ std::size_t first_new_level(const SortedEntries<T>& entries, Index k) {
   return l;
 }
 
-/// The same of row r, which has so many subscripts in the list; all of them if none.
+/// The same of row r, which has `subscripts` subscripts in the list; all of them if none.
 std::size_t first_new_level(std::span<const std::uint32_t> list, std::size_t subscripts, std::size_t r) {
   if (r == 0) return 0;
   const std::uint32_t* const now = list.data() + r * subscripts;

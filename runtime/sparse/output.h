@@ -33,7 +33,7 @@ class Output {
     begins_.clear();
     if (rank_ == 1) begins_.push_back(0);
   }
-  /// At most so many elements will come.
+  /// At most `elements` elements will come.
   void reserve(Index elements) {
     if (elements > capacity_) grow(elements);
   }
@@ -50,6 +50,15 @@ class Output {
     last_[static_cast<std::size_t>(size_)] = static_cast<std::uint32_t>(j - corner_[rank_ - 1]);
     if constexpr (!std::is_same_v<T, bool>) values_[static_cast<std::size_t>(size_)] = value;
     size_ += is_stored(value) ? 1 : 0;
+  }
+  /// `f(columns, values)` writes elements of the row behind one another, at most `most`, with columns counted from the tile's first one, and returns how many
+  /// remain. Of bool there are no values.
+  template <class F>
+  Index put_many(Index most, const F& f) {
+    if (capacity_ - size_ < most) grow(std::max(2 * capacity_, size_ + most));
+    const Index added = f(last_.get() + size_, values_ ? values_.get() + size_ : nullptr);
+    size_ += added;
+    return added;
   }
   /// They are there until the next tile begins.
   [[nodiscard]] RowEntries<T> entries() {

@@ -133,6 +133,10 @@ class Children {
     const std::uint32_t* const list = view_->coordinate(level_);
     return corner_[level_] + (list == nullptr ? number - zero_ : static_cast<Index>(list[number]));
   }
+  /// What is below one of these nodes.
+  [[nodiscard]] Children below(Index number) const { return below(*view_, corner_, level_ + 1, number); }
+  /// Nodes of the last level, as a row of elements.
+  [[nodiscard]] Segment<T> elements() const { return Segment<T>::of(*view_, corner_, *this); }
 
  private:
   Children(const BlockView<T>& view, const Index* corner, int level, Index lo, Index hi, Index zero)
@@ -341,6 +345,16 @@ class Parts {
   void walk(Interval wanted, F&& f) const {
     for (const Entry& e : entries_) {
       for (const Node<T> node : Children<T>::roots(e.view, e.corner.data(), e.outer, wanted)) f(node);
+    }
+  }
+  /// Calls `f(nodes, band)` for the outermost nodes of every part with subscripts in the interval; those of one band lie side by side.
+  template <class F>
+  void each_roots(Interval wanted, F&& f) const {
+    for (std::size_t band = 0; band < bands_.size(); ++band) {
+      if (plan::intersect(bands_[band].outer, wanted).empty()) continue;
+      for (std::size_t e = bands_[band].first; e < bands_[band].last; ++e) {
+        f(Children<T>::roots(entries_[e].view, entries_[e].corner.data(), entries_[e].outer, wanted), band);
+      }
     }
   }
   /// Calls `f(i, value)` for the elements of a vector in the interval, ascending.

@@ -1,6 +1,5 @@
 #include "runtime/sparse/piece.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include "runtime/check.h"
@@ -9,27 +8,52 @@ namespace tdsl::rt::sparse {
 
 namespace {
 
+/// An array of a block, wherever it is.
 template <class T>
-const T* array_at(const BlockHead& block, Index offset) {
-  return reinterpret_cast<const T*>(reinterpret_cast<const std::byte*>(&block) + offset);
-}
+class FarArray {
+ public:
+  FarArray(const BlockReader& read, Index offset) : read_(read), offset_(offset) {}
+  [[nodiscard]] T operator[](Index k) const {
+    T value{};
+    read_(offset_ + k * static_cast<Index>(sizeof(T)), std::as_writable_bytes(std::span(&value, 1)));
+    return value;
+  }
+  /// The first of `count` ascending elements that is not below `wanted`.
+  [[nodiscard]] Index lower_bound(Index count, Index wanted) const {
+    Index lo = 0;
+    while (lo < count) {
+      const Index middle = lo + (count - lo) / 2;
+      if (static_cast<Index>((*this)[middle]) < wanted) lo = middle + 1;
+      else count = middle;
+    }
+    return lo;
+  }
+
+ private:
+  const BlockReader& read_;
+  Index offset_;
+};
 
 }  // namespace
 
 Piece piece_of(const BlockHead& block, OuterRange outer) {
+  const auto* const bytes = reinterpret_cast<const std::byte*>(&block);
+  return piece_of(block, outer, [bytes](Index from, std::span<std::byte> to) { std::memcpy(to.data(), bytes + from, to.size()); });
+}
+
+Piece piece_of(const BlockHead& block, OuterRange outer, const BlockReader& read) {
   TDSL_CHECK(block.levels > 0, "a scalar has no ranges");
   const BlockArrays from = arrays_of(block);
   Piece piece{block, {}};
   std::array<OuterRange, 8> nodes{};
   nodes[0] = outer;
   if (block.kind[0] == Level::kCompressed) {
-    const auto* const first = array_at<std::uint32_t>(block, from.coordinate[0]);
-    const auto* const last = first + block.count[0];
-    nodes[0] = {std::lower_bound(first, last, outer.lo) - first, std::lower_bound(first, last, outer.hi) - first};
+    const FarArray<std::uint32_t> coordinate(read, from.coordinate[0]);
+    nodes[0] = {coordinate.lower_bound(block.count[0], outer.lo), coordinate.lower_bound(block.count[0], outer.hi)};
   }
   for (std::size_t l = 1; l < block.levels; ++l) {
     if (block.kind[l] == Level::kCompressed) {
-      const auto* const position = array_at<Index>(block, from.position[l]);
+      const FarArray<Index> position(read, from.position[l]);
       nodes[l] = {position[nodes[l - 1].lo], position[nodes[l - 1].hi]};
     } else {
       const Index extent = block.count[l - 1] == 0 ? 0 : block.count[l] / block.count[l - 1];

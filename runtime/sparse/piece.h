@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstddef>
+#include <functional>
+#include <span>
 #include <vector>
 
 #include "runtime/sparse/block.h"
@@ -24,6 +27,9 @@ struct OuterRange {
   Index hi = 0;
 };
 [[nodiscard]] Piece piece_of(const BlockHead& block, OuterRange outer);
+/// The same of a block that is not in memory: `read` gets `bytes`, from byte `from` of the block on. A few of them are looked at.
+using BlockReader = std::function<void(Index from, std::span<std::byte> bytes)>;
+[[nodiscard]] Piece piece_of(const BlockHead& head, OuterRange outer, const BlockReader& read);
 
 /// Once head and runs have arrived at `piece`: positions count from the piece's own beginning. Coordinates go on counting from the tile's
 /// corner; where the outermost level is dense, its first node is coordinate `outer.lo`.

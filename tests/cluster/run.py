@@ -4,8 +4,10 @@ every mistake in starting them says, and that the command it names works; what i
 One line per case: PASS cluster/NAME or FAIL cluster/NAME."""
 import argparse
 import os
+import random
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -56,11 +58,14 @@ class Job:
         parts = [f"( {c} ) >{k}.out 2>{k}.err; echo $? >{k}.code" for k, c in enumerate(commands)]
         done = self.folder / "done"
         done.unlink(missing_ok=True)
-        self.submit("\n".join([*parts, "touch done"]))
+        number = self.submit("\n".join([*parts, "touch done"]))
         # `sbatch --wait` looks every ten seconds.
         end = time.monotonic() + limit
         while not done.exists():
-            require(time.monotonic() < end, f"the job does not end: {self.log()}")
+            if time.monotonic() > end:
+                subprocess.run(["scancel", number], check=False)  # the next cases need its hosts
+                said = [path.read_text(errors="replace")[-400:] for path in sorted(self.folder.glob("*.err"))]
+                require(False, f"the job does not end: {self.log()} {said}")
             time.sleep(0.05)
         read = lambda k, kind: (self.folder / f"{k}.{kind}").read_text(errors="replace")
         return [Result(int(read(k, "code")), read(k, "out"), read(k, "err")) for k in range(len(commands))]
@@ -122,6 +127,16 @@ class Cluster:
             except OSError:
                 pass
         return found
+
+    @staticmethod
+    def host_of(pid):
+        """Hosts are told apart by their name spaces."""
+        try:
+            space = os.readlink(f"/proc/{pid}/ns/uts")
+            hosts = {os.readlink(f"/proc/{path.read_text().strip()}/ns/uts"): path.stem for path in Path(os.environ["TDSL_LAB"]).glob("run/h*.pid")}
+        except OSError:
+            return None
+        return hosts.get(space)
 
 
 def warned(result, kind):
@@ -201,7 +216,7 @@ def transports_that_stay_inside(c):
         for launcher in ("srun --mpi=pmix", "mpirun"):
             result, good = job.run(f"export {setting}; {launcher} {c.product}", f"{launcher} {c.product}", limit=120)
             text = warned(result, "launch")
-            require(f"{setting} does not reach other nodes and was ignored: unset {setting.partition('=')[0]}" in text, text)
+            require(f"{setting} cannot reach other nodes and was ignored: unset {setting.partition('=')[0]}" in text, text)
             require(not [line for line in good.err if "warning" in line], str(good))
             c.check_product(job, result)
 
@@ -243,7 +258,7 @@ def instructions_of_another_machine(c):
                    env={**os.environ, "TDSL_HOME": str(job.folder / "home")})
     arguments = c.product.partition(" ")[2]
     for result in job.run(f"srun --mpi=pmix ./native {arguments}", f"mpirun ./native {arguments}", f"./native {arguments}"):
-        refused(result, 2, r"^the processor of rank 0 on h1 lacks .*AVX-512FP16, which this executable uses: build it without --native, or on such a node$")
+        refused(result, 2, r"^the processor of rank 0 on h1 lacks .*AVX-512FP16, which this executable uses: rebuild without --native, or build on that node$")
 
 
 def errors_speak_alone(c):
@@ -261,11 +276,11 @@ def errors_speak_alone(c):
 class Endless:
     """A run that goes on until it is ended, in a job that lives until its script's last command has ended."""
 
-    def __init__(self, c, launcher, after=""):
+    def __init__(self, c, launcher, after="", options=""):
         self.c, self.job = c, c.job()
         # With an older result in place, which has to stay.
         (self.job.folder / "early.npy").write_bytes(b"older")
-        command = f"{launcher} {c.work}/endless --A {c.work}/A.npy --early early.npy --B B.npy"
+        command = f"{launcher} {c.work}/endless --A {c.work}/A.npy --early early.npy --B B.npy {options}"
         self.id = self.job.submit(f"{command} >0.out 2>0.err\necho $? >0.code\n{after}")
         self.wait(lambda: "reached" in self.text("0.out"), 30, "it did not begin")
 
@@ -349,39 +364,327 @@ class MemoryGroup:
                 time.sleep(0.1)
 
 
+HUNGRY = """var b = random(64, 64);
+print("begun");
+for t in 0..40000 { b = b * 0.999; }
+let L = random(6000, 6000) * b[0, 0];
+let C = L @ L;
+print(sum(C * C));
+"""
+
+
+class Hungry:
+    """A program that needs much memory after a while, two ranks of which are in a control group on h3."""
+
+    def __init__(self, c, group):
+        self.job, self.group = c.job(), group
+        (self.job.folder / "hungry.tdsl").write_text(HUNGRY)
+        subprocess.run([c.tdslc, "build", "hungry.tdsl", "-o", "hungry"], cwd=self.job.folder, check=True)
+        (self.job.folder / "limited.sh").write_text(f'#!/bin/bash\n[ "$(hostname)" != h3 ] || echo $$ >{group}/cgroup.procs\nexec ./hungry "$@"\n')
+        (self.job.folder / "limited.sh").chmod(0o755)
+
+    def limit(self, bytes):
+        (self.group / "memory.limit_in_bytes").write_text(str(bytes))
+
+    def run_and_lower(self, command, bytes):
+        """The limit is lowered once the program has read it and computes."""
+        for name in ("0.out", "0.err", "0.code"):
+            (self.job.folder / name).unlink(missing_ok=True)
+        self.job.submit(f"{command} >0.out 2>0.err; echo $? >0.code.new; mv 0.code.new 0.code")
+        text = lambda name: (self.job.folder / name).read_text(errors="replace") if (self.job.folder / name).exists() else ""
+        end = time.monotonic() + 180
+        lowered = False
+        while not text("0.code"):
+            require(time.monotonic() < end, f"{command} does not end: {text('0.err')} {self.job.log()}")
+            if not lowered and "begun" in text("0.out"):
+                self.limit(bytes)
+                lowered = True
+            time.sleep(0.05)
+        return Result(int(text("0.code")), text("0.out"), text("0.err"))
+
+
+LAUNCHERS = ("srun --mpi=pmix --kill-on-bad-exit=1", "mpirun -q")
+
+
+def refused_for_memory(c):
+    """What cannot fit the control group of one host is refused on all, before it computes; what is named as enough is."""
+    with MemoryGroup(300 << 20) as group:
+        hungry = Hungry(c, group)
+        launcher = LAUNCHERS[0]
+        result, = hungry.job.run(f"{launcher} ./limited.sh --spill none", limit=120)
+        require(result.code == 2 and "begun" not in result.out, f"{launcher}: {result}")
+        told = [line for line in result.err if "'C' does not fit into memory: it needs at least" in line]
+        require(len(told) == 1 and "is 300.0 MiB for 2 ranks; give at least " in told[0], f"{launcher}: {result}")
+        hungry.limit(int(re.search(r"give at least (\d+) MiB for the 2 ranks of a node", told[0])[1]) << 20)
+        result, = hungry.job.run(f"{launcher} ./limited.sh --dry-run", limit=120)
+        require(result.code == 0, f"with as much as was said to be enough: {result}")
+
+
 def killed_for_memory(c):
-    job = c.job()
-    (job.folder / "hungry.tdsl").write_text("let A = random(6000, 6000); let C = A @ A; print(sum(C));\n")
-    subprocess.run([c.tdslc, "build", "hungry.tdsl", "-o", "hungry"], cwd=job.folder, check=True)
-    with MemoryGroup(120 << 20) as group:
-        (job.folder / "limited.sh").write_text(f'#!/bin/bash\n[ "$(hostname)" != h3 ] || echo $$ >{group}/cgroup.procs\nexec ./hungry "$@"\n')
-        (job.folder / "limited.sh").chmod(0o755)
-        for command in ("srun --mpi=pmix --kill-on-bad-exit=1 ./limited.sh", "mpirun -q ./limited.sh"):
+    with MemoryGroup(4 << 30) as group:
+        hungry = Hungry(c, group)
+        for launcher in LAUNCHERS:
             # The system may kill the other rank of the host, too, before it says anything.
             for attempt in range(3):
-                result, = job.run(command, limit=120)
-                # srun has the highest code of its tasks: Open MPI's own, 255, if a peer missed the killed one before it was told to end.
-                require(result.code in ((137, 255) if command.startswith("srun") else (137,)), f"{command}: {result}")
+                hungry.limit(4 << 30)
+                result = hungry.run_and_lower(f"{launcher} ./limited.sh", 120 << 20)
+                # Open MPI's own code, 255, if a peer missed the killed one before it was told to end.
+                require(result.code in (137, 255), f"{launcher}: {result}")
                 told = [line for line in result.err if "the system killed a process of this run on h3 because memory ran out" in line]
-                require(len(told) <= 1 and all("is 120.0 MiB" in line for line in told), f"{command}: {result}")
+                require(len(told) <= 1 and all("is 4.0 GiB" in line for line in told), f"{launcher}: {result}")
                 # Open MPI has its own text for peers that vanish.
-                require(sum("no output file was written" in line for line in result.err) <= 2, f"{command}: {result}")
+                require(sum("no output file was written" in line for line in result.err) <= 2, f"{launcher}: {result}")
                 if told:
                     break
-            require(told, f"{command}: nobody says in three attempts that memory ran out: {result}")
+            require(told, f"{launcher}: nobody says in three attempts that memory ran out: {result}")
 
 
-CASES = [right_results, without_pmix, pinned_to_too_few_cores, threads_left_idle, transports_that_stay_inside, fewer_ranks_than_tasks,
-         different_executables, instructions_of_another_machine, errors_speak_alone, killed_for_memory, killed_rank, leftovers_of_a_killed_attempt]
+def stopped_rank(c):
+    """SIGUSR2 asks where the ranks are; one that has stopped is missed, and the run ends."""
+    for launcher in LAUNCHERS:
+        run = Endless(c, launcher, options="--heartbeat 4")
+        try:
+            run.wait(lambda: len(run.pids()) == RANKS, 10, "all ranks")
+            victim = run.pids()[4]
+            os.kill(run.pids()[2], signal.SIGUSR2)
+            run.wait(lambda: "  rank 7: " in run.text("0.err"), 10, f"{launcher}: nobody says where the ranks are")
+            answers = re.findall(r"^  rank \d: h\d: .*", run.text("0.err"), re.MULTILINE)
+            require(len(answers) == RANKS and "line 5, 'B': " in "".join(answers), f"{launcher}: {run.text('0.err')}")
+            os.kill(victim, signal.SIGSTOP)
+            run.wait(lambda: run.text("0.code"), 30, f"{launcher} does not end")
+            told = re.findall(r"^no sign of life from rank \d for \d+ s; it said last: h\d: .*", run.text("0.err"), re.MULTILINE)
+            require(len(told) == 1, f"{launcher}: one message is expected: {run.text('0.err')}")
+            run.wait(lambda: not run.pids(), 10, f"{launcher}: ranks are left")
+            require(sorted(p.name for p in run.job.folder.iterdir() if ".npy" in p.name)[-1] == "early.npy", "a file is left")
+        finally:
+            run.end()
+
+
+def submit(c, job, *arguments, limit=90):
+    done = subprocess.run([c.tdslc, "submit", *arguments], cwd=job.folder, capture_output=True, text=True, timeout=limit, check=False)
+    return Result(done.returncode, done.stdout, done.stderr)
+
+
+def submitted(c):
+    job = c.job()
+    profile = job.folder / "site.conf"
+    subprocess.run([c.tdslc, "doctor", "--site", "-o", str(profile)], check=True)
+    checked = subprocess.run([c.tdslc, "doctor", "--site", "--profile", str(profile)], check=True, capture_output=True, text=True).stdout
+    require(checked == f"{profile} agrees with the cluster\n" and "launcher = srun\n" in profile.read_text(), f"{checked}{profile.read_text()}")
+    product = [str(SOURCE / PROGRAMS["product"]), "--site", str(profile), "--nodes", str(HOSTS), "--wait", "--", *c.product.split()[1:]]
+    result = submit(c, job, *product)
+    c.check_product(job, result)
+    require(f"product: {RANKS} ranks x 1 thread: h1: cores 0 | 1; h2" in result.out, str(result))
+    require([line.partition(": ")[2] for line in result.err[1:]][-1] == "COMPLETED", str(result))
+    script = (job.folder / "product.sbatch").read_text()
+    require(f"#SBATCH --nodes={HOSTS} --ntasks-per-node=2 --cpus-per-task=1 --mem=" in script, script)
+    # By mpirun, ranks that do not fill the nodes, and what the job's code is.
+    other = job.folder / "mpirun.conf"
+    other.write_text(profile.read_text().replace("launcher = srun", "launcher = mpirun"))
+    train = [str(SOURCE / PROGRAMS["train"]), "--site", str(other), "-n", "7", "--wait", "--", *c.train.split()[1:]]
+    result = submit(c, job, *train)
+    require(result.code == 0 and "train: 7 ranks" in result.out.replace("logistic_regression", "train"), str(result))
+    require(np.allclose(np.load(job.folder / "w.npy"), c.w, rtol=1e-9, atol=1e-12), "the training is wrong")
+    other.write_text(profile.read_text() + "setup = exit 42\n")
+    result = submit(c, job, *product[:1], "--site", str(other), *product[3:])
+    require(result.code == 42 and result.err[-1].endswith("FAILED, exit code 42"), str(result))
+
+
+def swept(c):
+    job = c.job()
+    subprocess.run([c.tdslc, "doctor", "--site", "-o", "site.conf"], cwd=job.folder, check=True)
+    sweep = [str(SOURCE / PROGRAMS["train"]), "--site", "site.conf", "-o", "train", "--sweep", "lambda=0.01,0.5", "--wait", "--",
+             "--X", f"{c.work}/X.npy", "--y", f"{c.work}/y.npy", "--w"]
+    result = submit(c, job, *sweep, "w.npy")
+    refused(result, 2, r"^--w w.npy: elements 0 and 1 of the sweep write this file: name it w-\{lambda\}.npy$")
+    result = submit(c, job, *sweep, "w-{lambda}.npy")
+    require(result.code == 0 and re.search(r"(?m)^\[1\] .*loss", result.out), str(result))
+    subprocess.run([*shlex.split(c.train), "--lambda", "0.5"], cwd=job.folder, check=True, stdout=subprocess.DEVNULL)
+    for file, expected in (("w-0.01.npy", c.w), ("w-0.5.npy", np.load(job.folder / "w.npy"))):
+        require(np.allclose(np.load(job.folder / file), expected, rtol=1e-9, atol=1e-12), f"{file} is wrong")
+
+
+# A condition on data: a `for` loop would be recorded up to ten seconds ahead, and stop only after that.
+ITERATE = """input A: f64[n, n];
+input B: f64[n, n];
+param steps: i64 = 200;
+var M = B;
+var step = 0;
+while step < steps && M[0, 0] < 1e300 {
+  M = A @ M + 0.01 * B;
+  print("at", step, M[0, 0]);
+  step += 1;
+}
+output M;
+"""
+
+
+class Saved:
+    """A job of 200 iterations with checkpoints, written and submitted by `tdslc submit`, and what it gives undisturbed."""
+
+    def __init__(self, c, *more, launcher="srun"):
+        self.c, self.job = c, c.job()
+        self.program, self.options = self.prepare(c)
+        shutil.copy(c.work / "iterate.tdsl", self.job.folder)
+        (self.job.folder / "site.conf").write_text((c.work / "site.conf").read_text().replace("launcher = srun", f"launcher = {launcher}"))
+        result = submit(c, self.job, "iterate.tdsl", "--site", "site.conf", "--nodes", str(HOSTS), "--checkpoint", "--time", "30:00", "--", *self.options, "--M", "M.npy", *more)
+        number = re.match(r"job (\d+): ", "\n".join(result.err) + result.out)
+        require(result.code == 0 and number, str(result))
+        self.id, self.checkpoints = number[1], self.job.folder / f"iterate-{number[1]}.ck"
+
+    @staticmethod
+    def prepare(c):
+        program, files, n = c.work / "iterate", [c.work / f"iterate-{name}.npy" for name in "AB"], 700
+        if not program.exists():
+            (c.work / "iterate.tdsl").write_text(ITERATE)
+            subprocess.run([c.tdslc, "build", "iterate.tdsl", "-o", "iterate"], cwd=c.work, check=True)
+            subprocess.run([c.tdslc, "doctor", "--site", "-o", "site.conf"], cwd=c.work, check=True)
+            rng = np.random.default_rng(n)
+            np.save(files[0], rng.standard_normal((n, n)) / n**0.5)
+            np.save(files[1], rng.standard_normal((n, n)))
+        return program, ["--A", str(files[0]), "--B", str(files[1])]
+
+    def text(self):
+        log = self.job.folder / f"iterate-{self.id}.log"
+        return log.read_text(errors="replace") if log.exists() else ""
+
+    def ranks(self):
+        return self.c.processes(f"{self.job.folder.name}/iterate")
+
+    def said(self):
+        """Without what the iterations print, but for the last."""
+        lines = self.text().splitlines()
+        return "\n".join([line for line in lines if not line.startswith("at ")] + lines[-1:])
+
+    def is_over(self):
+        return (self.checkpoints / "finished").exists()
+
+    def state(self):
+        shown = subprocess.run(["scontrol", "show", "job", "-o", self.id], capture_output=True, text=True, check=False)
+        return dict(re.findall(r"(\w+)=(\S+)", shown.stdout))
+
+    def wait(self, what, done, limit=240):
+        """For as long as the job is in the queue or runs: one that is queued again first waits for the credentials of the last attempt to expire."""
+        end = time.monotonic() + limit
+        while not done():
+            state = self.state()
+            alive = state.get("JobState") in ("PENDING", "CONFIGURING", "RUNNING", "SIGNALING", "COMPLETING", "REQUEUED") and time.monotonic() < end
+            if not alive and not done():
+                shown = {key: state.get(key) for key in ("JobState", "Reason", "Restarts", "ExitCode", "SubmitTime", "EligibleTime", "StartTime", "EndTime")}
+                left = sorted(p.name for p in self.checkpoints.iterdir()) if self.checkpoints.exists() else "no checkpoints"
+                raise Failed(f"{what}: {shown}, {left}: {self.said()}")
+            time.sleep(0.1)
+
+    def reach(self, step):
+        self.wait(f"the job does not come to iteration {step}", lambda: f"at {step} " in self.text())
+
+    def stop(self):
+        """By the signal that Slurm sends before the time limit. False: it was over before."""
+        subprocess.run(["scancel", "-b", "-s", "USR1", self.id], check=True)
+        return self.stopped()
+
+    def stopped(self):
+        self.wait("the job does not stop", lambda: "stopped: checkpoint written to" in self.text() or self.is_over())
+        return "stopped: checkpoint written to" in self.text()
+
+    def undisturbed(self, name="alone"):
+        """The whole result, made once."""
+        path = self.c.work / f"iterate-{name}.npy"
+        if not path.exists():
+            self.by_hand(HOSTS, path, *(["--reproducible"] if name == "exact" else []))
+        return path.read_bytes()
+
+    def by_hand(self, hosts, path, *more):
+        subprocess.run(["srun", "--mpi=pmix", f"-N{hosts}", f"-n{hosts * RANKS // HOSTS}", self.program, *self.options, "--M", str(path), *more], cwd=self.job.folder, check=True,
+                       capture_output=True, timeout=240)
+        return path.read_bytes()
+
+    def goes_on(self, name="alone"):
+        self.wait("the job does not go on", lambda: "resuming from" in self.text())
+        self.ends(name)
+
+    def ends(self, name="alone"):
+        self.wait("the job does not end", self.is_over)
+        # Its last files are closed once the script has ended.
+        require((self.job.folder / "M.npy").read_bytes() == self.undisturbed(name), "other bits than without an interruption")
+
+
+def requeued(c):
+    """A job with checkpoints that is told that its time is over: it is queued again, goes on, and ends with the bits of one that was left alone. On three hosts what was
+    saved goes on within rounding."""
+    step = 40
+    run = Saved(c)
+    run.reach(step)
+    while not run.stop():  # a fast machine was ready before it was told
+        require(step := step // 4, f"the job does not heed the signal: {run.said()}")
+        run = Saved(c)
+        run.reach(step)
+    shutil.copytree(run.checkpoints, run.job.folder / "copy")
+    three = run.by_hand(3, run.job.folder / "three.npy", "--resume", "copy")
+    run.goes_on()
+    require(run.text().count("stopped: checkpoint written to") == 1, run.said())
+    require(np.allclose(np.load(run.job.folder / "three.npy"), np.load(run.job.folder / "M.npy"), rtol=1e-9, atol=1e-12) and three, "three hosts come to something else")
+
+
+def requeued_exactly(c):
+    """With --reproducible three hosts come to the same bits."""
+    run = Saved(c, "--reproducible")
+    run.reach(c.random.randrange(5, 100))
+    require(run.stop(), "the run was over too early")
+    shutil.copytree(run.checkpoints, run.job.folder / "copy")
+    three = run.by_hand(3, run.job.folder / "three.npy", "--reproducible", "--resume", "copy")
+    run.goes_on("exact")
+    require(three == run.undisturbed("exact"), "three hosts come to other bits")
+
+
+def at_the_time_limit(c):
+    """Slurm itself sends the signal; its limit is moved near once the run is under way. Ranks are suspended until it has come: it looks every half minute."""
+    run = Saved(c)
+    run.reach(c.random.randrange(1, 30))
+    ranks = run.ranks()
+    require(len(ranks) == RANKS, "the run was over too early")
+    for pid in ranks:
+        os.kill(pid, signal.SIGSTOP)
+    hours, minutes, seconds = map(int, run.state()["RunTime"].split(":"))
+    subprocess.run(["scontrol", "update", f"JobId={run.id}", f"TimeLimit={60 * hours + minutes + (seconds + 119) // 60 + 1}"], check=True)
+    pending = lambda pid: int(re.search(r"ShdPnd:\s*(\w+)", Path(f"/proc/{pid}/status").read_text())[1], 16) & 1 << signal.SIGUSR1 - 1
+    run.wait("no signal comes", lambda: all(pending(pid) for pid in ranks))
+    for pid in ranks:
+        os.kill(pid, signal.SIGCONT)
+    require(run.stopped(), f"the signal is forgotten: {run.said()}")
+    run.goes_on()
+
+
+def pulled_plug(c):
+    """A host that nobody reaches: the run ends, the job is queued again, by Slurm or by its script, and ends with the same bits; with and without a checkpoint before, and
+    where rank 0 was."""
+    for host, every, launcher in ((3, "0", "srun"), (2, "30m", "srun"), (4, "0.3", "mpirun"), (1, "0.3", "srun")):
+        run = Saved(c, "--checkpoint-every", every, launcher=launcher)
+        run.reach(c.random.randrange(5, 100))
+        subprocess.run(["ip", "link", "set", f"v{host}", "down"], check=True)
+        try:
+            others = lambda: [pid for pid in run.ranks() if c.host_of(pid) != f"h{host}"]
+            run.wait(f"host {host}, {launcher}: ranks are left on other hosts", lambda: not others() or int(run.state().get("Restarts", 0)) > 0, 40)
+            run.wait(f"host {host}, {launcher}: the job is not queued again", lambda: int(run.state().get("Restarts", 0)) > 0)
+        finally:
+            subprocess.run(["ip", "link", "set", f"v{host}", "up"], check=True)
+        run.ends()
+
+
+LONG = [requeued_exactly, at_the_time_limit, pulled_plug]
+CASES = [right_results, submitted, swept, requeued, without_pmix, pinned_to_too_few_cores, threads_left_idle, transports_that_stay_inside, fewer_ranks_than_tasks,
+         different_executables, instructions_of_another_machine, errors_speak_alone, refused_for_memory, killed_for_memory, killed_rank, stopped_rank, leftovers_of_a_killed_attempt]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tdslc", required=True)
     parser.add_argument("--filter", default="")
+    parser.add_argument("--long", action="store_true", help="time limits, lost hosts and the like too")
+    parser.add_argument("--seed", type=int, default=random.randrange(10**6))
     parser.add_argument("--list", action="store_true", help="the names of the cases")
     options = parser.parse_args()
-    cases = [case for case in CASES if options.filter in f"cluster/{case.__name__}"]
+    cases = [case for case in [*CASES, *(LONG if options.long else [])] if options.filter in f"cluster/{case.__name__}"]
     if options.list:
         print(*(f"cluster/{case.__name__}" for case in cases), sep="\n")
         return 0
@@ -392,6 +695,9 @@ def main():
     failed = False
     with tempfile.TemporaryDirectory(prefix="tdsl-cluster-", dir=os.environ.get("TMPDIR")) as work:
         cluster = Cluster(options.tdslc, Path(work))
+        cluster.random = random.Random(options.seed)
+        if options.long:
+            print(f"cluster: seed {options.seed}", flush=True)
         for case in cases:
             begun = time.monotonic()
             try:
@@ -401,7 +707,7 @@ def main():
                 print(f"SKIP cluster/{case.__name__} {reason}", flush=True)
             except (Failed, subprocess.SubprocessError, OSError) as error:
                 failed = True
-                print(f"FAIL cluster/{case.__name__}: {error}", flush=True)
+                print(f"FAIL cluster/{case.__name__}: {' | '.join(str(error).splitlines())}", flush=True)
     return 1 if failed else 0
 
 

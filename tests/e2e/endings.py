@@ -54,6 +54,8 @@ class Run:
         environment = {**os.environ, **launch.without_leaks(), "TDSL_OVERSUBSCRIBED": "1", "TMPDIR": str(self.temporary)}
         if launch.is_launcher(command):
             environment["OMPI_MCA_btl_vader_backing_directory"] = str(self.temporary)
+        if os.environ.get("TDSL_TEST_PRESET", "release") != "release":  # libasan looks for plug-ins where itself is told to, not where the executable is
+            environment["TDSL_HOME"] = str(Path(options.tdslc).resolve().parents[1])
         if compiles:
             environment["XDG_CACHE_HOME"] = str(self.cache)
         self.child = subprocess.Popen([str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
@@ -214,6 +216,19 @@ def lose_launcher(name, executables, options):
         run.expect(-9, "")
 
 
+def lose_named(file, executables, options):
+    """Outputs that have names before they are whole: of a run that a signal ends, and of one that loses a rank."""
+    arguments = [*program_arguments()[:2], "--early", file]
+    with Run([options.tdslc, "run", PROGRAM, "-n", "3", "--", *arguments], options) as run:
+        require(any(p.name.startswith(".early") for p in run.folder.iterdir()), "the output is not there while it is written")
+        if file.endswith(".zarr"):
+            run.child.send_signal(signal.SIGTERM)
+        else:
+            os.kill(run.rank(1).pid, signal.SIGKILL)
+        run.wait()
+        require(run.code in (128 + signal.SIGTERM, 128 + signal.SIGKILL), f"exit code {run.code}")
+
+
 def lose_all(name, executables, options):
     """Nobody is left to remove anything."""
     require_unnamed_files()
@@ -295,6 +310,30 @@ def change_when_checked(how, folder, pipe, limit):
     os.close(end)
 
 
+def use_up_memory(name, executables, options):
+    """Wherever an allocation fails, BLIS's too: a line that says so, and no trace."""
+    if os.environ.get("TDSL_TEST_PRESET", "release") != "release":
+        return  # sanitizers have terabytes
+    ends = {0: 0, 1: 0}
+    with Product(executables["product"], options) as product:
+        np.save(product.folder / "A.npy", np.ones((700, 700)))
+        np.save(product.folder / "B.npy", np.ones((700, 700)))
+        starts = 48_000  # less, and the libraries cannot be loaded
+        while launch.run(["sh", "-c", f"ulimit -v {starts}; exec \"$0\" --version", executables["product"]], options.limit).code != 0:
+            starts += 8_000
+            require(starts < 2_000_000, "the program does not start")
+        for kib in range(starts, starts + 80_000, 5_000):
+            words = ["sh", "-c", f"ulimit -v {kib}; exec \"$0\" \"$@\"", executables["product"], "--A", "A.npy", "--B", "B.npy", "--C", "C.npy", "--threads", 1]
+            result = launch.run(words, options.limit, cwd=product.folder)
+            require(result.code in ends, f"{kib} KiB: exit code {result.code}: {result.err[-300:]!r}")
+            said = [line for line in result.err.splitlines() if line.strip() and not line.startswith(("libblis: ", "warning: "))]
+            require(result.code == 0 or (len(said) == 1 and said[0].startswith("out of memory")), f"{kib} KiB: {result.err[-300:]!r}")
+            ends[result.code] += 1
+            (product.folder / "C.npy").unlink(missing_ok=True)
+            require(product.files() == ["A.npy", "B.npy"], f"{kib} KiB: files left: {product.files()}")
+    require(min(ends.values()) > 0, f"all end alike: {ends}")
+
+
 CASES = {
     "full_device_executable": (write_to_full_device, False),
     "full_device_run": (write_to_full_device, True),
@@ -307,7 +346,10 @@ CASES = {
     **{f"{name.lower()}_compiling": (end_compilation, name) for name in ("TERM", "KILL")},
     **{f"rank_lost_by_{name.lower()}": (lose_rank, name) for name in ("KILL", "TERM")},
     "launcher_lost": (lose_launcher, "KILL"),
+    "named_output_zarr": (lose_named, "early.zarr"),
+    "named_output_hdf5": (lose_named, "early.h5:/early"),
     "all_lost": (lose_all, "KILL"),
+    "memory_used_up": (use_up_memory, None),
 }
 
 

@@ -6,7 +6,6 @@ import itertools
 import json
 import os
 import re
-import resource
 import shutil
 import subprocess
 import sys
@@ -32,6 +31,15 @@ SHAPES = {"cube": (60, 60, 60), "long inner": (12, 400, 10), "tall": (300, 12, 1
           "outer": (80, 3, 70), "primes": (37, 41, 43)}
 # Instrumented compilers and executables are slow: only what runs ranks.
 WITH_SANITIZERS = ("test_received_bytes_are_as_predicted", "test_same_bits_under_delays")
+
+
+def measured(command):
+    """Exit code of a command, its peak of resident MiB and its seconds of processor time."""
+    # A child's peak counts what its parent held when it was started, and other tests have children, too: a small process in between.
+    measure = ("import resource, subprocess, sys; code = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode; "
+               "used = resource.getrusage(resource.RUSAGE_CHILDREN); print(code, used.ru_maxrss / 1024, used.ru_utime + used.ru_stime)")
+    result = subprocess.run([sys.executable, "-c", measure, *map(str, command)], capture_output=True, text=True, check=True)
+    return tuple(map(float, result.stdout.split()))
 
 
 class Facts:
@@ -250,9 +258,8 @@ class Facts:
         given += [w for i in program.inputs for w in (f"--{i.name}", folder / f"{i.name}.npy")]
         files = [w for o in program.outputs for w in (f"--{o}", folder / f"{o}.npy")]
         points = [(1, []), (2, files), (3, ["--reproducible"]), (4, ["--tile", "7"]), (4, ["--memory", "1GiB"])]
-        if not self.long:  # samples take turns: two neighbours of a ring of five
-            turn = zlib.crc32(program.name.encode())
-            points = [points[turn % 5], points[(turn + 1) % 5]]
+        if not self.long:  # samples take turns
+            points = [points[zlib.crc32(program.name.encode()) % 5]]
         for ranks, more in points:
             arguments = [*given, *more, "--threads", "1"]
             self.run(session.executable, ranks, [*arguments, "--quiet", "--stats", folder / "plan.json"])
@@ -303,7 +310,9 @@ class Facts:
         home = self.work / "doctor"
         (home / "tdsl").mkdir(parents=True)
         kept = home / "tdsl" / "machine.conf"
-        kept.write_text("latency = 7e-5\nbandwidth = 2e8\n")
+        kept.write_text("latency = 7e-5\nbandwidth = 2e8\ndisk_read_rate = 5\ndisk_write_rate = 5\n")
+        spilled = self.work / "spilled"
+        spilled.mkdir()
 
         def constants(*options):
             told = launch.run([self.tdslc, "doctor", "--json", *options], self.options.limit, env={"XDG_CACHE_HOME": str(home)})
@@ -318,9 +327,11 @@ class Facts:
         near = constants()
         if (near["latency"], near["bandwidth"]) != (7e-5, 2e8) or near["near_bandwidth"] == 2e8:
             raise Failed(f"measured without hosts: {near}")
-        far = constants("--hosts", "localhost,localhost")
+        far = constants("--hosts", "localhost,localhost", "--spill", str(spilled))
         if far["latency"] == 7e-5 or far["bandwidth"] == 2e8:
             raise Failed(f"measured between two hosts: {far}")
+        if not all(1e6 < far[rate] < 1e12 for rate in ("disk_read_rate", "disk_write_rate")) or any(spilled.iterdir()):
+            raise Failed(f"measured in {spilled}: {far}, {list(spilled.iterdir())}")
 
     # `explain` says of every statement what the plan decided and what it would cost else; --why has all of it; --dot draws it.
     def test_explain_says_why(self):
@@ -470,16 +481,17 @@ class Facts:
 
     # --memory below what is needed is answered by what needs most and the least that is enough, not by a plan that does not fit.
     def test_explain_says_what_memory_is_enough(self):
+        none = ("--", "--spill", "none")
         for program, sizes in (("matmul", ["n=4000"]), ("two_layer_network", ["n=800", "m=1000"])):
             arguments = ["-n", 4, *(w for size in sizes for w in ("--set", size))]
-            plan = self.explain(program, *arguments, "--memory", "1MiB")
+            plan = self.explain(program, *arguments, "--memory", "1MiB", *none)
             memory = plan["memory"]
             if memory["fits"] or plan["statements"] or not memory["line"] or not memory["name"]:
                 raise Failed(f"{program} in 1 MiB: {json.dumps(plan)[:300]}")
-            shown = launch.run([self.tdslc, "explain", ROOT / f"samples/{program}.tdsl", *arguments, "--memory", "1MiB"], self.options.limit)
+            shown = launch.run([self.tdslc, "explain", ROOT / f"samples/{program}.tdsl", *arguments, "--memory", "1MiB", *none], self.options.limit)
             if "does not fit --memory 1MiB" not in shown.out or f"--memory {memory['needed_bytes']}\n" not in shown.out:
                 raise Failed(f"{program} in 1 MiB: {shown.out[:300]}")
-            several = [*arguments[2:], "--memory", memory["needed_bytes"] // 2]
+            several = [*arguments[2:], "--memory", memory["needed_bytes"] // 2, *none]
             ranks = self.explain(program, "-n", 4, *several)["memory"]["fits_on_ranks"]
             fits = [self.explain(program, "-n", r, *several)["memory"]["fits"] for r in (ranks, ranks - 1)]
             if ranks <= 4 or fits != [True, False]:
@@ -511,6 +523,59 @@ class Facts:
                 lines.append(f"{session.program.name} {point}: {case.run_in_least_memory(point, 5, 'memory')} bytes")
         return "\n    ".join(lines)
 
+    # What does not fit the address space (the limit that needs no rights) is refused with the numbers; with as much as is said to be enough it
+    # runs, with the bits of a run without a limit.
+    def test_limits_of_the_system(self):
+        n = 900
+        for name in "AB":
+            np.save(self.work / f"{name}.npy", np.random.default_rng(5).random((n, n)))
+        executable = self.session("samples/matmul.tdsl", []).executable
+        command = [executable, "--A", "A.npy", "--B", "B.npy", "--threads", "1", "--spill", "none", "--C"]
+        within = lambda mebibytes, file: launch.run(["prlimit", f"--as={mebibytes << 20}", *command, file], self.options.limit, cwd=self.work)
+        self.run(executable, 1, [*command[1:], "free.npy"])
+        for start in range(64, 4096, 32):  # below, not even the libraries can be loaded
+            refused = within(start, "tight.npy")
+            if refused.code == 0 or "does not fit into memory" in refused.err:
+                break
+        least = re.search(r"'C' does not fit into memory: it needs at least ([\d.]+) MiB .*ulimit -v.* give at least (\d+) MiB", refused.err)
+        if refused.code != 2 or not least or (self.work / "tight.npy").exists():
+            raise Failed(f"with {start} MiB: {refused}")
+        enough = within(int(least[2]), "tight.npy")
+        if enough.code != 0 or not compare.same_bits(np.load(self.work / "tight.npy"), np.load(self.work / "free.npy")):
+            raise Failed(f"with {least[2]} MiB, which were said to be enough: {enough}")
+        if "does not fit" not in within(int(least[2]) - int(float(least[1])), "less.npy").err:
+            raise Failed(f"a product runs in {int(least[2]) - int(float(least[1]))} MiB")
+        return f"refused with {start} MiB, runs with {least[2]}"
+
+    # A product with four times as much data as memory runs with its matrices on disk: the same up to rounding, within the memory, and what is
+    # read and written is as predicted: exactly on one rank, where no peers ask.
+    def test_spilled_product(self):
+        n, lines = 700, []
+        memory = 3 * n * n * 8 // 4
+        for name in "AB":
+            np.save(self.work / f"{name}.npy", np.random.default_rng(6).integers(-9, 9, (n, n)).astype(float))
+        executable = self.session("samples/matmul.tdsl", []).executable
+        arguments = ["--A", "A.npy", "--B", "B.npy", "--C", "C.npy", "--stats", "spill.json"]
+        wanted = np.load(self.work / "A.npy") @ np.load(self.work / "B.npy")
+        for ranks in (1,) if self.quick else (1, 2, 3):
+            command = [*launch.mpi_command(ranks), executable, *arguments, "--memory", memory // ranks, "--threads", "2", "--spill", "."]
+            result = launch.run(command, self.options.limit, cwd=self.work, env={"TDSL_OVERSUBSCRIBED": "1"})
+            said = [line for line in result.err.splitlines() if line.endswith("[spill]")]
+            if result.code != 0 or len(said) != 1 or not (np.load(self.work / "C.npy") == wanted).all():
+                raise Failed(f"{ranks} ranks: {result}")
+            for rank in json.loads((self.work / "spill.json").read_text())["per_rank"]:
+                for figure in ("disk_read", "disk_written"):
+                    low, high = np.broadcast_to(rank["predicted"].get(figure, 0), 2)
+                    if not low <= rank[figure] <= high or (ranks == 1 and (low != high or low == 0)):
+                        raise Failed(f"{ranks} ranks: {figure} {rank[figure]}, predicted {low} to {high}")
+                if rank["peak_block_bytes"] > memory // ranks or rank["disk_bytes_at_exit"] != 0:
+                    raise Failed(f"{ranks} ranks: {rank}")
+            lines.append(f"{ranks} ranks of {memory // ranks} bytes: {said[0]}")
+        refused = launch.run([executable, *arguments, "--memory", memory, "--spill", "none"], self.options.limit, cwd=self.work)
+        if refused.code != 2 or "--spill none forbids it" not in refused.err:
+            raise Failed(f"--spill none: {refused}")
+        return "\n    ".join(lines)
+
     # A product of many blocks holds what a rank owns and the window, down to the smallest.
     def test_product_holds_its_share_and_the_window(self):
         n, lines = 240, []
@@ -520,7 +585,7 @@ class Facts:
         gram.write_text("input A: f64[n, m];\nlet C = A @ A';\noutput s = sum(C);\n")
         for source, tensors, files in (("samples/matmul.tdsl", 3, ["--A", "A.npy", "--B", "B.npy", "--C", "C.npy"]), (gram, 2, ["--A", "A.npy"])):
             executable = self.session(source, []).executable
-            for ranks in (4,) if self.quick else (1, 2, 4):
+            for ranks in (4,) if self.quick else (1, 2, 4) if self.long else (1, 4):
                 owned = tensors * 8 * n * n // ranks
                 arguments = [*files, "--threads", "1", "--tile", "12", "--stats", "share.json"]
                 command = [*launch.mpi_command(ranks), executable, *arguments, "--window", "1"]
@@ -720,13 +785,10 @@ class Facts:
     def test_explain_is_small(self):
         sizes = ["--set", "n=1000000", "--set", "m=1000000", "--set", "k=1000000"]
         command = [self.tdslc, "explain", ROOT / "samples/matmul.tdsl", "--json", "-n", "4096", "--rank", "17", "--tile", "1000", *sizes]
-        child = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL)
-        _, status, used = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
-        memory = used.ru_maxrss / 1024
-        if child.returncode != 0 or memory > 300:
-            raise Failed(f"exit code {child.returncode}, {memory:.0f} MiB of memory")
-        return f"explain of 10^9 block products: {used.ru_utime + used.ru_stime:.2f} s of CPU, {memory:.0f} MiB"
+        code, memory, seconds = measured(command)
+        if code != 0 or memory > 300:
+            raise Failed(f"exit code {code:.0f}, {memory:.0f} MiB of memory")
+        return f"explain of 10^9 block products: {seconds:.2f} s of CPU, {memory:.0f} MiB"
 
     # Work and bytes of a large product are balanced for every number of ranks.
     # Flops of one training step of a network with three layers against those of its loss alone.
@@ -783,12 +845,10 @@ class Facts:
         source = ROOT / "samples" / "matmul.tdsl"
         times = []
         for more in (["--no-cache"], [], []):
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            result = launch.run([self.tdslc, "build", source, "-o", self.work / "timed", *more], self.options.limit)
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            if result.code != 0:
-                raise Failed(str(result))
-            times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+            code, _, used = measured([self.tdslc, "build", source, "-o", self.work / "timed", *more])
+            if code != 0:
+                raise Failed(f"exit code {code:.0f}")
+            times.append(used)
         np.save(self.work / "tiny.npy", np.ones((2, 2)))
         starts = []
         for _ in range(10):
@@ -884,26 +944,41 @@ def nameless(plan):
     return {"statements": rows, "plan_hash": plan["plan_hash"], "largest_step_bytes": plan["largest_step_bytes"]}
 
 
+def run_tests(options, work, waiting, seconds):
+    """Tests one after the other until none is waiting; returns how many failed."""
+    facts, failed = Facts(options, work), 0
+    while True:
+        try:
+            method = waiting.pop(0)
+        except IndexError:
+            return failed
+        name, begin = "facts/" + method[5:], time.monotonic()
+        try:
+            text = getattr(facts, method)()
+            print(f"    {text}\nPASS {name}" if text else f"PASS {name}", flush=True)
+        except Failed as failure:
+            failed += 1
+            print(f"    {failure}\nFAIL {name}", flush=True)
+        seconds[method[5:]] = time.monotonic() - begin
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--mode", choices=("quick", "ci", "long", "sanitizer"), default="quick")
     parser.add_argument("--tdslc", default=os.environ.get("TDSLC", "tdslc"))
     parser.add_argument("--filter", default="")
     parser.add_argument("--limit", type=float, default=120)
+    parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
-    failed = 0
-    with tempfile.TemporaryDirectory(prefix="tdsl-facts-") as work:
-        facts = Facts(options, work)
-        for method in [m for m in vars(Facts) if m.startswith("test_")]:
-            name = "facts/" + method[5:]
-            if options.filter not in name or options.mode == "sanitizer" and method not in WITH_SANITIZERS:
-                continue
-            try:
-                text = getattr(facts, method)()
-                print(f"    {text}\nPASS {name}" if text else f"PASS {name}", flush=True)
-            except Failed as failure:
-                failed += 1
-                print(f"    {failure}\nFAIL {name}", flush=True)
+    waiting = [m for m in vars(Facts) if m.startswith("test_") and options.filter in "facts/" + m[5:] and (options.mode != "sanitizer" or m in WITH_SANITIZERS)]
+    seconds = {}
+    with tempfile.TemporaryDirectory(prefix="tdsl-facts-") as work, ThreadPoolExecutor(options.jobs) as pool:
+        folders = [Path(work) / str(job) for job in range(options.jobs)]
+        for folder in folders:
+            folder.mkdir()
+        failed = sum(pool.map(lambda folder: run_tests(options, folder, waiting, seconds), folders))
+    longest = sorted(seconds, key=seconds.get, reverse=True)[:8]
+    print("longest: " + ", ".join(f"{name} {seconds[name]:.0f} s" for name in longest))
     return 1 if failed else 0
 
 

@@ -29,19 +29,9 @@ def mpi_command(ranks):
     return [] if ranks == 1 else ["mpiexec", "-q", "--bind-to", "none", "-n", str(ranks)]
 
 
-def sanitizer_options(command):
-    """Full stacks at every allocation tell leaks of MPI's libraries from ours, and take most of the time. The compiler loads
-    none of these libraries; with more than two ranks leaks are not looked for."""
-    if is_launcher(command):
-        return without_leaks() if int(command[command.index("-n") + 1]) > 2 else {}
-    if os.path.basename(str(command[0])) != "tdslc" or len(command) < 2 or command[1] == "run":
-        return {}
-    return {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":fast_unwind_on_malloc=1"}
-
-
 def without_leaks():
-    """Variables for runs that do not look for leaks."""
-    return {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":fast_unwind_on_malloc=1:detect_leaks=0"}
+    """Variables for runs that do not look for leaks: whoever is killed leaves some."""
+    return {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
 
 
 def is_launcher(command):
@@ -75,7 +65,7 @@ def run(command, limit, cwd=None, env=None, interrupt_after=None, out_to=None):
     standard output goes, which is not looked at then."""
     with open(out_to, "w+b", buffering=0) if out_to else tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, session_folder(command) as own:
         child = subprocess.Popen([str(c) for c in command], stdout=out, stderr=err, stdin=subprocess.DEVNULL, cwd=cwd,
-                                 env={**os.environ, **sanitizer_options(command), **own, **(env or {})}, start_new_session=True)
+                                 env={**os.environ, **own, **(env or {})}, start_new_session=True)
         timed_out = False
         try:
             if interrupt_after:

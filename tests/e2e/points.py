@@ -67,9 +67,9 @@ def choose(mode, program, variant_index, is_sample):
     main = min(variant_index, 2)
     counts = {
         "long": (24, 24, 24),
-        "ci": (4, 2, 1) if is_sample else (2, 1, 1),
+        "ci": (3, 1, 1) if is_sample else (2, 1, 1),
         "quick": (4, 1, 0) if is_sample else (2, 1, 0),
-        "sanitizer": (2, 0, 0) if is_sample else (1, 0, 0),
+        "sanitizer": (1, 0, 0) if is_sample else (1, 0, 0),
     }
     kept = list(KEPT.get(program, ())) if variant_index < 2 else []
     return kept + [p for p in cover[:counts[mode][main]] if p not in kept]

@@ -120,8 +120,6 @@ class Case:
         if point.tile:
             command += ["--tile", point.tile]
         environment = {"TDSL_OVERSUBSCRIBED": "1"}
-        if point.tile == "1":
-            environment |= launch.without_leaks()  # a thousand tasks and more; larger tiles look for them
         if delay_seed:
             environment["TDSL_DELAYS"] = str(delay_seed)
         window = 1 if point.window == "least" else None
@@ -152,7 +150,7 @@ class Case:
         memory = 1
         for _ in range(10):
             try:
-                self.run(point, delay_seed, folder_name, ["--memory", memory])
+                self.run(point, delay_seed, folder_name, ["--memory", memory, "--spill", "none"])
             except Failed as failure:
                 asked = LEAST_MEMORY.search(str(failure))
                 if not asked or int(asked[1]) <= memory:

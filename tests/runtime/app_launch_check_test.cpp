@@ -35,7 +35,7 @@ TEST_CASE("launch: ranks run one program") {
 
 TEST_CASE("launch: processors have the instructions") {
   CHECK(launch_error({running("a", "/p", 1), running("b", "/p", 1, "AVX2, FMA")}) ==
-        "the processor of rank 1 on b lacks AVX2, FMA, which this executable uses: build it without --native, or on such a node");
+        "the processor of rank 1 on b lacks AVX2, FMA, which this executable uses: rebuild without --native, or build on that node");
   // These tests were compiled for this processor.
   note_instructions(kCompiledInstructions);
   CHECK(missing_instructions().empty());
@@ -65,7 +65,7 @@ TEST_CASE("launch: settings that keep ranks from each other, or from the fast ne
   e.several_nodes = true;
   e.transports = {{"OMPI_MCA_btl", "self,vader"}};
   CHECK(launch_warnings(kTwo, e, 1, "./p") ==
-        std::vector<std::string>{"OMPI_MCA_btl=self,vader does not reach other nodes and was ignored: unset OMPI_MCA_btl"});
+        std::vector<std::string>{"OMPI_MCA_btl=self,vader cannot reach other nodes and was ignored: unset OMPI_MCA_btl"});
   e.transports = {{"OMPI_MCA_btl", "tcp,self"}};
   CHECK(launch_warnings(kTwo, e, 1, "./p").empty());
   CHECK(launch_warnings({running("a", "/p", 1, "", true), running("b", "/p", 1)}, e, 1, "./p") ==

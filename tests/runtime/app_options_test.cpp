@@ -59,7 +59,9 @@ TEST_CASE("two outputs are not written to one file") {
     return parse_options(program, std::vector<std::string>{"--steps=3", "--X=x.npy", "--n=y.npy", "--w", w, "--loss", loss});
   };
   CHECK(files("a.npy", "b.npy").outputs.size() == 2);
-  CHECK_THROWS_WITH_AS((void)files("a.npy", "./a.npy"), "the outputs loss and w would both be written to 'a.npy'", RunError);
+  CHECK(files("a.h5:/w", "a.h5:/loss").outputs.size() == 2);
+  CHECK_THROWS_WITH_AS((void)parse({"--w=a.npy", "--stats", "./a.npy"}), "output w and --stats would both be written to './a.npy'", RunError);
+  CHECK_THROWS_WITH_AS((void)files("a.npy", "./a.npy"), "output loss and output w would both be written to 'a.npy'", RunError);
 }
 
 TEST_CASE("built-in options") {
@@ -135,13 +137,12 @@ TEST_CASE("usage errors") {
   CHECK(contains(usage_error({"--w", ""}), "--w needs a file name"));
 }
 
-TEST_CASE("what is only reserved is refused") {
-  for (const BuiltinOption& option : builtin_options()) {
-    if (!option.supported) {
-      const std::string name = "--" + std::string(option.name);
-      CHECK(usage_error({name, "x"}) == name + " is reserved, but not supported yet");
-    }
-  }
+TEST_CASE("kinds of numbers to look for") {
+  CHECK((parse_number_kinds("nan", "x").nan && !parse_number_kinds("nan", "x").inf));
+  CHECK((parse_number_kinds("inf,nan", "x").nan && parse_number_kinds("inf,nan", "x").inf));
+  CHECK(!parse_number_kinds("bounds", "x").any());
+  CHECK(usage_error({"--check=nan,"}) == "--check: '' is not nan, inf or bounds");
+  CHECK(usage_error({"--check", "zero"}) == "--check: 'zero' is not nan, inf or bounds");
 }
 
 TEST_CASE("sizes") {

@@ -44,7 +44,7 @@ void simulate(std::uint64_t seed, const RunSettings& settings, const std::functi
       program(session);
       session.inside().complete();
       rt::EngineSink& sink = session.inside().sink;
-      rt::check_counts(sink.predictions(), sink.engine().statistics(), [](int line) { return rt::SourceLine{"test.tdsl", line}; });
+      rt::check_counts(sink.predictions(), sink.engine().statistics(), sink.writes(), [](int line) { return rt::SourceLine{"test.tdsl", line}; });
     });
   });
 }

@@ -36,6 +36,7 @@ struct RunSettings {
   std::function<void(rt::ProgramInfo&, rt::AppOptions&)> declare = [](rt::ProgramInfo&, rt::AppOptions&) {};
   /// Of a Setup that is complete: for what the fields above do not reach.
   std::function<void(rt::RunSetup&)> adjust = [](rt::RunSetup&) {};
+  std::shared_ptr<void> beside = nullptr;  ///< what a run that failed needs until it is let go
 };
 
 /// What a finished run leaves behind.
@@ -77,6 +78,7 @@ class TestSession : public rt::Session {
 
 /// A run: everything that messages under way may refer to.
 struct Machinery {
+  std::shared_ptr<void> beside;
   std::unique_ptr<rt::World> launched;
   rt::Store store;
   rt::ProgramInfo info;
@@ -95,6 +97,7 @@ inline std::vector<std::unique_ptr<Machinery>>& failed_runs() {
 /// Runs the program to its end on every rank and checks that nothing is left over.
 inline RunResult run(const RunSettings& settings, const std::function<void(TestSession&)>& program) {
   auto m = std::make_unique<Machinery>();
+  m->beside = settings.beside;
   if (settings.world == nullptr) m->launched = std::make_unique<rt::World>(rt::read_environment());
   rt::World& world = settings.world != nullptr ? *settings.world : *m->launched;
   m->info = rt::ProgramInfo("test", "test.tdsl", "");
@@ -132,7 +135,7 @@ inline RunResult run(const RunSettings& settings, const std::function<void(TestS
     failed_runs().push_back(std::move(m));
     throw;
   }
-  if (settings.plan_seed != 0 && settings.check_counts) rt::check_counts(sink.predictions(), sink.engine().statistics(), [](int line) { return rt::SourceLine{"test.tdsl", line}; });
+  if (settings.plan_seed != 0 && settings.check_counts) rt::check_counts(sink.predictions(), sink.engine().statistics(), sink.writes(), [](int line) { return rt::SourceLine{"test.tdsl", line}; });
   const RunResult result{sink.engine().statistics(), m->store.peak_bytes(), sink.engine().silence(), sink.planner().largest_step(),
                          sink.planner().needed_memory().bytes, m->store.largest_buffer_bytes()};
   CHECK(sink.engine().live_blocks() == 0);

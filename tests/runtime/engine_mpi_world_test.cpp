@@ -239,7 +239,7 @@ TEST_CASE("control messages arrive from everybody, in order per sender") {
   CHECK_FALSE(access.receive_control().has_value());
 }
 
-TEST_CASE("one thread at a time has the right to talk") {
+TEST_CASE("one thread at a time has the MPI token") {
   World world(launched());
   {
     auto access = world.access();

@@ -351,7 +351,7 @@ class RandomSized {
 inline void check_sized_counts(TestSession& session) {
   rt::EngineSink& sink = session.inside().sink;
   const std::vector<rt::SiteStatistics> counted = sink.engine().statistics();
-  rt::check_counts(sink.predictions(), counted, [](int line) { return rt::SourceLine{"test.tdsl", line}; });
+  rt::check_counts(sink.predictions(), counted, {}, [](int line) { return rt::SourceLine{"test.tdsl", line}; });
   plan::Range entered;
   for (const auto& [site, prediction] : sink.predictions().sites()) {
     const plan::Range messages = plan::messages_of(prediction.cost);

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <random>
 #include <string>
@@ -101,10 +102,10 @@ TEST_CASE("csv: mistakes name the line") {
 
 TEST_CASE("csv: what is written reads back, whoever writes which rows") {
   const TemporaryFolder folder;
-  const std::vector<double> elements = {0, 1.5, -2, std::numeric_limits<double>::infinity(), 0, 1e-300};
+  std::vector<double> elements = {0, 1.5, -2, std::numeric_limits<double>::infinity(), 0, 1e-300};
   const auto write = [&](const std::string& name, const Extents& shape) {
     const auto writer = EntryWriter::create(folder / name, ElementType::kF64, shape);
-    write_entries(*writer, nonzeros<double>(shape, elements));
+    write_entries(*writer, nonzeros<double>(shape, elements, writer->written()));
     writer->file().commit();
     return folder / name;
   };
@@ -133,6 +134,11 @@ TEST_CASE("csv: what is written reads back, whoever writes which rows") {
   second->file().release();
   first->file().commit();
   CHECK(folder.read("two.csv") == folder.read("m.csv"));
+  // Signs of zeros and nan stay.
+  elements = {-0.0, 0, 1, -std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN(), -0.0};
+  const std::vector<double> again = csv_array<double>(write("s.csv", {3, 2})).second;
+  CHECK(folder.read("s.csv") == "-0,0\n1,-nan\nnan,-0\n");
+  CHECK(std::memcmp(again.data(), elements.data(), elements.size() * sizeof(double)) == 0);
 }
 
 TEST_CASE("csv: damaged files give an error or what a naive reader reads") {

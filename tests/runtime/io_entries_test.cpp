@@ -12,6 +12,7 @@
 #include "runtime/io/input_file.h"
 #include "runtime/io/text_lines.h"
 #include "runtime/io/zip_archive.h"
+#include "runtime/app/entry_memory.h"
 #include "runtime/io/entry_writer.h"
 #include "tests/fuzz/reader_fuzz.h"
 #include "tests/runtime/temporary_folder.h"
@@ -215,6 +216,49 @@ TEST_CASE("io entries: coordinates beyond 32 bits, duplicates, and a dense readi
   CHECK(at == std::vector<Extents>{{0, 1}, {0, 1}, {0, 1}, {1, 1}});
 }
 
+TEST_CASE("io entries: what does not fit is counted, and takes the memory of a piece") {
+  const TemporaryFolder folder;
+  std::string matrix = "%%MatrixMarket matrix coordinate real symmetric\n9 9 9\n", tensor, table;
+  for (int k = 1; k <= 9; ++k) {
+    matrix += std::to_string(k) + " 1 0.5\n";
+    tensor += "1 " + std::to_string(k == 6 ? (std::int64_t{1} << 40) : k) + " 0.5\n";  // entries become wider on the way
+    table += std::to_string(k) + ",1\n";
+  }
+  const std::vector<std::pair<std::string, std::int64_t>> files = {{folder.write("m.mtx", matrix), 17}, {folder.write("t.tns", tensor), 9}, {folder.write("c.csv", table), 18}};
+  for (const auto& [path, count] : files) {
+    InputFile file(path);
+    const auto read = [&](std::int64_t bytes) {
+      file.keep_at_most(bytes);
+      return file.entries()->read(ElementType::kF64, 0, 1).entries;
+    };
+    const Entries all = read(0);
+    CHECK(all.count() == count);
+    CHECK(all.complete());
+    for (const std::int64_t bytes : {std::int64_t{1}, std::int64_t{40}, all.bytes() - 16, all.bytes(), all.bytes() + 1}) {
+      INFO(path << ", " << bytes << " bytes");
+      const Entries some = read(bytes);
+      CHECK(some.count() == count);
+      CHECK(some.bytes() == all.bytes());
+      CHECK(some.complete() == (bytes >= all.bytes()));
+      CHECK(some.chunks().size() <= 2);
+    }
+  }
+  // Of two files the second may take what is left beside the first, once more for the larger of them.
+  EntryMemory memory(1000);
+  CHECK(memory.room() == 500);
+  memory.add(300, true);
+  CHECK(memory.room() == 350);
+  memory.add(350, true);
+  CHECK(memory.least() == 1000);
+  CHECK(memory.room() == 1);
+  EntryMemory small(1000);
+  small.add(600, false);
+  CHECK(small.room() == 1);
+  small.add(100, false);
+  CHECK(small.least() == 1300);
+  CHECK(EntryMemory(0).room() == 0);
+}
+
 TEST_CASE("io entries: FROSTT files, their shape and what is wrong with them") {
   const TemporaryFolder folder;
   const std::string path = folder.write("a.tns", "# note\n\n1 2 3 0.5\r\n4 1 1 -2\n1 2 3 0.25");
@@ -318,13 +362,13 @@ TEST_CASE("io entries: what is no file of its kind is told what it is") {
     return message.starts_with("'" + file + "'") ? message.substr(file.size() + 2) : message;
   };
   const std::string hdf5 = "\x89HDF\r\n\x1a\n and more";
-  CHECK(error("a.npy", hdf5) == " is an HDF5 file, which cannot be read yet, not the .npy file that its name says");
-  CHECK(error("a.mtx", hdf5) == " is an HDF5 file, which cannot be read yet, not the .mtx file that its name says");
+  CHECK(error("a.npy", hdf5) == " is an HDF5 file (.h5), not the .npy file that its name says");
+  CHECK(error("a.mtx", hdf5) == " is an HDF5 file (.h5), not the .mtx file that its name says");
   CHECK(error("a.mtx", "\x1f\x8b\x08 packed") == " is compressed with gzip, not the .mtx file that its name says");
   CHECK(error("a.tns", "%%MatrixMarket matrix\n") == " is a Matrix Market file (.mtx), not the .tns file that its name says");
   CHECK(error("a.npz", "\x93NUMPY\x01") == " is a NumPy array (.npy), not the .npz file that its name says");
   CHECK(error("a.tns", std::string("1 2 3\n\0\0", 8)) == " is binary, not a text, not the .tns file that its name says");
-  const std::string other = ", and its extension names no other kind: .mtx, .tns, .npz and .csv, in lower case, do";
+  const std::string other = ", and its extension names no other kind: .mtx, .tns, .npz, .csv and .h5, in lower case, do";
   CHECK(error("A.MTX", "%%MatrixMarket matrix\n") == " is a Matrix Market file (.mtx)" + other);
   CHECK(error("a.txt", "1 2 3\n") == " is not a .npy file" + other);
   CHECK(error("a", "1 2 3\n") == " is not a .npy file" + other);

@@ -217,11 +217,10 @@ class Simulation::SimulatedLink final : public Link {
     net_.moved();
     const auto length = static_cast<std::int64_t>(control.message.bytes.size());
     if (control.message.source != rank) {
+      if (control.payload > 0) count_received(control.message.source, control.statement, control.payload);
       count(control.statement, [&](Traffic& t) {
         t.control_bytes_received += length - control.payload;
-        t.bytes_received += control.payload;
-        t.bytes_from_other_nodes += is_on_other_node(control.message.source) ? control.payload : 0;
-        ++(control.payload > 0 ? t.messages_received : t.control_messages_received);
+        t.control_messages_received += control.payload > 0 ? 0 : 1;
       });
     }
     return std::move(control.message);
@@ -308,12 +307,7 @@ void Simulation::Network::deliver() {
       next_byte += static_cast<std::size_t>(to.element_bytes);
     });
     SimulatedLink& receiver = *links[at(std::get<0>(channel))];
-    const bool from_other_node = receiver.is_on_other_node(std::get<1>(channel));
-    receiver.count(to.statement, [&](Traffic& t) {
-      t.bytes_received += static_cast<std::int64_t>(bytes.size());
-      t.bytes_from_other_nodes += from_other_node ? static_cast<std::int64_t>(bytes.size()) : 0;
-      ++t.messages_received;
-    });
+    receiver.count_received(std::get<1>(channel), to.statement, static_cast<std::int64_t>(bytes.size()));
     receiver.done_.emplace_back(due(), Completion{to.cookie, true});
     links[at(std::get<1>(channel))]->done_.emplace_back(due(), Completion{from.cookie, false});
     moved();
@@ -340,6 +334,7 @@ void Simulation::Network::jump_to_next() {
 Simulation::Simulation(int ranks, std::uint64_t seed, int ranks_per_node)
     : network_(std::make_unique<Network>(ranks, seed, ranks_per_node)), traffic_(at(ranks)) {}
 Simulation::~Simulation() = default;
+void Simulation::touch() { network_->moved(); }
 
 void Simulation::run(const std::function<void(World&)>& program) {
   Network& net = *network_;

@@ -27,6 +27,9 @@ class Simulation {
   /// one of them gets an InternalError.
   void run(const std::function<void(rt::World&)>& program);
 
+  /// By the rank whose turn it is: something has moved that the network knows nothing of.
+  void touch();
+
   /// Counts of a rank that has run.
   [[nodiscard]] const rt::Traffic& traffic(int rank) const { return traffic_[static_cast<std::size_t>(rank)]; }
 

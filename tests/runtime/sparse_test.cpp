@@ -2,6 +2,8 @@
 
 #include <cstring>
 #include <limits>
+#include <map>
+#include <memory>
 #include <vector>
 
 #include "runtime/sparse/kernels.h"
@@ -275,6 +277,43 @@ TEST_CASE("sparse kernels: products of sparse matrices in semirings, with both a
       CHECK(result(kAdd, kTimes) == without_zeros(sums));
       CHECK(result([](double x, double y) { return std::min(x, y); }, kAdd) == without_zeros(least));
     }
+  }
+}
+
+TEST_CASE_TEMPLATE("sparse kernels: rows that are added leave in order, without zeros, and are empty then", T, double, std::int32_t, bool) {
+  std::mt19937_64 random(11);
+  AddedRow<T> row;
+  for (const Index columns : {Index{1}, Index{64}, Index{65}, Index{1000}, Index{130}}) {
+    for (const Index elements : {Index{0}, Index{1}, Index{40}, Index{3000}}) {
+      const auto into = row.into(columns);
+      std::map<Index, T> expected;
+      for (Index k = 0; k < elements; ++k) {
+        const auto j = static_cast<Index>(random() % static_cast<std::uint64_t>(columns));
+        const auto value = static_cast<T>(std::is_same_v<T, bool> ? random() % 2 : random() % 3 - 1);  // sums of 0 too
+        into.add(j, value);
+        if constexpr (std::is_same_v<T, bool>) expected[j] = expected[j] || value;
+        else expected[j] += value;
+      }
+      std::erase_if(expected, [](const auto& e) { return e.second == T(0); });
+      std::vector<std::uint32_t> at(static_cast<std::size_t>(columns + AddedRow<T>::kSlack));
+      const auto values = std::make_unique<T[]>(at.size());
+      const Index count = row.drain(at.data(), values.get());
+      REQUIRE(count == static_cast<Index>(expected.size()));
+      Index k = 0;
+      for (const auto& [j, value] : expected) {
+        CHECK(at[static_cast<std::size_t>(k)] == j);
+        if constexpr (!std::is_same_v<T, bool>) CHECK(values[static_cast<std::size_t>(k)] == value);
+        ++k;
+      }
+    }
+  }
+  if constexpr (std::is_floating_point_v<T>) {
+    std::uint32_t at[5];
+    T values[5];
+    row.into(3).add(1, -0.0);
+    CHECK(row.drain(at, values) == 0);
+    row.into(3).add(2, std::numeric_limits<T>::quiet_NaN());
+    CHECK(row.drain(at, values) == 1);
   }
 }
 

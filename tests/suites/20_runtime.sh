@@ -3,10 +3,11 @@
 # options, what simulates its ranks) runs on one.
 set -u
 status=0
-# Sanitizers are slow: there two rank counts stand for all but in long mode.
+# With sanitizers all cases run once but in long mode: on two ranks what knows of ranks.
 counts="1 2 3 4"
+once=0
 limit=180
-without_ranks="*/kernels_*,*/io_*,*/sparse_test.cpp,*/app_cores_*,*/app_launch_check_*,*/app_limits_*,*/app_number_format_*,*/app_options_*,*/app_panels_*,*/app_tile_entries_*"
+without_ranks="*/kernels_*,*/io_*,*/sparse_test.cpp,*/app_cores_*,*/app_launch_check_*,*/app_limits_*,*/app_memory_*,*/app_number_format_*,*/app_options_*,*/app_panels_*,*/app_tile_entries_*"
 if [ "$TDSL_TEST_MODE" = long ]; then
     # 20,000 simulated runs, once; 500 programs on real ranks.
     export TDSL_TEST_SIMULATIONS=1:5000 TDSL_TEST_SIZED=1:100 TDSL_TEST_PROGRAMS=1:170
@@ -14,21 +15,15 @@ if [ "$TDSL_TEST_MODE" = long ]; then
 fi
 if [ "$TDSL_TEST_PRESET" != release ]; then
     if [ "$TDSL_TEST_MODE" != long ]; then
-        counts="1 3"
-        export TDSL_TEST_PROGRAMS=1:12 TDSL_TEST_SIMULATIONS=1:12 TDSL_TEST_SIZED=1:2
-        limit=800
+        limit=1100
+        counts="1 2"
+        [ -n "$TDSL_TEST_FILTER" ] || once=1
+        export TDSL_TEST_PROGRAMS=1:6 TDSL_TEST_SIMULATIONS=1:5 TDSL_TEST_SIZED=1:1
     else
         export TDSL_TEST_PROGRAMS=1:40 TDSL_TEST_SIMULATIONS=1:300 TDSL_TEST_SIZED=1:20
     fi
 elif [ "$TDSL_TEST_MODE" != long ]; then
     export TDSL_TEST_SIMULATIONS=1:60
-fi
-# With AddressSanitizer random programs and simulated ranks run by themselves, with short stack traces at every allocation:
-# ten times faster, beside the others. Without whole traces leaks of MPI's cannot be told from ours; the others look for them.
-random="engine: random programs agree*"
-apart=""
-if [ "$TDSL_TEST_PRESET" = asan ] && [ -z "$TDSL_TEST_FILTER" ]; then
-    apart="engine: random programs*,engine: sized blocks in simulation,engine: random owner tables*,engine: what products send*,engine: what enters a node*,engine: the ranks of a node*,tile entries*,stored: in as little memory*,stored: the same on simulated*,stored ranks: tensors*"
 fi
 run() {
     programs=${TDSL_TEST_PROGRAMS:-}
@@ -36,10 +31,11 @@ run() {
     if [ -z "$programs" ]; then
         case "$ranks" in 2) programs=1:13 ;; 3) programs=14:27 ;; 4) programs=28:40 ;; *) programs=1:12 ;; esac
     fi
-    files=""
+    files="" only=""
     [ "$ranks" -eq 1 ] || files=$without_ranks
+    [ "$once" -eq 0 ] || [ "$ranks" -ne 1 ] || only=$without_ranks
     TDSL_TEST_PROGRAMS=$programs timeout --kill-after=5 "$limit" mpiexec -q -n "$ranks" "$TDSL_BUILD_DIR/bin/tdsl_runtime_tests" --no-colors \
-        ${1:+"--test-case=$1"} ${exclude:+"--test-case-exclude=$exclude"} ${files:+"--source-file-exclude=$files"}
+        ${1:+"--test-case=$1"} ${large:+"--test-case-exclude=$large"} ${files:+"--source-file-exclude=$files"} ${only:+"--source-file=$only"}
     code=$?
     if [ "$code" -ne 0 ]; then
         status=1
@@ -49,32 +45,15 @@ run() {
         echo "FAIL runtime at $ranks: exit code $code (124: stopped after $limit s)"
     fi
 }
-beside=""
-if [ -n "$apart" ]; then
-    beside_folder=$(mktemp -d)
-    trap 'rm -rf "$beside_folder"' EXIT
-    log=$beside_folder/log
-    # Launchers beside each other need session folders of their own.
-    ( status=0 exclude=""
-      export ASAN_OPTIONS=fast_unwind_on_malloc=1:detect_leaks=0 OMPI_MCA_orte_tmpdir_base="$beside_folder"
-      for ranks in $counts; do
-          # One process simulates its ranks.
-          if [ "$ranks" -eq 1 ]; then run "$apart"; else run "$random"; fi
-      done
-      exit "$status" ) >"$log" 2>&1 &
-    beside=$!
-fi
+# Products and reductions of large blocks, nearly all of it in BLIS or counted element by element.
+large=""
+[ "$TDSL_TEST_PRESET" = release ] || [ "$TDSL_TEST_MODE" = long ] || large="progress: BLIS calls*,progress: register-blocked*,sums of products: the kernel*"
 for ranks in $counts; do
-    exclude=$apart
     run "${TDSL_TEST_FILTER:+*$TDSL_TEST_FILTER*}"
 done
-if [ -n "$beside" ]; then
-    wait "$beside" || status=1
-    cat "$log"
-fi
 # Trees take five ranks and more.
 if [ "$TDSL_TEST_PRESET" = release ] && [ -z "$TDSL_TEST_FILTER" ]; then
-    ranks=7 exclude=""
+    ranks=7
     export TDSL_TEST_PROGRAMS=1:12
     run "engine*"
 fi

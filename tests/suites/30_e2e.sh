@@ -2,7 +2,7 @@
 # Samples and end-to-end cases over ranks, tiles, threads, windows and delays: against `tdslc eval` and NumPy.
 set -u
 mode=$TDSL_TEST_MODE
-limit=60
+limit=120
 if [ "$TDSL_TEST_PRESET" != release ]; then
     mode=sanitizer
     limit=180

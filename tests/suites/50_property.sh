@@ -11,7 +11,7 @@ case "$TDSL_TEST_MODE" in
 esac
 # Instrumented programs run several times slower, and their errors need no comparison at every number of ranks.
 if [ "$TDSL_TEST_PRESET" != release ]; then
-    count=$((count / 3))
+    count=$((count / 4))
     [ "$TDSL_TEST_MODE" = long ] || ranks=2
 fi
 name=property/programs

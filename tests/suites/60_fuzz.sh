@@ -27,7 +27,7 @@ if wanted fuzz/mutations; then
     esac
     # Scalar loops end after a million iterations: 1.5 s, with sanitizers 27 s and more on a busy machine.
     limit=30
-    [ "$TDSL_TEST_PRESET" = release ] || { count=$((count / 20)) && limit=100; }
+    [ "$TDSL_TEST_PRESET" = release ] || { count=$((count / 40)) && limit=100; }
     found="$TDSL_BUILD_DIR/test-logs/mutations-found"
     "$TDSL_BUILD_DIR/bin/tdsl_mutations" "$TDSL_SOURCE_DIR" "$found" --seed "$seed" --count "$count" --limit "$limit" --jobs "$(nproc)"
     result fuzz/mutations $? "cases in $found"

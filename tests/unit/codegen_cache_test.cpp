@@ -66,3 +66,21 @@ TEST_CASE("codegen cache: an executable that has changed is not intact") {
   fs::remove(entry.executable() + ".sum");
   CHECK_FALSE(entry.intact());
 }
+
+TEST_CASE("codegen compile: a compiler that crashes on precompiled headers is run without them; other errors are the program's") {
+  const TemporaryFolder folder;
+  const char* const before = std::getenv("XDG_CACHE_HOME");
+  const std::string kept = before == nullptr ? "" : before;
+  REQUIRE(::setenv("XDG_CACHE_HOME", folder.path().c_str(), 1) == 0);
+  const auto compile = [&](const std::string& complaint) {
+    put_content(folder / "c++", "#!/bin/sh\ncase \"$*\" in *-Iprecompiled*) echo '" + complaint + "'; exit 1 ;; esac\nwhile [ \"$1\" != -o ]; do shift; done\necho built >\"$2\"\n");
+    REQUIRE(::chmod((folder / "c++").c_str(), 0700) == 0);
+    Toolchain toolchain;
+    toolchain.compiler = folder / "c++";
+    toolchain.precompiled_flags = {"-Iprecompiled"};
+    return compile_program(toolchain, {.source = "int main() {}", .name = "p", .use_cache = false});
+  };
+  CHECK(content_of(compile("p.cpp:1:1: internal compiler error: Segmentation fault").path) == "built\n");
+  CHECK_THROWS_WITH_AS(static_cast<void>(compile("p.cpp:1:1: error: no")), doctest::Contains("error: no"), CompilerFailure);
+  REQUIRE((before == nullptr ? ::unsetenv("XDG_CACHE_HOME") : ::setenv("XDG_CACHE_HOME", kept.c_str(), 1)) == 0);
+}

@@ -21,6 +21,14 @@ std::string emitted_stored(const std::string& body) { return codegen::emit(codeg
 
 void check_contains(const std::string& text, const std::string& part) { CHECK_MESSAGE(text.find(part) != std::string::npos, part << "\nis not in\n" << text); }
 
+/// However lines are broken.
+void check_contains_words(std::string text, std::string part) {
+  const auto is_blank = [](char c) { return c == ' ' || c == '\n'; };
+  std::erase_if(text, is_blank);
+  std::erase_if(part, is_blank);
+  check_contains(text, part);
+}
+
 }  // namespace
 
 TEST_CASE("codegen emit stored: a product with a vector runs along rows into a scalar and fetches ahead") {
@@ -50,8 +58,8 @@ TEST_CASE("codegen emit stored: with the transpose rows are reduced, and what li
 
 TEST_CASE("codegen emit stored: rows of a dense matrix are added up along the row of the result") {
   const std::string text = emitted_stored("%8:f64[%0, %2] \"R\" = compute [i in 0..%0, f in 0..%2] sum[j in 0..%1] (absent_mul(%3[i, j], %7[j, f])) @0:4:1-4:2\noutput \"R\" %8\n");
-  check_contains(text, "#pragma omp simd");
-  check_contains(text, "R(i, f) += scalar::absent_multiply(a, V(j, f));");
+  check_contains(text, "rt::row_panels<double>(\n        range_f, [&](Index f) -> double& { return R(i, f); },");
+  check_contains(text, "sums.add([&](Index f) { return scalar::absent_multiply(a, V(j, f)); });");
 }
 
 TEST_CASE("codegen emit stored: a compressed result is put together row by row, and other elements are looked up") {
@@ -99,6 +107,22 @@ TEST_CASE("codegen emit stored: what one of two matrices has is visited, with 0 
   check_contains(text, ".stored_like({&A.desc(), &B.desc()})");
 }
 
+TEST_CASE("codegen emit stored: vectors and tensors of three dimensions are walked together") {
+  const std::string text = emitted_stored(
+      "%8:f64[%0, sparse %1, sparse %2] \"T\" compressed = input \"T\"\n%9:f64[%0, sparse %1, sparse %2] \"U\" compressed = input \"U\"\n"
+      "%10:f64[sparse %0] \"v\" compressed = input \"v\"\n%11:f64[sparse %0] \"w\" compressed = input \"w\"\n"
+      "%12:f64[%0, sparse %1, sparse %2] \"S\" compressed = compute [i in 0..%0, j in 0..%1, k in 0..%2] (add(%8[i, j, k], %9[i, j, k])) @0:4:1-4:2\n"
+      "%13:f64[%0] \"M\" = compute [i in 0..%0] sum[j in 0..%1, k in 0..%2] (mutual_mul(%12[i, j, k], %9[i, j, k])) @0:5:1-5:2\n"
+      "%14:f64[sparse %0] \"s\" compressed = compute [i in 0..%0] (sub(%10[i], %11[i])) @0:6:1-6:2\n"
+      "%15:f64 \"p\" = compute [] sum[i in 0..%0] (mutual_mul(%14[i], %11[i])) @0:7:1-7:2\noutput \"M\" %13\noutput \"p\" %15\n");
+  check_contains(text, "rt::either(T, U).walk(range_i, [&](const auto& row) {");
+  check_contains(text, "row.walk([&](const auto& fibre) {");
+  check_contains(text, "rt::both(S, U).walk(range_i, [&](const auto& row) {");
+  check_contains(text, "rt::either(v, w).each(range_i, [&](Index i, double ");
+  check_contains(text, "rt::both(s, w).each(");
+  CHECK(codegen::testing::compiler_says(text) == "");
+}
+
 TEST_CASE("codegen emit stored: what is emitted compiles without a warning") {
   CHECK(codegen::testing::compiler_says(emitted_stored(
             "%8:f64[%0] \"r\" = compute [i in 0..%0] sum[j in 0..%1] (absent_mul(%3[i, j], %6[j]))\n"
@@ -129,4 +153,31 @@ TEST_CASE("codegen emit stored: what no kernel does is refused at its place") {
   CHECK(refused("%8:f64[%0, %1] \"R\" = routine cumsum (%3) axis 0 @0:4:1-4:2\noutput \"R\" %8\n") == "4: 'A' is compressed, and this is not supported of compressed tensors yet");
   CHECK(refused("%8:f64[%0] \"R\" = compute [i in 0..%0] user(\"u\", 0.0, $1:f64)[f in 0..%2, j in 0..%1] (%7[j, f]) where ne(%3[i, j], 0.0) @0:4:1-4:2\noutput \"R\" %8\n")
             .starts_with("4: 'A' is compressed, and computing with it"));
+}
+
+TEST_CASE("codegen emit stored: elements in other places are moved by a kernel of the runtime") {
+  const std::string text = emitted_stored(
+      "%8:f64[sparse %1, %0] \"T\" compressed = compute [j in 0..%1, i in 0..%0] (%3[i, j]) @0:4:1-4:2\n"
+      "%9:f64[%0, sparse %1] \"R\" compressed = compute [i in 0..%0, j in 0..%1] (%3[i, mod(add(j, 2), %1)]) @0:5:1-5:2\n"
+      "%10:f64[%0, sparse %1] \"L\" compressed = compute [i in 0..%0, j in 0..%1] (select(ge(j, 1), %3[i, sub(j, 1)], 0.0)) @0:6:1-6:2\n"
+      "output \"T\" %8\noutput \"R\" %9\noutput \"L\" %10\n");
+  check_contains(text, "#include \"runtime/kernels/rearranged.h\"");
+  check_contains_words(text, ".out(\"j\", m).out(\"i\", n).uncut().read(A.id(), {at(1), whole()})");
+  check_contains_words(text, ".stored_elements_of({&A.desc()})");
+  check_contains_words(text, "rt::rearranged_kernel<double>({{0, {1, 1, 0, 0}, {0, 1, 0, 0}, {{{0, m}, {0, n}}}}})");
+  check_contains_words(text, "rt::rearranged_kernel<double>({{0, {0, 1, 0, 0}, {1, 1, 2, m}, {{{0, n}, {0, m}}}}})");
+  check_contains_words(text, "rt::rearranged_kernel<double>({{0, {0, 1, 0, 0}, {1, 1, -1, 0}, {{{0, n}, {std::max<Index>({0, 1}), m}}}}})");
+  CHECK(codegen::testing::compiler_says(text) == "");
+}
+
+TEST_CASE("codegen emit stored: what is computed at all points is put row by row") {
+  const std::string text = emitted_stored(
+      "%8:f64[%1, sparse %2] \"P\" compressed = compute [j in 0..%1, f in 0..%2] (%7[j, f]) where gt(%7[j, f], 1.0) @0:4:1-4:2\n"
+      "%9:f64 \"s\" = compute [] sum[j in 0..%1, f in 0..%2] (%8[j, f]) @0:5:1-5:2\noutput \"s\" %9\n");
+  check_contains(text, "rt::StoredTile<double> P(t);");
+  check_contains(text, "P.row(j);");
+  check_contains(text, "P.put(f, ");
+  check_contains(text, "P.finish();");
+  check_contains(text, ".stored_as_guessed()");
+  CHECK(codegen::testing::compiler_says(text) == "");
 }

@@ -38,8 +38,8 @@ std::string marks(const std::string& program) {
     const std::string call = text.substr(at + 8, open - at - 8);
     if (call != "for_loop" && call != "while_loop" && call != "if_else" && call != "fence") continue;
     found += (found.empty() ? "" : " ") + call;
-    const std::string argument = text.substr(text.find_first_not_of(" \n", open + 1), 15);
-    if (argument.starts_with("Known::k")) found += ":" + argument.substr(8, argument.find(',') - 8);
+    const std::string argument = text.substr(text.find_first_not_of(" \n{", open + 1), 15);
+    if (argument.starts_with("Known::k") && !argument.starts_with("Known::kStart")) found += ":" + argument.substr(8, argument.find(',') - 8);
     if (argument.starts_with("kScalars,")) found += ":scalars";
   }
   return found;

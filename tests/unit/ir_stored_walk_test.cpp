@@ -168,6 +168,24 @@ TEST_CASE("stored walk: what one of several operands has") {
   CHECK(walk("%9:bool[%0, %0] = compute [i in 0..%0, j in 0..%0] (or(gt(%1[i, j], 1.0), and(gt(%2[i, j], 1.0), ne(%8[i, j], 0))))") == "A or B or N over i, j =");
 }
 
+TEST_CASE("stored walk: vectors and tensors of more dimensions go together, too") {
+  const auto of = [](const std::string& body) {
+    const std::string vectors = "%9:f64[sparse %0] \"v\" compressed = input \"v\"\n%10:f64[sparse %0] \"w\" compressed = input \"w\"\n";
+    const std::string tensors = "%11:f64[%0, sparse %0, sparse 5] \"S\" compressed = input \"S\"\n%12:f64[%0, sparse %0, sparse 5] \"T\" compressed = input \"T\"\n";
+    return walk(vectors + tensors + body);
+  };
+  const std::string vector = "%13:f64[%0] = compute [i in 0..%0] ", tensor = "%13:f64[%0, %0, 5] = compute [i in 0..%0, j in 0..%0, k in 0..5] ";
+  CHECK(of(vector + "(add(%9[i], %10[i]))") == "v or w over i =");
+  CHECK(of(vector + "(mutual_mul(%9[i], %10[i]))") == "v and w over i =");
+  CHECK(of(vector + "(absent_mul(%9[i], exp(%10[i])))") == "v with w over i =");
+  CHECK(of("%13:f64[%0, %0] = compute [i in 0..%0, j in 0..%0] (add(%9[i], %10[j]))") == "none");
+  CHECK(of("%13:f64[%0, %0] = compute [i in 0..%0, j in 0..%0] (mutual_mul(%1[i, j], add(%9[i], %10[i])))") == "A over i, j =");
+  CHECK(of(tensor + "(sub(%11[i, j, k], %12[i, j, k]))") == "S or T over i, j, k =");
+  CHECK(of(tensor + "(mutual_mul(%11[i, j, k], %12[i, j, k]))") == "S and T over i, j, k =");
+  CHECK(of("%13:f64[%0, %0] = compute [i in 0..%0, j in 0..%0] sum[k in 0..5] (add(%11[i, j, k], %12[i, j, k]))") == "S or T over i, j, k");
+  CHECK(of("%13:f64 = compute [] sum[i in 0..%0, j in 0..%0, k in 0..5] (add(%11[i, j, k], %1[i, j]))") == "none");
+}
+
 TEST_CASE("stored walk: ranges, subscripts and stores that it does not follow") {
   CHECK(walk("%9:f64[%0] = compute [i in 0..%0] sum[j in 1..%0] (%1[i, j])") == "none");
   CHECK(walk("%9:f64[3] = compute [i in 2..5] sum[j in 0..%0] (%1[i, j])") == "none");

@@ -21,7 +21,8 @@ struct Counted {
   plan::Index pieces = 0;
   plan::Index tasks = 0;
   plan::Index points = 0;
-  plan::Index peak_remote_bytes = 0;  ///< remote pieces of one step and those kept from earlier steps
+  plan::Index peak_remote_bytes = 0;  ///< pieces of one step that are not in memory here, and those kept from earlier steps
+  plan::Index loaded = 0;             ///< bytes of own pieces that are away
 };
 
 /// Walks the steps of a rank; `each` sees every fetch.
@@ -36,12 +37,16 @@ Counted count(const plan::Op& op, const plan::OpPlan& plan, const plan::TensorLo
     plan::Index passing = 0;
     for (const plan::Fetch& fetch : step.fetch) {
       const plan::Index bytes = fetch.piece.box.volume() * tensors(fetch.piece.tensor).desc.element.bytes;
-      counted.elements += fetch.piece.box.volume();
-      ++counted.pieces;
+      if (fetch.owner == rank) {
+        counted.loaded += bytes;
+      } else {
+        counted.elements += fetch.piece.box.volume();
+        ++counted.pieces;
+        counted.bytes += fetch.bytes.most_bytes();
+      }
       (fetch.keep ? kept : passing) += bytes;
       each(fetch);
     }
-    counted.bytes += step.fetch_bytes.most_bytes();
     counted.tasks += static_cast<plan::Index>(step.tasks.size());
     for (const plan::Task& task : step.tasks) {
       if (task.hit) counted.points += space.points(space.label_intervals(task.tile, task.panel));
@@ -69,6 +74,7 @@ inline std::string outside(const plan::Cost& cost, const Counted& counted, const
   const auto flops = static_cast<plan::Index>(static_cast<double>(counted.points) * op.flops_per_point);
   if (!inside(cost.received_elements, counted.elements)) return text("received", cost.received_elements, counted.elements);
   if (!inside(cost.bytes_received, counted.bytes)) return text("bytes", cost.bytes_received, counted.bytes);
+  if (!inside(cost.disk_read, counted.loaded)) return text("loaded", cost.disk_read, counted.loaded);
   if (!inside(cost.boxes, counted.pieces)) return text("boxes", cost.boxes, counted.pieces);
   if (!inside(cost.flops, flops)) return text("flops", cost.flops, flops);
   if (!inside(cost.tasks, counted.tasks)) return text("tasks", cost.tasks, counted.tasks);

@@ -147,6 +147,7 @@ PlannedCase as_case(const PlannedOp& planned, const Planner& planner) {
   test.op = planned.op;
   test.plan = planned.plan;
   for (const Access& access : planned.op.reads) test.tensors.emplace(access.tensor, planner.tensor(access.tensor));
+  if (planned.op.base >= 0) test.tensors.emplace(planned.op.base, planner.tensor(planned.op.base));
   return test;
 }
 

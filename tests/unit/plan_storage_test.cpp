@@ -181,6 +181,19 @@ TEST_CASE("storage: decisions are kept while what is stored stays in a power of 
   CHECK(signature(300, true) != signature(900, true));
 }
 
+TEST_CASE("storage: what has elements of others in other places stores no more than they do, nor than its share of them") {
+  TensorDesc operand{0, {8, "f64"}, {128, 128}, "A"};
+  operand.storage = compressed_rows();
+  operand.stored = {0, 512, 4000};
+  const auto stored = [&](Index rows, const std::vector<const TensorDesc*>& operands) {
+    const Op op = OpBuilder(OpClass::kMap, "B", 1, 1).out("i", rows).out("j", 128).uncut().stored_elements_of(operands).op();
+    return op.outputs.front().stored;
+  };
+  CHECK(stored(128, {&operand}) == Estimate{0, 512, 4000});
+  CHECK(stored(16, {&operand}) == Estimate{0, 64, 2048});
+  CHECK(stored(256, {&operand, &operand}) == Estimate{0, 1024, 8000});
+}
+
 TEST_CASE("storage: steps fetch whole blocks of sized operands, and owners expect it") {
   for (std::uint64_t n = 0; n < tdsl::tests::test_cases(40); ++n) {
     Random random(tdsl::tests::test_seed(), n);

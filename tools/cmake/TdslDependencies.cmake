@@ -41,18 +41,15 @@ target_link_libraries(tdsl_blas INTERFACE ${TDSL_BLAS_LIBRARIES} Threads::Thread
 
 # LAPACK, static and from the reference implementation, on top of the same BLAS: only its Fortran run-time library is shared.
 # Programs without factorisations link none of it.
-find_library(TDSL_LAPACKE_LIBRARY NAMES liblapacke.a)
 find_library(TDSL_LAPACK_LIBRARY NAMES liblapack.a PATH_SUFFIXES lapack)
 find_library(TDSL_GFORTRAN_LIBRARY NAMES libgfortran.so.5 gfortran)
-find_path(TDSL_LAPACKE_INCLUDE_DIR NAMES lapacke.h)
 set(TDSL_LAPACK_FOUND FALSE)
-if(TDSL_LAPACKE_LIBRARY AND TDSL_LAPACK_LIBRARY AND TDSL_GFORTRAN_LIBRARY AND TDSL_LAPACKE_INCLUDE_DIR)
+if(TDSL_LAPACK_LIBRARY AND TDSL_GFORTRAN_LIBRARY)
   set(TDSL_LAPACK_FOUND TRUE)
 endif()
-tdsl_require(TDSL_LAPACK_FOUND "Static LAPACK with its C interface" "liblapacke-dev liblapack-dev")
-set(TDSL_LAPACK_LIBRARIES ${TDSL_LAPACKE_LIBRARY} ${TDSL_LAPACK_LIBRARY} ${TDSL_BLAS_LIBRARIES} ${TDSL_GFORTRAN_LIBRARY})
+tdsl_require(TDSL_LAPACK_FOUND "Static LAPACK" "liblapack-dev")
+set(TDSL_LAPACK_LIBRARIES ${TDSL_LAPACK_LIBRARY} ${TDSL_BLAS_LIBRARIES} ${TDSL_GFORTRAN_LIBRARY})
 add_library(tdsl_lapack INTERFACE)
-target_include_directories(tdsl_lapack SYSTEM INTERFACE ${TDSL_LAPACKE_INCLUDE_DIR})
 target_link_libraries(tdsl_lapack INTERFACE ${TDSL_LAPACK_LIBRARIES} Threads::Threads m)
 
 # Compressed members of SciPy's files, static.
@@ -66,6 +63,15 @@ tdsl_require(TDSL_ZLIB_FOUND "The static zlib" "zlib1g-dev")
 add_library(tdsl_zlib INTERFACE)
 target_include_directories(tdsl_zlib SYSTEM INTERFACE ${TDSL_ZLIB_INCLUDE_DIR})
 target_link_libraries(tdsl_zlib INTERFACE ${TDSL_ZLIB_LIBRARY})
+
+# The serial HDF5 library, for a plug-in that programs load when a file's name asks for it.
+find_package(HDF5 QUIET COMPONENTS C)
+option(TDSL_HDF5 "Build the plug-in that reads and writes HDF5 files" ${HDF5_C_FOUND})
+if(TDSL_HDF5)
+  tdsl_require(HDF5_C_FOUND "HDF5 (-DTDSL_HDF5=OFF does without)" "libhdf5-dev")
+else()
+  message(STATUS "No HDF5 files: libhdf5 was not found. On Debian: apt-get install libhdf5-dev")
+endif()
 
 # Vector forms of exp and its like, for g++ on x86-64. Debian has only the shared library.
 find_library(TDSL_SLEEF_LIBRARY NAMES sleef)

@@ -27,7 +27,11 @@ codegen::CompiledProgram build_program(const CommandLine& line, const codegen::T
   Front front;
   compile_front(line, {}, front);
   keep_sources(front, outputs(line, front.graph));
-  const codegen::FamilyProgram families = lower(front);
+  return compile_lowered(line, toolchain, front, lower(front));
+}
+
+codegen::CompiledProgram compile_lowered(const CommandLine& line, const codegen::Toolchain& toolchain, const Front& front,
+                                         const codegen::FamilyProgram& families) {
   codegen::CompileRequest request;
   request.source = emitted(line, front, families, true);
   request.name = program_name(line.program);
@@ -41,6 +45,10 @@ codegen::CompiledProgram build_program(const CommandLine& line, const codegen::T
 int build(const CommandLine& line) {
   if (!line.program_arguments.empty()) throw UsageError("build takes no program options: give them to the executable");
   const codegen::Toolchain toolchain = codegen::read_toolchain(codegen::find_prefix());
+  if (line.library) {
+    build_library(line, toolchain);
+    return 0;
+  }
   const codegen::CompiledProgram program = build_program(line, toolchain);
   codegen::install_executable(program.path, executable_name(line));
   return 0;

@@ -7,13 +7,27 @@
 
 namespace tdsl::tools {
 
-enum class Command : std::uint8_t { kRun, kBuild, kCheck, kEval, kEmit, kExplain, kPasses, kFormat, kDoctor, kCompare };
+enum class Command : std::uint8_t { kRun, kBuild, kCheck, kEval, kEmit, kExplain, kPasses, kFormat, kDoctor, kCompare, kVerify, kSubmit, kReport };
+
+/// What `submit` is asked besides.
+struct JobOptions {
+  std::optional<std::int64_t> nodes;
+  std::optional<std::int64_t> iterations;  ///< of loops whose trip count comes from data
+  std::string memory;                      ///< of a node
+  std::string time;
+  std::string site;                        ///< the profile's file; of `doctor` too
+  std::string script;                      ///< where the batch script goes
+  std::vector<std::string> sweeps;         ///< NAME=VALUE,VALUE
+  bool checkpoint = false;
+  bool wait = false;
+  bool dry_run = false;
+};
 
 /// A parsed command line of tdslc. What comes after `--` is the program's.
 struct CommandLine {
   Command command = Command::kRun;
   std::string program;              ///< path of the .tdsl file
-  std::vector<std::string> files;   ///< fmt: the paths, "-" for standard input; compare: plan and statistics
+  std::vector<std::string> files;   ///< fmt: the paths, "-" for standard input; compare: plan and statistics; report: statistics and trace
   std::optional<std::int64_t> ranks;
   std::string output;               ///< -o
   std::vector<std::string> program_arguments;
@@ -21,9 +35,10 @@ struct CommandLine {
   // compiling
   bool native = false;
   bool no_cache = false;
+  bool library = false;             ///< build: a library that others call
   int level = 2;
   std::vector<std::string> disabled_passes;
-  std::string fusion = "cost";
+  std::string fusion;               ///< empty: by cost
   std::vector<std::string> dump_after;
   bool time_passes = false;
   bool time_plan = false;
@@ -47,6 +62,10 @@ struct CommandLine {
   std::optional<std::int64_t> rank;
   std::optional<std::int64_t> ranks_per_node;
 
+  JobOptions job;
+  bool check_site = false;          ///< doctor: the profile of jobs
+  std::string source;               ///< report: the program's text
+  std::string spill;                ///< doctor: a folder whose disk is measured
   std::string hosts;                ///< doctor: two machines, separated by a comma
 
   // form of the answer
@@ -54,7 +73,6 @@ struct CommandLine {
   bool dot = false;                 ///< explain: for Graphviz
   bool types = false;
   std::string bounds;               ///< eval: directory for NAME.bounds.npy
-  bool quiet = false;
   bool check_only = false;          ///< fmt: name what would change, write nothing
 };
 

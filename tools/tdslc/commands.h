@@ -20,10 +20,16 @@ namespace tdsl::tools {
 [[nodiscard]] int explain(const CommandLine& line);
 /// What was foreseen against what was counted.
 [[nodiscard]] int compare(const CommandLine& line);
+/// Executables on several numbers of ranks against the evaluator.
+[[nodiscard]] int verify(const CommandLine& line);
+/// A page that shows a run.
+[[nodiscard]] int report(const CommandLine& line);
 /// The pipeline and what the passes made of a program.
 [[nodiscard]] int passes(const CommandLine& line);
 /// Files in canonical layout, in place.
 [[nodiscard]] int format(const CommandLine& line);
+/// Builds the program and submits it as a batch job; with --wait the job's exit code.
+[[nodiscard]] int submit(const CommandLine& line);
 /// What is installed, and the machine's constants.
 [[nodiscard]] int doctor(const CommandLine& line);
 

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "runtime/check.h"
-#include "runtime/io/text_file.h"
 #include "tools/tdslc/commands.h"
+#include "tools/tdslc/figures.h"
 #include "tools/tdslc/front.h"
 
 namespace tdsl::tools {
@@ -20,25 +19,6 @@ constexpr const char* kRankCounts[] = {"bytes_received", "bytes_sent", "bytes_fr
 
 /// Differences beyond these are counted only.
 constexpr std::size_t kMostShown = 20;
-
-/// A file of --plan or --stats.
-json read_figures(const std::string& path) {
-  json figures;
-  try {
-    figures = json::parse(rt::read_text_file(path));
-  } catch (const json::parse_error& error) {
-    throw UsageError(fmt::format("{}: this is no JSON (byte {})", path, error.byte));
-  } catch (const rt::RunError& error) {
-    throw UsageError(error.what());
-  }
-  const bool whole = figures.is_object() && figures.value("version", json()) == 1 && figures.contains("plan_hash") && figures.contains("statements") &&
-                     figures.contains("per_rank") && figures["statements"].is_array() && figures["per_rank"].is_array();
-  if (!whole) throw UsageError(fmt::format("{}: this is not what --plan or --stats writes", path));
-  for (const json& statement : figures["statements"]) {
-    if (!statement.is_object() || !statement.contains("site")) throw UsageError(fmt::format("{}: its statements have no sites", path));
-  }
-  return figures;
-}
 
 /// "received bytes" of "bytes_received".
 std::string in_words(std::string name) {

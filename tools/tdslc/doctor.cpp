@@ -15,6 +15,9 @@
 #include "codegen/compile.h"
 #include "codegen/output_file.h"
 #include "codegen/process.h"
+#include "runtime/app/environment.h"
+#include "runtime/app/spill.h"
+#include "runtime/disk/disk_rates.h"
 #include "runtime/kernels/blas_call.h"
 #include "runtime/kernels/contraction.h"
 #include "runtime/plan/op_builder.h"
@@ -22,6 +25,7 @@
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/front.h"
 #include "tools/tdslc/launcher.h"
+#include "tools/tdslc/site_file.h"
 
 namespace tdsl::tools {
 
@@ -156,6 +160,15 @@ Link measure_link(const std::string& hosts) {
   }
 }
 
+/// Of the folder that is named, else of the one that programs started here would take if they write nowhere else.
+rt::DiskRates measure_disk(const std::string& named) {
+  std::vector<std::string> folders = rt::read_environment().scratch;
+  folders.insert(folders.end(), {".", "/tmp"});
+  const rt::SpillPlace place = rt::spill_place(named.empty() ? std::nullopt : std::optional(named), folders);
+  if (!place.trouble.empty()) return {.trouble = place.trouble};
+  return rt::measure_disk(place.folder, place.insisted);
+}
+
 /// What is known of the network from before, in the file that is about to be written; else the built-in constants.
 plan::Machine known_before(const std::string& file) {
   std::ifstream in(file);
@@ -168,51 +181,66 @@ plan::Machine known_before(const std::string& file) {
   }
 }
 
-struct Links {
+/// What is measured of links and disk beside the constants.
+struct Measured {
   Link near, far;
+  rt::DiskRates disk;
 };
 
-plan::Machine measure(const std::string& file, const std::string& hosts, Links& links) {
+plan::Machine measure(const std::string& file, const CommandLine& line, Measured& measured) {
   plan::Machine m;
   m.flop_rate = measure_gemm();
   m.stream_rate = measure_stream();
-  links.near = measure_link("");
-  m.near_latency = links.near.latency;
-  m.near_bandwidth = links.near.bandwidth;
+  measured.near = measure_link("");
+  m.near_latency = measured.near.latency;
+  m.near_bandwidth = measured.near.bandwidth;
   const plan::Machine before = known_before(file);
   m.latency = before.latency;
   m.bandwidth = before.bandwidth;
-  if (hosts.empty()) return m;
-  links.far = measure_link(hosts);
-  if (!links.far.trouble.empty()) return m;
-  m.latency = links.far.latency;
-  m.bandwidth = links.far.bandwidth;
+  measured.disk = measure_disk(line.spill);
+  m.disk_read_rate = measured.disk.trouble.empty() ? measured.disk.read : before.disk_read_rate;
+  m.disk_write_rate = measured.disk.trouble.empty() ? measured.disk.write : before.disk_write_rate;
+  m.write_call = before.write_call;
+  if (line.hosts.empty()) return m;
+  measured.far = measure_link(line.hosts);
+  if (!measured.far.trouble.empty()) return m;
+  m.latency = measured.far.latency;
+  m.bandwidth = measured.far.bandwidth;
   return m;
 }
 
 std::string link_text(double latency, double bandwidth) { return fmt::format("latency {:.1f} us, bandwidth {:.2f} GB/s", latency * 1e6, bandwidth * 1e-9); }
 
 /// The lines about near and far ranks.
-std::string links_text(const plan::Machine& m, const Links& links, bool measured_far) {
+std::string links_text(const plan::Machine& m, const Measured& measured, bool measured_far) {
   std::string text = "     within a node  ";
-  text += links.near.trouble.empty() ? link_text(m.near_latency, m.near_bandwidth) : "not measured: " + links.near.trouble;
+  text += measured.near.trouble.empty() ? link_text(m.near_latency, m.near_bandwidth) : "not measured: " + measured.near.trouble;
   text += "\n     between nodes  ";
-  if (!links.far.trouble.empty()) text += "not measured: " + links.far.trouble + "; ";
+  if (!measured.far.trouble.empty()) text += "not measured: " + measured.far.trouble + "; ";
   return text + link_text(m.latency, m.bandwidth) + (measured_far ? "\n" : " (not measured now; --hosts A,B measures it)\n");
+}
+
+std::string disk_text(const plan::Machine& m, const rt::DiskRates& disk) {
+  const std::string rates = fmt::format("reads {:.2f} GB/s, writes {:.2f} GB/s", m.disk_read_rate * 1e-9, m.disk_write_rate * 1e-9);
+  if (!disk.trouble.empty()) return fmt::format("     disk           {} (not measured now: {})\n", rates, disk.trouble);
+  return fmt::format("     disk           {} in {}{}\n", rates, disk.folder, disk.direct ? "" : ", which cannot pass by the system's cache");
 }
 
 }  // namespace
 
 int doctor(const CommandLine& line) {
+  if (line.check_site) return doctor_site(line);
+  if (!line.output.empty()) throw UsageError("doctor: -o goes with --site");
   if (!line.hosts.empty() && std::ranges::count(line.hosts, ',') != 1) throw UsageError("--hosts: two machines, such as node1,node2");
   const std::vector<Item> items = installation();
   const std::string file = codegen::cache_directory() + "/machine.conf";
-  Links links;
-  const plan::Machine m = measure(file, line.hosts, links);
+  Measured measured;
+  const plan::Machine m = measure(file, line, measured);
   const nlohmann::ordered_json constants = {{"latency", m.latency}, {"bandwidth", m.bandwidth}, {"near_latency", m.latency_within()},
                                             {"near_bandwidth", m.bandwidth_within()}, {"flop_rate", m.flop_rate},
-                                            {"stream_rate", m.stream_rate}, {"task_overhead", m.task_overhead}};
-  bool good = links.far.trouble.empty();
+                                            {"stream_rate", m.stream_rate}, {"task_overhead", m.task_overhead},
+                                            {"disk_read_rate", m.disk_read_rate}, {"disk_write_rate", m.disk_write_rate}};
+  bool good = measured.far.trouble.empty() && (line.spill.empty() || measured.disk.trouble.empty());
   nlohmann::ordered_json found = nlohmann::ordered_json::array();
   for (const Item& i : items) {
     good = good && i.good;
@@ -228,7 +256,8 @@ int doctor(const CommandLine& line) {
   fmt::print("     cores          {}\n", std::thread::hardware_concurrency());
   fmt::print("     matrix product {:.1f} GFLOP/s per thread\n", m.flop_rate * 1e-9);
   fmt::print("     memory stream  {:.1f} GB/s per thread\n", m.stream_rate * 1e-9);
-  fmt::print("{}", links_text(m, links, !line.hosts.empty() && links.far.trouble.empty()));
+  fmt::print("{}", links_text(m, measured, !line.hosts.empty() && measured.far.trouble.empty()));
+  fmt::print("{}", disk_text(m, measured.disk));
   if (kept) fmt::print("     constants      {} (programs started from now on plan with them)\n", file);
   return good ? 0 : 1;
 }

@@ -3,15 +3,20 @@
 #include "codegen/output_file.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/front.h"
+#include "tools/tdslc/project.h"
 
 namespace tdsl::tools {
 
 int emit(const CommandLine& line) {
-  if (!line.project.empty()) throw UsageError("--project is not supported yet");
   Front front;
   compile_front(line, {}, front);
   keep_sources(front, {line.output});
+  if (!line.project.empty() && !line.output.empty()) throw UsageError("emit: -o and --project exclude each other");
   const std::string text = emitted(line, front, lower(front), line.line_directives);
+  if (!line.project.empty()) {
+    write_project(line, front, text, codegen::read_toolchain(codegen::find_prefix()));
+    return 0;
+  }
   if (line.output.empty()) {
     fmt::print("{}", text);
     return 0;

@@ -8,8 +8,9 @@
 #include "runtime/app/number_format.h"
 #include "runtime/io/entry_writer.h"
 #include "runtime/io/file_kind.h"
+#include "runtime/io/hdf5.h"
 #include "runtime/io/input_file.h"
-#include "runtime/io/npy.h"
+#include "runtime/io/tensor_file.h"
 #include "runtime/size.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/declaration.h"
@@ -75,25 +76,26 @@ Elements<T> elements_of(const ir::Array& array) {
   return result;
 }
 
+using Writers = std::vector<std::shared_ptr<rt::TensorWriter>>;
+
+/// Datasets of one file get their names together.
 template <class T>
-void write_npy(const std::string& path, const std::vector<std::int64_t>& shape, std::span<const T> elements) {
-  rt::NpyWriter writer = rt::NpyWriter::create(path, rt::element_type_of<T>, shape);
+void write_dense(Writers& writers, const std::string& path, const std::vector<std::int64_t>& shape, std::span<const T> elements) {
+  const std::shared_ptr<rt::TensorWriter> writer = writers.emplace_back(rt::create_tensor(path, rt::element_type_of<T>, shape, rt::Unfinished::kUnnamed));
   const std::vector<std::int64_t> zero(shape.size(), 0);
   const std::vector<std::int64_t> strides = row_major(shape);
-  writer.write_box<T>(zero, shape, elements.data(), strides);
-  writer.sync();
-  writer.commit();
+  writer->write_box<T>(zero, shape, elements.data(), strides);
 }
 
 /// As the extension says.
 template <class T>
-void write_file(const std::string& path, const std::vector<std::int64_t>& shape, std::span<const T> elements) {
-  if (rt::writable_kind(path) == rt::FileKind::kNpy) {
-    write_npy(path, shape, elements);
+void write_file(Writers& writers, const std::string& path, const std::vector<std::int64_t>& shape, std::span<const T> elements) {
+  if (!rt::holds_entries(path)) {
+    write_dense(writers, path, shape, elements);
     return;
   }
   const std::unique_ptr<rt::EntryWriter> writer = rt::EntryWriter::create(path, rt::element_type_of<T>, shape);
-  rt::write_entries(*writer, rt::nonzeros<T>(shape, elements));
+  rt::write_entries(*writer, rt::nonzeros<T>(shape, elements, writer->written()));
   writer->file().sync();
   writer->file().commit();
 }
@@ -125,17 +127,17 @@ void show(const std::string& name, const ir::Array& array, const rt::AppOptions&
 }
 
 /// Files are written when the program has ended well.
-void deliver(const std::string& name, const ir::Array& array, const rt::AppOptions& options, const std::string& bounds) {
+void deliver(Writers& writers, const std::string& name, const ir::Array& array, const rt::AppOptions& options, const std::string& bounds) {
   rt::visit_element_type(element_type_of(array.type), [&](auto tag) {
     using T = typename decltype(tag)::type;
     const Elements<T> elements = elements_of<T>(array);
     const auto file = options.outputs.find(name);
-    if (file != options.outputs.end()) write_file<T>(file->second, array.shape, elements.span());
+    if (file != options.outputs.end()) write_file<T>(writers, file->second, array.shape, elements.span());
   });
   if (bounds.empty()) return;
   std::vector<double> all = array.bounds;
   all.resize(static_cast<std::size_t>(array.size()), 0.0);
-  write_npy<double>(bounds + "/" + name + ".bounds.npy", array.shape, all);
+  write_dense<double>(writers, bounds + "/" + name + ".bounds.npy", array.shape, all);
 }
 
 /// As executables name the program's files.
@@ -161,6 +163,11 @@ void require_writable_outputs(const ir::Program& program, const rt::AppOptions& 
     const auto file = output == nullptr ? options.outputs.end() : options.outputs.find(output->name);
     if (file != options.outputs.end()) rt::require_writable_rank(file->second, program.type(output->value).rank());
   });
+  std::vector<std::string> all;
+  for (const auto& [name, path] : options.outputs) all.push_back(path);
+  for (const std::string& path : all) {
+    if (rt::writable_kind(path) == rt::FileKind::kHdf5) rt::require_hdf5_target(path, all);
+  }
 }
 
 }  // namespace
@@ -196,7 +203,10 @@ int eval(const CommandLine& line) {
   }
   if (!flush_output()) return 1;  // as with executables, there is no file then
   make_bounds_folder(line.bounds);
-  for (const std::string& name : result.output_order) deliver(name, result.outputs.at(name), options, line.bounds);
+  Writers writers;
+  for (const std::string& name : result.output_order) deliver(writers, name, result.outputs.at(name), options, line.bounds);
+  for (const auto& writer : writers) writer->sync();
+  for (const auto& writer : writers) writer->commit();
   return 0;
 }
 

@@ -8,7 +8,9 @@
 #include <string_view>
 
 #include "codegen/output_file.h"
+#include "runtime/app/entry_memory.h"
 #include "runtime/app/machine_file.h"
+#include "runtime/io/file_kind.h"
 #include "runtime/app/row_bins.h"
 #include "runtime/io/input_file.h"
 #include "runtime/io/text_file.h"
@@ -21,6 +23,7 @@
 #include "tools/tdslc/kernel_stage.h"
 #include "tools/tdslc/own_functions.h"
 #include "tools/tdslc/plan_output.h"
+#include "tools/tdslc/report_request.h"
 
 namespace tdsl::tools {
 
@@ -45,7 +48,8 @@ std::optional<std::pair<std::string, double>> stored_in(const std::string& setti
   return std::pair(input, std::floor(elements));
 }
 
-/// The planning options as the executable's own: one parser for both.
+}  // namespace
+
 rt::AppOptions options_of(const CommandLine& line, const ir::Program& program) {
   std::vector<std::string> arguments;
   const auto add = [&](const char* name, const std::string& value) {
@@ -68,8 +72,17 @@ rt::AppOptions options_of(const CommandLine& line, const ir::Program& program) {
   return rt::parse_options(declaration_of(program), arguments, {false});
 }
 
+namespace {
+
+std::string reading_of(const std::string& input, const std::string& path, const rt::Entries& entries, std::int64_t ranks) {
+  const auto bytes = static_cast<double>(entries.form().bytes());
+  return fmt::format("reading {} takes {} on a rank of {}: its share of {} entries in '{}', {} bytes each and twice while they are brought to their tiles", input,
+                     human_bytes(rt::entry_peak_bytes(static_cast<double>(entries.count()), bytes, static_cast<double>(ranks))), ranks,
+                     human_count(static_cast<double>(entries.count())), path, entries.form().bytes());
+}
+
 /// Of compressed tensors how much is stored, and where, unless that was given. Reads their files.
-void count_stored(const codegen::FamilyProgram& families, const rt::AppOptions& options, codegen::WalkRequest& walk) {
+void count_stored(const codegen::FamilyProgram& families, const rt::AppOptions& options, codegen::WalkRequest& walk, std::vector<std::string>& reading) {
   for (const codegen::Declarations::Tensor& input : families.declarations.inputs) {
     const auto file = options.inputs.find(input.name);
     if (file == options.inputs.end() || !input.type.has_sparse() || walk.stored.contains(input.name)) continue;
@@ -80,6 +93,7 @@ void count_stored(const codegen::FamilyProgram& families, const rt::AppOptions& 
       const auto value = input.type.shape[0].as_value();
       if (value && v == *value && walk.dimensions.contains(name)) shape[0] = std::max(shape[0], walk.dimensions.at(name));
     }
+    reading.push_back(reading_of(input.name, file->second, entries, walk.ranks));
     walk.stored[input.name] = {rt::stored_of(entries.count(), shape), rt::row_counts_of(shape[0], rt::entries_by_bin(entries, shape[0]))};
   }
 }
@@ -138,14 +152,28 @@ plan::PlanRequest plan_request_of(const rt::AppOptions& options, const std::stri
   return plan;
 }
 
+/// Any box of the input's file can be read at any time. A file that is not given is taken for one in C order.
+bool is_in_order(const std::map<std::string, std::string>& files, const std::string& input) {
+  const auto file = files.find(input);
+  if (file == files.end()) return true;
+  try {
+    return rt::InputFile(file->second).in_order();
+  } catch (const rt::RunError&) {
+    return false;
+  }
+}
+
+}  // namespace
+
 ReportRequest request_of(const CommandLine& line, const Front& front, const codegen::FamilyProgram& families, const rt::AppOptions& options) {
   ReportRequest request;
   plan::PlanInputs& inputs = request.inputs;
   inputs.ranks = line.ranks.value_or(1);
   inputs.machine = rt::load_machine(rt::read_environment());
+  if (inputs.ranks > 1) rt::price_writes(inputs.machine, options.outputs);
   inputs.ranks_per_node = line.ranks_per_node.value_or(inputs.ranks);
   if (inputs.ranks % inputs.ranks_per_node != 0) {
-    throw UsageError(fmt::format("--per-node {}: {} ranks do not fill nodes of so many", inputs.ranks_per_node, inputs.ranks));
+    throw UsageError(fmt::format("--per-node {}: {} ranks do not fill nodes of {}", inputs.ranks_per_node, inputs.ranks, inputs.ranks_per_node));
   }
   inputs.settle_nodes();
   inputs.threads = options.threads.value_or(1);
@@ -154,6 +182,9 @@ ReportRequest request_of(const CommandLine& line, const Front& front, const code
   inputs.window = options.window_bytes.value_or(0);
   inputs.reproducible = options.reproducible;
   request.plan = plan_request_of(options, front.graph.name);
+  request.spill = options.spill != "none";
+  request.saves = options.checkpoint_directory || options.resume_directory;
+  request.in_file = [files = options.inputs](const std::string& input) { return is_in_order(files, input); };
   request.why = line.why;
   request.predictions = options.plan_file.has_value();
   request.time_plan = line.time_plan;
@@ -170,9 +201,12 @@ ReportRequest request_of(const CommandLine& line, const Front& front, const code
   }
   bind_files(families, options, walk, false);
   bind_files(families, options, walk, true);
-  count_stored(families, options, walk);
+  count_stored(families, options, walk, request.reading);
   request.assumption = assume_missing(families, options, walk.dimensions);
-  for (const auto& [name, file] : options.outputs) walk.files.insert(name);
+  for (const auto& [name, file] : options.outputs) {
+    walk.files.insert(name);
+    if (rt::lies_in_rows(file)) walk.row_files.insert(name);
+  }
   request.enumerate = line.rank.has_value();
   if (line.rank) {
     if (*line.rank < 0 || *line.rank >= inputs.ranks) {
@@ -185,6 +219,8 @@ ReportRequest request_of(const CommandLine& line, const Front& front, const code
   }
   return request;
 }
+
+namespace {
 
 std::string remarks_of(const Front& front) {
   std::string text;
@@ -205,6 +241,7 @@ std::string answer_of(const CommandLine& line, const Front& front, const codegen
   PlanReport report = make_report(families, request);
   if (!files.save_plan.empty() && report.fits) codegen::write_text(files.save_plan, plan::print(report.plan));
   if (!files.plan.empty() && report.fits) codegen::write_text(files.plan, report.predictions);
+  for (const std::string& text : request.reading) report.notes.push_back({ir::SourceRange{}, text});
   if (!request.assumption.empty()) report.notes.insert(report.notes.begin(), {ir::SourceRange{}, request.assumption});
   if (line.dot) return dot_of(report, front);
   return line.json ? json_of(report, front) : text_of(report, line, front) + (line.why.empty() ? remarks_of(front) : "");

@@ -150,13 +150,15 @@ void print_diagnostics(Front& front) {
   print_error(frontend::render_all(fresh, front.sources, {frontend::wants_colour(2)}));
 }
 
-std::string emitted(const CommandLine& line, const Front& front, const codegen::FamilyProgram& families, bool line_directives) {
+std::string emitted(const CommandLine& line, const Front& front, const codegen::FamilyProgram& families, bool line_directives,
+                    const std::string& library) {
   codegen::EmitOptions options;
   options.source_line = [&](std::uint32_t file, std::uint32_t number) {
     return file < front.sources.file_count() ? std::string(front.sources.line(file, number)) : std::string();
   };
   options.version = std::string("tdslc ") + TDSL_VERSION;
   options.line_directives = line_directives;
+  options.library = library;
   options.output_name = program_name(line.program) + ".cpp";
   return codegen::emit(families, options);
 }

@@ -65,7 +65,8 @@ void print_diagnostics(Front& front);
 /// "product" for "dir/product.tdsl".
 [[nodiscard]] std::string program_name(const std::string& path);
 /// The emitted C++.
-[[nodiscard]] std::string emitted(const CommandLine& line, const Front& front, const codegen::FamilyProgram& families, bool line_directives);
+[[nodiscard]] std::string emitted(const CommandLine& line, const Front& front, const codegen::FamilyProgram& families, bool line_directives,
+                                  const std::string& library = {});
 
 /// Throws UsageError if one of these files, which are to be written, is the program or a file it imports, by whatever name.
 /// Empty paths stand for no file.

@@ -16,7 +16,7 @@ void default_variable(const char* name, const char* value);
 /// Whether the ranks may land on other machines: a batch system's allocation, or hosts given to Open MPI.
 [[nodiscard]] bool other_hosts();
 
-/// What starts so many ranks, to be followed by their program; sets the variables that the launcher is to find.
+/// What starts `ranks` ranks, to be followed by their program; sets the variables that the launcher is to find.
 [[nodiscard]] std::vector<std::string> launcher_command(const codegen::Toolchain& toolchain, std::int64_t ranks, bool elsewhere);
 
 /// Prefixes of a run's folders, none where ranks may be on other machines. The first is for the launcher's own files: launchers that

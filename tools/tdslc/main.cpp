@@ -30,6 +30,7 @@ int dispatch(const tdsl::tools::CommandLine& line) {
   switch (line.command) {
     case Command::kRun: return tdsl::tools::run(line);
     case Command::kBuild: return tdsl::tools::build(line);
+    case Command::kSubmit: return tdsl::tools::submit(line);
     case Command::kCheck: return tdsl::tools::check(line);
     case Command::kEval: return tdsl::tools::eval(line);
     case Command::kEmit: return tdsl::tools::emit(line);
@@ -37,6 +38,8 @@ int dispatch(const tdsl::tools::CommandLine& line) {
     case Command::kPasses: return tdsl::tools::passes(line);
     case Command::kFormat: return tdsl::tools::format(line);
     case Command::kCompare: return tdsl::tools::compare(line);
+    case Command::kVerify: return tdsl::tools::verify(line);
+    case Command::kReport: return tdsl::tools::report(line);
     case Command::kDoctor: return tdsl::tools::doctor(line);
   }
   return 3;

@@ -19,6 +19,7 @@ ordered_json statements_of(const PlanReport& report) {
                           {"predicted", {{"bytes_received_max", r.summary.max_bytes}, {"bytes_received_mean", r.summary.mean_bytes},
                                          {"flops_max", r.summary.max_flops}, {"flops_mean", r.summary.mean_flops},
                                          {"step_bytes_max", r.summary.max_step}, {"seconds", r.summary.max_seconds}}}});
+    if (r.summary.max_writes > 0) statements.back()["predicted"].update({{"writes_max", r.summary.max_writes}, {"mean_write_bytes", r.summary.file_bytes / r.summary.max_writes}});
     if (r.stored_bytes > 0) statements.back()["stored"] = {{"elements", r.stored}, {"bytes", r.stored_bytes}};
     if (r.imbalance > 0) statements.back()["stored"]["imbalance"] = r.imbalance;
     if (!r.layout.empty()) statements.back()["layout"] = r.layout;
@@ -77,6 +78,14 @@ std::string json_of(const PlanReport& report, const Front& front) {
   if (report.why) all["values"] = json_of_why(*report.why);
   if (report.memory.bytes > 0) {
     all["memory"] = {{"needed_bytes", report.memory.bytes}, {"fits", report.fits}, {"line", rt::line_in(report.memory.line)}, {"name", report.memory.name}};
+  }
+  if (report.homes) {
+    nlohmann::ordered_json moved = nlohmann::ordered_json::array();
+    for (const plan::MovedTensor& t : report.homes->tensors) {
+      moved.push_back({{"name", t.name}, {"line", rt::line_in(t.line)}, {"home", plan::name_of(t.housing.home)}, {"bytes", t.bytes}});
+    }
+    all["spill"] = {{"tensors", moved}, {"disk_read", report.homes->read}, {"disk_written", report.homes->written}, {"seconds", report.homes->disk_seconds}};
+    if (report.homes->saved > 0) all["spill"]["checkpoint_read"] = report.homes->saved;
   }
   if (report.enough_ranks) all["memory"]["fits_on_ranks"] = *report.enough_ranks;
   if (report.baseline) {

@@ -7,6 +7,7 @@
 
 #include "runtime/app/statistics_text.h"
 #include "runtime/plan/cost/rank_view.h"
+#include "runtime/plan/region/memory_need.h"
 #include "runtime/plan/row_counts.h"
 #include "runtime/plan/steps/steps.h"
 #include "runtime/record/planning_sink.h"
@@ -20,10 +21,6 @@ namespace {
 struct Misfit {
   plan::MemoryNeed need;
 };
-
-/// A program that does not fit is tried on so many ranks; the last of them one after the other.
-constexpr std::int64_t kMostRanksTried = 32;
-constexpr std::int64_t kRanksTriedInTurn = 16;
 
 /// Of more ranks some stand for all where stored elements are counted.
 constexpr plan::Index kRanksCounted = 1024;
@@ -56,7 +53,7 @@ class Reporter : public record::PlanningSink {
     if (!known) report_.notes.push_back(entry);
   }
 
-  /// From now on operations are planned as was found out before, in so many seconds.
+  /// From now on operations are planned as was found out before, in `seconds`.
   void choose(record::Start start, double seconds) {
     plan::ProgramPlans& plans = start.plans;
     if (request_.time_plan) report_.planning_seconds = seconds;
@@ -160,6 +157,8 @@ class Reporter : public record::PlanningSink {
     row->summary.max_flops += s.max_flops;
     row->summary.mean_flops += s.mean_flops;
     row->summary.max_seconds += s.max_seconds;
+    row->summary.max_writes += s.max_writes;
+    row->summary.file_bytes += s.file_bytes;
     row->summary.max_step = std::max(row->summary.max_step, s.max_step);
     report_.bytes_received += s.mean_bytes * static_cast<double>(report_.ranks);
     report_.seconds += s.max_seconds;
@@ -251,6 +250,14 @@ class Reporter : public record::PlanningSink {
 
 }  // namespace
 
+plan::HomeRequest home_request(const ReportRequest& report) {
+  plan::HomeRequest request;
+  request.certain = true;
+  request.saves = report.saves;
+  if (report.in_file) request.in_file = [in_file = report.in_file](const std::string& input, plan::Index row) { return row >= plan::kLeastFileRow && in_file(input); };
+  return request;
+}
+
 namespace {
 
 PlanReport report_of(const codegen::FamilyProgram& program, const ReportRequest& request) {
@@ -273,7 +280,7 @@ PlanReport report_of(const codegen::FamilyProgram& program, const ReportRequest&
 
 namespace {
 
-/// Whether the program fits --memory on so many ranks.
+/// Whether the program fits --memory on `ranks` ranks.
 bool fits_on(const codegen::FamilyProgram& program, ReportRequest request, std::int64_t ranks) {
   const bool one_node = request.inputs.ranks_per_node == request.inputs.ranks;
   request.inputs.ranks = ranks;
@@ -291,30 +298,34 @@ bool fits_on(const codegen::FamilyProgram& program, ReportRequest request, std::
   }
 }
 
-/// The smallest number of ranks above the given one on which the program fits: doubled until it does, then halved in, or, between few,
-/// one after the other. Nodes stay full.
+/// The smallest number of ranks above the given one on which the program fits. Nodes stay full.
 std::optional<std::int64_t> enough_ranks(const codegen::FamilyProgram& program, const ReportRequest& request, const plan::MemoryNeed& need) {
   const plan::PlanInputs& inputs = request.inputs;
   // What is imposed is for these ranks.
   if (request.plan.use || !request.plan.place.empty()) return std::nullopt;
   // Memory that is shared without loss: where even that takes many ranks, trying them takes too long.
   const double shared = static_cast<double>(need.bytes - need.step) * static_cast<double>(inputs.ranks) / static_cast<double>(inputs.memory);
-  if (shared > static_cast<double>(kMostRanksTried)) return std::nullopt;
   const std::int64_t unit = inputs.ranks_per_node < inputs.ranks ? inputs.ranks_per_node : 1;
-  std::int64_t low = inputs.ranks / unit, high = 2 * low;
-  while (high * unit <= kMostRanksTried && !fits_on(program, request, high * unit)) {
-    low = high;
-    high *= 2;
+  return plan::enough_ranks([&](plan::Index ranks) { return fits_on(program, request, ranks); }, inputs.ranks, unit, shared);
+}
+
+/// The program with homes on disk and in files, if it fits so. As a run finds them (runtime/app/fitting_start.cpp).
+std::optional<PlanReport> spilled_report(const codegen::FamilyProgram& program, ReportRequest request) {
+  if (!request.spill) return std::nullopt;
+  plan::PlanInputs& inputs = request.inputs;
+  const record::Start start = record::start_of(codegen::recording_of(program, request.walk), inputs, request.plan);
+  plan::FoundHomes homes = plan::find_homes_and_room(start.region, inputs, start.plan, home_request(request));
+  if (!homes.fits) return std::nullopt;
+  inputs.memory = homes.memory;
+  inputs.homes = homes.homes;
+  try {
+    PlanReport report = report_of(program, request);
+    report.homes = std::move(homes);
+    report.machine = inputs.machine;
+    return report;
+  } catch (const Misfit&) {
+    return std::nullopt;
   }
-  if (high * unit > kMostRanksTried) return std::nullopt;
-  while (high - low > kRanksTriedInTurn) {
-    const std::int64_t middle = low + (high - low) / 2;
-    (fits_on(program, request, middle * unit) ? high : low) = middle;
-  }
-  for (std::int64_t ranks = low + 1; ranks < high; ++ranks) {
-    if (fits_on(program, request, ranks * unit)) return ranks * unit;
-  }
-  return high * unit;
 }
 
 }  // namespace
@@ -323,11 +334,13 @@ PlanReport make_report(const codegen::FamilyProgram& program, const ReportReques
   try {
     return report_of(program, request);
   } catch (const Misfit& misfit) {
+    if (std::optional<PlanReport> spilled = spilled_report(program, request)) return std::move(*spilled);
     // What each operation needs, until all fit: the least memory is the last of these.
     PlanReport report;
     report.ranks = request.inputs.ranks;
     report.threads = request.inputs.threads;
     report.fits = false;
+    report.memory_limit = request.inputs.memory;
     report.memory = misfit.need;
     if (request.why.empty()) report.enough_ranks = enough_ranks(program, request, misfit.need);
     for (ReportRequest more = request; true;) {

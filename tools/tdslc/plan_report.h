@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include "codegen/plan_walk.h"
 #include "runtime/plan/cost/cost_model.h"
 #include "runtime/plan/planner.h"
+#include "runtime/plan/region/homes.h"
 #include "runtime/plan/region/plan_request.h"
 #include "tools/tdslc/whole_plan.h"
 
@@ -53,6 +55,9 @@ struct PlanReport {
   std::uint64_t plan_hash = 0;
   std::int64_t largest_step = 0;
   plan::MemoryNeed memory;     ///< under --memory
+  std::int64_t memory_limit = 0;  ///< --memory in bytes, of a program that does not fit
+  plan::Machine machine;
+  std::optional<plan::FoundHomes> homes;  ///< of a program that fits because not everything is at home in memory
   bool fits = true;            ///< else `memory` is the least that is enough, and nothing else is known
   std::vector<PlanRow> rows;
   double bytes_received = 0;         ///< of all ranks
@@ -77,11 +82,20 @@ struct ReportRequest {
   bool predictions = false;          ///< as text, for `tdslc compare`
   bool time_plan = false;
   codegen::WalkRequest walk;
+  bool saves = false;                ///< the run would write checkpoints or go on from one
+  bool spill = true;                 ///< tensors may have homes on disk or in their files
+  std::function<bool(const std::string& input)> in_file;  ///< of the input's file any box can be read at any time
   std::vector<std::int64_t> ranks;   ///< whose totals are wanted
   bool enumerate = false;            ///< list their tasks and boxes one by one
   std::string assumption;            ///< what was taken for granted, for the notes
+  std::vector<std::string> reading;  ///< what files of entries take while they are read, for the notes
 };
 
+/// What is asked about homes: they count --memory, which holds whatever the data is.
+[[nodiscard]] plan::HomeRequest home_request(const ReportRequest& request);
+
+/// Walks the program and plans it as a run on the request's ranks would; nothing is executed. Throws rt::RunError: options, plan files and inputs that are
+/// wrong. Too little memory is no error: the report says so.
 [[nodiscard]] PlanReport make_report(const codegen::FamilyProgram& program, const ReportRequest& request);
 
 }  // namespace tdsl::tools

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/app/spill.h"
 #include "runtime/check.h"
+#include "runtime/shapes.h"
 #include "tools/tdslc/plan_output.h"
 
 namespace tdsl::tools {
@@ -24,12 +26,14 @@ std::string notes_of(const PlanReport& report, const Front& front) {
 /// The answer where no plan keeps to --memory.
 std::string misfit_of(const PlanReport& report, const CommandLine& line, const Front& front) {
   const plan::MemoryNeed& need = report.memory;
-  std::string text = fmt::format("{} on {} ranks with {} threads each does not fit --memory {}\n", line.program, report.ranks, report.threads, line.memory);
-  text += fmt::format("'{}' (line {}) needs the most on a rank: {}, of them {} of operands, results and what lives beside them, and {} received or copied at once\n",
+  const std::string limit = line.memory.empty() ? std::to_string(report.memory_limit) : line.memory;
+  const std::string ranks = rt::counted(static_cast<std::size_t>(report.ranks), "rank");
+  std::string text = fmt::format("{} on {} with {} each does not fit --memory {}\n", line.program, ranks, rt::counted(static_cast<std::size_t>(report.threads), "thread"), limit);
+  text += fmt::format("'{}' (line {}) needs the most on a rank: {}, of them {} of operands, results and other live tensors, and {} received or copied at once\n",
                       need.name, rt::line_in(need.line), human_bytes(static_cast<double>(need.bytes)), human_bytes(static_cast<double>(need.bytes - need.step)),
                       human_bytes(static_cast<double>(need.step)));
-  text += fmt::format("the least that is enough on {} ranks is --memory {}\n", report.ranks, need.bytes);
-  if (report.enough_ranks) text += fmt::format("with --memory {} it fits on {} ranks\n", line.memory, *report.enough_ranks);
+  text += fmt::format("the least that is enough on {} is --memory {}\n", ranks, need.bytes);
+  if (report.enough_ranks) text += fmt::format("with --memory {} it fits on {} ranks\n", limit, *report.enough_ranks);
   return text + notes_of(report, front);
 }
 
@@ -91,6 +95,7 @@ std::string rows_of(const PlanReport& report) {
     if (!r.layout.empty()) text += next.empty() ? "  " + r.layout : fmt::format("  {:<18} {}", r.layout, next);
     text += fmt::format("\n         {}{}; {}flops ({:.3f}), received ({:.3f}), step {}\n", r.plan, r.why.empty() ? "" : " - " + r.why, human_count(r.summary.max_flops) + " ",
                         ratio(r.summary.max_flops, r.summary.mean_flops), ratio(r.summary.max_bytes, r.summary.mean_bytes), human_bytes(r.summary.max_step));
+    if (r.summary.max_writes > 0) text += fmt::format("         {}writes of {} on the busiest rank\n", human_count(r.summary.max_writes) + " ", human_bytes(r.summary.file_bytes / r.summary.max_writes));
     const std::string imbalance = r.imbalance > 0 ? fmt::format(", {:.2f} times the mean on the fullest rank", r.imbalance) : "";
     if (r.stored_bytes > 0) text += fmt::format("         compressed: {}elements stored in {}{}\n", human_count(r.stored) + " ", human_bytes(r.stored_bytes), imbalance);
   }
@@ -136,6 +141,7 @@ std::string text_of(const PlanReport& report, const CommandLine& line, const Fro
     text += '\n';
   }
   text += fmt::format("largest step: {} (the smallest legal --window)\n", human_bytes(static_cast<double>(report.largest_step)));
+  if (report.homes) text += fmt::format("spills: {}\n", rt::homes_text(*report.homes, "", report.machine));
   if (report.memory.bytes > 0) {
     text += fmt::format("memory: '{}' (line {}) needs the most on a rank, {}\n", report.memory.name, rt::line_in(report.memory.line),
                         human_bytes(static_cast<double>(report.memory.bytes)));

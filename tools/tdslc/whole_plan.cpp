@@ -11,7 +11,7 @@ namespace tdsl::tools {
 
 namespace {
 
-/// Runner-ups are found for regions of so many operations.
+/// Runner-ups are found for regions of up to this many operations.
 constexpr std::size_t kRunnerUpOperations = 200;
 /// Values of a site that --why shows.
 constexpr std::size_t kValuesShown = 48;

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <map>
 
+#include "runtime/plan/cost/file_writes.h"
 #include "runtime/plan/cost/node_bytes.h"
 #include "runtime/plan/cost/tile_pieces.h"
 #include "runtime/plan/cost/work_rate.h"
@@ -26,7 +28,8 @@ struct Need {
   Range received;                ///< elements
   Range pieces;
   double read = 0;               ///< elements read once per super-block, wherever they lie
-  double per_panel = 0;          ///< upper bound of remote elements one panel of one super-block holds
+  double per_panel = 0;          ///< upper bound of elements that are not in memory here and that one panel of one super-block holds
+  Range loaded;                  ///< elements of own blocks that are away
   bool exact = true;
 };
 
@@ -125,6 +128,8 @@ Need need_of(const RankView& v, const Access& access, const TensorLookup& tensor
   double union_all = 1, union_own = 1, sum_all = 1, sum_own = 1, pieces_all = 1, pieces_own = 1, panel = 1;
   const bool by_table = where.kind() == Distribution::Kind::kTable;
   need.exact = v.exact;
+  const bool has_away = tensor.housing.home != Home::kMemory && where.rank() > 0;
+  double union_away = has_away ? 1 : 0, sum_away = union_away;
   bool disjoint = true;
   const bool kept = kept_over_panels(v.op, v.plan, access, tensors);
   if (where.rank() == 0 && !has_part(where, rank)) union_own = sum_own = pieces_own = 0;
@@ -145,6 +150,11 @@ Need need_of(const RankView& v, const Access& access, const TensorLookup& tensor
     union_own *= static_cast<double>(measure_inside(together, own));
     sum_all *= static_cast<double>(total(list));
     sum_own *= static_cast<double>(measure_inside(list, own));
+    if (has_away) {
+      const Intervals away = d == 0 && !by_table ? away_along(where, tensor.housing, rank) : own;
+      union_away *= static_cast<double>(measure_inside(together, away));
+      sum_away *= static_cast<double>(measure_inside(list, away));
+    }
     const Intervals owned_parts = [&] {
       Intervals parts;
       for (const Interval& i : list) {
@@ -165,7 +175,19 @@ Need need_of(const RankView& v, const Access& access, const TensorLookup& tensor
   }
   const auto again = static_cast<double>(repeats(v, access));
   need.read = again * union_all;
-  if (replicated) return need;
+  const auto blocks = static_cast<double>(v.super_blocks);
+  for (int d = 0; d < v.op.out_rank(); ++d) need.exact = need.exact && (v.chunks[idx(d)] == 1 || v.busy[idx(d)]);
+  if (has_away && by_table) {
+    std::vector<Intervals> unions;
+    for (const Intervals& list : need.lists) unions.push_back(merged(list));
+    union_away = measure_owned(where, rank, unions);
+    sum_away = disjoint ? union_away : sum_all;
+  }
+  if (has_away) need.loaded = {need.exact ? again * union_away : 0, disjoint ? again * sum_away : blocks * sum_away};
+  if (replicated) {
+    need.per_panel = std::min(panel, sum_away);
+    return need;
+  }
   if (by_table) {
     std::vector<Intervals> unions;
     for (const Intervals& list : need.lists) unions.push_back(merged(list));
@@ -175,14 +197,12 @@ Need need_of(const RankView& v, const Access& access, const TensorLookup& tensor
   }
   need.received = {again * (union_all - union_own), again * (sum_all - sum_own)};
   need.pieces = {again * (pieces_all - pieces_own), again * (pieces_all - pieces_own)};
-  for (int d = 0; d < v.op.out_rank(); ++d) need.exact = need.exact && (v.chunks[idx(d)] == 1 || v.busy[idx(d)]);
   if (!disjoint) {
     // Overlapping boxes: super-blocks fetch the overlap again, and equal parts of different boxes are one piece.
-    const auto blocks = static_cast<double>(v.super_blocks);
     need.received.hi = blocks * (sum_all - sum_own);
     need.pieces = {0, blocks * pieces_all};
   }
-  need.per_panel = std::min(panel, sum_all - sum_own);
+  need.per_panel = std::min(panel, sum_all - sum_own + sum_away);
   if (!need.exact) need.received.lo = 0, need.pieces.lo = 0;
   return need;
 }
@@ -204,6 +224,35 @@ double shared_elements(const Need& a, const Need& b, const PlacedTensor& tensor,
     own *= static_cast<double>(measure_inside(both, merged(mine)));
   }
   return all - (by_table ? measure_owned(tensor.distribution, rank, shared) : own);
+}
+
+/// What two accesses to one tensor load once instead of twice.
+double shared_away(const Need& a, const Need& b, const PlacedTensor& tensor, Index rank) {
+  double away = 1;
+  for (std::size_t d = 0; d < a.lists.size(); ++d) {
+    Intervals mine = owned_intervals(tensor.distribution, rank, static_cast<int>(d));
+    tidy(mine);
+    const Intervals gone = d == 0 ? away_along(tensor.distribution, tensor.housing, rank) : merged(mine);
+    away *= static_cast<double>(measure_inside(common(merged(a.lists[d]), merged(b.lists[d])), gone));
+  }
+  return away;
+}
+
+/// Own pieces of one tensor that are away: each once per super-block, whichever accesses touch it.
+Range loaded_elements(const std::vector<Need>& needs, const RankView& v, const PlacedTensor& tensor, Index rank) {
+  Range loaded;
+  if (tensor.housing.home == Home::kMemory) return loaded;
+  for (const Need& need : needs) loaded += need.loaded;
+  if (needs.size() == 1 || loaded.hi == 0) return loaded;
+  bool exact = needs.size() == 2 && v.super_blocks == 1 && v.exact && tensor.distribution.kind() != Distribution::Kind::kTable;
+  for (std::size_t d = 0; exact && d < needs[0].lists.size(); ++d) exact = equal_or_disjoint(needs[0].lists[d], needs[1].lists[d]);
+  if (exact) {
+    const double once = shared_away(needs[0], needs[1], tensor, rank);
+    return {std::max(0.0, loaded.lo - once), loaded.hi - once};
+  }
+  loaded.lo = 0;
+  for (const Need& need : needs) loaded.lo = std::max(loaded.lo, need.loaded.lo);
+  return loaded;
 }
 
 /// Adds what is received; returns the bytes of operands read once per super-block, wherever they lie.
@@ -244,13 +293,15 @@ double add_reads(Cost& cost, const RankView& v, const TensorLookup& tensors, Ind
       for (const Need& need : needs) received.lo = std::max(received.lo, need.received.lo);
       pieces.lo = 0;
     }
+    const Range loaded = loaded_elements(needs, v, tensor, rank);
+    cost.disk_read += {loaded.lo * bytes, loaded.hi * bytes};
     cost.received_elements += received;
     cost.boxes += pieces;
     const Estimate came = bytes_of_blocks(tensor.desc, tensor.distribution, {pieces.lo, pieces.hi, pieces.hi}, {received.lo, received.hi, received.hi},
                                           static_cast<double>(v.super_blocks));
     cost.bytes_received += {came.lo, came.hi};
     cost.bytes_expected += came.expected;
-    const double blocks = std::min(panel, pieces.hi);  // at once
+    const double blocks = loaded.hi > 0 ? panel : std::min(panel, pieces.hi);  // at once
     const Estimate step = bytes_of_blocks(tensor.desc, tensor.distribution, {0, blocks, blocks}, {0, panel, panel});
     cost.step_bytes += {0, step.expected, step.hi};
   }
@@ -285,6 +336,13 @@ double add_listed_tiles(Cost& cost, const Op& op, const OpPlan& plan, const Tens
   cost.tasks = {tasks, tasks};
   cost.flops = {flops, flops};
   const Wanted wanted = wanted_by(op, plan, tensors, rank);
+  // Where tiles lie by a table, what is loaded is not counted piece by piece: at most everything.
+  const auto is_away = [&](TensorId id) { return id >= 0 && tensors(id).housing.home != Home::kMemory; };
+  if (std::any_of(op.reads.begin(), op.reads.end(), [&](const Access& access) { return is_away(access.tensor); }) || is_away(op.base)) {
+    const double all = wanted.read_bytes + (is_away(op.base) ? cost.output_bytes.hi : 0);
+    cost.disk_read += {0, all};
+    cost.step_bytes += {0, all, all};
+  }
   std::map<Index, Estimate> kept;                       // per super-block
   std::map<std::pair<Index, Index>, Estimate> passing;  // per super-block and panel
   std::map<TensorId, bool> stays;
@@ -312,6 +370,40 @@ double add_listed_tiles(Cost& cost, const Op& op, const OpPlan& plan, const Tens
   return wanted.read_bytes;
 }
 
+/// Bytes of a tensor with the shape of the results, in the blocks that a rank works on in one super-block and that are away.
+double away_in_super_block(const RankView& v, const Distribution& where, const Housing& housing, Index element_bytes, Index rank) {
+  auto bytes = static_cast<double>(element_bytes);
+  for (int d = 0; d < v.op.out_rank(); ++d) {
+    const Index edge = v.plan.super_block.empty() ? 0 : v.plan.super_block[idx(d)];
+    const Index all = d == 0 ? total(away_along(where, housing, rank)) : total(v.owned_out[idx(d)]);
+    bytes *= static_cast<double>(edge > 0 ? std::min(all, edge * where.tiling(d).longest()) : all);
+  }
+  return bytes;
+}
+
+/// What goes to disk of the results, and comes from there of the base.
+void add_homes(Cost& cost, const RankView& v, const TensorLookup& tensors, Index rank) {
+  const Distribution& space = v.plan.space;
+  const Housing& housing = v.plan.housing;
+  if (housing.home != Home::kMemory && v.op.out_rank() > 0) {
+    for (const TensorDesc& output : v.op.outputs) {
+      const double bytes = away_bytes(output, space, housing, rank);
+      if (housing.home == Home::kFile) continue;
+      cost.disk_written += {bytes, bytes};
+      cost.away_bytes += away_in_super_block(v, space, housing, output.element.bytes, rank);
+    }
+  }
+  if (v.op.base < 0 || v.op.out_rank() == 0) return;
+  const PlacedTensor& base = tensors(v.op.base);
+  if (base.housing.home == Home::kMemory) return;
+  const double bytes = away_bytes(base.desc, base.distribution, base.housing, rank);
+  const auto is_base = [&](const Access& access) { return access.tensor == v.op.base; };
+  const bool read = std::any_of(v.op.reads.begin(), v.op.reads.end(), is_base);
+  cost.disk_read += {read ? 0 : bytes, bytes};
+  const double step = away_in_super_block(v, base.distribution, base.housing, base.desc.element.bytes, rank);
+  cost.step_bytes += Estimate::exactly(step);
+}
+
 /// The same where they are a product of intervals.
 double add_product(Cost& cost, const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank) {
   const RankView v = view_of(op, plan, rank);
@@ -333,9 +425,17 @@ double add_product(Cost& cost, const Op& op, const OpPlan& plan, const TensorLoo
     cost.output_expected += bytes.expected;
   }
   cost.tasks = {hit * panels + tiles - hit, hit * panels + tiles - hit};
+  add_homes(cost, v, tensors, rank);
   if (!v.exact) cost.tasks.lo = tiles;  // off a diagonal a tile is one task
   if (!v.works) return 0;
-  const double flops = flops_in(v, VisitedRows(op, tensors));
+  double flops = flops_in(v, VisitedRows(op, tensors));
+  if (op.op_class == OpClass::kLoad && plan.housing.home == Home::kFile && op.out_rank() > 0 && tiles > 0) {
+    // What stays in its file has no tasks.
+    const auto rows = static_cast<double>(v.owned_out[0].size());
+    const double loaded = std::min(rows, static_cast<double>(plan.housing.resident_tiles));
+    cost.tasks = {tiles / rows * loaded, tiles / rows * loaded};
+    flops *= 1 - static_cast<double>(total(away_along(plan.space, plan.housing, rank))) / static_cast<double>(total(v.owned_out[0]));
+  }
   cost.flops = {v.exact ? flops : 0, flops};
   return add_reads(cost, v, tensors, rank);
 }
@@ -380,6 +480,15 @@ double assembled_in(const RankView& v, const TensorLookup& tensors) {
   return v.works ? bytes + doubled_blocks(v.op, v.plan) : 0;
 }
 
+/// What a rank writes to a file in C order. Of what is compressed it is not known in how many pieces.
+void add_writes(Cost& cost, const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank) {
+  if (!op.in_rows) return;
+  const TensorDesc& tensor = tensors(op.reads.front().tensor).desc;
+  const double writes = file_writes(plan.space, rank);
+  cost.writes = {tensor.sized() ? 0 : writes, tensor.sized() ? std::numeric_limits<double>::max() : writes};
+  cost.file_bytes = static_cast<double>(plan.space.owned_elements(rank) * tensor.element.bytes);
+}
+
 }  // namespace
 
 Cost cost_of(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank, const Machine& machine, int threads) {
@@ -396,7 +505,10 @@ Cost cost_of(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Inde
   }
   const double compute = std::max(seconds_of_flops(op, cost.flops.hi, machine), touched_bytes / machine.stream_rate) / threads;
   const double network = seconds_of(traffic_of(op, plan, tensors, rank, cost.bytes_expected, cost.boxes.hi, machine), machine);
-  cost.seconds = {std::max(compute, network), compute + network + cost.tasks.hi * machine.task_overhead / threads};
+  const double disk = cost.disk_read.hi / machine.disk_read_rate + cost.disk_written.hi / machine.disk_write_rate;
+  add_writes(cost, op, plan, tensors, rank);
+  const double pieces = cost.writes.lo * machine.write_call;
+  cost.seconds = {std::max({compute, network, disk, pieces}), compute + network + disk + pieces + cost.tasks.hi * machine.task_overhead / threads};
   return cost;
 }
 
@@ -452,6 +564,10 @@ CostSummary summarise(const Op& op, const OpPlan& plan, const TensorLookup& tens
     sum.max_step = std::max(sum.max_step, c.step_bytes.hi);
     sum.expected_step = std::max(sum.expected_step, c.step_bytes.expected);
     sum.max_seconds = std::max(sum.max_seconds, c.seconds.hi);
+    if (c.writes.lo > sum.max_writes) {
+      sum.max_writes = c.writes.lo;
+      sum.file_bytes = c.file_bytes;
+    }
     sum.mean_bytes += c.bytes_expected;
     sum.mean_flops += c.flops.hi;
     count += 1;

@@ -33,10 +33,15 @@ struct Cost {
   Estimate step_bytes;  ///< remote boxes held at once by one step, those kept for later panels included
   Range output_bytes;   ///< owned output
   double output_expected = 0;  ///< of it
+  Range disk_read;      ///< bytes of own pieces that are away
+  Range disk_written;   ///< bytes of own output blocks that go to disk
+  Range writes;         ///< pieces that go to a file in C order
+  double file_bytes = 0;  ///< of them
+  double away_bytes = 0;  ///< most of one super-block's output blocks, of those that go away when they are complete
   Range seconds;        ///< predicted
 };
 
-/// Messages that bring so many boxes: one each, but small ones may share, and a message carries no more than 1 GiB.
+/// Messages that bring the boxes: one each, but small ones may share, and a message carries no more than 1 GiB.
 [[nodiscard]] Range messages_of(const Cost& cost);
 
 /// Exact cost of the planned operation for one rank.
@@ -56,6 +61,7 @@ struct CostSummary {
   double max_flops = 0, mean_flops = 0;
   double max_step = 0, expected_step = 0;
   double max_seconds = 0;
+  double max_writes = 0, file_bytes = 0;  ///< of the rank with the most pieces to write
 };
 [[nodiscard]] CostSummary summarise(const Op& op, const OpPlan& plan, const TensorLookup& tensors, const Machine& machine, int threads,
                                     Index most = kSampledRanks);

@@ -53,7 +53,7 @@ bool updates_in_place(const Op& op, const OpPlan& plan) {
 double ResidentBytes::run(const PlannedOp& op, double step_bytes, const std::vector<TensorId>& dead) {
   if (updates_in_place(op.op, op.plan) && std::find(dead.begin(), dead.end(), op.op.base) != dead.end()) free(op.op.base);
   for (const TensorDesc& output : op.op.outputs) {
-    hold(output.id, counting::owned_bytes(output, distribution_of(op.op, op.plan, output), rank_).hi);
+    hold(output.id, counting::resident_bytes(output, distribution_of(op.op, op.plan, output), op.plan.housing, rank_).hi);
   }
   const double held = live_ + step_bytes;
   peak_ = std::max(peak_, held);

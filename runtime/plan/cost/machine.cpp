@@ -11,13 +11,16 @@ namespace tdsl::plan {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, double Machine::*>, 7> kConstants{{{"latency", &Machine::latency},
+constexpr std::array<std::pair<std::string_view, double Machine::*>, 10> kConstants{{{"latency", &Machine::latency},
                                                                                    {"bandwidth", &Machine::bandwidth},
                                                                                    {"near_latency", &Machine::near_latency},
                                                                                    {"near_bandwidth", &Machine::near_bandwidth},
                                                                                    {"flop_rate", &Machine::flop_rate},
                                                                                    {"stream_rate", &Machine::stream_rate},
-                                                                                   {"task_overhead", &Machine::task_overhead}}};
+                                                                                   {"task_overhead", &Machine::task_overhead},
+                                                                                   {"disk_read_rate", &Machine::disk_read_rate},
+                                                                                   {"disk_write_rate", &Machine::disk_write_rate},
+                                                                                   {"write_call", &Machine::write_call}}};
 
 std::string_view trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r");
@@ -69,7 +72,7 @@ double seconds_of_messages(const Traffic& traffic, const Machine& machine) {
 std::string machine_text(const Machine& machine) {
   std::string text = "# Constants of this machine for choosing plans: seconds, bytes and floating-point operations per second.\n";
   for (const auto& [name, member] : kConstants) {
-    if (machine.*member == 0) continue;  // as between nodes
+    if (machine.*member == 0) continue;  // as between nodes, or nothing
     std::array<char, 32> digits{};
     const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), machine.*member).ptr;
     text += std::string(name) + " = " + std::string(digits.data(), end) + "\n";

@@ -15,6 +15,9 @@ struct Machine {
   double task_overhead = 5e-6;      ///< seconds per task
   double near_latency = 0;          ///< seconds per message between ranks of a node; 0: as between nodes
   double near_bandwidth = 0;        ///< bytes per second and rank from ranks of the same node; 0: as between nodes
+  double disk_read_rate = 1e9;      ///< bytes per second and node
+  double disk_write_rate = 5e8;     ///< bytes per second and node
+  double write_call = 0;            ///< seconds per piece that a rank writes to an output in C order, beside its bytes; 0: pieces cost nothing
 
   [[nodiscard]] double latency_within() const { return near_latency > 0 ? near_latency : latency; }
   [[nodiscard]] double bandwidth_within() const { return near_bandwidth > 0 ? near_bandwidth : bandwidth; }

@@ -31,7 +31,7 @@ struct Entering {
 
 namespace tdsl::plan {
 
-/// The rank's traffic for an operation for which it receives so many bytes in so many messages. Boxes that super-blocks fetch again enter again.
+/// The rank's traffic for an operation for which it receives `bytes` in `messages`. Boxes that super-blocks fetch again enter again.
 [[nodiscard]] Traffic traffic_of(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank, double bytes, double messages,
                                  const Machine& machine);
 

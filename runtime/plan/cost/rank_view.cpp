@@ -334,4 +334,31 @@ Estimate owned_bytes(const TensorDesc& tensor, const Distribution& where, Index 
   return bytes_of_blocks(tensor, where, blocks, Estimate::exactly(static_cast<double>(where.owned_elements(rank))));
 }
 
+Intervals away_along(const Distribution& where, const Housing& housing, Index rank) {
+  Intervals tiles = owned_intervals(where, rank, 0);
+  tidy(tiles);
+  const auto resident = std::min(tiles.size(), static_cast<std::size_t>(housing.resident_tiles));
+  tiles.erase(tiles.begin(), tiles.begin() + static_cast<std::ptrdiff_t>(resident));
+  return merged(tiles);
+}
+
+double away_bytes(const TensorDesc& tensor, const Distribution& where, const Housing& housing, Index rank) {
+  if (housing.home == Home::kMemory || where.rank() == 0 || tensor.sized()) return 0;
+  auto bytes = static_cast<double>(tensor.element.bytes);
+  if (where.kind() == Distribution::Kind::kTable) return bytes * static_cast<double>(where.owned_elements(rank));
+  bytes *= static_cast<double>(total(away_along(where, housing, rank)));
+  for (int d = 1; d < where.rank(); ++d) {
+    Intervals owned = owned_intervals(where, rank, d);
+    tidy(owned);
+    bytes *= static_cast<double>(total(merged(owned)));
+  }
+  return bytes;
+}
+
+Estimate resident_bytes(const TensorDesc& tensor, const Distribution& where, const Housing& housing, Index rank) {
+  Estimate bytes = owned_bytes(tensor, where, rank);
+  if (const double away = away_bytes(tensor, where, housing, rank); away > 0) bytes += Estimate::exactly(-away);
+  return bytes;
+}
+
 }  // namespace tdsl::plan::counting

@@ -62,9 +62,16 @@ struct RankView {
 
 /// The longest tile of every dimension.
 [[nodiscard]] std::vector<Index> longest_tiles(const Distribution& x);
-/// Of so many blocks of a tensor with so many elements together, no block more than `times` times.
+/// Of `blocks` blocks of a tensor with `elements` elements together, no block more than `times` times.
 [[nodiscard]] Estimate bytes_of_blocks(const TensorDesc& tensor, const Distribution& where, const Estimate& blocks, const Estimate& elements, double times = 1);
 /// Of all that a rank has of a tensor; by the closed forms of the distribution.
 [[nodiscard]] Estimate owned_bytes(const TensorDesc& tensor, const Distribution& where, Index rank);
+
+/// Of a tensor with blocks away, the elements along the first dimension of the rank's tiles that are.
+[[nodiscard]] Intervals away_along(const Distribution& where, const Housing& housing, Index rank);
+/// Bytes of the rank's blocks that are away; 0 of a tensor at home in memory.
+[[nodiscard]] double away_bytes(const TensorDesc& tensor, const Distribution& where, const Housing& housing, Index rank);
+/// Of all that a rank keeps in memory of a tensor.
+[[nodiscard]] Estimate resident_bytes(const TensorDesc& tensor, const Distribution& where, const Housing& housing, Index rank);
 
 }  // namespace tdsl::plan::counting

@@ -27,8 +27,9 @@ ResidentRanks::ResidentRanks(Index ranks) : spread_(rank_sample(ranks)), followe
 ResidentBytes ResidentRanks::resident(Index rank) const {
   ResidentBytes bytes(rank);
   for (const auto& [id, tensor] : live_) {
-    bytes.hold(id, tensor.sized != nullptr ? counting::owned_bytes(*tensor.sized, tensor.where, rank).hi
-                                           : static_cast<double>(tensor.where.owned_elements(rank) * tensor.element_bytes));
+    const double owned = tensor.desc != nullptr ? counting::resident_bytes(*tensor.desc, tensor.where, tensor.housing, rank).hi
+                                                : static_cast<double>(tensor.where.owned_elements(rank) * tensor.element_bytes);
+    bytes.hold(id, owned);
   }
   return bytes;
 }
@@ -65,7 +66,9 @@ ResidentRanks::Most ResidentRanks::run(const PlannedOp& op, const std::function<
   follow(op.plan.space, working);
   std::map<TensorId, Live> made;
   for (const TensorDesc& output : op.op.outputs) {
-    Live& tensor = made.emplace(output.id, Live{distribution_of(op.op, op.plan, output), output.element.bytes, output.sized() ? std::make_shared<const TensorDesc>(output) : nullptr, {}}).first->second;
+    const bool special = output.sized() || op.plan.housing.home != Home::kMemory;
+    Live live{distribution_of(op.op, op.plan, output), op.plan.housing, output.element.bytes, special ? std::make_shared<const TensorDesc>(output) : nullptr, {}};
+    Live& tensor = made.emplace(output.id, std::move(live)).first->second;
     follow(tensor.where, tensor.alone);
   }
   Most most;

@@ -21,7 +21,7 @@ class ResidentRanks {
   [[nodiscard]] const std::vector<ResidentBytes>& followed() const { return followed_; }
   /// Calls f for these and for those that may be alone with what lies so.
   void for_each(const std::vector<const Distribution*>& spaces, const std::function<void(const ResidentBytes&)>& f) const;
-  /// The operation runs, with steps of so many bytes on a rank; then `dead` are freed. Returns the rank that held most meanwhile, and how much.
+  /// The operation runs, with steps of these bytes on a rank; then `dead` are freed. Returns the rank that held most meanwhile, and how much.
   struct Most {
     double held = 0;
     double step = 0;
@@ -32,8 +32,9 @@ class ResidentRanks {
  private:
   struct Live {
     Distribution where;
+    Housing housing;
     Index element_bytes = 0;
-    std::shared_ptr<const TensorDesc> sized;  ///< null of others
+    std::shared_ptr<const TensorDesc> desc;  ///< of a sized one, or one with blocks away; null of others
     std::vector<Index> alone;  ///< ranks that are followed because of it
   };
   [[nodiscard]] ResidentBytes resident(Index rank) const;

@@ -63,7 +63,7 @@ void for_each_of_product(const Op& op, const OpPlan& plan, Index rank, const Til
   } while (advance(at, range));
 }
 
-bool mentions(const Access& access, int label) {
+bool reads_along(const Access& access, int label) {
   return std::any_of(access.dims.begin(), access.dims.end(), [label](const DimAccess& dim) {
     const auto is_label = [label](const Affine::Term& term) { return term.label == label; };
     return !dim.whole && dim.divisor >= 1 && std::any_of(dim.terms.begin(), dim.terms.end(), is_label);
@@ -71,7 +71,7 @@ bool mentions(const Access& access, int label) {
 }
 
 /// A piece in a super-block.
-struct PieceHash {
+struct WantedPieceHash {
   std::size_t operator()(const WantedPiece& piece) const noexcept {
     std::uint64_t h = static_cast<std::uint64_t>(piece.tensor) * 0x9e3779b97f4a7c15ULL + static_cast<std::uint64_t>(piece.super_block);
     const auto mix = [&h](Index x) { h = (h ^ static_cast<std::uint64_t>(x)) * 0xff51afd7ed558ccdULL, h ^= h >> 32; };
@@ -113,12 +113,12 @@ class Wanting {
     std::vector<Interval> labels, range;
     for (std::size_t l = 0; l < tile.label.size(); ++l) {
       labels.push_back(tile.label[l].front());
-      if (!mentions(access, static_cast<int>(l))) continue;
+      if (!reads_along(access, static_cast<int>(l))) continue;
       key.insert(key.end(), {tile.label[l].front().lo, tile.label[l].back().hi});
     }
     if (!seen_.insert(std::move(key)).second) return;
     for (const ReduceLabel& r : op_.reduce) {
-      range.push_back({0, mentions(access, r.label) ? static_cast<Index>(tile.label[idx(r.label)].size()) : 1});
+      range.push_back({0, reads_along(access, r.label) ? static_cast<Index>(tile.label[idx(r.label)].size()) : 1});
     }
     std::vector<Index> at(range.size(), 0);
     do {
@@ -179,7 +179,7 @@ class Wanting {
   const TensorLookup& tensors_;
   std::map<TensorId, OwnTiles> own_;
   std::set<std::vector<Index>> seen_;
-  std::unordered_map<WantedPiece, Index, PieceHash, SamePiece> panels_;  ///< the first that needs a piece
+  std::unordered_map<WantedPiece, Index, WantedPieceHash, SamePiece> panels_;  ///< the first that needs a piece
   Index most_;
   bool exact_ = true;
   double read_ = 0;

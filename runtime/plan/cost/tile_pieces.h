@@ -20,7 +20,7 @@ void for_each_tile(const Op& op, const OpPlan& plan, Index rank, const std::func
 /// Panels of a reduce label, as a rank goes through them.
 [[nodiscard]] Index panel_count(const Op& op, const OpPlan& plan, std::size_t k);
 
-/// Of all ranks together about so many pieces are listed; of boxes beyond that there are bounds.
+/// Of all ranks together about this many pieces are listed; of boxes beyond that there are bounds.
 inline constexpr Index kListedPieces = 1 << 18;
 
 /// A box inside one block of an operand that a rank fetches; or a box of several blocks, of which it fetches some or all.

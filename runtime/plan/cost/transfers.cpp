@@ -118,7 +118,7 @@ std::vector<Traffic> receiving_traffic(const OwnedBoxes& own, const std::vector<
   });
 }
 
-/// Bringing what is needed, where ranks lack so many elements.
+/// Bringing what is needed, where ranks lack `lacking` elements.
 double seconds_to_get(const OwnedBoxes& own, const std::vector<Boxes>& needs, const std::vector<double>& lacking, const PlanInputs& inputs) {
   double most = 0;
   std::size_t busiest = 0;

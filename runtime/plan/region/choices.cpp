@@ -36,8 +36,6 @@ double points_of_results(const Op& op) {
 
 Index result_elements(const Op& op) { return static_cast<Index>(std::min(points_of_results(op), 9e18)); }
 
-bool is_source(const Op& op) { return op.op_class == OpClass::kSource || op.op_class == OpClass::kLoad; }
-
 /// The result may be on every rank.
 bool small_result(const Op& op) { return op.op_class != OpClass::kLoad && result_elements(op) <= kRedundantElements; }
 
@@ -170,7 +168,7 @@ class ChoiceBuilder {
     std::vector<Layout> layouts = few_layouts(mesh_, most_shares(op, inputs_, false));
     if (!layouts.front().whole()) add_column_maps(layouts, op, inputs_, slots);
     const bool one_task = op.op_class == OpClass::kLoop || op.is_one_task();
-    if (site.splits ? small_result(op) : small_work(op) || (is_source(op) && small_result(op))) {
+    if (site.splits ? small_result(op) : small_work(op) || (op.is_source() && small_result(op))) {
       if (may_repeat(op, inputs_)) add_whole(layouts, slots, true, 0);
       add_whole(layouts, slots, false, 0);
     }
@@ -299,7 +297,7 @@ counting::CutSpace task_space(const Op& op, const PlanInputs& inputs) {
 }
 
 bool may_repeat(const Op& op, const PlanInputs& inputs) {
-  return inputs.alike || is_source(op) || std::all_of(op.reads.begin(), op.reads.end(), [](const Access& access) { return access.dims.empty(); });
+  return inputs.alike || op.is_source() || std::all_of(op.reads.begin(), op.reads.end(), [](const Access& access) { return access.dims.empty(); });
 }
 
 std::vector<Index> most_shares(const Op& op, const PlanInputs& inputs, bool reduced) {

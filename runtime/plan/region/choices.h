@@ -12,8 +12,8 @@
 
 namespace tdsl::plan {
 
-/// Redundant work is for small things only: an operation of at most so many points (and floating-point operations) with a result of at most so many
-/// elements may run on every rank.
+/// Redundant work is for small things only: an operation of up to this many points and floating-point operations, with a result of up to
+/// this many elements, may run on every rank.
 inline constexpr double kRedundantPoints = 1 << 22;
 inline constexpr double kRedundantFlops = 1 << 27;
 inline constexpr Index kRedundantElements = 1 << 16;

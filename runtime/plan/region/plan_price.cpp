@@ -1,13 +1,13 @@
 #include "runtime/plan/region/plan_price.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "runtime/plan/cost/cost_model.h"
 #include "runtime/plan/cost/last_uses.h"
+#include "runtime/plan/region/planned_region.h"
 #include "runtime/plan/value/imposed.h"
 
 namespace tdsl::plan {
@@ -21,19 +21,10 @@ class HeldBytes {
 
   /// Tensors of one survey run have nothing to do with those of another.
   void begin_run() { held_ = {ranks_.begin(), ranks_.end()}; }
-  void add(const RegionOp& recorded, const std::vector<std::shared_ptr<const PlannedOp>>& planned) {
-    for (std::size_t k = 0; k < planned.size(); ++k) {
-      const Op& op = planned[k]->op;
-      if (op.op_class == OpClass::kCopy) copies_[op.reads.front().tensor] = op.outputs.front().id;
-      std::vector<TensorId> dead;
-      if (k + 1 == planned.size()) dead = recorded.last_uses;
-      for (std::size_t d = 0; d < dead.size(); ++d) {  // a copy ends with its original
-        if (const auto copy = copies_.find(dead[d]); copy != copies_.end()) dead.push_back(copy->second);
-      }
-      for (const Access& access : op.reads) {
-        if (is_part(access.tensor) && op.op_class == OpClass::kCombine) dead.push_back(access.tensor);
-      }
-      for (ResidentBytes& rank : held_) peak_ = std::max(peak_, rank.run(*planned[k], 0, dead));
+  void add(const RegionOp& recorded, const PlannedSegment& planned) {
+    for (std::size_t k = 0; k < planned.ops.size(); ++k) {
+      const std::vector<TensorId> dead = ends_.after(recorded, planned, k);
+      for (ResidentBytes& rank : held_) peak_ = std::max(peak_, rank.run(*planned.ops[k], 0, dead));
     }
   }
   [[nodiscard]] double peak() const { return peak_; }
@@ -41,7 +32,7 @@ class HeldBytes {
  private:
   std::vector<Index> ranks_;
   std::vector<ResidentBytes> held_;
-  std::map<TensorId, TensorId> copies_;
+  RegionEnds ends_;
   double peak_ = 0;
 };
 
@@ -55,21 +46,6 @@ std::vector<Index> sample_of(const std::vector<PlannedSegment>& planned, Index m
     }
   }
   return {sample.begin(), sample.end()};
-}
-
-/// The operations as they are planned with nothing alive but what later ones read.
-std::vector<PlannedSegment> plan_one_by_one(const Region& region, Planner& planner) {
-  std::vector<PlannedSegment> planned;
-  std::set<TensorId> living;  // of this survey run
-  for (std::size_t k = 0; k < region.ops.size(); ++k) {
-    const RegionOp& recorded = region.ops[k];
-    std::vector<TensorId> dropped = recorded.last_uses;
-    if (k > 0 && recorded.run != region.ops[k - 1].run) dropped.insert(dropped.end(), living.begin(), living.end()), living.clear();
-    for (const TensorDesc& output : recorded.op.outputs) living.insert(output.id);
-    for (const TensorId id : recorded.last_uses) living.erase(id);
-    planned.push_back(planner.plan({{recorded.op}, std::move(dropped)}));
-  }
-  return planned;
 }
 
 /// What one rank receives and does.
@@ -93,7 +69,7 @@ PlanPrice price_of(const Region& region, const PlanInputs& inputs, const std::sh
   for (std::size_t k = 0; k < planned.size(); ++k) {
     if (region.ops[k].run != run) held.begin_run();
     run = region.ops[k].run;
-    held.add(region.ops[k], planned[k].ops);
+    held.add(region.ops[k], planned[k]);
     for (const auto& op : planned[k].ops) {
       const double weight = op->op.op_class == OpClass::kLoad || op->op.op_class == OpClass::kSource ? 1 : region.ops[k].weight;
       double slowest = 0;

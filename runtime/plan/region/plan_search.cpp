@@ -70,7 +70,7 @@ std::vector<Mesh> few_of(std::vector<Mesh> meshes, Index ranks) {
   return meshes;
 }
 
-/// The work of a search, at least so much and so many readings of its tables: little where a mesh is one of several, more for the best one.
+/// The work of a search, at least a constant and a number of readings of its tables: little where a mesh is one of several, more for the best one.
 /// Ten times as much finds plans that are 0.01 % faster.
 SearchLimits search_limits(const Network& network, bool last) {
   SearchLimits limits;

@@ -138,9 +138,9 @@ std::size_t cheapest_of(const std::vector<Alternative>& alternatives) {
 constexpr std::size_t kPricedOften = 400;
 /// Found plans of other meshes that are so much slower by the search's model are not priced: it is closer than that.
 constexpr double kFarBehind = 1.5;
-/// What few ranks find no more than so many times as slow as the fastest is compared by more of them.
+/// What few ranks find no more than this factor as slow as the fastest is compared by more of them.
 constexpr double kNearlyAsFast = 1.1;
-/// So many ranks stand for all where plans are compared; fewer for programs of many operations.
+/// This many ranks stand for all where plans are compared; fewer for programs of many operations.
 constexpr Index kComparedRanks = 16, kFewRanks = 4;
 constexpr std::size_t kManyOperations = 200;
 

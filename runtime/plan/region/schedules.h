@@ -46,7 +46,7 @@ struct ProgramPlans {
 /// The task workflow as kPattern or kLshs schedules it; others place no tasks (their processes are kNobody). Throws NoPlan.
 [[nodiscard]] Workflow scheduled_workflow(Schedule schedule, const Region& region, const PlanInputs& inputs, Index most_tasks = kWorkflowTasks);
 
-/// Of all schedules those with no more than so many tasks are weighed beside the one that was asked for: more take seconds.
+/// Of all schedules those with no more than this many tasks are weighed beside the one that was asked for: more take seconds.
 inline constexpr Index kAutoTasks = 2'000;
 
 enum class Compare : std::uint8_t { kNothing, kAll };

@@ -71,7 +71,7 @@ class Reader {
     rest_.remove_prefix(static_cast<std::size_t>(result.ptr - rest_.data()));
     return value;
   }
-  /// At most so many positive numbers: `3x4`.
+  /// At most `most` positive numbers: `3x4`.
   std::optional<std::vector<Index>> numbers(std::size_t most) {
     std::vector<Index> list;
     do {

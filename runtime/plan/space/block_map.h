@@ -34,7 +34,7 @@ struct BlockMap {
 
 /// `cyclic 3x4 on 2x3 from 6`, `table 2x2: 0*3 1` (rank 0 three times, then rank 1).
 [[nodiscard]] std::string text_of(const BlockMap& map);
-/// Reads what text_of printed, of at most so many dimensions; nothing if the text is malformed or has more than kTableTiles blocks.
+/// Reads what text_of printed, of at most `dimensions` dimensions; nothing if the text is malformed or has more than kTableTiles blocks.
 [[nodiscard]] std::optional<BlockMap> parse_block_map(std::string_view text, std::size_t dimensions);
 
 /// The most tiles whose owners are listed.

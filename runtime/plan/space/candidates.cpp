@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <set>
 
+#include "runtime/plan/cost/file_writes.h"
 #include "runtime/plan/space/placement.h"
 #include "runtime/plan/space/placement_parts.h"
+#include "runtime/plan/space/row_slabs.h"
 #include "runtime/plan/space/tiles.h"
 #include "runtime/plan/value/plan_value.h"
 
@@ -87,6 +89,30 @@ void add_column_maps(std::vector<Candidate>& list, const PlacementBuilder& build
     list.push_back(builder.column_map(0, 1, columns));
     list.push_back(builder.column_map(1, 0, columns));
   }
+}
+
+/// Below so many pieces on a rank nothing is gathered, nor are pieces of this size.
+constexpr double kFewWrites = 256;
+constexpr double kLongWrite = 1 << 20;
+/// What a task writes of whole rows, if there is memory for it; with less than the least nothing is gathered.
+constexpr Index kSlabBytes = Index{4} << 20, kLeastSlab = Index{256} << 10;
+
+/// Note [Rows are gathered for long writes]
+/// A rank's tiles of a file in C order may be very many short pieces, between those of other ranks: parallel file systems take each for a request, and
+/// lock what is around it. A store has a second placement then, as slabs of whole rows, of which ranks receive what they do not have: ordinary boxes,
+/// planned, predicted and within --memory as all others are.
+std::optional<Distribution> rows_to_write(const PlacedTensor& value, const Distribution& where, const PlanInputs& inputs) {
+  const double writes = most_file_writes(where, inputs.sample);
+  const double bytes = static_cast<double>(value.desc.bytes()) / static_cast<double>(std::min(inputs.ranks, where.tile_count()));
+  if (writes < kFewWrites || bytes / writes >= kLongWrite) return std::nullopt;
+  Index slab = kSlabBytes;  // received, and copied together by every thread
+  if (inputs.window > 0) slab = std::min(slab, inputs.window / 4);
+  if (inputs.memory > 0) slab = std::min(slab, inputs.memory / 64);
+  if (slab < kLeastSlab) return std::nullopt;
+  std::optional<Distribution> slabs = row_slabs(value.desc, where, slab);
+  Index tile = value.desc.element.bytes;  // a row may be longer
+  for (int d = 0; slabs && d < slabs->rank(); ++d) tile = product(tile, slabs->tiling(d).longest());
+  return inputs.window > 0 && tile > inputs.window / 4 ? std::nullopt : slabs;
 }
 
 }  // namespace
@@ -196,8 +222,10 @@ std::vector<Candidate> candidates_for(const Op& op, const PlanInputs& inputs, co
     return list;
   }
   if (op.op_class == OpClass::kStore && operands.placed(op.reads.front().tensor) != nullptr) {
-    const Distribution& where = operands.placed(op.reads.front().tensor)->distribution;
-    list.push_back(builder.same_as(where.one_copy(), "where it lies"));
+    const PlacedTensor& value = *operands.placed(op.reads.front().tensor);
+    list.push_back(builder.same_as(value.distribution.one_copy(), "where it lies"));
+    if (!op.in_rows || value.desc.sized() || inputs.machine.write_call == 0) return list;
+    if (const auto slabs = rows_to_write(value, list.front().plan.space, inputs)) list.push_back(builder.same_as(*slabs, "rows gathered for long writes"));
     return list;
   }
   if (op.base >= 0 && operands.placed(op.base) != nullptr) {

@@ -14,10 +14,10 @@ using parts::plain_dim;
 
 namespace {
 
-/// A tensor is cut into about so many tiles, as far as they are worth a task.
+/// A tensor is cut into about this many tiles, as far as they are worth a task.
 constexpr Index kTiles = 144;
 constexpr Index kLeastTileElements = 1 << 16;
-/// Results of fewer tiles are computed in about so many partial results.
+/// Results of fewer tiles are computed in about this many partial results.
 constexpr Index kShares = 24;
 constexpr double kLeastPoints = 1 << 18;  ///< of an operation whose sum is worth splitting
 

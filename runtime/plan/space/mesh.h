@@ -27,7 +27,7 @@ struct Mesh {
 /// The most axes a mesh has.
 inline constexpr std::size_t kMeshAxes = 3;
 
-/// Meshes of so many ranks with at most kMeshAxes axes that are no coarsening of another: 16 ranks are 2 x 2 x 4 (which has 4 x 4 and
+/// Meshes of `ranks` ranks with at most kMeshAxes axes that are no coarsening of another: 16 ranks are 2 x 2 x 4 (which has 4 x 4 and
 /// 2 x 8 among its assignments), 64 ranks are 2 x 2 x 16, 2 x 4 x 8 and 4 x 4 x 4. One rank has a mesh without axes. Where ranks fill several
 /// nodes (`ranks_per_node` > 1 divides `ranks`), every axis lies within nodes or between them, those within having the smaller strides.
 /// Sizes ascend, between nodes first; the order of the meshes is fixed.

@@ -1,6 +1,7 @@
 #include "runtime/plan/space/placement.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "runtime/plan/compressed.h"
@@ -43,7 +44,13 @@ double points_of(const Op& op) {
 PlacementBuilder::PlacementBuilder(const Op& op, const PlanInputs& inputs, const Operands& operands) : op_(op), inputs_(inputs), operands_(operands) {
   if (inputs.reproducible) cuts_ = canonical_cuts(op, inputs.tile, operands);
   if (cuts_) return;
-  longest_ = op.op_class == OpClass::kContraction ? longest_edges(op, largest_block(op, inputs)) : std::vector<Index>(op.labels.size(), kMapTileElements);
+  if (!inputs.homes.empty()) {
+    const Index moved = moved_block(inputs);
+    const auto edge = static_cast<Index>(std::sqrt(static_cast<double>(moved)));
+    longest_ = op.op_class == OpClass::kContraction ? longest_edges(op, std::min(moved, largest_block(op, inputs)), std::min(edge, kContractionEdge)) : longest_reduced(op, operands, moved);
+  } else {
+    longest_ = op.op_class == OpClass::kContraction ? longest_edges(op, largest_block(op, inputs)) : std::vector<Index>(op.labels.size(), kMapTileElements);
+  }
   stream_ = stream_of(op, operands);
 }
 

@@ -40,7 +40,7 @@ namespace tdsl::plan::parts {
   return most;
 }
 
-/// How many reduce labels are split, of which each has so many coordinates.
+/// How many reduce labels are split, of which each has its number of coordinates.
 [[nodiscard]] inline int split_labels(const std::vector<Index>& coordinates) {
   return static_cast<int>(std::count_if(coordinates.begin(), coordinates.end(), [](Index c) { return c > 1; }));
 }

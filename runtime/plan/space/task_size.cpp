@@ -48,7 +48,7 @@ const Access* largest_read(const Op& op, const Operands& operands) {
 
 }  // namespace
 
-std::vector<Index> longest_edges(const Op& op, Index block) {
+std::vector<Index> longest_edges(const Op& op, Index block, Index least) {
   std::vector<Index> longest;
   const std::vector<BlockLabels> blocks = blocks_of(op);
   for (int label = 0; label < static_cast<int>(op.labels.size()); ++label) {
@@ -61,7 +61,21 @@ std::vector<Index> longest_edges(const Op& op, Index block) {
       }
       edge = std::min(edge, block / others);
     }
-    longest.push_back(std::max(edge, kContractionEdge));
+    longest.push_back(std::max(edge, least));
+  }
+  return longest;
+}
+
+std::vector<Index> longest_reduced(const Op& op, const Operands& operands, Index block) {
+  std::vector<Index> longest(op.labels.size(), kMapTileElements);
+  for (const Access& access : op.own_reads()) {
+    const Index elements = described(operands, access.tensor).elements();
+    for (std::size_t label = 0; label < longest.size(); ++label) {
+      const auto has_label = [&](const Affine::Term& term) { return term.label == static_cast<int>(label); };
+      const bool read = std::any_of(access.dims.begin(), access.dims.end(), [&](const DimAccess& dim) { return std::any_of(dim.terms.begin(), dim.terms.end(), has_label); });
+      const Index extent = std::max<Index>(1, op.labels[label].range.size());
+      if (read) longest[label] = std::min(longest[label], std::max<Index>(1, block / std::max<Index>(1, elements / extent)));
+    }
   }
   return longest;
 }

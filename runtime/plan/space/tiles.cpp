@@ -27,7 +27,7 @@ Index next_cut(Index tiles, Index threads) {
 /// Into how many tiles a coordinate's share may be cut: planning takes time and memory in proportion to a dimension's tiles.
 Index most_cuts(Index multiple) { return std::max<Index>(1, kMostTiles / multiple); }
 
-constexpr Index kLargeTileUnits = 4;  ///< a tile that is no shorter than so many units is cut at whole ones
+constexpr Index kLargeTileUnits = 4;  ///< a tile that is no shorter than this many units is cut at whole ones
 
 /// Whether each of `pieces` of a tile is worth a task where memory bounds the work, cut along a dimension where it has `edge`.
 bool is_worth_tasks(const TileRequest& request, Index elements, std::size_t dimension, Index edge, Index pieces) {
@@ -37,7 +37,7 @@ bool is_worth_tasks(const TileRequest& request, Index elements, std::size_t dime
 }
 
 /// Tiles per coordinate and dimension: cut the longest share until tiles are small enough and there are enough of them.
-std::vector<Index> cuts(const TileRequest& request) {
+std::vector<Index> cuts(const TileRequest& request, Index most) {
   std::vector<Index> cut(request.shape.size(), 1);
   const auto edge = [&](std::size_t d) { return ceil_div(request.shape[d], request.multiple[d] * cut[d]); };
   const auto elements = [&] {
@@ -61,7 +61,7 @@ std::vector<Index> cuts(const TileRequest& request) {
     cut[d] = std::clamp<Index>(ceil_div(edge(d), longest), 1, most_cuts(request.multiple[d]));
   }
   while (!cut.empty()) {
-    const bool too_large = elements() > kMapTileElements && !request.contraction;
+    const bool too_large = elements() > most && !request.contraction;
     const bool too_few = tiles_per_rank() < 4 * request.threads && request.threads > 1;
     const Index now = elements();
     const Index edges = longest_edge();
@@ -88,7 +88,7 @@ std::vector<Index> cuts(const TileRequest& request) {
 
 std::vector<Tiling> choose_tiles(const TileRequest& request, const std::vector<Index>& edges, const PlanInputs& inputs) {
   std::vector<Tiling> tilings;
-  const std::vector<Index> cut = cuts(request);
+  const std::vector<Index> cut = cuts(request, moved_block(inputs));
   for (std::size_t d = 0; d < request.shape.size(); ++d) {
     const Index extent = request.extents.empty() ? request.shape[d] : request.extents[d];
     if (d < edges.size()) {
@@ -109,6 +109,12 @@ Index tile_unit(const PlanInputs& inputs, Index element_bytes) {
   if (inputs.ranks > 1 || inputs.reproducible) return 1;
   // 32 x 12 and 6 x 16 in f32, 16 x 14 in f64.
   return element_bytes == 4 ? 96 : element_bytes == 8 ? 112 : 1;
+}
+
+Index moved_block(const PlanInputs& inputs) {
+  constexpr Index kParts = 32, kElementBytes = 8, kLeast = 1 << 10;
+  if (inputs.homes.empty() || inputs.memory == 0) return kMapTileElements;
+  return std::clamp(inputs.memory / (kParts * kElementBytes), kLeast, kMapTileElements);
 }
 
 Tiling choose_panels(Index extent, Index multiple, Index longest, const std::vector<Index>& tile) {

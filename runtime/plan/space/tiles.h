@@ -29,6 +29,10 @@ struct TileRequest {
 /// the annotation (may be empty).
 [[nodiscard]] std::vector<Tiling> choose_tiles(const TileRequest& request, const std::vector<Index>& edges, const PlanInputs& inputs);
 
+/// Elements of the largest block where tensors have homes on disk or in files: a small part of the memory, so that there is a choice of what is
+/// there. Else kMapTileElements.
+[[nodiscard]] Index moved_block(const PlanInputs& inputs);
+
 /// The tiling of a reduce label of `extent`: --tile's first edge, else near-equal panels of at most `longest` elements, whose number is a
 /// multiple of `multiple`.
 [[nodiscard]] Tiling choose_panels(Index extent, Index multiple, Index longest, const std::vector<Index>& tile);
@@ -39,12 +43,12 @@ struct TileRequest {
 
 inline constexpr Index kMostTiles = 1 << 20;      ///< of a dimension or label, unless an edge is given
 inline constexpr Index kContractionEdge = 1024;   ///< longest edge of a product's tiles, unless the product is thin
-inline constexpr Index kProductBlock = 1 << 20;   ///< a longer edge makes no block of an operand or result larger than so many elements
+inline constexpr Index kProductBlock = 1 << 20;   ///< a longer edge makes no block of an operand or result larger than this many elements
 inline constexpr Index kMapTileElements = 1 << 20;
 inline constexpr Index kSmallOperand = 1 << 16;         ///< elements: operations on so little may go to one rank
 inline constexpr double kGatherWhole = 1 << 20;        ///< operands of a gather below these bytes are fetched whole
 inline constexpr Index kSmallTileElements = 1 << 14;  ///< smaller tiles are not worth a task
-inline constexpr Index kSmallTilePoints = 1 << 22;     ///< … unless so many points are computed for it
+inline constexpr Index kSmallTilePoints = 1 << 22;     ///< … unless this many points are computed for it
 inline constexpr Index kPanelPoints = 1 << 20;         ///< a panel with fewer points is not cut for the sake of overlap
 inline constexpr Index kThinTile = 64;                 ///< … and its longest edge is no shorter
 inline constexpr double kTaskBytes = 1 << 18;          ///< a task bound by memory is worth its start if it reads so much

@@ -28,8 +28,28 @@ const char* name_of(OpClass c) {
     case OpClass::kCombine: return "combine";
     case OpClass::kCopy: return "copy";
     case OpClass::kLoop: return "loop";
+    case OpClass::kSave: return "save";
+    case OpClass::kRestore: return "restore";
   }
   return "?";
+}
+
+const char* name_of(Home home) {
+  switch (home) {
+    case Home::kMemory: return "memory";
+    case Home::kDisk: return "disk";
+    case Home::kFile: return "file";
+  }
+  return "?";
+}
+
+Index PlacedTensor::first_away(Index rank) const {
+  const Index all = distribution.rank() == 0 ? 0 : distribution.tiling(0).tiles();
+  if (housing.home == Home::kMemory || distribution.rank() == 0) return all;
+  if (housing.resident_tiles == 0) return 0;
+  const std::vector<Index> owned = distribution.owned_along(rank, 0);
+  const auto resident = static_cast<std::size_t>(housing.resident_tiles);
+  return resident < owned.size() ? owned[resident] : all;
 }
 
 Distribution distribution_of(const Op& op, const OpPlan& plan, const TensorDesc& output) {
@@ -319,8 +339,38 @@ std::vector<Index> TaskSpace::super_block(Index rank, Index number) const {
 
 StepCursor::StepCursor(const TaskSpace& space, const TensorLookup& tensors, Index rank)
     : space_(space), tensors_(tensors), rank_(rank), super_blocks_(space.super_blocks(rank)) {
-  tiles_ = space_.super_block(rank_, 0);
+  const auto look_at = [this](TensorId id) {
+    const PlacedTensor& tensor = tensors_(id);
+    if (tensor.housing.home != Home::kMemory) first_away_.emplace(id, tensor.first_away(rank_));
+  };
+  for (const Access& access : space_.op().reads) look_at(access.tensor);
+  if (space_.op().base >= 0) look_at(space_.op().base);
+  begin_super_block();
   first_panel_ = space_.first_panel(rank_);
+}
+
+/// What stays in its file is not loaded.
+void StepCursor::begin_super_block() {
+  tiles_ = space_.super_block(rank_, super_block_);
+  const OpPlan& plan = space_.plan();
+  if (space_.op().op_class != OpClass::kLoad || plan.housing.home != Home::kFile) return;
+  const PlacedTensor made{space_.op().outputs.front(), plan.space, plan.housing};
+  std::erase_if(tiles_, [&](Index number) { return made.away(plan.space.coord(number), rank_); });
+}
+
+bool StepCursor::is_away(TensorId tensor, const Coord& block) {
+  if (first_away_.empty() || block.rank == 0) return false;
+  const auto found = first_away_.find(tensor);
+  return found != first_away_.end() && block[0] >= found->second;
+}
+
+void StepCursor::fetch(Step& step, TensorId tensor, const Piece& piece, Index owner, const std::vector<bool>& keep) {
+  if (!fetched_.insert(piece).second) return;
+  const std::vector<Access>& reads = space_.op().reads;
+  bool kept = false;
+  for (std::size_t a = 0; a < reads.size(); ++a) kept = kept || (reads[a].tensor == tensor && keep[a]);
+  step.fetch.push_back({piece, owner, tensors_(tensor).desc.block_bytes(piece.box), kept});
+  step.fetch_bytes += step.fetch.back().bytes;
 }
 
 bool StepCursor::next(Step& step) {
@@ -329,7 +379,7 @@ bool StepCursor::next(Step& step) {
     if (++super_block_ >= super_blocks_) return false;
     panel_ = 0;
     fetched_.clear();
-    tiles_ = space_.super_block(rank_, super_block_);
+    begin_super_block();
   }
   step.super_block = super_block_;
   step.panel = (panel_ + first_panel_) % space_.panels();
@@ -337,6 +387,8 @@ bool StepCursor::next(Step& step) {
   const Op& op = space_.op();
   std::vector<bool> keep;
   for (const Access& access : op.reads) keep.push_back(space_.kept_across_panels(access));
+  // What is loaded of the base in the first panel, an access may read in a later one.
+  const std::vector<bool> keep_base(op.reads.size(), space_.panels() > 1);
   for (Index number : tiles_) {
     Task task;
     task.tile = space_.plan().space.coord(number);
@@ -346,6 +398,11 @@ bool StepCursor::next(Step& step) {
     task.first = panel_ == 0;
     task.last = !task.hit || step.ends_super_block;
     if (task.first) step.output_bytes += space_.output_bytes(task.tile);
+    if (task.first && op.base >= 0 && !first_away_.empty()) {
+      space_.for_each_piece(op.base, space_.out_box(task.tile), [&](const Coord& block, const Piece& piece) {
+        if (is_away(op.base, block)) fetch(step, op.base, piece, rank_, keep_base);
+      });
+    }
     if (task.hit) {
       const std::vector<Interval> labels = space_.label_intervals(task.tile, task.panel);
       Index assembled = 0;
@@ -359,12 +416,9 @@ bool StepCursor::next(Step& step) {
         space_.for_each_piece(access.tensor, box, [&](const Coord& block, const Piece& piece) {
           const Index owner = tensor.distribution.owner(block, rank_);
           ++pieces;
-          part_of_own = part_of_own || (owner == rank_ && !(piece.box == tensor.distribution.box(block)));
-          if (owner == rank_ || !fetched_.insert(piece).second) return;
-          bool kept = false;
-          for (std::size_t b = 0; b < op.reads.size(); ++b) kept = kept || (op.reads[b].tensor == access.tensor && keep[b]);
-          step.fetch.push_back({piece, owner, tensor.desc.block_bytes(piece.box), kept});
-          step.fetch_bytes += step.fetch.back().bytes;
+          const bool here = owner == rank_ && !is_away(access.tensor, block);
+          part_of_own = part_of_own || (here && !(piece.box == tensor.distribution.box(block)));
+          if (!here) fetch(step, access.tensor, piece, owner, keep);
         });
         if (!tensor.desc.sized() && !op.is_continued(a) && (pieces > 1 || (part_of_own && space_.plan().packs()))) assembled += box.volume() * tensor.desc.element.bytes;
       }

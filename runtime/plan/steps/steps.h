@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -36,10 +37,10 @@ struct Task {
   bool hit = true;          ///< false: the operation writes no element of this tile; it keeps its base (one task, no panels)
 };
 
-/// One remote piece a step waits for.
+/// One piece a step waits for that is not in this rank's memory.
 struct Fetch {
   Piece piece;
-  Index owner = 0;
+  Index owner = 0;    ///< this rank itself: the block is away, on disk or in its file
   Estimate bytes;
   bool keep = false;  ///< also used by later panels: keep until the super-block ends; else only this step uses it
 };
@@ -124,7 +125,7 @@ struct Step {
   Index super_block = 0;
   Index panel = 0;               ///< its number, which is not how many came before
   std::vector<Task> tasks;
-  std::vector<Fetch> fetch;      ///< remote pieces first needed here, each once, in order of first use
+  std::vector<Fetch> fetch;      ///< remote pieces and own ones that are away, first needed here, each once, in order of first use
   Estimate fetch_bytes;
   Estimate output_bytes;         ///< output blocks that begin in this step
   Index assembled_bytes = 0;     ///< what one task copies together at most: operands in several blocks or pieces; with sized blocks made anew
@@ -139,9 +140,14 @@ class StepCursor {
   bool next(Step& step);
 
  private:
+  void begin_super_block();
+  [[nodiscard]] bool is_away(TensorId tensor, const Coord& block);
+  void fetch(Step& step, TensorId tensor, const Piece& piece, Index owner, const std::vector<bool>& keep);
+
   const TaskSpace& space_;
   const TensorLookup& tensors_;
   Index rank_;
+  std::unordered_map<TensorId, Index> first_away_;  ///< of tensors that have blocks away
   Index super_blocks_;
   Index super_block_ = 0;
   Index panel_ = 0;        ///< how many panels of this super-block came before

@@ -154,6 +154,25 @@ int parse_choice(Line& line, PlanValue& plan) {
   return site;
 }
 
+/// `memory BYTES DISK RESERVE`, `home SITE HOME TILES`
+void parse_home(Line& line, PlanValue& plan, bool memory) {
+  if (memory) {
+    plan.memory = line.number<Index>();
+    plan.disk = line.number<Index>();
+    plan.reserve = line.number<Index>();
+  } else {
+    const int site = line.number<int>();
+    const std::string_view word = line.word();
+    Housing housing;
+    for (const Home home : {Home::kDisk, Home::kFile}) housing.home = word == name_of(home) ? home : housing.home;
+    if (housing.home == Home::kMemory) line.fail("'" + std::string(word) + "' is no home of a tensor");
+    housing.resident_tiles = line.number<Index>();
+    if (site < 1 || housing.resident_tiles < 0) line.fail("a home is malformed");
+    if (!plan.homes.emplace(site, housing).second) line.fail("site " + std::to_string(site) + " has two homes");
+  }
+  if (plan.memory < 0 || !line.ended()) line.fail("a home is malformed");
+}
+
 void make_distinct(std::vector<std::string>& names) {
   for (std::size_t k = 0; k < names.size(); ++k) {
     std::replace_if(names[k].begin(), names[k].end(), [](char c) { return c == ' ' || c == ':' || c == ',' || c == '(' || c == ')'; }, '_');
@@ -202,6 +221,10 @@ std::string print(const PlanValue& plan) {
     text += '\n';
   }
   for (const auto& [site, form] : plan.forms) text += "choose " + std::to_string(site) + ' ' + std::to_string(form) + '\n';
+  if (plan.memory > 0) text += "memory " + std::to_string(plan.memory) + ' ' + std::to_string(plan.disk) + ' ' + std::to_string(plan.reserve) + '\n';
+  for (const auto& [site, housing] : plan.homes) {
+    text += "home " + std::to_string(site) + ' ' + name_of(housing.home) + ' ' + std::to_string(housing.resident_tiles) + '\n';
+  }
   return text;
 }
 
@@ -242,6 +265,10 @@ PlanText read_plan(std::string_view text) {
       if (plan.mesh.ranks() != plan.ranks) line.fail("the mesh has not as many ranks as the plan");
     } else if (!line.ended()) {
       const std::string_view first = line.word();
+      if (first == "memory" || first == "home") {
+        parse_home(line, plan, first == "memory");
+        continue;
+      }
       read.lines.emplace(first == "choose" ? parse_choice(line, plan) : parse_decision(line, number, plan, first), number);
     }
   }

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/plan/home.h"
 #include "runtime/plan/space/layout.h"
 
 namespace tdsl::plan {
@@ -32,6 +33,10 @@ struct PlanValue {
   std::string schedule;
   std::map<int, Decision> at;
   std::map<int, int> forms;  ///< by site: which of several forms runs there
+  Index memory = 0;          ///< per rank, within which it is planned where not everything is at home in memory; 0: everything is
+  Index disk = 0;            ///< most bytes of a rank on disk at once
+  Index reserve = 0;         ///< of the memory, for what other ranks ask of it
+  std::map<int, Housing> homes;  ///< by site
   friend bool operator==(const PlanValue&, const PlanValue&) = default;
 };
 

@@ -61,7 +61,7 @@ class Cluster {
     for (const std::int32_t rank : ranks) has_[index(rank)].clear();
   }
 
-  /// The objective if the operands, of which the rank is known to have some, were brought to it and a result of so many bytes made there.
+  /// The objective if the operands, of which the rank is known to have some, were brought to it and a result of `bytes` made there.
   [[nodiscard]] double after(const std::vector<Object>& operands, double bytes, std::int32_t rank) {
     double arriving = 0, received = 0, most_out = most_out_;
     sent_.clear();

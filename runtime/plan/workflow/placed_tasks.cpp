@@ -91,7 +91,7 @@ class SiteTasks {
     return parts;
   }
 
-  /// Blocks along one label, `inner` apart, in runs of so many.
+  /// Blocks along one label, `inner` apart, in runs of `run`.
   [[nodiscard]] static bool runs_are_alike(const std::vector<std::int32_t>& processes, Index blocks, Index inner, Index run) {
     for (Index k = 0; k < static_cast<Index>(processes.size()); ++k) {
       const Index at = k / inner % blocks;

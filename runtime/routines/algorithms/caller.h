@@ -27,11 +27,11 @@ class Caller {
   /// The value of a scalar; nothing where it is not known before the program runs.
   [[nodiscard]] virtual std::optional<double> read(const TensorHandle& scalar, record::Place place) = 0;
 
-  /// Whether a routine with so many bytes of operands runs in its distributed form.
+  /// Whether a routine with `bytes` of operands runs in its distributed form.
   [[nodiscard]] virtual bool distributes(Index bytes) const = 0;
   /// Whether a tall QR is tried as Q = A R^-1.
   [[nodiscard]] virtual bool indirect_qr(Index rows, Index columns, Index blocks) const = 0;
-  /// Operands of so many bytes are received by one rank: the program says so where that is much.
+  /// `bytes` of an operand are received by one rank: the program says so where that is much.
   virtual void gathers(std::string_view routine, std::string_view operand, Index bytes, int line) = 0;
 };
 

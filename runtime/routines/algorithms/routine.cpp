@@ -9,7 +9,7 @@ namespace tdsl::rt::routines {
 
 namespace {
 
-/// With so many lines each rank has lines enough of its own.
+/// With this many lines each rank has lines enough of its own.
 constexpr Index kFewLines = 64;
 
 struct Traits {

@@ -19,6 +19,11 @@ void require_finite(const Columns<T>& a, SourceLine place, const char* routine) 
   if (!finite) stop(place, routine, "the matrix has elements that are not finite");
 }
 
+/// LAPACK counts its workspace in 32 bits, and does not say when that is not enough.
+void require_workspace(double elements, SourceLine place, const char* routine) {
+  if (elements > static_cast<double>(std::numeric_limits<lapack_int>::max())) stop(place, routine, "the matrix is too large for the 32-bit integers of LAPACK");
+}
+
 /// The size LAPACK answered to a workspace query.
 template <class T>
 lapack_int asked(T answer) {
@@ -182,6 +187,8 @@ Kernel svd(SourceLine place) {
       return lapack::gesdd<T>(a.m(), a.n(), a.data(), a.lead(), s.data(), u.data(), u.lead(), vt.data(), vt.lead(), work, size, integers.data());
     };
     T answer = 0;
+    const auto least = static_cast<double>(k);
+    require_workspace(4 * least * least + 7 * least + 64 * static_cast<double>(a.rows + a.columns), place, "svd");
     TDSL_CHECK(call(&answer, -1) == 0, "gesdd's workspace query");
     std::vector<T> work(at(asked(answer)));
     if (call(work.data(), static_cast<lapack_int>(work.size())) > 0) stop(place, "svd", "no convergence");
@@ -206,6 +213,8 @@ Kernel eigh(SourceLine place) {
     };
     T answer = 0;
     lapack_int count = 0;
+    const auto n = static_cast<double>(a.rows);
+    require_workspace(1 + 6 * n + 2 * n * n, place, "eigh");
     TDSL_CHECK(call(&answer, -1, &count, -1) == 0, "syevd's workspace query");
     std::vector<T> work(at(asked(answer)));
     std::vector<lapack_int> integers(at(std::max<lapack_int>(1, count)));

@@ -1,0 +1,248 @@
+#include "runtime/app/resume_point.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "runtime/app/launch_check.h"
+#include "runtime/app/number_format.h"
+#include "runtime/checkpoint/folder.h"
+#include "runtime/checkpoint/text.h"
+#include "runtime/io/checksum.h"
+#include "runtime/io/file_bytes.h"
+#include "runtime/io/file_kind.h"
+#include "runtime/io/open_file.h"
+#include "runtime/io/text_file.h"
+
+namespace tdsl::rt {
+
+using checkpoint::Facts;
+using checkpoint::Folder;
+using checkpoint::Manifest;
+
+namespace {
+
+constexpr Index kSamples = 16, kSampleBytes = Index{64} << 10;
+
+std::string hexadecimal(std::uint64_t bits) {
+  std::array<char, 17> text;
+  std::snprintf(text.data(), text.size(), "%llx", static_cast<unsigned long long>(bits));
+  return text.data();
+}
+
+/// Size and hash of 16 pieces of 64 KiB, the first and the last one included.
+std::string file_fact(const std::string& path) {
+  const OpenFile file(path);
+  Checksum sum;
+  std::vector<std::byte> piece;
+  const Index last = std::max<Index>(0, file.bytes() - kSampleBytes);
+  for (Index k = 0; k < kSamples; ++k) {
+    const Index from = last / (kSamples - 1) * k;
+    piece.resize(static_cast<std::size_t>(std::min(kSampleBytes, file.bytes() - from)));
+    read_at(file.fd(), piece, k + 1 == kSamples ? last : from, path);
+    sum.add(piece);
+  }
+  return std::to_string(file.bytes()) + " bytes, hash " + hexadecimal(sum.value());
+}
+
+/// The same of a directory of tiles: all sizes, and what is in sixteen of its files.
+std::string directory_fact(const std::string& path) {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (std::filesystem::recursive_directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
+    if (at->is_regular_file(error)) files.push_back(at->path().string());
+  }
+  if (error) throw RunError("cannot read '" + path + "': " + error.message());
+  std::ranges::sort(files);
+  Index bytes = 0;
+  Checksum sum;
+  for (std::size_t k = 0; k < files.size(); ++k) {
+    const auto size = static_cast<Index>(std::filesystem::file_size(files[k], error));
+    const bool sampled = files[k].ends_with("/.zarray") || k % (files.size() / kSamples + 1) == 0;
+    const std::string fact = files[k].substr(path.size()) + " " + (sampled ? file_fact(files[k]) : std::to_string(size)) + "\n";
+    sum.add(std::as_bytes(std::span(fact)));
+    bytes += size;
+  }
+  return std::to_string(bytes) + " bytes in " + std::to_string(files.size()) + " files, hash " + hexadecimal(sum.value());
+}
+
+std::string input_fact(const std::string& path) {
+  if (const std::string file = file_behind(path); file != path) return file_fact(file) + " " + path.substr(file.size());
+  std::error_code error;
+  return std::filesystem::is_directory(path, error) ? directory_fact(path) : file_fact(path);
+}
+
+std::string text_of(const ScalarValue& value) {
+  return std::visit([](auto x) { return format_scalar(x); }, value);
+}
+
+/// As if it had been given.
+std::string default_of(const ParamDeclaration& param) {
+  if (!param.default_text) return "none";
+  try {
+    return text_of(parse_scalar(param.type, *param.default_text, param.name));
+  } catch (const RunError&) {
+    return *param.default_text;
+  }
+}
+
+template <class T>
+std::string joined(const std::vector<T>& list) {
+  std::string text;
+  for (const T& item : list) {
+    if constexpr (std::is_same_v<T, std::string>) text += item + " ";
+    else text += std::to_string(item) + " ";
+  }
+  return text;
+}
+
+}  // namespace
+
+Facts identity_of(const ProgramInfo& info, const AppOptions& options) {
+  const LaunchFacts here = launch_facts("");
+  Facts facts{{"program", info.declaration().name + " " + hexadecimal(here.content)}};
+  for (const ParamDeclaration& param : info.declaration().params) {
+    const auto given = options.params.find(param.name);
+    facts.emplace_back("param " + param.name, given == options.params.end() ? default_of(param) : text_of(given->second));
+  }
+  for (const auto& [name, path] : options.inputs) facts.emplace_back("input " + name, input_fact(path));
+  for (const auto& [name, extent] : options.dimensions) facts.emplace_back("dimension " + name, std::to_string(extent));
+  for (const auto& [name, path] : options.outputs) facts.emplace_back("output " + name, "a file");
+  facts.emplace_back("--seed", std::to_string(options.seed));
+  facts.emplace_back("--factorise", std::to_string(static_cast<int>(options.factorise)));
+  facts.emplace_back("--reproducible", options.reproducible ? "given" : "not given");
+  return facts;
+}
+
+Facts setting_of(const plan::PlanInputs& inputs, const AppOptions& options) {
+  return {{"ranks", std::to_string(inputs.ranks)},
+          {"ranks of a node", std::to_string(inputs.ranks_per_node)},
+          {"threads", std::to_string(inputs.threads)},
+          {"processors", inputs.alike ? "alike" : "different"},
+          {"--tile", joined(inputs.tile)},
+          {"--memory", std::to_string(inputs.memory)},
+          {"--window", std::to_string(inputs.window)},
+          {"--schedule", std::to_string(static_cast<int>(options.schedule))},
+          {"--place", joined(options.place)},
+          {"--use-plan", options.use_plan_file.value_or("")}};
+}
+
+namespace {
+
+/// Rank 0 goes through the checkpoints, the newest one first.
+class Candidates {
+ public:
+  Candidates(std::string directory, const Facts& identity) : folder_(std::move(directory)), identity_(identity) {
+    numbers_ = folder_.numbers();
+    found_any_ = !numbers_.empty();
+  }
+
+  /// Path and manifest of the next one that can be read; empty: there are no more.
+  std::pair<std::string, std::string> next() {
+    while (!numbers_.empty()) {
+      const std::string path = folder_.checkpoint(numbers_.back());
+      numbers_.pop_back();
+      try {
+        std::string text = read_text_file(Folder::manifest(path));
+        require_same(path, checkpoint::parse_manifest(text));
+        return {path, std::move(text)};
+      } catch (const checkpoint::Damaged& damage) {
+        pass_over("'" + Folder::manifest(path) + "': " + damage.what());
+      } catch (const RunError& error) {
+        if (error.code() == ExitCode::kUsage) throw;
+        pass_over(error.what());
+      }
+    }
+    return {};
+  }
+  void pass_over(const std::string& reason) const {
+    std::fprintf(stderr, "warning: %s; %s [checkpoint]\n", reason.c_str(), numbers_.empty() ? "there is no older checkpoint" : "trying the previous checkpoint");
+  }
+  [[nodiscard]] bool found_any() const { return found_any_; }
+
+ private:
+  void require_same(const std::string& path, const Manifest& manifest) const {
+    const std::string differs = checkpoint::difference(manifest.identity, identity_);
+    if (!differs.empty()) throw RunError("'" + path + "' was written by a different run: " + differs, ExitCode::kUsage);
+  }
+
+  Folder folder_;
+  const Facts& identity_;
+  std::vector<std::int64_t> numbers_;
+  bool found_any_ = false;
+};
+
+/// This rank's share of the files; what is wrong with them.
+std::string verify_share(const std::string& path, const Manifest& manifest, int rank, int ranks) {
+  try {
+    std::vector<std::int64_t> places{0};
+    for (const checkpoint::Base& base : manifest.bases) places.push_back(base.number);
+    const auto name_of = [&manifest](plan::TensorId id) {
+      const checkpoint::LiveTensor* const tensor = manifest.find(id);
+      return tensor == nullptr ? std::string() : tensor->known.desc.name;
+    };
+    int turn = 0;
+    for (const std::int64_t place : places) {
+      const std::vector<checkpoint::FileSeal>& files = manifest.files_of(place);
+      for (std::size_t k = 0; k < files.size(); ++k) {
+        if (turn++ % ranks == rank) checkpoint::RankFileReader(Folder::rank_file(Folder::files_of(path, place), k), files[k]).verify(name_of);
+      }
+    }
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return {};
+}
+
+std::string first_error(World& world, const std::string& mine) {
+  for (const std::vector<std::byte>& text : world.access().all_gather(std::as_bytes(std::span(mine)))) {
+    if (!text.empty()) return {reinterpret_cast<const char*>(text.data()), text.size()};
+  }
+  return {};
+}
+
+/// What rank 0 finds, on every rank.
+void agree(World& world, std::string& path, std::string& text, std::string& error, int& code) {
+  std::string digits = std::to_string(code);
+  for (std::string* const word : {&path, &text, &error, &digits}) world.access().broadcast(*word, 0);
+  code = std::stoi(digits);
+}
+
+}  // namespace
+
+std::optional<ResumePoint> find_resume_point(World& world, const std::string& directory, const Facts& identity, const Facts& setting, bool quiet) {
+  std::optional<Candidates> candidates;
+  while (true) {
+    std::string path, text, error;
+    int code = 0;
+    if (world.rank() == 0) {
+      try {
+        if (!candidates) candidates.emplace(directory, identity);
+        std::tie(path, text) = candidates->next();
+        if (path.empty() && candidates->found_any()) throw RunError("'" + directory + "': none of its checkpoints can be used");
+        if (path.empty() && !quiet) std::fprintf(stderr, "no checkpoint in '%s' yet: starting from the beginning\n", directory.c_str());
+      } catch (const RunError& e) {
+        error = e.what();
+        code = e.exit_code();
+      }
+    }
+    agree(world, path, text, error, code);
+    if (!error.empty()) throw RunError(error, static_cast<ExitCode>(code));
+    if (path.empty()) return std::nullopt;
+    Manifest manifest = checkpoint::parse_manifest(text);
+    const std::string damage = first_error(world, verify_share(path, manifest, world.rank(), world.size()));
+    if (damage.empty()) {
+      const bool same = checkpoint::difference(manifest.setting, setting).empty();
+      return ResumePoint{std::make_shared<const StoredBlocks>(path, std::move(manifest)), same, {}};
+    }
+    if (world.rank() == 0) candidates->pass_over(damage);
+  }
+}
+
+}  // namespace tdsl::rt

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "runtime/checkpoint/text.h"
+#include "runtime/plan/space/distribution.h"
+#include "runtime/record/path.h"
+
+// Paths, tensors and where they lie, as a manifest has them. Reading back gives what was written.
+
+namespace tdsl::rt::checkpoint {
+
+void write(TextWriter& out, const plan::Distribution& where);
+[[nodiscard]] plan::Distribution read_distribution(TextReader& in);
+
+void write(TextWriter& out, const record::KnownTensor& tensor);
+[[nodiscard]] record::KnownTensor read_tensor(TextReader& in);
+
+void write(TextWriter& out, const record::Path& path);
+[[nodiscard]] record::Path read_path(TextReader& in);
+
+}  // namespace tdsl::rt::checkpoint

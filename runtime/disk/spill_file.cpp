@@ -1,0 +1,290 @@
+#include "runtime/disk/spill_file.h"
+
+#include <fcntl.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "runtime/app/number_format.h"
+#include "runtime/check.h"
+#include "runtime/io/file_system.h"
+#include "runtime/plan/home.h"
+
+namespace tdsl::rt {
+
+using plan::Index;
+using plan::kDiskGrain;
+
+namespace {
+
+constexpr Index kBuffer = Index{1} << 20;
+/// Runs that lie nearer to each other than this many bytes are read together.
+constexpr Index kNear = 16 << 10;
+
+Index grains_below(Index bytes) { return bytes / kDiskGrain * kDiskGrain; }
+Index grains_above(Index bytes) { return grains_below(bytes + kDiskGrain - 1); }
+bool is_aligned(const std::byte* data) { return reinterpret_cast<std::uintptr_t>(data) % kDiskGrain == 0; }
+
+struct FreeBuffer {
+  void operator()(std::byte* data) const { std::free(data); }
+};
+
+}  // namespace
+
+std::string unfit_to_spill(const std::string& folder) {
+  switch (file_system_of(folder)) {
+    case FileSystem::kMemory: return "is memory, not a disk";
+    case FileSystem::kShared: return "is on a network";
+    case FileSystem::kLocal: break;
+  }
+  return {};
+}
+
+SpillFile::SpillFile(std::string folder, Index bytes, bool insisted) : folder_(std::move(folder)) {
+  if (const std::string why = insisted || folder_.empty() ? std::string() : unfit_to_spill(folder_); !why.empty()) {
+    throw RunError("what memory has no room for cannot be kept in '" + folder_ + "': it " + why + "; name a folder on a local disk with --spill DIR (or this one, if it is to be)");
+  }
+  try {
+    if (!folder_.empty()) {
+      open_file();
+      reserve(bytes);
+    }
+  } catch (...) {
+    if (direct_ >= 0) ::close(direct_);
+    if (fd_ >= 0) ::close(fd_);
+    throw;
+  }
+  for (std::size_t k = 0; k < threads_.size(); ++k) threads_[k] = std::thread([this, k] { work(static_cast<int>(k)); });
+}
+
+SpillFile::~SpillFile() {
+  stop();
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+  }
+  wake_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+  if (direct_ >= 0) ::close(direct_);
+  if (fd_ >= 0) ::close(fd_);
+}
+
+void SpillFile::fail(const std::string& what, int error) const {
+  throw RunError("cannot " + what + " in '" + folder_ + "' (--spill): " + std::strerror(error));
+}
+
+/// Without a name from the beginning, or from soon after it.
+void SpillFile::open_file() {
+  fd_ = ::open(folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (fd_ < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {
+    std::string name = folder_ + "/.tdsl-spill-XXXXXX";
+    fd_ = ::mkostemp(name.data(), O_CLOEXEC);
+    if (fd_ >= 0) ::unlink(name.c_str());
+  }
+  if (fd_ < 0) fail("keep blocks", errno);
+  direct_ = ::open(("/proc/self/fd/" + std::to_string(fd_)).c_str(), O_RDWR | O_DIRECT | O_CLOEXEC);
+  if (direct_ >= 0 && !transfers_grains()) ::close(std::exchange(direct_, -1));
+}
+
+/// Whether the file can be used without the system's cache: some file systems open it, and then refuse grains of our size.
+bool SpillFile::transfers_grains() const {
+  const std::unique_ptr<std::byte, FreeBuffer> grain(static_cast<std::byte*>(std::aligned_alloc(kDiskGrain, kDiskGrain)));
+  if (grain == nullptr) return false;
+  std::memset(grain.get(), 0, kDiskGrain);
+  try {
+    write_at(direct_, 0, kDiskGrain, grain.get());
+    read_at(direct_, 0, kDiskGrain, grain.get());
+  } catch (const RunError&) {
+    return false;
+  }
+  return true;
+}
+
+void SpillFile::reserve(Index bytes) const {
+  if (bytes == 0) return;
+  int error = EINTR;
+  while (error == EINTR) {
+    if (::fallocate(fd_, 0, 0, bytes) == 0) return;
+    error = errno;
+  }
+  struct statvfs about {};
+  const bool known = ::fstatvfs(fd_, &about) == 0;
+  const Index free = known ? static_cast<Index>(about.f_bavail) * static_cast<Index>(about.f_frsize) : 0;
+  const bool unsupported = error == EOPNOTSUPP || error == ENOSYS;
+  if (unsupported && (!known || free >= bytes)) return;
+  if (!unsupported && error != ENOSPC && error != EFBIG && error != EDQUOT) fail("make room for " + format_bytes(bytes), error);
+  throw RunError("there is no room for the " + format_bytes(bytes) + " that a rank keeps on disk in '" + folder_ + "'" +
+                 (known ? ", which has " + format_bytes(free) + " free" : std::string()) + "; name another folder with --spill DIR, or give more --memory or ranks");
+}
+
+void SpillFile::tell(std::function<void(int)> when) {
+  std::unique_lock lock(mutex_);
+  idle_.wait(lock, [this] { return working_ == 0 || when_ == nullptr; });  // it is being called
+  when_ = std::move(when);
+}
+
+void SpillFile::stop() {
+  std::unique_lock lock(mutex_);
+  requests_.clear();
+  idle_.wait(lock, [this] { return working_ == 0; });
+}
+
+std::size_t SpillFile::test_some(std::vector<DiskCompletion>& done) {
+  const std::lock_guard lock(mutex_);
+  const std::size_t count = done_.size();
+  std::move(done_.begin(), done_.end(), std::back_inserter(done));
+  done_.clear();
+  return count;
+}
+
+void SpillFile::queue(Request request) {
+  {
+    const std::lock_guard lock(mutex_);
+    requests_.push_back(std::move(request));
+  }
+  wake_.notify_one();
+}
+
+void SpillFile::begin_write(Index offset, std::span<const std::byte> from, std::uint64_t cookie) {
+  queue({cookie, [this, offset, from](std::byte* buffer) { write_now(offset, from, buffer); }});
+}
+void SpillFile::begin_read(const DiskBox& box, std::byte* to, std::uint64_t cookie) {
+  queue({cookie, [this, box, to](std::byte* buffer) { read_now(box, to, buffer); }});
+}
+void SpillFile::begin_load(std::function<void()> read, std::uint64_t cookie) {
+  queue({cookie, [read = std::move(read)](std::byte*) { read(); }});
+}
+
+void SpillFile::work(int thread) {
+  const std::unique_ptr<std::byte, FreeBuffer> buffer(static_cast<std::byte*>(std::aligned_alloc(kDiskGrain, kBuffer + kDiskGrain)));
+  std::unique_lock lock(mutex_);
+  while (true) {
+    wake_.wait(lock, [this] { return over_ || !requests_.empty(); });
+    if (over_) return;
+    Request request = std::move(requests_.front());
+    requests_.pop_front();
+    ++working_;
+    const std::function<void(int)> when = when_;
+    lock.unlock();
+    DiskCompletion completion{request.cookie, {}, thread, DiskCompletion::Clock::now(), {}};
+    try {
+      if (buffer == nullptr) throw std::bad_alloc();
+      request.work(buffer.get());
+    } catch (const std::bad_alloc&) {
+      completion.error = "out of memory";
+    } catch (const std::exception& error) {
+      completion.error = error.what();
+    }
+    completion.ended = DiskCompletion::Clock::now();
+    request.work = nullptr;  // it may hold memory, of which nothing is to be left once it is over
+    lock.lock();
+    done_.push_back(std::move(completion));
+    lock.unlock();
+    if (when) when(thread);
+    lock.lock();
+    if (--working_ == 0) idle_.notify_all();
+  }
+}
+
+// --- bytes -----------------------------------------------------------------------------------------------------------
+
+void SpillFile::write_at(int fd, Index offset, Index bytes, const std::byte* from) const {
+  while (bytes > 0) {
+    const ssize_t n = ::pwrite(fd, from, static_cast<std::size_t>(bytes), offset);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail("write a block", errno);
+    offset += n;
+    from += n;
+    bytes -= n;
+  }
+}
+
+void SpillFile::read_at(int fd, Index offset, Index bytes, std::byte* to) const {
+  while (bytes > 0) {
+    const ssize_t n = ::pread(fd, to, static_cast<std::size_t>(bytes), offset);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail("read a block", errno);
+    if (n == 0) fail("read a block", EIO);
+    offset += n;
+    to += n;
+    bytes -= n;
+  }
+}
+
+/// Whole grains from where they are, the rest of an extent through the buffer.
+void SpillFile::write_now(Index offset, std::span<const std::byte> from, std::byte* buffer) const {
+  const auto bytes = static_cast<Index>(from.size());
+  if (direct_ < 0) {
+    write_at(fd_, offset, bytes, from.data());
+    ::sync_file_range(fd_, offset, bytes, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+    ::posix_fadvise(fd_, offset, bytes, POSIX_FADV_DONTNEED);
+    return;
+  }
+  Index written = is_aligned(from.data()) ? grains_below(bytes) : 0;
+  write_at(direct_, offset, written, from.data());
+  while (written < bytes) {
+    const Index part = std::min(bytes - written, kBuffer);
+    std::memcpy(buffer, from.data() + written, static_cast<std::size_t>(part));
+    std::memset(buffer + part, 0, static_cast<std::size_t>(grains_above(part) - part));
+    write_at(direct_, offset + written, grains_above(part), buffer);
+    written += part;
+  }
+}
+
+void SpillFile::read_run(Index offset, Index bytes, std::byte* to, std::byte* buffer) const {
+  if (direct_ < 0) return read_at(fd_, offset, bytes, to);
+  Index done = 0;
+  if (is_aligned(to) && offset % kDiskGrain == 0) {
+    done = grains_below(bytes);
+    read_at(direct_, offset, done, to);
+  }
+  while (done < bytes) {
+    const Index begin = grains_below(offset + done);
+    const Index skipped = offset + done - begin;
+    const Index part = std::min(bytes - done, kBuffer - skipped);
+    read_at(direct_, begin, grains_above(skipped + part), buffer);
+    std::memcpy(to + done, buffer + skipped, static_cast<std::size_t>(part));
+    done += part;
+  }
+}
+
+/// Short runs that lie near each other come in one read.
+void SpillFile::read_now(const DiskBox& box, std::byte* to, std::byte* buffer) const {
+  struct Run {
+    Index offset, bytes, place;
+  };
+  std::vector<Run> together;
+  const auto end_of = [](const Run& run) { return run.offset + run.bytes; };
+  const auto read = [&] {
+    if (together.empty()) return;
+    if (together.size() == 1) {
+      const Run& run = together.front();
+      read_run(run.offset, run.bytes, to + run.place, buffer);
+    } else {
+      const Index begin = grains_below(together.front().offset);
+      const Index end = end_of(together.back());
+      read_at(direct_ < 0 ? fd_ : direct_, begin, direct_ < 0 ? end - begin : grains_above(end - begin), buffer);
+      for (const Run& run : together) std::memcpy(to + run.place, buffer + (run.offset - begin), static_cast<std::size_t>(run.bytes));
+    }
+    together.clear();
+  };
+  for_each_run(box, [&](Index offset, Index bytes, Index place) {
+    if (!together.empty()) {
+      const bool near = offset - end_of(together.back()) <= std::max(kNear, bytes);
+      if (!near || offset + bytes - grains_below(together.front().offset) > kBuffer) read();
+    }
+    together.push_back({offset, bytes, place});
+  });
+  read();
+  if (direct_ < 0) ::posix_fadvise(fd_, box.offset, grains_above(box.whole.volume() * box.element_bytes), POSIX_FADV_DONTNEED);
+}
+
+}  // namespace tdsl::rt

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <array>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "runtime/disk/disk.h"
+
+namespace tdsl::rt {
+
+/// A file without a name, in which blocks are at home that are not in memory. It goes with the process, however that ends.
+///
+/// Two threads read and write, past the system's cache where the file system allows it (O_DIRECT): what is on disk because memory is short is not to
+/// be kept in memory by the system. What does not begin and end at whole grains goes through a buffer of theirs.
+class SpillFile final : public Disk {
+ public:
+  /// In `folder`, with room for `bytes`. Throws RunError if there is no room, or if the folder is none to keep much data in (memory,
+  /// or another machine's disk) unless `insisted`: then whoever named it knows. Without a folder nothing is
+  /// written: input files are read only.
+  SpillFile(std::string folder, plan::Index bytes, bool insisted);
+  ~SpillFile() override;
+
+  std::size_t test_some(std::vector<DiskCompletion>& done) override;
+  void tell(std::function<void(int)> when) override;
+  void stop() override;
+  [[nodiscard]] const std::string& folder() const { return folder_; }
+  /// Whether the system's cache is passed by.
+  [[nodiscard]] bool direct() const { return direct_ >= 0; }
+
+ private:
+  struct Request {
+    std::uint64_t cookie = 0;
+    std::function<void(std::byte*)> work;  ///< gets the thread's buffer
+  };
+
+  void begin_write(plan::Index offset, std::span<const std::byte> from, std::uint64_t cookie) override;
+  void begin_read(const DiskBox& box, std::byte* to, std::uint64_t cookie) override;
+  void begin_load(std::function<void()> read, std::uint64_t cookie) override;
+  void queue(Request request);
+  void work(int thread);
+
+  void open_file();
+  [[nodiscard]] bool transfers_grains() const;
+  void reserve(plan::Index bytes) const;
+  void write_now(plan::Index offset, std::span<const std::byte> from, std::byte* buffer) const;
+  void read_now(const DiskBox& box, std::byte* to, std::byte* buffer) const;
+  void read_run(plan::Index offset, plan::Index bytes, std::byte* to, std::byte* buffer) const;
+  void read_at(int fd, plan::Index offset, plan::Index bytes, std::byte* to) const;
+  void write_at(int fd, plan::Index offset, plan::Index bytes, const std::byte* from) const;
+  [[noreturn]] void fail(const std::string& what, int error) const;
+
+  std::string folder_;
+  int fd_ = -1;
+  int direct_ = -1;  ///< the same file, past the cache; below 0: there is no such thing here
+
+  std::mutex mutex_;
+  std::condition_variable wake_, idle_;
+  std::deque<Request> requests_;
+  std::vector<DiskCompletion> done_;
+  std::function<void(int)> when_;
+  int working_ = 0;
+  bool over_ = false;
+  std::array<std::thread, kDiskThreads> threads_;
+};
+
+/// Why a folder is no place for data that memory has no room for; empty: it may be one.
+[[nodiscard]] std::string unfit_to_spill(const std::string& folder);
+
+}  // namespace tdsl::rt

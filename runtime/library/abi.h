@@ -1,0 +1,38 @@
+/* What libraries that `tdslc build --library` makes have in common. A copy is in every header. */
+#ifndef TDSL_LIBRARY_TYPES
+#define TDSL_LIBRARY_TYPES
+
+#include <stdint.h>
+
+#define TDSL_MOST_DIMENSIONS 8
+
+/* Element types: bool is a byte, 0 or 1. */
+enum { TDSL_BOOL = 0, TDSL_I32 = 1, TDSL_I64 = 2, TDSL_F32 = 3, TDSL_F64 = 4 };
+
+/* What functions return; 0 is success. */
+enum {
+  TDSL_GOOD = 0,
+  TDSL_FAILED = 1,  /* the run went wrong; the handle refuses work from now on */
+  TDSL_MISUSED = 2, /* an argument is wrong, nothing was run; the handle is as before */
+  TDSL_REFUSED = 3  /* the handle had failed before */
+};
+
+/* The elements lo <= x < hi of an array, in this rank's memory: element x is at data + sum((x[d] - lo[d]) * stride[d]) elements. */
+typedef struct tdsl_box {
+  void *data;
+  int64_t lo[TDSL_MOST_DIMENSIONS];
+  int64_t hi[TDSL_MOST_DIMENSIONS];
+  int64_t stride[TDSL_MOST_DIMENSIONS]; /* in elements; may be negative */
+} tdsl_box;
+
+/* A tensor of all ranks, and the boxes of it that this rank has or wants. */
+typedef struct tdsl_array {
+  const char *name; /* as the program calls it */
+  int type;
+  int dimensions;                      /* 0: a scalar */
+  int64_t shape[TDSL_MOST_DIMENSIONS]; /* of the whole tensor */
+  int64_t box_count;
+  tdsl_box *boxes;
+} tdsl_array;
+
+#endif

@@ -1,0 +1,282 @@
+#include "runtime/library/library.h"
+
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/app/program_run.h"
+#include "runtime/engine/mpi_caller.h"
+#include "runtime/kernels/blas_call.h"
+#include "runtime/library/arrays.h"
+#include "runtime/library/described_arrays.h"
+
+namespace tdsl::rt {
+
+namespace {
+
+/// Runs that MPI may still touch after an error: they are kept for good.
+template <class T>
+void keep_for_good(std::unique_ptr<T> owned) {
+  static std::vector<std::unique_ptr<T>>& kept = *new std::vector<std::unique_ptr<T>>();
+  kept.push_back(std::move(owned));
+}
+
+/// One run of a program that is called.
+class CalledRun final : public ProgramRun {
+ public:
+  CalledRun(World& world, const Environment& environment, const ProgramInfo& info, const std::function<void(Session&)>& program, AppOptions options, Arrays& arrays)
+      : ProgramRun(world, environment, info, program, 0), arrays_(arrays) {
+    options_ = std::move(options);
+    options_.quiet = true;
+  }
+
+  /// Until here nothing has been done: errors are the same on all ranks.
+  void prepare(bool dry) {
+    options_.dry_run = dry;
+    for (const InputDeclaration& input : info_.inputs()) {
+      if (arrays_.has_input(input.name)) options_.inputs[input.name] = "an array of the caller";
+    }
+    inputs_.emplace(world_, info_, options_, [this](const std::string& name, const std::string& path, ElementType type) {
+      std::unique_ptr<const TensorReader> array = arrays_.reader(name);
+      if (!array) return open_input(name, path, type);
+      array->require_widening(type, name);
+      return InputFile(std::move(array));
+    });
+    RunSetup all = setup();
+    all.arrays = &arrays_;
+    all.engine_options.report = nullptr;
+    execution_ = std::make_unique<Execution>(std::move(all));
+    execution_->setup.plan_inputs.alike = report_cores(execution_->setup.plan_inputs.threads);
+    survey(*execution_);
+  }
+  void compute() {
+    execution_->sink.engine().run([this] {
+      try {
+        execute(*execution_);
+      } catch (const DryRunOver&) {
+      }
+    });
+    if (!options_.dry_run) execution_->sink.commit_outputs();
+  }
+
+ private:
+  Arrays& arrays_;
+  std::unique_ptr<Execution> execution_;
+};
+
+/// What a process does once for all handles of a library.
+const Environment& prepared_environment() {
+  static const Environment environment = [] {
+    Environment read = read_environment();
+    read.trusted |= mpi_takes_pmi();
+    if (read.simd) limit_simd_level(*read.simd);
+    blas::prepare();
+    return read;
+  }();
+  return environment;
+}
+
+/// One call at a time.
+std::mutex& call_mutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+}  // namespace
+
+class Library {
+ public:
+  Library(const ProgramInfo& info, void (*program)(Session&)) : info_(info), program_(program) {}
+
+  void open(const void* communicator, std::vector<std::string> options);
+  void run(std::span<const tdsl_array> inputs, std::span<tdsl_array> outputs);
+  const tdsl_array* layout(std::span<const tdsl_array> inputs, const std::string& name);
+  void close();
+  [[nodiscard]] void* take(int output);
+
+  /// An action with its errors as codes.
+  template <class Action>
+  int guarded(const Action& action) {
+    if (failed_) {
+      message_ = "this handle has failed before: " + failure_;
+      return TDSL_REFUSED;
+    }
+    message_.clear();
+    try {
+      action();
+      return TDSL_GOOD;
+    } catch (const RunError& error) {
+      message_ = error.what();
+    } catch (const std::bad_alloc&) {
+      message_ = "out of memory";
+      running_ = true;
+    } catch (const std::exception& error) {
+      message_ = std::string("internal error of the runtime, please report it: ") + error.what();
+      running_ = true;
+    }
+    if (!running_) return TDSL_MISUSED;
+    fail();
+    return TDSL_FAILED;
+  }
+  int rank(int& ranks) const {
+    ranks = ranks_;
+    return rank_;
+  }
+  /// From now on.
+  void refuse() {
+    failed_ = true;
+    failure_ = message_;
+  }
+  [[nodiscard]] const char* message() const { return message_.c_str(); }
+
+ private:
+  void fail();
+  [[nodiscard]] std::unique_ptr<Arrays> described(std::span<const tdsl_array> inputs, std::span<const tdsl_array> outputs, bool with_data) const;
+
+  const ProgramInfo& info_;
+  const std::function<void(Session&)> program_;
+  AppOptions options_;
+  std::unique_ptr<World> world_;
+  std::unique_ptr<Arrays> arrays_;  ///< of the last run
+  std::unique_ptr<CalledRun> run_;
+  DescribedArray layout_;
+  std::vector<DescribedArray> found_;
+  int rank_ = 0;
+  int ranks_ = 1;
+  bool running_ = false;  ///< what fails now may have left ranks at different places
+  bool failed_ = false;
+  std::string message_, failure_;
+};
+
+void Library::open(const void* communicator, std::vector<std::string> options) {
+  world_ = world_of_caller(communicator, prepared_environment());
+  rank_ = world_->rank();
+  ranks_ = world_->size();
+  // From here on what is wrong is found alike on all ranks.
+  require_instructions(*world_);
+  require_equal_options(*world_, info_, options);
+  options_ = parse_options(info_.declaration(), options, {.inputs_required = false});
+  refuse_options(options_);
+}
+
+/// After an error that ranks may have met at different places.
+void Library::fail() {
+  refuse();
+  if (world_ == nullptr || world_->give_up()) {
+    run_.reset();
+    arrays_.reset();
+    world_.reset();
+    return;
+  }
+  keep_for_good(std::move(run_));
+  keep_for_good(std::move(arrays_));
+  keep_for_good(std::move(world_));
+}
+
+std::unique_ptr<Arrays> Library::described(std::span<const tdsl_array> inputs, std::span<const tdsl_array> outputs, bool with_data) const {
+  std::string mistake;
+  std::vector<Array> in, out;
+  try {
+    in = read_arrays(inputs, "input", with_data);
+    out = read_arrays(outputs, "output", with_data);
+    require_declared(info_, options_, in, out);
+    if (with_data) require_apart(in, out);
+  } catch (const RunError& error) {
+    mistake = error.what();
+    in.clear();
+    out.clear();
+  }
+  return std::make_unique<Arrays>(*world_, std::move(in), std::move(out), std::move(mistake));
+}
+
+void Library::run(std::span<const tdsl_array> inputs, std::span<tdsl_array> outputs) {
+  found_.clear();
+  run_.reset();
+  arrays_ = described(inputs, outputs, true);
+  run_ = std::make_unique<CalledRun>(*world_, prepared_environment(), info_, program_, options_, *arrays_);
+  run_->prepare(false);
+  running_ = true;
+  run_->compute();
+  running_ = false;
+  run_.reset();
+  const std::vector<Array>& results = arrays_->outputs();
+  found_.reserve(results.size());
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    if (results[k].ours) found_.emplace_back(outputs[k].name, results[k].type, results[k].shape, results[k].boxes).give(outputs[k]);
+  }
+}
+
+void* Library::take(int output) {
+  const bool known = arrays_ && output >= 0 && static_cast<std::size_t>(output) < arrays_->outputs().size();
+  return known ? arrays_->take_memory(static_cast<std::size_t>(output)).release() : nullptr;
+}
+
+const tdsl_array* Library::layout(std::span<const tdsl_array> inputs, const std::string& name) {
+  const std::vector<tdsl_array> outputs = all_outputs(info_);
+  const std::unique_ptr<Arrays> arrays = described(inputs, outputs, false);
+  CalledRun dry(*world_, prepared_environment(), info_, program_, options_, *arrays);
+  dry.prepare(true);
+  dry.compute();
+  const Arrays::Placed* const placed = arrays->placed(name);
+  if (placed == nullptr) throw RunError("the program has no input or output '" + name + "', or does not use it before it needs computed values", ExitCode::kUsage);
+  std::vector<Operand> boxes;
+  for (const Box& box : placed->boxes) boxes.push_back({nullptr, box, {}, {}});
+  layout_ = DescribedArray(name, placed->type, placed->shape, boxes);
+  return &layout_.array();
+}
+
+void Library::close() {
+  run_.reset();
+  arrays_.reset();
+  if (world_ && world_->uses_mpi() && mpi_is_over()) {
+    keep_for_good(std::move(world_));
+    return;
+  }
+  world_.reset();
+}
+
+int open_library(const ProgramInfo& (*info)(), void (*program)(Session&), const void* communicator, const char* const* options, int option_count, Library** handle) {
+  const std::scoped_lock lock(call_mutex());
+  *handle = new (std::nothrow) Library(info(), program);
+  if (*handle == nullptr) return TDSL_FAILED;
+  Library& library = **handle;
+  const int code = library.guarded([&] { library.open(communicator, {options, options + option_count}); });
+  if (code != TDSL_GOOD) library.refuse();
+  return code;
+}
+
+int library_layout(Library* handle, const tdsl_array* inputs, int input_count, const char* name, const tdsl_array** layout) {
+  const std::scoped_lock lock(call_mutex());
+  *layout = nullptr;
+  return handle->guarded([&] { *layout = handle->layout({inputs, static_cast<std::size_t>(input_count)}, name); });
+}
+
+int run_library(Library* handle, const tdsl_array* inputs, int input_count, tdsl_array* outputs, int output_count) {
+  const std::scoped_lock lock(call_mutex());
+  return handle->guarded([&] { handle->run({inputs, static_cast<std::size_t>(input_count)}, {outputs, static_cast<std::size_t>(output_count)}); });
+}
+
+void* take_from_library(Library* handle, int output) {
+  const std::scoped_lock lock(call_mutex());
+  return handle->take(output);
+}
+
+int rank_in_library(const Library* handle, int* ranks) { return handle->rank(*ranks); }
+
+const char* library_message(const Library* handle) { return handle == nullptr ? "out of memory" : handle->message(); }
+
+int close_library(Library* handle) {
+  if (handle == nullptr) return TDSL_GOOD;
+  const std::scoped_lock lock(call_mutex());
+  handle->close();
+  delete handle;
+  return TDSL_GOOD;
+}
+
+}  // namespace tdsl::rt

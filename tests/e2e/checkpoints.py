@@ -1,0 +1,333 @@
+#!/usr/bin/python3
+"""Programs are interrupted and go on: at every boundary, with the same bits on as many ranks; on other numbers of ranks, within rounding, or with
+--reproducible the same bits. Signals, damaged and foreign checkpoints, full disks. PASS checkpoints/NAME or FAIL."""
+import argparse
+import json
+import os
+import random
+import re
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+
+import numpy as np
+
+import launch
+
+HERE = Path(__file__).resolve().parent
+RESUMED = "resuming from"
+
+
+class Failed(Exception):
+    """A check failed; the text says how."""
+
+
+def require(condition, text):
+    if not condition:
+        raise Failed(text)
+
+
+class Case:
+    """A program and its inputs in a folder."""
+
+    def __init__(self, name, options, outputs):
+        self.folder, self.options, self.outputs, self.runs = Path(options.work) / name, options, outputs, 0
+        self.folder.mkdir()
+        self.program = self.folder / name
+        subprocess.run([options.tdslc, "build", HERE / "checkpoints" / f"{name}.tdsl", "-o", self.program, "--disable-pass", "serial_loops"], check=True, capture_output=True,
+                       timeout=600)
+        self.environment = {**os.environ, **launch.without_leaks(), "TDSL_OVERSUBSCRIBED": "1", "OMP_NUM_THREADS": "2"}
+        self.arguments = []
+
+    def command(self, ranks, *more):
+        self.runs += 1
+        self.into = self.folder / f"out{self.runs}"
+        self.into.mkdir()
+        files = [w for name in self.outputs for w in (f"--{name}", self.into / f"{name}.npy")]
+        return [str(w) for w in (*launch.mpi_command(ranks), self.program, *self.arguments, *files, *more)]
+
+    def start(self, ranks, *more, stop=None, **others):
+        environment = {**self.environment, "TDSL_STOP_AT_BOUNDARY": str(stop)} if stop else self.environment
+        return subprocess.Popen(self.command(ranks, *more), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder, env=environment,
+                                **others)
+
+    def end(self, child, code):
+        text, errors = child.communicate(timeout=self.options.limit)
+        require(child.returncode == code, f"{' '.join(child.args)}: exit code {child.returncode} instead of {code}\n{errors}")
+        left = [p.name for p in self.into.iterdir() if p.name.startswith(".")]
+        require(not left, f"{left} are left behind")
+        return text, errors
+
+    def run(self, ranks, *more, code=0, stop=None, **others):
+        return self.end(self.start(ranks, *more, stop=stop, **others), code)
+
+    def results(self):
+        return {name: np.load(self.into / f"{name}.npy") for name in self.outputs}
+
+
+def same_bits(got, wanted, where):
+    for name, value in wanted.items():
+        require(got[name].tobytes() == value.tobytes(), f"{where}: {name} has other bits")
+
+
+def near(got, wanted, where):
+    for name, value in wanted.items():
+        require(np.allclose(got[name], value, rtol=1e-9, atol=1e-12), f"{where}: {name} is {got[name]}, not {value}")
+
+
+def training(options):
+    case = Case("training", options, ("gram", "w", "moved"))
+    rng = np.random.default_rng(5)
+    X = 2 * rng.standard_normal((61, 7))
+    np.save(case.folder / "X.npy", X)
+    np.save(case.folder / "y.npy", rng.standard_normal(61))
+    case.arguments = ["--X", "X.npy", "--y", "y.npy"]
+    return case
+
+
+def every_boundary(options, ranks):
+    """The run stops at every boundary in turn and goes on."""
+    case = training(options)
+    whole, _ = case.run(ranks)
+    wanted = case.results()
+    text = case.run(ranks, "--checkpoint", "ck", "--resume", "ck", code=75, stop=1)[0]  # it is not there yet
+    stops = 1
+    while True:
+        child = case.start(ranks, "--checkpoint", "ck", "--resume", "ck", stop=1)
+        more, errors = child.communicate(timeout=options.limit)
+        text += more
+        require(RESUMED in errors, f"nothing is said of going on:\n{errors}")
+        if child.returncode != 75:
+            break
+        stops += 1
+        require(len(list((case.folder / "ck").glob("ck-*"))) <= 3, "old checkpoints stay")
+    require(child.returncode == 0, f"exit code {child.returncode}: {errors}")
+    require(stops > 15, f"only {stops} boundaries")
+    require(text == whole, f"prints\n{text}instead of\n{whole}")
+    same_bits(case.results(), wanted, f"after {stops} interruptions")
+    require((case.folder / "ck/finished").exists(), "the end is not noted")
+    return case
+
+
+def single(options):
+    case = every_boundary(options, 1)
+    # Saving takes no memory: the least that is enough without is enough.
+    _, errors = case.run(1, "--memory", "1", code=2)
+    least = re.search(r"at least --memory (\d+)", errors)[1]
+    case.run(1, "--memory", least)
+    wanted = case.results()
+    _, errors = case.run(1, "--memory", least, "--checkpoint", "tight", "--checkpoint-every", "0")
+    require("warning" not in errors, errors)
+    same_bits(case.results(), wanted, f"saved at every boundary with --memory {least}")
+
+
+def ranks3(options):
+    case = every_boundary(options, 3)
+    # Two checkpoints of a run that is stopped somewhere, for what follows.
+    case.run(3)
+    wanted = case.results()
+    case.run(3, "--reproducible")
+    exact = case.results()
+    rng = random.Random(3)
+    for ranks in (1, 2, 4):
+        boundary = rng.randrange(3, 12)
+        case.run(3, "--checkpoint", f"r{ranks}", "--checkpoint-every", "0", code=75, stop=boundary)
+        case.run(ranks, "--resume", f"r{ranks}")
+        near(case.results(), wanted, f"boundary {boundary}, {ranks} ranks")
+    case.run(3, "--reproducible", "--checkpoint", "exact", code=75, stop=6)
+    case.run(2, "--reproducible", "--resume", "exact")
+    same_bits(case.results(), exact, "--reproducible on 2 ranks")
+    refusals(case, "r2", wanted)
+
+
+def refusals(case, folder, wanted):
+    """Checkpoints that do not fit the run, or are damaged."""
+    for more, said in ((["--wanted", "0.2"], "param wanted was 0.1, is now 0.2"), (["--seed", "7"], "--seed was 0, is now 7")):
+        _, errors = case.run(3, "--resume", folder, *more, code=2)
+        require(said in errors and "was written by a different run" in errors, errors)
+    X = np.load(case.folder / "X.npy")
+    np.save(case.folder / "X.npy", X + 1)
+    _, errors = case.run(3, "--resume", folder, code=2)
+    np.save(case.folder / "X.npy", X)
+    require("input X was " in errors, errors)
+    _, errors = case.run(1, "--checkpoint", folder, code=2)
+    require("holds checkpoints of another run" in errors, errors)
+    _, errors = case.run(1, "--resume", "nowhere", code=2)
+    require("there is no directory 'nowhere'" in errors, errors)
+    newest, older = sorted((case.folder / folder).glob("ck-*"), reverse=True)[:2]
+    base = min((case.folder / folder).glob("base-*/rank-00001.bin"))
+    damage(base, 2)
+    _, errors = case.run(3, "--resume", folder, code=1)
+    require(f"{base.parent.name}/rank-00001.bin': " in errors and "is damaged" in errors and "none of its checkpoints can be used" in errors, errors)
+    damage(base, 2)
+    damage(newest / "rank-00000.bin", 3)
+    _, errors = case.run(3, "--resume", folder)
+    require("is damaged" in errors and older.name in errors and len(errors.strip().splitlines()) == 2, errors)
+    same_bits(case.results(), wanted, "from the one before")
+    damage(older / "manifest", 40)
+    _, errors = case.run(3, "--resume", folder, code=1)
+    require("none of its checkpoints can be used" in errors, errors)
+    (case.folder / "empty").mkdir()
+    _, errors = case.run(3, "--checkpoint", "empty", "--resume", "empty")
+    require("no checkpoint in '" in errors, errors)
+    same_bits(case.results(), wanted, "from an empty directory")
+
+
+def damage(path, at):
+    content = bytearray(path.read_bytes())
+    content[at] ^= 4
+    path.write_bytes(content)
+
+
+def signals(options):
+    """A signal at any moment, to any rank; a disk that is full."""
+    case = training(options)
+    case.arguments += ["--steps", "200"]
+    case.run(3)
+    wanted = case.results()
+    rng = random.Random(9)
+    for number, what in enumerate((signal.SIGUSR1, signal.SIGTERM, signal.SIGUSR1)):
+        folder = f"s{number}"
+        child = case.start(3, "--checkpoint", folder)
+        child.stdout.readline()
+        time.sleep(rng.random() / 4)
+        ranks = subprocess.run(["pgrep", "-f", f"^{case.program} .*--checkpoint {folder}"], capture_output=True, text=True, check=False).stdout.split()
+        if ranks:
+            os.kill(int(rng.choice(ranks)), what)
+        child.communicate(timeout=options.limit)
+        if child.returncode == 0:
+            continue  # too late
+        require(child.returncode == 75, f"exit code {child.returncode}")
+        case.run(3, "--resume", folder)
+        same_bits(case.results(), wanted, f"{what.name}")
+    case.arguments = case.arguments[:-2]
+    _, errors = case.run(1, "--checkpoint", "full", "--checkpoint-every", "0",
+                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)))
+    require("no checkpoint was written" in errors, errors)
+    require(not list((case.folder / "full").glob("*ck-*")), "an unfinished checkpoint stays")
+
+
+def sparse(options):
+    case = Case("sparse", options, ("x",))
+    rng = np.random.default_rng(2)
+    n = 83
+    A = np.where(rng.random((n, n)) < 0.04, rng.standard_normal((n, n)), 0.0)
+    np.save(case.folder / "A.npy", A)
+    np.save(case.folder / "b.npy", rng.standard_normal(n))
+    case.arguments = ["--A", "A.npy", "--b", "b.npy"]
+    whole, _ = case.run(3)
+    wanted = case.results()
+    for stop in (1, 3):
+        text, _ = case.run(3, "--checkpoint", f"c{stop}", code=75, stop=stop)
+        more, _ = case.run(3, "--resume", f"c{stop}")
+        require(text + more == whole, f"prints {text + more}")
+        same_bits(case.results(), wanted, f"boundary {stop}")
+    for ranks in (1, 2):
+        case.run(ranks, "--resume", "c3")
+        near(case.results(), wanted, f"{ranks} ranks")
+
+
+def decided(options):
+    """What the number of ranks has decided before stays decided, also after several changes of it."""
+    case = Case("decided", options, ("x", "z"))
+    rng = np.random.default_rng(4)
+    A = rng.standard_normal((400, 400))
+    np.save(case.folder / "A.npy", A @ A.T + 400 * np.eye(400))
+    np.save(case.folder / "T.npy", rng.standard_normal((600, 5)))
+    case.arguments = ["--A", "A.npy", "--T", "T.npy"]
+    case.run(1)
+    wanted = case.results()
+    for first, second, third in ((1, 2, 2), (3, 1, 3)):
+        name = f"ck{first}"
+        case.run(first, "--checkpoint", name, code=75, stop=2)
+        case.run(second, "--checkpoint", name, "--resume", name, code=75, stop=1)
+        case.run(third, "--checkpoint", name, "--resume", name)
+        near(case.results(), wanted, f"{first}, {second} and {third} ranks")
+
+
+def counted(case, memory):
+    """What the ranks of a run say of its disk and its memory, as it was predicted; returns the bytes read."""
+    read = 0
+    for number, rank in enumerate(json.loads((case.folder / "stats.json").read_text())["per_rank"]):
+        for figure in ("disk_read", "disk_written"):
+            low, high = np.broadcast_to(rank["predicted"].get(figure, 0), 2)
+            require(low <= rank[figure] <= high, f"rank {number}: {figure} {rank[figure]}, predicted {low} to {high}")
+        require(rank["peak_block_bytes"] <= memory and rank["disk_bytes_at_exit"] == 0, f"rank {number} of {memory} bytes: {rank}")
+        read += rank["disk_read"]
+    return read
+
+
+def spilled(options):
+    """Matrices on disk are saved from there and restored to it, block by block: the same bits within the same memory, and as many bytes as predicted."""
+    case = Case("spilled", options, ("C", "s"))
+    rng = np.random.default_rng(8)
+    n = 400
+    matrix = 8 * n * n
+    np.save(case.folder / "A.npy", rng.standard_normal((n, n)))
+    np.save(case.folder / "w.npy", rng.standard_normal(n))
+    case.arguments = ["--A", "A.npy", "--w", "w.npy", "--stats", "stats.json"]
+    little = lambda ranks: ["--memory", str((3 + ranks // 2) * matrix // 4), "--spill", "."]
+    wanted = {}
+    for ranks in (1, 2):
+        memory = int(little(ranks)[1])
+        whole, errors = case.run(ranks, *little(ranks))
+        require(errors.count("[spill]") == 1, errors)
+        wanted[ranks], read = case.results(), counted(case, memory)
+        _, errors = case.run(ranks, *little(ranks), "--checkpoint", f"all{ranks}", "--checkpoint-every", "0")
+        require("; a checkpoint reads up to " in errors, errors)
+        same_bits(case.results(), wanted[ranks], f"saved at every boundary on {ranks} ranks")
+        more = counted(case, memory) - read
+        require(more >= 5 * matrix, f"five checkpoints read {more} bytes")
+        text, _ = case.run(ranks, *little(ranks), "--checkpoint", f"r{ranks}", code=75, stop=3)
+        for again in (["--checkpoint", f"r{ranks}"], []):
+            rest, errors = case.run(ranks, *little(ranks), *again, "--resume", f"r{ranks}", code=75 if again else 0, stop=2 if again else None)
+            text += rest
+            require(RESUMED in errors and errors.count("[spill]") == 1 and "replanned" not in errors, errors)
+        require(text == whole, f"prints\n{text}instead of\n{whole}")
+        same_bits(case.results(), wanted[ranks], f"interrupted twice on {ranks} ranks")
+        counted(case, memory)
+    near(wanted[2], wanted[1], "2 ranks")
+    # What lay on disk goes to memory and back, and to other ranks.
+    case.run(1, "--checkpoint", "roomy", code=75, stop=3)
+    for ranks, limit, folder in ((1, little(1), "roomy"), (3, [], "r2"), (1, little(1), "r2"), (2, little(2), "r1")):
+        _, errors = case.run(ranks, *limit, "--resume", folder)
+        require("replanned" in errors and errors.count("[spill]") == (1 if limit else 0), errors)
+        near(case.results(), wanted[1], f"{folder} on {ranks} ranks with {limit}")
+        counted(case, int(limit[1]) if limit else 1 << 40)
+
+
+CASES = {"single": single, "spilled": spilled, "decided": decided, "ranks3": ranks3, "signals": signals, "sparse": sparse}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tdslc", default=os.environ.get("TDSLC", "tdslc"))
+    parser.add_argument("--filter", default="")
+    parser.add_argument("--limit", type=float, default=60)
+    options = parser.parse_args()
+    failed = 0
+    for name, case in CASES.items():
+        if options.filter not in f"checkpoints/{name}":
+            continue
+        with tempfile.TemporaryDirectory(prefix="tdsl-checkpoints-") as options.work:
+            try:
+                case(options)
+                print(f"PASS checkpoints/{name}", flush=True)
+            except Failed as failure:
+                failed += 1
+                print(f"    {failure}\nFAIL checkpoints/{name}", flush=True)
+            except Exception:
+                failed += 1
+                print(f"    {traceback.format_exc()}\nFAIL checkpoints/{name}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

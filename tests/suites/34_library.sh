@@ -1,0 +1,13 @@
+#!/bin/sh
+# Programs as libraries, called from C and Python; directories of tiles. Thread sanitizer: the callers have no threads of their own.
+set -u
+sanitize=""
+case $TDSL_TEST_PRESET in
+    tsan) exit 0 ;;
+    asan) sanitize="address,undefined" ;;
+esac
+export XDG_CACHE_HOME="$TDSL_BUILD_DIR/test-cache"
+status=0
+[ -n "$sanitize" ] || /usr/bin/python3 "$TDSL_SOURCE_DIR/tests/e2e/tensor_files.py" --filter "$TDSL_TEST_FILTER" || status=1
+/usr/bin/python3 "$TDSL_SOURCE_DIR/tests/e2e/library.py" --sanitize "$sanitize" --filter "$TDSL_TEST_FILTER" || status=1
+exit "$status"

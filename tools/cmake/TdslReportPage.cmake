@@ -1,0 +1,11 @@
+# cmake -D FOLDER=tools/report -D OUTPUT=FILE.cpp -P: page.html with its style and scripts in place, as a string of C++.
+file(READ ${FOLDER}/page.html page)
+file(READ ${FOLDER}/style.css style)
+set(scripts "")
+foreach(part data format summary timeline plots main)
+  file(READ ${FOLDER}/${part}.js text)
+  string(APPEND scripts "${text}\n")
+endforeach()
+string(REPLACE "@STYLE@" "${style}" page "${page}")
+string(REPLACE "@SCRIPT@" "${scripts}" page "${page}")
+file(WRITE ${OUTPUT} "#include \"tools/report/page.h\"\n\nnamespace tdsl::report {\n\nconst std::string_view kPage = R\"~~~(${page})~~~\";\n\n}  // namespace tdsl::report\n")

@@ -1,0 +1,67 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <sstream>
+
+#include "runtime/check.h"
+#include "runtime/io/text_file.h"
+#include "tools/report/page.h"
+#include "tools/tdslc/commands.h"
+#include "tools/tdslc/figures.h"
+#include "tools/tdslc/front.h"
+
+namespace tdsl::tools {
+
+namespace {
+
+using nlohmann::json;
+
+report::ReadTrace read_trace(const std::string& path, const json& statistics) {
+  report::ReadTrace trace;
+  try {
+    trace = report::read_trace(rt::read_text_file(path));
+  } catch (const report::TraceError& error) {
+    throw UsageError(fmt::format("{}: {}", path, error.what()));
+  } catch (const rt::RunError& error) {
+    throw UsageError(error.what());
+  }
+  for (const char* name : {"program", "ranks", "threads"}) {
+    const json here = trace.description.value(name, json()), there = statistics.value(name, json());
+    if (here != there) throw UsageError(fmt::format("{}: this trace is of another run: {} {}, not {}", path, name, here.dump(), there.dump()));
+  }
+  return trace;
+}
+
+/// The program's lines: of the file that is named, else of the one it was built from if that is still there.
+std::vector<std::string> source_lines(const CommandLine& line, const json& statistics) {
+  std::string path = line.source;
+  if (path.empty()) {
+    path = statistics.value("source", std::string());
+    std::error_code error;
+    if (!path.ends_with(".tdsl") || !std::filesystem::is_regular_file(path, error)) return {};
+    // A file that was changed after the run has other lines.
+    if (std::filesystem::last_write_time(path, error) > std::filesystem::last_write_time(line.files[0], error)) return {};
+  }
+  std::istringstream text(rt::read_text_file(path));
+  std::vector<std::string> lines;
+  for (std::string one; std::getline(text, one);) lines.push_back(one);
+  return lines;
+}
+
+}  // namespace
+
+int report(const CommandLine& line) {
+  report::Contents contents;
+  contents.statistics = read_figures(line.files[0]);
+  if (!contents.statistics.contains("phases")) throw UsageError(fmt::format("{}: not the --stats file of a run", line.files[0]));
+  report::ReadTrace trace;
+  if (line.files.size() > 1) {
+    trace = read_trace(line.files[1], contents.statistics);
+    contents.trace = &trace;
+  }
+  contents.source = source_lines(line, contents.statistics);
+  rt::write_text_file(line.output, report::page_of(contents));
+  return 0;
+}
+
+}  // namespace tdsl::tools

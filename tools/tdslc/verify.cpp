@@ -1,0 +1,230 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <iterator>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "codegen/process.h"
+#include "runtime/io/npy.h"
+#include "tools/tdslc/build_program.h"
+#include "tools/tdslc/commands.h"
+#include "tools/tdslc/declaration.h"
+#include "tools/tdslc/front.h"
+#include "tools/tdslc/launcher.h"
+#include "tools/tdslc/streams.h"
+
+namespace tdsl::tools {
+
+namespace {
+
+constexpr std::int64_t kRankCounts[] = {1, 2, 3, 7};
+
+/// A file that an executable or the evaluator has written, as doubles or as integers.
+struct Values {
+  rt::ElementType type = rt::ElementType::kF64;
+  std::vector<std::int64_t> shape;
+  std::vector<double> floats;
+  std::vector<std::int64_t> integers;  ///< of integers and bools
+};
+
+Values read_values(const std::string& path) {
+  const rt::NpyReader reader(path);
+  Values values{reader.type(), reader.shape(), {}, {}};
+  const std::vector<std::int64_t> zero(values.shape.size(), 0);
+  std::vector<std::int64_t> strides(values.shape.size(), 1);
+  for (std::size_t d = strides.size(); d-- > 1;) strides[d - 1] = strides[d] * values.shape[d];
+  const auto count = static_cast<std::size_t>(reader.header().element_count());
+  if (rt::is_floating(values.type)) {
+    values.floats.resize(count);
+    reader.read_box<double>(zero, values.shape, values.floats.data(), strides);
+  } else {
+    values.integers.resize(count);
+    reader.read_box<std::int64_t>(zero, values.shape, values.integers.data(), strides);
+  }
+  return values;
+}
+
+std::string element_text(const std::string& name, const std::vector<std::int64_t>& shape, std::size_t number) {
+  std::vector<std::size_t> at(shape.size());
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    at[d] = number % static_cast<std::size_t>(shape[d]);
+    number /= static_cast<std::size_t>(shape[d]);
+  }
+  return shape.empty() ? name : fmt::format("{}[{}]", name, fmt::join(at, ", "));
+}
+
+/// What the evaluator says of an output.
+struct Expected {
+  std::string name;
+  Values values;
+  std::vector<double> bounds;  ///< of floats
+};
+
+bool agrees(double got, double want, double bound) {
+  if (std::isnan(got) || std::isnan(want)) return (std::isnan(got) && std::isnan(want)) || std::isinf(bound);
+  return got == want || std::abs(got - want) <= bound || std::isinf(bound);
+}
+
+/// A message about the elements that differ; empty if none does.
+std::string difference(const Expected& expected, const Values& got) {
+  const Values& want = expected.values;
+  if (got.type != want.type) return fmt::format("{} is {}, not {}", expected.name, rt::element_name(got.type), rt::element_name(want.type));
+  if (got.shape != want.shape) return fmt::format("{} has shape ({}), not ({})", expected.name, fmt::join(got.shape, ", "), fmt::join(want.shape, ", "));
+  std::size_t wrong = 0, first = 0;
+  const auto count = [&](std::size_t k) { first = wrong++ == 0 ? k : first; };
+  for (std::size_t k = 0; k < want.floats.size(); ++k) {
+    if (!agrees(got.floats[k], want.floats[k], expected.bounds[k])) count(k);
+  }
+  for (std::size_t k = 0; k < want.integers.size(); ++k) {
+    if (got.integers[k] != want.integers[k] && !std::isinf(expected.bounds[k])) count(k);
+  }
+  if (wrong == 0) return {};
+  const std::string place = element_text(expected.name, want.shape, first);
+  const std::size_t all = want.floats.size() + want.integers.size();
+  const std::string values = want.floats.empty() ? fmt::format("{}, not {}", got.integers[first], want.integers[first])
+                                                 : fmt::format("{}, not {} +- {:.3g}", got.floats[first], want.floats[first], expected.bounds[first]);
+  return fmt::format("{} is {} ({} of {} elements differ)", place, values, wrong, all);
+}
+
+/// The greatest difference as a share of what is allowed; 0 where all is equal.
+double nearness(const Expected& expected, const Values& got) {
+  double most = 0;
+  for (std::size_t k = 0; k < got.floats.size(); ++k) {
+    const double gap = std::abs(got.floats[k] - expected.values.floats[k]);
+    if (gap > 0 && expected.bounds[k] > 0 && std::isfinite(gap)) most = std::max(most, gap / expected.bounds[k]);
+  }
+  return most;
+}
+
+class Verification {
+ public:
+  Verification(const CommandLine& line, const codegen::Toolchain& toolchain)
+      : line_(line), toolchain_(toolchain), program_(build_program(line, toolchain)), folder_({(other_hosts() ? std::filesystem::current_path() : std::filesystem::temp_directory_path()) / "tdsl-verify-"}) {
+    if (folder_.path().empty()) throw UsageError("cannot make a directory for temporary files; set TMPDIR");
+    find_outputs();
+  }
+
+  int run() {
+    if (const int code = evaluate(); code != 0) {
+      print_error(fmt::format("tdslc verify: the evaluator ends with code {}, so there is nothing to compare\n", code));
+      return code;
+    }
+    bool good = true;
+    for (const std::int64_t ranks : counts()) good = check(ranks) && good;
+    return good ? 0 : 1;
+  }
+
+ private:
+  [[nodiscard]] std::vector<std::int64_t> counts() const {
+    if (line_.ranks) return {*line_.ranks};
+    return {std::begin(kRankCounts), std::end(kRankCounts)};
+  }
+  [[nodiscard]] std::string file(const std::string& who, const std::string& name) const { return folder_.path() + "/" + who + "-" + name + ".npy"; }
+
+  void find_outputs() {
+    Front front;
+    compile_front(line_, {false, false}, front);
+    const rt::ProgramDeclaration declaration = declaration_of(front.graph);
+    for (const rt::TensorDeclaration& output : declaration.outputs) expected_.push_back({std::string(output.name), {}, {}});
+    if (expected_.empty()) throw UsageError(fmt::format("verify: {} has no outputs to compare", line_.program));
+    const rt::AppOptions options = rt::parse_options(declaration, line_.program_arguments);
+    if (!options.outputs.empty()) throw UsageError(fmt::format("verify: outputs are compared, not written; leave --{} out", options.outputs.begin()->first));
+    if (options.dry_run || options.checkpoint_directory || options.resume_directory) throw UsageError("verify: leave --dry-run, --checkpoint and --resume out");
+    reproducible_ = options.reproducible;
+  }
+
+  [[nodiscard]] std::vector<std::string> arguments(const std::string& who) const {
+    std::vector<std::string> result = line_.program_arguments;
+    for (const Expected& e : expected_) result.insert(result.end(), {"--set", e.name + "=" + file(who, e.name)});
+    if (std::ranges::find(result, "--quiet") == result.end()) result.emplace_back("--quiet");
+    return result;
+  }
+
+  int evaluate() {
+    CommandLine line = line_;
+    line.bounds = folder_.path();
+    line.program_arguments = arguments("eval");
+    if (const int code = eval(line); code != 0) return code;
+    for (Expected& e : expected_) {
+      e.values = read_values(file("eval", e.name));
+      e.bounds = read_values(folder_.path() + "/" + e.name + ".bounds.npy").floats;
+    }
+    return 0;
+  }
+
+  /// The launcher's code; what the program prints is not shown.
+  [[nodiscard]] int launch(std::int64_t ranks, const std::string& who) {
+    std::vector<std::string> command;
+    if (ranks > 1) command = launcher_command(toolchain_, ranks, other_hosts());
+    command.push_back(program_.path);
+    for (std::string& argument : arguments(who)) command.push_back(std::move(argument));
+    codegen::WorkFolder session(session_folders(other_hosts()));
+    codegen::ProcessRequest request{.command = std::move(command), .environment = session_variables(session), .folder = &session, .launcher = ranks > 1};
+    request.receive = [](std::string_view) { return true; };
+    return codegen::run_process(request).exit_code;
+  }
+
+  bool check(std::int64_t ranks) {
+    const std::string who = fmt::format("{}", ranks), name = fmt::format("{} {}", ranks, ranks == 1 ? "rank" : "ranks");
+    if (const int code = launch(ranks, who); code != 0) {
+      fmt::print("{}: ended with code {}\n", name, code);
+      return false;
+    }
+    bool good = true;
+    double most = 0;
+    for (const Expected& e : expected_) {
+      const Values got = read_values(file(who, e.name));
+      const std::string text = difference(e, got);
+      good = good && text.empty();
+      if (!text.empty()) fmt::print("{}: {}\n", name, text);
+      if (text.empty()) most = std::max(most, nearness(e, got));
+      good = same_bits(e.name, who, name) && good;
+    }
+    for (const Expected& e : expected_) {
+      std::error_code kept;  // until the folder goes
+      if (who != first_) std::filesystem::remove(file(who, e.name), kept);
+    }
+    if (good) fmt::print("{}: {}{}\n", name, most == 0 ? "the evaluator's values" : fmt::format("within the evaluator's bounds, largest deviation {:.2g} of the bound", most), bits_text(who));
+    return good;
+  }
+
+  /// With --reproducible: as of the first number of ranks.
+  [[nodiscard]] bool same_bits(const std::string& output, const std::string& who, const std::string& name) {
+    if (!reproducible_) return true;
+    if (first_.empty()) first_ = who;
+    if (who == first_ || bytes_of(file(who, output)) == bytes_of(file(first_, output))) return true;
+    fmt::print("{}: {} has other bits than on {} rank{}\n", name, output, first_, first_ == "1" ? "" : "s");
+    return false;
+  }
+  [[nodiscard]] std::string bits_text(const std::string& who) const {
+    return !reproducible_ || who == first_ ? std::string() : fmt::format(", the bits of {} rank{}", first_, first_ == "1" ? "" : "s");
+  }
+  static std::string bytes_of(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+
+  const CommandLine& line_;
+  const codegen::Toolchain& toolchain_;
+  codegen::CompiledProgram program_;
+  codegen::WorkFolder folder_;
+  std::vector<Expected> expected_;
+  bool reproducible_ = false;
+  std::string first_;  ///< the number of ranks whose bits all have with --reproducible
+};
+
+}  // namespace
+
+int verify(const CommandLine& line) {
+  const codegen::Toolchain toolchain = codegen::read_toolchain(codegen::find_prefix());
+  return Verification(line, toolchain).run();
+}
+
+}  // namespace tdsl::tools
