@@ -131,6 +131,7 @@ OperationStep ComputeLowering::operation() {
   const bool contraction = !walk_ && is_contraction();
   const bool combines = compute_.monoid || compute_.combine;
   inline_lookup(*op, *kernel);
+  TDSL_CHECK(!walk_ || kernel->gathers.empty(), "what is met panel by panel is not walked");
   if (compute_.monoid) op->combine = combine_of(*compute_.monoid);
   op->flops_per_point = contraction ? 2 : flops + (combines ? 1 : 0);
   kernel->type = type_.scalar;

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "ir/affine.h"
+#include "ir/expr_build.h"
 #include "ir/support.h"
 
 namespace tdsl::ir {
@@ -46,15 +47,30 @@ bool contains(const std::vector<T>& list, const T& x) {
   return std::ranges::find(list, x) != list.end();
 }
 
-bool depends_on_data(const Read& r) {
-  return std::ranges::any_of(r.subscripts, [](const Expr& subscript) {
-    bool found = false;
-    for_each_node(subscript, [&](const ExprNode& n) {
-      const auto* inner = std::get_if<Read>(&n.op);
-      found = found || (inner != nullptr && !inner->subscripts.empty());
-    });
-    return found;
+/// Whether an element of a tensor is read in the expression.
+bool reads_elements(const Expr& e) {
+  bool found = false;
+  for_each_node(e, [&](const ExprNode& n) {
+    const auto* inner = std::get_if<Read>(&n.op);
+    found = found || (inner != nullptr && !inner->subscripts.empty());
   });
+  return found;
+}
+
+/// Whether elements of the read are met where data says, or where a function of labels does that no tile is cut by (`min(i, 2)`): panel by
+/// panel (Note [Gathers]), each point once in one of them, which a walk is not.
+bool depends_on_data(const Read& r) {
+  // Whatever is made of scalars alone is a value before the operation begins; which one does not matter here.
+  const Hoist is_value = [](const Expr& e) -> std::optional<ValueId> {
+    if (const auto v = read_scalar(e))
+      return v;
+    return mentions_labels(e) || reads_elements(e) || may_fail(e) ? std::nullopt : std::optional(ValueId{0});
+  };
+  for (std::size_t d = 0; d < r.subscripts.size(); ++d) {
+    if (reads_elements(r.subscripts[d]) || (mentions_labels(r.subscripts[d]) && is_data_subscript(r, d, is_value)))
+      return true;
+  }
+  return false;
 }
 
 bool fails(const Compute& c) {

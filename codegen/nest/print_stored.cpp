@@ -311,7 +311,9 @@ Statements Printer::accumulated_row(const For& f, Statements body) {
   for (const auto& [key, name] : finders_) {
     const auto* walked = found_walk(f.body, key.second);
     const bool below = walked != nullptr && walked->outer == std::vector<int>{f.index} && nest_.variable(walked->operand).number == number;
-    if (below && elements.empty()) elements = fmt::format("{}.stored({}), ", name, walks_.back().name);
+    if (!below || !elements.empty()) continue;
+    const bool last = nest_.variable(walked->operand).type.rank() == walked->outer.size() + 1;
+    elements = fmt::format("{}.{}({}), ", name, last ? "stored" : "stored_below", walks_.back().name);
   }
   table_.release(sums_);
   return {block(fmt::format("{}.row({}, {}[&](auto& {})", out_name(), put_subscript(0, index_name(f.index)), elements, sums_), std::move(body), "});")};

@@ -54,16 +54,14 @@ class RowFinder {
   template <class Columns>
   [[nodiscard]] Index stored(const Columns& columns) {
     Index sum = 0;
-    columns.each([&](Index i, auto...) {
-      const Panel* const panel = find(i);
-      if (panel == nullptr) return;
-      if (!panel->alone) {
-        for (const Segment<T>& s : matrix_->row(i, segments_).segments()) sum += s.size;
-        return;
-      }
-      const Index node = node_of(*panel, i);
-      if (node >= 0) sum += first_of(*panel, node + 1) - first_of(*panel, node);
-    });
+    columns.each([&](Index i, auto...) { sum += stored_in(i); });
+    return sum;
+  }
+  /// Elements in the rows that the nodes below one name, of a tensor of more dimensions.
+  template <class Node>
+  [[nodiscard]] Index stored_below(const Node& node) {
+    Index sum = 0;
+    node.walk([&](const auto& below) { sum += stored_in(below.index()); });
     return sum;
   }
 
@@ -79,6 +77,18 @@ class RowFinder {
   }
 
  private:
+  [[nodiscard]] Index stored_in(Index i) {
+    const Panel* const panel = find(i);
+    if (panel == nullptr) return 0;
+    if (!panel->alone) {
+      Index sum = 0;
+      for (const Segment<T>& s : matrix_->row(i, segments_).segments()) sum += s.size;
+      return sum;
+    }
+    const Index node = node_of(*panel, i);
+    return node < 0 ? 0 : first_of(*panel, node + 1) - first_of(*panel, node);
+  }
+
   /// An index costs a word for every row of the block.
   static constexpr Index kIndexed = 16;
 

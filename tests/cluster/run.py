@@ -22,8 +22,9 @@ HOSTS, RANKS = 4, 8
 PROGRAMS = {"product": "samples/quickstart/product.tdsl", "train": "samples/logistic_regression.tdsl", "endless": "tests/e2e/errors/endless.tdsl"}
 # Lines that Slurm, Bash and mpirun's event library add of their own.
 OF_OTHERS = re.compile(r"srun: |slurmstepd|.*/slurm_script: line|\[warn\] Epoll|\[h\d\]\[\[\d+,\d+\],\d+\]\[.*btl_tcp|\[h\d:\d+\] (?:\d+ more process|Set MCA parameter)")
-# What Open MPI 4 says of its own where a rank still connects to a peer that has ended with the run; no parameter stops it.
-OF_PEERS = re.compile(r"(?ms)^-{20,}\n(?:WARNING: Open MPI failed to TCP connect to a peer|An MPI communication peer process has unexpectedly)(?:(?!^-{20,}$).)*(?:^-{20,}\n?|\Z)")
+# What Open MPI 4 says of its own where a rank still connects to a peer that has ended with the run, or two connect to each other at once;
+# no parameter stops it.
+OF_PEERS = re.compile(r"(?ms)^-{20,}\n(?:WARNING: Open MPI failed to (?:TCP connect to a|handshake with a connecting) peer|An MPI communication peer process has unexpectedly)(?:(?!^-{20,}$).)*(?:^-{20,}\n?|\Z)")
 
 
 class Failed(Exception):
@@ -595,8 +596,9 @@ class Saved:
         return path.read_bytes()
 
     def by_hand(self, hosts, path, *more):
-        subprocess.run(["srun", "--mpi=pmix", f"-N{hosts}", f"-n{hosts * RANKS // HOSTS}", self.program, *self.options, "--M", str(path), *more], cwd=self.job.folder, check=True,
-                       capture_output=True, timeout=240)
+        ran = subprocess.run(["srun", "--mpi=pmix", f"-N{hosts}", f"-n{hosts * RANKS // HOSTS}", self.program, *self.options, "--M", str(path), *more], cwd=self.job.folder,
+                             capture_output=True, text=True, timeout=240, check=False)
+        require(ran.returncode == 0, f"by hand on {hosts} hosts: {Result(ran.returncode, ran.stdout, ran.stderr)}")
         return path.read_bytes()
 
     def goes_on(self, name="alone"):
