@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 
 namespace tdsl::ir::eval {
@@ -26,12 +28,15 @@ std::string float_text(T value) {
   // Python's choice between both notations.
   if (exponent < -4 || exponent >= 16)
     return std::string(scientific);
+  // `fixed` gives all digits of a whole number, of which those that read back may be fewer.
+  std::string digits(scientific.substr(0, scientific.find('e')));
+  std::erase(digits, '.');
+  const std::size_t before_point = static_cast<std::size_t>(std::max(exponent, 0)) + (std::signbit(value) ? 2 : 1);
+  if (exponent >= 0 && digits.size() <= before_point)
+    return digits + std::string(before_point - digits.size(), '0') + ".0";
   char* const fixed_end =
       std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed).ptr;
-  std::string text(buffer.data(), fixed_end);
-  if (text.find('.') == std::string::npos)
-    text += ".0";
-  return text;
+  return std::string(buffer.data(), fixed_end);
 }
 
 std::string element_text(const Array& a, std::size_t position) {

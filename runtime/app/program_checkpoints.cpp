@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "runtime/app/checkpoints.h"
 #include "runtime/app/number_format.h"
@@ -21,30 +22,48 @@ namespace {
 
 constexpr const char* kFinished = "/finished";
 
-/// For as long as this process lives, nobody else saves there. One that has just been ended may take some seconds.
-void lock(const std::string& directory) {
+/// Seconds for a run that has just been ended; the lock of a host that is lost stays for as long as its file server waits for it.
+constexpr std::chrono::seconds kEnding{10}, kLost{120};
+
+/// For as long as this process lives, nobody else saves there. The other ranks wait meanwhile, without the MPI token here: signs of life are given
+/// (Note [Vigil]).
+void lock(const std::string& directory, bool goes_on, bool quiet) {
   const int fd = ::open((directory + "/.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (fd < 0) return;  // what follows says why
-  for (int second = 0; ::flock(fd, LOCK_EX | LOCK_NB) != 0; ++second) {
+  const auto begin = std::chrono::steady_clock::now();
+  bool told = quiet;
+  while (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EINTR) continue;
     if (errno != EWOULDBLOCK) break;  // a file system without locks
-    if (second == 10) throw RunError("--checkpoint: another run is writing checkpoints to '" + directory + "'", ExitCode::kUsage);
+    const auto waited = std::chrono::steady_clock::now() - begin;
+    if (waited >= (goes_on ? kLost : kEnding)) throw RunError("--checkpoint: another run is writing checkpoints to '" + directory + "'", ExitCode::kUsage);
+    if (waited >= kEnding && !std::exchange(told, true)) {
+      std::fprintf(stderr, "waiting for the lock of '%s', for up to %d s: another run has it, or had it on a host that was lost\n", directory.c_str(), static_cast<int>(kLost.count()));
+    }
     ::sleep(1);
   }
 }
 
-/// Rank 0 makes the directory; two runs do not share one. What an attempt that was killed has left goes now: this one may be over before it saves.
-/// Returns the number of its last checkpoint.
-std::int64_t prepare(const std::string& directory, const std::optional<std::string>& resumed, const std::string& attempt) {
+/// Rank 0 makes the directory; two runs do not share one. Returns the number of its last checkpoint.
+std::int64_t prepare(const AppOptions& options) {
+  const std::string& directory = *options.checkpoint_directory;
+  const std::optional<std::string>& resumed = options.resume_directory;
   const checkpoint::Folder folder(directory);
   folder.prepare();
-  lock(directory);
+  lock(directory, resumed.has_value(), options.quiet);
   std::error_code ignored;
-  std::filesystem::remove(directory + kFinished, ignored);
   const std::vector<std::int64_t> numbers = folder.numbers();
   const bool same = resumed && std::filesystem::equivalent(directory, *resumed, ignored);
   if (!numbers.empty() && !same) throw RunError("--checkpoint: '" + directory + "' holds checkpoints of another run; resume with --resume " + directory + " or choose another directory", ExitCode::kUsage);
-  folder.prune(numbers.size(), attempt, "");
   return numbers.empty() ? 0 : numbers.back();
+}
+
+/// The run goes on from the directory, or starts from the beginning: what an attempt that was killed has left goes now, for this one may be over before it
+/// saves. A run that is refused before has removed nothing.
+void take_over(const std::string& directory, const std::string& attempt) {
+  std::error_code ignored;
+  std::filesystem::remove(directory + kFinished, ignored);
+  checkpoint::Folder(directory).sweep(attempt);
 }
 
 std::string name_of_attempt() {
@@ -75,7 +94,7 @@ std::optional<CheckpointStart> ProgramRun::find_checkpoint(RunSetup& setup) {
                        ExitCode::kUsage);
       }
       start.facts.attempt = name_of_attempt();
-      if (options_.checkpoint_directory) last = std::to_string(prepare(*options_.checkpoint_directory, options_.resume_directory, start.facts.attempt));
+      if (options_.checkpoint_directory) last = std::to_string(prepare(options_));
       start.facts.identity = identity_of(info_, options_);
     } catch (const RunError& e) {
       error = e.what();
@@ -94,6 +113,7 @@ std::optional<CheckpointStart> ProgramRun::find_checkpoint(RunSetup& setup) {
     start.resumed = find_resume_point(world_, *options_.resume_directory, start.facts.identity, start.facts.setting, options_.quiet);
   }
   if (start.resumed && start.resumed->same_setting) keep_earlier_plan(setup, *start.resumed);
+  if (options_.checkpoint_directory && world_.rank() == 0) take_over(*options_.checkpoint_directory, start.facts.attempt);
   return start;
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "runtime/app/number_format.h"
+#include "runtime/io/file_kind.h"
 #include "runtime/io/text_file.h"
 #include "runtime/plan/region/plan_request.h"
 #include "runtime/plan/region/rank_seconds.h"
@@ -118,7 +119,7 @@ std::string ProgramRun::plan_text(Execution& execution) {
 /// Folders for tensors that do not fit into memory, the best first: those that are made for it, then where results go.
 std::vector<std::string> ProgramRun::spill_folders() const {
   std::vector<std::string> folders = environment_.scratch;
-  for (const auto& [name, path] : options_.outputs) folders.push_back(std::filesystem::path(path).parent_path().string());
+  for (const auto& [name, path] : options_.outputs) folders.push_back(std::filesystem::path(file_behind(path)).parent_path().string());
   for (std::string& folder : folders) folder = folder.empty() ? "." : folder;
   folders.emplace_back("/tmp");
   return folders;
@@ -132,7 +133,7 @@ void ProgramRun::open_disk(Execution& execution, const plan::PlanValue& plan) {
     const SpillPlace place = spill_place(options_.spill, spill_folders());
     const bool writes = plan.disk > 0;
     if (writes && !place.trouble.empty()) throw RunError("tensors are to be on disk: " + place.trouble, ExitCode::kUsage);
-    if (!options_.dry_run) disk_.emplace(writes ? place.folder : std::string(), plan.disk, place.insisted);
+    if (!options_.dry_run) disk_.emplace(writes ? place.folder : std::string(), plan.disk, place.insisted, world_.topology().local_size);
   } catch (const RunError& e) {
     error = static_cast<char>('0' + e.exit_code()) + std::string(e.what());
   }

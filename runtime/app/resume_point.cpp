@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <filesystem>
+#include <new>
 #include <optional>
 #include <span>
 #include <system_error>
@@ -135,6 +136,11 @@ Facts setting_of(const plan::PlanInputs& inputs, const AppOptions& options) {
 
 namespace {
 
+/// The system could not read a checkpoint, which says nothing of what is in it.
+std::string unreadable(const std::string& reason, const std::string& path) {
+  return reason + "; '" + path + "' may be good, so no older checkpoint is used: start again when it can be read, or remove it";
+}
+
 /// Rank 0 goes through the checkpoints, the newest one first.
 class Candidates {
  public:
@@ -148,16 +154,7 @@ class Candidates {
     while (!numbers_.empty()) {
       const std::string path = folder_.checkpoint(numbers_.back());
       numbers_.pop_back();
-      try {
-        std::string text = read_text_file(Folder::manifest(path));
-        require_same(path, checkpoint::parse_manifest(text));
-        return {path, std::move(text)};
-      } catch (const checkpoint::Damaged& damage) {
-        pass_over("'" + Folder::manifest(path) + "': " + damage.what());
-      } catch (const RunError& error) {
-        if (error.code() == ExitCode::kUsage) throw;
-        pass_over(error.what());
-      }
+      if (std::string text = manifest_of(path); !text.empty()) return {path, std::move(text)};
     }
     return {};
   }
@@ -167,6 +164,29 @@ class Candidates {
   [[nodiscard]] bool found_any() const { return found_any_; }
 
  private:
+  /// Its text; empty: it is damaged, and passed over.
+  [[nodiscard]] std::string manifest_of(const std::string& path) const {
+    const std::string file = Folder::manifest(path);
+    std::string text;
+    try {
+      checkpoint::require_file(file);
+      text = read_text_file(file);
+    } catch (const checkpoint::Damaged& damage) {
+      pass_over(damage.what());
+      return {};
+    } catch (const RunError& error) {
+      throw RunError(unreadable(error.what(), path));
+    }
+    try {
+      require_same(path, checkpoint::parse_manifest(text));
+    } catch (const checkpoint::OtherVersion& version) {
+      throw RunError("'" + path + "' was written by another version of TDSL: " + version.what(), ExitCode::kUsage);
+    } catch (const checkpoint::Damaged& damage) {
+      pass_over("'" + file + "': " + damage.what());
+      return {};
+    }
+    return text;
+  }
   void require_same(const std::string& path, const Manifest& manifest) const {
     const std::string differs = checkpoint::difference(manifest.identity, identity_);
     if (!differs.empty()) throw RunError("'" + path + "' was written by a different run: " + differs, ExitCode::kUsage);
@@ -178,8 +198,14 @@ class Candidates {
   bool found_any_ = false;
 };
 
-/// This rank's share of the files; what is wrong with them.
-std::string verify_share(const std::string& path, const Manifest& manifest, int rank, int ranks) {
+/// What a rank says of its share of the files.
+struct Finding {
+  enum Kind : char { kGood = 'g', kDamaged = 'd', kAbsent = 'a', kTrouble = 't' };
+  Kind kind = kGood;
+  std::string text;  ///< what is wrong; the path of a file that is not there
+};
+
+Finding verify_share(const std::string& path, const Manifest& manifest, int rank, int ranks) {
   try {
     std::vector<std::int64_t> places{0};
     for (const checkpoint::Base& base : manifest.bases) places.push_back(base.number);
@@ -191,18 +217,57 @@ std::string verify_share(const std::string& path, const Manifest& manifest, int 
     for (const std::int64_t place : places) {
       const std::vector<checkpoint::FileSeal>& files = manifest.files_of(place);
       for (std::size_t k = 0; k < files.size(); ++k) {
-        if (turn++ % ranks == rank) checkpoint::RankFileReader(Folder::rank_file(Folder::files_of(path, place), k), files[k]).verify(name_of);
+        if (turn++ % ranks != rank) continue;
+        const std::string file = Folder::rank_file(Folder::files_of(path, place), k);
+        checkpoint::require_file(file);
+        checkpoint::RankFileReader(file, files[k]).verify(name_of);
       }
     }
+  } catch (const checkpoint::Absent& absent) {
+    return {Finding::kAbsent, absent.path()};
+  } catch (const checkpoint::Damaged& damage) {
+    return {Finding::kDamaged, damage.what()};
+  } catch (const std::bad_alloc&) {
+    return {Finding::kTrouble, "out of memory"};
   } catch (const std::exception& error) {
-    return error.what();
+    return {Finding::kTrouble, error.what()};
   }
   return {};
 }
 
-std::string first_error(World& world, const std::string& mine) {
+/// By rank.
+std::vector<std::string> all_texts(World& world, const std::string& mine) {
+  std::vector<std::string> texts;
   for (const std::vector<std::byte>& text : world.access().all_gather(std::as_bytes(std::span(mine)))) {
-    if (!text.empty()) return {reinterpret_cast<const char*>(text.data()), text.size()};
+    texts.emplace_back(reinterpret_cast<const char*>(text.data()), text.size());
+  }
+  return texts;
+}
+
+/// Whether a rank sees a file that this one does not; which.
+std::optional<int> seen_by(World& world, const std::string& path) {
+  std::error_code error;
+  const std::vector<std::string> answers = all_texts(world, std::filesystem::exists(path, error) ? "y" : "n");
+  const auto found = std::ranges::find(answers, "y");
+  return found == answers.end() ? std::nullopt : std::optional(static_cast<int>(found - answers.begin()));
+}
+
+/// What is wrong with a checkpoint in all ranks' eyes; empty: nothing. Throws the same RunError on all if it cannot be known.
+std::string damage_of(World& world, const std::string& path, const Finding& mine) {
+  const std::vector<std::string> findings = all_texts(world, std::string(1, mine.kind) + mine.text);
+  const auto first = [&findings](Finding::Kind kind) {
+    return static_cast<int>(std::ranges::find(findings, static_cast<char>(kind), [](const std::string& finding) { return finding.front(); }) - findings.begin());
+  };
+  const auto text = [&findings](int rank) { return findings[static_cast<std::size_t>(rank)].substr(1); };
+  if (const int rank = first(Finding::kDamaged); rank < world.size()) return text(rank);
+  if (const int rank = first(Finding::kTrouble); rank < world.size()) {
+    throw RunError(unreadable((world.size() > 1 ? "rank " + std::to_string(rank) + ": " : std::string()) + text(rank), path));
+  }
+  for (int rank = 0; rank < world.size(); ++rank) {
+    if (findings[static_cast<std::size_t>(rank)].front() != Finding::kAbsent) continue;
+    const std::optional<int> other = seen_by(world, text(rank));
+    if (!other) return checkpoint::Absent(text(rank)).what();
+    throw RunError(unreadable("rank " + std::to_string(rank) + " does not find '" + text(rank) + "', which rank " + std::to_string(*other) + " sees", path));
   }
   return {};
 }
@@ -236,7 +301,7 @@ std::optional<ResumePoint> find_resume_point(World& world, const std::string& di
     if (!error.empty()) throw RunError(error, static_cast<ExitCode>(code));
     if (path.empty()) return std::nullopt;
     Manifest manifest = checkpoint::parse_manifest(text);
-    const std::string damage = first_error(world, verify_share(path, manifest, world.rank(), world.size()));
+    const std::string damage = damage_of(world, path, verify_share(path, manifest, world.rank(), world.size()));
     if (damage.empty()) {
       const bool same = checkpoint::difference(manifest.setting, setting).empty();
       return ResumePoint{std::make_shared<const StoredBlocks>(path, std::move(manifest)), same, {}};

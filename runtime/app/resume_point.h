@@ -26,7 +26,7 @@ struct ResumePoint {
 };
 
 /// The newest checkpoint in the directory of which every block is as it was written; the files are shared out. None if the directory is empty, which
-/// rank 0 says. Every rank calls it; throws the same RunError on all. `identity`: of rank 0.
+/// rank 0 says. What cannot be read, although it is there, ends the search: it may be good. Every rank calls it; throws the same RunError on all. `identity`: of rank 0.
 [[nodiscard]] std::optional<ResumePoint> find_resume_point(World& world, const std::string& directory, const checkpoint::Facts& identity,
                                                            const checkpoint::Facts& setting, bool quiet);
 

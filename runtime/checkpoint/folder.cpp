@@ -82,6 +82,17 @@ void make(const std::string& path) {
   if (::mkdir(path.c_str(), 0777) != 0) fail_file(path, "cannot create", errno);
 }
 
+/// Of another version of the program, which may still want it.
+bool is_foreign(const std::string& checkpoint) {
+  try {
+    static_cast<void>(parse_manifest(read_text_file(Folder::manifest(checkpoint))));
+  } catch (const OtherVersion&) {
+    return true;
+  } catch (const std::exception&) {  // damaged, or not there
+  }
+  return false;
+}
+
 template <class F>
 void each_name(const std::string& path, const F& f) {
   std::error_code error;
@@ -161,7 +172,6 @@ void Folder::give_up(std::int64_t number, const std::string& attempt) const noex
   if (surely_absent(checkpoint(number))) std::filesystem::remove_all(base(number), ignored);
 }
 
-/// Bases that no checkpoint refers to, and what other attempts have left.
 void Folder::remove_others(const std::string& attempt) const {
   std::set<std::int64_t> referred;
   bool all_known = true;
@@ -169,8 +179,7 @@ void Folder::remove_others(const std::string& attempt) const {
     const std::string path = manifest(checkpoint(number));
     try {
       for (const Base& base : parse_manifest(read_text_file(path)).bases) referred.insert(base.number);
-    } catch (const Damaged&) {  // nobody goes on from it
-    } catch (const RunError&) {  // it may refer to any base, unless an attempt was killed when it removed the checkpoint
+    } catch (const std::exception&) {  // it may refer to any base, unless an attempt was killed when it removed the checkpoint
       all_known = all_known && surely_absent(path);
     }
   }
@@ -187,14 +196,23 @@ void Folder::remove_others(const std::string& attempt) const {
 void Folder::prune(std::size_t kept, const std::string& attempt, const std::string& spared) const noexcept {
   try {
     std::error_code ignored;
-    const std::vector<std::int64_t> list = numbers();
+    std::vector<std::int64_t> list = numbers();
+    std::erase_if(list, [this](std::int64_t number) { return is_foreign(checkpoint(number)); });
     for (std::size_t k = 0; k + kept < list.size(); ++k) {
       const std::string path = checkpoint(list[k]);
       if (!std::filesystem::equivalent(path, spared, ignored)) std::filesystem::remove_all(path, ignored);
     }
-    remove_others(attempt);
   } catch (const std::exception&) {
     // The next checkpoint tries again.
+  }
+  sweep(attempt);
+}
+
+void Folder::sweep(const std::string& attempt) const noexcept {
+  try {
+    remove_others(attempt);
+  } catch (const std::exception&) {
+    // As above.
   }
 }
 

@@ -40,8 +40,10 @@ class Folder {
   void commit(std::int64_t number, const std::string& attempt, const std::string& manifest, bool with_base = false) const;
   /// Removes what an attempt has written of a checkpoint that has not got its name. Says nothing where it cannot.
   void give_up(std::int64_t number, const std::string& attempt) const noexcept;
-  /// Removes all checkpoints but the last ones and `spared`, bases that none of these refers to, and what other attempts have left.
+  /// Removes all checkpoints but the last ones, `spared` and those of another version, and sweeps.
   void prune(std::size_t kept, const std::string& attempt, const std::string& spared) const noexcept;
+  /// Removes what other attempts have left, and bases that no checkpoint refers to: none of them while a manifest is there that cannot be read.
+  void sweep(const std::string& attempt) const noexcept;
 
  private:
   void remove_others(const std::string& attempt) const;

@@ -10,9 +10,41 @@ namespace tdsl::rt::checkpoint {
 
 namespace {
 
-constexpr std::string_view kFirstLine = "tdsl-checkpoint 4";
+constexpr std::string_view kFormat = "tdsl-checkpoint ", kVersion = "4";
 
 std::uint64_t sum_of(std::string_view text) { return checksum(std::as_bytes(std::span(text))); }
+
+/// Where the sum at the end begins. Throws Damaged unless it is that of all before.
+std::size_t sealed_end(std::string_view text) {
+  const std::size_t last = text.rfind("sum ");
+  if (last == std::string_view::npos || !text.ends_with('\n')) throw Damaged("truncated");
+  TextReader end(text.substr(last));
+  end.expect("sum");
+  if (end.bits() != sum_of(text.substr(0, last)) || !end.at_end()) throw Damaged("checksum mismatch");
+  return last;
+}
+
+/// Of the first line; empty: it says none.
+std::string_view version_of(std::string_view text) {
+  if (!text.starts_with(kFormat)) return {};
+  text.remove_prefix(kFormat.size());
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  return digits < text.size() && text[digits] == '\n' ? text.substr(0, digits) : std::string_view();
+}
+
+void require_version(std::string_view text) {
+  const std::string_view version = version_of(text);
+  if (version.empty()) throw Damaged("not a checkpoint manifest");
+  if (version == kVersion) return;
+  // What has the right sum with our version in its place was written as ours.
+  const std::string as_ours = std::string(kFormat).append(kVersion).append(text.substr(kFormat.size() + version.size()));
+  try {
+    static_cast<void>(sealed_end(as_ours));
+  } catch (const Damaged&) {
+    throw OtherVersion("its manifest has format " + std::string(version) + ", and this program reads format " + std::string(kVersion));
+  }
+  throw Damaged("checksum mismatch");
+}
 
 void write_facts(TextWriter& out, std::string_view name, const Facts& facts) {
   out.word(name).number(static_cast<Index>(facts.size())).line();
@@ -120,7 +152,7 @@ const std::vector<FileSeal>& Manifest::files_of(std::int64_t base) const {
 
 std::string print(const Manifest& m) {
   TextWriter out;
-  out.word(kFirstLine).line().word("number").number(m.number).line();
+  out.word(std::string(kFormat).append(kVersion)).line().word("number").number(m.number).line();
   write_facts(out, "identity", m.identity);
   write_facts(out, "setting", m.setting);
   out.word("plan").string(m.plan).line().word("machine").string(m.machine).line();
@@ -137,13 +169,9 @@ std::string print(const Manifest& m) {
 }
 
 Manifest parse_manifest(std::string_view text) {
-  if (!text.starts_with(kFirstLine)) throw Damaged("not a checkpoint manifest, or one of another version");
-  const std::size_t last = text.rfind("sum ");
-  if (last == std::string_view::npos || !text.ends_with('\n')) throw Damaged("truncated");
-  TextReader end(text.substr(last));
-  end.expect("sum");
-  if (end.bits() != sum_of(text.substr(0, last)) || !end.at_end()) throw Damaged("checksum mismatch");
-  TextReader in(text.substr(kFirstLine.size(), last - kFirstLine.size()));
+  require_version(text);
+  const std::size_t last = sealed_end(text), first = kFormat.size() + kVersion.size();
+  TextReader in(text.substr(first, last - first));
   Manifest m;
   in.expect("number");
   m.number = in.number();

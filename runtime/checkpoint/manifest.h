@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -59,7 +60,13 @@ struct Manifest {
 
 /// With its own sum at the end; reading it back gives an equal value.
 [[nodiscard]] std::string print(const Manifest& manifest);
-/// Throws Damaged.
+/// A manifest of another format: not damaged, and nothing of its checkpoint is ours to remove.
+class OtherVersion : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Throws Damaged or OtherVersion.
 [[nodiscard]] Manifest parse_manifest(std::string_view text);
 
 /// The first difference in words, `param k was 3, is now 4`; empty: none.

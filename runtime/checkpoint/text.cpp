@@ -1,8 +1,15 @@
 #include "runtime/checkpoint/text.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
+#include <system_error>
+#include <utility>
+
+#include "runtime/io/file_kind.h"
 
 namespace tdsl::rt::checkpoint {
 
@@ -26,6 +33,18 @@ T parsed(const TextReader& reader, std::string_view word, Form... form) {
 }
 
 }  // namespace
+
+Absent::Absent(std::string path)
+    : Damaged("cannot open '" + path + "': " + std::generic_category().message(ENOENT)), path_(std::move(path)) {}
+
+void require_file(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR) throw Absent(path);
+  } else if (!S_ISREG(status.st_mode)) {
+    throw Damaged("'" + path + "' is not a regular file, but " + file_kind_name(status.st_mode));
+  }
+}
 
 void TextWriter::gap() {
   if (!text_.empty() && text_.back() != '\n') text_ += ' ';

@@ -30,6 +30,19 @@ class Damaged : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// A file that is not there; on a node that has another view of the file system, it may be.
+class Absent : public Damaged {
+ public:
+  explicit Absent(std::string path);
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+/// Throws Absent if there is no such file, and Damaged if it is no regular one. What else the system says of it is left to whoever opens it.
+void require_file(const std::string& path);
+
 /// Reads it back. Whatever takes something throws Damaged with the line's number if that is not there; blanks and line ends before it are passed over. Words are
 /// parts of the text, which must outlive them.
 class TextReader {

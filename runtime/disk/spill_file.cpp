@@ -48,14 +48,14 @@ std::string unfit_to_spill(const std::string& folder) {
   return {};
 }
 
-SpillFile::SpillFile(std::string folder, Index bytes, bool insisted) : folder_(std::move(folder)) {
+SpillFile::SpillFile(std::string folder, Index bytes, bool insisted, int ranks, bool cached) : folder_(std::move(folder)) {
   if (const std::string why = insisted || folder_.empty() ? std::string() : unfit_to_spill(folder_); !why.empty()) {
     throw RunError("what memory has no room for cannot be kept in '" + folder_ + "': it " + why + "; name a folder on a local disk with --spill DIR (or this one, if it is to be)");
   }
   try {
     if (!folder_.empty()) {
-      open_file();
-      reserve(bytes);
+      open_file(cached);
+      reserve(bytes, ranks);
     }
   } catch (...) {
     if (direct_ >= 0) ::close(direct_);
@@ -82,7 +82,7 @@ void SpillFile::fail(const std::string& what, int error) const {
 }
 
 /// Without a name from the beginning, or from soon after it.
-void SpillFile::open_file() {
+void SpillFile::open_file(bool cached) {
   fd_ = ::open(folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (fd_ < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {
     std::string name = folder_ + "/.tdsl-spill-XXXXXX";
@@ -90,6 +90,7 @@ void SpillFile::open_file() {
     if (fd_ >= 0) ::unlink(name.c_str());
   }
   if (fd_ < 0) fail("keep blocks", errno);
+  if (cached) return;
   direct_ = ::open(("/proc/self/fd/" + std::to_string(fd_)).c_str(), O_RDWR | O_DIRECT | O_CLOEXEC);
   if (direct_ >= 0 && !transfers_grains()) ::close(std::exchange(direct_, -1));
 }
@@ -108,7 +109,8 @@ bool SpillFile::transfers_grains() const {
   return true;
 }
 
-void SpillFile::reserve(Index bytes) const {
+/// Where room cannot be reserved, no rank of the node has written yet: what is free must do for all of them.
+void SpillFile::reserve(Index bytes, int ranks) const {
   if (bytes == 0) return;
   int error = EINTR;
   while (error == EINTR) {
@@ -119,9 +121,10 @@ void SpillFile::reserve(Index bytes) const {
   const bool known = ::fstatvfs(fd_, &about) == 0;
   const Index free = known ? static_cast<Index>(about.f_bavail) * static_cast<Index>(about.f_frsize) : 0;
   const bool unsupported = error == EOPNOTSUPP || error == ENOSYS;
-  if (unsupported && (!known || free >= bytes)) return;
+  if (unsupported && (!known || free / std::max(ranks, 1) >= bytes)) return;
   if (!unsupported && error != ENOSPC && error != EFBIG && error != EDQUOT) fail("make room for " + format_bytes(bytes), error);
-  throw RunError("there is no room for the " + format_bytes(bytes) + " that a rank keeps on disk in '" + folder_ + "'" +
+  const std::string keeper = unsupported && ranks > 1 ? "each of " + std::to_string(ranks) + " ranks of a node" : "a rank";
+  throw RunError("there is no room for the " + format_bytes(bytes) + " that " + keeper + " keeps on disk in '" + folder_ + "'" +
                  (known ? ", which has " + format_bytes(free) + " free" : std::string()) + "; name another folder with --spill DIR, or give more --memory or ranks");
 }
 
@@ -219,13 +222,26 @@ void SpillFile::read_at(int fd, Index offset, Index bytes, std::byte* to) const 
   }
 }
 
+/// What the cache has is written and leaves it. Until the system has said that it could be written, the cache may have the only copy.
+void SpillFile::settle(Index offset, Index bytes) const {
+  if (::sync_file_range(fd_, offset, bytes, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER) == 0) {
+    drop(offset, bytes);
+    return;
+  }
+  if (errno != ENOSYS && errno != ESPIPE && errno != EINVAL) fail("write a block", errno);
+  drops_ = false;  // this file system cannot say
+}
+
+void SpillFile::drop(Index offset, Index bytes) const {
+  if (drops_) ::posix_fadvise(fd_, offset, bytes, POSIX_FADV_DONTNEED);
+}
+
 /// Whole grains from where they are, the rest of an extent through the buffer.
 void SpillFile::write_now(Index offset, std::span<const std::byte> from, std::byte* buffer) const {
   const auto bytes = static_cast<Index>(from.size());
   if (direct_ < 0) {
     write_at(fd_, offset, bytes, from.data());
-    ::sync_file_range(fd_, offset, bytes, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
-    ::posix_fadvise(fd_, offset, bytes, POSIX_FADV_DONTNEED);
+    settle(offset, bytes);
     return;
   }
   Index written = is_aligned(from.data()) ? grains_below(bytes) : 0;
@@ -284,7 +300,7 @@ void SpillFile::read_now(const DiskBox& box, std::byte* to, std::byte* buffer) c
     together.push_back({offset, bytes, place});
   });
   read();
-  if (direct_ < 0) ::posix_fadvise(fd_, box.offset, grains_above(box.whole.volume() * box.element_bytes), POSIX_FADV_DONTNEED);
+  if (direct_ < 0) drop(box.offset, grains_above(box.whole.volume() * box.element_bytes));
 }
 
 }  // namespace tdsl::rt

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -21,8 +22,8 @@ class SpillFile final : public Disk {
  public:
   /// In `folder`, with room for `bytes`. Throws RunError if there is no room, or if the folder is none to keep much data in (memory,
   /// or another machine's disk) unless `insisted`: then whoever named it knows. Without a folder nothing is
-  /// written: input files are read only.
-  SpillFile(std::string folder, plan::Index bytes, bool insisted);
+  /// written: input files are read only. `ranks` of this node keep as much there. `cached`: tests; as where the system's cache cannot be passed by.
+  SpillFile(std::string folder, plan::Index bytes, bool insisted, int ranks = 1, bool cached = false);
   ~SpillFile() override;
 
   std::size_t test_some(std::vector<DiskCompletion>& done) override;
@@ -44,10 +45,12 @@ class SpillFile final : public Disk {
   void queue(Request request);
   void work(int thread);
 
-  void open_file();
+  void open_file(bool cached);
   [[nodiscard]] bool transfers_grains() const;
-  void reserve(plan::Index bytes) const;
+  void reserve(plan::Index bytes, int ranks) const;
   void write_now(plan::Index offset, std::span<const std::byte> from, std::byte* buffer) const;
+  void settle(plan::Index offset, plan::Index bytes) const;
+  void drop(plan::Index offset, plan::Index bytes) const;
   void read_now(const DiskBox& box, std::byte* to, std::byte* buffer) const;
   void read_run(plan::Index offset, plan::Index bytes, std::byte* to, std::byte* buffer) const;
   void read_at(int fd, plan::Index offset, plan::Index bytes, std::byte* to) const;
@@ -57,6 +60,7 @@ class SpillFile final : public Disk {
   std::string folder_;
   int fd_ = -1;
   int direct_ = -1;  ///< the same file, past the cache; below 0: there is no such thing here
+  mutable std::atomic<bool> drops_ = true;  ///< the cache is emptied behind us
 
   std::mutex mutex_;
   std::condition_variable wake_, idle_;

@@ -160,9 +160,12 @@ template <Integer T, FaultSink F>
   return (r != 0 && ((r < 0) != (b < 0))) ? static_cast<T>(r + b) : r;
 }
 
-/// `**` and `pow`. Integer powers wrap; a negative integer exponent of an integer is a fault, as in NumPy.
+/// `**` and `pow`. Integer powers wrap; a negative integer exponent of an integer is a fault, as in NumPy. Roots are spelled out: of
+/// `pow(a, 0.5)` in a loop g++ makes square roots, which are others for -inf and -0.
 template <Real T>
 [[nodiscard]] inline T power(T a, T b) {
+  if (b == T(0.5))
+    return a == -std::numeric_limits<T>::infinity() ? std::numeric_limits<T>::infinity() : std::sqrt(a + T(0));
   return std::pow(a, b);
 }
 template <Integer T, FaultSink F>

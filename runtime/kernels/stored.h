@@ -180,17 +180,22 @@ class AccumulatedTile {
     sparse::HashAccumulator<T> hash;
   };
 
-  template <class F>
-  [[gnu::flatten]] void add(const F& f) {
-    AddedSums sums{of_thread_.added.into(columns_.size()), columns_.lo};
+  /// What runs for every element, all of it inlined; what ends a row is not, nor what is rare.
+  template <class F, class Sums>
+  [[gnu::flatten]] static void visit(const F& f, Sums& sums) {
     f(sums);
+  }
+  template <class F>
+  void add(const F& f) {
+    AddedSums sums{of_thread_.added.into(columns_.size()), columns_.lo};
+    visit(f, sums);
     const auto drain = [this](std::uint32_t* columns, T* values) { return of_thread_.added.drain(columns, values); };
     expected_ = tile_.put_many(columns_.size() + sparse::AddedRow<T>::kSlack, drain);
   }
   template <class F>
-  [[gnu::flatten]] void combine(sparse::HashAccumulator<T>& accumulator, const F& f) {
+  void combine(sparse::HashAccumulator<T>& accumulator, const F& f) {
     HashedSums sums(accumulator, columns_.lo);
-    f(sums);
+    visit(f, sums);
     expected_ = 0;
     accumulator.flush([this](Index j, T value) {
       ++expected_;

@@ -168,7 +168,7 @@ class HashAccumulator {
     // Of a product the top bits depend on all bits of the column: columns that are multiples of a power of two do not meet.
     return column * std::uint64_t{0x9e3779b97f4a7c15} >> shift_;
   }
-  void grow() {
+  [[gnu::noinline, gnu::cold]] void grow() {
     for (const Element& element : list_) slots_[element.slot] = kFree;
     use(2 * (mask_ + 1));
     for (std::uint32_t k = 0; k < list_.size(); ++k) {

@@ -38,7 +38,7 @@ class RowFinder {
   [[nodiscard]] Row<T> operator()(Index i) {
     const Panel* const panel = find(i);
     if (panel == nullptr) return Row<T>(i, {});
-    if (!panel->alone) return matrix_->row(i, segments_);
+    if (!panel->alone) return of_several_parts(i);
     const Index node = node_of(*panel, i);
     if (node < 0) return Row<T>(i, {});
     segment_ = panel->row;
@@ -77,6 +77,7 @@ class RowFinder {
   }
 
  private:
+  [[nodiscard, gnu::noinline, gnu::cold]] Row<T> of_several_parts(Index i) { return matrix_->row(i, segments_); }
   [[nodiscard]] Index stored_in(Index i) {
     const Panel* const panel = find(i);
     if (panel == nullptr) return 0;

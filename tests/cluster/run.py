@@ -693,6 +693,7 @@ def main():
     # What the tests of one machine set would be a mistake here.
     for name in [n for n in os.environ if n.startswith(("OMPI_MCA_", "TDSL_")) and n != "TDSL_LAB"]:
         del os.environ[name]
+    os.environ["SLURM_PMIX_FENCE"] = "ring"  # as the scripts of `tdslc submit` set it
     os.environ["OMPI_ALLOW_RUN_AS_ROOT"] = os.environ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
     failed = False
     with tempfile.TemporaryDirectory(prefix="tdsl-cluster-", dir=os.environ.get("TMPDIR")) as work:

@@ -2,11 +2,13 @@
 """Programs are interrupted and go on: at every boundary, with the same bits on as many ranks; on other numbers of ranks, within rounding, or with
 --reproducible the same bits. Signals, damaged and foreign checkpoints, full disks. PASS checkpoints/NAME or FAIL."""
 import argparse
+import fcntl
 import json
 import os
 import random
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -162,6 +164,8 @@ def refusals(case, folder, wanted):
     _, errors = case.run(1, "--resume", "nowhere", code=2)
     require("there is no directory 'nowhere'" in errors, errors)
     newest, older = sorted((case.folder / folder).glob("ck-*"), reverse=True)[:2]
+    unreadable(case, folder, newest, older, wanted)
+    of_another_version(case, folder)
     base = min((case.folder / folder).glob("base-*/rank-00001.bin"))
     damage(base, 2)
     _, errors = case.run(3, "--resume", folder, code=1)
@@ -178,6 +182,60 @@ def refusals(case, folder, wanted):
     _, errors = case.run(3, "--checkpoint", "empty", "--resume", "empty")
     require("no checkpoint in '" in errors, errors)
     same_bits(case.results(), wanted, "from an empty directory")
+
+
+def unreadable(case, folder, newest, older, wanted):
+    """What the system cannot read just now is not passed over; what is not there is."""
+    for name in ("rank-00000.bin", "manifest"):
+        file, kept = newest / name, case.folder / "kept"
+        file.rename(kept)
+        file.symlink_to(name)
+        _, errors = case.run(3, "--resume", folder, code=1)
+        require("Too many levels of symbolic links" in errors and f"{newest.name}' may be good" in errors and "warning" not in errors, errors)
+        file.unlink()
+        _, errors = case.run(3, "--resume", folder)
+        require(f"{newest.name}/{name}': No such file or directory; trying the previous checkpoint" in errors and f"{RESUMED} '{folder}/{older.name}'" in errors, errors)
+        same_bits(case.results(), wanted, f"without {name}")
+        kept.rename(file)
+
+
+def of_another_version(case, folder):
+    """Checkpoints of another format are refused, and nothing of their directory is removed."""
+    shutil.copytree(case.folder / folder, case.folder / "other")
+    for manifest in (case.folder / "other").glob("ck-*/manifest"):
+        content = manifest.read_bytes()
+        require(content.startswith(b"tdsl-checkpoint 4\n"), content[:40])
+        manifest.write_bytes(content.replace(b"tdsl-checkpoint 4\n", b"tdsl-checkpoint 3\nwhatever that has\n"))
+    for name in (".ck-000099.left", "base-000099"):
+        (case.folder / "other" / name).mkdir()
+    (case.folder / "other/finished").touch()
+    files = lambda: sorted(str(p) for p in (case.folder / "other").rglob("*") if p.name != ".lock")
+    before = files()
+    for more in ([], ["--checkpoint", "other"]):
+        _, errors = case.run(3, "--resume", "other", *more, code=2)
+        require("was written by another version of TDSL: its manifest has format 3, and this program reads format 4" in errors and "warning" not in errors, errors)
+        require(files() == before, f"{set(before) - set(files())} are gone")
+
+
+def locked(options):
+    """A run that goes on waits for the lock of one whose host was lost, and no rank is missed meanwhile; another one is refused."""
+    case = training(options)
+    case.run(2)
+    wanted = case.results()
+    case.run(2, "--checkpoint", "ck", code=75, stop=3)
+    (case.folder / "new").mkdir()
+    with open(case.folder / "ck/.lock", "a") as lock, open(case.folder / "new/.lock", "a") as fresh:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        fcntl.flock(fresh, fcntl.LOCK_EX)
+        refused = case.start(1, "--checkpoint", "new")
+        waiting = case.start(2, "--checkpoint", "ck", "--resume", "ck", "--heartbeat", "3")
+        _, errors = case.end(refused, 2)
+        require("another run is writing checkpoints to 'new'" in errors, errors)
+        time.sleep(3)
+        require(waiting.poll() is None, "it does not wait")
+    _, errors = case.end(waiting, 0)
+    require(errors.count("waiting for the lock of 'ck', for up to 120 s") == 1, errors)
+    same_bits(case.results(), wanted, "after waiting")
 
 
 def damage(path, at):
@@ -264,6 +322,10 @@ def counted(case, memory):
     return read
 
 
+def on_memory(folder):
+    return subprocess.run(["stat", "-f", "-c", "%T", folder], capture_output=True, text=True, check=True).stdout.strip() in ("tmpfs", "ramfs")
+
+
 def spilled(options):
     """Matrices on disk are saved from there and restored to it, block by block: the same bits within the same memory, and as many bytes as predicted."""
     case = Case("spilled", options, ("C", "s"))
@@ -274,6 +336,13 @@ def spilled(options):
     np.save(case.folder / "w.npy", rng.standard_normal(n))
     case.arguments = ["--A", "A.npy", "--w", "w.npy", "--stats", "stats.json"]
     little = lambda ranks: ["--memory", str((3 + ranks // 2) * matrix // 4), "--spill", "."]
+    # Where an output goes is the folder of its file, not that of a name inside it.
+    (case.folder / "made").mkdir()
+    case.outputs, case.environment = ("s",), {name: value for name, value in case.environment.items() if name not in ("TMPDIR", "SLURM_TMPDIR")}
+    if not on_memory(case.folder):
+        _, errors = case.run(1, *little(1)[:2], "--dry-run", "--C", "made/run.h5:/model/C")
+        require(" on disk in made, because memory is too small" in errors, errors)
+    case.outputs = ("C", "s")
     wanted = {}
     for ranks in (1, 2):
         memory = int(little(ranks)[1])
@@ -303,7 +372,7 @@ def spilled(options):
         counted(case, int(limit[1]) if limit else 1 << 40)
 
 
-CASES = {"single": single, "spilled": spilled, "decided": decided, "ranks3": ranks3, "signals": signals, "sparse": sparse}
+CASES = {"single": single, "spilled": spilled, "decided": decided, "ranks3": ranks3, "locked": locked, "signals": signals, "sparse": sparse}
 
 
 def main():

@@ -36,6 +36,21 @@ Box box_of(std::vector<plan::Interval> dims) {
   return box;
 }
 
+/// Of a checkpoint of nothing, with these bases.
+std::string manifest_of(std::int64_t number, std::vector<std::int64_t> bases) {
+  Manifest manifest;
+  manifest.number = number;
+  manifest.path.frames.resize(2);
+  for (const std::int64_t base : bases) manifest.bases.push_back({base, {}});
+  return print(manifest);
+}
+
+/// As another version may have written it: nothing but the first line is known.
+std::string of_version(const std::string& version, std::string manifest) {
+  manifest.replace(0, manifest.find('\n'), "tdsl-checkpoint " + version);
+  return manifest.insert(manifest.find('\n'), "\nwhatever that has");
+}
+
 void change_byte(const std::string& path, std::streamoff at) {
   std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
   file.seekg(at);
@@ -166,12 +181,16 @@ TEST_CASE("checkpoint: a manifest reads back as it was, and any changed byte is 
   CHECK_FALSE(back.path.records(43));  // by the loop that is not
   CHECK(back.find(42) != nullptr);
   CHECK(back.find(43) == nullptr);
-  for (std::size_t k = 0; k < text.size(); k += 3) {
+  for (std::size_t k = 0; k < text.size(); ++k) {
     std::string changed = text;
     changed[k] = static_cast<char>(changed[k] ^ 1);
     CHECK_THROWS_AS(static_cast<void>(parse_manifest(changed)), Damaged);
     CHECK_THROWS_AS(static_cast<void>(parse_manifest(std::string_view(text).substr(0, k))), Damaged);
   }
+  for (const std::string version : {"3", "5", "40"}) {
+    CHECK_THROWS_WITH_AS(static_cast<void>(parse_manifest(of_version(version, text))), ("its manifest has format " + version + ", and this program reads format 4").c_str(), OtherVersion);
+  }
+  for (const std::string version : {"", "x", "4x", "-4"}) CHECK_THROWS_AS(static_cast<void>(parse_manifest(of_version(version, text))), Damaged);
   CHECK(difference(m.identity, m.identity).empty());
   CHECK(difference(m.identity, {{"program", "p 12ab"}, {"param k", "4"}}) == "param k was 3, is now 4");
   CHECK(difference(m.identity, {{"program", "p 12ab"}}) == "param k was 3, is now absent");
@@ -186,20 +205,20 @@ TEST_CASE("checkpoint: a directory keeps the last ones, whole ones only") {
   CHECK(folder.numbers().empty());
   const auto write = [&](std::int64_t number, const std::string& attempt) {
     folder.begin(number, attempt);
-    folder.commit(number, attempt, "text " + std::to_string(number));
+    folder.commit(number, attempt, manifest_of(number, {}));
     folder.prune(2, attempt, folder.checkpoint(1));
   };
   for (const std::int64_t number : {1, 2, 3, 4}) write(number, "a");
   CHECK(folder.numbers() == std::vector<std::int64_t>{1, 3, 4});
   CHECK(place.read("ck/newest") == "ck-000004\n");
-  CHECK(place.read("ck/ck-000004/manifest") == "text 4");
+  CHECK(place.read("ck/ck-000004/manifest") == manifest_of(4, {}));
   folder.begin(4, "b");
   CHECK_THROWS_AS(folder.commit(4, "b", "another"), rt::RunError);
-  CHECK(place.read("ck/ck-000004/manifest") == "text 4");
+  CHECK(place.read("ck/ck-000004/manifest") == manifest_of(4, {}));
   folder.give_up(4, "b");
   folder.begin(9, "c");  // is left behind
   folder.begin(5, "d");
-  folder.commit(5, "d", "text 5");
+  folder.commit(5, "d", manifest_of(5, {}));
   folder.prune(2, "d", "");
   CHECK(folder.numbers() == std::vector<std::int64_t>{4, 5});
   CHECK_FALSE(std::filesystem::exists(folder.unfinished(9, "c")));
@@ -224,8 +243,50 @@ TEST_CASE("checkpoint: a directory keeps the last ones, whole ones only") {
   std::filesystem::remove(Folder::manifest(folder.checkpoint(4)));
   folder.prune(2, "g", "");
   CHECK_FALSE(std::filesystem::exists(folder.base(5)));
+  // Nor does a damaged one say to which it refers.
+  std::filesystem::create_directory(folder.base(5));
+  change_byte(Folder::manifest(folder.checkpoint(5)), 30);
+  folder.sweep("g");
+  CHECK(std::filesystem::exists(folder.base(5)));
+  change_byte(Folder::manifest(folder.checkpoint(5)), 30);
+  folder.sweep("g");
+  CHECK_FALSE(std::filesystem::exists(folder.base(5)));
   CHECK_THROWS_AS(Folder(place / "ck/newest").prepare(), rt::RunError);
   CHECK_THROWS_AS(static_cast<void>(Folder(place / "none").numbers()), rt::RunError);
+}
+
+TEST_CASE("checkpoint: what another version has written stays") {
+  const tests::TemporaryFolder place;
+  const Folder folder(place / "ck");
+  folder.prepare();
+  folder.begin(1, "a", true);
+  folder.commit(1, "a", of_version("3", manifest_of(1, {1})), true);
+  folder.sweep("b");
+  CHECK(std::filesystem::exists(folder.base(1)));
+  for (const std::int64_t number : {2, 3, 4}) {
+    folder.begin(number, "b", number == 2);
+    folder.commit(number, "b", manifest_of(number, {}), number == 2);
+    folder.prune(2, "b", "");
+  }
+  CHECK(folder.numbers() == std::vector<std::int64_t>{1, 3, 4});
+  CHECK(std::filesystem::exists(folder.base(1)));
+  std::filesystem::remove_all(folder.checkpoint(1));
+  folder.sweep("b");
+  CHECK_FALSE(std::filesystem::exists(folder.base(1)));
+  CHECK_FALSE(std::filesystem::exists(folder.base(2)));
+}
+
+TEST_CASE("checkpoint: a file that is not there is damage, one that cannot be looked at is not") {
+  const tests::TemporaryFolder place;
+  const std::string path = place / "file", loop = place / "loop";
+  CHECK_THROWS_WITH_AS(require_file(path), ("cannot open '" + path + "': No such file or directory").c_str(), Absent);
+  place.write("file", "");
+  require_file(path);
+  CHECK_THROWS_AS(require_file(path + "/below"), Absent);
+  CHECK_THROWS_WITH_AS(require_file(place / ""), doctest::Contains("is not a regular file, but a directory"), Damaged);
+  std::filesystem::create_symlink("loop", loop);
+  require_file(loop);
+  CHECK_THROWS_WITH_AS(RankFileReader(loop, {}), doctest::Contains("Too many levels of symbolic links"), rt::RunError);
 }
 
 namespace {

@@ -1,4 +1,12 @@
+#include <fcntl.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <numeric>
 
 #include "runtime/disk/spill_file.h"
@@ -6,6 +14,32 @@
 #include "tests/runtime/engine_random.h"
 #include "tests/runtime/simulated_disk.h"
 #include "tests/runtime/temporary_folder.h"
+
+namespace {
+
+/// Errors of calls that these tests stand in for; 0: the system is asked.
+std::atomic<int> sync_error = 0, reserve_error = 0;
+std::atomic<int> pages_dropped = 0;
+
+long answer(const std::atomic<int>& error, long number, long fd, long a, long b, long c) {
+  if (error == 0) return ::syscall(number, fd, a, b, c);
+  errno = error;
+  return -1;
+}
+
+}  // namespace
+
+// In place of the C library's, for the whole executable.
+extern "C" int sync_file_range(int fd, off64_t offset, off64_t bytes, unsigned flags) {
+  return static_cast<int>(answer(sync_error, SYS_sync_file_range, fd, offset, bytes, flags));
+}
+extern "C" int fallocate(int fd, int mode, off_t offset, off_t bytes) {
+  return static_cast<int>(answer(reserve_error, SYS_fallocate, fd, mode, offset, bytes));
+}
+extern "C" int posix_fadvise(int fd, off_t offset, off_t bytes, int advice) noexcept {
+  ++pages_dropped;
+  return ::syscall(SYS_fadvise64, fd, offset, bytes, advice) == 0 ? 0 : errno;
+}
 
 namespace tdsl::tests {
 
@@ -178,6 +212,69 @@ TEST_CASE("disk: a file gives back what was written") {
   // More than there can be is refused at once.
   CHECK_THROWS_AS(rt::SpillFile(folder / "", Index{1} << 58, true), rt::RunError);
   CHECK_THROWS_AS(rt::SpillFile(folder / "missing", 0, true), rt::RunError);
+}
+
+TEST_CASE("disk: what the cache has leaves it once it is on disk, and not before") {
+  if (rt::World(rt::read_environment()).size() > 1) return;
+  const TemporaryFolder folder;
+  const std::vector<std::byte> block(5000, std::byte{7});
+  // What the write says, and how often the cache was told to let go, by then and when it had been read.
+  struct Outcome {
+    std::string error;
+    int written = 0, read = 0;
+  };
+  const auto outcome = [&](int error) {
+    rt::SpillFile file(folder / "", 1 << 20, true, 1, true);
+    CHECK_FALSE(file.direct());
+    std::vector<rt::DiskCompletion> done;
+    const auto wait = [&] {
+      done.clear();
+      while (done.empty()) static_cast<void>(file.test_some(done));
+      return done.front().error;
+    };
+    Outcome found;
+    const rt::ExtentRef extent = file.extents().take(static_cast<Index>(block.size()));
+    sync_error = error;
+    pages_dropped = 0;
+    file.write(extent->offset(), block, 1);
+    found.error = wait();
+    found.written = pages_dropped;
+    sync_error = 0;
+    std::vector<std::byte> back(block.size());
+    const plan::Box whole = box_between({{0, static_cast<Index>(block.size())}});
+    file.read({extent->offset(), 1, whole, whole}, back.data(), 2);
+    CHECK(wait() == "");
+    CHECK(back == block);
+    found.read = pages_dropped;
+    return found;
+  };
+  const Outcome good = outcome(0);
+  CHECK(good.error == "");
+  CHECK(good.written == 1);
+  CHECK(good.read == 2);
+  for (const int error : {EIO, ENOSPC}) {
+    const Outcome failed = outcome(error);
+    CHECK(failed.error == "cannot write a block in '" + (folder / "") + "' (--spill): " + std::strerror(error));
+    CHECK(failed.written == 0);
+  }
+  for (const int error : {ENOSYS, ESPIPE, EINVAL}) {
+    const Outcome unknown = outcome(error);
+    CHECK(unknown.error == "");
+    CHECK(unknown.read == 0);
+  }
+}
+
+TEST_CASE("disk: where nothing can be reserved, what is free must do for all ranks of a node") {
+  if (rt::World(rt::read_environment()).size() > 1) return;
+  const TemporaryFolder folder;
+  struct statvfs about {};
+  REQUIRE(::statvfs((folder / "").c_str(), &about) == 0);
+  const Index free = static_cast<Index>(about.f_bavail) * static_cast<Index>(about.f_frsize);
+  reserve_error = EOPNOTSUPP;
+  const rt::SpillFile one(folder / "", free / 2, true);
+  const std::string refused = run_error_of([&] { static_cast<void>(rt::SpillFile(folder / "", free / 2, true, 4)); });
+  reserve_error = 0;
+  CHECK(refused.find("that each of 4 ranks of a node keeps on disk in '") != std::string::npos);
 }
 
 TEST_CASE("disk: random programs with random homes in simulation") {

@@ -97,6 +97,26 @@ codegen::ProcessResult run_script(const std::string& script, std::vector<std::pa
   return codegen::run_process({.command = {"/bin/sh", "-c", "cd " + folder.path() + " && " + shell + " ./job"}, .environment = variables, .capture = true});
 }
 
+/// What attempts of one job print: each has another launcher and finds the files of those before. `$script` is the script's process.
+std::vector<std::string> run_again(const std::string& script, const std::vector<std::string>& launchers) {
+  const TemporaryFolder folder;
+  codegen::testing::put_content(folder / "job", script);
+  codegen::testing::put_content(folder / "train", "x");
+  std::vector<std::string> outputs;
+  const auto command = [&](const char* name, const std::string& text) {
+    codegen::testing::put_content(folder / name, "#!/bin/sh\n" + text + "\n");
+    REQUIRE(::chmod((folder / name).c_str(), 0755) == 0);
+  };
+  command("scontrol", "echo \"scontrol $*\"");
+  for (std::size_t k = 0; k < launchers.size(); ++k) {
+    command("srun", "script=$(awk '{ print $4 }' /proc/$PPID/stat)\n" + launchers[k]);
+    const std::vector<std::pair<std::string, std::string>> variables = {
+        {"PATH", folder.path() + ":/usr/bin:/bin"}, {"SLURM_CPUS_PER_TASK", "16"}, {"SLURM_JOB_ID", "7"}, {"SLURM_RESTART_COUNT", std::to_string(k)}};
+    outputs.push_back(codegen::run_process({.command = {"/bin/sh", "-c", "cd " + folder.path() + " && sh ./job"}, .environment = variables, .capture = true}).output);
+  }
+  return outputs;
+}
+
 }  // namespace
 
 TEST_CASE("a profile of a site is read, printed and compared") {
@@ -135,6 +155,24 @@ TEST_CASE("a profile is proposed from what Slurm says") {
   CHECK(propose_site(nodes, "MPI plugin types are...\n\tnone\n\tpmi2\n", "").launcher == JobLauncher::kMpirun);
   CHECK(propose_site(nodes, plugins, "", "debug").max_time == 1800);
   CHECK(error_of([&] { (void)propose_site("old|9|8|1|8|1|9|1|down|0\n", plugins, ""); }) == "sinfo shows no partition that is up");
+  // Of nodes that can run jobs, and of what a job can have.
+  const auto partition = [&](const std::string& rows) { return propose_site(rows, plugins, ""); };
+  const std::string of_node = "|64|2|32|1|256000|1:00|up|0|", small = "|8|1|8|1|1000|1:00|up|0|";
+  const std::string rows = "b*|3" + of_node + "idle|1-infinite\nb*|2" + of_node + "mix-|1-infinite\nb*|4" + of_node + "alloc|1-infinite\nb*|1" + of_node +
+                           "comp|1-infinite\nb*|2" + of_node + "idle~|1-infinite\n";
+  std::string idle_no_more;
+  for (const char* state : {"down", "down*", "drain", "drng", "idle*", "resv", "maint", "fail", "unk"}) idle_no_more += fmt::format("b*|7{}{}|1-infinite\n", small, state);
+  for (const std::string& all : {rows + idle_no_more, idle_no_more + rows}) {
+    CHECK(partition(all).nodes == 12);
+    CHECK(partition(all).cores == 64);
+    CHECK(partition(all).memory == std::int64_t{256000} << 20);
+  }
+  CHECK(partition(idle_no_more).nodes == 63);  // none is up today
+  for (const auto& [limit, most] : std::vector<std::pair<std::string, int>>{{"1-4", 4}, {"2", 2}, {"1-2K", 9}, {"1-UNLIMITED", 9}, {"", 9}, {"n/a", 9}}) {
+    CHECK(partition("b*|9" + of_node + "idle|" + limit + "\n").nodes == most);
+  }
+  CHECK(partition("b*|9" + of_node + "\n").nodes == 9);
+  CHECK(partition("b*|5000" + of_node + "idle|1-2K\n").nodes == 2048);
   const std::vector<std::string> differences = site_differences(profile(), site);
   REQUIRE(differences.size() == 3);
   CHECK(differences[0] == "memory: the profile says 65536MiB, the cluster 200000MiB");
@@ -197,7 +235,21 @@ TEST_CASE("what no size of a job has memory for is planned with tensors on disk"
   request.site.setup.clear();
   CHECK(has(script_text(request), "a node needs room for 102.0 GiB of 200.0 GiB (--tmp)\n"));
   CHECK(has(script_text(request), "#SBATCH --tmp=104448M\n"));
-  CHECK(has(run_script(script_text(request), {{"USER", "me"}}).output, fmt::format("<--memory><{}><--spill></local/me>", all.rank_limit)));
+  // Variables are those of the tasks, which srun starts here where others are set than where the script runs.
+  const auto spilled_to = [&](const std::string& folder, const std::string& of_task) {
+    request.site.spill_dir = folder;
+    const std::string task = "printf '#!/bin/sh\\nfor a; do printf \"<%%s>\" \"$a\"; done\\n' >train; chmod +x train; while [ \"${1#--}\" != \"$1\" ]; do shift; done; ";
+    return run_script(script_text(request), {{"TMPDIR", "/of script"}, {"USER", "me"}}, task + of_task + "; exec \"$@\"").output;
+  };
+  const std::string before = fmt::format("<--w><w.npy><--memory><{}>", all.rank_limit);
+  const auto ends_with = [&](const std::string& output, const std::string& option) { return output.ends_with(before + option); };
+  CHECK(ends_with(spilled_to("$TMPDIR", "export TMPDIR='/of task'"), "<--spill></of task>"));
+  CHECK(ends_with(spilled_to("${TMPDIR}", "export TMPDIR=/t"), "<--spill></t>"));
+  CHECK(ends_with(spilled_to("$TMPDIR", "unset TMPDIR"), ""));
+  CHECK(ends_with(spilled_to("${LOCAL:-/local}/$USER", "export LOCAL=/nvme"), "<--spill></nvme/me>"));
+  CHECK(ends_with(spilled_to("/local", "true"), "<--spill></local>"));
+  CHECK(!has(script_text(request), "sh -c"));
+  request.site.spill_dir = "$TMPDIR";
   request.spill_given = true;
   CHECK(!has(script_text(request), "--spill"));
   Site small = site;
@@ -280,6 +332,7 @@ TEST_CASE("a script is what shells read, and hands on every word as it is") {
 #SBATCH --constraint=ib
 module load openmpi
 export SRUN_CPUS_PER_TASK="$SLURM_CPUS_PER_TASK"  # Slurm 22.05 and later does not pass it on
+export SLURM_PMIX_FENCE="${{SLURM_PMIX_FENCE:-ring}}"  # else ranks may get through MPI_Init before others are ready, which crash then
 if [ "$(cksum <./train)" != '{}' ]; then
     echo './train is not the file that this job was submitted with: submit it again' >&2
     exit 2
@@ -302,6 +355,8 @@ exit "$code"
   CHECK(run.output == "<--mpi=pmix><--kill-on-bad-exit=1><--cpu-bind=cores><./train><--X><x y.npy><--title><it's $HOME `id`\nnew><--w><w.npy>");
   const codegen::ProcessResult killed = run_script(script_text(request), {{"CODE", "137"}});
   CHECK(has(killed.output, "tdslc submit --nodes 4"));
+  CHECK(has(run_script(script_text(request), {{"CODE", "255"}}).output, "tdslc submit --nodes 4"));
+  CHECK(!has(run_script(script_text(request), {{"CODE", "205"}}).output, "killed"));
   request.checksum = "1 1";
   const codegen::ProcessResult other = run_script(script_text(request), {});
   CHECK(other.exit_code == 2);
@@ -321,7 +376,10 @@ TEST_CASE("scripts of mpirun, of arrays and with checkpoints pass shellcheck") {
   mpirun.size.program_memory = 4096;
   ScriptRequest both = mpirun;
   both.checkpoint = "train";
-  for (const ScriptRequest& request : {srun, mpirun, both, request_of_test(site, size)}) {
+  ScriptRequest spilling = srun;
+  spilling.size.disk_megabytes = 1;
+  spilling.site.spill_dir = "$TMPDIR";
+  for (const ScriptRequest& request : {srun, mpirun, both, spilling, request_of_test(site, size)}) {
     const TemporaryFolder folder;
     codegen::testing::put_content(folder / "job", script_text(request));
     const codegen::ProcessResult parsed = codegen::run_process({.command = {"sh", "-n", folder / "job"}, .capture = true});
@@ -340,7 +398,7 @@ TEST_CASE("scripts of mpirun, of arrays and with checkpoints pass shellcheck") {
   CHECK(has(run.output, "<./train><--w><w-a 'b'.npy><--lambda><a 'b'><--memory><4096>"));
   // The trap is the first command: a signal before it would end the job.
   const std::string first = script_text(srun);
-  const std::size_t command = first.find("\nrun=\ntrap ");
+  const std::size_t command = first.find("\ntold=\nrun=\ntrap ");
   REQUIRE(command != std::string::npos);
   CHECK(first.find("\n", first.rfind("#SBATCH")) == command);
   CHECK(size.signal_lead > 120);
@@ -376,16 +434,78 @@ TEST_CASE("a script with checkpoints hands on the signal, queues the job again i
   CHECK(!has(nothing.output, "requeue"));
   CHECK(has(nothing.output, "no checkpoint came about"));
   CHECK(run("exit 3").exit_code == 3);
-  // A lost host: a few times without a checkpoint, too.
-  const auto lost = [&](const char* restarts, const std::string& before) {
-    return has(run_script(script, {{"SLURM_JOB_ID", "7"}, {"SLURM_RESTART_COUNT", restarts}}, before + "exit 69").output, "scontrol requeue 7");
-  };
-  CHECK(lost("2", ""));
-  CHECK(!lost("3", ""));
-  CHECK(lost("9", "echo ck-000001 >train-7.ck/newest; "));
-  CHECK(!has(run("exit 137").output, "requeue"));
-  CHECK(has(run("echo ck-000001 >train-7.ck/newest; exit 137").output, "scontrol requeue 7"));
+  // Killed, or a link that was lost: again with a checkpoint of this attempt only.
+  for (const char* const code : {"137", "205", "255"}) {
+    CHECK(!has(run(fmt::format("exit {}", code)).output, "requeue"));
+    CHECK(!has(run_again(script, {fmt::format("echo ck-000001 >train-7.ck/newest; exit {}", code), fmt::format("exit {}", code)}).back(), "requeue"));
+    CHECK(has(run(fmt::format("echo ck-000001 >train-7.ck/newest; exit {}", code)).output, "scontrol requeue 7"));
+  }
   CHECK(!has(run("echo ck-000001 >train-7.ck/newest; exit 1").output, "requeue"));
+}
+
+TEST_CASE("a script with checkpoints is queued again three times without progress, and anew after some") {
+  Site site = profile();
+  site.setup.clear();
+  const auto work = [](const JobShape&, std::int64_t) { return JobEstimate{.seconds = 200000}; };
+  ScriptRequest request = request_of_test(site, size_job(site, {.checkpoints = true}, work));
+  request.checkpoint = "train";
+  const std::string script = script_text(request);
+  const auto requeues = [&](const std::vector<std::string>& launchers) {
+    std::string all;
+    for (const std::string& output : run_again(script, launchers)) {
+      const bool again = has(output, "scontrol requeue 7");
+      const bool ends = has(output, "no checkpoint came about, so the job is not queued again");
+      CHECK(!(again && ends));
+      all += again ? '+' : ends ? '-' : '?';
+    }
+    return all;
+  };
+  const std::string lost = "exit 69", early = "exit 138", saved = "echo ck-$$ >train-7.ck/newest; ";
+  CHECK(requeues({lost, lost, lost, lost, lost}) == "+++--");
+  CHECK(requeues({lost, early, early, lost}) == "+++-");
+  CHECK(requeues({lost, lost, lost, saved + lost, lost, lost, lost, lost}) == "+++++++-");
+  // Attempts that came on count for nothing: not those that Slurm's own count has, and not one whose script had no time to say so.
+  CHECK(requeues({saved + "exit 75", saved + "exit 75", saved + "exit 75", saved + "exit 75", lost, lost, lost, lost}) == "+++++++-");
+  CHECK(requeues({lost, lost, lost, saved + "kill -9 $script", lost, lost, lost, lost}) == "+++?+++-");
+  // What cannot be counted does not go on.
+  CHECK(requeues({"mkdir train-7.ck/.attempts; exit 69"}) == "-");
+}
+
+TEST_CASE("a signal that comes before the program can heed it queues the job again") {
+  Site site = profile();
+  const auto work = [](const JobShape&, std::int64_t) { return JobEstimate{.seconds = 200000}; };
+  const JobSize size = size_job(site, {.checkpoints = true}, work);
+  for (const char* const shell : {"sh", "bash", "bash --posix"}) {
+    // In the setup lines: nothing is started.
+    site.setup = {"kill -USR1 $$"};
+    ScriptRequest request = request_of_test(site, size);
+    request.checkpoint = "train";
+    const codegen::ProcessResult setup = run_script(script_text(request), {{"SLURM_JOB_ID", "7"}}, "echo started; exit 0", shell);
+    CHECK_MESSAGE(setup.exit_code == 138, setup.output);
+    CHECK(has(setup.output, "scontrol requeue 7"));
+    CHECK(!has(setup.output, "started"));
+    // Before the launcher has a number.
+    request.site.setup = {"sh() { kill -USR1 $$; sleep 0.3; command sh \"$@\"; }"};
+    const codegen::ProcessResult between = run_script(script_text(request), {{"SLURM_JOB_ID", "7"}}, "echo started; exit 0", shell);
+    CHECK_MESSAGE(between.exit_code == 138, between.output);
+    CHECK(!has(between.output, "started"));
+    // While the program starts.
+    request.site.setup.clear();
+    const codegen::ProcessResult start = run_script(script_text(request), {{"SLURM_JOB_ID", "7"}}, "kill -USR1 $(awk '{ print $4 }' /proc/$PPID/stat); while :; do sleep 0.05; done", shell);
+    CHECK_MESSAGE(start.exit_code == 138, start.output);
+    CHECK(has(start.output, "scontrol requeue 7"));
+  }
+}
+
+TEST_CASE("an executable that jobs may wait for is not replaced without a word") {
+  const TemporaryFolder folder;
+  const std::string path = folder / "train";
+  CHECK(replacement_warning(path, posix_checksum("x")).empty());
+  codegen::testing::put_content(path, "x");
+  CHECK(replacement_warning(path, posix_checksum("x")).empty());
+  CHECK(has(replacement_warning(path, posix_checksum("y")), "will end with exit code 2; -o FILE keeps it [replaced]"));
+  codegen::testing::put_content(path, "");
+  CHECK(!replacement_warning(path, posix_checksum("y")).empty());
 }
 
 TEST_CASE("sweeps: every combination, and a file of its own for each") {

@@ -1,9 +1,11 @@
 """Programs with four times as much data as memory, against themselves with all of it in memory: a product, and a loop that scans its input."""
 import json
+import mmap
 import os
 import pathlib
 import statistics
 import subprocess
+import time
 
 import numpy as np
 
@@ -30,12 +32,27 @@ def inputs(scratch, scale):
 
 
 def ours(command, scratch, output):
-    """Seconds of planning and computing, the answer, and each rank's figures."""
+    """Seconds of planning and computing until the result is on the disk, the answer, and each rank's figures."""
     stats, answer = scratch / "stats.json", scratch / f"{output}.npy"
     run([*command, "--quiet", "--stats", str(stats), f"--{output}", str(answer)])
+    begun = time.perf_counter()
+    with open(answer, "rb") as file:
+        os.fsync(file.fileno())
+    synced = time.perf_counter() - begun
     told = json.loads(stats.read_text())
     phases = told["phases"]
-    return phases["plan"] + phases["compute"] + phases["write"], np.load(answer), told["per_rank"]
+    return phases["plan"] + phases["compute"] + phases["write"] + synced, np.load(answer), told["per_rank"]
+
+
+def disk_rate(path):
+    """Bytes per second of the file read past the page cache, 8 MiB at a time."""
+    buffer = mmap.mmap(-1, 8 << 20)
+    file = os.open(path, os.O_RDONLY | os.O_DIRECT)
+    begun, total = time.perf_counter(), 0
+    while got := os.readv(file, [buffer]):
+        total += got
+    os.close(file)
+    return total / (time.perf_counter() - begun)
 
 
 def spill(options, scratch):
@@ -61,7 +78,11 @@ def spilled(options, scratch, ranks, name, source, files, output, data, wanted):
     print(f"% {name}, {data / 1e9:.2f} GB of data, ranks: {ranks}, load {os.getloadavg()[0]:.1f}: seconds, median and least of {options.pairs}")
     for who, seconds in samples.items():
         print(f"{who:20} {statistics.median(seconds):9.2f} {min(seconds):9.2f}")
+    read = sum(rank["disk_read"] for rank in figures)
+    rate = disk_rate(scratch / f"{next(iter(files.values()))}.npy")
+    print(f"its bytes at {rate / 1e9:.2f} GB/s, the rate at which the disk is read past the page cache: {read / rate:.2f}")
     for rank in figures:
+        print(f"resident: {rank['peak_rss_bytes'] / 1e6:.1f} MB at most, {rank['start_rss_bytes'] / 1e6:.1f} at the start, limit {share / 1e6:.1f}")
         print(f"disk {rank['disk_read'] / 1e9:.3f} GB read, {rank['disk_written'] / 1e9:.3f} GB written, predicted {rank['predicted']['disk_read']} and "
               f"{rank['predicted']['disk_written']}; blocks {rank['peak_block_bytes']} of {share} bytes")
     print(f"ratio {ratio:.2f}")

@@ -34,7 +34,7 @@ std::string printed_by(const std::vector<std::string>& command, bool may_fail) {
 }
 
 Site proposed(const std::string& partition) {
-  const std::string nodes = printed_by({"sinfo", "-h", "-e", "-o", "%P|%D|%c|%X|%Y|%Z|%m|%l|%a|%d"}, false);
+  const std::string nodes = printed_by({"sinfo", "-h", "-e", "-o", kSinfoFormat}, false);
   const std::string plugins = printed_by({"srun", "--mpi=list"}, true);
   return propose_site(nodes, plugins, printed_by({"scontrol", "show", "config"}, true), partition);
 }

@@ -165,6 +165,7 @@ int submit(const CommandLine& line) {
     fmt::print("{}", text);
     return 0;
   }
+  if (const std::string warning = replacement_warning(request.executable, request.checksum); !warning.empty()) print_error(warning + "\n");
   codegen::install_executable(program.path, executable);
   codegen::write_text(script, text);
   codegen::say_when_interrupted("interrupted; `squeue --me` says whether the job was submitted\n");

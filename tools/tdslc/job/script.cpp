@@ -4,12 +4,18 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
 
 #include "tools/tdslc/job/text.h"
 
 namespace tdsl::tools {
 
 namespace {
+
+/// So often in a row a job is queued again although nothing was saved.
+constexpr int kFruitlessRequeues = 3;
 
 /// A comment's text on one line.
 std::string comment(std::string text) {
@@ -21,11 +27,32 @@ std::string comment(std::string text) {
 
 std::string counted(std::int64_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
 
+/// The profile's folder for tensors on disk; empty: it is of no use here.
+std::string spill_folder(const ScriptRequest& r) { return r.size.disk_megabytes > 0 && !r.spill_given ? r.site.spill_dir : std::string(); }
+
+bool has_variables(const std::string& folder) { return folder.find('$') != std::string::npos; }
+
+/// `TMPDIR` of `$TMPDIR` and `${TMPDIR}`; empty: the folder is more than a variable.
+std::string only_variable(const std::string& folder) {
+  if (!folder.starts_with('$')) return {};
+  std::string name = folder.substr(1);
+  if (name.size() > 2 && name.front() == '{' && name.back() == '}') name = name.substr(1, name.size() - 2);
+  const auto is_of_name = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; };
+  return std::ranges::all_of(name, is_of_name) ? name : std::string();
+}
+
+/// Hosts may have other values of variables than the one that runs the script. Where the only one is not set, the program looks for a folder itself.
+std::string spilling_task(const std::string& folder) {
+  const std::string name = only_variable(folder);
+  const std::string option = name.empty() ? "--spill \"" + folder + "\"" : fmt::format("${{{0}:+--spill \"${0}\"}}", name);
+  return fmt::format("sh -c 'exec \"$0\" \"$@\" {}' ", option);
+}
+
 /// What the program is given besides the user's arguments.
 std::string own_arguments(const ScriptRequest& r) {
   std::string text;
   if (r.size.program_memory > 0) text += fmt::format(" --memory {}", r.size.program_memory);
-  if (r.size.disk_megabytes > 0 && !r.spill_given && !r.site.spill_dir.empty()) text += " --spill \"" + r.site.spill_dir + "\"";
+  if (const std::string folder = spill_folder(r); !folder.empty() && !has_variables(folder)) text += " --spill \"" + folder + "\"";
   if (!r.checkpoint.empty()) text += " --checkpoint \"$ck\" --resume \"$ck\"";
   return text;
 }
@@ -123,13 +150,16 @@ class ScriptWriter {
 
   void before() {
     if (!r_.checkpoint.empty()) {
-      text_ += "run=\n";
-      text_ += "trap '[ ! -s \"$run\" ] || kill -USR1 \"$(cat \"$run\")\" 2>/dev/null' USR1  # first: a signal before this line would end the job\n";
+      text_ += "told=\nrun=\n";
+      text_ += "trap 'told=1; [ -z \"$run\" ] || { touch \"$run.told\"; [ ! -s \"$run\" ] || kill -USR1 \"$(cat \"$run\")\"; } 2>/dev/null' USR1"
+               "  # first: a signal before this line would end the job\n";
     }
     for (const std::string& setup : r_.site.setup) text_ += setup + "\n";
     if (!r_.site.machine.empty()) text_ += "export TDSL_MACHINE=" + shell_quoted(r_.site.machine) + "\n";
     if (r_.site.launcher == JobLauncher::kSrun) {
       text_ += "export SRUN_CPUS_PER_TASK=\"$SLURM_CPUS_PER_TASK\"  # Slurm 22.05 and later does not pass it on\n";
+      if (r_.site.mpi.starts_with("pmix"))
+        text_ += "export SLURM_PMIX_FENCE=\"${SLURM_PMIX_FENCE:-ring}\"  # else ranks may get through MPI_Init before others are ready, which crash then\n";
       if (is_uneven()) text_ += "unset SLURM_NTASKS_PER_NODE  # srun takes it for the number on every node\n";
     } else if (r_.root) {
       text_ += "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1\n";
@@ -152,7 +182,8 @@ class ScriptWriter {
   [[nodiscard]] std::string launch() const {
     const std::string program = shell_quoted(r_.executable);
     const std::string given = is_array() ? "\"$@\"" : shell_quoted(r_.elements.front().arguments);
-    return launcher() + " \\\n    " + program + (given.empty() ? "" : " " + given) + own_arguments(r_);
+    const std::string folder = spill_folder(r_);
+    return launcher() + " \\\n    " + (has_variables(folder) ? spilling_task(folder) : "") + program + (given.empty() ? "" : " " + given) + own_arguments(r_);
   }
 
   [[nodiscard]] std::string launcher() const {
@@ -167,20 +198,31 @@ class ScriptWriter {
   void with_checkpoints() {
     const std::string job = is_array() ? "${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID" : "$SLURM_JOB_ID";
     text_ += fmt::format("ck=./{}-{}.ck\nmkdir -p \"$ck\"\nrm -f \"$ck/finished\"\nbefore=$(cat \"$ck/newest\" 2>/dev/null)\n", job_name(r_.checkpoint), job);
-    text_ += "rm -f \"$ck/.launcher\" \"$ck/.code\"\nrun=$ck/.launcher\n";
+    text_ += "rm -f \"$ck/.launcher\" \"$ck/.launcher.told\" \"$ck/.code\"\nrun=$ck/.launcher\n";
+    text_ += "[ -z \"$told\" ] || touch \"$run.told\"  # the signal has come already: nothing is started\n";
     // What `wait` returns after a signal differs between shells, and Bash may have lost the code by then.
-    text_ += "( sh -c 'echo $$ >\"$0\"; exec \"$@\"' \"$run\" \\\n    " + launch() + "\n    echo $? >\"$ck/.code\" ) &\n";
+    text_ += "( sh -c 'echo $$ >\"$0\"; [ ! -e \"$0.told\" ] || exit 138; exec \"$@\"' \"$run\" \\\n    " + launch() + "\n    echo $? >\"$ck/.code\" ) &\n";
     text_ += "while kill -0 $! 2>/dev/null; do wait $!; done  # a signal ends `wait`, too\n";
     text_ += "code=$(cat \"$ck/.code\" 2>/dev/null)\n: \"${code:=1}\"\n";
     text_ += "if [ \"$code\" = 0 ] && [ ! -e \"$ck/finished\" ]; then code=1; fi  # srun has been seen to return 0 after a failed launch\n";
-    text_ += "again=\n[ \"$(cat \"$ck/newest\" 2>/dev/null)\" = \"$before\" ] || again=1\ncase $code in\n    75 | 137) ;;  # saved, to go on later; killed\n";
-    text_ += "    69) [ \"${SLURM_RESTART_COUNT:-0}\" -ge 3 ] || again=1 ;;  # a host was lost\n    *) again= ;;\nesac\n";
-    text_ += fmt::format("if [ -n \"$again\" ]; then\n    scontrol requeue \"{}\"\nelif [ \"$code\" = 75 ] || [ \"$code\" = 69 ]; then\n    echo {} >&2\nfi\n", job,
+    again(job);
+  }
+
+  /// Queues the job again when something came between that was not the program's mistake: after progress always, without it only where the next attempt may come further,
+  /// and not for ever. A line of the file stands for such an attempt and names the checkpoint from which it began, so those before a newer one count no more.
+  void again(const std::string& job) {
+    text_ += "case $code in\n";
+    text_ += "    69 | 75 | 137 | 138 | 205 | 255)  # a host was lost; saved; killed; told to save before it could; mpirun lost a link; killed, in Open MPI's words\n";
+    text_ += "        again=\n        if [ \"$(cat \"$ck/newest\" 2>/dev/null)\" != \"$before\" ]; then\n            again=1\n";
+    text_ += "        elif [ \"$code\" = 69 ] || [ \"$code\" = 138 ]; then\n            attempt=\"nothing saved since ${before:-the beginning}\"\n";
+    text_ += "            echo \"$attempt\" >>\"$ck/.attempts\" &&\n";
+    text_ += fmt::format("                [ \"$(grep -cxF \"$attempt\" \"$ck/.attempts\")\" -le {} ] && again=1\n        fi\n", kFruitlessRequeues);
+    text_ += fmt::format("        if [ -n \"$again\" ]; then\n            scontrol requeue \"{}\"\n        else\n            echo {} >&2\n        fi ;;\nesac\n", job,
                          shell_quoted(r_.name + ": no checkpoint came about, so the job is not queued again"));
   }
 
   void after() {
-    text_ += "if [ \"$code\" = 137 ]; then\n";
+    text_ += "if [ \"$code\" = 137 ] || [ \"$code\" = 255 ]; then\n";
     text_ += fmt::format("    echo {} >&2\nfi\n", shell_quoted(r_.name + ": a rank was killed; if that was for memory, " + more_memory()));
     text_ += "exit \"$code\"\n";
   }
@@ -209,6 +251,16 @@ std::string log_name(const ScriptRequest& request, const std::string& job) {
 }
 
 std::string script_text(const ScriptRequest& request) { return ScriptWriter(request).run(); }
+
+std::string replacement_warning(const std::string& path, const std::string& checksum) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return {};
+  std::ifstream in(path, std::ios::binary);
+  std::stringstream bytes;
+  bytes << in.rdbuf();
+  if (posix_checksum(bytes.str()) == checksum) return {};
+  return fmt::format("warning: {} is replaced: jobs submitted with it that have yet to start, or are queued again, will end with exit code 2; -o FILE keeps it [replaced]", path);
+}
 
 std::string posix_checksum(std::string_view bytes) {
   std::array<std::uint32_t, 256> table{};

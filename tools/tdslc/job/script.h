@@ -37,6 +37,10 @@ inline constexpr std::string_view kScriptSign = "made by tdslc submit";
 /// A name with what Slurm and file names take literally.
 [[nodiscard]] std::string job_name(std::string_view name);
 
+/// What there is to say before the executable with that checksum takes the place of another one, which jobs may need that have not started. Empty: nothing is
+/// there, or the same.
+[[nodiscard]] std::string replacement_warning(const std::string& path, const std::string& checksum);
+
 /// The two numbers of POSIX's `cksum`.
 [[nodiscard]] std::string posix_checksum(std::string_view bytes);
 

@@ -99,8 +99,9 @@ class SiteReader {
 /// One partition of sinfo's answer; of nodes that differ, the least.
 struct Partition {
   std::string name;
+  bool runs = false;  ///< of the nodes that can run jobs; false: there are none, and it is of all
   bool is_default = false, up = false, hardware_threads = false;
-  std::int64_t nodes = 0, cores = 0, sockets = 0, megabytes = 0, max_time = 0;
+  std::int64_t nodes = 0, most_nodes = 0, cores = 0, sockets = 0, megabytes = 0, max_time = 0;
   std::optional<std::int64_t> disk_megabytes = std::nullopt;
 };
 
@@ -112,16 +113,36 @@ std::int64_t sinfo_number(std::string_view text) {
   return number_in(text).value_or(0);
 }
 
+/// Of nodes in a state, now or once their jobs have ended: not of those that are down, drained, reserved or do not answer (`*`).
+bool can_run_jobs(std::string_view state) {
+  if (state.empty()) return true;  // not known
+  constexpr std::string_view kStates[] = {"idle", "mix", "alloc", "comp", "plan", "plnd"};
+  return !state.ends_with('*') && std::ranges::any_of(kStates, [&](std::string_view good) { return state.starts_with(good); });
+}
+
+/// The upper end of `1-4`, `4` or `1-infinite`; 0: none.
+std::int64_t most_nodes_in(std::string_view range) {
+  if (const std::size_t dash = range.find('-'); dash != std::string_view::npos) range.remove_prefix(dash + 1);
+  const bool thousands = range.ends_with('K');
+  if (thousands) range.remove_suffix(1);
+  return number_in(range).value_or(0) * (thousands ? 1024 : 1);
+}
+
 std::vector<Partition> partitions_of(std::string_view nodes) {
   std::vector<Partition> partitions;
   for (const std::string_view line : parts_of(nodes, '\n')) {
     const std::vector<std::string_view> field = parts_of(trimmed(line), '|');
-    if (field.size() != 10) continue;
+    if (field.size() < 10) continue;
+    const auto further = [&](std::size_t k) { return k < field.size() ? trimmed(field[k]) : std::string_view(); };
     const bool is_default = field[0].ends_with('*');
     const std::string name(is_default ? field[0].substr(0, field[0].size() - 1) : field[0]);
     auto known = std::ranges::find(partitions, name, &Partition::name);
     if (known == partitions.end()) known = partitions.insert(known, Partition{.name = name});
+    const bool runs = can_run_jobs(further(10));
+    if (known->runs && !runs) continue;
+    if (runs && !known->runs) *known = Partition{.name = name, .runs = true};  // what others have does not count
     known->is_default = is_default;
+    known->most_nodes = most_nodes_in(further(11));
     known->up = field[8] == "up";
     known->nodes += sinfo_number(field[1]);
     known->sockets = least(known->sockets, std::max<std::int64_t>(1, sinfo_number(field[3])));
@@ -226,7 +247,7 @@ Site propose_site(std::string_view nodes, std::string_view plugins, std::string_
   Site site;
   site.partition = chosen->name;
   site.launcher = lists_pmix(plugins) ? JobLauncher::kSrun : JobLauncher::kMpirun;
-  site.nodes = chosen->nodes;
+  site.nodes = chosen->most_nodes > 0 ? std::min(chosen->nodes, chosen->most_nodes) : chosen->nodes;
   site.cores = std::max<std::int64_t>(1, chosen->cores);
   site.sockets = std::min(chosen->sockets, site.cores);
   // --cpus-per-task then counts cores.

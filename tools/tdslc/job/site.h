@@ -35,8 +35,12 @@ struct Site {
 /// A file that parse_site reads back, its keys explained.
 [[nodiscard]] std::string site_text(const Site& site);
 
-/// The proposal for the wanted partition, else for the default one, else for the first one that is up.
-/// `nodes`: sinfo -h -e -o '%P|%D|%c|%X|%Y|%Z|%m|%l|%a|%d'; `plugins`: srun --mpi=list; `configuration`: scontrol show config.
+/// What `propose_site` reads: sinfo -h -e -o FORMAT. The last two, state and size of a job, may be missing.
+inline constexpr const char* kSinfoFormat = "%P|%D|%c|%X|%Y|%Z|%m|%l|%a|%d|%t|%s";
+
+/// The proposal for the wanted partition, else for the default one, else for the first one that is up: of its nodes that can run jobs, or of all if there are none,
+/// and no more than a job may have.
+/// `nodes`: what sinfo says; `plugins`: srun --mpi=list; `configuration`: scontrol show config.
 /// Throws rt::RunError if no partition is found.
 [[nodiscard]] Site propose_site(std::string_view nodes, std::string_view plugins, std::string_view configuration, std::string_view wanted = {});
 
