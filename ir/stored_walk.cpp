@@ -10,6 +10,8 @@
 
 #include "ir/affine.h"
 #include "ir/expr_build.h"
+#include "ir/lookups.h"
+#include "ir/periodic.h"
 #include "ir/support.h"
 
 namespace tdsl::ir {
@@ -57,20 +59,28 @@ bool reads_elements(const Expr& e) {
   return found;
 }
 
-/// Whether elements of the read are met where data says, or where a function of labels does that no tile is cut by (`min(i, 2)`): panel by
-/// panel (Note [Gathers]), each point once in one of them, which a walk is not.
-bool depends_on_data(const Read& r) {
+bool depends_on_data(const Read& r) { return std::ranges::any_of(r.subscripts, reads_elements); }
+
+/// Whether elements of a large tensor are met where a function of labels says by which no tile is cut (`x[min(i, 2)]`): panel by panel
+/// (Note [Gathers]), each point once in one of them, which a walk is not. What wraps around is two reads later on (passes/legalise/periodic_reads),
+/// and what stands behind a condition is fetched whole.
+bool meets_panels(const Program& program, const Compute& c) {
   // Whatever is made of scalars alone is a value before the operation begins; which one does not matter here.
   const Hoist is_value = [](const Expr& e) -> std::optional<ValueId> {
     if (const auto v = read_scalar(e))
       return v;
     return mentions_labels(e) || reads_elements(e) || may_fail(e) ? std::nullopt : std::optional(ValueId{0});
   };
-  for (std::size_t d = 0; d < r.subscripts.size(); ++d) {
-    if (reads_elements(r.subscripts[d]) || (mentions_labels(r.subscripts[d]) && is_data_subscript(r, d, is_value)))
-      return true;
-  }
-  return false;
+  std::vector<Label> labels = c.out;
+  labels.insert(labels.end(), c.reduce.begin(), c.reduce.end());
+  const TypeOf type = [&](ValueId v) -> const Type& { return program.type(v); };
+  return std::ranges::any_of(lookups_of(c, type, is_value), [&](const Lookup& lookup) {
+    const auto& r = std::get<Read>(lookup.read->op);
+    bool panels = false;
+    for (std::size_t d = 0; d < r.subscripts.size(); ++d)
+      panels = panels || (lookup.data[d] && !periodic_of(r.subscripts[d], labels, is_value));
+    return panels && !lookup.conditional;
+  });
 }
 
 bool fails(const Compute& c) {
@@ -89,12 +99,12 @@ Expr identity_in(const Compute& c) {
 bool starts_as_identity(const Compute& c) { return !c.fill || equal(c.fill, identity_in(c)); }
 
 /// Whether a walk can do it at all: each point once, in any result that begins as the identity.
-bool is_plain(const Compute& c) {
+bool is_plain(const Program& program, const Compute& c) {
   const bool locates = c.monoid && (c.monoid->kind == Monoid::Kind::kArgMin || c.monoid->kind == Monoid::Kind::kArgMax);
   bool gathers = false;
   for_each_read(c, [&](const Read& r) { gathers = gathers || depends_on_data(r); });
   return c.bodies.size() == 1 && c.left.empty() && !c.base && !c.combine && !c.in_any_order && !locates && !gathers && !fails(c) &&
-         starts_as_identity(c);
+         starts_as_identity(c) && !meets_panels(program, c);
 }
 
 /// Whether an expression that is 0 since its support is false is 0 and not -0.
@@ -418,7 +428,7 @@ bool reads_walked(const Compute& compute, const StoredWalk& walk, ValueId tensor
 std::optional<StoredWalk> stored_walk(const Program& program, const Compute& compute) {
   bool any = false;
   for_each_read(compute, [&](const Read& r) { any = any || program.info(r.tensor).compressed; });
-  if (!any || !is_plain(compute))
+  if (!any || !is_plain(program, compute))
     return std::nullopt;
   return Walks(program, compute).best();
 }

@@ -454,8 +454,9 @@ class Parts {
     }
   }
 
+  /// Of parts that share rows, which no plan of a matrix has whose columns are not cut: not worth a second copy of `f` in every kernel that is one function.
   template <class F>
-  void merge_rows(const Band& band, Interval range, std::vector<Segment<T>>& segments, std::vector<Index>& next, F&& f) const {
+  [[gnu::noinline]] void merge_rows(const Band& band, Interval range, std::vector<Segment<T>>& segments, std::vector<Index>& next, F&& f) const {
     std::vector<Children<T>> roots;
     next.clear();
     for (std::size_t e = band.first; e < band.last; ++e) {

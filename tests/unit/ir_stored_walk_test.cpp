@@ -192,6 +192,10 @@ TEST_CASE("stored walk: ranges, subscripts and stores that it does not follow") 
   CHECK(walk(kRows + "(absent_mul(%1[i, j], %5[%7[j]]))") == "none");
   CHECK(walk(kRows + "(absent_mul(%1[i, sub(j, 1)], %5[j])) where gt(j, 0)") == "none");
   CHECK(walk(kRows + "(absent_mul(%1[i, j], %5[sub(j, 1)])) where gt(j, 0)") == "A over i, j");
+  // Met panel by panel; behind a condition fetched whole.
+  CHECK(walk(kRows + "(absent_mul(%1[i, j], %5[min(j, 2)]))") == "none");
+  CHECK(walk(kRows + "(absent_mul(%1[i, j], add(%5[min(j, 2)], %5[max(j, 2)])))") == "none");
+  CHECK(walk(kRows + "(absent_mul(%1[i, j], select(gt(j, 0), %5[max(sub(j, 1), 0)], 0.0)))") == "A over i, j");
   CHECK(walk("%9:f64[%0] = compute [i in 0..%0] sum[j in 0..%0] (%1[i, j]) base %5 combine sum") == "none");
   CHECK(walk("%9:f64[%0] = compute [i in 0..%0] sum[j in 0..%0] (%1[i, j]) base %5") == "none");
   CHECK(walk("%9:f64[%0] = compute [i in 0..%0] sum[j in 0..%0] (%1[i, j]) combine max") == "none");

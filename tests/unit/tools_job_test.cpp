@@ -432,7 +432,7 @@ TEST_CASE("a script with checkpoints hands on the signal, queues the job again i
   const codegen::ProcessResult nothing = run("exit 75");
   CHECK(nothing.exit_code == 75);
   CHECK(!has(nothing.output, "requeue"));
-  CHECK(has(nothing.output, "no checkpoint came about"));
+  CHECK(has(nothing.output, "no new checkpoint came about"));
   CHECK(run("exit 3").exit_code == 3);
   // Killed, or a link that was lost: again with a checkpoint of this attempt only.
   for (const char* const code : {"137", "205", "255"}) {
@@ -454,7 +454,7 @@ TEST_CASE("a script with checkpoints is queued again three times without progres
     std::string all;
     for (const std::string& output : run_again(script, launchers)) {
       const bool again = has(output, "scontrol requeue 7");
-      const bool ends = has(output, "no checkpoint came about, so the job is not queued again");
+      const bool ends = has(output, "no new checkpoint came about, so the job is not queued again");
       CHECK(!(again && ends));
       all += again ? '+' : ends ? '-' : '?';
     }

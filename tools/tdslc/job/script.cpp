@@ -214,11 +214,11 @@ class ScriptWriter {
     text_ += "case $code in\n";
     text_ += "    69 | 75 | 137 | 138 | 205 | 255)  # a host was lost; saved; killed; told to save before it could; mpirun lost a link; killed, in Open MPI's words\n";
     text_ += "        again=\n        if [ \"$(cat \"$ck/newest\" 2>/dev/null)\" != \"$before\" ]; then\n            again=1\n";
-    text_ += "        elif [ \"$code\" = 69 ] || [ \"$code\" = 138 ]; then\n            attempt=\"nothing saved since ${before:-the beginning}\"\n";
+    text_ += "        elif [ \"$code\" = 69 ] || [ \"$code\" = 138 ] || [ -n \"$told\" ]; then\n            attempt=\"nothing saved since ${before:-the beginning}\"\n";
     text_ += "            echo \"$attempt\" >>\"$ck/.attempts\" &&\n";
     text_ += fmt::format("                [ \"$(grep -cxF \"$attempt\" \"$ck/.attempts\")\" -le {} ] && again=1\n        fi\n", kFruitlessRequeues);
     text_ += fmt::format("        if [ -n \"$again\" ]; then\n            scontrol requeue \"{}\"\n        else\n            echo {} >&2\n        fi ;;\nesac\n", job,
-                         shell_quoted(r_.name + ": no checkpoint came about, so the job is not queued again"));
+                         shell_quoted(r_.name + ": no new checkpoint came about, so the job is not queued again"));
   }
 
   void after() {
