@@ -341,7 +341,7 @@ srun --mpi=pmix --kill-on-bad-exit=1 --cpu-bind=cores \
     ./train --X 'x y.npy' --title 'it'\''s $HOME `id`
 new' --w w.npy
 code=$?
-if [ "$code" = 137 ]; then
+if [ "$code" = 137 ] || [ "$code" = 255 ]; then
     echo 'train: a rank was killed; if that was for memory, a node has no more than 65536 MiB: tdslc submit --nodes 4 takes more of them' >&2
 fi
 exit "$code"
