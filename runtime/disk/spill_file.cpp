@@ -109,23 +109,34 @@ bool SpillFile::transfers_grains() const {
   return true;
 }
 
-/// Where room cannot be reserved, no rank of the node has written yet: what is free must do for all of them.
+/// What is free is asked first: a reservation that fails may have taken all of it, for as long as the file is not cut, and other programs would find
+/// the disk full. Where room cannot be reserved, no rank of the node has written yet: what is free must do for all of them.
 void SpillFile::reserve(Index bytes, int ranks) const {
   if (bytes == 0) return;
+  const std::optional<Index> free = free_bytes();
+  if (free && *free < bytes) no_room(bytes, "a rank", free);
   int error = EINTR;
   while (error == EINTR) {
     if (::fallocate(fd_, 0, 0, bytes) == 0) return;
     error = errno;
   }
-  struct statvfs about {};
-  const bool known = ::fstatvfs(fd_, &about) == 0;
-  const Index free = known ? static_cast<Index>(about.f_bavail) * static_cast<Index>(about.f_frsize) : 0;
   const bool unsupported = error == EOPNOTSUPP || error == ENOSYS;
-  if (unsupported && (!known || free / std::max(ranks, 1) >= bytes)) return;
-  if (!unsupported && error != ENOSPC && error != EFBIG && error != EDQUOT) fail("make room for " + format_bytes(bytes), error);
-  const std::string keeper = unsupported && ranks > 1 ? "each of " + std::to_string(ranks) + " ranks of a node" : "a rank";
+  if (unsupported && (!free || *free / std::max(ranks, 1) >= bytes)) return;
+  if (unsupported) no_room(bytes, ranks > 1 ? "each of " + std::to_string(ranks) + " ranks of a node" : "a rank", free);
+  if (::ftruncate(fd_, 0) != 0) fail("cut", errno);
+  if (error != ENOSPC && error != EFBIG && error != EDQUOT) fail("make room for " + format_bytes(bytes), error);
+  no_room(bytes, "a rank", free_bytes());
+}
+
+std::optional<Index> SpillFile::free_bytes() const {
+  struct statvfs about {};
+  if (::fstatvfs(fd_, &about) != 0) return std::nullopt;
+  return static_cast<Index>(about.f_bavail) * static_cast<Index>(about.f_frsize);
+}
+
+void SpillFile::no_room(Index bytes, const std::string& keeper, std::optional<Index> free) const {
   throw RunError("there is no room for the " + format_bytes(bytes) + " that " + keeper + " keeps on disk in '" + folder_ + "'" +
-                 (known ? ", which has " + format_bytes(free) + " free" : std::string()) + "; name another folder with --spill DIR, or give more --memory or ranks");
+                 (free ? ", which has " + format_bytes(*free) + " free" : std::string()) + "; name another folder with --spill DIR, or give more --memory or ranks");
 }
 
 void SpillFile::tell(std::function<void(int)> when) {

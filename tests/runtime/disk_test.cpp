@@ -19,7 +19,7 @@ namespace {
 
 /// Errors of calls that these tests stand in for; 0: the system is asked.
 std::atomic<int> sync_error = 0, reserve_error = 0;
-std::atomic<int> pages_dropped = 0;
+std::atomic<int> pages_dropped = 0, reservations = 0;
 
 long answer(const std::atomic<int>& error, long number, long fd, long a, long b, long c) {
   if (error == 0) return ::syscall(number, fd, a, b, c);
@@ -34,6 +34,7 @@ extern "C" int sync_file_range(int fd, off64_t offset, off64_t bytes, unsigned f
   return static_cast<int>(answer(sync_error, SYS_sync_file_range, fd, offset, bytes, flags));
 }
 extern "C" int fallocate(int fd, int mode, off_t offset, off_t bytes) {
+  ++reservations;
   return static_cast<int>(answer(reserve_error, SYS_fallocate, fd, mode, offset, bytes));
 }
 extern "C" int posix_fadvise(int fd, off_t offset, off_t bytes, int advice) noexcept {
@@ -275,6 +276,18 @@ TEST_CASE("disk: where nothing can be reserved, what is free must do for all ran
   const std::string refused = run_error_of([&] { static_cast<void>(rt::SpillFile(folder / "", free / 2, true, 4)); });
   reserve_error = 0;
   CHECK(refused.find("that each of 4 ranks of a node keeps on disk in '") != std::string::npos);
+}
+
+TEST_CASE("disk: what there is no room for takes nothing from other programs") {
+  if (rt::World(rt::read_environment()).size() > 1) return;
+  const TemporaryFolder folder;
+  struct statvfs about {};
+  REQUIRE(::statvfs((folder / "").c_str(), &about) == 0);
+  reservations = 0;
+  const std::string refused = run_error_of([&] { static_cast<void>(rt::SpillFile(folder / "", 2 * static_cast<Index>(about.f_blocks) * static_cast<Index>(about.f_frsize), true)); });
+  CHECK(refused.find("there is no room for the ") != std::string::npos);
+  CHECK(refused.find(", which has 0 bytes free") == std::string::npos);
+  CHECK(reservations == 0);
 }
 
 TEST_CASE("disk: random programs with random homes in simulation") {
