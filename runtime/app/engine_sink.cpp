@@ -46,7 +46,7 @@ void EngineSink::expect(const plan::Region& region) {
 
 void EngineSink::put_by(plan::Segment segment) {
   for (plan::Op& op : segment.ops) {
-    if (op.op_class == plan::OpClass::kSource || op.op_class == plan::OpClass::kLoad) {
+    if (op.is_source()) {
       const plan::TensorId made = op.outputs.front().id;
       replayed_->sources.emplace(made, std::move(op));
     } else if (op.op_class == plan::OpClass::kStore) {

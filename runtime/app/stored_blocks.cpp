@@ -25,15 +25,6 @@ namespace {
 
 constexpr std::size_t kOpenFiles = 16;
 
-bool lies_row_major(const Operand& operand) {
-  Index stride = 1;
-  for (int d = operand.box.rank - 1; d >= 0; --d) {
-    if (operand.box[d].size() > 1 && operand.stride[plan::idx(d)] != stride) return false;
-    stride *= operand.box[d].size();
-  }
-  return true;
-}
-
 }  // namespace
 
 StoredBlocks::Reader StoredBlocks::file(const LiveTensor& tensor, Index rank) const {
@@ -288,7 +279,7 @@ void SavedBlocks::write(const plan::TensorDesc& tensor, const Operand& block) {
       put(block.parts.front().data, block.parts.front().data == nullptr ? 0 : block.parts.front().bytes);
       return;
     }
-    TDSL_CHECK(lies_row_major(block), "a block is saved from where it lies");
+    TDSL_CHECK(block.is_row_major(), "a block is saved from where it lies");
     put(block.data, block.box.volume() * tensor.element.bytes);
   } catch (const RunError& error) {
     fail(error.what());

@@ -82,15 +82,19 @@ void make(const std::string& path) {
   if (::mkdir(path.c_str(), 0777) != 0) fail_file(path, "cannot create", errno);
 }
 
-/// Of another version of the program, which may still want it.
-bool is_foreign(const std::string& checkpoint) {
+/// Not what another version of the program has saved and may still want, nor what cannot be read just now and may be such.
+bool may_be_removed(const std::string& checkpoint) {
+  const std::string manifest = Folder::manifest(checkpoint);
   try {
-    static_cast<void>(parse_manifest(read_text_file(Folder::manifest(checkpoint))));
+    static_cast<void>(parse_manifest(read_text_file(manifest)));
   } catch (const OtherVersion&) {
+    return false;
+  } catch (const Damaged&) {
     return true;
-  } catch (const std::exception&) {  // damaged, or not there
+  } catch (const std::exception&) {
+    return surely_absent(manifest);
   }
-  return false;
+  return true;
 }
 
 template <class F>
@@ -197,7 +201,7 @@ void Folder::prune(std::size_t kept, const std::string& attempt, const std::stri
   try {
     std::error_code ignored;
     std::vector<std::int64_t> list = numbers();
-    std::erase_if(list, [this](std::int64_t number) { return is_foreign(checkpoint(number)); });
+    std::erase_if(list, [this](std::int64_t number) { return !may_be_removed(checkpoint(number)); });
     for (std::size_t k = 0; k + kept < list.size(); ++k) {
       const std::string path = checkpoint(list[k]);
       if (!std::filesystem::equivalent(path, spared, ignored)) std::filesystem::remove_all(path, ignored);

@@ -89,6 +89,15 @@ struct Operand {
     }
     return v;
   }
+  /// Whether the elements follow each other, the last dimension's first.
+  [[nodiscard]] bool is_row_major() const {
+    Index row = 1;
+    for (int d = box.rank - 1; d >= 0; --d) {
+      if (box[d].size() > 1 && stride[plan::idx(d)] != row) return false;
+      row *= box[d].size();
+    }
+    return true;
+  }
 };
 
 /// What a kernel is called with: the label intervals of its task and its operands. A kernel computes every point of the

@@ -138,20 +138,6 @@ void Arrays::fetch(Engine& engine, const std::string& name, const plan::Distribu
   }
 }
 
-namespace {
-
-/// Whether the part's elements follow each other.
-bool lies_in_one_piece(const Operand& part) {
-  Index row = 1;
-  for (int d = part.box.rank - 1; d >= 0; --d) {
-    if (part.box[d].size() > 1 && part.stride[plan::idx(d)] != row) return false;
-    row *= part.box[d].size();
-  }
-  return true;
-}
-
-}  // namespace
-
 Engine::Lend Arrays::lender(Store& store, const std::string& name) {
   const std::size_t input = inputs_.find(name);
   if (input == inputs_.mine.size()) return nullptr;
@@ -162,7 +148,7 @@ Engine::Lend Arrays::lender(Store& store, const std::string& name) {
     for (const Operand& mine : array.boxes) {
       if (tile.empty() || !plan::contains(mine.box, tile)) continue;
       const Operand part = part_of(mine, tile, bytes);
-      if (!lies_in_one_piece(part) || reinterpret_cast<std::uintptr_t>(part.data) % kAlignment != 0) continue;
+      if (!part.is_row_major() || reinterpret_cast<std::uintptr_t>(part.data) % kAlignment != 0) continue;
       return lent_.emplace_back(std::make_shared<Buffer>(store, part.data, tile.volume() * bytes));
     }
     return nullptr;

@@ -202,7 +202,7 @@ Planner::Planned Planner::plan_ops(std::vector<Op> segment, const std::vector<Te
   Planned out;
   for (std::size_t k = 0; k < segment.size(); ++k) {
     Op& op = segment[k];
-    if (op.op_class == OpClass::kSource || op.op_class == OpClass::kLoad || op.op_class == OpClass::kRestore) {
+    if (op.is_source() || op.op_class == OpClass::kRestore) {
       waiting_.push_back(std::move(op));
     } else {
       plan_op(std::move(op), dead[k], out);

@@ -385,6 +385,24 @@ class JointRow {
   std::tuple<std::span<const Segment<T>>...> segments_;
 };
 
+/// Calls `f(i, …)` for what cursors over subscripts that ascend visit together, ascending: with what each has there, or nothing.
+template <Joint kJoint, class F, class First, class... Others>
+void walk_together(const F& f, First&& first, Others&&... others) {
+  while (true) {
+    Index i = first.index();
+    if constexpr (kJoint == Joint::kEither) i = std::min({i, others.index()...});
+    if constexpr (kJoint == Joint::kBoth) i = std::max({i, others.index()...});
+    if (i == kNoIndex) return;
+    if constexpr (kJoint != Joint::kEither) (others.seek(i), ...);
+    if constexpr (kJoint == Joint::kBoth) {
+      first.seek(i);
+      if (first.index() != i || ((others.index() != i) || ...)) continue;
+    }
+    const auto below = [i](auto& cursor) { return cursor.index() == i ? cursor.take() : cursor.none(); };
+    f(i, below(first), below(others)...);
+  }
+}
+
 /// Matrices of one shape. They outlive it.
 template <Joint kJoint, class... T>
 class JointParts {
@@ -394,27 +412,11 @@ class JointParts {
   /// Calls `f(row)` for the rows of the interval in which something is visited, ascending; rows without elements may be among them.
   template <class F>
   void rows(Interval wanted, F&& f) const {
-    std::apply([&](const auto*... parts) { walk(f, RowCursor<T>(*parts, wanted)...); }, parts_);
+    const auto row = [&f](Index i, const auto&... rows) { f(JointRow<kJoint, T...>(i, rows...)); };
+    std::apply([&](const auto*... parts) { walk_together<kJoint>(row, RowCursor<T>(*parts, wanted)...); }, parts_);
   }
 
  private:
-  template <class F, class First, class... Others>
-  static void walk(F& f, First first, Others... others) {
-    while (true) {
-      Index i = first.index();
-      if constexpr (kJoint == Joint::kEither) i = std::min({i, others.index()...});
-      if constexpr (kJoint == Joint::kBoth) i = std::max({i, others.index()...});
-      if (i == kNoIndex) return;
-      if constexpr (kJoint != Joint::kEither) (others.seek(i), ...);
-      if constexpr (kJoint == Joint::kBoth) {
-        first.seek(i);
-        if (first.index() != i || ((others.index() != i) || ...)) continue;
-      }
-      const auto row = [i](auto& cursor) { return cursor.index() == i ? cursor.take() : cursor.none(); };
-      f(JointRow<kJoint, T...>(i, row(first), row(others)...));
-    }
-  }
-
   std::tuple<const Parts<T, 2>*...> parts_;
 };
 

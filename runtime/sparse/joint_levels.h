@@ -91,23 +91,6 @@ struct JointLevel {
   std::tuple<std::vector<Segment<T>>...> segments;
 };
 
-template <Joint kJoint, class F, class First, class... Others>
-void walk_together(const F& f, First& first, Others&... others) {
-  while (true) {
-    Index i = first.index();
-    if constexpr (kJoint == Joint::kEither) i = std::min({i, others.index()...});
-    if constexpr (kJoint == Joint::kBoth) i = std::max({i, others.index()...});
-    if (i == kNoIndex) return;
-    if constexpr (kJoint != Joint::kEither) (others.seek(i), ...);
-    if constexpr (kJoint == Joint::kBoth) {
-      first.seek(i);
-      if (first.index() != i || ((others.index() != i) || ...)) continue;
-    }
-    const auto below = [i](auto& cursor) { return cursor.index() == i ? cursor.take() : cursor.none(); };
-    f(i, below(first), below(others)...);
-  }
-}
-
 }  // namespace detail
 
 /// Nodes of several tensors with the same subscripts; `kBelow` levels are below.
@@ -124,7 +107,7 @@ class JointNode {
   {
     const auto visit = [&](Index i, std::span<const Children<T>>... below) { f(JointNode<kJoint, kBelow - 1, T...>(i, levels_ + 1, below...)); };
     begin(std::index_sequence_for<T...>());
-    std::apply([&](auto&... cursor) { detail::walk_together<kJoint>(visit, cursor...); }, levels_->cursors);
+    std::apply([&](auto&... cursor) { walk_together<kJoint>(visit, cursor...); }, levels_->cursors);
   }
   /// Calls `f(k, values...)` for what is visited of the elements below, ascending.
   template <class F>
@@ -173,7 +156,7 @@ class JointTensors {
     std::array<detail::JointLevel<T...>, R> levels;  // the outermost, and those below nodes
     begin(levels[0], wanted, std::index_sequence_for<T...>());
     const auto visit = [&](Index i, std::span<const Children<T>>... below) { f(JointNode<kJoint, R - 1, T...>(i, levels.data() + 1, below...)); };
-    std::apply([&](auto&... cursor) { detail::walk_together<kJoint>(visit, cursor...); }, levels[0].cursors);
+    std::apply([&](auto&... cursor) { walk_together<kJoint>(visit, cursor...); }, levels[0].cursors);
   }
   /// Calls `f(i, values...)` for what is visited of vectors in the interval, ascending.
   template <class F>

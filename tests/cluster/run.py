@@ -666,7 +666,7 @@ def pulled_plug(c):
         subprocess.run(["ip", "link", "set", f"v{host}", "down"], check=True)
         try:
             others = lambda: [pid for pid in run.ranks() if c.host_of(pid) != f"h{host}"]
-            run.wait(f"host {host}, {launcher}: ranks are left on other hosts", lambda: not others() or int(run.state().get("Restarts", 0)) > 0, 40)
+            run.wait(f"host {host}, {launcher}: ranks are left on other hosts", lambda: not others() or int(run.state().get("Restarts", 0)) > 0, 30)
             run.wait(f"host {host}, {launcher}: the job is not queued again", lambda: int(run.state().get("Restarts", 0)) > 0)
         finally:
             subprocess.run(["ip", "link", "set", f"v{host}", "up"], check=True)

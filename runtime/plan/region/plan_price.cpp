@@ -71,7 +71,7 @@ PlanPrice price_of(const Region& region, const PlanInputs& inputs, const std::sh
     run = region.ops[k].run;
     held.add(region.ops[k], planned[k]);
     for (const auto& op : planned[k].ops) {
-      const double weight = op->op.op_class == OpClass::kLoad || op->op.op_class == OpClass::kSource ? 1 : region.ops[k].weight;
+      const double weight = op->op.is_source() ? 1 : region.ops[k].weight;
       double slowest = 0;
       for (std::size_t r = 0; r < ranks.size(); ++r) {
         const Cost cost = cost_of(op->op, op->plan, planner.lookup(), ranks[r], inputs.machine, inputs.threads);

@@ -29,7 +29,7 @@ double share_of(const Region& region, Index ranks) {
       sum = 0;
       run = recorded.run;
     }
-    const bool source = recorded.op.op_class == OpClass::kSource || recorded.op.op_class == OpClass::kLoad;
+    const bool source = recorded.op.is_source();
     if (!source) {
       for (const Access& access : recorded.op.reads) enter(access.tensor);
       for (const TensorDesc& output : recorded.op.outputs) enter(output.id);

@@ -16,7 +16,7 @@ double seconds_on(const Region& region, const PlanInputs& inputs, const std::sha
   double seconds = 0;
   for (std::size_t k = 0; k < planned.size(); ++k) {
     for (const auto& op : planned[k].ops) {
-      const bool once = op->op.op_class == OpClass::kLoad || op->op.op_class == OpClass::kSource;
+      const bool once = op->op.is_source();
       seconds += (once ? 1 : region.ops[k].weight) * cost_of(op->op, op->plan, planner.lookup(), rank, inputs.machine, inputs.threads).seconds.hi;
     }
   }

@@ -415,7 +415,7 @@ void RegionNetwork::add_memory() {
       live.clear();
       run = recorded.run;
     }
-    const bool source = op.op_class == OpClass::kSource || op.op_class == OpClass::kLoad;
+    const bool source = op.is_source();
     if (!source) {  // a source lies nowhere before its first use
       for (const Access& access : op.reads) enter(access.tensor);
       if (op.base >= 0) enter(op.base);

@@ -159,7 +159,7 @@ class Lshs {
     for (std::size_t k = 0; k < region_.ops.size(); ++k) {
       const Op& op = region_.ops[k].op;
       const WorkflowOp& tasks = workflow_.ops[k];
-      const bool source = op.op_class == OpClass::kSource || op.op_class == OpClass::kLoad;
+      const bool source = op.is_source();
       const bool lasts = std::any_of(op.outputs.begin(), op.outputs.end(), [&](const TensorDesc& t) { return !ended.contains(t.id) || shown.contains(t.id); });
       if (op.home >= 0 || op.replicated) {
         for (TaskNumber n = tasks.first; n < tasks.end; ++n) pin(n, op.replicated ? kEverybody : static_cast<std::int32_t>(op.home));

@@ -36,7 +36,7 @@ class PatternSchedule {
     const Op& op = region_.ops[k].op;
     const WorkflowOp& tasks = workflow_.ops[k];
     if (op.home >= 0 || op.replicated) return Processes(size_of(tasks), op.replicated ? kEverybody : static_cast<std::int32_t>(op.home));
-    if (op.op_class == OpClass::kSource || op.op_class == OpClass::kLoad) return loads_in_turn(tasks);
+    if (op.is_source()) return loads_in_turn(tasks);
     if (op.base >= 0) return where_base_lies(tasks);
     const Processes with_operands = where_operands_lie(k);
     if (tasks.joins == 0) return with_operands;

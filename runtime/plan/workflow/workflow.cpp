@@ -48,7 +48,7 @@ class WorkflowBuilder {
     workflow_.ops.push_back({std::move(cuts_[k]), static_cast<TaskNumber>(workflow_.tasks.size()), 0, {}, 0, 0});
     if (!op.outputs.empty() && op.op_class != OpClass::kStore && op.op_class != OpClass::kCollect) {
       enter_outputs(k);
-      const bool source = op.op_class == OpClass::kSource || op.op_class == OpClass::kLoad;
+      const bool source = op.is_source();
       source ? add_loads(k) : add_applies(k);
       set_level(k);
     }
