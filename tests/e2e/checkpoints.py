@@ -2,6 +2,7 @@
 """Programs are interrupted and go on: at every boundary, with the same bits on as many ranks; on other numbers of ranks, within rounding, or with
 --reproducible the same bits. Signals, damaged and foreign checkpoints, full disks. PASS checkpoints/NAME or FAIL."""
 import argparse
+import copy
 import fcntl
 import json
 import os
@@ -15,6 +16,7 @@ import sys
 import tempfile
 import time
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -376,27 +378,31 @@ def spilled(options):
 CASES = {"single": single, "spilled": spilled, "decided": decided, "ranks3": ranks3, "locked": locked, "signals": signals, "sparse": sparse}
 
 
+def passes(name, options):
+    with tempfile.TemporaryDirectory(prefix="tdsl-checkpoints-") as options.work:
+        try:
+            CASES[name](options)
+        except Failed as failure:
+            print(f"    {failure}\nFAIL checkpoints/{name}", flush=True)
+        except Exception:
+            print(f"    {traceback.format_exc()}\nFAIL checkpoints/{name}", flush=True)
+        else:
+            print(f"PASS checkpoints/{name}", flush=True)
+            return True
+    return False
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tdslc", default=os.environ.get("TDSLC", "tdslc"))
     parser.add_argument("--filter", default="")
     parser.add_argument("--limit", type=float, default=60)
+    parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
-    failed = 0
-    for name, case in CASES.items():
-        if options.filter not in f"checkpoints/{name}":
-            continue
-        with tempfile.TemporaryDirectory(prefix="tdsl-checkpoints-") as options.work:
-            try:
-                case(options)
-                print(f"PASS checkpoints/{name}", flush=True)
-            except Failed as failure:
-                failed += 1
-                print(f"    {failure}\nFAIL checkpoints/{name}", flush=True)
-            except Exception:
-                failed += 1
-                print(f"    {traceback.format_exc()}\nFAIL checkpoints/{name}", flush=True)
-    return 1 if failed else 0
+    chosen = [name for name in CASES if options.filter in f"checkpoints/{name}"]
+    with ThreadPoolExecutor(options.jobs) as pool:  # they often wait
+        passed = list(pool.map(lambda name: passes(name, copy.copy(options)), chosen))
+    return 0 if all(passed) else 1
 
 
 if __name__ == "__main__":

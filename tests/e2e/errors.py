@@ -365,16 +365,15 @@ def main():
                     p := disk_full(r, executables["product"], inputs, options.limit))])
             except PermissionError as reason:
                 print(f"SKIP errors/disk_full {reason}")
-        for name, arguments, code, message, *env in COMMAND_MISTAKES:
-            if options.filter in f"errors/{name}":
-                problem = run_command_mistake(arguments, code, message, options.tdslc, options.limit, *env)
-                failed += report(name, [problem] if problem else [])
-        for check in (*hostile.CHECKS, *input_files.CHECKS, *numeric.CHECKS):
-            if options.filter in f"errors/{check.__name__}":
-                folder = Path(work) / check.__name__
-                folder.mkdir()
-                problem = check(options.tdslc, folder, options.limit)
-                failed += report(check.__name__, [problem] if problem else [])
+        wrong = [m for m in COMMAND_MISTAKES if options.filter in f"errors/{m[0]}"]
+        run = lambda arguments, code, message, *env: run_command_mistake(arguments, code, message, options.tdslc, options.limit, *env)
+        for mistake, problem in zip(wrong, pool.map(lambda m: run(*m[1:]), wrong)):
+            failed += report(mistake[0], [problem] if problem else [])
+        checks = [check for check in (*hostile.CHECKS, *input_files.CHECKS, *numeric.CHECKS) if options.filter in f"errors/{check.__name__}"]
+        for check in checks:
+            (Path(work) / check.__name__).mkdir()
+        for check, problem in zip(checks, pool.map(lambda c: c(options.tdslc, Path(work) / c.__name__, options.limit), checks)):
+            failed += report(check.__name__, [problem] if problem else [])
     return 1 if failed else 0
 
 

@@ -119,6 +119,15 @@ class Attempt:
             time.sleep(0.01)
         return None
 
+    def is_last(self, stopped):
+        """Whether a rank was stopped after all had told each other that they end: the others leave, and none is there to miss it."""
+        ranks = lambda: [p.pid for p in self.alive() if p.name == self.workload.name]
+        processes.wait_until(lambda: ranks() in ([], [stopped.pid]), self.options.limit)
+        if not ranks():
+            return False
+        time.sleep(5)  # if it was missed, the launcher ends it
+        return ranks() == [stopped.pid]
+
     def end(self):
         """Waits for its end, and looks at what is left. On a machine with much else to do everything takes longer, undisturbed runs too."""
         usual = self.workload.undisturbed.get(self.ranks, (0, 0, 10))[2]
@@ -126,7 +135,8 @@ class Attempt:
         try:
             self.code = self.child.wait(limit)
         except subprocess.TimeoutExpired:
-            raise Failed(f"it does not end within {limit:.0f} s: {self.text('stderr')[-800:]}") from None
+            where = "".join(f"\n      {p.name} of rank {p.variable('OMPI_COMM_WORLD_RANK')}: state {(processes.look(p.pid) or 'Z')[-1]}" for p in self.alive())
+            raise Failed(f"it does not end within {limit:.0f} s: {self.text('stderr')[-800:]}{where}") from None
         self.out, self.err = self.text("stdout"), self.text("stderr")
         left = processes.wait_until(lambda: not self.alive(), 10)
         require(left, f"processes are left: {[p.name for p in self.alive()]}")
@@ -228,13 +238,18 @@ def stopped(rng, a):
     process = a.rank(victim)
     if process:
         os.kill(process.pid, signal.SIGSTOP)
+    last = False
     if process and short:
         time.sleep(1)
         os.kill(process.pid, signal.SIGCONT)
+    elif process:
+        last = a.is_last(process)
+        if last:
+            os.kill(process.pid, signal.SIGCONT)
     a.end()
     if victim == 0:  # woken to be ended, rank 0 says so
         a.err = PARTIAL.sub("", a.err)
-    a.check({0} if short else {0, 69, 137, 255}, silent={137, 255})
+    a.check({0} if short or last else {0, 69, 137, 255}, silent={137, 255})
     a.go_on()
 
 

@@ -67,7 +67,7 @@ def choose(mode, program, variant_index, is_sample):
     main = min(variant_index, 2)
     counts = {
         "long": (24, 24, 24),
-        "ci": (3, 1, 1) if is_sample else (2, 1, 1),
+        "ci": (2, 1, 1) if is_sample or zlib.crc32(program.encode()) % 2 else (1, 1, 1),
         "quick": (4, 1, 0) if is_sample else (2, 1, 0),
         "sanitizer": (1, 0, 0) if is_sample else (1, 0, 0),
     }

@@ -7,7 +7,8 @@ status=0
 counts="1 2 3 4"
 once=0
 limit=180
-without_ranks="*/kernels_*,*/io_*,*/sparse_test.cpp,*/app_cores_*,*/app_launch_check_*,*/app_limits_*,*/app_memory_*,*/app_number_format_*,*/app_options_*,*/app_panels_*,*/app_tile_entries_*"
+kernels="*/kernels_*"
+without_ranks="$kernels,*/io_*,*/sparse_test.cpp,*/app_cores_*,*/app_launch_check_*,*/app_limits_*,*/app_memory_*,*/app_number_format_*,*/app_options_*,*/app_panels_*,*/app_tile_entries_*"
 if [ "$TDSL_TEST_MODE" = long ]; then
     # 20,000 simulated runs, once; 500 programs on real ranks.
     export TDSL_TEST_SIMULATIONS=1:5000 TDSL_TEST_SIZED=1:100 TDSL_TEST_PROGRAMS=1:170
@@ -33,7 +34,7 @@ run() {
     fi
     files="" only=""
     [ "$ranks" -eq 1 ] || files=$without_ranks
-    [ "$once" -eq 0 ] || [ "$ranks" -ne 1 ] || only=$without_ranks
+    [ "$once" -eq 0 ] || [ "$ranks" -ne 1 ] || only=${part:-${without_ranks#*,}}
     TDSL_TEST_PROGRAMS=$programs timeout --kill-after=5 "$limit" mpiexec -q -n "$ranks" "$TDSL_BUILD_DIR/bin/tdsl_runtime_tests" --no-colors \
         ${1:+"--test-case=$1"} ${large:+"--test-case-exclude=$large"} ${files:+"--source-file-exclude=$files"} ${only:+"--source-file=$only"}
     code=$?
@@ -48,9 +49,21 @@ run() {
 # Products and reductions of large blocks, nearly all of it in BLIS or counted element by element.
 large=""
 [ "$TDSL_TEST_PRESET" = release ] || [ "$TDSL_TEST_MODE" = long ] || large="progress: BLIS calls*,progress: register-blocked*,sums of products: the kernel*"
+# Half the minutes of the sanitizers are kernels', beside which the others run.
+beside=""
+if [ "$once" -ne 0 ]; then
+    log=$(mktemp)
+    trap 'rm -f "$log"' EXIT
+    (ranks=1 part=$kernels; run ""; exit "$status") >"$log" 2>&1 &
+    beside=$!
+fi
 for ranks in $counts; do
     run "${TDSL_TEST_FILTER:+*$TDSL_TEST_FILTER*}"
 done
+if [ -n "$beside" ]; then
+    wait "$beside" || status=1
+    cat "$log"
+fi
 # Trees take five ranks and more.
 if [ "$TDSL_TEST_PRESET" = release ] && [ -z "$TDSL_TEST_FILTER" ]; then
     ranks=7

@@ -22,12 +22,12 @@ endif()
 add_library(tdsl_options INTERFACE)
 target_include_directories(tdsl_options INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(tdsl_options INTERFACE ${TDSL_WARNING_FLAGS} ${TDSL_SANITIZE_FLAGS})
-# Half the instrumented code checks at every access that a pointer is not null and is aligned. Targets whose property
-# TDSL_SANITIZE_LEVEL is `full` (the runtime, where raw memory is) keep that; elsewhere AddressSanitizer reports a null pointer
-# when it is used. `tests`: the tests' own code, checked for wrong memory accesses only.
+# Half the instrumented code checks at every access that a pointer is not null, is aligned, and stays inside of what it points to.
+# Targets whose property TDSL_SANITIZE_LEVEL is `full` (the runtime, where raw memory is) keep that; elsewhere AddressSanitizer
+# reports such a pointer when it is used. `tests`: the tests' own code, checked for wrong memory accesses only.
 set(TDSL_SANITIZE_LIGHTER "")
 if(TDSL_SANITIZE MATCHES "undefined")
-  set(TDSL_SANITIZE_LIGHTER -fno-sanitize=null,alignment)
+  set(TDSL_SANITIZE_LIGHTER -fno-sanitize=null,alignment,vptr,object-size,pointer-overflow)
   set(level "$<TARGET_PROPERTY:TDSL_SANITIZE_LEVEL>")
   target_compile_options(tdsl_options INTERFACE
     "$<$<STREQUAL:${level},tests>:-O0;-fno-sanitize=undefined>"
