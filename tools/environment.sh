@@ -22,16 +22,19 @@ build_jobs() {
     if [ "$fit" -lt "$cores" ]; then echo "$fit"; else echo "$cores"; fi
 }
 
-# configure PRESET LOG: runs CMake for a preset (with ccache when it is there); the log is shown when it fails.
+# configure PRESET LOG [OPTION...]: runs CMake for a preset (with ccache when it is there); the log is shown when it fails.
 configure() {
+    configure_preset=$1
+    configure_log=$2
+    shift 2
     launcher=""
     if [ -z "${CCACHE_DISABLE:-}" ] && command -v ccache >/dev/null 2>&1; then
         launcher="-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"
     fi
     # shellcheck disable=SC2086 # empty launcher is no word
-    if ! (cd "$root" && timeout 300 cmake --preset "$1" $launcher) >"$2" 2>&1; then
-        tail -n 40 "$2" >&2
-        echo "configuring failed (log: $2)" >&2
+    if ! (cd "$root" && timeout 300 cmake --preset "$configure_preset" $launcher "$@") >"$configure_log" 2>&1; then
+        tail -n 40 "$configure_log" >&2
+        echo "configuring failed (log: $configure_log)" >&2
         return 1
     fi
 }
