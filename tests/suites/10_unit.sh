@@ -2,6 +2,8 @@
 # Unit tests of the compiler and the planner, in two processes, which halves their minutes.
 set -u
 tests="$TDSL_BUILD_DIR/bin/tdsl_unit_tests"
+# Random plans: the same ones every time, and others in long runs, which print their seed.
+[ "$TDSL_TEST_MODE" = long ] || export TDSL_TEST_SEED="${TDSL_TEST_SEED:-1}"
 if [ -n "$TDSL_TEST_FILTER" ]; then
     exec "$tests" --no-colors ${TDSL_TEST_FILTER:+"--test-case=*$TDSL_TEST_FILTER*"}
 fi

@@ -96,9 +96,9 @@ TEST_CASE("homes: what a random operation loads and writes lies in the predicted
     for (Index rank = 0; rank < test.plan.space.ranks(); ++rank) {
       const Cost cost = cost_of(test.op, test.plan, tensors, rank, {}, 1);
       const Counted counted = count(test.op, test.plan, tensors, rank);
-      INFO("case ", n, " rank ", rank, ": ", test.describe());
+      INFO("case ", n, " rank ", rank, ": ", test.describe(), " super-blocks of ", test.plan.super_block.size(), " labels");
       if (test.plan.super_block.empty()) REQUIRE_MESSAGE(outside(cost, counted, test.op).empty(), outside(cost, counted, test.op));
-      REQUIRE(tdsl::tests::inside(cost.disk_read, counted.loaded));
+      REQUIRE_MESSAGE(tdsl::tests::inside(cost.disk_read, counted.loaded), tdsl::tests::text("loaded", cost.disk_read, counted.loaded));
       REQUIRE(cost.step_bytes.hi >= static_cast<double>(counted.peak_remote_bytes));
       ++compared;
       loads += counted.loaded > 0 ? 1 : 0;
@@ -111,7 +111,7 @@ TEST_CASE("homes: what a random operation loads and writes lies in the predicted
     }
   }
   CHECK(compared > 0);
-  CHECK(4 * exact > loads);
+  CHECK(5 * exact > loads);
 }
 
 TEST_CASE("homes: a program that does not fit spills, within its memory and as predicted") {
