@@ -59,6 +59,11 @@ def schedule_of(point, program, number, wanted=None):
     return wanted or SCHEDULES[(zlib.crc32(program.encode()) + number) % len(SCHEDULES)]
 
 
+def in_half(program):
+    """Half of the programs, always the same ones."""
+    return zlib.crc32(program.encode()) % 2 == 1
+
+
 def choose(mode, program, variant_index, is_sample):
     """The points for one variant of a program. The first two variants are the main ones, the others are special sizes."""
     if mode == "long" and variant_index < 2:
@@ -67,7 +72,7 @@ def choose(mode, program, variant_index, is_sample):
     main = min(variant_index, 2)
     counts = {
         "long": (24, 24, 24),
-        "ci": (2, 1, 1) if is_sample or zlib.crc32(program.encode()) % 2 else (1, 1, 1),
+        "ci": (2, 1, 1) if is_sample or in_half(program) else (1, 1, 1),
         "quick": (4, 1, 0) if is_sample else (2, 1, 0),
         "sanitizer": (1, 0, 0) if is_sample else (1, 0, 0),
     }

@@ -62,19 +62,14 @@ def test_program(path, is_sample, options):
     return name, failures, launches, time.time() - begun
 
 
-def in_half(name):
-    """Half of the programs, always the same ones."""
-    return zlib.crc32(name.encode()) % 2 == 1
-
-
 def one_bit_pattern(name, mode):
     """Whether a sample is run twice at one point; in CI half of them."""
-    return mode == "quick" or mode == "ci" and in_half(name)
+    return mode == "quick" or mode == "ci" and points.in_half(name)
 
 
 def is_cheap(name, is_sample, mode):
     """Whether a program is compiled without optimisation. Samples are compiled as users do, in CI the half that is run twice."""
-    return not is_sample or mode == "ci" and not in_half(name)
+    return not is_sample or mode == "ci" and not points.in_half(name)
 
 
 def test_variant(session, index, variant, is_sample, options, failures):

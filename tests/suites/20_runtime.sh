@@ -8,6 +8,7 @@ counts="1 2 3 4"
 once=0
 limit=180
 kernels="*/kernels_*"
+part=""
 without_ranks="$kernels,*/io_*,*/sparse_test.cpp,*/app_cores_*,*/app_launch_check_*,*/app_limits_*,*/app_memory_*,*/app_number_format_*,*/app_options_*,*/app_panels_*,*/app_tile_entries_*"
 if [ "$TDSL_TEST_MODE" = long ]; then
     # 20,000 simulated runs, once; 500 programs on real ranks.

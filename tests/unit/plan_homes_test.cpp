@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/plan/cost/cost_model.h"
@@ -86,8 +87,11 @@ Region product_region(Index n, bool alive) {
 
 TEST_CASE("homes: what a random operation loads and writes lies in the predicted intervals") {
   Index compared = 0, exact = 0, loads = 0;
-  for (std::uint64_t n = 0; n < tdsl::tests::test_cases(20); ++n) {
-    Random random(tdsl::tests::test_seed(), n);
+  // Found once: neighbourhoods of which the border leaves the same element to several super-blocks.
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> cases{{6, 300}, {60, 956}};
+  for (std::uint64_t n = 0; n < tdsl::tests::test_cases(20); ++n) cases.emplace_back(tdsl::tests::test_seed(), n);
+  for (const auto& [seed, n] : cases) {
+    Random random(seed, n);
     PlannedCase test = tdsl::tests::OperationGenerator(random).make();
     if (writes_twice(test.op)) continue;
     move_some(test, random);
@@ -96,7 +100,7 @@ TEST_CASE("homes: what a random operation loads and writes lies in the predicted
     for (Index rank = 0; rank < test.plan.space.ranks(); ++rank) {
       const Cost cost = cost_of(test.op, test.plan, tensors, rank, {}, 1);
       const Counted counted = count(test.op, test.plan, tensors, rank);
-      INFO("case ", n, " rank ", rank, ": ", test.describe(), " super-blocks of ", test.plan.super_block.size(), " labels");
+      INFO("seed ", seed, " case ", n, " rank ", rank, ": ", test.describe(), " super-blocks of ", test.plan.super_block.size(), " labels");
       if (test.plan.super_block.empty()) REQUIRE_MESSAGE(outside(cost, counted, test.op).empty(), outside(cost, counted, test.op));
       REQUIRE_MESSAGE(tdsl::tests::inside(cost.disk_read, counted.loaded), tdsl::tests::text("loaded", cost.disk_read, counted.loaded));
       REQUIRE(cost.step_bytes.hi >= static_cast<double>(counted.peak_remote_bytes));
@@ -111,7 +115,7 @@ TEST_CASE("homes: what a random operation loads and writes lies in the predicted
     }
   }
   CHECK(compared > 0);
-  CHECK(5 * exact > loads);
+  CHECK(4 * exact > loads);
 }
 
 TEST_CASE("homes: a program that does not fit spills, within its memory and as predicted") {

@@ -168,8 +168,9 @@ Need need_of(const RankView& v, const Access& access, const TensorLookup& tensor
     pieces_own *= static_cast<double>(cut_count(owned_parts, where.tiling(d)));
     disjoint = disjoint && equal_or_disjoint(list, {});
     // Tiles of different super-blocks may need the very same interval: i + a for (i, a) = (2, 1) and (3, 0).
-    // So may whole blocks.
-    if (v.super_blocks > 1 && (dim.terms.size() > 1 || dim.divisor > 1 || sized)) disjoint = false;
+    // So may whole blocks, and what the border leaves of neighbourhoods: of i + {0, 1} for i = -1 and 0 one element.
+    const bool cut_alike = dim.offset.size() > 1 && dim.terms.size() == 1 && list.size() < v.label[idx(dim.terms.front().label)].size();
+    if (v.super_blocks > 1 && (dim.terms.size() > 1 || dim.divisor > 1 || sized || cut_alike)) disjoint = false;
     panel *= std::min(static_cast<double>(total(list)), longest_need(v, dim, kept, sized ? &where.tiling(d) : nullptr));
     need.lists.push_back(std::move(list));
   }
