@@ -63,13 +63,13 @@ def test_program(path, is_sample, options):
 
 
 def one_bit_pattern(name, mode):
-    """Whether a sample is run twice at one point; in CI half of them."""
-    return mode == "quick" or mode == "ci" and points.in_half(name)
+    """Whether a sample is run twice at one point: in CI half of them."""
+    return mode == "ci" and points.in_half(name)
 
 
 def is_cheap(name, is_sample, mode):
     """Whether a program is compiled without optimisation. Samples are compiled as users do, in CI the half that is run twice."""
-    return not is_sample or mode == "ci" and not points.in_half(name)
+    return not is_sample or mode != "long" and not points.in_half(name)
 
 
 def test_variant(session, index, variant, is_sample, options, failures):
@@ -98,7 +98,7 @@ def test_variant(session, index, variant, is_sample, options, failures):
 
 def chosen_in(mode, number, is_sample):
     """Which programs a smaller run takes."""
-    every = {"quick": (1, 2), "sanitizer": (4, 12)}[mode][0 if is_sample else 1]
+    every = {"quick": (3, 6), "sanitizer": (4, 12)}[mode][0 if is_sample else 1]
     return number % every == 0
 
 

@@ -24,6 +24,9 @@ if [ "$TDSL_TEST_PRESET" != release ]; then
     else
         export TDSL_TEST_PROGRAMS=1:40 TDSL_TEST_SIMULATIONS=1:300 TDSL_TEST_SIZED=1:20
     fi
+elif [ "$TDSL_TEST_MODE" = quick ]; then
+    counts="1 3"
+    export TDSL_TEST_PROGRAMS=1:6 TDSL_TEST_SIMULATIONS=1:10
 elif [ "$TDSL_TEST_MODE" != long ]; then
     export TDSL_TEST_SIMULATIONS=1:60
 fi

@@ -9,6 +9,7 @@ if [ "$TDSL_TEST_PRESET" != release ]; then
     [ "$TDSL_TEST_MODE" = long ] || slow="$slow --every 4"
 fi
 export XDG_CACHE_HOME="$TDSL_BUILD_DIR/test-cache"
+if [ "$TDSL_TEST_MODE" = quick ] && [ -z "$TDSL_TEST_FILTER" ]; then slow="--ranks 3 --every 4"; fi
 status=0
 # shellcheck disable=SC2086 # several words, or none
 /usr/bin/python3 "$TDSL_SOURCE_DIR/tests/e2e/errors.py" --limit "$limit" $slow --filter "$TDSL_TEST_FILTER" || status=1
