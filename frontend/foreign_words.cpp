@@ -29,7 +29,7 @@ constexpr auto kFunctions = std::to_array<ForeignFunction>({
     {"tensordot", "einsum(\"ij,jk->ik\", A, B)"},
     // Constructors
     {"arange", "iota(n)", " for 0, 1, …, n - 1"},
-    {"range", "iota(n)", " for 0, 1, …, n - 1, in a loop 'for i in 0..n'"},
+    {"range", "iota(n)", " for 0, 1, …, n - 1, in a loop `for i in 0..n`"},
     {"linspace", "a + (b - a) * iota(n) / f64(n - 1)"},
     {"rand", "random(n)"},
     {"normal", "randn(n)"},
@@ -127,7 +127,7 @@ constexpr auto kFunctions = std::to_array<ForeignFunction>({
     // Not here
     {"print", "", "print is a statement of its own"},
     {"assert", "", "assert is a statement of its own"},
-    {"swap", "", "write 'let t = x[i]; x[i] = x[j]; x[j] = t;'"},
+    {"swap", "", "write `let t = x[i]; x[i] = x[j]; x[j] = t;`"},
     {"array", "", "there are no array literals: a tensor is declared by its type or by index notation"},
     {"asarray", "", "there are no array literals: a tensor is declared by its type or by index notation"},
     {"str", "", "print takes values as they are"},
@@ -211,35 +211,35 @@ const Words& members() {
 
 const Words& characters() {
   static const Words table = {
-      {"&", "did you mean '&&'?"},
-      {"|", "did you mean '||', or abs(x)?"},
-      {"^", "did you mean '**' for powers?"},
-      {"#", "did you mean '//' for comments?"},
-      {"~", "did you mean '!'?"},
-      {"`", "did you mean \"'\" for transpose?"},
+      {"&", "did you mean `&&`?"},
+      {"|", "did you mean `||`, or abs(x)?"},
+      {"^", "did you mean `**` for powers?"},
+      {"#", "did you mean `//` for comments?"},
+      {"~", "did you mean `!`?"},
+      {"`", "did you mean `'` for transpose?"},
       {"\\", "a system of equations is solved by solve(A, b)"},
-      {"?", "a choice is written 'if c then a else b'"},
-      {"−", "did you mean '-'?"},
-      {"–", "did you mean '-'?"},
-      {"×", "did you mean '*'?"},
-      {"·", "did you mean '*' or '@'?"},
-      {"÷", "did you mean '/'?"},
-      {"≤", "did you mean '<='?"},
-      {"≥", "did you mean '>='?"},
-      {"≠", "did you mean '!='?"},
-      {"“", "did you mean '\"'?"},
-      {"”", "did you mean '\"'?"},
-      {"’", "did you mean \"'\"?"},
-      {"‘", "did you mean \"'\"?"},
-      {"′", "did you mean \"'\"?"},
-      {"→", "did you mean '->'?"},
-      {"∞", "did you mean 'inf'?"},
-      {"…", "did you mean '..'?"},
-      {"∧", "did you mean '&&'?"},
-      {"∨", "did you mean '||'?"},
-      {"¬", "did you mean '!'?"},
-      {"Σ", "did you mean 'sum'?"},
-      {"∑", "did you mean 'sum'?"},
+      {"?", "a choice is written `if c then a else b`"},
+      {"−", "did you mean `-`?"},
+      {"–", "did you mean `-`?"},
+      {"×", "did you mean `*`?"},
+      {"·", "did you mean `*` or `@`?"},
+      {"÷", "did you mean `/`?"},
+      {"≤", "did you mean `<=`?"},
+      {"≥", "did you mean `>=`?"},
+      {"≠", "did you mean `!=`?"},
+      {"“", "did you mean `\"`?"},
+      {"”", "did you mean `\"`?"},
+      {"’", "did you mean `'`?"},
+      {"‘", "did you mean `'`?"},
+      {"′", "did you mean `'`?"},
+      {"→", "did you mean `->`?"},
+      {"∞", "did you mean `inf`?"},
+      {"…", "did you mean `..`?"},
+      {"∧", "did you mean `&&`?"},
+      {"∨", "did you mean `||`?"},
+      {"¬", "did you mean `!`?"},
+      {"Σ", "did you mean `sum`?"},
+      {"∑", "did you mean `sum`?"},
       {"π", "write 3.141592653589793"},
       {"\xC2\xA0", "did you mean a space?"},
   };
@@ -291,7 +291,7 @@ std::string foreign_type(std::string_view name) {
 
 std::string type_hint(std::string_view name) {
   if (const std::string type = foreign_type(name); !type.empty())
-    return "; did you mean '" + type + "'?";
+    return "; did you mean `" + type + "`?";
   if (name == "string" || name == "str" || name == "String")
     return "; strings stand in print, assert, einsum, import and extern only";
   static const std::vector<std::string> all = {"f64", "f32", "i64", "i32", "bool"};

@@ -86,7 +86,7 @@ Tensor Lowerer::lower_plain(const ast::Expr& e) {
   if (operations_of(t.body, kMaxOperations + 1) > kMaxOperations) {
     fail(DiagnosticId::kNestingTooDeep, range,
          "this grows beyond " + std::to_string(kMaxOperations) +
-             " operations when functions and their names are put in place; compute a part of it with 'let' outside");
+             " operations when functions and their names are put in place; compute a part of it with `let` outside");
   }
   t.range = range;
   return t;

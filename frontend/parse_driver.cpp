@@ -52,14 +52,14 @@ void apply(const Repair& repair, TokenizedFile& file) {
 std::string shown(const Token& token) {
   return token.kind == Kind::TOK_END      ? "the end of the file"
          : token.kind == Kind::TOK_STRING ? "a string"
-                                          : "'" + token.text + "'";
+                                          : "`" + token.text + "`";
 }
 
 /// `7 // 2;`: the comment holds what ends the statement.
 std::vector<DiagnosticNote> division_note(const Token& missing, const TokenizedFile& file) {
   for (const ast::Comment& comment : file.comments) {
     if (comment.range.line == missing.range.line && comment.text.starts_with("//") && comment.text.ends_with(';')) {
-      return {{comment.range, "'//' begins a comment; integers are divided by '/', which truncates"}};
+      return {{comment.range, "`//` begins a comment; integers are divided by `/`, which truncates"}};
     }
   }
   return {};
@@ -89,7 +89,7 @@ void report_missing(const TokenizedFile& file, DiagnosticSink& sink) {
     }
     const DiagnosticId id =
         token.kind == Kind::TOK_SEMICOLON ? DiagnosticId::kMissingSemicolon : DiagnosticId::kSyntaxError;
-    sink.error(id, token.range, "missing '" + token.text + "' before " + shown(file.tokens[i + 1]), division_note(token, file));
+    sink.error(id, token.range, "missing `" + token.text + "` before " + shown(file.tokens[i + 1]), division_note(token, file));
   }
 }
 

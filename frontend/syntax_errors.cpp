@@ -28,7 +28,7 @@ std::string describe(const Token& token) {
     case Kind::TOK_STRING:
       return "a string";
     default:
-      return "'" + token.text + "'";
+      return "`" + token.text + "`";
   }
 }
 
@@ -61,11 +61,11 @@ std::vector<std::string> summarise(const std::vector<std::string>& expected) {
     if (contains(expected, closer) && !part_of_larger && !(statement && closer != "}") &&
         !((closer == "=" || closer == ":") && (contains(expected, ")") || contains(expected, "]"))) &&
         !(closer == "kernel" && contains(expected, "a name")) && !(expression && closer != ")" && closer != "]")) {
-      result.push_back("'" + std::string(closer) + "'");
+      result.push_back("`" + std::string(closer) + "`");
     }
   }
   // After a complete expression `;` ends it all; what else could continue the statement is noise.
-  if (!result.empty() && result.front() == "';'") {
+  if (!result.empty() && result.front() == "`;`") {
     result.resize(1);
   }
   if (result.size() > 3) {
@@ -216,7 +216,7 @@ std::vector<DiagnosticNote> ParseDriver::unclosed_note(const std::vector<std::st
         }
         const std::string closer = token.text == "(" ? ")" : token.text == "[" ? "]" : "}";
         if (contains(expected, closer) && token.range.line != file_.tokens[current].range.line) {
-          return {{token.range, "to match this '" + token.text + "'"}};
+          return {{token.range, "to match this `" + token.text + "`"}};
         }
         return {};
       }
@@ -278,7 +278,7 @@ bool ParseDriver::lacks_parenthesis() {
     return false;
   }
   sink_.error(DiagnosticId::kSyntaxError, file_.tokens[first + 1].range,
-              "missing '(' after '" + word.text + "'");
+              "missing `(` after `" + word.text + "`");
   return true;
 }
 

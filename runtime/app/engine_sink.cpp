@@ -217,7 +217,7 @@ void EngineSink::check_memory() const {
   // Of a program that is planned in parts, this one may come after others have run, and need less than the next one.
   const bool runs = engine_.operations().submitted > 0;
   throw RunError(setup_.info.at(need.line),
-                 "--memory " + std::to_string(memory) + " is too small: '" + need.name + "' needs " + std::to_string(need.bytes) + " bytes (" +
+                 "--memory " + std::to_string(memory) + " is too small: `" + need.name + "` needs " + std::to_string(need.bytes) + " bytes (" +
                      format_bytes(need.bytes) + ") on a rank: " + format_bytes(need.bytes - need.step) + " of operands, results and other live tensors, " +
                      format_bytes(need.step) + " received or copied at once; give at least --memory " + std::to_string(need.bytes) + (runs ? "; what follows may need more" : ""),
                  runs ? ExitCode::kRunTime : ExitCode::kUsage);

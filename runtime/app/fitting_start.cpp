@@ -86,7 +86,7 @@ class FitSearch {
   /// What disks change about the answer that it does not fit.
   [[nodiscard]] std::string disk_text() const {
     if (!request_.disk) return request_.no_disk.empty() ? "" : "; no tensor can be on disk: " + request_.no_disk;
-    return disk_need_ ? "; with tensors on disk it needs " + format_bytes(disk_need_->bytes) + ", for '" + disk_need_->name + "'" : "";
+    return disk_need_ ? "; with tensors on disk it needs " + format_bytes(disk_need_->bytes) + ", for `" + disk_need_->name + "`" : "";
   }
 
   /// The least memory that is enough on these ranks.
@@ -127,11 +127,11 @@ class FitSearch {
                               " received or copied at once";
     std::string text;
     if (given_) {
-      text = "--memory " + std::to_string(most) + " is too small: '" + need.name + "' needs " + std::to_string(need.bytes) + " bytes (" +
+      text = "--memory " + std::to_string(most) + " is too small: `" + need.name + "` needs " + std::to_string(need.bytes) + " bytes (" +
              format_bytes(need.bytes) + ") on a rank: " + parts + "; give at least --memory " + std::to_string(need.bytes);
       if (ranks) text += ", or start it on " + std::to_string(*ranks) + " ranks";
     } else {
-      text = "'" + need.name + "' does not fit into memory: it needs at least " + format_bytes(need.bytes) + " on a rank (" + parts + "), which may have " +
+      text = "`" + need.name + "` does not fit into memory: it needs at least " + format_bytes(need.bytes) + " on a rank (" + parts + "), which may have " +
              format_bytes(most) + ", as " + request_.limit.source + "; give " + wanted(need.bytes);
       if (ranks) text += ", or start it on " + std::to_string(*ranks / request_.ranks_of_node) + " such nodes with " + std::to_string(*ranks) + " ranks";
     }

@@ -12,7 +12,7 @@ namespace tdsl::rt {
 namespace {
 
 [[noreturn]] void fail_value(std::string_view what, std::string_view text, const std::string& expected) {
-  throw RunError(std::string(what) + ": '" + std::string(text) + "' is not " + expected, ExitCode::kUsage);
+  throw RunError(std::string(what) + ": `" + std::string(text) + "` is not " + expected, ExitCode::kUsage);
 }
 
 /// Removes `_` between digits, as in literals of the language.

@@ -205,7 +205,7 @@ void ProgramRun::execute(Execution& execution) {
   const plan::MemoryNeed& need = execution.sink.planner().needed_memory();
   std::string text = "dry run" + std::string(complete ? "" : ", up to the first decision that depends on data") + ": a rank needs " +
                      format_bytes(need.bytes) + " for blocks at least (--memory " + std::to_string(need.bytes) + ")";
-  if (!need.name.empty()) text += ", most of all for '" + need.name + "' in line " + std::to_string(line_in(need.line));
+  if (!need.name.empty()) text += ", most of all for `" + need.name + "` in line " + std::to_string(line_in(need.line));
   if (limit_.bytes > 0) text += "; it may have " + format_bytes(limit_.bytes) + ", as " + limit_.source;
   write_text(text + "\n");
 }

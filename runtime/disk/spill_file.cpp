@@ -50,7 +50,7 @@ std::string unfit_to_spill(const std::string& folder) {
 
 SpillFile::SpillFile(std::string folder, Index bytes, bool insisted, int ranks, bool cached) : folder_(std::move(folder)) {
   if (const std::string why = insisted || folder_.empty() ? std::string() : unfit_to_spill(folder_); !why.empty()) {
-    throw RunError("what memory has no room for cannot be kept in '" + folder_ + "': it " + why + "; name a folder on a local disk with --spill DIR (or this one, if it is to be)");
+    throw RunError("what memory has no room for cannot be kept in `" + folder_ + "`: it " + why + "; name a folder on a local disk with --spill DIR (or this one, if it is to be)");
   }
   try {
     if (!folder_.empty()) {
@@ -78,7 +78,7 @@ SpillFile::~SpillFile() {
 }
 
 void SpillFile::fail(const std::string& what, int error) const {
-  throw RunError("cannot " + what + " in '" + folder_ + "' (--spill): " + std::strerror(error));
+  throw RunError("cannot " + what + " in `" + folder_ + "` (--spill): " + std::strerror(error));
 }
 
 /// Without a name from the beginning, or from soon after it.
@@ -135,7 +135,7 @@ std::optional<Index> SpillFile::free_bytes() const {
 }
 
 void SpillFile::no_room(Index bytes, const std::string& keeper, std::optional<Index> free) const {
-  throw RunError("there is no room for the " + format_bytes(bytes) + " that " + keeper + " keeps on disk in '" + folder_ + "'" +
+  throw RunError("there is no room for the " + format_bytes(bytes) + " that " + keeper + " keeps on disk in `" + folder_ + "`" +
                  (free ? ", which has " + format_bytes(*free) + " free" : std::string()) + "; name another folder with --spill DIR, or give more --memory or ranks");
 }
 

@@ -537,7 +537,7 @@ class Facts:
             refused = within(start, "tight.npy")
             if refused.code == 0 or "does not fit into memory" in refused.err:
                 break
-        least = re.search(r"'C' does not fit into memory: it needs at least ([\d.]+) MiB .*ulimit -v.* give at least (\d+) MiB", refused.err)
+        least = re.search(r"`C` does not fit into memory: it needs at least ([\d.]+) MiB .*ulimit -v.* give at least (\d+) MiB", refused.err)
         if refused.code != 2 or not least or (self.work / "tight.npy").exists():
             raise Failed(f"with {start} MiB: {refused}")
         enough = within(int(least[2]), "tight.npy")

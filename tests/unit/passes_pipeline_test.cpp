@@ -96,7 +96,7 @@ TEST_CASE("passes: remarks tell what was done and what was refused") {
   REQUIRE(context.remarks().size() == 1);
   CHECK(context.remarks()[0].pass == "loops_to_algebra");
   CHECK(context.remarks()[0].decision == passes::Decision::kRefused);
-  CHECK(context.remarks()[0].reason.find("'x[i]' depends on 'x[i - 1]'") != std::string::npos);
+  CHECK(context.remarks()[0].reason.find("`x[i]` depends on `x[i - 1]`") != std::string::npos);
   REQUIRE(context.warnings().size() == 1);
   CHECK(context.warnings()[0].id == "sequential-loop");
 }

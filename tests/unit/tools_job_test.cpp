@@ -127,7 +127,7 @@ TEST_CASE("a profile of a site is read, printed and compared") {
   const Site again = parse_site(site_text(site), "again");
   CHECK(site_text(again) == site_text(site));
   CHECK(site_differences(site, again).empty());
-  CHECK(error_of([] { (void)parse_site("nodes = 1\nkores = 2\n", "s"); }) == "s:2: unknown key 'kores'");
+  CHECK(error_of([] { (void)parse_site("nodes = 1\nkores = 2\n", "s"); }) == "s:2: unknown key `kores`");
   CHECK(error_of([] { (void)parse_site("nodes 1\n", "s"); }) == "s:1: expected `key = value`");
   CHECK(has(error_of([] { (void)parse_site("nodes = 4\n", "s"); }), "`cores = …` is missing"));
   CHECK(has(error_of([] { (void)parse_site("partition = a b\n", "s"); }), "a name without blanks"));
@@ -219,7 +219,7 @@ TEST_CASE("a plan under a limit is taken where the other one does not fit") {
 TEST_CASE("what no size of a job has memory for is planned with tensors on disk") {
   const Site site = profile();
   const auto spilling = [](const JobShape&, std::int64_t limit) {
-    return JobEstimate{.fits = limit == 0, .peak = 1e15, .seconds = 10, .spills = limit > 0, .homes = "'X' lies on disk", .disk = 50 * kGiB, .spill_seconds = 5000};
+    return JobEstimate{.fits = limit == 0, .peak = 1e15, .seconds = 10, .spills = limit > 0, .homes = "`X` lies on disk", .disk = 50 * kGiB, .spill_seconds = 5000};
   };
   const JobSize all = size_job(site, {}, spilling);
   CHECK(all.shape.nodes == site.nodes);
@@ -228,7 +228,7 @@ TEST_CASE("what no size of a job has memory for is planned with tensors on disk"
   CHECK(size_job(site, {.nodes = 2}, spilling).shape.nodes == 2);
   // Where it goes, and how much of the nodes' own disks.
   ScriptRequest request = request_of_test(site, all);
-  CHECK(has(script_text(request), "# Disk: 'X' lies on disk; a node needs room for 102.0 GiB, and the profile does not say how much it has (scratch)\n"));
+  CHECK(has(script_text(request), "# Disk: `X` lies on disk; a node needs room for 102.0 GiB, and the profile does not say how much it has (scratch)\n"));
   CHECK(!has(script_text(request), "--tmp"));
   request.site.scratch = std::int64_t{200} << 30;
   request.site.spill_dir = "${LOCAL:-/local}/$USER";

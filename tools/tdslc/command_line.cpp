@@ -254,13 +254,13 @@ std::string unknown_message(const CLI::App& app, const CLI::App* command, const 
   if (command == nullptr) {
     std::vector<std::string> names;
     for (const CommandText& c : kCommands) names.emplace_back(c.name);
-    return fmt::format("unknown command '{}'{}", arguments.front(), frontend::did_you_mean(arguments.front(), names));
+    return fmt::format("unknown command `{}`{}", arguments.front(), frontend::did_you_mean(arguments.front(), names));
   }
   const std::vector<std::string> known = spellings(*command);
   for (const std::string& argument : arguments) {
     const std::string name = argument.substr(0, argument.find('='));
     if (name.size() < 2 || name.front() != '-' || std::ranges::find(known, name) != known.end()) continue;
-    std::string text = fmt::format("unknown option '{}'{}", name, frontend::did_you_mean(name, known));
+    std::string text = fmt::format("unknown option `{}`{}", name, frontend::did_you_mean(name, known));
     if (app.get_name().empty() || frontend::did_you_mean(name, known).empty()) text += "; the program's own options come after --";
     return text;
   }

@@ -29,7 +29,7 @@ std::string misfit_of(const PlanReport& report, const CommandLine& line, const F
   const std::string limit = line.memory.empty() ? std::to_string(report.memory_limit) : line.memory;
   const std::string ranks = rt::counted(static_cast<std::size_t>(report.ranks), "rank");
   std::string text = fmt::format("{} on {} with {} each does not fit --memory {}\n", line.program, ranks, rt::counted(static_cast<std::size_t>(report.threads), "thread"), limit);
-  text += fmt::format("'{}' (line {}) needs the most on a rank: {}, of them {} of operands, results and other live tensors, and {} received or copied at once\n",
+  text += fmt::format("`{}` (line {}) needs the most on a rank: {}, of them {} of operands, results and other live tensors, and {} received or copied at once\n",
                       need.name, rt::line_in(need.line), human_bytes(static_cast<double>(need.bytes)), human_bytes(static_cast<double>(need.bytes - need.step)),
                       human_bytes(static_cast<double>(need.step)));
   text += fmt::format("the least that is enough on {} is --memory {}\n", ranks, need.bytes);
@@ -143,7 +143,7 @@ std::string text_of(const PlanReport& report, const CommandLine& line, const Fro
   text += fmt::format("largest step: {} (the smallest legal --window)\n", human_bytes(static_cast<double>(report.largest_step)));
   if (report.homes) text += fmt::format("spills: {}\n", rt::homes_text(*report.homes, "", report.machine));
   if (report.memory.bytes > 0) {
-    text += fmt::format("memory: '{}' (line {}) needs the most on a rank, {}\n", report.memory.name, rt::line_in(report.memory.line),
+    text += fmt::format("memory: `{}` (line {}) needs the most on a rank, {}\n", report.memory.name, rt::line_in(report.memory.line),
                         human_bytes(static_cast<double>(report.memory.bytes)));
   }
   if (report.baseline) {

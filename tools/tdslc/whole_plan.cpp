@@ -59,7 +59,7 @@ std::string broken_by(const plan::SiteValue& value, const plan::Region& region) 
   if (!value.possible) return "the rest cannot be planned around it";
   if (value.fits || value.worst < 0) return {};
   const plan::Op& worst = region.ops[static_cast<std::size_t>(value.worst)].op;
-  return fmt::format("exceeds memory by {} at '{}' (line {})", human_bytes(value.excess), worst.name, rt::line_in(worst.line));
+  return fmt::format("exceeds memory by {} at `{}` (line {})", human_bytes(value.excess), worst.name, rt::line_in(worst.line));
 }
 
 }  // namespace
