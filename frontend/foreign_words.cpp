@@ -65,7 +65,11 @@ constexpr auto kFunctions = std::to_array<ForeignFunction>({
     {"amin", "min(x)"},
     {"count_nonzero", "nnz(x)"},
     {"std", "sqrt(mean((x - mean(x)) ** 2))"},
-    {"median", "sort(x)[size(x, 0) / 2]", " where their number is odd"},
+    {"nansum", "sum[i where !isnan(x[i])](x[i])"},
+    {"nanmean", "mean[i where !isnan(x[i])](x[i])"},
+    {"trapz", "sum(x[1:] + x[:-1]) / 2.0", " for steps of 1"},
+    {"allclose", "all(abs(x - y) <= 1e-8 + 1e-5 * abs(y))"},
+    {"array_equal", "all(x == y)"},
     // Functions of numbers
     {"power", "x ** y"},
     {"square", "x ** 2"},
@@ -117,6 +121,10 @@ constexpr auto kFunctions = std::to_array<ForeignFunction>({
     {"eig", "let (w, V) = eigh(A)", " for a symmetric matrix"},
     {"eigvals", "let (w, V) = eigh(A)", " for a symmetric matrix"},
     {"linsolve", "solve(A, x)"},
+    {"expm", "let (w, V) = eigh(A); let E = (V * exp(w)) @ V'", " for a symmetric matrix"},
+    {"logm", "let (w, V) = eigh(A); let L = (V * log(w)) @ V'", " for a symmetric positive definite matrix"},
+    {"sqrtm", "let (w, V) = eigh(A); let S = (V * sqrt(w)) @ V'", " for a symmetric positive semidefinite matrix"},
+    {"pinv", "let (U, s, Vt) = svd(A); let P = (Vt' / s) @ U'", " for a matrix of full rank"},
     // Output
     {"println", "print(x)"},
     {"printf", "print(x)"},
@@ -145,6 +153,9 @@ constexpr auto kFunctions = std::to_array<ForeignFunction>({
     {"filter", "", "no operation finds its own size"},
     // In the library
     {"softmax", "import std.nn"},
+    {"log_softmax", "import std.nn"},
+    {"logsumexp", "import std.nn", "log_sum_exp(A)"},
+    {"elu", "import std.nn"},
     {"gelu", "import std.nn"},
     {"silu", "import std.nn"},
     {"softplus", "import std.nn"},
@@ -152,8 +163,24 @@ constexpr auto kFunctions = std::to_array<ForeignFunction>({
     {"one_hot", "import std.nn"},
     {"cross_entropy", "import std.nn"},
     {"variance", "import std.stats"},
+    {"median", "import std.stats"},
+    {"quantile", "import std.stats"},
+    {"percentile", "import std.stats", "quantile(x, 0.5)"},
+    {"histogram", "import std.stats"},
+    {"cov", "import std.stats", "covariance(A)"},
+    {"corrcoef", "import std.stats", "correlation(A)"},
     {"cross", "import std.linalg"},
     {"vandermonde", "import std.linalg"},
+    {"vander", "import std.linalg", "vandermonde(x, k)"},
+    {"kron", "import std.linalg", "kronecker(A, B)"},
+    {"kronecker", "import std.linalg"},
+    {"matrix_power", "import std.linalg"},
+    {"cdist", "import std.linalg", "distances(A, B)"},
+    {"convolve", "import std.signal", "convolve_full(x, y)"},
+    {"conv", "import std.signal", "convolve_full(x, y)"},
+    {"correlate", "import std.signal", "correlate_valid(x, y)"},
+    {"convolve2d", "import std.signal", "convolve2d_valid(A, B)"},
+    {"fft", "import std.signal", "dft(x)"},
 });
 
 const Words& values() {
@@ -277,7 +304,7 @@ std::string function_hint(std::string_view name) {
   if (entry == kFunctions.end())
     return {};
   if (entry->write.starts_with("import"))
-    return "; it is in the library: " + std::string(entry->write) + ";";
+    return "; it is in the library: " + std::string(entry->write) + ";" + (entry->remark.empty() ? "" : " there it is " + std::string(entry->remark));
   return (entry->write.empty() ? "; " : "; write " + std::string(entry->write)) + std::string(entry->remark);
 }
 

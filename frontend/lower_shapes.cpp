@@ -11,7 +11,7 @@ using ir::Extent;
 using ir::Scalar;
 using ir::ValueId;
 
-void Lowerer::agree(const Dim& a, const Dim& b, const SourceRange& range, const std::string& where) {
+void Lowerer::agree(const Dim& a, const Dim& b, const SourceRange& range, const std::string& where, const std::string& hint) {
   const auto order = ir::compare(a.extent, b.extent, [this](ValueId v) { return dimension_values_.contains(v); });
   if (order == ir::ExtentOrder::kEqual)
     return;
@@ -24,7 +24,7 @@ void Lowerer::agree(const Dim& a, const Dim& b, const SourceRange& range, const 
       if (info.range.known() && !info.name.empty())
         notes.push_back({info.range, "`" + info.name + (dimension_values_.contains(v) ? "` is bound here" : "` is computed here")});
     }
-    fail(DiagnosticId::kShapeMismatch, range, "sizes " + left + " and " + right + " do not agree " + where,
+    fail(DiagnosticId::kShapeMismatch, range, "sizes " + left + " and " + right + " do not agree " + where + hint,
          std::move(notes));
   }
   // What a size is made of, unless that is the number itself.
@@ -103,14 +103,14 @@ void Lowerer::require_not_negative(const Extent& size, const std::string& what, 
   check({ir::Check::Relation::kAtMost, 0, size, what + " is {right}; a size cannot be negative", {}}, range);
 }
 
-Dim Lowerer::broadcast(const Dim& a, const Dim& b, const SourceRange& range, const std::string& where) {
+Dim Lowerer::broadcast(const Dim& a, const Dim& b, const SourceRange& range, const std::string& where, const std::string& hint) {
   if (a.extent == b.extent)
     return a;
   if (a.extent.constant() == 1)
     return b;
   if (b.extent.constant() == 1)
     return a;
-  agree(a, b, range, where);
+  agree(a, b, range, where, hint);
   return a;
 }
 

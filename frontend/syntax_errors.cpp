@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -340,7 +341,12 @@ void ParseDriver::syntax_error(std::vector<std::string> expected) {
     const SourceRange& last = file_.tokens[current - 1].range;
     range = {last.file, last.end_line, last.end_column, last.end_line, last.end_column + 1};
   }
-  sink_.error(DiagnosticId::kSyntaxError, range, message, unclosed_note(expected));
+  // The comment that hides the rest of a line is behind all tokens of it.
+  const std::uint32_t line = current > 0 ? file_.tokens[current - 1].range.end_line : 0;
+  std::vector<DiagnosticNote> notes;
+  if (found.kind == Kind::TOK_END || found.range.line > line) notes = division_note(line, file_);
+  std::ranges::move(unclosed_note(expected), std::back_inserter(notes));
+  sink_.error(DiagnosticId::kSyntaxError, range, message, std::move(notes));
 }
 
 }  // namespace tdsl::frontend

@@ -188,9 +188,12 @@ class OptionParser {
         result_.heartbeat = seconds == "0" ? 0 : parse_count(seconds, what);
         break;
       }
-      case OptionValue::kBytes:
-        (name == "memory" ? result_.memory_bytes : result_.window_bytes) = parse_bytes(take_value(name), what);
+      case OptionValue::kBytes: {
+        std::string& text = name == "memory" ? result_.memory_text : result_.window_text;
+        text = take_value(name);
+        (name == "memory" ? result_.memory_bytes : result_.window_bytes) = parse_bytes(text, what);
         break;
+      }
       case OptionValue::kNumbers:
         result_.check = parse_number_kinds(take_value(name), what);
         break;

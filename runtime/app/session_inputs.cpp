@@ -179,9 +179,9 @@ void SessionInputs::read_entries(World& world, const ProgramInfo& info, const Ap
   if (memory.refused() == nullptr) return;
   const Index least = largest(world, memory.least());
   throw RunError(SourceLine{info.declaration().source_file, memory.refused()->line},
-                 "--memory " + std::to_string(*options.memory_bytes) + " is too small: a rank's share of the entries of `" + files_.at(memory.refused()->name).path +
-                     "` is read at once, and one file`s entries are there twice while they are brought to their tiles: " + format_bytes(least) +
-                     "; give at least --memory " + std::to_string(least),
+                 "--memory " + given_size(*options.memory_bytes, options.memory_text) + " is too small: a rank's share of the entries of `" + files_.at(memory.refused()->name).path +
+                     "` is read at once, and one file's entries are there twice while they are brought to their tiles: " +
+                     shown_size(least, options.memory_text) + "; give at least --memory " + option_size(least, options.memory_text),
                  ExitCode::kUsage);
 }
 

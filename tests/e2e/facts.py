@@ -4,6 +4,7 @@ depend on the plan, the same bits under random delays, costs of building and sta
 import argparse
 import itertools
 import json
+import math
 import os
 import re
 import shutil
@@ -489,7 +490,8 @@ class Facts:
             if memory["fits"] or plan["statements"] or not memory["line"] or not memory["name"]:
                 raise Failed(f"{program} in 1 MiB: {json.dumps(plan)[:300]}")
             shown = launch.run([self.tdslc, "explain", ROOT / f"samples/{program}.tdsl", *arguments, "--memory", "1MiB", *none], self.options.limit)
-            if "does not fit --memory 1MiB" not in shown.out or f"--memory {memory['needed_bytes']}\n" not in shown.out:
+            least = f"--memory {math.ceil(memory['needed_bytes'] / 2**20 * 100) / 100:.2f}MiB\n"  # in the unit that was given
+            if "does not fit --memory 1MiB" not in shown.out or f"the least of all plans on 4 ranks is {least}" not in shown.out:
                 raise Failed(f"{program} in 1 MiB: {shown.out[:300]}")
             several = [*arguments[2:], "--memory", memory["needed_bytes"] // 2, *none]
             ranks = self.explain(program, "-n", 4, *several)["memory"]["fits_on_ranks"]

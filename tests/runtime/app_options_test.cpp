@@ -156,6 +156,16 @@ TEST_CASE("sizes") {
   for (const char* bad : {"", "G", "-1", "5X", "5Gi B", "1e3", "0", "1..5", "99999999T"}) {
     CHECK_THROWS_AS((void)parse_bytes(bad, "x"), RunError);
   }
+  // Answers have the unit of the option, and are enough.
+  CHECK(option_size(3221225473, "3GB") == "3.23GB");
+  CHECK(option_size(3221225472, "3GiB") == "3.00GiB");
+  CHECK(option_size(3221225473, "1.5G") == "3.01G");
+  CHECK(option_size(3221225472, "512") == "3221225472");
+  CHECK(shown_size(3220000000, "3GB") == "3.22 GB");
+  CHECK(shown_size(3221225472, "512B") == "3.0 GiB");
+  for (const char* const like : {"1k", "1KB", "1MiB", "2MB", "1G", "1TB"}) {
+    for (std::int64_t bytes = 1; bytes < std::int64_t{1} << 50; bytes = bytes * 7 + 3) CHECK(parse_bytes(option_size(bytes, like), "x") >= bytes);
+  }
 }
 
 TEST_CASE("tiles") {

@@ -106,6 +106,19 @@ TEST_CASE("a comment that was to divide") {
   check_says("let y = 7 // 2;\nprint(y);",
              "1:10 missing-semicolon: missing `;` before `print`\n"
              "  1:11 `//` begins a comment; integers are divided by `/`, which truncates\n");
+  check_says("print(7 // 2);",
+             "1:8 syntax: expected `)` or `,` before the end of the file\n"
+             "  1:9 `//` begins a comment; integers are divided by `/`, which truncates\n");
+}
+
+TEST_CASE("a product that was to be one of matrices") {
+  check_says("input A: f64[n, m]; input x: f64[n];\noutput y = x' * A;",
+             "2:12 shape-mismatch: sizes m and n do not agree in dimension 1; `*` works element by element, and the product of "
+             "matrices and vectors is `@`\n"
+             "  1:7 the number of columns of A is m\n"
+             "  1:27 the length of x is n\n"
+             "  1:14 `n` is bound here\n"
+             "  1:17 `m` is bound here\n");
 }
 
 TEST_CASE("guards in brackets") {

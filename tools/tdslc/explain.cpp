@@ -179,6 +179,7 @@ ReportRequest request_of(const CommandLine& line, const Front& front, const code
   inputs.threads = options.threads.value_or(1);
   inputs.tile = options.tile;
   inputs.memory = options.memory_bytes.value_or(0);
+  request.memory_text = options.memory_text;
   inputs.window = options.window_bytes.value_or(0);
   inputs.reproducible = options.reproducible;
   request.plan = plan_request_of(options, front.graph.name);
