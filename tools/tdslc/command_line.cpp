@@ -81,6 +81,7 @@ Examples:
   tdslc emit ridge.tdsl -o ridge.cpp
   tdslc emit ridge.tdsl --project ridge                  with the runtime and a CMake file: builds without tdslc)"},
     {Command::kExplain, "explain", "Show plans, predicted bytes, flops and memory without running", R"(
+docs/explain.md says what every column and word means.
 Examples:
   tdslc explain product.tdsl -n 4 -- --A a.npy --B b.npy
   tdslc explain product.tdsl -n 16 --set n=100000 --set m=100000 --set k=100000
