@@ -8,6 +8,7 @@
 
 #include "frontend/diagnostics.h"
 #include "runtime/types.h"
+#include "tools/tdslc/job/size.h"
 #include "tools/tdslc/streams.h"
 
 namespace tdsl::tools {
