@@ -1,5 +1,6 @@
 #include "runtime/app/fitting_start.h"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -178,9 +179,10 @@ class FitSearch {
 
 FittingStart fitting_start(const StartRequest& request) { return FitSearch(request).run(); }
 
-LeastMemory least_memory(const StartRequest& request) {
+LeastMemory least_memory(const StartRequest& request, const record::Start& found) {
   StartRequest least = request;
-  least.inputs.memory = 1;
+  const auto own = static_cast<double>(plan::expected_need(found.region, request.inputs, found.plan).bytes);
+  least.inputs.memory = std::max(plan::Index{1}, static_cast<plan::Index>(own / kHopeless));
   least.limit = {};
   return FitSearch(least).least_given();
 }

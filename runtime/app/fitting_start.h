@@ -45,13 +45,12 @@ struct FittingStart {
 
 /// --memory that is enough by some plan.
 struct LeastMemory {
-  plan::Index in_memory = 0;           ///< with all tensors in memory
-  std::optional<plan::Index> on_disk;  ///< with tensors on disk and in their files, where that is less
+  plan::Index in_memory = 0;           ///< the least with all tensors in memory; it may be a little too large
+  std::optional<plan::Index> on_disk;  ///< less that is enough with tensors on disk and in their files, if the request allows that
 };
 
-/// The least --memory, by `request.program` and what the request allows; `request.inputs.memory` and `request.limit` do not count. It may be a
-/// little too large.
-[[nodiscard]] LeastMemory least_memory(const StartRequest& request);
+/// What --memory could say instead, where the program would start as `found`; `request.inputs.memory` and `request.limit` do not count.
+[[nodiscard]] LeastMemory least_memory(const StartRequest& request, const record::Start& found);
 
 /// `--memory 3GB is too small: `C` needs 3.22 GB on a rank: …; give at least --memory 3.22GB`, in the unit of `like`.
 [[nodiscard]] std::string too_little_memory(const plan::MemoryNeed& need, plan::Index given, std::string_view like);

@@ -209,7 +209,7 @@ void ProgramRun::execute(Execution& execution) {
   if (!need.name.empty()) text += ", most of all for `" + need.name + "` in line " + std::to_string(line_in(need.line));
   if (least_) {
     text += least_->in_memory < need.bytes ? "; the least of all plans is " + size(least_->in_memory) : "; no plan needs less";
-    if (least_->on_disk) text += ", with tensors on disk or in their files " + size(*least_->on_disk);
+    if (least_->on_disk) text += ", and with tensors on disk or in their files " + size(*least_->on_disk) + " is enough";
   }
   if (limit_.bytes > 0) text += "; it may have " + format_bytes(limit_.bytes) + ", as " + limit_.source;
   write_text(text + "\n");

@@ -576,7 +576,7 @@ class Facts:
         arguments = ["--A", "A.npy", "--B", "B.npy", "--threads", "1", "--spill", "."]
         dry = launch.run([executable, *arguments, "--dry-run"], self.options.limit, cwd=self.work)
         said = [int(size) for size in re.findall(r"\(--memory (\d+)\)", dry.out)]
-        if dry.code != 0 or "by this plan a rank needs" not in dry.out or " with tensors on disk " not in dry.out or said != sorted(said, reverse=True):
+        if dry.code != 0 or "by this plan a rank needs" not in dry.out or "with tensors on disk or in their files" not in dry.out or said != sorted(said, reverse=True):
             raise Failed(f"{dry}")
         for size in said:
             self.run(executable, 1, [*arguments, "--memory", size, "--C", "least.npy"])

@@ -267,6 +267,9 @@ TEST_CASE("what a job cannot have is refused with the numbers") {
   const auto endless = [](const JobShape&, std::int64_t limit) { return JobEstimate{.fits = limit == 0, .peak = 1e15, .largest = "C, line 5"}; };
   CHECK(has(error_of([&] { (void)size_job(site, {}, endless); }), "(C, line 5), of 27.0 GiB that it may have there: no job of this site is large enough"));
   CHECK(has(error_of([&] { (void)size_job(site, {.rank_memory = 4096}, endless); }), "--memory 4096 is too small: on 16 nodes a rank needs"));
+  CHECK(has(error_of([&] { (void)size_job(site, {.rank_memory = 3000000000, .rank_memory_text = "3GB"}, endless); }),
+            "--memory 3GB is too small: on 16 nodes a rank needs 1000000.00 GB of blocks"));
+  CHECK(error_of([&] { (void)size_job(site, {.node_memory = std::int64_t{1} << 50, .node_memory_text = "1125900GB"}, endless); }).ends_with(" GB"));
   CHECK(error_of([&] { (void)size_job(site, {.node_memory = 4096}, endless); }) == "--mem: 2 ranks need 320 MiB besides blocks");
   const auto refused = [](const std::vector<std::string>&) { return codegen::ProcessResult{.exit_code = 1, .output = "a\nb\nsbatch: error: c\nd\n"}; };
   CHECK(error_of([&] { (void)submit_script(refused, "s"); }) == "sbatch did not take s: b\nsbatch: error: c\nd");
