@@ -46,8 +46,8 @@ class FitSearch {
   }
 
   /// What can be given as --memory at least.
-  LeastMemory least_given() {
-    LeastMemory found{least(need_of(start_with(request_.inputs), request_.inputs)).bytes, std::nullopt};
+  EnoughMemory least_given() {
+    EnoughMemory found{least(need_of(start_with(request_.inputs), request_.inputs)).bytes, std::nullopt};
     if (!request_.disk && !request_.in_file) return found;
     plan::Index bytes = request_.inputs.memory;
     for (int step = 0; step < kLeastSteps && !late() && bytes < found.in_memory; ++step) {
@@ -179,7 +179,7 @@ class FitSearch {
 
 FittingStart fitting_start(const StartRequest& request) { return FitSearch(request).run(); }
 
-LeastMemory least_memory(const StartRequest& request, const record::Start& found) {
+EnoughMemory enough_memory(const StartRequest& request, const record::Start& found) {
   StartRequest least = request;
   const auto own = static_cast<double>(plan::expected_need(found.region, request.inputs, found.plan).bytes);
   least.inputs.memory = std::max(plan::Index{1}, static_cast<plan::Index>(own / kHopeless));

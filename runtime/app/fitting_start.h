@@ -44,13 +44,13 @@ struct FittingStart {
 [[nodiscard]] FittingStart fitting_start(const StartRequest& request);
 
 /// --memory that is enough by some plan.
-struct LeastMemory {
+struct EnoughMemory {
   plan::Index in_memory = 0;           ///< the least with all tensors in memory; it may be a little too large
   std::optional<plan::Index> on_disk;  ///< less that is enough with tensors on disk and in their files, if the request allows that
 };
 
 /// What --memory could say instead, where the program would start as `found`; `request.inputs.memory` and `request.limit` do not count.
-[[nodiscard]] LeastMemory least_memory(const StartRequest& request, const record::Start& found);
+[[nodiscard]] EnoughMemory enough_memory(const StartRequest& request, const record::Start& found);
 
 /// `--memory 3GB is too small: `C` needs 3.22 GB on a rank: …; give at least --memory 3.22GB`, in the unit of `like`.
 [[nodiscard]] std::string too_little_memory(const plan::MemoryNeed& need, plan::Index given, std::string_view like);

@@ -59,7 +59,7 @@ StartRequest ProgramRun::start_request(const RunSetup& run) {
 FittingStart ProgramRun::find_plan(Execution& execution) {
   StartRequest request = start_request(execution.setup);
   FittingStart found = fitting_start(request);
-  if (options_.dry_run && !options_.quiet) least_ = least_memory(request, found.start);
+  if (options_.dry_run && !options_.quiet) least_ = enough_memory(request, found.start);
   if (options_.progress && found.start.region.whole && !found.start.region.guessed) {
     if (found.memory > 0) request.inputs.memory = found.memory;
     request.inputs.homes = found.homes.homes;

@@ -7,6 +7,7 @@
 
 #include "runtime/app/environment.h"
 #include "runtime/app/fitting_start.h"
+#include "runtime/app/options.h"
 #include "runtime/app/rank_memory.h"
 #include "runtime/plan/op_builder.h"
 #include "runtime/plan/region/memory_need.h"
@@ -245,12 +246,12 @@ TEST_CASE("memory: a dry run's least is what --memory may say, below what the pl
     StartRequest request = request_on(ranks, 0);
     const FittingStart free = fitting_start(request);
     const Index need = plan::certain_need(free.start.region, request.inputs, free.start.plan).bytes;
-    const LeastMemory least = least_memory(request, free.start);
+    const EnoughMemory least = enough_memory(request, free.start);
     CHECK_FALSE(least.on_disk);
     CHECK(least.in_memory <= need);
     if (ranks > 1) CHECK(least.in_memory < need);
     request.disk = true;
-    const LeastMemory spilled = least_memory(request, free.start);
+    const EnoughMemory spilled = enough_memory(request, free.start);
     CHECK(spilled.in_memory == least.in_memory);
     REQUIRE(spilled.on_disk);
     CHECK(*spilled.on_disk < least.in_memory);
