@@ -178,7 +178,7 @@ class AccessFinder {
   void warn_gathered(const Expr& e, const ir::Read& r) {
     if (!gathered_.insert(r.tensor).second || is_small(builder_.program().type(r.tensor))) return;
     builder_.warn("gathered", e->range.known() ? e->range : range_,
-                  fmt::format("'{}' is read where only data can tell, under a condition or in a reduction of its own order: every rank "
+                  fmt::format("`{}` is read where only data can tell, under a condition or in a reduction of its own order: every rank "
                               "that computes here receives the whole dimension",
                               name_of(builder_.program(), r.tensor)));
   }

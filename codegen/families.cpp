@@ -52,7 +52,7 @@ class Lowering {
     values.insert(values.end(), n.results.begin(), n.results.end());
     for (const ValueId v : values) {
       if (!program_.info(v).compressed) continue;
-      throw NotSupported(n.range, "'" + program_.info(v).name + "' is compressed, and this is not supported of compressed tensors yet");
+      throw NotSupported(n.range, "`" + program_.info(v).name + "` is compressed, and this is not supported of compressed tensors yet");
     }
   }
 

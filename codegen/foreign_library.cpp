@@ -56,7 +56,7 @@ void load_foreign_library(const Toolchain& toolchain, const ForeignLibrary& libr
   if (loaded == nullptr) throw CompilerFailure(fmt::format("cannot load the compiled functions: {}", ::dlerror()));
   for (std::size_t k = 0; k < library.functions.size(); ++k) {
     library.functions[k]->entry = reinterpret_cast<ir::Foreign::Entry>(::dlsym(loaded.get(), entry_name(k).c_str()));
-    if (library.functions[k]->entry == nullptr) throw CompilerFailure(fmt::format("the compiled functions lack '{}'", library.functions[k]->name));
+    if (library.functions[k]->entry == nullptr) throw CompilerFailure(fmt::format("the compiled functions lack `{}`", library.functions[k]->name));
     library.functions[k]->library = loaded;
   }
 }

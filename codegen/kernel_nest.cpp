@@ -148,7 +148,7 @@ ValueId KernelNestBuilder::operand(const Expr& e, const ir::Read& r) {
 }
 
 std::string KernelNestBuilder::subscript_text(const Expr& e, ValueId tensor) const {
-  return describe(program_, e, labels_) + "' of '" + name_of(program_, tensor);
+  return describe(program_, e, labels_) + "` of `" + name_of(program_, tensor);
 }
 
 Named KernelNestBuilder::named(Expr value) {

@@ -160,7 +160,7 @@ std::vector<Extent> LoopNestBuilder::of_nest(std::vector<Extent> shape) {
 }
 
 std::string LoopNestBuilder::subscript_text(ValueId tensor, const Expr& subscript) const {
-  return describe(program_, subscript, label_names_) + "' of '" + name_of(program_, tensor);
+  return describe(program_, subscript, label_names_) + "` of `" + name_of(program_, tensor);
 }
 
 ValueId LoopNestBuilder::view(ValueId tensor, const std::vector<Expr>& subscripts, const ir::SourceRange& range) {

@@ -223,7 +223,7 @@ void ComputeLowering::guarded_left(const AffineForm& form, const OpTemplate& op,
   check.monoid = Monoid{Monoid::Kind::kAll, {}, {}, {}};
   const Expr inside = separately(std::move(check), ir::Scalar::kBool, "_inside");
   const ValueId v = std::get<ir::Read>(inside->op).tensor;
-  builder_.add(range_, AssertStep{v, fmt::format("the subscript '{}' lies outside its dimension", text), builder_.new_site()});
+  builder_.add(range_, AssertStep{v, fmt::format("the subscript `{}` lies outside its dimension", text), builder_.new_site()});
 }
 
 bool ComputeLowering::is_contraction() {

@@ -118,6 +118,9 @@ class Walk::Body {
       stored = known->second;
       stored.elements = {std::min(stored.elements.lo, all), std::min(stored.elements.expected, all), std::min(stored.elements.hi, all)};
       if (stored.rows && stored.rows->rows != extents[0]) stored.rows = nullptr;  // something else made the matrix longer than its file
+    } else if (stored.elements.hi > 0) {
+      (*note_)(place_, fmt::format("no file says how many elements of `{}` are stored: {:.0f} are assumed, {:.2g} %, and in peaks all; --set {}.stored=N says otherwise", i.name,
+                                   stored.elements.expected, 100 * stored.elements.expected / stored.elements.hi, i.name));
     }
     return recorder_.load_stored(i.name, element_type(i.target), extents, stored.elements, std::move(stored.rows), tile(i.target), at(i.site));
   }

@@ -54,7 +54,7 @@ class RoutineLowering {
 
   void warn(const char* reason) {
     builder_.warn("gathered", node_.range,
-                  fmt::format("'{}' runs on one rank, which receives all of '{}': {} (harmless up to 1 MiB)", name_of(kind_),
+                  fmt::format("`{}` runs on one rank, which receives all of `{}`: {} (harmless up to 1 MiB)", name_of(kind_),
                               name_of(builder_.program(), step_.operands[0].tensor), reason));
   }
 

@@ -26,7 +26,7 @@ void ComputeLowering::check_compressed() const {
   const FamilyProgram& program = builder_.program();
   const bool result = program.info(target_).compressed;
   if (result && !compresses_ && (!walk_ || walk_->result == ir::StoredWalk::Result::kDense)) {
-    throw NotSupported(range_, fmt::format("'{}' is compressed, and computing it other than element by element is not supported yet", name_of(program, target_)));
+    throw NotSupported(range_, fmt::format("`{}` is compressed, and computing it other than element by element is not supported yet", name_of(program, target_)));
   }
   if (walk_) return;
   for (const Expr& e : {compute_.bodies.front(), compute_.guard}) {
@@ -35,7 +35,7 @@ void ComputeLowering::check_compressed() const {
       const auto* r = std::get_if<ir::Read>(&n.op);
       if (r == nullptr || !program.info(r->tensor).compressed) return;
       throw NotSupported(n.range.known() ? n.range : range_,
-                         fmt::format("'{}' is compressed, and computing with it other than along its stored elements is not supported yet", name_of(program, r->tensor)));
+                         fmt::format("`{}` is compressed, and computing with it other than along its stored elements is not supported yet", name_of(program, r->tensor)));
     });
   }
 }

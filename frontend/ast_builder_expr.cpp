@@ -43,7 +43,7 @@ bool is_comparison(const ast::Expr& expr) {
 void AstBuilder::report_depth(const SourceRange& range) {
   if (!depth_reported_) {
     sink_.error(DiagnosticId::kNestingTooDeep, range,
-                "this nests more than " + std::to_string(ast::kMaxDepth) + " deep; name a part of it with 'let'");
+                "this nests more than " + std::to_string(ast::kMaxDepth) + " deep; name a part of it with `let`");
     depth_reported_ = true;
   }
 }
@@ -64,7 +64,7 @@ ast::ExprPtr AstBuilder::make(ast::ExprNode node, const SourceRange& range) {
 void AstBuilder::reject_tuple(const ast::ExprPtr& value) {
   if (value != nullptr && std::holds_alternative<ast::Tuple>(value->node)) {
     sink_.error(DiagnosticId::kMisplacedTuple, value->range,
-                "a tuple can stand only after 'return', in 'let (a, b) = …' and in '(a, b) = …'");
+                "a tuple can stand only after `return`, in `let (a, b) = …` and in `(a, b) = …`");
   }
 }
 
@@ -118,7 +118,7 @@ ast::ExprPtr AstBuilder::binary(ast::BinaryOp op, ast::ExprPtr lhs, ast::ExprPtr
 ast::ExprPtr AstBuilder::comparison(ast::BinaryOp op, ast::ExprPtr lhs, ast::ExprPtr rhs, const SourceRange& op_range) {
   if (is_comparison(*lhs)) {
     sink_.error(DiagnosticId::kChainedComparison, op_range,
-                "comparisons do not chain; write 'a < b && b < c', or parentheses to compare truth values");
+                "comparisons do not chain; write `a < b && b < c`, or parentheses to compare truth values");
   }
   return binary(op, std::move(lhs), std::move(rhs), op_range);
 }
@@ -144,7 +144,7 @@ ast::ExprPtr AstBuilder::cast(const std::string& type, std::vector<ast::Argument
     sink_.unsupported(DiagnosticId::kComplexType, range, "the type " + type + " is not supported yet");
   }
   if (arguments.size() != 1 || arguments.front().name) {
-    sink_.error(DiagnosticId::kNotCallable, range, "a cast takes exactly one value: '" + type + "(x)'");
+    sink_.error(DiagnosticId::kNotCallable, range, "a cast takes exactly one value: `" + type + "(x)`");
     return placeholder(range);
   }
   check_arguments({type, range}, arguments);
@@ -170,7 +170,7 @@ void AstBuilder::check_arguments(const ast::Identifier& callee, const std::vecto
     const auto before = arguments.begin() + static_cast<std::ptrdiff_t>(i);
     if (std::any_of(arguments.begin(), before, same_name)) {
       sink_.error(DiagnosticId::kBadNamedArgument, argument.name->range,
-                  "the argument '" + argument.name->name + "=' is given twice");
+                  "the argument `" + argument.name->name + "=` is given twice");
     }
     if (!argument.name && i > 0 && arguments[i - 1].name) {
       sink_.error(DiagnosticId::kBadNamedArgument, argument.range, "named arguments come after the others");
@@ -199,7 +199,7 @@ PostfixDraft AstBuilder::transposed(PostfixDraft base, const SourceRange& range)
 PostfixDraft AstBuilder::called(PostfixDraft base, std::vector<ast::Argument> arguments, const SourceRange& range) {
   const auto* callee = std::get_if<ast::Name>(&base.expr->node);
   if (callee == nullptr || base.expr->parentheses > 0) {
-    sink_.error(DiagnosticId::kNotCallable, base.range, "this cannot be called: only a name can; a product needs '*'");
+    sink_.error(DiagnosticId::kNotCallable, base.range, "this cannot be called: only a name can; a product needs `*`");
     return postfix(placeholder(range));
   }
   if (base.pending) {
@@ -226,19 +226,19 @@ PostfixDraft AstBuilder::reduction(const PostfixDraft& base, std::vector<ast::Ar
     const auto* index_name = plain == nullptr ? nullptr : std::get_if<ast::Name>(&plain->value->node);
     if (plain != nullptr && i > 0 && is_condition(*plain->value)) {
       sink_.error(DiagnosticId::kBadReduction, item.range,
-                  "a condition is a guard behind the last index: '" + op.name + "[i in a..b where c](…)'");
+                  "a condition is a guard behind the last index: `" + op.name + "[i in a..b where c](…)`");
       return postfix(placeholder(range));
     }
     if (index_name == nullptr || plain->value->parentheses > 0) {
       sink_.error(DiagnosticId::kBadReduction, item.range,
-                  "an index of '" + op.name + "[…]' is a name or 'name in a..b'; the result of a subscript cannot be called: a product needs '*'");
+                  "an index of `" + op.name + "[…]` is a name or `name in a..b`; the result of a subscript cannot be called: a product needs `*`");
       return postfix(placeholder(range));
     }
     result.indices.push_back({{index_name->name, item.range}, nullptr, nullptr, nullptr, item.range});
   }
   check_arguments(op, arguments);
   if (arguments.size() != 1 || arguments.front().name) {
-    sink_.error(DiagnosticId::kBadReduction, range, "'" + op.name + "[…](…)' takes exactly one expression");
+    sink_.error(DiagnosticId::kBadReduction, range, "`" + op.name + "[…](…)` takes exactly one expression");
     return postfix(placeholder(range));
   }
   result.body = arguments.front().value;
@@ -259,14 +259,14 @@ std::vector<ast::SubscriptItem> AstBuilder::subscripts(std::vector<SubscriptDraf
       const std::string& name = index->name.name;
       if (draft.guard != nullptr) {
         sink_.error(DiagnosticId::kMisplacedRange, draft.range,
-                    "a guard in brackets belongs to a reduction such as 'max[" + name + " where …](…)'",
-                    {{{}, "the guard of a statement follows its expression: '… where …'"}});
+                    "a guard in brackets belongs to a reduction such as `max[" + name + " where …](…)`",
+                    {{{}, "the guard of a statement follows its expression: `… where …`"}});
       } else {
         sink_.error(DiagnosticId::kMisplacedRange, draft.range,
-                    "a range in brackets belongs to a reduction such as 'sum[" + name + " in a..b](…)'",
+                    "a range in brackets belongs to a reduction such as `sum[" + name + " in a..b](…)`",
                     {{{},
-                      "a slice is written 'a:b'; a range of a statement follows its expression: '… for " + name +
-                          " in a..b'"}});
+                      "a slice is written `a:b`; a range of a statement follows its expression: `… for " + name +
+                          " in a..b`"}});
       }
       items.push_back({draft.range, ast::IndexSubscript{placeholder(draft.range)}});
     } else if (auto* slice = std::get_if<ast::SliceSubscript>(&draft.node)) {

@@ -12,7 +12,7 @@ namespace tdsl::frontend {
 namespace {
 
 std::string quoted(const std::string& text) {
-  return "'" + text + "'";
+  return "`" + text + "`";
 }
 
 /// The word for a declaration that may stand at top level only, or empty.
@@ -48,7 +48,7 @@ ast::If AstBuilder::with_arm(ast::If chain, ast::IfArm arm, const SourceRange& r
     chain.arms.push_back(std::move(arm));
   } else if (!depth_reported_) {
     sink_.error(DiagnosticId::kNestingTooDeep, range,
-                "this 'if' has more than " + std::to_string(ast::kMaxBlocks) + " conditions; look the value up in a tensor, or split it");
+                "this `if` has more than " + std::to_string(ast::kMaxBlocks) + " conditions; look the value up in a tensor, or split it");
     depth_reported_ = true;
   }
   return chain;
@@ -56,7 +56,7 @@ ast::If AstBuilder::with_arm(ast::If chain, ast::IfArm arm, const SourceRange& r
 
 ast::Annotations AstBuilder::with_tile(ast::Annotations annotations, ast::TileAnnotation tile) {
   if (annotations.tile) {
-    sink_.error(DiagnosticId::kRepeatedAnnotation, tile.range, "a declaration has one 'tile' annotation",
+    sink_.error(DiagnosticId::kRepeatedAnnotation, tile.range, "a declaration has one `tile` annotation",
                 {{annotations.tile->range, "the first is here"}});
   }
   annotations.tile = std::move(tile);
@@ -65,7 +65,7 @@ ast::Annotations AstBuilder::with_tile(ast::Annotations annotations, ast::TileAn
 
 ast::Annotations AstBuilder::with_storage(ast::Annotations annotations, ast::StorageAnnotation storage) {
   if (annotations.storage) {
-    sink_.error(DiagnosticId::kRepeatedAnnotation, storage.range, "a declaration has one 'storage' annotation",
+    sink_.error(DiagnosticId::kRepeatedAnnotation, storage.range, "a declaration has one `storage` annotation",
                 {{annotations.storage->range, "the first is here"}});
   }
   annotations.storage = std::move(storage);
@@ -74,7 +74,7 @@ ast::Annotations AstBuilder::with_storage(ast::Annotations annotations, ast::Sto
 
 ast::Suffixes AstBuilder::with_where(ast::Suffixes suffixes, ast::WhereSuffix where) {
   if (suffixes.where) {
-    sink_.error(DiagnosticId::kRepeatedSuffix, where.range, "a statement has one guard; join conditions with '&&'",
+    sink_.error(DiagnosticId::kRepeatedSuffix, where.range, "a statement has one guard; join conditions with `&&`",
                 {{suffixes.where->range, "the first is here"}});
   }
   suffixes.where = std::move(where);
@@ -83,7 +83,7 @@ ast::Suffixes AstBuilder::with_where(ast::Suffixes suffixes, ast::WhereSuffix wh
 
 ast::Suffixes AstBuilder::with_for(ast::Suffixes suffixes, ast::ForSuffix loop) {
   if (suffixes.loop) {
-    sink_.error(DiagnosticId::kRepeatedSuffix, loop.range, "a statement has one 'for'; separate ranges with ','",
+    sink_.error(DiagnosticId::kRepeatedSuffix, loop.range, "a statement has one `for`; separate ranges with `,`",
                 {{suffixes.loop->range, "the first is here"}});
   }
   suffixes.for_first = !suffixes.where;
@@ -117,7 +117,7 @@ bool AstBuilder::check_spacing(const ast::AssignOp& op, const ast::Identifier& b
     return true;
   }
   if (const std::string type = foreign_type(before.name); !type.empty()) {
-    sink_.error(DiagnosticId::kSyntaxError, before.range, "a type follows the name: 'let " + op.monoid + ": " + type + " = …'");
+    sink_.error(DiagnosticId::kSyntaxError, before.range, "a type follows the name: `let " + op.monoid + ": " + type + " = …`");
     return false;
   }
   const std::string meant = statement_word_for(before.name);
@@ -125,7 +125,7 @@ bool AstBuilder::check_spacing(const ast::AssignOp& op, const ast::Identifier& b
     sink_.error(DiagnosticId::kSyntaxError, before.range, unknown_statement(before.name, meant));
     return false;
   }
-  sink_.error(DiagnosticId::kSyntaxError, op.range, "unexpected name " + quoted(op.monoid) + " before '='",
+  sink_.error(DiagnosticId::kSyntaxError, op.range, "unexpected name " + quoted(op.monoid) + " before `=`",
               {{{}, "a combining assignment is written without a space: " + quoted(op.monoid + "=")}});
   return false;
 }
@@ -209,8 +209,8 @@ ast::StmtPtr AstBuilder::expression_statement(PostfixDraft draft, const SourceRa
   }
   if (const auto* name = std::get_if<ast::Name>(&expr->node)) {
     const std::string instead = name->name == "break"      ? "use while with a condition"
-                                : name->name == "continue" ? "put what follows into an 'if'"
-                                 : name->name == "pass"     ? "an empty block is written '{ }'"
+                                : name->name == "continue" ? "put what follows into an `if`"
+                                 : name->name == "pass"     ? "an empty block is written `{ }`"
                                                            : "";
     if (!instead.empty()) {
       sink_.error(DiagnosticId::kSyntaxError, expr_range, "there is no " + quoted(name->name) + "; " + instead);
@@ -219,7 +219,7 @@ ast::StmtPtr AstBuilder::expression_statement(PostfixDraft draft, const SourceRa
   }
   std::string message = "this value is not used";
   if (call == nullptr) {
-    message += "; print(…) shows it, 'return …;' ends a function with it";
+    message += "; print(…) shows it, `return …;` ends a function with it";
   } else {
     const auto is_string = [](const ast::Argument& argument) {
       return std::holds_alternative<ast::StringLiteral>(argument.value->node);
@@ -276,7 +276,7 @@ ast::StmtPtr AstBuilder::monoid(SignatureDraft signature, std::vector<MonoidFiel
   for (MonoidField& field : fields) {
     if (field.name.name != known[0] && field.name.name != known[1]) {
       sink_.error(DiagnosticId::kBadMonoid, field.name.range,
-                  "a monoid has 'identity' and 'combine', not " + quoted(field.name.name) +
+                  "a monoid has `identity` and `combine`, not " + quoted(field.name.name) +
                       did_you_mean(field.name.name, known));
       continue;
     }
@@ -316,7 +316,7 @@ std::optional<ast::IndexMap> AstBuilder::index_map(StorageField field) {
     map.indices.push_back({name->name, item.range});
   }
   if (field.value == nullptr || field.suffixes.loop) {
-    sink_.error(DiagnosticId::kBadStorage, field.range, "a storage map is written 'to[i, j] = (…, …) where c;'");
+    sink_.error(DiagnosticId::kBadStorage, field.range, "a storage map is written `to[i, j] = (…, …) where c;`");
     return std::nullopt;
   }
   const auto* tuple = std::get_if<ast::Tuple>(&field.value->node);
@@ -340,7 +340,7 @@ ast::StmtPtr AstBuilder::storage(ast::Identifier name, std::vector<ast::Identifi
     const auto found = std::find(known.begin(), known.end(), text);
     if (found == known.end() || !field.left.pending) {
       sink_.error(DiagnosticId::kBadStorage, field.left.range,
-                  "a storage has 'stored[…];', 'to[…] = …;' and 'from[…] = …;'");
+                  "a storage has `stored[…];`, `to[…] = …;` and `from[…] = …;`");
       continue;
     }
     ++seen[static_cast<std::size_t>(found - known.begin())];
@@ -349,7 +349,7 @@ ast::StmtPtr AstBuilder::storage(ast::Identifier name, std::vector<ast::Identifi
         const auto* extent = std::get_if<ast::IndexSubscript>(&item.node);
         if (extent == nullptr || field.value != nullptr) {
           sink_.error(DiagnosticId::kBadStorage, item.range,
-                      "'stored' lists the extents of the stored tensor: 'stored[2 * b + 1, n];'");
+                      "`stored` lists the extents of the stored tensor: `stored[2 * b + 1, n];`");
           break;
         }
         node.extents.push_back(extent->value);
@@ -384,7 +384,7 @@ void AstBuilder::top_level(std::vector<ast::StmtPtr> statements) {
   std::erase(statements, nullptr);
   for (const ast::StmtPtr& stmt : statements) {
     if (std::holds_alternative<ast::Return>(stmt->node)) {
-      sink_.error(DiagnosticId::kMisplacedStatement, stmt->range, "'return' can stand only in a function");
+      sink_.error(DiagnosticId::kMisplacedStatement, stmt->range, "`return` can stand only in a function");
     }
   }
   statements_ = std::move(statements);
@@ -392,11 +392,11 @@ void AstBuilder::top_level(std::vector<ast::StmtPtr> statements) {
 
 void AstBuilder::bare_block(const SourceRange& range) {
   sink_.error(DiagnosticId::kSyntaxError, {range.file, range.line, range.column, range.line, range.column + 1},
-              "a block cannot stand alone; blocks belong to 'for', 'while', 'if' and 'fn'");
+              "a block cannot stand alone; blocks belong to `for`, `while`, `if` and `fn`");
 }
 
 void AstBuilder::unmatched_brace(const SourceRange& range) {
-  sink_.error(DiagnosticId::kSyntaxError, range, "unmatched '}'");
+  sink_.error(DiagnosticId::kSyntaxError, range, "unmatched `}`");
 }
 
 void AstBuilder::finish_module() {

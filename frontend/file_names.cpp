@@ -34,7 +34,7 @@ std::optional<std::string> objection_to_name(std::string_view path) {
     before = c;
   }
   if (!found) return std::nullopt;
-  return "'" + shown + "' has control characters in its name; rename the file";
+  return "`" + shown + "` has control characters in its name; rename the file";
 }
 
 }  // namespace tdsl::frontend

@@ -77,7 +77,7 @@ class Finder {
   }
 
   [[nodiscard]] static std::string function_message(const std::string& name) {
-    return "a function is written 'fn " + name + "(…) { …; return y; }'";
+    return "a function is written `fn " + name + "(…) { …; return y; }`";
   }
 
   /// `def f(x):` and the lines that stand further right.
@@ -111,7 +111,7 @@ class Finder {
     if (!is(i + 1, Kind::TOK_LEFT_PAREN) || !statement_word_for(tokens_[i].text).empty()) return std::nullopt;
     const std::size_t end = behind(i + 1, Kind::TOK_LEFT_PAREN, Kind::TOK_RIGHT_PAREN);
     if (!is(end, Kind::TOK_ARROW) && !is(end, Kind::TOK_LEFT_BRACE)) return std::nullopt;
-    return Found{i, i + 1, tokens_[i].range, "missing 'fn' before '" + tokens_[i].text + "'", {}, Kind::TOK_FN};
+    return Found{i, i + 1, tokens_[i].range, "missing `fn` before `" + tokens_[i].text + "`", {}, Kind::TOK_FN};
   }
 
   /// `do { … } while (c);`, `repeat { … }`.
@@ -124,7 +124,7 @@ class Finder {
     }
     if (is(end, Kind::TOK_SEMICOLON)) ++end;
     return Found{i, end, tokens_[i].range,
-                 "there is no '" + tokens_[i].text + "'; the condition comes first: 'var more = true; while more { …; more = c; }'"};
+                 "there is no `" + tokens_[i].text + "`; the condition comes first: `var more = true; while more { …; more = c; }`"};
   }
 
   /// `= { … }`: statements or a list.
@@ -133,8 +133,8 @@ class Finder {
     bool statements = false;
     for (std::size_t k = i; k < end; ++k) statements = statements || is(k, Kind::TOK_SEMICOLON);
     return Found{i, end, tokens_[i].range,
-                 statements ? "unexpected '{'; a value is one expression: statements stand in a function, 'fn f(…) { …; return y; }'"
-                            : "unexpected '{'; there are no array literals: a tensor is declared by its type or by index notation",
+                 statements ? "unexpected `{`; a value is one expression: statements stand in a function, `fn f(…) { …; return y; }`"
+                            : "unexpected `{`; there are no array literals: a tensor is declared by its type or by index notation",
                  "0"};
   }
 
@@ -153,7 +153,7 @@ void report_foreign_blocks(TokenizedFile& file, DiagnosticSink& sink) {
       const int kind = file.tokens[i].kind;
       depth += kind == Kind::TOK_LEFT_BRACE ? 1 : kind == Kind::TOK_RIGHT_BRACE ? -1 : 0;
       if (depth < 0 && finder.ends_expression(i)) {
-        sink.error(DiagnosticId::kSyntaxError, file.tokens[i].range, "unmatched '}'");
+        sink.error(DiagnosticId::kSyntaxError, file.tokens[i].range, "unmatched `}`");
         ++i;
       } else {
         kept.push_back(std::move(file.tokens[i++]));

@@ -29,7 +29,7 @@ constexpr auto kFunctions = std::to_array<ForeignFunction>({
     {"tensordot", "einsum(\"ij,jk->ik\", A, B)"},
     // Constructors
     {"arange", "iota(n)", " for 0, 1, …, n - 1"},
-    {"range", "iota(n)", " for 0, 1, …, n - 1, in a loop 'for i in 0..n'"},
+    {"range", "iota(n)", " for 0, 1, …, n - 1, in a loop `for i in 0..n`"},
     {"linspace", "a + (b - a) * iota(n) / f64(n - 1)"},
     {"rand", "random(n)"},
     {"normal", "randn(n)"},
@@ -65,7 +65,11 @@ constexpr auto kFunctions = std::to_array<ForeignFunction>({
     {"amin", "min(x)"},
     {"count_nonzero", "nnz(x)"},
     {"std", "sqrt(mean((x - mean(x)) ** 2))"},
-    {"median", "sort(x)[size(x, 0) / 2]", " where their number is odd"},
+    {"nansum", "sum[i where !isnan(x[i])](x[i])"},
+    {"nanmean", "mean[i where !isnan(x[i])](x[i])"},
+    {"trapz", "sum(x[1:] + x[:-1]) / 2.0", " for steps of 1"},
+    {"allclose", "all(abs(x - y) <= 1e-8 + 1e-5 * abs(y))"},
+    {"array_equal", "all(x == y)"},
     // Functions of numbers
     {"power", "x ** y"},
     {"square", "x ** 2"},
@@ -117,6 +121,10 @@ constexpr auto kFunctions = std::to_array<ForeignFunction>({
     {"eig", "let (w, V) = eigh(A)", " for a symmetric matrix"},
     {"eigvals", "let (w, V) = eigh(A)", " for a symmetric matrix"},
     {"linsolve", "solve(A, x)"},
+    {"expm", "let (w, V) = eigh(A); let E = (V * exp(w)) @ V'", " for a symmetric matrix"},
+    {"logm", "let (w, V) = eigh(A); let L = (V * log(w)) @ V'", " for a symmetric positive definite matrix"},
+    {"sqrtm", "let (w, V) = eigh(A); let S = (V * sqrt(w)) @ V'", " for a symmetric positive semidefinite matrix"},
+    {"pinv", "let (U, s, Vt) = svd(A); let P = (Vt' / s) @ U'", " for a matrix of full rank"},
     // Output
     {"println", "print(x)"},
     {"printf", "print(x)"},
@@ -127,7 +135,7 @@ constexpr auto kFunctions = std::to_array<ForeignFunction>({
     // Not here
     {"print", "", "print is a statement of its own"},
     {"assert", "", "assert is a statement of its own"},
-    {"swap", "", "write 'let t = x[i]; x[i] = x[j]; x[j] = t;'"},
+    {"swap", "", "write `let t = x[i]; x[i] = x[j]; x[j] = t;`"},
     {"array", "", "there are no array literals: a tensor is declared by its type or by index notation"},
     {"asarray", "", "there are no array literals: a tensor is declared by its type or by index notation"},
     {"str", "", "print takes values as they are"},
@@ -145,6 +153,9 @@ constexpr auto kFunctions = std::to_array<ForeignFunction>({
     {"filter", "", "no operation finds its own size"},
     // In the library
     {"softmax", "import std.nn"},
+    {"log_softmax", "import std.nn"},
+    {"logsumexp", "import std.nn", "log_sum_exp(A)"},
+    {"elu", "import std.nn"},
     {"gelu", "import std.nn"},
     {"silu", "import std.nn"},
     {"softplus", "import std.nn"},
@@ -152,8 +163,24 @@ constexpr auto kFunctions = std::to_array<ForeignFunction>({
     {"one_hot", "import std.nn"},
     {"cross_entropy", "import std.nn"},
     {"variance", "import std.stats"},
+    {"median", "import std.stats"},
+    {"quantile", "import std.stats"},
+    {"percentile", "import std.stats", "quantile(x, 0.5)"},
+    {"histogram", "import std.stats"},
+    {"cov", "import std.stats", "covariance(A)"},
+    {"corrcoef", "import std.stats", "correlation(A)"},
     {"cross", "import std.linalg"},
     {"vandermonde", "import std.linalg"},
+    {"vander", "import std.linalg", "vandermonde(x, k)"},
+    {"kron", "import std.linalg", "kronecker(A, B)"},
+    {"kronecker", "import std.linalg"},
+    {"matrix_power", "import std.linalg"},
+    {"cdist", "import std.linalg", "distances(A, B)"},
+    {"convolve", "import std.signal", "convolve_full(x, y)"},
+    {"conv", "import std.signal", "convolve_full(x, y)"},
+    {"correlate", "import std.signal", "correlate_valid(x, y)"},
+    {"convolve2d", "import std.signal", "convolve2d_valid(A, B)"},
+    {"fft", "import std.signal", "dft(x)"},
 });
 
 const Words& values() {
@@ -211,35 +238,35 @@ const Words& members() {
 
 const Words& characters() {
   static const Words table = {
-      {"&", "did you mean '&&'?"},
-      {"|", "did you mean '||', or abs(x)?"},
-      {"^", "did you mean '**' for powers?"},
-      {"#", "did you mean '//' for comments?"},
-      {"~", "did you mean '!'?"},
-      {"`", "did you mean \"'\" for transpose?"},
+      {"&", "did you mean `&&`?"},
+      {"|", "did you mean `||`, or abs(x)?"},
+      {"^", "did you mean `**` for powers?"},
+      {"#", "did you mean `//` for comments?"},
+      {"~", "did you mean `!`?"},
+      {"`", "did you mean `'` for transpose?"},
       {"\\", "a system of equations is solved by solve(A, b)"},
-      {"?", "a choice is written 'if c then a else b'"},
-      {"−", "did you mean '-'?"},
-      {"–", "did you mean '-'?"},
-      {"×", "did you mean '*'?"},
-      {"·", "did you mean '*' or '@'?"},
-      {"÷", "did you mean '/'?"},
-      {"≤", "did you mean '<='?"},
-      {"≥", "did you mean '>='?"},
-      {"≠", "did you mean '!='?"},
-      {"“", "did you mean '\"'?"},
-      {"”", "did you mean '\"'?"},
-      {"’", "did you mean \"'\"?"},
-      {"‘", "did you mean \"'\"?"},
-      {"′", "did you mean \"'\"?"},
-      {"→", "did you mean '->'?"},
-      {"∞", "did you mean 'inf'?"},
-      {"…", "did you mean '..'?"},
-      {"∧", "did you mean '&&'?"},
-      {"∨", "did you mean '||'?"},
-      {"¬", "did you mean '!'?"},
-      {"Σ", "did you mean 'sum'?"},
-      {"∑", "did you mean 'sum'?"},
+      {"?", "a choice is written `if c then a else b`"},
+      {"−", "did you mean `-`?"},
+      {"–", "did you mean `-`?"},
+      {"×", "did you mean `*`?"},
+      {"·", "did you mean `*` or `@`?"},
+      {"÷", "did you mean `/`?"},
+      {"≤", "did you mean `<=`?"},
+      {"≥", "did you mean `>=`?"},
+      {"≠", "did you mean `!=`?"},
+      {"“", "did you mean `\"`?"},
+      {"”", "did you mean `\"`?"},
+      {"’", "did you mean `'`?"},
+      {"‘", "did you mean `'`?"},
+      {"′", "did you mean `'`?"},
+      {"→", "did you mean `->`?"},
+      {"∞", "did you mean `inf`?"},
+      {"…", "did you mean `..`?"},
+      {"∧", "did you mean `&&`?"},
+      {"∨", "did you mean `||`?"},
+      {"¬", "did you mean `!`?"},
+      {"Σ", "did you mean `sum`?"},
+      {"∑", "did you mean `sum`?"},
       {"π", "write 3.141592653589793"},
       {"\xC2\xA0", "did you mean a space?"},
   };
@@ -277,7 +304,7 @@ std::string function_hint(std::string_view name) {
   if (entry == kFunctions.end())
     return {};
   if (entry->write.starts_with("import"))
-    return "; it is in the library: " + std::string(entry->write) + ";";
+    return "; it is in the library: " + std::string(entry->write) + ";" + (entry->remark.empty() ? "" : " there it is " + std::string(entry->remark));
   return (entry->write.empty() ? "; " : "; write " + std::string(entry->write)) + std::string(entry->remark);
 }
 
@@ -291,7 +318,7 @@ std::string foreign_type(std::string_view name) {
 
 std::string type_hint(std::string_view name) {
   if (const std::string type = foreign_type(name); !type.empty())
-    return "; did you mean '" + type + "'?";
+    return "; did you mean `" + type + "`?";
   if (name == "string" || name == "str" || name == "String")
     return "; strings stand in print, assert, einsum, import and extern only";
   static const std::vector<std::string> all = {"f64", "f32", "i64", "i32", "bool"};

@@ -169,22 +169,22 @@ void LexerState::floating(std::string_view match) {
 }
 
 void LexerState::bad_number(std::string_view match) {
-  std::string message = "malformed number '" + std::string(match) + "'";
+  std::string message = "malformed number `" + std::string(match) + "`";
   const std::size_t digits = match.find_first_not_of("0123456789_");
   if (match.front() == '.' && !result_.tokens.empty() && result_.tokens.back().kind == Kind::TOK_DOT_DOT) {
-    message += ": a range is written 'a..b', with two points";
+    message += ": a range is written `a..b`, with two points";
   } else if (match.front() == '.') {
-    message += ": a point needs digits on both sides; write '0" + std::string(match) + "'";
+    message += ": a point needs digits on both sides; write `0" + std::string(match) + "`";
   } else if (match.back() == '.') {
-    message += ": a point needs digits on both sides; write '" + std::string(match) + "0'";
+    message += ": a point needs digits on both sides; write `" + std::string(match) + "0`";
   } else if (match.starts_with("0x") || match.starts_with("0b") || match.starts_with("0o")) {
     message += ": integers are written in decimal";
   } else if (match.back() == '+' || match.back() == '-' || match.back() == 'e' || match.back() == 'E') {
     message += ": the exponent has no digits";
   } else if (match.back() == '_') {
-    message += ": '_' stands between digits";
+    message += ": `_` stands between digits";
   } else if (digits != std::string_view::npos && match[digits] != '.') {
-    message += "; a product needs '*'";
+    message += "; a product needs `*`";
   }
   error(DiagnosticId::kBadNumber, match_range(), message);
   push(Kind::TOK_FLOAT, "0.0");
@@ -217,7 +217,7 @@ void LexerState::string(std::string_view match) {
         range.end_column = range.column + 2;
         const std::string escape =
             "\\" + std::string(match.substr(i, std::max<std::size_t>(1, sequence_length(match.substr(i)))));
-        error(DiagnosticId::kBadEscape, range, "unknown escape '" + escape + R"('; the escapes are \\ \" \n \t)");
+        error(DiagnosticId::kBadEscape, range, "unknown escape `" + escape + R"(`; the escapes are \\ \" \n \t)");
       }
     }
   }
@@ -225,7 +225,7 @@ void LexerState::string(std::string_view match) {
 }
 
 void LexerState::unterminated_string(std::string_view match) {
-  error(DiagnosticId::kUnterminatedString, match_range(), "this string has no closing '\"' on its line");
+  error(DiagnosticId::kUnterminatedString, match_range(), "this string has no closing `\"` on its line");
   push(Kind::TOK_STRING, std::string(match.substr(1)));
 }
 
@@ -241,13 +241,13 @@ void LexerState::comment(std::string_view match) {
 }
 
 void LexerState::unterminated_comment() {
-  error(DiagnosticId::kUnterminatedComment, match_range(), "this comment has no '*/'");
+  error(DiagnosticId::kUnterminatedComment, match_range(), "this comment has no `*/`");
 }
 
 void LexerState::hash_comment(std::string_view match) {
   SourceRange range = match_range();
   range.end_column = range.column + 1;
-  error(DiagnosticId::kUnknownCharacter, range, "unknown character '#'" + character_hint(match.substr(0, 1)));
+  error(DiagnosticId::kUnknownCharacter, range, "unknown character `#`" + character_hint(match.substr(0, 1)));
 }
 
 void LexerState::unknown_character(std::string_view match) {
@@ -259,7 +259,8 @@ void LexerState::unknown_character(std::string_view match) {
   if (match.size() == 1 && (code < 0x20 || code == 0x7F)) {
     message = "unknown control character " + std::to_string(code);
   } else {
-    message = "unknown character '" + std::string(match) + "'";
+    const std::string quote = match == "`" ? "\"" : "`";
+    message = "unknown character " + quote + std::string(match) + quote;
   }
   // `|x|` is one mistake.
   if (std::exchange(last_unknown_, {begin_.line, std::string(match)}) == std::pair(begin_.line, std::string(match))) {
@@ -327,12 +328,12 @@ std::string statement_word_for(const std::string& word) {
 std::string unknown_statement(const std::string& word, const std::string& meant) {
   const std::string type = foreign_type(word);
   const std::string instead =
-      type.empty() ? "did you mean '" + meant + "'?" : "a declaration is written 'let x: " + type + " = …'";
-  return "unknown statement '" + word + "'; " + instead;
+      type.empty() ? "did you mean `" + meant + "`?" : "a declaration is written `let x: " + type + " = …`";
+  return "unknown statement `" + word + "`; " + instead;
 }
 
 std::string reserved_name(const std::string& word) {
-  return "'" + word + "' is a reserved word and cannot be used as a name";
+  return "`" + word + "` is a reserved word and cannot be used as a name";
 }
 
 }  // namespace tdsl::frontend

@@ -100,7 +100,7 @@ std::vector<Tensor> Lowerer::positional(const ast::Call& call, std::size_t least
       args.push_back(lower(*a.value));
     } else if (!named.contains(a.name->name)) {
       fail(DiagnosticId::kBadArgument, a.name->range,
-           call.callee.name + " has no argument '" + a.name->name + "='" +
+           call.callee.name + " has no argument `" + a.name->name + "=`" +
                did_you_mean(a.name->name, std::vector<std::string>(named.begin(), named.end())));
     }
   }
@@ -124,7 +124,7 @@ Tensor Lowerer::lower_call(const ast::Call& call, const SourceRange& range) {
     if (results.size() == 1)
       return results[0];
     fail(DiagnosticId::kMisplacedTuple, range,
-         "'" + name + "' returns " + counted(results.size(), "value") + ": write let (a, b) = " + name + "(…);");
+         "`" + name + "` returns " + counted(results.size(), "value") + ": write let (a, b) = " + name + "(…);");
   }
   if (const auto foreign = foreigns_.find(name); foreign != foreigns_.end()) {
     if (foreign->second.kernel == nullptr)
@@ -132,7 +132,7 @@ Tensor Lowerer::lower_call(const ast::Call& call, const SourceRange& range) {
     if (foreign->second.kernel->results.size() == 1)
       return call_foreign_kernel(foreign->second, call, range)[0];
     fail(DiagnosticId::kMisplacedTuple, range,
-         "'" + name + "' returns " + counted(foreign->second.kernel->results.size(), "value") + ": write let (a, b) = " + name + "(…);");
+         "`" + name + "` returns " + counted(foreign->second.kernel->results.size(), "value") + ": write let (a, b) = " + name + "(…);");
   }
   const auto extremum = name == "min" || name == "max";
   const auto given = std::ranges::count_if(call.arguments, [](const ast::Argument& a) { return !a.name; });
@@ -148,7 +148,7 @@ Tensor Lowerer::lower_call(const ast::Call& call, const SourceRange& range) {
     return (this->*built_in->second)(call, range);
   if (tuple_builtins().contains(name)) {
     fail(DiagnosticId::kMisplacedTuple, range,
-         "'" + name + "' gives several values: write let (a, b) = " + name + "(…);");
+         "`" + name + "` gives several values: write let (a, b) = " + name + "(…);");
   }
   std::vector<std::string> candidates;
   for (const auto& [other, f] : functions_)
@@ -168,8 +168,8 @@ Tensor Lowerer::lower_call(const ast::Call& call, const SourceRange& range) {
   if (lacks_import_ && !is_variable && hint.empty())
     throw Abandoned{};
   fail(DiagnosticId::kUndefinedFunction, call.callee.range,
-       is_variable ? "'" + name + "' is a variable, not a function; its elements are " + name + "[…]"
-                   : "there is no function '" + name + "'" + hint);
+       is_variable ? "`" + name + "` is a variable, not a function; its elements are " + name + "[…]"
+                   : "there is no function `" + name + "`" + hint);
 }
 
 std::optional<Tensor> Lowerer::lower_scalar_function(const ast::Call& call, const SourceRange& range) {

@@ -86,7 +86,7 @@ Tensor Lowerer::lower_plain(const ast::Expr& e) {
   if (operations_of(t.body, kMaxOperations + 1) > kMaxOperations) {
     fail(DiagnosticId::kNestingTooDeep, range,
          "this grows beyond " + std::to_string(kMaxOperations) +
-             " operations when functions and their names are put in place; compute a part of it with 'let' outside");
+             " operations when functions and their names are put in place; compute a part of it with `let` outside");
   }
   t.range = range;
   return t;
@@ -187,9 +187,11 @@ Tensor Lowerer::arithmetic(BinaryOp op, const Tensor& a, const Tensor& b, const 
   } else if (common.type == Scalar::kBool) {
     common.type = Scalar::kI64;
   }
-  return elementwise({a, b}, common.weak, range, [&](const std::vector<Expr>& e) {
-    return ir::binary(op, converted(e[0], common.type), converted(e[1], common.type), range);
-  });
+  const auto make = [&](const std::vector<Expr>& e) { return ir::binary(op, converted(e[0], common.type), converted(e[1], common.type), range); };
+  // `x' * A` of other languages: sizes that a matrix product wants.
+  const bool multiplies = op == BinaryOp::kMul && a.rank() > 0 && b.rank() > 0 && a.rank() + b.rank() > 2 &&
+                          a.shape.back().extent == b.shape[b.rank() > 1 ? b.rank() - 2 : 0].extent;
+  return elementwise({a, b}, common.weak, range, make, multiplies ? "; `*` works element by element, and the product of matrices and vectors is `@`" : "");
 }
 
 Tensor Lowerer::power(const Tensor& a, const Tensor& b, const SourceRange& range) {
@@ -215,7 +217,7 @@ Tensor Lowerer::transpose(const Tensor& t, const SourceRange& range) {
 }
 
 Tensor Lowerer::elementwise(const std::vector<Tensor>& args, Weak weak, const SourceRange& range,
-                            const std::function<Expr(const std::vector<Expr>&)>& make) {
+                            const std::function<Expr(const std::vector<Expr>&)>& make, const std::string& hint) {
   Tensor result;
   result.range = range;
   result.weak = weak;
@@ -230,7 +232,7 @@ Tensor Lowerer::elementwise(const std::vector<Tensor>& args, Weak weak, const So
     require_not_padded(a);
     for (std::size_t d = 0; d < a.rank(); ++d) {
       Dim& dim = result.shape[rank - a.rank() + d];
-      dim = broadcast(dim, a.shape[d], range, "in dimension " + std::to_string(rank - a.rank() + d));
+      dim = broadcast(dim, a.shape[d], range, "in dimension " + std::to_string(rank - a.rank() + d), hint);
     }
   }
   std::vector<Expr> elements;

@@ -48,12 +48,12 @@ std::optional<Scalar> Lowerer::foreign_type(const ast::TypeExpr& type, const std
     return std::nullopt;
   }
   if (is_scalar && !type.dimensions.empty()) {
-    error(DiagnosticId::kTypeMismatch, type.range, what + " is a scalar: the function is applied per element; of tensors take 'kernel'");
+    error(DiagnosticId::kTypeMismatch, type.range, what + " is a scalar: the function is applied per element; of tensors take `kernel`");
     return std::nullopt;
   }
   const bool sparse = type.sparse || std::ranges::any_of(type.dimensions, [](const ast::Dimension& d) { return d.sparse; });
   if (sparse) {
-    sink_.unsupported(DiagnosticId::kNotSupported, type.range, "sparse storage in 'extern' is not supported yet");
+    sink_.unsupported(DiagnosticId::kNotSupported, type.range, "sparse storage in `extern` is not supported yet");
     return std::nullopt;
   }
   return scalar;
@@ -67,7 +67,7 @@ std::optional<Foreign> Lowerer::signature(const ast::ExternFunction& f) {
       error(DiagnosticId::kTypeMismatch, p.name.range, "a parameter of a C++ function needs its type: " + p.name.name + ": f64");
       return std::nullopt;
     }
-    const auto type = foreign_type(*p.type, "the parameter '" + p.name.name + "'", true);
+    const auto type = foreign_type(*p.type, "the parameter `" + p.name.name + "`", true);
     if (!type)
       return std::nullopt;
     made.parameters.push_back({p.name.name, *type, 0, false, false});
@@ -76,7 +76,7 @@ std::optional<Foreign> Lowerer::signature(const ast::ExternFunction& f) {
     error(DiagnosticId::kTypeMismatch, f.name.range, "a C++ function gives one scalar: fn " + f.name.name + "(…) -> f64");
     return std::nullopt;
   }
-  const auto result = foreign_type(f.results[0], "the result of '" + f.name.name + "'", true);
+  const auto result = foreign_type(f.results[0], "the result of `" + f.name.name + "`", true);
   if (result)
     made.result = *result;
   return result ? std::optional(std::move(made)) : std::nullopt;
@@ -99,7 +99,7 @@ std::optional<Foreign> Lowerer::signature(const ast::ExternKernel& k) {
     made.parameters.push_back({p.name.name, *type, p.type.dimensions.size(), p.is_output, p.is_output});
   }
   if (!gives) {
-    error(DiagnosticId::kTypeMismatch, k.name.range, "a kernel needs an 'out' operand: what it gives");
+    error(DiagnosticId::kTypeMismatch, k.name.range, "a kernel needs an `out` operand: what it gives");
     return std::nullopt;
   }
   return made;
@@ -162,7 +162,7 @@ void Lowerer::declare_extern(const ast::Extern& e, const std::function<bool(cons
   if (options_.read_header) {
     std::error_code ignored;
     if (!std::filesystem::is_regular_file(path, ignored))
-      return error(DiagnosticId::kHeaderUnreadable, e.header_range, "cannot read the header '" + path + "'");
+      return error(DiagnosticId::kHeaderUnreadable, e.header_range, "cannot read the header `" + path + "`");
     facts = options_.read_header(path, declarations);
   }
   for (const ir::HeaderProblem& p : facts.problems)
@@ -216,7 +216,7 @@ Tensor Lowerer::call_foreign_function(const ForeignEntry& entry, const ast::Call
   std::vector<Tensor> args = positional(call, count, count, range);
   for (std::size_t k = 0; k < count; ++k) {
     const Foreign::Parameter& p = entry.foreign->parameters[k];
-    args[k] = converted_to(args[k], p.type, "the parameter '" + p.name + "'", call.arguments[k].range);
+    args[k] = converted_to(args[k], p.type, "the parameter `" + p.name + "`", call.arguments[k].range);
   }
   const auto procedure = std::make_shared<const ir::Procedure>(ir::procedure_of(entry.foreign, entry.range));
   const auto apply = [&](const std::vector<Expr>& values) { return ir::application(procedure, values, range); };

@@ -45,7 +45,7 @@ std::vector<Tensor> Lowerer::call_function(const ast::Call& call, const SourceRa
   }
   for (const Frame& frame : frames_) {
     if (frame.function == &f)
-      fail(DiagnosticId::kRecursion, range, "'" + f.name.name + "' calls itself; functions cannot recurse");
+      fail(DiagnosticId::kRecursion, range, "`" + f.name.name + "` calls itself; functions cannot recurse");
   }
   called_.insert(f.name.name);
   constexpr std::size_t kMaxCalls = 20'000;
@@ -87,7 +87,7 @@ Tensor Lowerer::call_scalar_function(const ast::Function& f, const std::vector<T
   }
   const std::vector<Tensor> results = inline_body(f, elements, call, range, shape.labels);
   if (results.size() != 1 || results[0].rank() != 0) {
-    fail(DiagnosticId::kNotScalar, range, "'" + f.name.name + "' is applied per element, so it must return one scalar");
+    fail(DiagnosticId::kNotScalar, range, "`" + f.name.name + "` is applied per element, so it must return one scalar");
   }
   graph_.flush();
   shape.body = results[0].body;
@@ -231,7 +231,7 @@ std::vector<Tensor> Lowerer::put_in_place(const ast::Function& f, const std::vec
     return results;
   if (f.results.size() != results.size()) {
     fail(DiagnosticId::kTypeMismatch, f.name.range,
-         "'" + f.name.name + "' declares " + counted(f.results.size(), "result") + ", but returns " +
+         "`" + f.name.name + "` declares " + counted(f.results.size(), "result") + ", but returns " +
              std::to_string(results.size()));
   }
   for (std::size_t k = 0; k < results.size(); ++k)
@@ -274,18 +274,18 @@ bool Lowerer::check_returns(const ast::Function& f) {
   bool inner_returns = false;
   for (const ast::StmtPtr& s : block->statements) {
     if (returns) {
-      error(DiagnosticId::kMissingReturn, s->range, "nothing can follow 'return', which comes last in a function");
+      error(DiagnosticId::kMissingReturn, s->range, "nothing can follow `return`, which comes last in a function");
       break;
     }
     returns = std::holds_alternative<ast::Return>(s->node);
     for_each_inner_return(*s, [&](const ast::Stmt& inner) {
       error(DiagnosticId::kMissingReturn, inner.range,
-            "'return' stands at the end of a function's body only; choose the value with 'if c then a else b'");
+            "`return` stands at the end of a function's body only; choose the value with `if c then a else b`");
       inner_returns = true;
     });
   }
   if (!returns && !inner_returns)
-    error(DiagnosticId::kMissingReturn, f.name.range, "the body of '" + f.name.name + "' must end in 'return'");
+    error(DiagnosticId::kMissingReturn, f.name.range, "the body of `" + f.name.name + "` must end in `return`");
   return errors == sink_.error_count();
 }
 
@@ -293,7 +293,7 @@ std::pair<Tensor, ir::Type> Lowerer::fitted(const ast::Identifier& parameter, co
   const std::string& name = parameter.name;
   if (written.dimensions.size() != arg.rank()) {
     fail(DiagnosticId::kRankMismatch, range,
-         "the parameter '" + name + "' has " + counted(written.dimensions.size(), "dimension") +
+         "the parameter `" + name + "` has " + counted(written.dimensions.size(), "dimension") +
              ", but the argument is " + type_text(arg) +
              (written.dimensions.empty() ? "; without types a function applies to each element" : ""),
          {{parameter.range, "declared here"}});
@@ -303,8 +303,8 @@ std::pair<Tensor, ir::Type> Lowerer::fitted(const ast::Identifier& parameter, co
         dimensions()[dimension.name] = {arg.shape[d].extent, dimension.range, true};
         return arg.shape[d].extent;
       });
-  Tensor value = converted_to(arg, type.scalar, "the parameter '" + name + "'", range);
-  require_shape(value, type, "the parameter '" + name + "'", range);
+  Tensor value = converted_to(arg, type.scalar, "the parameter `" + name + "`", range);
+  require_shape(value, type, "the parameter `" + name + "`", range);
   return {std::move(value), type};
 }
 
@@ -415,8 +415,8 @@ Tensor Lowerer::lower_returned(const ast::ExprPtr& value, const ast::Suffixes& s
 
 Tensor Lowerer::check_result(const Tensor& t, const ast::TypeExpr& type, const ast::Function& f) {
   const ir::Type wanted = lower_type(type);
-  const Tensor result = converted_to(t, wanted.scalar, "the result of '" + f.name.name + "'", t.range);
-  require_shape(result, wanted, "the result of '" + f.name.name + "'", t.range);
+  const Tensor result = converted_to(t, wanted.scalar, "the result of `" + f.name.name + "`", t.range);
+  require_shape(result, wanted, "the result of `" + f.name.name + "`", t.range);
   // As a parameter, a result has the storage of its expression unless the type says `sparse`.
   return wanted.has_sparse() ? tensor_of(materialise(result, "", t.range, &wanted), source_text(t.range), t.range) : result;
 }
@@ -436,7 +436,7 @@ void Lowerer::check_uncalled() {
         global->used = true;
       if (used != nullptr && !names.contains(*used) && !is_param) {
         error(DiagnosticId::kUndefinedName, e.range,
-              "'" + *used + "' is not declared" +
+              "`" + *used + "` is not declared" +
                   did_you_mean(*used, std::vector<std::string>(names.begin(), names.end())));
       }
       const auto* call = std::get_if<ast::Call>(&e.node);
@@ -445,7 +445,7 @@ void Lowerer::check_uncalled() {
       const std::string& callee = call->callee.name;
       if (functions_.contains(callee) || monoids_.contains(callee) || refused_.contains(callee) || foreigns_.contains(callee) || is_builtin(callee))
         return;
-      error(DiagnosticId::kUndefinedFunction, call->callee.range, "there is no function '" + callee + "'");
+      error(DiagnosticId::kUndefinedFunction, call->callee.range, "there is no function `" + callee + "`");
     });
   }
 }

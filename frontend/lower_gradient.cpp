@@ -72,7 +72,7 @@ ValueId Lowerer::differentiated(const ast::Expr& e, std::int64_t tick) {
   const Tensor t = lower_name(*name, e.range, false);
   if (!ir::is_float(t.scalar())) {
     fail(DiagnosticId::kTypeMismatch, e.range,
-         "grad differentiates by floats, but '" + *name + "' is " + type_text(t));
+         "grad differentiates by floats, but `" + *name + "` is " + type_text(t));
   }
   const SymbolRef symbol = scope_->find(*name);
   if (symbol && !symbol->history.empty())
@@ -81,7 +81,7 @@ ValueId Lowerer::differentiated(const ast::Expr& e, std::int64_t tick) {
   const auto whole = whole_value(t);
   if (!whole) {
     fail(DiagnosticId::kBadArgument, e.range,
-         "grad differentiates by variables, but '" + *name + "' stands for an expression; give the parameter a type");
+         "grad differentiates by variables, but `" + *name + "` stands for an expression; give the parameter a type");
   }
   return *whole;
 }
@@ -89,7 +89,7 @@ ValueId Lowerer::differentiated(const ast::Expr& e, std::int64_t tick) {
 std::vector<Tensor> Lowerer::call_gradient(const ast::Call& call, const SourceRange& range) {
   for (const ast::Argument& a : call.arguments) {
     if (a.name)
-      fail(DiagnosticId::kBadArgument, a.name->range, "grad has no argument '" + a.name->name + "='");
+      fail(DiagnosticId::kBadArgument, a.name->range, "grad has no argument `" + a.name->name + "=`");
   }
   if (call.arguments.size() < 2)
     fail(DiagnosticId::kBadArgument, range, "grad takes a loss and at least one variable, as in grad(loss, W)");

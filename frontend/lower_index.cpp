@@ -10,12 +10,12 @@ using ir::Scalar;
 void Lowerer::bind_symbol(const ast::Identifier& name, std::int32_t label, const Expr& value, bool bare) {
   const auto same = scope_->symbols.find(name.name);
   if (same != scope_->symbols.end()) {
-    fail(DiagnosticId::kRepeatedIndex, name.range, "'" + name.name + "' is bound twice in one list",
+    fail(DiagnosticId::kRepeatedIndex, name.range, "`" + name.name + "` is bound twice in one list",
          {{same->second->range, "bound here"}});
   }
   if (dimensions().contains(name.name)) {
     warn(DiagnosticId::kHiddenName, name.range,
-         "the index variable '" + name.name + "' hides the dimension of that name",
+         "the index variable `" + name.name + "` hides the dimension of that name",
          {{dimensions()[name.name].range, "the dimension"}});
   }
   auto symbol = std::make_shared<Symbol>();
@@ -197,11 +197,11 @@ void Lowerer::resolve_labels(const std::vector<std::int32_t>& labels) {
       continue;
     if (info.bare_uses.empty()) {
       fail(DiagnosticId::kUnknownRange, info.range,
-           "nothing tells the range of '" + info.name + "': it never stands alone as a subscript; write '… for " + info.name +
-               " in 0..n', in a reduction 'sum[" + info.name + " in 0..n](…)'");
+           "nothing tells the range of `" + info.name + "`: it never stands alone as a subscript; write `… for " + info.name +
+               " in 0..n`, in a reduction `sum[" + info.name + " in 0..n](…)`");
     }
     for (const BareUse& use : info.bare_uses) {
-      agree(info.bare_uses.front().dim, use.dim, use.place, "for the index variable '" + info.name + "'");
+      agree(info.bare_uses.front().dim, use.dim, use.place, "for the index variable `" + info.name + "`");
     }
     graph_.label(id).end = info.bare_uses.front().dim.extent;
     graph_.label(id).resolved = true;

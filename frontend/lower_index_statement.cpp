@@ -67,7 +67,7 @@ void Lowerer::bind_left(IndexStatement& s, const ast::Target& target) {
       if (tensor == nullptr || bound(*tensor) || known(*tensor))
         return;
       fail(DiagnosticId::kUndefinedName, subscript->base->range,
-           "'" + *tensor + "' is not declared; " + *tensor + "[…] on the left subscripts a tensor that must be in scope" +
+           "`" + *tensor + "` is not declared; " + *tensor + "[…] on the left subscripts a tensor that must be in scope" +
                did_you_mean(*tensor, outside->visible()));
     });
     for (const ast::Identifier& name : unbound_names(*e)) {
@@ -142,7 +142,7 @@ std::optional<Extent> Lowerer::extent_of_bare_uses(std::int32_t label) {
     if (order != ir::ExtentOrder::kDifferent) continue;
     const std::string size = graph_.text(first.extent);
     warn(DiagnosticId::kAmbiguousExtent, use.place,
-         "the new dimension of '" + info.name + "' has the size " + size + ", not " + graph_.text(use.dim.extent) +
+         "the new dimension of `" + info.name + "` has the size " + size + ", not " + graph_.text(use.dim.extent) +
              "; declare the type to choose",
          {{first.range, first.what + " is " + size}, {use.dim.range, use.dim.what + " is " + graph_.text(use.dim.extent)}});
     return first.extent;
@@ -158,7 +158,7 @@ void Lowerer::warn_of_shorter_range(const LabelInfo& info, const Dim& dim) {
   const std::string size = graph_.text(dim.extent);
   const std::string end = graph_.text(*info.written_end);
   warn(DiagnosticId::kAmbiguousExtent, info.bare_uses.front().place,
-       "the new dimension of '" + info.name + "' has the size " + size + " (" + dim.what + "), not " + end +
+       "the new dimension of `" + info.name + "` has the size " + size + " (" + dim.what + "), not " + end +
            ", where its range ends; declare the type to choose",
        {{dim.range, dim.what + " is " + size}, {info.range, "the range ends at " + end}});
 }
@@ -211,7 +211,7 @@ std::optional<Monoid> Lowerer::combine_monoid(const ast::AssignOp& op, Scalar ty
   const Monoid& m = user_monoid(op.monoid, op.range, own);
   if (own != type) {
     fail(DiagnosticId::kTypeMismatch, op.range,
-         "'" + op.monoid + "' combines " + std::string(ir::name_of(own)) + ", but the elements are " +
+         "`" + op.monoid + "` combines " + std::string(ir::name_of(own)) + ", but the elements are " +
              std::string(ir::name_of(type)));
   }
   return m;

@@ -152,7 +152,7 @@ class Lowerer {
   Tensor call_grad(const ast::Call& call, const ir::SourceRange& range);
 
   // --- Shapes: lower_shapes.cpp
-  void agree(const Dim& a, const Dim& b, const ir::SourceRange& range, const std::string& where);
+  void agree(const Dim& a, const Dim& b, const ir::SourceRange& range, const std::string& where, const std::string& hint = "");
   /// Emits the check unless it was made before. Guards around it protect it if it is one of order.
   void check(ir::Check check, const ir::SourceRange& range);
   /// A size is neither negative nor, however computed, too large. `what` names it in messages.
@@ -163,7 +163,7 @@ class Lowerer {
   void require_legal(const ir::Type& type, const std::string& name, const ir::SourceRange& range);
   /// Of the dimensions of a written type that are computed from other than dimensions.
   void require_sizes(const ast::TypeExpr& written, const ir::Type& type);
-  Dim broadcast(const Dim& a, const Dim& b, const ir::SourceRange& range, const std::string& where);
+  Dim broadcast(const Dim& a, const Dim& b, const ir::SourceRange& range, const std::string& where, const std::string& hint = "");
   /// A type whose dimensions are all known; unknown names are errors unless `bind` takes them.
   using BindDimension = std::function<std::optional<ir::Extent>(const ast::Identifier&, std::size_t dimension)>;
   ir::Type lower_type(const ast::TypeExpr& type, const BindDimension& bind = {});
@@ -236,7 +236,7 @@ class Lowerer {
   Tensor choice(const Tensor& c, const Tensor& a, const Tensor& b, const ir::SourceRange& range);
   Tensor apply_unary(ir::UnaryOp op, bool needs_float, const Tensor& t, const ir::SourceRange& range);
   Tensor elementwise(const std::vector<Tensor>& args, Weak weak, const ir::SourceRange& range,
-                     const std::function<ir::Expr(const std::vector<ir::Expr>&)>& make);
+                     const std::function<ir::Expr(const std::vector<ir::Expr>&)>& make, const std::string& hint = "");
 
   // --- Subscripts: lower_subscripts.cpp
   struct SlicePart {

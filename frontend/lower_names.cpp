@@ -31,14 +31,14 @@ void Lowerer::warn_unused(const Scope& scope) {
     const bool imported = &scope == global_scope_ && s->range.file != main_file_;
     if (s->used || !counts || imported || s->name.starts_with('_'))
       continue;
-    warn(DiagnosticId::kUnusedName, s->range, "'" + s->name + "' is never used");
+    warn(DiagnosticId::kUnusedName, s->range, "`" + s->name + "` is never used");
   }
 }
 
 SymbolRef Lowerer::declare(const ast::Identifier& name, Symbol::Kind kind) {
   const auto same = scope_->symbols.find(name.name);
   if (same != scope_->symbols.end() && same->second->kind != Symbol::Kind::kBroken) {
-    fail(DiagnosticId::kRedeclaration, name.range, "'" + name.name + "' is declared already in this block",
+    fail(DiagnosticId::kRedeclaration, name.range, "`" + name.name + "` is declared already in this block",
          {{same->second->range, "declared here"}});
   }
   if (scope_->kind == Scope::Kind::kBlock && kind != Symbol::Kind::kIndex) {
@@ -46,7 +46,7 @@ SymbolRef Lowerer::declare(const ast::Identifier& name, Symbol::Kind kind) {
       const auto found = s->symbols.find(name.name);
       if (found == s->symbols.end() || found->second->kind == Symbol::Kind::kBroken)
         continue;
-      warn(DiagnosticId::kShadowing, name.range, "'" + name.name + "' hides another name of an outer block",
+      warn(DiagnosticId::kShadowing, name.range, "`" + name.name + "` hides another name of an outer block",
            {{found->second->range, "declared here"}});
       break;
     }
@@ -143,14 +143,14 @@ Tensor Lowerer::lower_name(const std::string& name, const SourceRange& range, bo
   const std::string foreign = value_hint(name);
   if (lone_subscript && foreign.empty()) {
     fail(DiagnosticId::kUnboundIndex, range,
-         "'" + name + "' is neither bound here nor in scope; there is no implicit summation: write sum[" + name +
-             "](…), or bind it on the left or with 'for " + name + " in …'");
+         "`" + name + "` is neither bound here nor in scope; there is no implicit summation: write sum[" + name +
+             "](…), or bind it on the left or with `for " + name + " in …`");
   }
   std::vector<std::string> candidates = scope_->visible();
   for (const auto& [other, d] : dimensions())
     candidates.push_back(other);
   if (is_builtin(name) && foreign.empty())
-    fail(DiagnosticId::kUndefinedName, range, "'" + name + "' is a function: it is called, " + name + "(…)");
+    fail(DiagnosticId::kUndefinedName, range, "`" + name + "` is a function: it is called, " + name + "(…)");
   const std::string hint = foreign.empty() ? did_you_mean(name, candidates) : foreign;
   if (lacks_import_ && hint.empty())
     throw Abandoned{};
@@ -159,9 +159,9 @@ Tensor Lowerer::lower_name(const std::string& name, const SourceRange& range, bo
     throw Abandoned{};
   const auto ended = ended_.find({frames_.back().function, name});
   if (ended != ended_.end())
-    fail(DiagnosticId::kUndefinedName, range, "'" + name + "' is not declared here: the block that declares it has ended",
+    fail(DiagnosticId::kUndefinedName, range, "`" + name + "` is not declared here: the block that declares it has ended",
          {{ended->second, "declare it in front of the block as a var, and assign to it here"}});
-  fail(DiagnosticId::kUndefinedName, range, "'" + name + "' is not declared" + hint);
+  fail(DiagnosticId::kUndefinedName, range, "`" + name + "` is not declared" + hint);
 }
 
 bool Lowerer::is_scalar_variable(const std::string& name) const {

@@ -212,7 +212,7 @@ PointLoop Lowerer::body_at_a_point(const ast::Function& f, const std::vector<Ten
     loops_.push_back({position, {}, 1});
   const std::vector<Tensor> results = inline_body(f, inside, call, range, {});
   if (results.size() != 1 || results[0].rank() != 0)
-    fail(DiagnosticId::kNotScalar, range, "'" + f.name.name + "' is applied per element, so it must return one scalar");
+    fail(DiagnosticId::kNotScalar, range, "`" + f.name.name + "` is applied per element, so it must return one scalar");
   made.result = materialise(results[0], "", range);
   return made;
 }

@@ -171,7 +171,7 @@ std::vector<Tensor> Lowerer::einsum_operands(const ast::Call& call, EinsumText& 
     operands.push_back(t);
   }
   if (most > 0 && !has_ellipsis(text.result))
-    fail(DiagnosticId::kBadEinsum, call.arguments[0].range, "the result lacks the '...' of the operands");
+    fail(DiagnosticId::kBadEinsum, call.arguments[0].range, "the result lacks the `...` of the operands");
   text.result = spread(text.result, most);
   return operands;
 }
@@ -183,7 +183,7 @@ Tensor Lowerer::call_einsum(const ast::Call& call, const SourceRange& range) {
   const SourceRange& place = call.arguments[0].range;
   auto parsed = parse_einsum(text->value);
   if (!parsed)
-    fail(DiagnosticId::kBadEinsum, place, "einsum's string has letters, commas and one '->', as in \"ij,jk->ik\" or \"...ij,jk->...ik\"");
+    fail(DiagnosticId::kBadEinsum, place, "einsum's string has letters, commas and one `->`, as in \"ij,jk->ik\" or \"...ij,jk->...ik\"");
   if (parsed->operands.size() != call.arguments.size() - 1) {
     fail(DiagnosticId::kBadEinsum, range,
          "einsum's string names " + counted(parsed->operands.size(), "operand") + ", but " +
@@ -214,7 +214,7 @@ Tensor Lowerer::call_einsum(const ast::Call& call, const SourceRange& range) {
       const bool stretches = is_spread(c) && is_one(t.shape[d]);
       if (!stretches)
         agree(sizes[c], t.shape[d], call.arguments[k + 1].range,
-              is_spread(c) ? "for the '...'" : std::string("for the letter '") + c + "'");
+              is_spread(c) ? "for the `...`" : std::string("for the letter `") + c + "`");
       subscripts.push_back(stretches ? ir::constant_i64(0) : ir::index_ref(labels[c]));
     }
     const Tensor factor = scalar_tensor(element(t, subscripts), t.weak);
@@ -226,7 +226,7 @@ Tensor Lowerer::call_einsum(const ast::Call& call, const SourceRange& range) {
     const bool repeated = std::ranges::count(parsed->result, c) > 1;
     if (!labels.contains(c) || repeated) {
       fail(DiagnosticId::kBadEinsum, place,
-           std::string("the result's letter '") + c + (repeated ? "' occurs twice" : "' is in no operand"));
+           std::string("the result's letter `") + c + (repeated ? "` occurs twice" : "` is in no operand"));
     }
     spec.out.push_back(labels[c]);
     shape.push_back(sizes[c]);

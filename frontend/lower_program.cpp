@@ -65,7 +65,7 @@ void Lowerer::declare_functions(const ast::Module& module) {
   note_differentiated(module);
   const auto declared = [&](const ast::Identifier& name) {
     if (is_builtin(name.name)) {
-      error(DiagnosticId::kBuiltinRedefined, name.range, "'" + name.name + "' is built in and cannot be redefined");
+      error(DiagnosticId::kBuiltinRedefined, name.range, "`" + name.name + "` is built in and cannot be redefined");
       refused_.insert(name.name);
       return true;
     }
@@ -80,7 +80,7 @@ void Lowerer::declare_functions(const ast::Module& module) {
     const SourceRange& first = function != functions_.end() ? function->second.range
                                : monoid != monoids_.end()   ? monoid->second->name.range
                                                             : foreign->second.range;
-    error(DiagnosticId::kRedeclaration, name.range, "'" + name.name + "' is declared already",
+    error(DiagnosticId::kRedeclaration, name.range, "`" + name.name + "` is declared already",
           {{first, "declared here"}});
     return true;
   };
@@ -136,18 +136,18 @@ void Lowerer::import_module(const ast::Import& import, const SourceRange& range)
     const std::string prefix = "std.";
     if (!import.path.starts_with(prefix)) {
       fail(DiagnosticId::kImportFailed, import.path_range,
-           "'" + import.path + "' is not of the library; import std.name or \"file.tdsl\"");
+           "`" + import.path + "` is not of the library; import std.name or \"file.tdsl\"");
     }
     path = options_.library_directory + "/" + import.path.substr(prefix.size()) + ".tdsl";
   }
   path = std::filesystem::path(path).lexically_normal().string();
   if (path == std::filesystem::path(sources_.name(main_file_)).lexically_normal().string())
-    fail(DiagnosticId::kImportFailed, import.path_range, "the program itself cannot be imported; '" + path + "' is what is being compiled");
+    fail(DiagnosticId::kImportFailed, import.path_range, "the program itself cannot be imported; `" + path + "` is what is being compiled");
   if (!imported_paths_.insert(path).second)
     return;
   const auto text = options_.read ? options_.read(path) : text_of_file(path);
   if (!text)
-    fail(DiagnosticId::kImportFailed, import.path_range, "cannot read '" + path + "'" + (is_no_regular_file(path) ? ": it is not a regular file" : ""));
+    fail(DiagnosticId::kImportFailed, import.path_range, "cannot read `" + path + "`" + (is_no_regular_file(path) ? ": it is not a regular file" : ""));
   const std::uint32_t file = sources_.add(path, *text);
   auto module = parse_file(sources_, file, sink_);
   if (!module)
@@ -161,7 +161,7 @@ void Lowerer::import_module(const ast::Import& import, const SourceRange& range)
                          std::holds_alternative<ast::Import>(s->node) || std::holds_alternative<ast::Storage>(s->node) ||
                          std::holds_alternative<ast::Param>(s->node) || (let != nullptr && !let->is_mutable);
     if (!allowed)
-      unsupported(s->range, "an imported file with other than functions, monoids, extern, storage, params and 'let' is");
+      unsupported(s->range, "an imported file with other than functions, monoids, extern, storage, params and `let` is");
   }
   imports_.emplace(&import, &added);
   declare_functions(added);

@@ -101,10 +101,10 @@ const Monoid& Lowerer::user_monoid(const std::string& name, const SourceRange& r
     std::vector<std::string> candidates;
     for (const auto& [other, m] : monoids_)
       candidates.push_back(other);
-    fail(DiagnosticId::kUndefinedFunction, range, "there is no monoid '" + name + "'" + did_you_mean(name, candidates));
+    fail(DiagnosticId::kUndefinedFunction, range, "there is no monoid `" + name + "`" + did_you_mean(name, candidates));
   }
   if (!open_monoids_.insert(name).second)
-    fail(DiagnosticId::kRecursion, range, "'" + name + "' uses itself; monoids cannot recurse");
+    fail(DiagnosticId::kRecursion, range, "`" + name + "` uses itself; monoids cannot recurse");
   struct Close {
     std::set<std::string>& open;
     const std::string& name;
@@ -126,7 +126,7 @@ const Monoid& Lowerer::user_monoid(const std::string& name, const SourceRange& r
   const std::vector<Expr> saved_guards = std::exchange(guards_, {});
   const ScopeGuard scope(*this, Scope::Kind::kFunction, global_scope_);
   Monoid result{Monoid::Kind::kUser, name, {}, {}};
-  result.identity = scalar_of_type(lower(*m.identity), type, "the identity of '" + name + "'");
+  result.identity = scalar_of_type(lower(*m.identity), type, "the identity of `" + name + "`");
   if (literal_of(result.identity) == nullptr) {
     fail(DiagnosticId::kNotConstant, m.identity->range, "an identity must be a constant");
   }
@@ -135,7 +135,7 @@ const Monoid& Lowerer::user_monoid(const std::string& name, const SourceRange& r
     const SymbolRef symbol = declare(parameter, Symbol::Kind::kInline);
     symbol->lazy = scalar_tensor(ir::argument(type, k, parameter.range));
   }
-  result.combine = scalar_of_type(lower(*m.combine), type, "combine of '" + name + "'");
+  result.combine = scalar_of_type(lower(*m.combine), type, "combine of `" + name + "`");
   bool reads = false;
   ir::for_each_node(result.combine,
                     [&](const ir::ExprNode& node) { reads = reads || std::holds_alternative<ir::Read>(node.op); });
@@ -155,7 +155,7 @@ Tensor Lowerer::lower_reduction(const ast::Reduction& r, const SourceRange& rang
       candidates.push_back(name);
     std::erase(candidates, "norm");
     fail(DiagnosticId::kUndefinedFunction, r.op.range,
-         "'" + r.op.name + "[…]' is not a reduction" + did_you_mean(r.op.name, candidates));
+         "`" + r.op.name + "[…]` is not a reduction" + did_you_mean(r.op.name, candidates));
   }
   if (is_arg(op->kind) && r.indices.size() != 1) {
     fail(DiagnosticId::kBadReductionUse, range, r.op.name + "[…] takes one index variable and gives its value");
@@ -201,7 +201,7 @@ Tensor Lowerer::reduce(const ReducerName& op, ComputeSpec spec, const Tensor& bo
     return reduce_mean(std::move(spec), body, std::move(shape));
   if (op.kind == Reducer::kUser) {
     spec.body =
-        scalar_of_type(scalar_tensor(body.body, body.weak), op.user_type, "the operand of '" + op.user.name + "'");
+        scalar_of_type(scalar_tensor(body.body, body.weak), op.user_type, "the operand of `" + op.user.name + "`");
     spec.monoid = op.user;
   } else {
     spec.body = reduced_body(op.kind, body);

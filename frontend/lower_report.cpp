@@ -37,8 +37,8 @@ Lowerer::Notes Lowerer::with_calls(Notes notes) const {
   for (std::size_t k = frames_.size(); k-- > 1;) {
     const std::string& tensor = frames_[k].tensor;
     const std::string hint =
-        tensor.empty() ? "" : ", where '" + tensor + "', which has no type, is a tensor; index notation applies the function per element";
-    notes.push_back({frames_[k].call, "in this call of '" + frames_[k].function->name.name + "'" + hint});
+        tensor.empty() ? "" : ", where `" + tensor + "`, which has no type, is a tensor; index notation applies the function per element";
+    notes.push_back({frames_[k].call, "in this call of `" + frames_[k].function->name.name + "`" + hint});
   }
   return notes;
 }

@@ -29,8 +29,8 @@ ValueId Lowerer::routine_operand(const Tensor& t, Scalar type, const ast::Call& 
   for (const std::int32_t id : labels_of(value.body)) {
     if (std::ranges::find(value.labels, id) == value.labels.end()) {
       fail(DiagnosticId::kNotScalar, t.range,
-           call.callee.name + " takes a whole tensor, but this depends on the index variable '" +
-               graph_.label(id).name + "'");
+           call.callee.name + " takes a whole tensor, but this depends on the index variable `" +
+               graph_.label(id).name + "`");
     }
   }
   ValueId v = materialise(value, "", t.range);

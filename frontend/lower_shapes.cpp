@@ -11,7 +11,7 @@ using ir::Extent;
 using ir::Scalar;
 using ir::ValueId;
 
-void Lowerer::agree(const Dim& a, const Dim& b, const SourceRange& range, const std::string& where) {
+void Lowerer::agree(const Dim& a, const Dim& b, const SourceRange& range, const std::string& where, const std::string& hint) {
   const auto order = ir::compare(a.extent, b.extent, [this](ValueId v) { return dimension_values_.contains(v); });
   if (order == ir::ExtentOrder::kEqual)
     return;
@@ -22,9 +22,9 @@ void Lowerer::agree(const Dim& a, const Dim& b, const SourceRange& range, const 
     for (const ValueId v : (a.extent - b.extent).values()) {
       const ir::ValueInfo& info = graph_.program().info(v);
       if (info.range.known() && !info.name.empty())
-        notes.push_back({info.range, "'" + info.name + (dimension_values_.contains(v) ? "' is bound here" : "' is computed here")});
+        notes.push_back({info.range, "`" + info.name + (dimension_values_.contains(v) ? "` is bound here" : "` is computed here")});
     }
-    fail(DiagnosticId::kShapeMismatch, range, "sizes " + left + " and " + right + " do not agree " + where,
+    fail(DiagnosticId::kShapeMismatch, range, "sizes " + left + " and " + right + " do not agree " + where + hint,
          std::move(notes));
   }
   // What a size is made of, unless that is the number itself.
@@ -85,7 +85,7 @@ void Lowerer::require_legal(const ir::Type& type, const std::string& name, const
   for (const Extent& e : type.shape)
     known.push_back(e.constant().value_or(1));
   if (!rt::is_legal_size(known, ir::size_of(type.scalar)))
-    fail(DiagnosticId::kTooLarge, range, (name.empty() ? "this" : "'" + name + "'") + " is " + type_text(type) + ", which is too large: a tensor has at most 2^53 bytes");
+    fail(DiagnosticId::kTooLarge, range, (name.empty() ? "this" : "`" + name + "`") + " is " + type_text(type) + ", which is too large: a tensor has at most 2^53 bytes");
 }
 
 void Lowerer::require_not_negative(const Extent& size, const std::string& what, const SourceRange& range) {
@@ -103,14 +103,14 @@ void Lowerer::require_not_negative(const Extent& size, const std::string& what, 
   check({ir::Check::Relation::kAtMost, 0, size, what + " is {right}; a size cannot be negative", {}}, range);
 }
 
-Dim Lowerer::broadcast(const Dim& a, const Dim& b, const SourceRange& range, const std::string& where) {
+Dim Lowerer::broadcast(const Dim& a, const Dim& b, const SourceRange& range, const std::string& where, const std::string& hint) {
   if (a.extent == b.extent)
     return a;
   if (a.extent.constant() == 1)
     return b;
   if (b.extent.constant() == 1)
     return a;
-  agree(a, b, range, where);
+  agree(a, b, range, where, hint);
   return a;
 }
 
@@ -126,11 +126,11 @@ Extent Lowerer::dimension_extent(const ast::Expr& e) {
     }
     const SymbolRef symbol = scope_->find(*name);
     if (symbol && symbol->kind == Symbol::Kind::kVar) {
-      bad("'" + *name + "' is a var; a dimension needs a value that cannot change: use let");
+      bad("`" + *name + "` is a var; a dimension needs a value that cannot change: use let");
     }
     const Tensor t = lower_name(*name, e.range, false);
     if (t.rank() != 0 || !ir::is_integer(t.scalar())) {
-      bad("'" + *name + "' is " + type_text(t) + "; a dimension needs an integer scalar");
+      bad("`" + *name + "` is " + type_text(t) + "; a dimension needs an integer scalar");
     }
     return graph_.extent_of(ir::cast(Scalar::kI64, t.body), *name);
   }
@@ -151,7 +151,7 @@ Extent Lowerer::dimension_extent(const ast::Expr& e) {
     if (b->op == ast::BinaryOp::kMul) {
       const auto product = ir::product_if_small(left, right);
       if (!product)
-        bad("this dimension has too many terms when multiplied out; name a part of it with 'let'");
+        bad("this dimension has too many terms when multiplied out; name a part of it with `let`");
       return *product;
     }
     if (b->op == ast::BinaryOp::kDiv)

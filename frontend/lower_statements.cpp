@@ -74,7 +74,7 @@ void Lowerer::dispatch(const ast::Stmt& s) {
       [&](const ast::Print& p) { lower_print(p, s.range); }, [&](const ast::Assert& a) { lower_assert(a, s.range); },
       [&](const ast::Return&) {
         // In functions check_returns has been here before.
-        fail(DiagnosticId::kMisplacedStatement, s.range, "'return' can stand only in a function");
+        fail(DiagnosticId::kMisplacedStatement, s.range, "`return` can stand only in a function");
       },
       [](const ast::Function&) {}, [](const ast::Monoid&) {},
       [](const ast::Extern&) {}, [](const ast::Storage&) {});
@@ -108,7 +108,7 @@ void Lowerer::lower_param(const ast::Param& p) {
     fail(DiagnosticId::kRankMismatch, p.type.range, "a param is a scalar; tensors are inputs");
   ir::Param param{p.name.name, {}, {}, {}};
   if (p.default_value) {
-    const Expr value = scalar_of_type(lower(*p.default_value), type.scalar, "the param '" + p.name.name + "'");
+    const Expr value = scalar_of_type(lower(*p.default_value), type.scalar, "the param `" + p.name.name + "`");
     try {
       param.default_value = ir::eval::value_of_constant(graph_.program(), value, p.default_value->range);
     } catch (const ir::eval::Stop& stop) {
@@ -147,7 +147,7 @@ void Lowerer::lower_input(const ast::Input& i) {
     for (const auto& [extent, name] : bound) {
       if (std::ranges::find(type.shape, extent) == type.shape.end())
         fail(DiagnosticId::kBadDimension, name.range,
-             "the size '" + name.name + "' cannot be told from what the storage '" + i.annotations.storage->name.name + "' keeps; declare it before as a param or in another input",
+             "the size `" + name.name + "` cannot be told from what the storage `" + i.annotations.storage->name.name + "` keeps; declare it before as a param or in another input",
              {{i.annotations.storage->range, "the file holds the stored tensor"}});
     }
   }
@@ -170,7 +170,7 @@ void Lowerer::lower_output(const ast::Output& o, const SourceRange& range) {
     warn_of_shared_option(name);
   }
   if (!outputs_.insert(name.name).second) {
-    fail(DiagnosticId::kDuplicateOutput, name.range, "'" + name.name + "' is an output already");
+    fail(DiagnosticId::kDuplicateOutput, name.range, "`" + name.name + "` is an output already");
   }
   graph_.emit_effect(ir::Output{name.name, stored.value}, range);
 }
@@ -203,7 +203,7 @@ void Lowerer::annotate_tile(ValueId value, const ast::Annotations& annotations) 
   ir::ValueInfo& info = graph_.program().values[static_cast<std::size_t>(value.id)];
   if (edges.size() != info.type.rank()) {
     fail(DiagnosticId::kBadArgument, annotations.tile->range,
-         "tile gives " + std::to_string(edges.size()) + (edges.size() == 1 ? " size, but '" : " sizes, but '") + info.name + "' has " +
+         "tile gives " + std::to_string(edges.size()) + (edges.size() == 1 ? " size, but `" : " sizes, but `") + info.name + "` has " +
              std::to_string(info.type.rank()) + (info.type.rank() == 1 ? " dimension" : " dimensions"));
   }
   for (std::size_t d = 0; d < edges.size(); ++d) {
@@ -233,8 +233,8 @@ Lowerer::Stored Lowerer::lower_whole_declaration(const ast::Target& target, cons
   if (!annotations.type)
     return value_of(value, name, target.range);
   const ir::Type type = lower_type(*annotations.type);
-  value = converted_to(value, type.scalar, "'" + name + "'", definition.value->range);
-  require_shape(value, type, "'" + name + "'", definition.value->range);
+  value = converted_to(value, type.scalar, "`" + name + "`", definition.value->range);
+  require_shape(value, type, "`" + name + "`", definition.value->range);
   return value_of(value, name, target.range, &type);
 }
 
@@ -259,7 +259,7 @@ bool Lowerer::lower_inline_let(const ast::Let& l) {
   require_no_suffixes(l.definition.suffixes);
   Tensor value = lower(*l.definition.value);
   if (l.annotations.type) {
-    const std::string what = "'" + l.target.name.name + "'";
+    const std::string what = "`" + l.target.name.name + "`";
     value = converted_to(value, lower_type(*l.annotations.type).scalar, what, l.definition.value->range);
     require_shape(value, {value.scalar(), {}, {}}, what, l.definition.value->range);
   }
@@ -299,7 +299,7 @@ SymbolRef Lowerer::assignable(const ast::Identifier& name) {
   const SymbolRef symbol = scope_->find(name.name);
   if (!symbol) {
     fail(DiagnosticId::kUndefinedName, name.range,
-         "'" + name.name + "' is not declared" + did_you_mean(name.name, scope_->visible()) + "; declare it with var");
+         "`" + name.name + "` is not declared" + did_you_mean(name.name, scope_->visible()) + "; declare it with var");
   }
   if (symbol->kind == Symbol::Kind::kBroken)
     throw Abandoned{};
@@ -312,7 +312,7 @@ SymbolRef Lowerer::assignable(const ast::Identifier& name) {
       {Symbol::Kind::kLoop, "a loop variable"},
       {Symbol::Kind::kIndex, "an index variable"},
       {Symbol::Kind::kInline, "a parameter"}};
-  fail(DiagnosticId::kImmutable, name.range, "'" + name.name + "' cannot be assigned: it is " + kinds.at(symbol->kind),
+  fail(DiagnosticId::kImmutable, name.range, "`" + name.name + "` cannot be assigned: it is " + kinds.at(symbol->kind),
        {{symbol->range, "declared here"}});
 }
 
@@ -340,7 +340,7 @@ void Lowerer::assign_whole(const ast::Assign& a, const SymbolRef& symbol) {
   const SourceRange& place = a.definition.value->range;
   Tensor value = lower(*a.definition.value);
   if (op.kind != ast::AssignKind::kSet) {
-    value = converted_to(value, type.scalar, "'" + name + "'", place);
+    value = converted_to(value, type.scalar, "`" + name + "`", place);
     const Tensor old = symbol->storage ? stored_tensor(symbol->value, symbol->storage, name, a.target.name.range)
                                        : tensor_of(symbol->value, name, a.target.name.range);
     const auto monoid = combine_monoid(op, type.scalar);
@@ -356,8 +356,8 @@ void Lowerer::assign_whole(const ast::Assign& a, const SymbolRef& symbol) {
       value = arithmetic(operators.at(op.kind), old, value, a.target.range.to(place));
     }
   }
-  value = converted_to(value, type.scalar, "'" + name + "'", place);
-  require_shape(value, type, "'" + name + "'", place);
+  value = converted_to(value, type.scalar, "`" + name + "`", place);
+  require_shape(value, type, "`" + name + "`", place);
   set_value(symbol, own_value(a.target.name, assigned_value(value, type, *symbol, a.target.range)));
 }
 
@@ -374,7 +374,7 @@ void Lowerer::lower_tuple_assign(const ast::TupleAssign& a) {
   std::vector<ValueId> results;
   for (std::size_t k = 0; k < symbols.size(); ++k) {
     const ir::Type type = logical_type(*symbols[k]);
-    const std::string what = "'" + symbols[k]->name + "'";
+    const std::string what = "`" + symbols[k]->name + "`";
     const Tensor value = converted_to(values[k], type.scalar, what, values[k].range);
     require_shape(value, type, what, values[k].range);
     results.push_back(own_value(a.names[k], assigned_value(value, type, *symbols[k], a.names[k].range)));

@@ -30,7 +30,7 @@ Expr equal_subscripts(const std::vector<Expr>& a, const std::vector<Expr>& b) {
 
 void Lowerer::declare_storage(const ast::Storage& s) {
   if (const auto known = storages_.find(s.name.name); known != storages_.end()) {
-    error(DiagnosticId::kRedeclaration, s.name.range, "the storage '" + s.name.name + "' is declared already",
+    error(DiagnosticId::kRedeclaration, s.name.range, "the storage `" + s.name.name + "` is declared already",
           {{known->second->name.range, "declared here"}});
     return;
   }
@@ -42,10 +42,10 @@ void Lowerer::declare_storage(const ast::Storage& s) {
     refused_.insert(s.name.name);
     return false;
   };
-  const bool good = require(s.to.results.size(), s.extents.size(), s.to.range, "'to' leads to the stored tensor") &&
-                    require(s.from.indices.size(), s.extents.size(), s.from.range, "'from' begins at the stored tensor");
+  const bool good = require(s.to.results.size(), s.extents.size(), s.to.range, "`to` leads to the stored tensor") &&
+                    require(s.from.indices.size(), s.extents.size(), s.from.range, "`from` begins at the stored tensor");
   if (good)
-    require(s.from.results.size(), s.to.indices.size(), s.from.range, "'from' leads to where 'to' begins");
+    require(s.from.results.size(), s.to.indices.size(), s.from.range, "`from` leads to where `to` begins");
 }
 
 StorageMap Lowerer::lower_storage_map(const ast::IndexMap& map, const std::vector<Extent>& shape) {
@@ -84,17 +84,17 @@ StorageRef Lowerer::lower_storage(const ast::StorageAnnotation& written, std::ve
     std::vector<std::string> known;
     for (const auto& [other, s] : storages_)
       known.push_back(other);
-    fail(DiagnosticId::kUndefinedStorage, written.name.range, "there is no storage '" + name + "'" + did_you_mean(name, known));
+    fail(DiagnosticId::kUndefinedStorage, written.name.range, "there is no storage `" + name + "`" + did_you_mean(name, known));
   }
   const ast::Storage& s = *found->second;
   const Notes declared = {{s.name.range, "declared here"}};
   if (written.arguments.size() != s.parameters.size()) {
     fail(DiagnosticId::kBadArgument, written.range,
-         "the storage '" + name + "' takes " + counted(s.parameters.size(), "argument") + ", but " + std::to_string(written.arguments.size()) + (written.arguments.size() == 1 ? " is given" : " are given"), declared);
+         "the storage `" + name + "` takes " + counted(s.parameters.size(), "argument") + ", but " + std::to_string(written.arguments.size()) + (written.arguments.size() == 1 ? " is given" : " are given"), declared);
   }
   if (shape.size() != s.to.indices.size()) {
     fail(DiagnosticId::kRankMismatch, written.range,
-         "the storage '" + name + "' is for tensors of " + counted(s.to.indices.size(), "dimension") + ", but this one has " + std::to_string(shape.size()), declared);
+         "the storage `" + name + "` is for tensors of " + counted(s.to.indices.size(), "dimension") + ", but this one has " + std::to_string(shape.size()), declared);
   }
   std::vector<Extent> arguments;
   for (std::size_t k = 0; k < s.parameters.size(); ++k) {
@@ -120,7 +120,7 @@ StorageRef Lowerer::lower_storage(const ast::StorageAnnotation& written, std::ve
   }
   for (const ast::ExprPtr& e : s.extents) {
     storage->stored.push_back(dimension_extent(*e));
-    require_size(storage->stored.back(), "the size " + source_text(e->range) + " of the storage '" + name + "'", written.range);
+    require_size(storage->stored.back(), "the size " + source_text(e->range) + " of the storage `" + name + "`", written.range);
   }
   storage->to = lower_storage_map(s.to, storage->logical);
   storage->from = lower_storage_map(s.from, storage->stored);
@@ -133,14 +133,14 @@ void Lowerer::check_storage(const ast::Storage& s, const UserStorage& storage) {
   for (const std::int32_t id : storage.from.indices)
     own.push_back(ir::index_ref(id));
   const std::vector<Expr> back = storage.to.at(storage.from.results);
-  const std::string message = "the storage '" + s.name.name + "' keeps elements elsewhere than it looks for them: 'to' does not lead back to where 'from' begins";
+  const std::string message = "the storage `" + s.name.name + "` keeps elements elsewhere than it looks for them: `to` does not lead back to where `from` begins";
   bool proven = true;
   for (std::size_t d = 0; d < own.size(); ++d) {
     const auto way = ir::affine_in_labels(sub(back[d], own[d]), graph_.value_extent());
     const auto constant = way && way->coefficients.empty() ? way->offset.constant() : std::nullopt;
     if (constant.value_or(0) != 0) {
       fail(DiagnosticId::kBadStorage, s.from.range, message,
-           {{s.to.results[d]->range, "where 'to' gives " + std::to_string(*constant) + " more in dimension " + std::to_string(d)},
+           {{s.to.results[d]->range, "where `to` gives " + std::to_string(*constant) + " more in dimension " + std::to_string(d)},
             {storage.range, "used here"}});
     }
     proven = proven && constant.has_value();
@@ -296,7 +296,7 @@ Lowerer::Stored Lowerer::store(const Tensor& t, Scalar type, const StorageRef& s
   require_legal(spec.type, name, range);
   for (const std::int32_t id : labels_of(spec.body)) {
     if (std::ranges::find(spec.out, id) == spec.out.end())
-      fail(DiagnosticId::kNotScalar, range, "this depends on the index variable '" + graph_.label(id).name + "'; only scalars may do so here");
+      fail(DiagnosticId::kNotScalar, range, "this depends on the index variable `" + graph_.label(id).name + "`; only scalars may do so here");
   }
   graph_.flush();
   check_bounds(spec);
@@ -322,8 +322,8 @@ Lowerer::Stored Lowerer::lower_stored_declaration(const ast::Target& target, con
     fail(DiagnosticId::kImmutable, definition.op.range, "a whole tensor is declared with =; op= needs index variables or an earlier var");
   Tensor value = lower(*definition.value);
   if (type) {
-    value = converted_to(value, type->scalar, "'" + name + "'", definition.value->range);
-    require_shape(value, *type, "'" + name + "'", definition.value->range);
+    value = converted_to(value, type->scalar, "`" + name + "`", definition.value->range);
+    require_shape(value, *type, "`" + name + "`", definition.value->range);
   }
   std::vector<Extent> shape;
   for (const Dim& d : value.shape)

@@ -40,7 +40,7 @@ void Lowerer::require_subscripts(std::size_t given, const Tensor& base, const st
   fail(DiagnosticId::kRankMismatch, range,
        name + " has " + counted(base.rank(), "dimension") + ", but " + counted(given, "subscript") +
            (given == 1 ? " is given" : " are given") +
-           (given < base.rank() ? "; write ':' for a whole dimension" : ""));
+           (given < base.rank() ? "; write `:` for a whole dimension" : ""));
 }
 
 Tensor Lowerer::lower_subscript(const ast::Subscript& s, const SourceRange& range) {

@@ -153,7 +153,7 @@ ValueId Lowerer::materialise(const Tensor& t, const std::string& name, const Sou
     const bool own = std::ranges::find(spec.out, id) != spec.out.end();
     if (!own)
       fail(DiagnosticId::kNotScalar, range,
-           "this depends on the index variable '" + graph_.label(id).name + "'; only scalars may do so here");
+           "this depends on the index variable `" + graph_.label(id).name + "`; only scalars may do so here");
   }
   graph_.flush();
   check_bounds(spec);

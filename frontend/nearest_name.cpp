@@ -54,7 +54,7 @@ std::string nearest_name(std::string_view name, std::span<const std::string> can
 
 std::string did_you_mean(std::string_view name, std::span<const std::string> candidates) {
   const std::string nearest = nearest_name(name, candidates);
-  return nearest.empty() ? std::string() : "; did you mean '" + nearest + "'?";
+  return nearest.empty() ? std::string() : "; did you mean `" + nearest + "`?";
 }
 
 }  // namespace tdsl::frontend

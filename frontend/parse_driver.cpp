@@ -52,17 +52,7 @@ void apply(const Repair& repair, TokenizedFile& file) {
 std::string shown(const Token& token) {
   return token.kind == Kind::TOK_END      ? "the end of the file"
          : token.kind == Kind::TOK_STRING ? "a string"
-                                          : "'" + token.text + "'";
-}
-
-/// `7 // 2;`: the comment holds what ends the statement.
-std::vector<DiagnosticNote> division_note(const Token& missing, const TokenizedFile& file) {
-  for (const ast::Comment& comment : file.comments) {
-    if (comment.range.line == missing.range.line && comment.text.starts_with("//") && comment.text.ends_with(';')) {
-      return {{comment.range, "'//' begins a comment; integers are divided by '/', which truncates"}};
-    }
-  }
-  return {};
+                                          : "`" + token.text + "`";
 }
 
 /// Whether the statement before the token has been reported as a value that is not used: `fn f(x) { let y = x; y }`.
@@ -72,6 +62,19 @@ bool ends_unused_value(const Token& token, const DiagnosticSink& sink) {
            d.range.end_line == token.range.line && d.range.end_column == token.range.column;
   });
 }
+
+}  // namespace
+
+std::vector<DiagnosticNote> division_note(std::uint32_t line, const TokenizedFile& file) {
+  for (const ast::Comment& comment : file.comments) {
+    if (comment.range.line == line && comment.text.starts_with("//") && comment.text.ends_with(';')) {
+      return {{comment.range, "`//` begins a comment; integers are divided by `/`, which truncates"}};
+    }
+  }
+  return {};
+}
+
+namespace {
 
 void report_missing(const TokenizedFile& file, DiagnosticSink& sink) {
   for (std::size_t i = 0; i + 1 < file.tokens.size(); ++i) {
@@ -89,7 +92,7 @@ void report_missing(const TokenizedFile& file, DiagnosticSink& sink) {
     }
     const DiagnosticId id =
         token.kind == Kind::TOK_SEMICOLON ? DiagnosticId::kMissingSemicolon : DiagnosticId::kSyntaxError;
-    sink.error(id, token.range, "missing '" + token.text + "' before " + shown(file.tokens[i + 1]), division_note(token, file));
+    sink.error(id, token.range, "missing `" + token.text + "` before " + shown(file.tokens[i + 1]), division_note(token.range.line, file));
   }
 }
 

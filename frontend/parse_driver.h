@@ -61,6 +61,9 @@ class ParseDriver {
   std::optional<Repair> repair_;
 };
 
+/// Of a statement that ends too early on that line: `7 // 2;`, where the comment holds what ends it.
+[[nodiscard]] std::vector<DiagnosticNote> division_note(std::uint32_t line, const TokenizedFile& file);
+
 /// The scanner as Bison calls it.
 GeneratedParser::symbol_type yylex(ParseDriver& driver);
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -28,7 +29,7 @@ std::string describe(const Token& token) {
     case Kind::TOK_STRING:
       return "a string";
     default:
-      return "'" + token.text + "'";
+      return "`" + token.text + "`";
   }
 }
 
@@ -61,11 +62,11 @@ std::vector<std::string> summarise(const std::vector<std::string>& expected) {
     if (contains(expected, closer) && !part_of_larger && !(statement && closer != "}") &&
         !((closer == "=" || closer == ":") && (contains(expected, ")") || contains(expected, "]"))) &&
         !(closer == "kernel" && contains(expected, "a name")) && !(expression && closer != ")" && closer != "]")) {
-      result.push_back("'" + std::string(closer) + "'");
+      result.push_back("`" + std::string(closer) + "`");
     }
   }
   // After a complete expression `;` ends it all; what else could continue the statement is noise.
-  if (!result.empty() && result.front() == "';'") {
+  if (!result.empty() && result.front() == "`;`") {
     result.resize(1);
   }
   if (result.size() > 3) {
@@ -216,7 +217,7 @@ std::vector<DiagnosticNote> ParseDriver::unclosed_note(const std::vector<std::st
         }
         const std::string closer = token.text == "(" ? ")" : token.text == "[" ? "]" : "}";
         if (contains(expected, closer) && token.range.line != file_.tokens[current].range.line) {
-          return {{token.range, "to match this '" + token.text + "'"}};
+          return {{token.range, "to match this `" + token.text + "`"}};
         }
         return {};
       }
@@ -278,7 +279,7 @@ bool ParseDriver::lacks_parenthesis() {
     return false;
   }
   sink_.error(DiagnosticId::kSyntaxError, file_.tokens[first + 1].range,
-              "missing '(' after '" + word.text + "'");
+              "missing `(` after `" + word.text + "`");
   return true;
 }
 
@@ -340,7 +341,12 @@ void ParseDriver::syntax_error(std::vector<std::string> expected) {
     const SourceRange& last = file_.tokens[current - 1].range;
     range = {last.file, last.end_line, last.end_column, last.end_line, last.end_column + 1};
   }
-  sink_.error(DiagnosticId::kSyntaxError, range, message, unclosed_note(expected));
+  // The comment that hides the rest of a line is behind all tokens of it.
+  const std::uint32_t line = current > 0 ? file_.tokens[current - 1].range.end_line : 0;
+  std::vector<DiagnosticNote> notes;
+  if (found.kind == Kind::TOK_END || found.range.line > line) notes = division_note(line, file_);
+  std::ranges::move(unclosed_note(expected), std::back_inserter(notes));
+  sink_.error(DiagnosticId::kSyntaxError, range, message, std::move(notes));
 }
 
 }  // namespace tdsl::frontend

@@ -15,8 +15,8 @@ namespace {
 
 using Kind = GeneratedParser::token;
 
-constexpr std::string_view kChoice = "a choice is written 'if c then a else b'";
-constexpr std::string_view kLoop = "a loop runs over a range: 'for i in 0..n { … }'";
+constexpr std::string_view kChoice = "a choice is written `if c then a else b`";
+constexpr std::string_view kLoop = "a loop runs over a range: `for i in 0..n { … }`";
 constexpr std::array<std::string_view, 11> kReductions = {"sum", "prod",  "min",  "max",    "mean",  "any",
                                                           "all", "count", "norm", "argmin", "argmax"};
 
@@ -118,7 +118,7 @@ bool Place::follows(int kind) const {
 }
 
 std::string quoted(std::string_view text) {
-  return "'" + std::string(text) + "'";
+  return "`" + std::string(text) + "`";
 }
 
 /// `x++` or `++x`, wherever the grammar stops: at the first sign, the second or behind them.
@@ -129,7 +129,7 @@ std::string doubled(const Place& p, int kind, const std::string& sign) {
     if (!prefix && in_front.kind != Kind::TOK_NAME && in_front.kind != Kind::TOK_RIGHT_BRACKET)
       return {};
     const std::string name = prefix ? behind.text : in_front.kind == Kind::TOK_NAME ? in_front.text : "x[i]";
-    return "there is no '" + sign + sign + "'; write " + quoted(name + " " + sign + "= 1");
+    return "there is no `" + sign + sign + "`; write " + quoted(name + " " + sign + "= 1");
   };
   const auto pair = [&](const Token& first, const Token& second) {
     return first.kind == kind && second.kind == kind && Place::joined(first, second);
@@ -156,29 +156,29 @@ std::string assignment_slip(const Place& p) {
            quoted(name + " = " + name + " " + p.found().text + " …");
   }
   if (p.is(Kind::TOK_ASSIGN) && p.before().kind == Kind::TOK_COLON && p.could_be("a type"))
-    return "unexpected ':='; did you mean '='?";
+    return "unexpected `:=`; did you mean `=`?";
   return {};
 }
 
 /// Operators that are written otherwise.
 std::string operator_slip(const Place& p) {
   if (p.is(Kind::TOK_ASSIGN) && p.before().kind == Kind::TOK_EQUAL)
-    return "unexpected '==='; did you mean '=='?";
+    return "unexpected `===`; did you mean `==`?";
   if (p.is(Kind::TOK_GREATER) && p.before().kind == Kind::TOK_LESS)
-    return "unexpected '<>'; did you mean '!='?";
+    return "unexpected `<>`; did you mean `!=`?";
   if (p.is(Kind::TOK_ASSIGN) && p.before().kind == Kind::TOK_DOT_DOT)
-    return "unexpected '..='; the range a..b ends before b: write a..b + 1";
+    return "unexpected `..=`; the range a..b ends before b: write a..b + 1";
   if (p.is(Kind::TOK_ASSIGN) && p.could_be("=="))
-    return "unexpected '='; did you mean '=='?";
+    return "unexpected `=`; did you mean `==`?";
   if (p.is(Kind::TOK_EQUAL) && p.could_be("="))
-    return "unexpected '=='; did you mean '='?";
+    return "unexpected `==`; did you mean `=`?";
   if (p.is(Kind::TOK_PLUS) && p.wants_expression())
-    return "there is no unary '+'";
+    return "there is no unary `+`";
   if (p.is(Kind::TOK_DOT) && (p.after().kind == Kind::TOK_STAR || p.after().kind == Kind::TOK_SLASH))
-    return "unexpected '.'; " + quoted(p.after().text) +
+    return "unexpected `.`; " + quoted(p.after().text) +
            " works element by element, and products of matrices are A @ B";
   if ((p.is(Kind::TOK_PERCENT) || p.is(Kind::TOK_MINUS)) && p.found().first_on_line && p.could_be("let"))
-    return "expected a statement before " + quoted(p.found().text) + "; comments begin with '//'";
+    return "expected a statement before " + quoted(p.found().text) + "; comments begin with `//`";
   return {};
 }
 
@@ -190,7 +190,7 @@ std::string shown(const Token& token) {
 std::string string_slip(const Place& p) {
   static constexpr std::string_view kItems = "print separates its items by commas: print(\"x =\", x)";
   if (p.is(Kind::TOK_QUOTE) && p.wants_expression())
-    return "unexpected \"'\"; strings are written with double quotes";
+    return "unexpected `'`; strings are written with double quotes";
   if (p.is(Kind::TOK_STRING) && p.before().kind == Kind::TOK_NAME && p.before().text.size() == 1 &&
       Place::joined(p.before(), p.found()))
     return "there are no formatted strings; " + std::string(kItems);
@@ -215,24 +215,24 @@ std::string dimension_slip(const Place& p) {
   const bool within = p.could_be("%") && !p.could_be("@");
   if (within && std::ranges::find(kBeyond, p.found().kind) != kBeyond.end()) {
     const bool call = p.is(Kind::TOK_LEFT_PAREN) && p.before().kind == Kind::TOK_NAME;
-    return rule + "; give the value a name first: 'let k = " + (call ? p.before().text + "(…)" : "…") + ";'";
+    return rule + "; give the value a name first: `let k = " + (call ? p.before().text + "(…)" : "…") + ";`";
   }
   if (p.is(Kind::TOK_LEFT_BRACKET) && p.before().kind == Kind::TOK_RIGHT_BRACKET && p.could_be("tile"))
-    return "unexpected '['; the sizes stand in one pair of brackets: f64[n, m]";
+    return "unexpected `[`; the sizes stand in one pair of brackets: f64[n, m]";
   return {};
 }
 
 std::string type_slip(const Place& p) {
   if (p.is(Kind::TOK_TYPE) && p.before().kind == Kind::TOK_NAME && p.could_be(":"))
-    return "unexpected " + quoted(p.found().text) + "; a type follows a colon: '" + p.before().text + ": " +
-           p.found().text + "'";
+    return "unexpected " + quoted(p.found().text) + "; a type follows a colon: `" + p.before().text + ": " +
+           p.found().text + "`";
   const bool type = p.could_be("a type") && !p.could_be("an integer");
   if (type && p.is(Kind::TOK_NAME))
     return quoted(p.found().text) + " is not a type" + type_hint(p.found().text);
   if (type && p.is(Kind::TOK_LEFT_BRACKET))
-    return "expected a type before '['; the type of the elements comes first: f64[n, m]";
+    return "expected a type before `[`; the type of the elements comes first: f64[n, m]";
   if (p.is(Kind::TOK_NAME) && p.before().kind == Kind::TOK_TYPE && p.could_be("("))
-    return p.begins_statement(1) ? "a declaration is written 'let " + p.found().text + ": " + p.before().text + " = …'"
+    return p.begins_statement(1) ? "a declaration is written `let " + p.found().text + ": " + p.before().text + " = …`"
                                  : "a cast is written " + p.before().text + "(" + p.found().text + ")";
   const bool cast_of_type = p.is(Kind::TOK_RIGHT_PAREN) && p.before().kind == Kind::TOK_TYPE;
   if (cast_of_type && p.before(2).kind == Kind::TOK_LEFT_PAREN)
@@ -259,48 +259,48 @@ std::string member_slip(const Place& p) {
          p.after(last + 2).kind == Kind::TOK_NAME)
     last += 2;
   const std::string object = p.before().kind == Kind::TOK_NAME ? p.before().text : "x";
-  return "unexpected '.'" + member_hint(object, p.after(last).text, p.after(last + 1).kind == Kind::TOK_LEFT_PAREN);
+  return "unexpected `.`" + member_hint(object, p.after(last).text, p.after(last + 1).kind == Kind::TOK_LEFT_PAREN);
 }
 
 std::string loop_slip(const Place& p) {
   const bool in_loop = p.kind_at(p.statement()) == Kind::TOK_FOR;
   if (p.is(Kind::TOK_COLON) && (p.could_be("{") || p.could_be("..")) &&
       (p.line_ends() || p.after().kind == Kind::TOK_LEFT_BRACE))
-    return "unexpected ':'; a block stands in braces: '{ … }'";
+    return "unexpected `:`; a block stands in braces: `{ … }`";
   if (p.is(Kind::TOK_COLON) && p.could_be(".."))
-    return "unexpected ':'; a range is written 'a..b'";
+    return "unexpected `:`; a range is written `a..b`";
   if (p.is(Kind::TOK_LEFT_PAREN) && p.before().kind == Kind::TOK_FOR) {
     const bool ranged = p.after().kind == Kind::TOK_NAME && p.after(2).kind == Kind::TOK_IN;
-    return "unexpected '('; " +
-           (ranged ? "a loop is written without parentheses: 'for i in 0..n { … }'" : std::string(kLoop));
+    return "unexpected `(`; " +
+           (ranged ? "a loop is written without parentheses: `for i in 0..n { … }`" : std::string(kLoop));
   }
   const std::optional<std::size_t> open = p.opening();
   const bool in_brackets = open && p.kind_at(*open) == Kind::TOK_LEFT_BRACKET;
   if (in_brackets && p.is(Kind::TOK_ASSIGN) && p.follows(Kind::TOK_DOT_DOT))
-    return "unexpected '='; a range is written 'i in a..b'";
+    return "unexpected `=`; a range is written `i in a..b`";
   if (in_brackets && p.is(Kind::TOK_ASSIGN))
-    return "expected ']' before '='";
+    return "expected `]` before `=`";
   if (in_brackets && p.is(Kind::TOK_DOT_DOT))
-    return "unexpected '..'; a slice is written 'a:b', a reduction's range 'i in a..b'";
+    return "unexpected `..`; a slice is written `a:b`, a reduction's range `i in a..b`";
   if (open && p.is(Kind::TOK_DOT_DOT))
-    return "unexpected '..'; a range stands without parentheses: 'for i in a..b'";
+    return "unexpected `..`; a range stands without parentheses: `for i in a..b`";
   if (p.is(Kind::TOK_DOT_DOT) && p.after_expression())
-    return "unexpected '..'; a range follows 'in', and iota(n) is the tensor 0, 1, … n - 1";
+    return "unexpected `..`; a range follows `in`, and iota(n) is the tensor 0, 1, … n - 1";
   if ((p.is(Kind::TOK_ASSIGN) || p.is(Kind::TOK_COLON)) && p.could_be("in"))
     return "unexpected " + quoted(p.found().text) + "; " +
-           (in_loop ? std::string(kLoop) : "a range is written 'for i in a..b'");
+           (in_loop ? std::string(kLoop) : "a range is written `for i in a..b`");
   if (p.is(Kind::TOK_NAME) && in_loop && p.could_be("in") && !foreign_type(p.before().text).empty())
     return "unexpected " + quoted(p.found().text) + "; " + std::string(kLoop);
   if (p.is(Kind::TOK_COMMA) && p.could_be("in"))
-    return "unexpected ','; each variable has its own range: 'for i in 0..n, j in 0..m'";
+    return "unexpected `,`; each variable has its own range: `for i in 0..n, j in 0..m`";
   if (!(p.is(Kind::TOK_LEFT_BRACE) || p.is(Kind::TOK_SEMICOLON)) || !p.could_be(".."))
     return {};
   const Token& end = p.before();
   const bool alone = p.before(2).kind == Kind::TOK_IN;
   if (alone && end.kind == Kind::TOK_INTEGER)
-    return "a loop runs over a range: 'for i in 0.." + end.text + "'";
+    return "a loop runs over a range: `for i in 0.." + end.text + "`";
   if (alone && end.kind == Kind::TOK_NAME)
-    return "a loop runs over a range: 'for i in 0.." + end.text + "', or 0..size(" + end.text +
+    return "a loop runs over a range: `for i in 0.." + end.text + "`, or 0..size(" + end.text +
            ", 0) over the positions of a tensor";
   return std::string(kLoop);
 }
@@ -309,11 +309,11 @@ std::string loop_slip(const Place& p) {
 std::string choice_slip(const Place& p) {
   const bool statement = p.found().first_on_line && !p.follows(Kind::TOK_THEN);
   if (p.is(Kind::TOK_IF) && p.wants_expression() && !statement)
-    return "an 'if' expression inside another expression needs parentheses";
+    return "an `if` expression inside another expression needs parentheses";
   if (p.is(Kind::TOK_IF) && p.after_expression())
-    return "unexpected 'if'; " + (p.follows(Kind::TOK_ELSE) ? std::string(kChoice) : "a guard is written '… where c'");
+    return "unexpected `if`; " + (p.follows(Kind::TOK_ELSE) ? std::string(kChoice) : "a guard is written `… where c`");
   if (p.is(Kind::TOK_THEN) && p.could_be("{"))
-    return "unexpected 'then'; a statement is written 'if c { … } else { … }', and " + std::string(kChoice);
+    return "unexpected `then`; a statement is written `if c { … } else { … }`, and " + std::string(kChoice);
   return {};
 }
 
@@ -343,7 +343,7 @@ std::string list_slip(const Place& p) {
   if (p.is(Kind::TOK_LEFT_BRACKET) && p.wants_expression()) {
     const bool argument =
         !p.callee(open).empty() && (p.before().kind == Kind::TOK_LEFT_PAREN || p.before().kind == Kind::TOK_COMMA);
-    return "unexpected '['; " +
+    return "unexpected `[`; " +
            (argument ? call_with_list(p.callee(open))
                      : "there are no array literals: a tensor is declared by its type or by index notation");
   }
@@ -354,15 +354,15 @@ std::string list_slip(const Place& p) {
     const int outside = p.kind_at(*open - 1);
     const std::string_view callee = p.callee(p.opening_before(*open));
     if ((outside == Kind::TOK_LEFT_PAREN || outside == Kind::TOK_COMMA) && !callee.empty())
-      return "unexpected ','; " + call_with_list(callee);
+      return "unexpected `,`; " + call_with_list(callee);
     if (outside == Kind::TOK_LEFT_BRACKET)
-      return "unexpected ','; subscripts stand in brackets alone: A[i, j]";
+      return "unexpected `,`; subscripts stand in brackets alone: A[i, j]";
   }
   const std::string_view callee = p.callee(open);
   if (p.is(Kind::TOK_COLON) && !callee.empty() && p.could_be(",") && p.could_be(")"))
-    return "unexpected ':'; subscripts stand in brackets: " + std::string(callee) + "[a:b]";
+    return "unexpected `:`; subscripts stand in brackets: " + std::string(callee) + "[a:b]";
   if (p.is(Kind::TOK_FOR) && !callee.empty() && p.after_expression())
-    return "unexpected 'for'; a reduction's variables stand in brackets: " + std::string(callee) + "[i in a..b](…)";
+    return "unexpected `for`; a reduction's variables stand in brackets: " + std::string(callee) + "[i in a..b](…)";
   return {};
 }
 
@@ -373,7 +373,7 @@ std::string lambda_slip(const Place& p) {
   const bool arrow = p.is(Kind::TOK_ARROW) && p.after_expression();
   const bool fat_arrow =
       p.is(Kind::TOK_ASSIGN) && p.after().kind == Kind::TOK_GREATER && Place::joined(p.found(), p.after());
-  return lambda || arrow || fat_arrow ? "every function has a name: 'fn f(x) = x + 1;'" : "";
+  return lambda || arrow || fat_arrow ? "every function has a name: `fn f(x) = x + 1;`" : "";
 }
 
 /// Words where no word can stand, and several names that are declared at once.
@@ -382,28 +382,28 @@ std::string word_slip(const Place& p) {
     return "a guard follows an index variable or its range: max[k where k < i](…), sum[k in 0..n where k != i](…)";
   const bool of_function = p.kind_at(p.statement()) == Kind::TOK_FN && p.after_expression();
   if (of_function && (p.is(Kind::TOK_WHERE) || p.is(Kind::TOK_FOR)))
-    return "unexpected " + quoted(p.found().text) + "; it belongs to a statement: 'fn f(x: f64[n]) -> f64[n] { let y[i] = … " +
-           p.found().text + " …; return y; }'";
+    return "unexpected " + quoted(p.found().text) + "; it belongs to a statement: `fn f(x: f64[n]) -> f64[n] { let y[i] = … " +
+           p.found().text + " …; return y; }`";
   const bool negated = p.is(Kind::TOK_NAME) || p.is(Kind::TOK_TRUE) || p.is(Kind::TOK_FALSE);
   if (negated && p.before().kind == Kind::TOK_NAME && p.before().text == "not")
-    return "unexpected " + quoted(p.found().text) + " after 'not'; did you mean '!'?";
+    return "unexpected " + quoted(p.found().text) + " after `not`; did you mean `!`?";
   if (p.is(Kind::TOK_NAME) && p.could_be("&&") && (p.found().text == "and" || p.found().text == "or"))
-    return "unexpected " + quoted(p.found().text) + "; did you mean '" + (p.found().text == "and" ? "&&" : "||") + "'?";
+    return "unexpected " + quoted(p.found().text) + "; did you mean `" + (p.found().text == "and" ? "&&" : "||") + "`?";
   if (p.is(Kind::TOK_NAME) && p.found().text == "as" && p.kind_at(p.statement()) == Kind::TOK_IMPORT)
-    return "unexpected 'as'; what is imported keeps its name, without a prefix";
+    return "unexpected `as`; what is imported keeps its name, without a prefix";
   if (is_reserved_word(p.found()) && p.wants_expression() && p.after().kind == Kind::TOK_LEFT_PAREN)
     return quoted(p.found().text) + " is a reserved word, not a function" +
            (p.is(Kind::TOK_VAR) ? "; the variance is mean((x - mean(x)) ** 2)" : "");
   const bool declares = p.before(2).kind == Kind::TOK_LET || p.before(2).kind == Kind::TOK_VAR;
   if (p.is(Kind::TOK_COMMA) && declares && p.after().kind == Kind::TOK_NAME)
-    return "unexpected ','; several names stand in parentheses: '" + p.before(2).text + " (" + p.before().text + ", " +
-           p.after().text + ") = …'";
+    return "unexpected `,`; several names stand in parentheses: `" + p.before(2).text + " (" + p.before().text + ", " +
+           p.after().text + ") = …`";
   if (p.before().kind == Kind::TOK_TYPE && p.before(2).kind == Kind::TOK_ASSIGN && p.before(3).text == "dtype")
-    return "there is no 'dtype'; the type is declared, 'let x: " + p.before().text + "[n] = …', or cast to: " + p.before().text + "(…)";
+    return "there is no `dtype`; the type is declared, `let x: " + p.before().text + "[n] = …`, or cast to: " + p.before().text + "(…)";
   if (p.is(Kind::TOK_COMMA) && p.begins_statement(1) && p.before().kind == Kind::TOK_NAME &&
       p.after().kind == Kind::TOK_NAME)
-    return "unexpected ','; several names stand in parentheses: '(" + p.before().text + ", " + p.after().text +
-           ") = …'";
+    return "unexpected `,`; several names stand in parentheses: `(" + p.before().text + ", " + p.after().text +
+           ") = …`";
   return {};
 }
 
@@ -415,14 +415,14 @@ std::string reduction_slip(const Place& p) {
     return {};
   const std::string_view name = p.subscripted();
   const bool reduces = std::ranges::find(kReductions, name) != kReductions.end();
-  return reduces ? "the expression that '" + std::string(name) + "[…]' reduces stands in parentheses: " + std::string(name) + "[i](…)" : "";
+  return reduces ? "the expression that `" + std::string(name) + "[…]` reduces stands in parentheses: " + std::string(name) + "[i](…)" : "";
 }
 
 std::string brace_slip(const Place& p) {
   if (p.is(Kind::TOK_END) && p.could_be("}"))
-    return "missing '}' before the end of the file";
+    return "missing `}` before the end of the file";
   if (p.is(Kind::TOK_RIGHT_BRACE) && p.could_be("let") && !p.could_be("}"))
-    return "unmatched '}'";
+    return "unmatched `}`";
   return {};
 }
 

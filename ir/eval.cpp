@@ -242,7 +242,7 @@ class Interpreter {
     if (p.computed_default)
       return std::make_shared<Array>(environment_.get(*p.computed_default));
     if (!p.default_value)
-      stop(n.range, "the param '" + p.name + "' has no value and no default");
+      stop(n.range, "the param `" + p.name + "` has no value and no default");
     return std::make_shared<Array>(literal_array(type, *p.default_value));
   }
 
@@ -261,7 +261,7 @@ class Interpreter {
     if (found != inputs_.end())
       return found->second;
     if (!options_.input)
-      stop(n.range, "the input '" + i.name + "' has no data");
+      stop(n.range, "the input `" + i.name + "` has no data");
     const Type& type = program_.type(n.results.at(0));
     const auto array = std::make_shared<Array>(read(n, i, type.scalar));
     TDSL_CHECK(array->type == type.scalar, "an input is read as its declared element type");
@@ -298,7 +298,7 @@ class Interpreter {
   /// Where the input's data comes from: " in 'x.npy'", or " ('x.npy')" behind its name; nothing if that is not known.
   [[nodiscard]] std::string origin(const std::string& input, bool behind_name = false) const {
     const std::string text = options_.origin ? options_.origin(input) : "";
-    return text.empty() ? "" : behind_name ? " ('" + text + "')" : " in '" + text + "'";
+    return text.empty() ? "" : behind_name ? " (`" + text + "`)" : " in `" + text + "`";
   }
 
   /// A dimension's extent and the input it was read from; empty: it was given.
@@ -335,7 +335,7 @@ class Interpreter {
   std::int64_t dimension(const Node& n, const Dimension& d) {
     const auto found = bound(n.results.at(0), d.name);
     if (!found)
-      stop(n.range, "the dimension '" + d.name + "' has no extent: give --set " + d.name + "=...");
+      stop(n.range, "the dimension `" + d.name + "` has no extent: give --set " + d.name + "=...");
     return found->extent;
   }
 

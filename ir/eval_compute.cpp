@@ -367,7 +367,7 @@ class ComputeEvaluator {
       }
       if (!left_.empty() && !written_[k].insert(at).second) {
         stop(node_.range,
-             fmt::format("element [{}] of {} is written twice by '='", subscripts_text(k, at), name_of_result(k)));
+             fmt::format("element [{}] of {} is written twice by `=`", subscripts_text(k, at), name_of_result(k)));
       }
       const double old = accumulates_ ? results_[k]->floats.at(at) : 0;
       store(*results_[k], at, value);

@@ -53,7 +53,7 @@ void unpack(const std::vector<std::max_align_t>& memory, Array& array) {
 }
 
 Foreign::Entry entry_of(const Foreign& foreign) {
-  TDSL_CHECK(foreign.entry != nullptr, "the function '" + foreign.name + "' of the user's has been compiled before it is evaluated");
+  TDSL_CHECK(foreign.entry != nullptr, "the function `" + foreign.name + "` of the user's has been compiled before it is evaluated");
   return foreign.entry;
 }
 

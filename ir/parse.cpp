@@ -314,7 +314,7 @@ class TextParser : ExprParser {
       std::string output_name = cursor_.string();
       return Output{std::move(output_name), value()};
     }
-    cursor_.fail("no node is called '" + name + "'");
+    cursor_.fail("no node is called `" + name + "`");
   }
 
   Node node() {

@@ -148,7 +148,7 @@ std::vector<Expr> ExprParser::expr_list(std::string_view open, std::string_view 
 Expr ExprParser::label_named(const std::string& name) {
   const auto found = std::ranges::find(labels_, name);
   if (found == labels_.end())
-    cursor_.fail("no index variable is called '" + name + "'");
+    cursor_.fail("no index variable is called `" + name + "`");
   return index_ref(static_cast<std::int32_t>(found - labels_.begin()));
 }
 
@@ -164,16 +164,16 @@ Expr ExprParser::call(const std::string& name) {
   if (const auto op = op_named(name, kLastUnaryOp); op && n == 1) {
     const auto t = result_type(*op, operands[0]->type);
     if (!t)
-      cursor_.fail("'" + name + "' is not defined on this type");
+      cursor_.fail("`" + name + "` is not defined on this type");
     return make(*t, Unary{*op, operands[0]});
   }
   if (const auto op = op_named(name, kLastBinaryOp); op && n == 2) {
     const auto t = result_type(*op, operands[0]->type, operands[1]->type);
     if (!t)
-      cursor_.fail("'" + name + "' is not defined on these types");
+      cursor_.fail("`" + name + "` is not defined on these types");
     return make(*t, Binary{*op, operands[0], operands[1]});
   }
-  cursor_.fail("no operation '" + name + "' with " + std::to_string(n) + " operands");
+  cursor_.fail("no operation `" + name + "` with " + std::to_string(n) + " operands");
 }
 
 Expr ExprParser::expr() {

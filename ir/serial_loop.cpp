@@ -25,7 +25,7 @@ class SerialCheck {
     if (!found_ && work_ == SerialWork::kScalars && variables_.tensor_clash()) {
       const LoopVariables::Clash& clash = *variables_.tensor_clash();
       const std::string& name = program_.info(clash.older).name;
-      refuse(loop_.range, fmt::format("it needs a copy of {}", name.empty() ? "a tensor" : "'" + name + "'"));
+      refuse(loop_.range, fmt::format("it needs a copy of {}", name.empty() ? "a tensor" : "`" + name + "`"));
     }
     return found_;
   }

@@ -56,7 +56,7 @@ bool TextCursor::accept(std::string_view token) {
 
 void TextCursor::expect(std::string_view token) {
   if (!accept(token))
-    fail("expected '" + std::string(token) + "'");
+    fail("expected `" + std::string(token) + "`");
 }
 
 bool TextCursor::at_word() {

@@ -50,7 +50,7 @@ Kind named_kind(TextCursor& cursor, Kind last, std::string_view what) {
     if (name == name_of(static_cast<Kind>(k)))
       return static_cast<Kind>(k);
   }
-  cursor.fail(fmt::format("no {} is called '{}'", what, name));
+  cursor.fail(fmt::format("no {} is called `{}`", what, name));
 }
 
 }  // namespace tdsl::ir

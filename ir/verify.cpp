@@ -199,7 +199,7 @@ class Verifier {
         [&](const Output& o) {
           no_result(n);
           require(scopes_.size() == 1, "stands inside a loop or branch");
-          require(outputs_.insert(o.name).second, "'" + o.name + "' is an output already");
+          require(outputs_.insert(o.name).second, "`" + o.name + "` is an output already");
         },
         [&](const Gradient& g) { gradient(n, g); });
     carried(n);

@@ -46,7 +46,7 @@ class RoutineVerifier {
       const std::size_t k = p.is_output ? results++ : operands++;
       if (k >= list.size()) continue;
       const Type& type = program_.type(list[k]);
-      require(type.scalar == p.type && type.rank() == p.rank, fmt::format("'{}' has another type than the kernel declares", p.name));
+      require(type.scalar == p.type && type.rank() == p.rank, fmt::format("`{}` has another type than the kernel declares", p.name));
     }
     counts(operands, results);
   }

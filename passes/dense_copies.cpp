@@ -185,7 +185,7 @@ class Copies {
   void warn(ValueId v, const SourceRange& range, const std::string& why) {
     const std::string& name = program_.info(v).name;
     if (told_.emplace(v, range.file, range.line).second)
-      context_.warn("dense-copy", range, (name.empty() ? "a compressed tensor" : "'" + name + "'") + " is compressed, and here a dense copy is read: " + why);
+      context_.warn("dense-copy", range, (name.empty() ? "a compressed tensor" : "`" + name + "`") + " is compressed, and here a dense copy is read: " + why);
   }
   [[nodiscard]] static std::string reason(const Node& n, bool operations) {
     const auto holds = [&]<class T>() { return std::holds_alternative<T>(n.op); };
@@ -215,7 +215,7 @@ class Unmarking {
         continue;
       info.compressed = false;
       lost.insert(v);
-      context_.refused(info.range, (info.name.empty() ? "this value" : "'" + info.name + "'") + " is stored dense after all: " + reason);
+      context_.refused(info.range, (info.name.empty() ? "this value" : "`" + info.name + "`") + " is stored dense after all: " + reason);
     }
     if (lost.empty())
       return std::move(program_);

@@ -57,7 +57,7 @@ void warn_of_dense_storage(const Program& program, PassContext& context) {
         const bool vector = info.type.rank() == 1 && std::holds_alternative<Compute>(n.op);  // small beside what it comes from
         if (!info.type.has_sparse() || vector || info.compressed || is_dense_copy(program, n) || info.name.empty() == named || !told.insert({range.file, range.line}).second)
           continue;
-        const std::string name = named ? "'" + info.name + "'" : "this value";
+        const std::string name = named ? "`" + info.name + "`" : "this value";
         context.warn("dense-storage", range, name + ", " + sparse_type_text(program, info.type) + ", is stored dense, absent elements included: " + why_dense(choice, v, range, context));
       }
     });

@@ -309,7 +309,7 @@ bool LoopBodyBuilder::inline_scalars(LoopBody& body) {
     for (const auto* list : {&c.out, &c.reduce}) {
       for (const Label& l : *list) {
         if (mentions_any(l.begin, changing) || mentions_any(l.end, changing))
-          return refuse(node.range, "the range of '" + l.name + "' depends on data of the iteration");
+          return refuse(node.range, "the range of `" + l.name + "` depends on data of the iteration");
       }
     }
     rewrite_expressions(c, [&](const Expr& e) { return replace_scalars(e, scalars); });

@@ -215,7 +215,7 @@ class Analysis {
     if (accesses.writes.empty())
       return CarriedAccess{};
     if (accesses.writes.back()->results[0] != k.yield) {
-      return refuse(body_.range, "'" + name + "' keeps an older version at the end of an iteration");
+      return refuse(body_.range, "`" + name + "` keeps an older version at the end of an iteration");
     }
     if (const auto slab = independent(accesses))
       return slab;
@@ -228,12 +228,12 @@ class Analysis {
     const SourceRange range = statement == nullptr ? body_.range : statement->range;
     if (!accesses.reads.empty() || !accesses.writes.empty()) {
       return refuse(accesses.reads.empty() ? range : accesses.reads[0].statement->range,
-                    "'" + name + "' is read as the previous iteration left it");
+                    "`" + name + "` is read as the previous iteration left it");
     }
     const bool carried_elsewhere =
         std::ranges::any_of(body_.carried, [&](const auto& other) { return other.yield == k.argument; });
     if (k.result_used || carried_elsewhere) {
-      return refuse(range, "'" + name + "' is replaced in every iteration and its last value is used");
+      return refuse(range, "`" + name + "` is replaced in every iteration and its last value is used");
     }
     CarriedAccess access;
     access.kind = CarriedAccess::Kind::kDropped;
@@ -293,14 +293,14 @@ class Analysis {
     for (const Node* w : accesses.writes) {
       const Compute& c = std::get<Compute>(w->op);
       if (!c.combine) {
-        return refuse(w->range, "'" + name + "' may be written at the same element by several iterations (" +
+        return refuse(w->range, "`" + name + "` may be written at the same element by several iterations (" +
                                     text(name, c.left, c) + ")");
       }
       // A user's operator is associative but need not commute, so several updates keep their order.
       const bool mixed =
           !equal(*c.combine, *first) || (c.combine->kind == Monoid::Kind::kUser && accesses.writes.size() > 1);
       if (mixed)
-        return refuse(w->range, "'" + name + "' is combined by different operators");
+        return refuse(w->range, "`" + name + "` is combined by different operators");
     }
     CarriedAccess access;
     access.kind = CarriedAccess::Kind::kAccumulated;
@@ -346,8 +346,8 @@ class Analysis {
     const std::string written = text(name, c.left, c);
     const std::string needed = text(name, r.subscripts, std::get<Compute>(r.statement->op));
     if (written == needed)
-      return "'" + needed + "' is read as earlier iterations left it";
-    return "'" + written + "' depends on '" + needed + "', which an earlier iteration may have written";
+      return "`" + needed + "` is read as earlier iterations left it";
+    return "`" + written + "` depends on `" + needed + "`, which an earlier iteration may have written";
   }
 
   const Program& program_;

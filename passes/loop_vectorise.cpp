@@ -114,7 +114,7 @@ class Vectoriser {
     for (const auto* list : {&c.out, &c.reduce}) {
       for (const Label& l : *list) {
         if (mentions_inside(l.begin) || mentions_inside(l.end)) {
-          return refuse(body_.range, "the range of '" + l.name + "' changes from iteration to iteration");
+          return refuse(body_.range, "the range of `" + l.name + "` changes from iteration to iteration");
         }
       }
     }
@@ -268,7 +268,7 @@ class Vectoriser {
   }
 
   static std::string non_linear(const Label& l) {
-    return "the range of '" + l.name + "' is not linear in the loop variable";
+    return "the range of `" + l.name + "` is not linear in the loop variable";
   }
 
   bool replace_by_extreme(Extent& e, bool largest) const {

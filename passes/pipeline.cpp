@@ -115,7 +115,7 @@ void check(const ir::Program& program, std::string_view pass) {
   const std::vector<std::string> problems = ir::verify(program);
   if (problems.empty())
     return;
-  throw ir::InternalError("the pass '" + std::string(pass) + "' broke the program: " + problems[0]);
+  throw ir::InternalError("the pass `" + std::string(pass) + "` broke the program: " + problems[0]);
 }
 
 bool left_out(const Pass& pass, FusionPolicy fusion) {

@@ -138,7 +138,7 @@ class RowReads {
   [[nodiscard]] Node transposition(ValueId matrix, ValueId copy) {
     const Type& type = program_.type(copy);
     const std::string& name = program_.info(matrix).name;
-    context_.applied(program_.info(copy).range, (name.empty() ? "a matrix" : "'" + name + "'") + " is transposed first: columns are looked up where elements are stored, each as a row then");
+    context_.applied(program_.info(copy).range, (name.empty() ? "a matrix" : "`" + name + "`") + " is transposed first: columns are looked up where elements are stored, each as a row then");
     Compute c;
     c.out = {{"i", 0, type.shape[0]}, {"j", 0, type.shape[1]}};
     c.bodies = {read(type.scalar, matrix, {index_ref(1), index_ref(0)})};

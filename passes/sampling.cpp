@@ -114,7 +114,7 @@ class Sampling {
       info.type.sparse = walked.sparse;
     info.compressed = true;
     const std::string& name = program_.info(readers.walked).name;
-    context_.applied(range, "computed only where " + (name.empty() ? "a compressed matrix" : "'" + name + "'") + " has elements: nothing reads it elsewhere");
+    context_.applied(range, "computed only where " + (name.empty() ? "a compressed matrix" : "`" + name + "`") + " has elements: nothing reads it elsewhere");
     const auto begin = region.nodes.begin();
     std::rotate(begin + static_cast<std::ptrdiff_t>(k), begin + static_cast<std::ptrdiff_t>(k) + 1, begin + static_cast<std::ptrdiff_t>(readers.first));
   }

@@ -60,9 +60,12 @@ class Marker {
         nodes.push_back(std::move(node));
         continue;
       }
+      const SourceRange range = node.range;
+      const std::string refusal = has_forms_ ? "" : refusal_of(node);
       std::vector<Node> forms = forms_of(std::move(node));
       Node& last = forms.back();
       if (!is_marked_serial(last)) {
+        if (forms.size() == 1 && !refusal.empty()) context_.refused(range, refusal);
         const bool outer = has_forms_;
         const auto* branch = std::get_if<If>(&last.op);
         for (Region* inner : regions_of(last)) {
@@ -105,15 +108,20 @@ class Marker {
     auto* f = std::get_if<For>(&node.op);
     auto* w = std::get_if<While>(&node.op);
     if (f == nullptr && w == nullptr) return false;
-    const Region& body = f != nullptr ? f->body : w->body;
-    if (const auto reason = why_not_serial(program_, node)) {
-      if (touches_elements(body)) context_.refused(node.range, "not one task: " + reason->reason);
-      return false;
-    }
+    if (why_not_serial(program_, node)) return false;
     (f != nullptr ? f->serial : w->serial) = true;
     is_native(node.range);
     context_.applied(node.range, "the loop is one task on one rank");
     return true;
+  }
+
+  /// Why a loop that updates single elements is not one task, for a remark; empty for other nodes.
+  [[nodiscard]] std::string refusal_of(const Node& node) const {
+    const auto* f = std::get_if<For>(&node.op);
+    const auto* w = std::get_if<While>(&node.op);
+    if ((f == nullptr && w == nullptr) || !touches_elements(f != nullptr ? f->body : w->body)) return {};
+    const auto reason = why_not_serial(program_, node);
+    return reason ? "not one task: " + reason->reason : "";
   }
 
   /// Through the scalars before it, unless that makes it too large.

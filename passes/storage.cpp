@@ -21,7 +21,7 @@ namespace {
 
 std::string name_in(const Program& program, ValueId v) {
   const std::string& name = program.info(v).name;
-  return name.empty() ? "this value" : "'" + name + "'";
+  return name.empty() ? "this value" : "`" + name + "`";
 }
 
 /// With matrices of their own for what is read elsewhere than at index variables, where that lets more be compressed.

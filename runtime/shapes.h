@@ -27,7 +27,7 @@ namespace tdsl::rt {
                                                  std::optional<std::span<const std::int64_t>> shape) {
   std::string text = "input " + std::string(input) + " has " + counted(declared, "dimension") + ", but the array" + std::string(origin) + " has " + std::to_string(rank);
   if (shape) text += ": shape " + shape_text(*shape);
-  const bool matrix_file = origin.ends_with(".mtx'") || origin.ends_with(".npz'");
+  const bool matrix_file = origin.ends_with(".mtx`") || origin.ends_with(".npz`");
   if (declared == 1 && matrix_file && shape && std::ranges::count(*shape, 1) > 0) {
     text += "; these files hold matrices: declare one with an extent of 1, or give the vector as .npy or .tns";
   }

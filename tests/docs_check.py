@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The documents against the repository: every diagnostic id is in docs/errors.md, every option of an executable in docs/running.md,
 every folder of code has a README, which docs/architecture.md lists, every relative link of a page and every file it names are there, no table has a blank line inside, every sample is
-in samples/README.md, editors know every word of the language, and every function of the library is explained and tested. One PASS or
+in samples/README.md, editors know every word of the language, every function of the library is explained and tested, and factors are those of the
+headers. One PASS or
 FAIL line per check."""
 import pathlib
 import re
@@ -95,6 +96,13 @@ def words_unknown_to_editors():
     return missing
 
 
+def other_numbers():
+    """Factors that a page and a header both have."""
+    header, page = (ROOT / "tools/tdslc/job/size.h").read_text(), (ROOT / "docs/cluster.md").read_text()
+    slower, margin = (float(re.search(rf"{name} = ([\d.]+)", header)[1]) for name in ("kSlower", "kTimeMargin"))
+    return [] if f"| {slower * margin:g} x the predicted seconds" in page else [f"docs/cluster.md: {slower * margin:g} x the predicted seconds"]
+
+
 def library_gaps():
     gaps = []
     for module in sorted(ROOT.glob("stdlib/*.tdsl")):
@@ -117,7 +125,7 @@ def main():
     wanted = sys.argv[1] if len(sys.argv) > 1 else ""
     checks = {"docs/error_ids": missing_ids, "docs/options": missing_options, "docs/readmes": missing_readmes, "docs/tables": broken_tables,
               "docs/links": broken_links, "docs/paths": missing_paths, "docs/samples": missing_samples,
-              "docs/editors": words_unknown_to_editors, "docs/library": library_gaps}
+              "docs/editors": words_unknown_to_editors, "docs/library": library_gaps, "docs/numbers": other_numbers}
     failed = False
     for name, check in checks.items():
         if wanted not in name:

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 """The examples of the documents. Every block of TDSL in docs/language.md and README.md is put into its frame in tests/docs/,
-evaluated, compiled and run on several ranks; every block of docs/errors.md must give the message above it, at the line and
+evaluated, compiled and run on several ranks; docs/explain.md shows what `explain` prints; every block of docs/errors.md must give the message above it, at the line and
 column it names, and nothing else. One PASS or FAIL line per example."""
 import argparse
+import itertools
 import json
 import os
 import re
@@ -70,6 +71,30 @@ def ids_without_example(found):
     return (f"no example of {', '.join(missing)}" if missing else "") + (f"no such id: {', '.join(strangers)}" if strangers else "")
 
 
+# --- docs/explain.md
+NUMBER = re.compile(r"\b[0-9a-f]{16}\b|[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?: (?:[kMGT]?B|k|M|G)\b)?")
+
+
+def check_explain(tdslc, limit):
+    """The page's answer, but for its numbers, which depend on the prices of work; and every word of the table's head is explained."""
+    page = (ROOT / "docs/explain.md").read_text()
+    command, wanted = re.search(r"^```\n\$ tdslc ([^\n]*)\n(.*?)^```", page, re.M | re.S).groups()
+    with tempfile.TemporaryDirectory(prefix="tdsl-docs-") as work:
+        (Path(work) / "product.tdsl").write_text(BLOCK.search(page)[2])
+        result = launch.run([tdslc, *command.split()], limit, cwd=work)
+    if result.code != 0 or result.err:
+        return str(result)
+    masked = [[" ".join(NUMBER.sub("0", line).split()) for line in text.splitlines()] for text in (wanted, result.out)]
+    for told, shown in itertools.zip_longest(*masked):
+        if told != shown:
+            return f"the page says {told!r}, explain {shown!r}"
+    head = next(line for line in result.out.splitlines() if line.lstrip().startswith("line "))
+    kinds = re.findall(r'return "(\w+)";', re.search(r"name_of\(OpClass.*?^}", (ROOT / "runtime/plan/steps/steps.cpp").read_text(), re.M | re.S)[0])
+    cells = {word for row in re.findall(r"^\| ([^|]*) \|", page, re.M) for word in re.findall(r"`([^`]*)`", row)}
+    missing = [word for word in [*head.split(), *kinds] if word not in cells]
+    return f"not explained: {', '.join(missing)}" if missing else None
+
+
 # --- pages with programs
 def framed(frame, block):
     """The frame with the block in the place of its `//@ block` line. `// without: WORD…` drops the block's lines that begin
@@ -122,6 +147,8 @@ def main():
         name = f"docs/errors/{identifier}"
         if options.filter in name:
             failed += report(name, check_error(options.tdslc, identifier, line, column, data, files, options.limit))
+    if options.filter in "docs/explain":
+        failed += report("docs/explain", check_explain(options.tdslc, options.limit))
     for page, path in PAGES.items():
         for number, (_, block) in enumerate(BLOCK.findall((ROOT / path).read_text()), 1):
             name = f"docs/{page}_{number}"

@@ -124,7 +124,7 @@ class EffectFinder : public clang::RecursiveASTVisitor<EffectFinder> {
     if (!f.hasBody(definition)) {
       effects_.operations += 10;
       if (f.getIdentifier() != nullptr && is_pure_library_name(f.getName()) && is_librarys(f)) return;
-      return refuse(called, "calls '" + f.getQualifiedNameAsString() + "', which has no body here: what it does is not known");
+      return refuse(called, "calls `" + f.getQualifiedNameAsString() + "`, which has no body here: what it does is not known");
     }
     const clang::SourceRange outer = called_;
     if (!is_users(context_, definition->getLocation())) called_ = called_.isValid() ? called_ : called;
@@ -152,7 +152,7 @@ class EffectFinder : public clang::RecursiveASTVisitor<EffectFinder> {
   }
   bool VisitVarDecl(clang::VarDecl* v) {
     if (v->hasGlobalStorage() && !is_constant(*v))
-      refuse(v->getLocation(), "keeps the static variable '" + v->getNameAsString() + "' from call to call");
+      refuse(v->getLocation(), "keeps the static variable `" + v->getNameAsString() + "` from call to call");
     if (const auto* record = v->getType()->getAsCXXRecordDecl(); record != nullptr && record->hasDefinition()) destructor(*record, v->getSourceRange());
     return true;
   }
@@ -169,7 +169,7 @@ class EffectFinder : public clang::RecursiveASTVisitor<EffectFinder> {
       return true;
     }
     if (const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(callee); method != nullptr && method->isVirtual())
-      refuse(e->getSourceRange(), "calls the virtual function '" + callee->getQualifiedNameAsString() + "': what it does is not known");
+      refuse(e->getSourceRange(), "calls the virtual function `" + callee->getQualifiedNameAsString() + "`: what it does is not known");
     function(*callee, e->getSourceRange());
     return true;
   }
@@ -258,7 +258,7 @@ class EffectFinder : public clang::RecursiveASTVisitor<EffectFinder> {
   void variable_use(const clang::ValueDecl* declaration, clang::SourceRange place) {
     const auto* v = llvm::dyn_cast<clang::VarDecl>(declaration);
     if (v == nullptr || !v->hasGlobalStorage() || v->isStaticLocal() || is_constant(*v)) return;
-    refuse(place, "uses the global variable '" + v->getQualifiedNameAsString() + "', which is no constant");
+    refuse(place, "uses the global variable `" + v->getQualifiedNameAsString() + "`, which is no constant");
   }
 
   void destructor(const clang::CXXRecordDecl& record, clang::SourceRange place) {

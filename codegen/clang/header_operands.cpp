@@ -441,7 +441,7 @@ std::vector<ir::ForeignFunction::Operand> find_operand_uses(clang::ASTContext& c
   for (std::size_t k = 0; k < uses.size(); ++k) {
     const Use& use = uses[k];
     const clang::ParmVarDecl& parameter = *kernel.getParamDecl(static_cast<unsigned>(k));
-    const std::string name = "'" + declaration.parameters[k].name + "'";
+    const std::string name = "`" + declaration.parameters[k].name + "`";
     ir::ForeignFunction::Operand operand{use.reads || use.escapes, use.writes || use.escapes, false, -1};
     if (declaration.parameters[k].is_output) {
       operand.reads = use.reads;

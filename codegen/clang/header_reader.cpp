@@ -180,11 +180,11 @@ class HeaderReaderRun {
     }
     const std::string wanted = "; the program needs `" + wanted_text(d) + "`";
     if (nearest != nullptr) {
-      problem(Kind::kSignature, nearest->getLocation(), "'" + d.name + "' has the type `" + nearest->getType().getAsString(policy()) + "`" + wanted);
+      problem(Kind::kSignature, nearest->getLocation(), "`" + d.name + "` has the type `" + nearest->getType().getAsString(policy()) + "`" + wanted);
     } else if (llvm::isa_and_nonnull<clang::FunctionTemplateDecl>(other)) {
-      problem(Kind::kSignature, other->getLocation(), "'" + d.name + "' is a template" + wanted);
+      problem(Kind::kSignature, other->getLocation(), "`" + d.name + "` is a template" + wanted);
     } else if (other != nullptr) {
-      problem(Kind::kSignature, other->getLocation(), "'" + d.name + "' is no function" + wanted);
+      problem(Kind::kSignature, other->getLocation(), "`" + d.name + "` is no function" + wanted);
     } else {
       missing(d, wanted);
     }
@@ -195,16 +195,16 @@ class HeaderReaderRun {
     InnerFinder inner(d.name);
     inner.TraverseDecl(context_.getTranslationUnitDecl());
     if (inner.found != nullptr)
-      return problem(Kind::kSignature, inner.found->getLocation(), "'" + inner.found->getQualifiedNameAsString() + "' is not in the global namespace, where functions of `extern` are looked up");
-    no_place("'" + path_ + "' declares no function '" + d.name + "'" + wanted);
+      return problem(Kind::kSignature, inner.found->getLocation(), "`" + inner.found->getQualifiedNameAsString() + "` is not in the global namespace, where functions of `extern` are looked up");
+    no_place("`" + path_ + "` declares no function `" + d.name + "`" + wanted);
   }
 
   [[nodiscard]] clang::PrintingPolicy policy() const { return clang::PrintingPolicy(context_.getLangOpts()); }
 
   bool good(const clang::FunctionDecl& f, const ForeignDeclaration& d) {
-    if (f.isDeleted()) problem(Kind::kSignature, f.getLocation(), "'" + d.name + "' is deleted");
-    if (f.isConsteval()) problem(Kind::kSignature, f.getLocation(), "'" + d.name + "' is consteval: it cannot be called at run time");
-    if (!f.hasBody()) problem(Kind::kEffect, f.getLocation(), "'" + d.name + "' has no body here: what it does is not known");
+    if (f.isDeleted()) problem(Kind::kSignature, f.getLocation(), "`" + d.name + "` is deleted");
+    if (f.isConsteval()) problem(Kind::kSignature, f.getLocation(), "`" + d.name + "` is consteval: it cannot be called at run time");
+    if (!f.hasBody()) problem(Kind::kEffect, f.getLocation(), "`" + d.name + "` has no body here: what it does is not known");
     return !f.isDeleted() && !f.isConsteval() && f.hasBody();
   }
 
@@ -235,12 +235,12 @@ class HeaderReaderRun {
     const clang::FunctionDecl* definition = nullptr;
     f.hasBody(definition);
     Effects effects;
-    effects.refuse = [&](clang::SourceRange place, const std::string& what) { problem(Kind::kEffect, place, "'" + d.name + "' " + what); };
+    effects.refuse = [&](clang::SourceRange place, const std::string& what) { problem(Kind::kEffect, place, "`" + d.name + "` " + what); };
     find_effects(context_, *definition, effects);
     result.may_stop = effects.may_stop;
     result.operations = std::max(1.0, effects.operations);
     if (d.is_kernel) {
-      result.operands = find_operand_uses(context_, *definition, d, [&](clang::SourceRange place, const std::string& what) { problem(Kind::kOperand, place, "'" + d.name + "' " + what); });
+      result.operands = find_operand_uses(context_, *definition, d, [&](clang::SourceRange place, const std::string& what) { problem(Kind::kOperand, place, "`" + d.name + "` " + what); });
     } else {
       for (const clang::ParmVarDecl* p : definition->parameters()) result.operands.push_back({p->isReferenced(), false, false, -1});
     }
@@ -276,7 +276,7 @@ HeaderFacts read_header(const std::string& path, const std::vector<ForeignDeclar
                                                clang::tooling::getClangStripDependencyFileAdjuster(), clang::tooling::FileContentMappings(), &errors);
   if (!facts.problems.empty()) return facts;
   if (unit == nullptr) {
-    facts.problems.push_back({Kind::kUnreadable, "", 0, 0, 0, "Clang cannot read '" + path + "'", -1});
+    facts.problems.push_back({Kind::kUnreadable, "", 0, 0, 0, "Clang cannot read `" + path + "`", -1});
     return facts;
   }
   HeaderReaderRun(*unit, path, declarations, facts).run();

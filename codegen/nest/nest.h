@@ -23,7 +23,7 @@ using ir::ValueId;
 struct Bound {
   int dimension = 0;
   Extent extent;
-  std::string what;       ///< `p[i]' of 'x`, for the message
+  std::string what;       ///< "p[i]` of `x", for the message
   ir::SourceRange place;
 };
 
@@ -144,7 +144,7 @@ struct Narrow {
   bool past = false;  ///< one past the value
   bool safe = true;   ///< the value may be computed where there is nothing to loop over
 };
-/// `check at0 = %3[i] in %0 "p[i]' of 'x"`: the index is the value from here on; outside of 0..extent the run stops.
+/// `check at0 = %3[i] in %0 "p[i]` of `x"`: the index is the value from here on; outside of 0..extent the run stops.
 struct Check {
   int index = 0;
   Expr value;

@@ -202,7 +202,7 @@ Block apply(const Kernel& kernel, const Block& operands, const Calls& calls) {
     case Kind::kCall: {
       const auto found = calls.find(kernel.text);
       if (found == calls.end())
-        throw AlgebraError(fmt::format("nothing is known of the kernel '{}' but its name", kernel.text));
+        throw AlgebraError(fmt::format("nothing is known of the kernel `{}` but its name", kernel.text));
       return found->second(operands);
     }
     default:

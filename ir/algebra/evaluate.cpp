@@ -107,7 +107,7 @@ Tuples apply_op(const Concat& concat, const Tuples& operand, const BlockType& wh
 Tuples apply_op(const Opaque& opaque, const Node& node, std::span<const Tuples* const> operands, const Calls& calls) {
   const auto call = calls.find(opaque.name);
   if (call == calls.end())
-    throw AlgebraError(fmt::format("there is no opaque operator '{}' to call", opaque.name));
+    throw AlgebraError(fmt::format("there is no opaque operator `{}` to call", opaque.name));
   Block whole;
   for (std::size_t k = 0; k < operands.size(); ++k) {
     const RelationType& type = node.operands[k]->type;
@@ -141,13 +141,13 @@ const Tuples& input_of(const Node& node, const Data& data) {
   const std::string& name = std::get<Input>(node.op).name;
   const auto found = data.inputs.find(name);
   if (found == data.inputs.end())
-    throw AlgebraError(fmt::format("there is no data for the input '{}'", name));
+    throw AlgebraError(fmt::format("there is no data for the input `{}`", name));
   std::vector<Key> keys;
   for (const auto& [key, block] : found->second)
     keys.push_back(key);
   const bool twice = std::ranges::adjacent_find(keys) != keys.end();
   if (twice || KeySet::of(std::move(keys), node.type.keys.arity()) != node.type.keys)
-    throw AlgebraError(fmt::format("the data of the input '{}' have other keys than its type", name));
+    throw AlgebraError(fmt::format("the data of the input `{}` have other keys than its type", name));
   return found->second;
 }
 

@@ -254,7 +254,7 @@ std::optional<Labels> labels_of(const Kernel& kernel) {
   Labels labels{{""}, ""};
   const std::size_t arrow = kernel.text.find("->");
   if (arrow == std::string::npos)
-    throw AlgebraError(fmt::format("einsum {} has no '->'", quoted(kernel.text)));
+    throw AlgebraError(fmt::format("einsum {} has no `->`", quoted(kernel.text)));
   for (const char c : kernel.text.substr(0, arrow)) {
     if (c == ',') {
       labels.operands.emplace_back();

@@ -210,7 +210,7 @@ class Parser : private PartParser {
       return shuf();
     if (word == "opaque")
       return opaque();
-    cursor_.fail(fmt::format("no operator is called '{}'", word));
+    cursor_.fail(fmt::format("no operator is called `{}`", word));
   }
 
   Expr line() {

@@ -79,7 +79,7 @@ class KeyParser {
     int dim = -1;
     const auto [end, error] = std::from_chars(word.data() + 1, word.data() + word.size(), dim);
     if (word[0] != 'k' || error != std::errc() || end != word.data() + word.size() || dim < 0)
-      cursor_.fail(fmt::format("expected a key value k0, k1, .., not '{}'", word));
+      cursor_.fail(fmt::format("expected a key value k0, k1, .., not `{}`", word));
     return key_value(dim);
   }
 

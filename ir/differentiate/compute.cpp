@@ -62,7 +62,7 @@ class ComputeAdjoint {
     if (!meets_once()) {
       const Kind kind = compute_.combine->kind;
       if (kind != Kind::kProd && kind != Kind::kMin && kind != Kind::kMax)
-        refuse("combining several values in one element by the monoid '" + compute_.combine->name + "'");
+        refuse("combining several values in one element by the monoid `" + compute_.combine->name + "`");
       const std::string& own = writer_.program().info(result_).name;
       meeting_ = meeting_slopes(compute_, type_, own.empty() ? "meeting" : own, range_, writer_);
       return;
@@ -157,7 +157,7 @@ class ComputeAdjoint {
       case Kind::kMax:
         return through_extremum(upstream);
       case Kind::kUser:
-        refuse("a reduction by the monoid '" + compute_.monoid->name + "'");
+        refuse("a reduction by the monoid `" + compute_.monoid->name + "`");
       case Kind::kAny:
       case Kind::kAll:
       case Kind::kArgMin:

@@ -170,8 +170,8 @@ class Expander {
     for (const ValueId v : region.arguments) {
       if (!adjoints.has(v) || !carried_.contains(v))
         continue;
-      throw NotDifferentiable{range, "a loss that depends on a variable through '" + program_.info(v).name +
-                                         "' of earlier iterations cannot be differentiated inside the loop",
+      throw NotDifferentiable{range, "a loss that depends on a variable through `" + program_.info(v).name +
+                                         "` of earlier iterations cannot be differentiated inside the loop",
                               {}};
     }
   }

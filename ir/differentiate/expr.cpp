@@ -126,7 +126,7 @@ void ExprDerivative::visit(const Expr& e, Expr upstream, const Expr& condition) 
       [&](const Cast& c) { visit(c.operand, cast(c.operand->type, upstream), condition); },
       [&](const Apply& a) {
         if (const ForeignRef& foreign = a.procedure->foreign)
-          throw NotDifferentiable{e->range, "the function '" + foreign->name + "' of " + foreign->header + " cannot be differentiated"};
+          throw NotDifferentiable{e->range, "the function `" + foreign->name + "` of " + foreign->header + " cannot be differentiated"};
         for (std::size_t k = 0; k < a.arguments.size(); ++k) {
           if (!depends(a.arguments[k])) continue;
           const Expr slope = application(std::make_shared<const Procedure>(tangent_of(*a.procedure, k)), a.arguments);

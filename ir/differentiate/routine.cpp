@@ -34,7 +34,7 @@ class RoutineAdjoint : RoutineAdjointWriter {
       case Kind::kArgsort:
         return;
       case Kind::kForeign:
-        throw NotDifferentiable{node_.range, "the kernel '" + routine_.foreign->name + "' of " + routine_.foreign->header + " cannot be differentiated"};
+        throw NotDifferentiable{node_.range, "the kernel `" + routine_.foreign->name + "` of " + routine_.foreign->header + " cannot be differentiated"};
       case Kind::kQr:
       case Kind::kSvd:
       case Kind::kEigh:

@@ -49,7 +49,7 @@ class Scatter {
     once.bodies = {binary(BinaryOp::kLe, hits, constant_i64(1))};
     once.monoid = Monoid{Monoid::Kind::kAll, {}, {}, {}};
     const ValueId fine = one_.in_front(std::move(once), {Scalar::kBool, {}, {}}, "_once");
-    one_.in_front(Assert{fine, fmt::format("an element of {} is written twice by '='", name()), true});
+    one_.in_front(Assert{fine, fmt::format("an element of {} is written twice by `=`", name()), true});
     const Monoid single{type_.scalar == Scalar::kBool ? Monoid::Kind::kAny : Monoid::Kind::kMax, {}, {}, {}};
     const Expr value = scattered(c_, single, type_.scalar, "_written");
     const Expr old = c_.base ? element(type_.scalar, *c_.base) : one_.fill();
@@ -86,7 +86,7 @@ class Scatter {
 
   [[nodiscard]] std::string name() const {
     const std::string& known = one_.program().info(one_.node().results[0]).name;
-    return known.empty() ? "the result" : "'" + known + "'";
+    return known.empty() ? "the result" : "`" + known + "`";
   }
 
   /// Tensors below a mebibyte are too small to warn about.

@@ -61,7 +61,7 @@ void Checkpoints::begin(const std::string& plan) {
   control.replay(manifest.path);
   execution_.sink.begin_replay();
   if (execution_.setup.world.rank() != 0 || execution_.setup.options.quiet) return;
-  std::fprintf(stderr, "resuming from '%s', %s%s\n", resumed_->blocks->checkpoint().c_str(), text_of(manifest.path).c_str(),
+  std::fprintf(stderr, "resuming from `%s`, %s%s\n", resumed_->blocks->checkpoint().c_str(), text_of(manifest.path).c_str(),
                resumed_->same_setting ? "" : ("; replanned" + resumed_->why_anew).c_str());
 }
 

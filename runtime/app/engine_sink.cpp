@@ -8,7 +8,9 @@
 #include <span>
 #include <utility>
 
+#include "runtime/app/fitting_start.h"
 #include "runtime/app/number_format.h"
+#include "runtime/app/options.h"
 #include "runtime/app/panels.h"
 #include "runtime/app/run_program_signals.h"
 #include "runtime/app/stored_tiles.h"
@@ -205,8 +207,9 @@ void EngineSink::check_window() const {
   const plan::Index window = setup_.plan_inputs.window;
   const plan::Index largest = planner().largest_step();
   if (window == 0 || largest <= window) return;
-  throw RunError("--window " + std::to_string(window) + " is too small: the largest step of this program needs " + std::to_string(largest) +
-                     " bytes (" + format_bytes(largest) + "); the smallest legal value is --window " + std::to_string(largest),
+  const std::string& like = setup_.options.window_text;
+  throw RunError("--window " + given_size(window, like) + " is too small: the largest step of this program needs " + shown_size(largest, like) +
+                     "; the smallest legal value is --window " + option_size(largest, like),
                  ExitCode::kUsage);
 }
 
@@ -217,9 +220,7 @@ void EngineSink::check_memory() const {
   // Of a program that is planned in parts, this one may come after others have run, and need less than the next one.
   const bool runs = engine_.operations().submitted > 0;
   throw RunError(setup_.info.at(need.line),
-                 "--memory " + std::to_string(memory) + " is too small: '" + need.name + "' needs " + std::to_string(need.bytes) + " bytes (" +
-                     format_bytes(need.bytes) + ") on a rank: " + format_bytes(need.bytes - need.step) + " of operands, results and other live tensors, " +
-                     format_bytes(need.step) + " received or copied at once; give at least --memory " + std::to_string(need.bytes) + (runs ? "; what follows may need more" : ""),
+                 too_little_memory(need, memory, setup_.options.memory_text) + (runs ? "; what follows may need more" : ""),
                  runs ? ExitCode::kRunTime : ExitCode::kUsage);
 }
 

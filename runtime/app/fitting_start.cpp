@@ -1,5 +1,6 @@
 #include "runtime/app/fitting_start.h"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -7,6 +8,7 @@
 #include <utility>
 
 #include "runtime/app/number_format.h"
+#include "runtime/app/options.h"
 #include "runtime/plan/region/memory_need.h"
 
 namespace tdsl::rt {
@@ -43,6 +45,24 @@ class FitSearch {
     refuse(need, ranks_enough(need, most), most);
   }
 
+  /// What can be given as --memory at least.
+  EnoughMemory least_given() {
+    EnoughMemory found{least(need_of(start_with(request_.inputs), request_.inputs)).bytes, std::nullopt};
+    if (!request_.disk && !request_.in_file) return found;
+    plan::Index bytes = request_.inputs.memory;
+    for (int step = 0; step < kLeastSteps && !late() && bytes < found.in_memory; ++step) {
+      plan::PlanInputs lean = request_.inputs;
+      lean.memory = bytes;
+      const plan::FoundHomes homes = homes_of(start_with(lean), lean);
+      if (homes.fits) {
+        found.on_disk = bytes;
+        break;
+      }
+      bytes = std::max(bytes + 1, homes.need.bytes + homes.reserve);
+    }
+    return found;
+  }
+
  private:
   /// Numbers for the message are looked for only so long.
   [[nodiscard]] bool late() const { return std::chrono::steady_clock::now() - begin_ > request_.patience; }
@@ -54,10 +74,7 @@ class FitSearch {
     return given_ ? plan::certain_need(start.region, inputs, start.plan) : plan::expected_need(start.region, inputs, start.plan);
   }
 
-  /// No plan fits with everything in memory. Whether one does with homes on disk and in files; else `disk_need_` says what that would take.
-  bool find_homes(FittingStart& found, plan::Index most) {
-    plan::PlanInputs lean = request_.inputs;
-    lean.memory = most;
+  [[nodiscard]] plan::FoundHomes homes_of(const record::Start& start, const plan::PlanInputs& inputs) const {
     plan::HomeRequest request;
     request.disk = request_.disk;
     request.certain = given_;
@@ -66,7 +83,14 @@ class FitSearch {
     if (request_.in_file) {
       request.in_file = [this](const std::string& input, plan::Index row) { return row >= plan::kLeastFileRow && request_.in_file(input); };
     }
-    plan::FoundHomes homes = plan::find_homes_and_room(found.start.region, lean, found.start.plan, request);
+    return plan::find_homes_and_room(start.region, inputs, start.plan, request);
+  }
+
+  /// No plan fits with everything in memory. Whether one does with homes on disk and in files; else `disk_need_` says what that would take.
+  bool find_homes(FittingStart& found, plan::Index most) {
+    plan::PlanInputs lean = request_.inputs;
+    lean.memory = most;
+    plan::FoundHomes homes = homes_of(found.start, lean);
     if (!homes.fits) {
       disk_need_ = std::move(homes.need);
       return false;
@@ -86,7 +110,7 @@ class FitSearch {
   /// What disks change about the answer that it does not fit.
   [[nodiscard]] std::string disk_text() const {
     if (!request_.disk) return request_.no_disk.empty() ? "" : "; no tensor can be on disk: " + request_.no_disk;
-    return disk_need_ ? "; with tensors on disk it needs " + format_bytes(disk_need_->bytes) + ", for '" + disk_need_->name + "'" : "";
+    return disk_need_ ? "; with tensors on disk it needs " + shown_size(disk_need_->bytes, given_ ? request_.memory_text : "") + ", for `" + disk_need_->name + "`" : "";
   }
 
   /// The least memory that is enough on these ranks.
@@ -123,16 +147,14 @@ class FitSearch {
   }
 
   [[noreturn]] void refuse(const plan::MemoryNeed& need, std::optional<plan::Index> ranks, plan::Index most) const {
-    const std::string parts = format_bytes(need.bytes - need.step) + " of operands, results and other live tensors, " + format_bytes(need.step) +
-                              " received or copied at once";
     std::string text;
     if (given_) {
-      text = "--memory " + std::to_string(most) + " is too small: '" + need.name + "' needs " + std::to_string(need.bytes) + " bytes (" +
-             format_bytes(need.bytes) + ") on a rank: " + parts + "; give at least --memory " + std::to_string(need.bytes);
+      text = too_little_memory(need, most, request_.memory_text);
       if (ranks) text += ", or start it on " + std::to_string(*ranks) + " ranks";
     } else {
-      text = "'" + need.name + "' does not fit into memory: it needs at least " + format_bytes(need.bytes) + " on a rank (" + parts + "), which may have " +
-             format_bytes(most) + ", as " + request_.limit.source + "; give " + wanted(need.bytes);
+      text = "`" + need.name + "` does not fit into memory: it needs at least " + format_bytes(need.bytes) + " on a rank (" +
+             format_bytes(need.bytes - need.step) + " of operands, results and other live tensors, " + format_bytes(need.step) +
+             " received or copied at once), which may have " + format_bytes(most) + ", as " + request_.limit.source + "; give " + wanted(need.bytes);
       if (ranks) text += ", or start it on " + std::to_string(*ranks / request_.ranks_of_node) + " such nodes with " + std::to_string(*ranks) + " ranks";
     }
     throw RunError(request_.place(need.line), text + disk_text(), ExitCode::kUsage);
@@ -156,6 +178,20 @@ class FitSearch {
 }  // namespace
 
 FittingStart fitting_start(const StartRequest& request) { return FitSearch(request).run(); }
+
+EnoughMemory enough_memory(const StartRequest& request, const record::Start& found) {
+  StartRequest least = request;
+  const auto own = static_cast<double>(plan::expected_need(found.region, request.inputs, found.plan).bytes);
+  least.inputs.memory = std::max(plan::Index{1}, static_cast<plan::Index>(own / kHopeless));
+  least.limit = {};
+  return FitSearch(least).least_given();
+}
+
+std::string too_little_memory(const plan::MemoryNeed& need, plan::Index given, std::string_view like) {
+  return "--memory " + given_size(given, like) + " is too small: `" + need.name + "` needs " + shown_size(need.bytes, like) + " on a rank: " +
+         shown_size(need.bytes - need.step, like) + " of operands, results and other live tensors, " + shown_size(need.step, like) +
+         " received or copied at once; give at least --memory " + option_size(need.bytes, like);
+}
 
 std::optional<plan::MemoryNeed> need_beyond_limit(const StartRequest& request, const std::string& plan) {
   // The margin is for a process that is a few pages larger than the earlier one.

@@ -17,14 +17,14 @@ plan::Machine load_machine(const Environment& environment) {
   if (path.empty()) return {};
   std::ifstream file(path, std::ios::binary);
   if (!file) {
-    if (environment.machine_file) throw RunError("cannot read '" + path + "', the machine's constants (TDSL_MACHINE)");
+    if (environment.machine_file) throw RunError("cannot read `" + path + "`, the machine`s constants (TDSL_MACHINE)");
     return {};
   }
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   try {
     return plan::parse_machine(text);
   } catch (const std::runtime_error& error) {
-    throw RunError("the machine's constants in '" + path + "': " + error.what() + "; run `tdslc doctor` again");
+    throw RunError("the machine's constants in `" + path + "`: " + error.what() + "; run `tdslc doctor` again");
   }
 }
 

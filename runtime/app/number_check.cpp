@@ -124,7 +124,7 @@ std::string NumberFinding::text(const std::string& inner) const {
   for (const Index x : at) place += (place.empty() ? "[" : ", ") + std::to_string(x);
   if (!place.empty()) place += "]";
   const std::string what = std::isnan(value) ? "nan" : value < 0 ? "-inf" : "inf";
-  return "--check: '" + tensor + "'" + (place.empty() ? "" : " at " + place) + " is " + what + " (rank " + std::to_string(rank) + "); " +
+  return "--check: `" + tensor + "`" + (place.empty() ? "" : " at " + place) + " is " + what + " (rank " + std::to_string(rank) + "); " +
          (loaded ? "so it is in the file it was read from" : "its operands are not") +
          (loaded || inner.empty() ? "" : "; its kernel also computes values of " + inner + ", which only tdslc build " + kSplitKernels + " lets --check see");
 }

@@ -1,10 +1,13 @@
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <system_error>
 
+#include "runtime/app/number_format.h"
 #include "runtime/app/options.h"
 
 namespace tdsl::rt {
@@ -12,7 +15,7 @@ namespace tdsl::rt {
 namespace {
 
 [[noreturn]] void fail_value(std::string_view what, std::string_view text, const std::string& expected) {
-  throw RunError(std::string(what) + ": '" + std::string(text) + "' is not " + expected, ExitCode::kUsage);
+  throw RunError(std::string(what) + ": `" + std::string(text) + "` is not " + expected, ExitCode::kUsage);
 }
 
 /// Removes `_` between digits, as in literals of the language.
@@ -91,6 +94,20 @@ double byte_factor(std::string_view suffix) {
   return rest == "B" ? std::pow(1000.0, static_cast<double>(power + 1)) : 0;
 }
 
+std::string_view suffix_of(std::string_view size) { return size.substr(std::min(size.find_first_not_of("0123456789._"), size.size())); }
+
+/// A number of these units with two decimals, the least that is no less.
+std::string hundredths(std::int64_t bytes, std::string_view suffix) {
+  const double unit = byte_factor(suffix);
+  std::array<char, 64> text{};
+  // Rounding of the division, of the text or of its reading may lose a byte.
+  for (double count = std::ceil(static_cast<double>(bytes) / unit * 100);; ++count) {
+    const int length = std::snprintf(text.data(), text.size(), "%.2f", count / 100);
+    std::string number(text.data(), static_cast<std::size_t>(length));
+    if (parse_bytes(number + std::string(suffix), "") >= bytes) return number;
+  }
+}
+
 }  // namespace
 
 ScalarValue parse_scalar(ElementType type, std::string_view text, std::string_view what) {
@@ -130,9 +147,9 @@ NumberKinds parse_number_kinds(std::string_view text, std::string_view what) {
 }
 
 std::int64_t parse_bytes(std::string_view text, std::string_view what) {
-  const std::size_t end = std::min(text.find_first_not_of("0123456789._"), text.size());
+  const std::size_t end = text.size() - suffix_of(text).size();
   double number = 0;
-  const double factor = byte_factor(text.substr(end));
+  const double factor = byte_factor(suffix_of(text));
   if (end == 0 || factor == 0 || parse_all(text.substr(0, end), number) != std::errc()) {
     fail_value(what, text, "a size, for example 512MiB or 2G");
   }
@@ -141,6 +158,18 @@ std::int64_t parse_bytes(std::string_view text, std::string_view what) {
     fail_value(what, text, "a size between 1 byte and 2^63");
   }
   return static_cast<std::int64_t>(bytes);
+}
+
+std::string option_size(std::int64_t bytes, std::string_view like) {
+  const std::string_view suffix = suffix_of(like);
+  if (byte_factor(suffix) <= 1) return std::to_string(bytes);
+  return hundredths(bytes, suffix) + std::string(suffix);
+}
+
+std::string shown_size(std::int64_t bytes, std::string_view like) {
+  const std::string_view suffix = suffix_of(like);
+  if (byte_factor(suffix) <= 1) return format_bytes(bytes);
+  return hundredths(bytes, suffix) + " " + std::string(suffix);
 }
 
 double parse_duration(std::string_view text, std::string_view what) {

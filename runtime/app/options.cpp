@@ -74,7 +74,7 @@ class OptionParser {
       return;
     }
     if (argument.size() < 3 || argument.compare(0, 2, "--") != 0) {
-      fail_usage("unexpected argument '" + argument + "'; options have the form --NAME VALUE (see --help)");
+      fail_usage("unexpected argument `" + argument + "`; options have the form --NAME VALUE (see --help)");
     }
     const std::size_t equals = argument.find('=');
     const std::string name = argument.substr(2, equals == std::string::npos ? equals : equals - 2);
@@ -131,7 +131,7 @@ class OptionParser {
     const std::string text = take_value("set");
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0) {
-      fail_usage("--set: '" + text + "' has not the form NAME=VALUE");
+      fail_usage("--set: `" + text + "` has not the form NAME=VALUE");
     }
     const std::string name = text.substr(0, equals);
     const std::string value = text.substr(equals + 1);
@@ -149,8 +149,8 @@ class OptionParser {
       std::vector<std::string> names = own_names();
       names.insert(names.end(), program_.dimensions.begin(), program_.dimensions.end());
       const auto nearest = nearest_name(name, names);
-      fail_usage("--set: " + program_.name + " has no param, input, output or dimension '" + name + "'" +
-                 (nearest ? "; did you mean '" + *nearest + "'?" : ""));
+      fail_usage("--set: " + program_.name + " has no param, input, output or dimension `" + name + "`" +
+                 (nearest ? "; did you mean `" + *nearest + "`?" : ""));
     }
   }
 
@@ -188,9 +188,12 @@ class OptionParser {
         result_.heartbeat = seconds == "0" ? 0 : parse_count(seconds, what);
         break;
       }
-      case OptionValue::kBytes:
-        (name == "memory" ? result_.memory_bytes : result_.window_bytes) = parse_bytes(take_value(name), what);
+      case OptionValue::kBytes: {
+        std::string& text = name == "memory" ? result_.memory_text : result_.window_text;
+        text = take_value(name);
+        (name == "memory" ? result_.memory_bytes : result_.window_bytes) = parse_bytes(text, what);
         break;
+      }
       case OptionValue::kNumbers:
         result_.check = parse_number_kinds(take_value(name), what);
         break;
@@ -242,14 +245,14 @@ class OptionParser {
         {"indirect", plan::Factorise::kIndirect}};
     const auto found = forms.find(text);
     if (found == forms.end()) {
-      fail_usage("--factorise: '" + text + "' is not auto, local, distributed or indirect");
+      fail_usage("--factorise: `" + text + "` is not auto, local, distributed or indirect");
     }
     return found->second;
   }
 
   static plan::Schedule parse_schedule(const std::string& text) {
     const std::optional<plan::Schedule> schedule = plan::schedule_named(text);
-    if (!schedule) fail_usage("--schedule: '" + text + "' is none of " + plan::schedule_names());
+    if (!schedule) fail_usage("--schedule: `" + text + "` is none of " + plan::schedule_names());
     return *schedule;
   }
 
@@ -261,7 +264,7 @@ class OptionParser {
   static int parse_count(const std::string& text, const std::string& what) {
     const auto count = std::get<std::int32_t>(parse_scalar(ElementType::kI32, text, what));
     if (count < 1) {
-      fail_usage(what + ": '" + text + "' is not a number of at least 1");
+      fail_usage(what + ": `" + text + "` is not a number of at least 1");
     }
     return count;
   }
@@ -320,7 +323,7 @@ class OptionParser {
       if (std::filesystem::exists(file, ignored) && !std::filesystem::is_regular_file(file, ignored) && !std::filesystem::is_directory(file, ignored)) return;  // a device
       const std::string place = std::filesystem::weakly_canonical(std::filesystem::absolute(file, ignored), ignored).string() + path.substr(file.size());
       const auto [first, fresh] = writer.emplace(place, what);
-      if (!fresh) fail_usage(first->second + " and " + what + " would both be written to '" + path + "'");
+      if (!fresh) fail_usage(first->second + " and " + what + " would both be written to `" + path + "`");
     };
     for (const auto& [name, path] : result_.outputs) write("output " + name, path);
     for (const auto& [what, path] : {std::pair{"--stats", &result_.stats_file}, std::pair{"--plan", &result_.plan_file},

@@ -36,9 +36,9 @@ void lock(const std::string& directory, bool goes_on, bool quiet) {
     if (errno == EINTR) continue;
     if (errno != EWOULDBLOCK) break;  // a file system without locks
     const auto waited = std::chrono::steady_clock::now() - begin;
-    if (waited >= (goes_on ? kLost : kEnding)) throw RunError("--checkpoint: another run is writing checkpoints to '" + directory + "'", ExitCode::kUsage);
+    if (waited >= (goes_on ? kLost : kEnding)) throw RunError("--checkpoint: another run is writing checkpoints to `" + directory + "`", ExitCode::kUsage);
     if (waited >= kEnding && !std::exchange(told, true)) {
-      std::fprintf(stderr, "waiting for the lock of '%s', for up to %d s: another run has it, or had it on a host that was lost\n", directory.c_str(), static_cast<int>(kLost.count()));
+      std::fprintf(stderr, "waiting for the lock of `%s`, for up to %d s: another run has it, or had it on a host that was lost\n", directory.c_str(), static_cast<int>(kLost.count()));
     }
     ::sleep(1);
   }
@@ -54,7 +54,7 @@ std::int64_t prepare(const AppOptions& options) {
   std::error_code ignored;
   const std::vector<std::int64_t> numbers = folder.numbers();
   const bool same = resumed && std::filesystem::equivalent(directory, *resumed, ignored);
-  if (!numbers.empty() && !same) throw RunError("--checkpoint: '" + directory + "' holds checkpoints of another run; resume with --resume " + directory + " or choose another directory", ExitCode::kUsage);
+  if (!numbers.empty() && !same) throw RunError("--checkpoint: `" + directory + "` holds checkpoints of another run; resume with --resume " + directory + " or choose another directory", ExitCode::kUsage);
   return numbers.empty() ? 0 : numbers.back();
 }
 
@@ -90,7 +90,7 @@ std::optional<CheckpointStart> ProgramRun::find_checkpoint(RunSetup& setup) {
       const bool is_made = options_.resume_directory && options_.checkpoint_directory && place(*options_.resume_directory) == place(*options_.checkpoint_directory);
       if (options_.resume_directory && !is_made && !std::filesystem::is_directory(*options_.resume_directory, failed)) {
         const bool absent = !failed || failed == std::errc::no_such_file_or_directory;
-        throw RunError(absent ? "--resume: there is no directory '" + *options_.resume_directory + "'" : "--resume: cannot read '" + *options_.resume_directory + "': " + failed.message(),
+        throw RunError(absent ? "--resume: there is no directory `" + *options_.resume_directory + "`" : "--resume: cannot read `" + *options_.resume_directory + "`: " + failed.message(),
                        ExitCode::kUsage);
       }
       start.facts.attempt = name_of_attempt();
@@ -149,7 +149,7 @@ int ProgramRun::end_checkpointed(const Execution& execution) {
   silence_interrupts();
   unlink_temporaries();
   if (world_.rank() == 0 && !options_.quiet) {
-    std::fprintf(stderr, "stopped: checkpoint written to '%s'; resume with --resume %s\n", execution.checkpoints->newest().c_str(),
+    std::fprintf(stderr, "stopped: checkpoint written to `%s`; resume with --resume %s\n", execution.checkpoints->newest().c_str(),
                  options_.checkpoint_directory->c_str());
   }
   std::fflush(stdout);

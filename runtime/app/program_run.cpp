@@ -203,9 +203,14 @@ void ProgramRun::execute(Execution& execution) {
   }
   if (!options_.dry_run || options_.quiet || world_.rank() != 0) return;
   const plan::MemoryNeed& need = execution.sink.planner().needed_memory();
-  std::string text = "dry run" + std::string(complete ? "" : ", up to the first decision that depends on data") + ": a rank needs " +
-                     format_bytes(need.bytes) + " for blocks at least (--memory " + std::to_string(need.bytes) + ")";
-  if (!need.name.empty()) text += ", most of all for '" + need.name + "' in line " + std::to_string(line_in(need.line));
+  const auto size = [&](plan::Index bytes) { return shown_size(bytes, options_.memory_text) + " (--memory " + option_size(bytes, options_.memory_text) + ")"; };
+  std::string text = "dry run" + std::string(complete ? "" : ", up to the first decision that depends on data") + ": by this plan a rank needs " +
+                     size(need.bytes) + " for blocks";
+  if (!need.name.empty()) text += ", most of all for `" + need.name + "` in line " + std::to_string(line_in(need.line));
+  if (least_) {
+    text += least_->in_memory < need.bytes ? "; the least of all plans is " + size(least_->in_memory) : "; no plan needs less";
+    if (least_->on_disk) text += ", and with tensors on disk or in their files " + size(*least_->on_disk) + " is enough";
+  }
   if (limit_.bytes > 0) text += "; it may have " + format_bytes(limit_.bytes) + ", as " + limit_.source;
   write_text(text + "\n");
 }

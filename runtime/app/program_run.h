@@ -125,6 +125,7 @@ class ProgramRun {
   Store store_;
   std::optional<TraceFile> trace_;
   std::optional<SpillFile> disk_;  ///< outlives the engine
+  std::optional<EnoughMemory> least_;  ///< on rank 0, of a dry run
   std::string spill_text_;         ///< on rank 0: what lies on disk, and what that costs
   StopWatch watch_;
   Phases phases_;

@@ -42,6 +42,7 @@ StartRequest ProgramRun::start_request(const RunSetup& run) {
   };
   request.inputs = run.plan_inputs;
   request.inputs.memory = options_.memory_bytes.value_or(0);  // a dry run plans as the run will
+  request.memory_text = options_.memory_text;
   request.plan = plan_request();
   request.limit = limit_;
   request.ranks_of_node = world_.topology().local_size;
@@ -58,6 +59,7 @@ StartRequest ProgramRun::start_request(const RunSetup& run) {
 FittingStart ProgramRun::find_plan(Execution& execution) {
   StartRequest request = start_request(execution.setup);
   FittingStart found = fitting_start(request);
+  if (options_.dry_run && !options_.quiet) least_ = enough_memory(request, found.start);
   if (options_.progress && found.start.region.whole && !found.start.region.guessed) {
     if (found.memory > 0) request.inputs.memory = found.memory;
     request.inputs.homes = found.homes.homes;

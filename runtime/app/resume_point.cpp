@@ -59,7 +59,7 @@ std::string directory_fact(const std::string& path) {
   for (std::filesystem::recursive_directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
     if (at->is_regular_file(error)) files.push_back(at->path().string());
   }
-  if (error) throw RunError("cannot read '" + path + "': " + error.message());
+  if (error) throw RunError("cannot read `" + path + "`: " + error.message());
   std::ranges::sort(files);
   Index bytes = 0;
   Checksum sum;
@@ -138,7 +138,7 @@ namespace {
 
 /// The system could not read a checkpoint, which says nothing of what is in it.
 std::string unreadable(const std::string& reason, const std::string& path) {
-  return reason + "; '" + path + "' may be good, so no older checkpoint is used: start again when it can be read, or remove it";
+  return reason + "; `" + path + "` may be good, so no older checkpoint is used: start again when it can be read, or remove it";
 }
 
 /// Rank 0 goes through the checkpoints, the newest one first.
@@ -180,16 +180,16 @@ class Candidates {
     try {
       require_same(path, checkpoint::parse_manifest(text));
     } catch (const checkpoint::OtherVersion& version) {
-      throw RunError("'" + path + "' was written by another version of TDSL: " + version.what(), ExitCode::kUsage);
+      throw RunError("`" + path + "` was written by another version of TDSL: " + version.what(), ExitCode::kUsage);
     } catch (const checkpoint::Damaged& damage) {
-      pass_over("'" + file + "': " + damage.what());
+      pass_over("`" + file + "`: " + damage.what());
       return {};
     }
     return text;
   }
   void require_same(const std::string& path, const Manifest& manifest) const {
     const std::string differs = checkpoint::difference(manifest.identity, identity_);
-    if (!differs.empty()) throw RunError("'" + path + "' was written by a different run: " + differs, ExitCode::kUsage);
+    if (!differs.empty()) throw RunError("`" + path + "` was written by a different run: " + differs, ExitCode::kUsage);
   }
 
   Folder folder_;
@@ -267,7 +267,7 @@ std::string damage_of(World& world, const std::string& path, const Finding& mine
     if (findings[static_cast<std::size_t>(rank)].front() != Finding::kAbsent) continue;
     const std::optional<int> other = seen_by(world, text(rank));
     if (!other) return checkpoint::Absent(text(rank)).what();
-    throw RunError(unreadable("rank " + std::to_string(rank) + " does not find '" + text(rank) + "', which rank " + std::to_string(*other) + " sees", path));
+    throw RunError(unreadable("rank " + std::to_string(rank) + " does not find `" + text(rank) + "`, which rank " + std::to_string(*other) + " sees", path));
   }
   return {};
 }
@@ -290,8 +290,8 @@ std::optional<ResumePoint> find_resume_point(World& world, const std::string& di
       try {
         if (!candidates) candidates.emplace(directory, identity);
         std::tie(path, text) = candidates->next();
-        if (path.empty() && candidates->found_any()) throw RunError("'" + directory + "': none of its checkpoints can be used");
-        if (path.empty() && !quiet) std::fprintf(stderr, "no checkpoint in '%s' yet: starting from the beginning\n", directory.c_str());
+        if (path.empty() && candidates->found_any()) throw RunError("`" + directory + "`: none of its checkpoints can be used");
+        if (path.empty() && !quiet) std::fprintf(stderr, "no checkpoint in `%s` yet: starting from the beginning\n", directory.c_str());
       } catch (const RunError& e) {
         error = e.what();
         code = e.exit_code();

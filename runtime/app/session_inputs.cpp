@@ -147,7 +147,7 @@ void SessionInputs::open_again(const World& world, const ProgramInfo& info) {
     const bool copy = identity.bytes == file.identity.bytes && file.file->shape().value_or(std::vector<Index>()) == file.shape;
     if (same_node ? identity == file.identity : copy) continue;
     const std::string sizes = " of " + std::to_string(identity.bytes) + " bytes, not " + std::to_string(file.identity.bytes);
-    throw RunError("input " + input.name + ": '" + file.path + "' is another file on rank " + std::to_string(world.rank()) + " than on rank 0" +
+    throw RunError("input " + input.name + ": `" + file.path + "` is another file on rank " + std::to_string(world.rank()) + " than on rank 0" +
                    (same_node ? "; somebody has just replaced it or written to it" : identity.bytes != file.identity.bytes ? ": one" + sizes : ": one of another shape"));
   }
 }
@@ -179,9 +179,9 @@ void SessionInputs::read_entries(World& world, const ProgramInfo& info, const Ap
   if (memory.refused() == nullptr) return;
   const Index least = largest(world, memory.least());
   throw RunError(SourceLine{info.declaration().source_file, memory.refused()->line},
-                 "--memory " + std::to_string(*options.memory_bytes) + " is too small: a rank's share of the entries of '" + files_.at(memory.refused()->name).path +
-                     "' is read at once, and one file's entries are there twice while they are brought to their tiles: " + format_bytes(least) +
-                     "; give at least --memory " + std::to_string(least),
+                 "--memory " + given_size(*options.memory_bytes, options.memory_text) + " is too small: a rank's share of the entries of `" + files_.at(memory.refused()->name).path +
+                     "` is read at once, and one file's entries are there twice while they are brought to their tiles: " +
+                     shown_size(least, options.memory_text) + "; give at least --memory " + option_size(least, options.memory_text),
                  ExitCode::kUsage);
 }
 
@@ -229,7 +229,7 @@ void SessionInputs::look_at_headers(const ProgramInfo& info, const AppOptions& o
       throw RunError(place, error.what(), error.code());
     }
     if (file.file->rank() != input.binds.size()) {
-      throw RunError(place, other_rank_text(input.name, input.binds.size(), " in '" + file.path + "'", file.file->rank(),
+      throw RunError(place, other_rank_text(input.name, input.binds.size(), " in `" + file.path + "`", file.file->rank(),
                                             file.file->shape() ? std::optional<std::span<const Index>>(file.shape) : std::nullopt));
     }
   }
@@ -246,7 +246,7 @@ void SessionInputs::look_at_targets(const ProgramInfo& info, const AppOptions& o
     if (::access(directory_of(file).c_str(), W_OK | X_OK) != 0) fail_file(path, "cannot write", errno);
     struct stat target {};
     if (::stat(file.c_str(), &target) == 0 && !S_ISREG(target.st_mode)) {
-      throw RunError("cannot write '" + path + "': it is not a regular file");
+      throw RunError("cannot write `" + path + "`: it is not a regular file");
     }
     if (kind == FileKind::kHdf5) require_hdf5_target(path, all);
   };
@@ -269,7 +269,7 @@ void SessionInputs::bind_files(const ProgramInfo& info, const std::map<std::stri
       const std::string& name = input.binds[d];
       if (name.empty() || file.shape.empty()) continue;  // not known before the file is read
       const Index extent = file.shape[d];
-      const std::string here = "dimension " + std::to_string(d) + " of " + input.name + " ('" + file.path + "')";
+      const std::string here = "dimension " + std::to_string(d) + " of " + input.name + " (`" + file.path + "`)";
       const auto [entry, first] = bound.emplace(name, Source{extent, here, at_least});
       Source& source = entry->second;
       if (first || source.extent == extent) continue;
@@ -309,8 +309,8 @@ void SessionInputs::require_shape(const std::string& input, const std::vector<In
   const File& file = files_.at(input);
   if (file.shape == shape) return;
   if (file.at_least && file.shape.size() == shape.size() && std::ranges::equal(file.shape, shape, std::ranges::less_equal())) return;
-  throw ProgramError(place, "input " + input + " should have shape " + shape_text(shape) + ", but the array in '" + file.path +
-                                (file.at_least ? "' has entries beyond it: they need at least " : "' has shape ") + shape_text(file.shape));
+  throw ProgramError(place, "input " + input + " should have shape " + shape_text(shape) + ", but the array in `" + file.path +
+                                (file.at_least ? "` has entries beyond it: they need at least " : "` has shape ") + shape_text(file.shape));
 }
 
 }  // namespace tdsl::rt

@@ -44,7 +44,7 @@ SpillPlace spill_place(const std::optional<std::string>& asked, const std::vecto
 std::string homes_text(const plan::FoundHomes& homes, const std::string& folder, const plan::Machine& machine) {
   std::vector<std::string> disk, file;
   for (const plan::MovedTensor& tensor : homes.tensors) {
-    (tensor.housing.home == plan::Home::kFile ? file : disk).push_back("'" + tensor.name + "' (" + bytes_text(tensor.bytes) + ")");
+    (tensor.housing.home == plan::Home::kFile ? file : disk).push_back("`" + tensor.name + "` (" + bytes_text(tensor.bytes) + ")");
   }
   std::string text;
   if (!disk.empty()) text += listed(disk) + (disk.size() > 1 ? " lie" : " lies") + " on disk in " + (folder.empty() ? "a folder that --spill names" : folder);

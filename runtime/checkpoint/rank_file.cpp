@@ -108,7 +108,7 @@ FileSeal RankFileWriter::finish() {
 }
 
 RankFileReader::RankFileReader(std::string path, const FileSeal& seal) : file_(std::move(path)) {
-  const auto fail = [this](const std::string& what) { throw Damaged("'" + file_.path() + "': " + what); };
+  const auto fail = [this](const std::string& what) { throw Damaged("`" + file_.path() + "`: " + what); };
   if (file_.bytes() != seal.bytes) fail("has " + std::to_string(file_.bytes()) + " bytes instead of " + std::to_string(seal.bytes));
   Trailer trailer{};
   const auto trailer_at = seal.bytes - static_cast<Index>(sizeof trailer);
@@ -146,7 +146,7 @@ void RankFileReader::verify(const std::function<std::string(plan::TensorId)>& na
       where += (d == 0 ? "" : ", ") + std::to_string(block.box[d].lo) + ".." + std::to_string(block.box[d].hi);
     }
     const std::string name = name_of ? name_of(block.tensor) : "";
-    throw Damaged("'" + file_.path() + "': the block [" + where + "] of " + (name.empty() ? "tensor " + std::to_string(block.tensor) : "'" + name + "'") + " is damaged");
+    throw Damaged("`" + file_.path() + "`: the block [" + where + "] of " + (name.empty() ? "tensor " + std::to_string(block.tensor) : "`" + name + "`") + " is damaged");
   }
 }
 

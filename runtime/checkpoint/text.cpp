@@ -28,21 +28,21 @@ template <class T, class... Form>
 T parsed(const TextReader& reader, std::string_view word, Form... form) {
   T value{};
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value, form...);
-  if (error != std::errc() || end != word.data() + word.size()) reader.fail("'" + std::string(word) + "' is no number");
+  if (error != std::errc() || end != word.data() + word.size()) reader.fail("`" + std::string(word) + "` is no number");
   return value;
 }
 
 }  // namespace
 
 Absent::Absent(std::string path)
-    : Damaged("cannot open '" + path + "': " + std::generic_category().message(ENOENT)), path_(std::move(path)) {}
+    : Damaged("cannot open `" + path + "`: " + std::generic_category().message(ENOENT)), path_(std::move(path)) {}
 
 void require_file(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) {
     if (errno == ENOENT || errno == ENOTDIR) throw Absent(path);
   } else if (!S_ISREG(status.st_mode)) {
-    throw Damaged("'" + path + "' is not a regular file, but " + file_kind_name(status.st_mode));
+    throw Damaged("`" + path + "` is not a regular file, but " + file_kind_name(status.st_mode));
   }
 }
 
@@ -98,7 +98,7 @@ std::string_view TextReader::word() {
 
 void TextReader::expect(std::string_view wanted) {
   const std::string_view found = word();
-  if (found != wanted) fail("expected '" + std::string(wanted) + "', found '" + std::string(found) + "'");
+  if (found != wanted) fail("expected `" + std::string(wanted) + "`, found `" + std::string(found) + "`");
 }
 
 bool TextReader::next_is(std::string_view wanted) {

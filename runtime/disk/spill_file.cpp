@@ -50,7 +50,7 @@ std::string unfit_to_spill(const std::string& folder) {
 
 SpillFile::SpillFile(std::string folder, Index bytes, bool insisted, int ranks, bool cached) : folder_(std::move(folder)) {
   if (const std::string why = insisted || folder_.empty() ? std::string() : unfit_to_spill(folder_); !why.empty()) {
-    throw RunError("what memory has no room for cannot be kept in '" + folder_ + "': it " + why + "; name a folder on a local disk with --spill DIR (or this one, if it is to be)");
+    throw RunError("what memory has no room for cannot be kept in `" + folder_ + "`: it " + why + "; name a folder on a local disk with --spill DIR (or this one, if it is to be)");
   }
   try {
     if (!folder_.empty()) {
@@ -78,7 +78,7 @@ SpillFile::~SpillFile() {
 }
 
 void SpillFile::fail(const std::string& what, int error) const {
-  throw RunError("cannot " + what + " in '" + folder_ + "' (--spill): " + std::strerror(error));
+  throw RunError("cannot " + what + " in `" + folder_ + "` (--spill): " + std::strerror(error));
 }
 
 /// Without a name from the beginning, or from soon after it.
@@ -114,7 +114,7 @@ bool SpillFile::transfers_grains() const {
 void SpillFile::reserve(Index bytes, int ranks) const {
   if (bytes == 0) return;
   const std::optional<Index> free = free_bytes();
-  if (free && *free < bytes) no_room(bytes, "a rank", free);
+  if (free && *free < bytes) no_room(bytes, ranks, free);
   int error = EINTR;
   while (error == EINTR) {
     if (::fallocate(fd_, 0, 0, bytes) == 0) return;
@@ -122,10 +122,10 @@ void SpillFile::reserve(Index bytes, int ranks) const {
   }
   const bool unsupported = error == EOPNOTSUPP || error == ENOSYS;
   if (unsupported && (!free || *free / std::max(ranks, 1) >= bytes)) return;
-  if (unsupported) no_room(bytes, ranks > 1 ? "each of " + std::to_string(ranks) + " ranks of a node" : "a rank", free);
+  if (unsupported) no_room(bytes, ranks, free);
   if (::ftruncate(fd_, 0) != 0) fail("cut", errno);
   if (error != ENOSPC && error != EFBIG && error != EDQUOT) fail("make room for " + format_bytes(bytes), error);
-  no_room(bytes, "a rank", free_bytes());
+  no_room(bytes, ranks, free_bytes());
 }
 
 std::optional<Index> SpillFile::free_bytes() const {
@@ -134,8 +134,11 @@ std::optional<Index> SpillFile::free_bytes() const {
   return static_cast<Index>(about.f_bavail) * static_cast<Index>(about.f_frsize);
 }
 
-void SpillFile::no_room(Index bytes, const std::string& keeper, std::optional<Index> free) const {
-  throw RunError("there is no room for the " + format_bytes(bytes) + " that " + keeper + " keeps on disk in '" + folder_ + "'" +
+/// What is free may be what the node's other ranks have reserved, too, and given back since.
+void SpillFile::no_room(Index bytes, int ranks, std::optional<Index> free) const {
+  const std::string keeper = ranks > 1 ? "each of " + std::to_string(ranks) + " ranks of a node" : "a rank";
+  const std::string all = ranks > 1 ? ", " + format_bytes(bytes * ranks) + " in all" : "";
+  throw RunError("there is no room for the " + format_bytes(bytes) + " that " + keeper + " keeps on disk in `" + folder_ + "`" + all +
                  (free ? ", which has " + format_bytes(*free) + " free" : std::string()) + "; name another folder with --spill DIR, or give more --memory or ranks");
 }
 

@@ -50,7 +50,7 @@ class SpillFile final : public Disk {
   [[nodiscard]] bool transfers_grains() const;
   void reserve(plan::Index bytes, int ranks) const;
   [[nodiscard]] std::optional<plan::Index> free_bytes() const;
-  [[noreturn]] void no_room(plan::Index bytes, const std::string& keeper, std::optional<plan::Index> free) const;
+  [[noreturn]] void no_room(plan::Index bytes, int ranks, std::optional<plan::Index> free) const;
   void write_now(plan::Index offset, std::span<const std::byte> from, std::byte* buffer) const;
   void settle(plan::Index offset, plan::Index bytes) const;
   void drop(plan::Index offset, plan::Index bytes) const;

@@ -151,7 +151,7 @@ void Engine::State::require_room(const OperationRun& operation, Index more) cons
   const Index held = store.live_bytes() + promised_bytes + reserved_bytes;
   if (options.most_bytes == 0 || held + more <= options.most_bytes) return;
   throw RunError(options.place ? options.place(operation.op().line) : SourceLine{},
-                 "'" + operation.op().name + "' needs " + std::to_string(more) + " bytes beside the " + std::to_string(held) + " that this rank holds: more than " +
+                 "`" + operation.op().name + "` needs " + std::to_string(more) + " bytes beside the " + std::to_string(held) + " that this rank holds: more than " +
                      memory_text());
 }
 

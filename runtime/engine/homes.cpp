@@ -134,7 +134,7 @@ bool Engine::State::take_disk() {
 
 void Engine::State::stop_for_disk(const Transfer& transfer, const std::string& error) const {
   const bool in_file = transfer.tensor->read_file != nullptr;
-  throw RunError("'" + transfer.tensor->placed.desc.name + "', " + (in_file ? "which stays in its file: " : "of which blocks are on disk: ") + error);
+  throw RunError("`" + transfer.tensor->placed.desc.name + "`, " + (in_file ? "which stays in its file: " : "of which blocks are on disk: ") + error);
 }
 
 void Engine::State::end_transfer(const Transfer& transfer) {

@@ -122,7 +122,7 @@ void Engine::State::require_memory(const RemotePiece& piece, Index more) const {
 }
 
 void Engine::State::stop_for_memory(const plan::Op& op, Index bytes) const {
-  const std::string text = "'" + op.name + "' needs a block of " + std::to_string(bytes) + " bytes beside the " + std::to_string(store.live_bytes()) +
+  const std::string text = "`" + op.name + "` needs a block of " + std::to_string(bytes) + " bytes beside the " + std::to_string(store.live_bytes()) +
                            " that this rank holds: more than " + memory_text();
   throw RunError(options.place ? options.place(op.line) : SourceLine{}, text);
 }

@@ -15,8 +15,8 @@ std::string reason_of(const RankStatus& status) {
   switch (status.waiting) {
     case Waiting::kKernel: return "its kernel has been running for " + whole_seconds(status.seconds);
     case Waiting::kThread: return "waits for a thread";
-    case Waiting::kPiece: return "waits for a piece of '" + status.tensor + "' from " + (status.source < 0 ? "disk" : "rank " + std::to_string(status.source));
-    case Waiting::kBlock: return "waits for a block of '" + status.tensor + "' that this rank computes";
+    case Waiting::kPiece: return "waits for a piece of `" + status.tensor + "` from " + (status.source < 0 ? "disk" : "rank " + std::to_string(status.source));
+    case Waiting::kBlock: return "waits for a block of `" + status.tensor + "` that this rank computes";
     case Waiting::kOrder: return "waits for what comes before it in order";
     case Waiting::kMemory: return "waits for memory; " + format_bytes(status.live_bytes) + " are in use";
     case Waiting::kProgram: return "runs the program between operations";
@@ -29,7 +29,7 @@ std::string reason_of(const RankStatus& status) {
 
 std::string text_of(const RankStatus& status) {
   const std::string what = reason_of(status);
-  return status.line == 0 ? what : "line " + std::to_string(line_in(status.line)) + ", '" + status.name + "': " + what;
+  return status.line == 0 ? what : "line " + std::to_string(line_in(status.line)) + ", `" + status.name + "`: " + what;
 }
 
 /// Why a task does not run.

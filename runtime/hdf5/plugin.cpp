@@ -51,7 +51,7 @@ std::vector<std::string> names_in(const Identifier& file) {
 std::string among(const std::vector<std::string>& names) {
   constexpr std::size_t kShown = 8;
   std::string text;
-  for (std::size_t k = 0; k < std::min(names.size(), kShown); ++k) text += (k == 0 ? "it has '" : ", '") + names[k] + "'";
+  for (std::size_t k = 0; k < std::min(names.size(), kShown); ++k) text += (k == 0 ? "it has `" : ", `") + names[k] + "`";
   return names.empty() ? "it has none" : text + (names.size() > kShown ? " and " + std::to_string(names.size() - kShown) + " more" : "");
 }
 
@@ -78,7 +78,7 @@ class Dataset final : public Hdf5Dataset {
  public:
   Dataset(const std::string& file, const std::string& name) : file_(checked(H5Fopen(file.c_str(), H5F_ACC_RDONLY, file_access()), H5Fclose)) {
     if (has_links(name) && H5Oexists_by_name(file_, name.c_str(), H5P_DEFAULT) > 0) dataset_ = Identifier(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose);
-    if (!dataset_) throw std::runtime_error("there is no dataset '" + name + "' in the file; " + among(names_in(file_)));
+    if (!dataset_) throw std::runtime_error("there is no dataset `" + name + "` in the file; " + among(names_in(file_)));
     describe();
   }
   ~Dataset() override {

@@ -43,7 +43,7 @@ std::unique_ptr<EntryWriter> EntryWriter::create(const std::string& path, Elemen
   const FileKind kind = writable_kind(path);
   // Kinds follow from names, so the file that a link leads to must have the same one.
   OutputFile file = OutputFile::create(path, unfinished);
-  if (readable_kind(file.path()) != kind) throw RunError("cannot write '" + path + "': it is a link to '" + file.path() + "', a file of another kind");
+  if (readable_kind(file.path()) != kind) throw RunError("cannot write `" + path + "`: it is a link to `" + file.path() + "`, a file of another kind");
   return make(std::move(file), type, {shape.begin(), shape.end()});
 }
 

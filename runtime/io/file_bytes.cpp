@@ -19,7 +19,7 @@ constexpr std::size_t kLargestTransfer = std::size_t{1} << 30;
 }  // namespace
 
 void fail_file(const std::string& path, const std::string& what, int error) {
-  throw RunError(what + " '" + path + "': " + std::generic_category().message(error));
+  throw RunError(what + " `" + path + "`: " + std::generic_category().message(error));
 }
 
 void read_at(int fd, std::span<std::byte> bytes, std::int64_t offset, const std::string& path) {
@@ -32,7 +32,7 @@ void read_at(int fd, std::span<std::byte> bytes, std::int64_t offset, const std:
       fail_file(path, "cannot read", errno);
     }
     if (n == 0) {
-      throw RunError("'" + path + "' became shorter while it was being read");
+      throw RunError("`" + path + "` became shorter while it was being read");
     }
     bytes = bytes.subspan(static_cast<std::size_t>(n));
     offset += n;

@@ -23,7 +23,7 @@ bool has_extension(const std::string& path, std::string_view extension) {
 
 FileKind readable_kind(const std::string& path) {
   if (const auto hdf5 = hdf5_name(path)) {
-    if (hdf5->dataset.empty()) throw RunError("'" + path + "': a dataset of the file is to be named, as in '" + hdf5->file + ":/NAME'");
+    if (hdf5->dataset.empty()) throw RunError("`" + path + "`: a dataset of the file is to be named, as in `" + hdf5->file + ":/NAME`");
     return FileKind::kHdf5;
   }
   if (csv_name(path)) return FileKind::kCsv;
@@ -34,13 +34,13 @@ FileKind readable_kind(const std::string& path) {
 }
 
 FileKind writable_kind(const std::string& path) {
-  if (path.empty() || path.back() == '/') throw RunError("cannot write '" + path + "': it names no file");
+  if (path.empty() || path.back() == '/') throw RunError("cannot write `" + path + "`: it names no file");
   const FileKind kind = readable_kind(path);
   if (const auto csv = csv_name(path); kind == FileKind::kCsv && !csv->column.empty()) {
-    throw RunError("cannot write '" + path + "': single columns can only be read; write '" + csv->file + "'");
+    throw RunError("cannot write `" + path + "`: single columns can only be read; write `" + csv->file + "`");
   }
   if (kind == FileKind::kNpy && !has_extension(path, ".npy")) {
-    throw RunError("'" + path + "': the extension says how a file is written, and this one names no format; use .npy, .h5:/NAME, .zarr, .mtx, .tns, .npz or .csv");
+    throw RunError("`" + path + "`: the extension says how a file is written, and this one names no format; use .npy, .h5:/NAME, .zarr, .mtx, .tns, .npz or .csv");
   }
   return kind;
 }
@@ -48,9 +48,9 @@ FileKind writable_kind(const std::string& path) {
 void require_writable_rank(const std::string& path, std::size_t rank) {
   const FileKind kind = writable_kind(path);
   if (kind == FileKind::kNpy || kind == FileKind::kZarr || kind == FileKind::kHdf5) return;
-  if (rank == 0) throw RunError("cannot write '" + path + "': a scalar has no coordinates; use .npy");
+  if (rank == 0) throw RunError("cannot write `" + path + "`: a scalar has no coordinates; use .npy");
   if (kind != FileKind::kFrostt && rank != 2 && !(kind == FileKind::kCsv && rank == 1)) {
-    throw RunError("cannot write '" + path + "': " + kind_name(kind) + " files hold " + (kind == FileKind::kCsv ? "vectors and " : "") + "matrices, and this tensor has " + counted(rank, "dimension") + "; use .tns or .npy");
+    throw RunError("cannot write `" + path + "`: " + kind_name(kind) + " files hold " + (kind == FileKind::kCsv ? "vectors and " : "") + "matrices, and this tensor has " + counted(rank, "dimension") + "; use .tns or .npy");
   }
 }
 

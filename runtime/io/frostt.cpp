@@ -49,8 +49,8 @@ Head read_head(const OpenFile& file) {
     if (words > kMaxRank + 1) lines.fail("tensors have at most " + std::to_string(kMaxRank) + " dimensions");
     return {words - 1, std::nullopt};
   }
-  throw RunError(file.path() + ":1: the file has no entries, so that nothing says how many dimensions it has; a first line '" +
-                 std::string(kFrosttShape) + " 4 3' would say its shape");
+  throw RunError(file.path() + ":1: the file has no entries, so that nothing says how many dimensions it has; a first line `" +
+                 std::string(kFrosttShape) + " 4 3` would say its shape");
 }
 
 template <Element T>

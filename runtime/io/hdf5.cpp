@@ -29,7 +29,7 @@ std::string normal_dataset(std::string_view name) {
   return normal;
 }
 
-[[noreturn]] void fail_dataset(const std::string& path, const std::string& what) { throw RunError("'" + path + "' cannot be read: " + what); }
+[[noreturn]] void fail_dataset(const std::string& path, const std::string& what) { throw RunError("`" + path + "` cannot be read: " + what); }
 
 /// In the installation that TDSL_HOME names, else where the executable looks for libraries: in the one that has built it.
 void* load_plugin() {
@@ -94,7 +94,7 @@ const Hdf5Plugin& hdf5_plugin(const std::string& path) {
   static std::string why;
   static const Hdf5Plugin* const plugin = find_plugin(why);
   if (plugin != nullptr) return *plugin;
-  throw RunError("'" + path + "': HDF5 files need libtdsl_hdf5.so, which cannot be loaded: " + why +
+  throw RunError("`" + path + "`: HDF5 files need libtdsl_hdf5.so, which cannot be loaded: " + why +
                  ". It is a part of TDSL where libhdf5 was there when that was built (Debian: apt-get install libhdf5-dev, then build TDSL again); TDSL_HOME says where TDSL is");
 }
 

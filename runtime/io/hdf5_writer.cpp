@@ -71,7 +71,7 @@ std::shared_ptr<Hdf5Writer> Hdf5Writer::create(const std::string& path, ElementT
   try {
     w->offset_ = plugin.create("/proc/self/fd/" + std::to_string(fd), first, name.dataset, kKinds[static_cast<std::size_t>(type)], static_cast<int>(element_size(type)), shape);
   } catch (const std::runtime_error& error) {
-    throw RunError("cannot write '" + path + "': " + error.what());
+    throw RunError("cannot write `" + path + "`: " + error.what());
   }
   const std::int64_t bytes = bytes_of(fd, path);
   target->file.reserve(bytes, std::exchange(target->reserved, bytes));
@@ -127,9 +127,9 @@ void require_hdf5_target(const std::string& path, std::span<const std::string> o
     const std::optional<Hdf5Name> name = hdf5_name(other);
     if (name && whole_path(name->file) == file) written.push_back(name->dataset);
   }
-  if (std::ranges::count(written, mine.dataset) > 1) throw RunError("cannot write '" + path + "': another output goes to the same dataset");
+  if (std::ranges::count(written, mine.dataset) > 1) throw RunError("cannot write `" + path + "`: another output goes to the same dataset");
   for (const std::string& other : written) {
-    if (other.starts_with(mine.dataset + "/")) throw RunError("cannot write '" + path + "': it is no group, but another output goes to '" + other + "' in this file");
+    if (other.starts_with(mine.dataset + "/")) throw RunError("cannot write `" + path + "`: it is no group, but another output goes to `" + other + "` in this file");
   }
   const Hdf5Plugin& plugin = hdf5_plugin(path);
   struct stat target {};
@@ -138,11 +138,11 @@ void require_hdf5_target(const std::string& path, std::span<const std::string> o
   try {
     there = plugin.datasets(mine.file);
   } catch (const std::runtime_error& error) {
-    throw RunError("cannot write '" + path + "': what the file holds cannot be read: " + error.what());
+    throw RunError("cannot write `" + path + "`: what the file holds cannot be read: " + error.what());
   }
   for (const std::string& dataset : there) {
     if (std::ranges::find(written, dataset) != written.end()) continue;
-    throw RunError("cannot write '" + path + "': the file is replaced whole, and its dataset '" + dataset + "', which this run does not write, would be lost; write to another file, or remove this one");
+    throw RunError("cannot write `" + path + "`: the file is replaced whole, and its dataset `" + dataset + "`, which this run does not write, would be lost; write to another file, or remove this one");
   }
 }
 

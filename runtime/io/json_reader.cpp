@@ -34,7 +34,7 @@ class JsonParser {
     return true;
   }
   void expect(char c) {
-    if (!take(c)) fail(std::string("'") + c + "' is expected");
+    if (!take(c)) fail(std::string("`") + c + "` is expected");
   }
   bool word(std::string_view w) {
     if (!text_.substr(at_).starts_with(w)) return false;

@@ -28,9 +28,9 @@ std::string take_word(Fields& fields) {
 void parse_banner(const TextLines& lines, std::string_view line, Header& header) {
   Fields fields(line);
   if (take_word(fields) != "%%matrixmarket") lines.fail("this is not a Matrix Market file: it does not begin with %%MatrixMarket");
-  if (const std::string object = take_word(fields); object != "matrix") lines.fail("the object is " + shown_word(object) + "; only 'matrix' is supported");
+  if (const std::string object = take_word(fields); object != "matrix") lines.fail("the object is " + shown_word(object) + "; only `matrix` is supported");
   const std::string format = take_word(fields);
-  if (format != "coordinate" && format != "array") lines.fail("the format is " + shown_word(format) + ", not 'coordinate' or 'array'");
+  if (format != "coordinate" && format != "array") lines.fail("the format is " + shown_word(format) + ", not `coordinate` or `array`");
   header.coordinate = format == "coordinate";
   const std::string field = take_word(fields);
   if (field == "real" || field == "double") {
@@ -39,9 +39,9 @@ void parse_banner(const TextLines& lines, std::string_view line, Header& header)
     header.field = Header::Field::kInteger;
   } else if (field == "pattern") {
     header.field = Header::Field::kPattern;
-    if (!header.coordinate) lines.fail("an array has values, so its field is not 'pattern'");
+    if (!header.coordinate) lines.fail("an array has values, so its field is not `pattern`");
   } else {
-    lines.fail("the field is " + shown_word(field) + (field == "complex" ? ", which is not supported" : ", not 'real', 'integer' or 'pattern'"));
+    lines.fail("the field is " + shown_word(field) + (field == "complex" ? ", which is not supported" : ", not `real`, `integer` or `pattern`"));
   }
   const std::string symmetry = take_word(fields);
   if (symmetry == "general") {
@@ -51,7 +51,7 @@ void parse_banner(const TextLines& lines, std::string_view line, Header& header)
   } else if (symmetry == "skew-symmetric" && header.field != Header::Field::kPattern) {
     header.symmetry = Header::Symmetry::kSkew;
   } else {
-    lines.fail("the symmetry is " + shown_word(symmetry) + ", not 'general', 'symmetric' or 'skew-symmetric'" +
+    lines.fail("the symmetry is " + shown_word(symmetry) + ", not `general`, `symmetric` or `skew-symmetric`" +
                (symmetry == "skew-symmetric" ? " of a matrix with values" : ""));
   }
   if (!fields.at_end()) lines.fail("text after the symmetry: " + shown_word(fields.word()));
@@ -263,7 +263,7 @@ MatrixMarketFile::MatrixMarketFile(OpenFile opened) : EntryFile(std::move(opened
 void MatrixMarketFile::require_type(ElementType to, std::string_view name) const {
   const bool real = header_.field == Header::Field::kReal;
   if (header_.field == Header::Field::kPattern || is_floating(to) || (is_integer(to) && !real)) return;
-  throw RunError("input " + std::string(name) + " is declared " + std::string(element_name(to)) + ", but '" + path() + "' holds " +
+  throw RunError("input " + std::string(name) + " is declared " + std::string(element_name(to)) + ", but `" + path() + "` holds " +
                  (real ? "real numbers" : "integers") + ", which do not widen to it; convert the file or declare a wider type");
 }
 

@@ -34,7 +34,7 @@ class DictionaryParser {
         header.shape = parse_shape();
         shape = true;
       } else {
-        fail("unknown entry '" + key + "'");
+        fail("unknown entry `" + key + "`");
       }
       if (!accept(',')) {
         expect('}');
@@ -42,14 +42,14 @@ class DictionaryParser {
       }
     }
     if (!descr || !order || !shape) {
-      fail("'descr', 'fortran_order' and 'shape' are needed");
+      fail("`descr`, `fortran_order` and `shape` are needed");
     }
     return header;
   }
 
  private:
   [[noreturn]] void fail(const std::string& reason) const {
-    throw RunError("'" + path_ + "' has a damaged .npy header: " + reason);
+    throw RunError("`" + path_ + "` has a damaged .npy header: " + reason);
   }
 
   void skip_spaces() {
@@ -69,7 +69,7 @@ class DictionaryParser {
 
   void expect(char c) {
     if (!accept(c)) {
-      fail(std::string("'") + c + "' expected");
+      fail(std::string("`") + c + "` expected");
     }
   }
 
@@ -124,7 +124,7 @@ class DictionaryParser {
   void parse_type(NpyHeader& header) {
     skip_spaces();
     if (position_ < text_.size() && text_[position_] == '[') {
-      throw RunError("'" + path_ + "' holds records; a tensor's elements are bool, integer or floating");
+      throw RunError("`" + path_ + "` holds records; a tensor`s elements are bool, integer or floating");
     }
     const std::string descr = parse_string();
     static constexpr std::string_view kKnown[] = {"b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"};
@@ -132,8 +132,8 @@ class DictionaryParser {
     bool known = descr.size() == 3 && std::string_view("<>|=").find(descr[0]) != std::string_view::npos;
     known = known && std::find(std::begin(kKnown), std::end(kKnown), type) != std::end(kKnown);
     if (!known) {
-      throw RunError("'" + path_ + "' has the element type '" + descr +
-                     "'; supported are bool, integers of 1 to 8 bytes, f32 and f64");
+      throw RunError("`" + path_ + "` has the element type `" + descr +
+                     "`; supported are bool, integers of 1 to 8 bytes, f32 and f64");
     }
     header.kind = type[0];
     header.bytes = type[1] - '0';
@@ -162,14 +162,14 @@ std::string NpyHeader::type_name() const {
 NpyHeader parse_npy_dictionary(std::string_view text, const std::string& path) {
   NpyHeader header = DictionaryParser(text, path).parse();
   if (header.shape.size() > kMaxRank) {
-    throw RunError("'" + path + "' has " + std::to_string(header.shape.size()) + " dimensions; at most " +
+    throw RunError("`" + path + "` has " + std::to_string(header.shape.size()) + " dimensions; at most " +
                    std::to_string(kMaxRank) + " are supported");
   }
   // Extents multiply to a size in bytes below 2^63 even when a zero hides the product.
   std::int64_t bytes = header.bytes;
   for (const std::int64_t extent : header.shape) {
     if (extent != 0 && __builtin_mul_overflow(bytes, extent, &bytes)) {
-      throw RunError("'" + path + "' announces more elements than 64 bits can count");
+      throw RunError("`" + path + "` announces more elements than 64 bits can count");
     }
   }
   return header;

@@ -22,7 +22,7 @@ FileIdentity identity_of(const struct stat& status) {
 /// Elements are read at any place, by every rank: only regular files can do that.
 void require_regular(mode_t mode, const std::string& path) {
   if (!S_ISREG(mode)) {
-    throw RunError("'" + path + "' is not a regular file, but " + file_kind_name(mode));
+    throw RunError("`" + path + "` is not a regular file, but " + file_kind_name(mode));
   }
 }
 
@@ -75,7 +75,7 @@ void OpenFile::require_unchanged() const {
   if (now == identity_) {
     return;
   }
-  throw RunError("'" + path_ + "' was changed after its header had been read: " +
+  throw RunError("`" + path_ + "` was changed after its header had been read: " +
                  (now.bytes == identity_.bytes ? "somebody has written to it"
                                                : "it had " + std::to_string(identity_.bytes) + " bytes and has " + std::to_string(now.bytes)));
 }

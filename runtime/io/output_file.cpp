@@ -33,7 +33,7 @@ mode_t check_target(const std::string& target) {
     return 0;
   }
   if (!S_ISREG(status.st_mode)) {
-    throw RunError("cannot write '" + target + "': it is not a regular file");
+    throw RunError("cannot write `" + target + "`: it is not a regular file");
   }
   if (::access(target.c_str(), W_OK) != 0) {
     fail_file(target, "cannot write", errno);
@@ -42,7 +42,7 @@ mode_t check_target(const std::string& target) {
 }
 
 [[noreturn]] void fail_reservation(const std::string& path, int fd, std::int64_t bytes, int error) {
-  std::string message = "cannot write '" + path + "': it needs " + format_bytes(bytes);
+  std::string message = "cannot write `" + path + "`: it needs " + format_bytes(bytes);
   struct statvfs disk {};
   // What a failed reservation has taken already is free again when the file is closed.
   if ((error == ENOSPC || error == EDQUOT) && ::ftruncate(fd, 0) == 0 && ::fstatvfs(fd, &disk) == 0) {

@@ -95,7 +95,7 @@ ScipyFile::Array ScipyFile::find(const std::string& name, bool integers) const {
     if (__builtin_mul_overflow(array.count(), std::int64_t{array.header.bytes}, &bytes) || bytes != member.bytes - offset) reader.fail("its size is not that of its shape");
     return array;
   }
-  throw RunError("'" + path() + "' has no " + name + ": it is no matrix that scipy.sparse.save_npz has written in CSR format");
+  throw RunError("`" + path() + "` has no " + name + ": it is no matrix that scipy.sparse.save_npz has written in CSR format");
 }
 
 void ScipyFile::check_format() const {
@@ -111,9 +111,9 @@ void ScipyFile::check_format() const {
     std::erase(text, '\0');
     if (text == "csr") return;
     std::ranges::replace_if(text, [](unsigned char c) { return c < 0x20 || c >= 0x7f; }, '?');
-    throw RunError("'" + path() + "' holds a matrix in the format '" + text.substr(0, 20) + "'; only 'csr' can be read: call tocsr() before save_npz");
+    throw RunError("`" + path() + "` holds a matrix in the format `" + text.substr(0, 20) + "`; only `csr` can be read: call tocsr() before save_npz");
   }
-  throw RunError("'" + path() + "' has no format.npy: it is no matrix that scipy.sparse.save_npz has written in CSR format");
+  throw RunError("`" + path() + "` has no format.npy: it is no matrix that scipy.sparse.save_npz has written in CSR format");
 }
 
 ScipyFile::ScipyFile(OpenFile opened) : EntryFile(std::move(opened)) {
@@ -128,12 +128,12 @@ ScipyFile::ScipyFile(OpenFile opened) : EntryFile(std::move(opened)) {
   pointers_ = find("indptr.npy", true);
   data_ = find("data.npy", false);
   const bool good = rows_ >= 0 && rows_ < std::int64_t{1} << 60 && columns_ >= 0 && pointers_.count() == rows_ + 1 && data_.count() == indices_.count();
-  if (!good) throw RunError("'" + path() + "': the lengths of shape, indptr, indices and data do not fit each other");
+  if (!good) throw RunError("`" + path() + "`: the lengths of shape, indptr, indices and data do not fit each other");
 }
 
 void ScipyFile::require_type(ElementType to, std::string_view name) const {
   if (data_.header.widens_to(to)) return;
-  throw RunError("input " + std::string(name) + " is declared " + std::string(element_name(to)) + ", but '" + path() + "' holds " + data_.header.type_name() +
+  throw RunError("input " + std::string(name) + " is declared " + std::string(element_name(to)) + ", but `" + path() + "` holds " + data_.header.type_name() +
                  ", which does not widen to it; convert the file or declare a wider type");
 }
 

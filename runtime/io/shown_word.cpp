@@ -35,7 +35,7 @@ std::size_t character_bytes(std::string_view text) {
 
 std::string shown_word(std::string_view word) {
   constexpr char kDigits[] = "0123456789abcdef";
-  std::string text = "'";
+  std::string text = "`";
   std::size_t at = 0;
   while (at < word.size() && at < kMostBytes) {
     const std::size_t size = character_bytes(word.substr(at));
@@ -46,7 +46,7 @@ std::string shown_word(std::string_view word) {
     }
     at += size > 0 ? size : 1;
   }
-  return text + (at < word.size() ? "…'" : "'");
+  return text + (at < word.size() ? "…`" : "`");
 }
 
 }  // namespace tdsl::rt

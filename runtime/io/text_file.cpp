@@ -91,7 +91,7 @@ void write_text_file(const std::string& path, std::string_view text) {
 std::string read_text_file(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) fail_file(path, "cannot read", errno);
-  if (!S_ISREG(status.st_mode)) throw RunError("cannot read '" + path + "': it is not a regular file, but " + file_kind_name(status.st_mode));
+  if (!S_ISREG(status.st_mode)) throw RunError("cannot read `" + path + "`: it is not a regular file, but " + file_kind_name(status.st_mode));
   const Descriptor in(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (in.fd() < 0) fail_file(path, "cannot read", errno);
   std::string text(static_cast<std::size_t>(status.st_size), '\0');

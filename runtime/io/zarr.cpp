@@ -28,7 +28,7 @@ namespace {
 constexpr std::uintmax_t kMostHeader = 1 << 20;
 constexpr std::int64_t kMostTileBytes = std::int64_t{8} << 20;
 
-[[noreturn]] void no_zarr(const std::string& path, const std::string& what) { throw RunError("'" + path + "' cannot be read as a Zarr array: " + what); }
+[[noreturn]] void no_zarr(const std::string& path, const std::string& what) { throw RunError("`" + path + "` cannot be read as a Zarr array: " + what); }
 
 std::string tuple_text(ExtentSpan extents, const char* separator) {
   std::string text;
@@ -38,14 +38,14 @@ std::string tuple_text(ExtentSpan extents, const char* separator) {
 
 Extents extents_of(const JsonValue& object, const char* name, const std::string& path) {
   const JsonValue* const member = object.member(name);
-  if (member == nullptr || member->items() == nullptr) no_zarr(path, std::string("its .zarray has no list '") + name + "'");
+  if (member == nullptr || member->items() == nullptr) no_zarr(path, std::string("its .zarray has no list `") + name + "`");
   Extents extents;
   for (const JsonValue& item : *member->items()) {
     const auto* const number = item.number();
     char* end = nullptr;
     errno = 0;
     const std::int64_t extent = number == nullptr ? -1 : std::strtoll(number->text.c_str(), &end, 10);
-    if (extent < 0 || errno != 0 || *end != '\0') no_zarr(path, std::string("'") + name + "' in its .zarray is no list of extents");
+    if (extent < 0 || errno != 0 || *end != '\0') no_zarr(path, std::string("`") + name + "` in its .zarray is no list of extents");
     extents.push_back(extent);
   }
   return extents;
@@ -210,7 +210,7 @@ void ZarrReader::read(ElementType to, ExtentSpan lo, ExtentSpan hi, void* dst, E
       }
       const OpenFile file(path);
       if (file.bytes() != layout_.tile_bytes()) {
-        throw RunError("'" + path + "' has " + std::to_string(file.bytes()) + " bytes; a tile of this array has " + std::to_string(layout_.tile_bytes()));
+        throw RunError("`" + path + "` has " + std::to_string(file.bytes()) + " bytes; a tile of this array has " + std::to_string(layout_.tile_bytes()));
       }
       read_dense(file.fd(), layout_.tile, path, to, part_lo, part_hi, target, strides);
     });

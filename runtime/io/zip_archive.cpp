@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t kBufferBytes = std::int64_t{1} << 18;
 constexpr std::int64_t kMostDirectoryBytes = std::int64_t{1} << 20;
 
-[[noreturn]] void fail_archive(const OpenFile& file, const std::string& what) { throw RunError("'" + file.path() + "' is not a sound .npz file: " + what); }
+[[noreturn]] void fail_archive(const OpenFile& file, const std::string& what) { throw RunError("`" + file.path() + "` is not a sound .npz file: " + what); }
 
 std::string bytes_at(const OpenFile& file, std::int64_t offset, std::int64_t count) {
   if (offset < 0 || count < 0 || offset > file.bytes() - count) fail_archive(file, "its directory points outside of the file");
@@ -123,7 +123,7 @@ ZipReader::~ZipReader() {
   if (stream_) ::inflateEnd(stream_.get());
 }
 
-void ZipReader::fail(const std::string& message) const { throw RunError("'" + file_.path() + "': " + member_.name + ": " + message); }
+void ZipReader::fail(const std::string& message) const { throw RunError("`" + file_.path() + "`: " + member_.name + ": " + message); }
 
 void ZipReader::inflate_into(std::span<std::byte> bytes) {
   z_stream_s& s = *stream_;

@@ -40,7 +40,7 @@ struct Faults {
     if ((bits & kBadSubscript) != 0)
       return "a subscript lies outside its dimension";
     if ((bits & kWrittenTwice) != 0)
-      return "an element is written twice by '='";
+      return "an element is written twice by `=`";
     return "no fault";
   }
 };

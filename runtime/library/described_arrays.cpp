@@ -98,7 +98,7 @@ void require_declared(const ProgramInfo& info, const AppOptions& options, std::s
   const auto require = [](std::span<const Array> arrays, const std::vector<TensorDeclaration>& declared, const std::string& kind) {
     for (std::size_t k = 0; k < arrays.size(); ++k) {
       const std::string& name = arrays[k].name;
-      if (std::ranges::find(declared, name, &TensorDeclaration::name) == declared.end()) misused("the program has no " + kind + " '" + name + "'");
+      if (std::ranges::find(declared, name, &TensorDeclaration::name) == declared.end()) misused("the program has no " + kind + " `" + name + "`");
       if (std::ranges::find(arrays.first(k), name, &Array::name) != arrays.first(k).end()) misused(kind + " " + name + " is given twice");
     }
   };

@@ -224,7 +224,7 @@ const tdsl_array* Library::layout(std::span<const tdsl_array> inputs, const std:
   dry.prepare(true);
   dry.compute();
   const Arrays::Placed* const placed = arrays->placed(name);
-  if (placed == nullptr) throw RunError("the program has no input or output '" + name + "', or does not use it before it needs computed values", ExitCode::kUsage);
+  if (placed == nullptr) throw RunError("the program has no input or output `" + name + "`, or does not use it before it needs computed values", ExitCode::kUsage);
   std::vector<Operand> boxes;
   for (const Box& box : placed->boxes) boxes.push_back({nullptr, box, {}, {}});
   layout_ = DescribedArray(name, placed->type, placed->shape, boxes);

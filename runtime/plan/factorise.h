@@ -28,8 +28,8 @@ inline constexpr Index kGatheredBytes = Index{1} << 20;
 
 /// The warning `[gathered]` once sizes are known.
 [[nodiscard]] inline std::string gathered_text(const std::string& routine, const std::string& operand, Index bytes) {
-  return "'" + routine + "' runs on one rank, which receives all " + std::to_string((bytes + kGatheredBytes - 1) / kGatheredBytes) +
-         " MiB of '" + operand + "' [gathered]";
+  return "`" + routine + "` runs on one rank, which receives all " + std::to_string((bytes + kGatheredBytes - 1) / kGatheredBytes) +
+         " MiB of `" + operand + "` [gathered]";
 }
 
 }  // namespace tdsl::plan

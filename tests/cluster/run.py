@@ -414,7 +414,7 @@ def refused_for_memory(c):
         launcher = LAUNCHERS[0]
         result, = hungry.job.run(f"{launcher} ./limited.sh --spill none", limit=120)
         require(result.code == 2 and "begun" not in result.out, f"{launcher}: {result}")
-        told = [line for line in result.err if "'C' does not fit into memory: it needs at least" in line]
+        told = [line for line in result.err if "`C` does not fit into memory: it needs at least" in line]
         require(len(told) == 1 and "is 300.0 MiB for 2 ranks; give at least " in told[0], f"{launcher}: {result}")
         hungry.limit(int(re.search(r"give at least (\d+) MiB for the 2 ranks of a node", told[0])[1]) << 20)
         result, = hungry.job.run(f"{launcher} ./limited.sh --dry-run", limit=120)
@@ -450,7 +450,7 @@ def stopped_rank(c):
             os.kill(run.pids()[2], signal.SIGUSR2)
             run.wait(lambda: "  rank 7: " in run.text("0.err"), 10, f"{launcher}: nobody says where the ranks are")
             answers = re.findall(r"^  rank \d: h\d: .*", run.text("0.err"), re.MULTILINE)
-            require(len(answers) == RANKS and "line 5, 'B': " in "".join(answers), f"{launcher}: {run.text('0.err')}")
+            require(len(answers) == RANKS and "line 5, `B`: " in "".join(answers), f"{launcher}: {run.text('0.err')}")
             os.kill(victim, signal.SIGSTOP)
             run.wait(lambda: run.text("0.code"), 30, f"{launcher} does not end")
             told = re.findall(r"^no sign of life from rank \d for \d+ s; it said last: h\d: .*", run.text("0.err"), re.MULTILINE)

@@ -164,14 +164,14 @@ def refusals(case, folder, wanted):
     _, errors = case.run(1, "--checkpoint", folder, code=2)
     require("holds checkpoints of another run" in errors, errors)
     _, errors = case.run(1, "--resume", "nowhere", code=2)
-    require("there is no directory 'nowhere'" in errors, errors)
+    require("there is no directory `nowhere`" in errors, errors)
     newest, older = sorted((case.folder / folder).glob("ck-*"), reverse=True)[:2]
     unreadable(case, folder, newest, older, wanted)
     of_another_version(case, folder)
     base = min((case.folder / folder).glob("base-*/rank-00001.bin"))
     damage(base, 2)
     _, errors = case.run(3, "--resume", folder, code=1)
-    require(f"{base.parent.name}/rank-00001.bin': " in errors and "is damaged" in errors and "none of its checkpoints can be used" in errors, errors)
+    require(f"{base.parent.name}/rank-00001.bin`: " in errors and "is damaged" in errors and "none of its checkpoints can be used" in errors, errors)
     damage(base, 2)
     damage(newest / "rank-00000.bin", 3)
     _, errors = case.run(3, "--resume", folder)
@@ -182,7 +182,7 @@ def refusals(case, folder, wanted):
     require("none of its checkpoints can be used" in errors, errors)
     (case.folder / "empty").mkdir()
     _, errors = case.run(3, "--checkpoint", "empty", "--resume", "empty")
-    require("no checkpoint in '" in errors, errors)
+    require("no checkpoint in `" in errors, errors)
     same_bits(case.results(), wanted, "from an empty directory")
 
 
@@ -193,10 +193,10 @@ def unreadable(case, folder, newest, older, wanted):
         file.rename(kept)
         file.symlink_to(name)
         _, errors = case.run(3, "--resume", folder, code=1)
-        require("Too many levels of symbolic links" in errors and f"{newest.name}' may be good" in errors and "warning" not in errors, errors)
+        require("Too many levels of symbolic links" in errors and f"{newest.name}` may be good" in errors and "warning" not in errors, errors)
         file.unlink()
         _, errors = case.run(3, "--resume", folder)
-        require(f"{newest.name}/{name}': No such file or directory; trying the previous checkpoint" in errors and f"{RESUMED} '{folder}/{older.name}'" in errors, errors)
+        require(f"{newest.name}/{name}`: No such file or directory; trying the previous checkpoint" in errors and f"{RESUMED} `{folder}/{older.name}`" in errors, errors)
         same_bits(case.results(), wanted, f"without {name}")
         kept.rename(file)
 
@@ -232,11 +232,11 @@ def locked(options):
         refused = case.start(1, "--checkpoint", "new")
         waiting = case.start(2, "--checkpoint", "ck", "--resume", "ck", "--heartbeat", "3")
         _, errors = case.end(refused, 2)
-        require("another run is writing checkpoints to 'new'" in errors, errors)
+        require("another run is writing checkpoints to `new`" in errors, errors)
         time.sleep(3)
         require(waiting.poll() is None, "it does not wait")
     _, errors = case.end(waiting, 0)
-    require(errors.count("waiting for the lock of 'ck', for up to 120 s") == 1, errors)
+    require(errors.count("waiting for the lock of `ck`, for up to 120 s") == 1, errors)
     same_bits(case.results(), wanted, "after waiting")
 
 

@@ -289,7 +289,7 @@ def change_input(how, executables, options):
                 require(child.returncode == 0, f"{ranks} ranks: exit code {child.returncode}: {err[:300]!r}")
                 require((np.load(product.folder / "C.npy") == before @ np.ones((5, 4))).all(), f"{ranks} ranks: not the file that was checked")
             else:
-                require(child.returncode == 1 and re.fullmatch(r"'A\.npy' was changed after its header had been read: .*", err),
+                require(child.returncode == 1 and re.fullmatch(r"`A\.npy` was changed after its header had been read: .*", err),
                         f"{ranks} ranks: exit code {child.returncode}: {err[:300]!r}")
                 require(product.files() == ["A.npy", "B.npy", "machine"], f"{ranks} ranks: files left: {product.files()}")
 

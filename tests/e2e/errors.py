@@ -41,15 +41,15 @@ PRODUCT = "--A {A} --B {B} "
 
 def outside(subscript, tensor, value, extent):
     """What executables say of a subscript, or the evaluator, which does not know its text."""
-    return (rf"(the subscript '{re.escape(subscript)}' of '{tensor}' is {value} and lies outside its dimension of {extent}|"
+    return (rf"(the subscript `{re.escape(subscript)}` of `{tensor}` is {value} and lies outside its dimension of {extent}|"
             rf"subscript {value} is out of bounds: dimension 0 of {tensor} has extent {extent})")
 
 
 MISTAKES = [
     Mistake("missing_file", "product", "--A {nowhere} --B {B}", 1, r"nowhere\.npy.*(No such file|does not exist|not found)"),
     Mistake("file_is_folder", "product", "--A {folder} --B {B}", 1, r"folder\.npy"),
-    Mistake("file_is_pipe", "product", "--A {pipe} --B {B}", 1, r"pipe\.npy' is not a regular file, but a pipe"),
-    Mistake("file_is_device", "product", "--A /dev/zero --B {B}", 1, r"/dev/zero' is not a regular file, but a device"),
+    Mistake("file_is_pipe", "product", "--A {pipe} --B {B}", 1, r"pipe\.npy` is not a regular file, but a pipe"),
+    Mistake("file_is_device", "product", "--A /dev/zero --B {B}", 1, r"/dev/zero` is not a regular file, but a device"),
     Mistake("not_npy", "product", "--A {text} --B {B}", 1, r"text\.npy.*npy"),
     Mistake("empty_file", "product", "--A {nothing} --B {B}", 1, r"nothing\.npy"),
     Mistake("truncated", "product", "--A {truncated} --B {B}", 1, r"truncated\.npy"),
@@ -58,7 +58,7 @@ MISTAKES = [
     Mistake("mtx_line", "product", "--A {wrong_line} --B {B}", 1, r"wrong_line\.mtx:5: column 6 is not one of 1 to 5"),
     Mistake("mtx_count", "product", "--A {too_few} --B {B}", 1, r"too_few\.mtx:2: the header announces 9 entries, the file has 2"),
     Mistake("mtx_clash", "product", "--A {clash} --B {B}", 1, r"(?=.*clash\.mtx).*\b6\b"),
-    Mistake("npz_text", "product", "--A {text_npz} --B {B}", 1, r"text_npz\.npz' is not a sound \.npz file"),
+    Mistake("npz_text", "product", "--A {text_npz} --B {B}", 1, r"text_npz\.npz` is not a sound \.npz file"),
     Mistake("narrowing", "run_time", "--x {floats} --A {A}", 1, r"i64.*floats\.npy.*f64"),
     Mistake("wrong_rank", "product", "--A {vector} --B {B}", 1, r"vector\.npy"),
     Mistake("clash", "product", "--A {A} --B {other}", 1, r"(?=.*\bA\b)(?=.*\bB\b)(?=.*\b5\b)(?=.*\b6\b).*other\.npy"),
@@ -72,18 +72,18 @@ MISTAKES = [
     Mistake("bad_threads", "product", PRODUCT + "--threads 0", 2, r"threads"),
     Mistake("many_threads", "product", PRODUCT + "--threads 100000", 2, r"--threads: a rank has at most 4096 threads, not 100000"),
     Mistake("given_twice", "product", PRODUCT + "--A {A}", 2, r"A is given twice"),
-    Mistake("nothing_to_check", "product", PRODUCT + "--check=zeros", 2, r"--check: 'zeros' is not nan, inf or bounds"),
-    Mistake("plan_missing", "product", PRODUCT + "--use-plan {nowhere}", 1, r"cannot read '.*nowhere\.npy': No such file"),
-    Mistake("plan_is_pipe", "product", PRODUCT + "--use-plan {pipe}", 1, r"cannot read '.*pipe\.npy': it is not a regular file, but a pipe"),
+    Mistake("nothing_to_check", "product", PRODUCT + "--check=zeros", 2, r"--check: `zeros` is not nan, inf or bounds"),
+    Mistake("plan_missing", "product", PRODUCT + "--use-plan {nowhere}", 1, r"cannot read `.*nowhere\.npy`: No such file"),
+    Mistake("plan_is_pipe", "product", PRODUCT + "--use-plan {pipe}", 1, r"cannot read `.*pipe\.npy`: it is not a regular file, but a pipe"),
     Mistake("plan_is_text", "product", PRODUCT + "--use-plan {text}", 2, r"--use-plan .*text\.npy: line 1: this is no plan"),
-    Mistake("plan_of_other_program", "product", PRODUCT + "--use-plan {other_plan}", 2, r"line 2: it is a plan of 'ridge', not of 'product'"),
+    Mistake("plan_of_other_program", "product", PRODUCT + "--use-plan {other_plan}", 2, r"line 2: it is a plan of `ridge`, not of `product`"),
     Mistake("plan_for_other_ranks", "product", PRODUCT + "--use-plan {ranks_plan}", 2, r"line 2: it is a plan for 2 ranks, not for [13]"),
     Mistake("plan_of_other_kind", "product", PRODUCT + "--use-plan {kind_plan}", 2, r"line 4: site 1 is a load here, not a map", ranks=(3,)),
     Mistake("plan_and_place", "product", PRODUCT + "--use-plan {kind_plan} --place A=i0:3", 2, r"--place and --use-plan cannot be given together"),
-    Mistake("place_unknown", "product", PRODUCT + "--place Q=i0:3", 2, r"--place Q=i0:3: nothing that is placed is called 'Q'; there are A, B", ranks=(3,)),
+    Mistake("place_unknown", "product", PRODUCT + "--place Q=i0:3", 2, r"--place Q=i0:3: nothing that is placed is called `Q`; there are A, B", ranks=(3,)),
     Mistake("place_without_axes", "product", PRODUCT + "--place A=i0:2", 2, r"3 ranks have no such layout of its dimensions: i0, i1", ranks=(3,)),
     Mistake("place_reproducible", "product", PRODUCT + "--place A=i0:3 --reproducible", 2, r"--place with --reproducible is not supported yet"),
-    Mistake("plan_not_written", "product", PRODUCT + "--save-plan {nosuch}/p.plan", 1, r"cannot write '.*p\.plan': No such file"),
+    Mistake("plan_not_written", "product", PRODUCT + "--save-plan {nosuch}/p.plan", 1, r"cannot write `.*p\.plan`: No such file"),
     Mistake("no_such_folder", "product", PRODUCT + "--C {nosuch}/C.npy", 1, r"nosuch", outputs=("D",)),
     Mistake("output_is_folder", "product", PRODUCT + "--C {folder}", 1, r"folder\.npy", outputs=("D",)),
     Mistake("small_window", "product", "--A {wide} --B {high} --window 1", 2, r"smallest legal value is --window \d+",
@@ -92,7 +92,7 @@ MISTAKES = [
     Mistake("division_by_zero", "run_time", "--x {x} --A {A} --what 2", 1, r"run_time\.tdsl:9\b.*(division|zero)"),
     Mistake("gather_out_of_bounds", "run_time", "--x {x} --A {A} --what 3", 1, r"run_time\.tdsl:11\b.*(subscript|bounds)"),
     Mistake("gather_from_nothing", "run_time", "--x {x} --A {A} --what 7", 1,
-            r"run_time\.tdsl:15\b.*subscript .x\[i\]. of 'nothing' is \d+ and lies outside its dimension of 0|"
+            r"run_time\.tdsl:15\b.*subscript .x\[i\]. of `nothing` is \d+ and lies outside its dimension of 0|"
             r"run_time\.tdsl:15\b.*subscript 0 is out of bounds: .*extent 0"),
     Mistake("division_by_zero_index", "run_time", "--x {x} --A {A} --what 4", 1, r"run_time\.tdsl:12\b.*(division|zero)"),
     Mistake("cast_does_not_fit", "run_time", "--x {x} --A {A} --what 5", 1, r"run_time\.tdsl:13\b"),
@@ -241,7 +241,7 @@ def disk_full(ranks, executable, inputs, limit):
             (folder / "older").write_bytes(old["older"])
             arguments = ["--A", inputs / "narrow.npy", "--B", inputs / "wide.npy", "--C", folder / "C.npy"]
             result = launch.run([*launch.mpi_command(ranks), executable, *arguments], limit)
-            mistake = Mistake("disk_full", "product", "", 1, r"C\.npy': it needs 781\.\d KiB, the disk has [1-9]\d+\.\d KiB left", outputs=("C",))
+            mistake = Mistake("disk_full", "product", "", 1, r"C\.npy`: it needs 781\.\d KiB, the disk has [1-9]\d+\.\d KiB left", outputs=("C",))
             return complaint(mistake, ranks, result, folder, old)
         finally:
             subprocess.run(["umount", folder], check=True)
@@ -254,17 +254,17 @@ COMMAND_MISTAKES = [
     ("tdslc_missing_file", "check {work}/nowhere.tdsl", 2, r"nowhere\.tdsl"),
     ("tdslc_program_is_pipe", "check pipe", 2, r"pipe: it is a pipe \(FIFO\), not a regular file"),
     ("tdslc_program_is_device", "check /dev/zero", 2, r"/dev/zero: it is a device, not a regular file"),
-    ("tdslc_import_is_pipe", "check {piped}", 1, r"piped\.tdsl:1:\d+: error: cannot read '.*pipe': it is not a regular file"),
+    ("tdslc_import_is_pipe", "check {piped}", 1, r"piped\.tdsl:1:\d+: error: cannot read `.*pipe`: it is not a regular file"),
     ("tdslc_program_error", "check {bad}", 1, r"bad\.tdsl:3:\d+: error: .*\[undefined-name\]"),
     ("tdslc_build_program_error", "build {bad} -o {work}/bad", 1, r"bad\.tdsl:3:\d+: error: .*\[undefined-name\]"),
     ("tdslc_not_supported", "check {storage}", 1, r"storage\.tdsl:3:\d+: .*not supported"),
-    ("tdslc_too_large", "check {large}", 1, r"large\.tdsl:2:9: error: 'random\(n, n\)' is f64\[3037000500, 3037000500\], which is too large.*\[too-large\]"),
+    ("tdslc_too_large", "check {large}", 1, r"large\.tdsl:2:9: error: `random\(n, n\)` is f64\[3037000500, 3037000500\], which is too large.*\[too-large\]"),
     ("tdslc_explain_too_large", "explain {square} --set n=4611686018427387904", 1,
      r"square\.tdsl:1: A is f64\[4611686018427387904, 4611686018427387904\], which is too large"),
     ("tdslc_explain_product", "explain {product} --set n=4294967296", 1, r"product\.tdsl:2: the size n \* n is more than"),
     ("tdslc_launcher_fails", "run {good} --ranks 2", 1, r"could not start 2 ranks \(exit code 1\)",
      {"OMPI_MCA_orte_tmpdir_base": "/proc/nowhere"}),
-    ("tdslc_line_break_in_name", "emit {line_break}", 2, r"line\\nbreak\.tdsl' has control characters in its name"),
+    ("tdslc_line_break_in_name", "emit {line_break}", 2, r"line\\nbreak\.tdsl` has control characters in its name"),
     ("tdslc_build_onto_program", "build {bare}", 2, r"cannot write bare: it is the program itself"),
     ("tdslc_build_onto_hard_link", "build {good} -o hard_link", 2, r"cannot write hard_link: it is the program itself"),
     ("tdslc_build_onto_symbolic_link", "build {good} -o symbolic_link", 2, r"cannot write symbolic_link: it is the program itself"),
@@ -275,11 +275,11 @@ COMMAND_MISTAKES = [
     ("tdslc_explain_onto_program", "explain {good} -o hard_link", 2, r"cannot write hard_link: it is the program itself"),
     ("tdslc_plan_onto_program", "explain {good} --save-plan {good}", 2, r"good\.tdsl: it is the program itself"),
     ("tdslc_saved_plan_onto_program", "run {good} -- --save-plan={good}", 2, r"good\.tdsl: it is the program itself"),
-    ("tdslc_plan_missing", "explain {good} -n 2 --use-plan nowhere", 1, r"cannot read 'nowhere': No such file"),
+    ("tdslc_plan_missing", "explain {good} -n 2 --use-plan nowhere", 1, r"cannot read `nowhere`: No such file"),
     ("tdslc_plan_is_program", "explain {good} -n 2 --use-plan {good}", 2, r"--use-plan .*good\.tdsl: line 1: this is no plan"),
     ("tdslc_compare_one_file", "compare {good}", 2, r"2 required"),
     ("tdslc_compare_no_json", "compare {good} {good}", 2, r"good\.tdsl: this is no JSON"),
-    ("tdslc_compare_missing", "compare nowhere nowhere", 2, r"cannot read 'nowhere': No such file"),
+    ("tdslc_compare_missing", "compare nowhere nowhere", 2, r"cannot read `nowhere`: No such file"),
     ("tdslc_compare_other_json", "compare {figures} {figures}", 2, r"figures\.tdsl: this is not what --plan or --stats writes"),
     ("tdslc_statistics_onto_program", "run {good} -- --stats={good}", 2, r"good\.tdsl: it is the program itself"),
 ]

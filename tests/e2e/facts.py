@@ -4,6 +4,7 @@ depend on the plan, the same bits under random delays, costs of building and sta
 import argparse
 import itertools
 import json
+import math
 import os
 import re
 import shutil
@@ -395,6 +396,14 @@ class Facts:
         wanted = f"line {counted['line']}, {counted['name']} ({counted['kind']}, site {counted['site']}), rank 1: tasks "
         if changed.code != 1 or wanted not in changed.out or "12345 foreseen" not in changed.out or "1 difference\n" not in changed.out:
             raise Failed(f"{session.program.name}: a changed count is not found: {changed}, expected {wanted}")
+        # Another plan: the statements are named, not the plans' hashes; the files may come in any order.
+        plan["plan_hash"], counted["per_rank"][1]["predicted"]["tasks"] = "1", 0
+        counted["predicted"]["tasks"] = 54321
+        (self.work / "changed.json").write_text(json.dumps(plan))
+        other = launch.run([self.tdslc, "compare", self.work / "made.json", self.work / "changed.json"], self.options.limit)
+        named = f"line {counted['line']}, {counted['name']} ({counted['kind']}, site {counted['site']}): the run was planned otherwise: tasks "
+        if other.code != 1 or named not in other.out or "hash" in other.out:
+            raise Failed(f"{session.program.name}: another plan: {other}, expected {named}")
         return results[0].out.strip()
 
     # Emitted programs are for people: routines are called, not copied, an operation is one statement, a simple kernel one expression.
@@ -479,6 +488,23 @@ class Facts:
         if "line 41    runs by rows" not in forms or "so it lost" not in forms:
             raise Failed(f"{forms}")
 
+    # Without --memory no limit is spoken of, and what is assumed of sparse inputs is said.
+    def test_explain_invents_nothing(self):
+        program = self.work / "power.tdsl"
+        program.write_text("input A: f64[n, sparse n];\nvar v = ones(n);\nfor t in 0..3 { let u = A @ v; v = u / norm(u); }\noutput v;\n")
+        sizes = ["-n", 4, "--set", "n=20000"]
+        for more, assumed in (([], True), (["--set", "A.stored=100000"], False), (["--memory", "3GB"], True)):
+            shown = launch.run([self.tdslc, "explain", program, *sizes, *more], self.options.limit)
+            peak = next((part for part in shown.out.split("; ") if part.startswith("peak ")), "")
+            limited = "--memory" in more
+            if shown.code != 0 or (" of " in peak.split("(")[0]) != limited or "does not fit" in shown.out or ("exceeds --memory" in shown.out and not limited):
+                raise Failed(f"{more}: {peak}, {shown}")
+            if ("elements of `A` are stored: 4000000 are assumed, 1 %" in shown.out) != assumed:
+                raise Failed(f"{more}: {shown.out}")
+        small = launch.run([self.tdslc, "explain", ROOT / "samples/matmul.tdsl", *sizes, "--memory", "0.01GB", "--", "--spill", "none"], self.options.limit)
+        if not re.search(r"the least of all plans on 4 ranks is --memory \d+\.\d\dGB\n", small.out):
+            raise Failed(f"{small}")
+
     # --memory below what is needed is answered by what needs most and the least that is enough, not by a plan that does not fit.
     def test_explain_says_what_memory_is_enough(self):
         none = ("--", "--spill", "none")
@@ -489,7 +515,8 @@ class Facts:
             if memory["fits"] or plan["statements"] or not memory["line"] or not memory["name"]:
                 raise Failed(f"{program} in 1 MiB: {json.dumps(plan)[:300]}")
             shown = launch.run([self.tdslc, "explain", ROOT / f"samples/{program}.tdsl", *arguments, "--memory", "1MiB", *none], self.options.limit)
-            if "does not fit --memory 1MiB" not in shown.out or f"--memory {memory['needed_bytes']}\n" not in shown.out:
+            least = f"--memory {math.ceil(memory['needed_bytes'] / 2**20 * 100) / 100:.2f}MiB\n"  # in the unit that was given
+            if "does not fit --memory 1MiB" not in shown.out or f"the least of all plans on 4 ranks is {least}" not in shown.out:
                 raise Failed(f"{program} in 1 MiB: {shown.out[:300]}")
             several = [*arguments[2:], "--memory", memory["needed_bytes"] // 2, *none]
             ranks = self.explain(program, "-n", 4, *several)["memory"]["fits_on_ranks"]
@@ -537,7 +564,7 @@ class Facts:
             refused = within(start, "tight.npy")
             if refused.code == 0 or "does not fit into memory" in refused.err:
                 break
-        least = re.search(r"'C' does not fit into memory: it needs at least ([\d.]+) MiB .*ulimit -v.* give at least (\d+) MiB", refused.err)
+        least = re.search(r"`C` does not fit into memory: it needs at least ([\d.]+) MiB .*ulimit -v.* give at least (\d+) MiB", refused.err)
         if refused.code != 2 or not least or (self.work / "tight.npy").exists():
             raise Failed(f"with {start} MiB: {refused}")
         enough = within(int(least[2]), "tight.npy")
@@ -545,6 +572,15 @@ class Facts:
             raise Failed(f"with {least[2]} MiB, which were said to be enough: {enough}")
         if "does not fit" not in within(int(least[2]) - int(float(least[1])), "less.npy").err:
             raise Failed(f"a product runs in {int(least[2]) - int(float(least[1]))} MiB")
+        # What a dry run says of its own plan, of all plans, and with tensors on disk is enough.
+        arguments = ["--A", "A.npy", "--B", "B.npy", "--threads", "1", "--spill", "."]
+        dry = launch.run([executable, *arguments, "--dry-run"], self.options.limit, cwd=self.work)
+        said = [int(size) for size in re.findall(r"\(--memory (\d+)\)", dry.out)]
+        if dry.code != 0 or "by this plan a rank needs" not in dry.out or "with tensors on disk or in their files" not in dry.out or said != sorted(said, reverse=True):
+            raise Failed(f"{dry}")
+        for size in said:
+            self.run(executable, 1, [*arguments, "--memory", size, "--C", "least.npy"])
+        self.run(executable, 1, [*arguments[:-1], "none", "--memory", said[-2], "--C", "least.npy"])
         return f"refused with {start} MiB, runs with {least[2]}"
 
     # A product with four times as much data as memory runs with its matrices on disk: the same up to rounding, within the memory, and what is

@@ -28,7 +28,7 @@ MARK = "TDSL_TEST_FAULT"
 OF_OTHERS = re.compile(r"\[warn\] Epoll|\[\S+:\d+\]|\[\S+\]\[\[\d+,\d+\]")
 BOXES = re.compile(r"(?ms)^-{20,}$.*?^-{20,}$\n?")
 WARNING = re.compile(r"warning: .*\[\w+\]$")
-REMARK = re.compile(r"resuming from '|stopped: checkpoint written to|no checkpoint in '\S+' yet")
+REMARK = re.compile(r"resuming from `|stopped: checkpoint written to|no checkpoint in `\S+` yet")
 PARTIAL = re.compile(r"(?m)^interrupted; (?:no output file was|output files had been) written\n")
 
 

@@ -48,10 +48,10 @@ output c = C;
             return f"{where}: other values"
         if (folder / "B.tns").read_text() != "# tdsl shape 6 5\n1 2 3.5\n3 1 -2\n":
             return f"{where}: B.tns is {(folder / 'B.tns').read_text()!r}"
-    for words, message in (("--x short.npy", r"dimension m: dimension 1 of A \('A.tns'\) has an entry at 1, from 0 on, but dimension 0 of x \('short.npy'\) has 1$"),
-                           ("--x x.npy --set n=2", r"dimension n: dimension 0 of A \('A.tns'\) has an entry at 2, from 0 on, but --set n=2 fixes it$"),
-                           ("--x x.npy --C B.tns", r"input C should have shape \[4, 5\], but the array in 'B.tns' has shape \[6, 5\]$"),
-                           ("--x x.npy --C far.tns", r"input C should have shape \[4, 5\], but the array in 'far.tns' has entries beyond it: they need at least \[4, 6\]$")):
+    for words, message in (("--x short.npy", r"dimension m: dimension 1 of A \(`A.tns`\) has an entry at 1, from 0 on, but dimension 0 of x \(`short.npy`\) has 1$"),
+                           ("--x x.npy --set n=2", r"dimension n: dimension 0 of A \(`A.tns`\) has an entry at 2, from 0 on, but --set n=2 fixes it$"),
+                           ("--x x.npy --C B.tns", r"input C should have shape \[4, 5\], but the array in `B.tns` has shape \[6, 5\]$"),
+                           ("--x x.npy --C far.tns", r"input C should have shape \[4, 5\], but the array in `far.tns` has entries beyond it: they need at least \[4, 6\]$")):
         (folder / "far.tns").write_text("4 6 1\n")
         arguments = ["--A", "A.tns", *words.split()] + ([] if "--C" in words else ["--C", "C.tns"])
         for where, result in everywhere(tdslc, program, executable, arguments, folder, limit):
@@ -81,7 +81,7 @@ def copies_on_nodes_are_compared(tdslc, folder, limit):
             problem = f"equal copies of {name}: {result}"
         (folder / "there" / name).write_text(other)
         result = run(name)
-        wanted = r"'A.tns' is another file on rank 1 than on rank 0: one of 21 bytes, not 15" if name == "A.tns" else r"'B.tns' is another file on rank 1 than on rank 0: one of another shape"
+        wanted = r"`A.tns` is another file on rank 1 than on rank 0: one of 21 bytes, not 15" if name == "A.tns" else r"`B.tns` is another file on rank 1 than on rank 0: one of another shape"
         if not problem and (result.code != 1 or not re.search(wanted, result.err)):
             problem = f"other copies of {name}: {result}"
     return problem
@@ -92,7 +92,7 @@ def refused_for_room(tdslc, folder, limit, text, name, content, shape):
     program, executable, problem = built(tdslc, folder, limit, text)
     (folder / name).write_text(content)
     for where, result in everywhere(tdslc, program, executable, ["--A", name], folder, limit):
-        said = {1: rf"A is sparse f64\[{shape}, but this machine has .* of memory", 2: r"'cumsum' does not fit into memory: it needs at least [0-9.]+ TiB on a rank"}
+        said = {1: rf"A is sparse f64\[{shape}, but this machine has .* of memory", 2: r"`cumsum` does not fit into memory: it needs at least [0-9.]+ TiB on a rank"}
         if not problem and not re.search(said.get(result.code, "no such code"), result.err):
             problem = f"{where}: {result}"
     return program, problem
@@ -117,8 +117,8 @@ def dense_copies_beyond_memory_are_refused(tdslc, folder, limit):
 def outputs_are_checked_at_start(tdslc, folder, limit):
     """What a file's name cannot hold is found before anything is computed."""
     program, executable, problem = built(tdslc, folder, limit, 'print("begun");\nlet x = random(5);\noutput s = sum(x);\noutput x;\n')
-    for arguments, message in (("--s s.mtx", r"cannot write 's.mtx': a scalar has no coordinates"), ("--x x.npz", r"cannot write 'x.npz': .npz files hold matrices, and this tensor has 1 dimension;"),
-                               ("--x x.dat", r"'x.dat': the extension says how a file is written"), ("--s s.csv", r"cannot write 's.csv': a scalar has no coordinates")):
+    for arguments, message in (("--s s.mtx", r"cannot write `s.mtx`: a scalar has no coordinates"), ("--x x.npz", r"cannot write `x.npz`: .npz files hold matrices, and this tensor has 1 dimension;"),
+                               ("--x x.dat", r"`x.dat`: the extension says how a file is written"), ("--s s.csv", r"cannot write `s.csv`: a scalar has no coordinates")):
         for where, result in everywhere(tdslc, program, executable, arguments.split(), folder, limit):
             if not problem and (result.code != 1 or result.out or not re.search(message, result.err)):
                 problem = f"{where}: {arguments}: {result}, printed {result.out!r}"

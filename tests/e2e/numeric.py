@@ -30,8 +30,8 @@ def check_names_the_element(tdslc, folder, limit):
     minus[[17, 30], 3], far[21, 2] = -50, np.inf
     for name, array in {"good": good, "minus": minus, "far": far, "v": v, "zero": np.where(np.arange(6) == 0, 0, v)}.items():
         np.save(folder / f"{name}.npy", array)
-    wanted = (("good", "v", "nan,inf", None), ("minus", "v", "nan", "program.tdsl:5: --check: 'y' at [17] is nan"), ("minus", "v", "inf", None),
-              ("far", "v", "nan,inf", "program.tdsl:1: --check: 'X' at [21, 2] is inf"), ("minus", "zero", "nan,inf", "program.tdsl:4: --check: 'far' at [0] is inf"))
+    wanted = (("good", "v", "nan,inf", None), ("minus", "v", "nan", "program.tdsl:5: --check: `y` at [17] is nan"), ("minus", "v", "inf", None),
+              ("far", "v", "nan,inf", "program.tdsl:1: --check: `X` at [21, 2] is inf"), ("minus", "zero", "nan,inf", "program.tdsl:4: --check: `far` at [0] is inf"))
     for (x, w, kinds, message), ranks in ((case, ranks) for case in wanted for ranks in (1, 3)):
         result = launch.run([*launch.mpi_command(ranks), executable, "--X", f"{x}.npy", "--v", f"{w}.npy", "--tile", "7", f"--check={kinds}", "--s", "s.npy"],
                             limit, cwd=folder, env=OVERSUBSCRIBED)
@@ -50,18 +50,18 @@ def check_knows_its_limits(tdslc, folder, limit):
     lines = fused.err.splitlines()
     if build.code != 0 or fused.code != 1 or len(lines) != 2 or not lines[0].startswith("warning: --check does not see values of line") or not lines[0].endswith("[check]"):
         return f"fused: {build}, {fused}"
-    if not re.match(r"program\.tdsl:6: --check: 's' is nan \(rank 0\); its operands are not; its kernel also computes values of lines? [0-9, and-]*5, which only", lines[1]):
+    if not re.match(r"program\.tdsl:6: --check: `s` is nan \(rank 0\); its operands are not; its kernel also computes values of lines? [0-9, and-]*5, which only", lines[1]):
         return f"fused: {lines[1]}"
     large = np.ones((1, 1 << 18))
     np.save(folder / "ones.npy", large[0])
     large[0, 200000] = np.nan
     np.save(folder / "large.npy", large)
     spilled = launch.run([folder / "fused", "--X", "large.npy", "--v", "ones.npy", "--check=nan", "--s", "s.npy", "--memory", "3000000"], limit, cwd=folder)
-    wanted = "program.tdsl:1: --check: 'X' at [0, 200000] is nan (rank 0); so it is in the file it was read from"
-    if spilled.code != 1 or "'X' (2.0 MiB) stays in its file" not in spilled.err or spilled.err.splitlines()[-1] != wanted:
+    wanted = "program.tdsl:1: --check: `X` at [0, 200000] is nan (rank 0); so it is in the file it was read from"
+    if spilled.code != 1 or "`X` (2.0 MiB) stays in its file" not in spilled.err or spilled.err.splitlines()[-1] != wanted:
         return f"an input that stays in its file: {spilled}"
     found = launch.run([tdslc, "run", "program.tdsl", "--", *arguments], 4 * limit, cwd=folder)
-    return None if found.code == 1 and found.err == "program.tdsl:5: --check: 'y' at [17] is nan (rank 0); its operands are not\n" else f"run: {found}"
+    return None if found.code == 1 and found.err == "program.tdsl:5: --check: `y` at [17] is nan (rank 0); its operands are not\n" else f"run: {found}"
 
 
 # Starts ranks as it is told, and on three of them one value is off afterwards.

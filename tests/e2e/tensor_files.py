@@ -73,7 +73,7 @@ class Test:
         (self.work / "a.zarr/.zarray").write_text(json.dumps({**head, "compressor": {"id": "blosc", "cname": "lz4"}}))
         for ranks in (["-n", "3"], []):
             error = self.run(self.tdslc, "run", PROGRAM, *ranks, *files, code=1)
-            assert error.count("input A") == 1 and "product.tdsl:2: input A: 'a.zarr' cannot be read as a Zarr array: its tiles are compressed (blosc)" in error, error
+            assert error.count("input A") == 1 and "product.tdsl:2: input A: `a.zarr` cannot be read as a Zarr array: its tiles are compressed (blosc)" in error, error
         with (self.work / "a.zarr/.zarray").open("a") as file:
             file.truncate(1 << 40)
         error = self.run(self.tdslc, "run", PROGRAM, "-n", "2", *files, code=1)
@@ -163,14 +163,14 @@ class Test:
     def hdf5_errors(self, inputs):
         data = ["--", "--A", "chunks.hdf5:/A", *inputs]
         for k, (error, *words) in enumerate((
-                ("stored.tdsl:7: cannot write 'in.h5:/run/P': the file is replaced whole, and its dataset '/deep/er/whole', which this run does not write, would be lost", *data, "--P", "in.h5:/run/P"),
-                ("input A: 'in.h5:/nowhere/A' cannot be read: there is no dataset '/nowhere/A' in the file; it has '/deep/er/whole', '/half', '/packed'", "--", "--A", "in.h5:/nowhere/A", *inputs),
-                ("input A: 'in.h5:half' cannot be read: it holds floating-point numbers of 16 bits", "--", "--A", "in.h5:half", *inputs),
-                ("input A: 'in.h5:text' cannot be read: it holds strings", "--", "--A", "in.h5:text", *inputs),
-                ("input A is declared f32, but 'in.h5:s' holds f64", "--", "--A", "in.h5:s", *inputs),
-                ("input A: 'in.h5': a dataset of the file is to be named, as in 'in.h5:/NAME'", "--", "--A", "in.h5", *inputs),
-                ("cannot write 'x.h5:/B': another output goes to the same dataset", *data, "--B", "x.h5:/B", "--P", "x.h5:B"),
-                ("cannot write 'x.h5:/B': it is no group, but another output goes to '/B/P' in this file", *data, "--B", "x.h5:/B", "--P", "x.h5:/B/P"))):
+                ("stored.tdsl:7: cannot write `in.h5:/run/P`: the file is replaced whole, and its dataset `/deep/er/whole`, which this run does not write, would be lost", *data, "--P", "in.h5:/run/P"),
+                ("input A: `in.h5:/nowhere/A` cannot be read: there is no dataset `/nowhere/A` in the file; it has `/deep/er/whole`, `/half`, `/packed`", "--", "--A", "in.h5:/nowhere/A", *inputs),
+                ("input A: `in.h5:half` cannot be read: it holds floating-point numbers of 16 bits", "--", "--A", "in.h5:half", *inputs),
+                ("input A: `in.h5:text` cannot be read: it holds strings", "--", "--A", "in.h5:text", *inputs),
+                ("input A is declared f32, but `in.h5:s` holds f64", "--", "--A", "in.h5:s", *inputs),
+                ("input A: `in.h5`: a dataset of the file is to be named, as in `in.h5:/NAME`", "--", "--A", "in.h5", *inputs),
+                ("cannot write `x.h5:/B`: another output goes to the same dataset", *data, "--B", "x.h5:/B", "--P", "x.h5:B"),
+                ("cannot write `x.h5:/B`: it is no group, but another output goes to `/B/P` in this file", *data, "--B", "x.h5:/B", "--P", "x.h5:/B/P"))):
             self.refused(error.removeprefix("stored.tdsl:7: ") if k else error, "run" if k == 0 else "eval", STORED, *(["-n", "3"] if k == 0 else []), *words)
         assert not (self.work / "x.h5").exists(), "x.h5"
         np.save(self.work / "s.npy", 0.3)

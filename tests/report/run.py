@@ -167,7 +167,7 @@ class Reports:
                 shown.evaluate("window.tdslReady")
                 require("read from disk" in shown.evaluate("document.getElementById('lines').textContent"), "the source lines have no bytes of disks")
                 said = shown.evaluate("(() => { const t = window.tdslTimeline; return t.describe(t.events.kind.findIndex((k) => k === 8)); })()")
-                require("disk read on rank 0" in said and re.search(r"'[ABC]'", said) and "iB" in said, f"a transfer: {said}")
+                require("disk read on rank 0" in said and re.search(r"`[ABC]`", said) and "iB" in said, f"a transfer: {said}")
                 require(shown.evaluate("window.tdslTimeline.rows().some((lane) => lane.thread === 9000)"), "the disk has no row")
                 require(not shown.errors, f"the console says: {shown.errors}")
         return f"{len(transfers)} transfers"
@@ -201,13 +201,31 @@ class Reports:
                 const i = t.events.kind.findIndex((k, n) => k === 0 && t.related(n).every((r) => r >= 0)); if (i < 0) return 'no arrow';
                 t.show(Math.max(0, t.events.start[i] - 1000), 5000); t.select(i); return document.getElementById('event').textContent; })()""")
             require(joined.count("\n") == 2 and all(word in joined for word in ("receive on", "send on", "task on")), f"arrows: {joined}")
+            legend = shown.evaluate("document.getElementById('timeline-legend').textContent")
+            require("line 8: " in legend and "wait" in legend, f"the legend says {legend}")
+            require("rank 2" in shown.evaluate("document.getElementById('memory-legend').textContent"), "ranks' colours are not said")
+            self.check_what_is_said(shown)
             require(not shown.errors, f"the console says: {shown.errors}")
             return seconds
 
+    # A loop that is one task, ranks without a task, a limit far above what is held: of made-up statistics.
+    @staticmethod
+    def check_what_is_said(shown):
+        loop = shown.evaluate("""loopText(["let a = 1;", "  for i in 1..n {  // {", "    y[i] = y[i - 1];", "  }", "print(y);"], 2).join("|")""")
+        require(loop == "  for i in 1..n {  // {|    y[i] = y[i - 1];|  }", f"a loop's lines: {loop}")
+        one = '{"line": 4, "name": "y", "kind": "loop", "measured": {"wall": 2}, "per_rank": [{"measured": {"tasks": 1}}, {"measured": {"tasks": 0}}, {"measured": {"tasks": 0}}]}'
+        said = shown.evaluate(f"(() => {{ const s = stats.statements; stats.statements = [{one}]; const t = idleText(); stats.statements = s; return t; }})()")
+        require(said == "Ranks 1 and 2 had no task; one rank alone computes line 4 (y) on rank 0: a loop over single elements is one task.", said)
+        scale = shown.evaluate("(() => { const l = stats.memory_limit; stats.memory_limit = 2 ** 60; const m = memoryScale(1000); stats.memory_limit = l; "
+                               "return JSON.stringify([m.top < 2 ** 40, m.levels.length, m.beyond]); })()")
+        require(json.loads(scale) == [True, 1, "; the limit, 1024.0 PiB, lies above the plot"], scale)
+
     def test_page_draws_every_view(self):
         self.run_traced()
-        page = self.work / "run.html"
+        page, other = self.work / "run.html", self.work / "other.html"
         self.tool("report", self.stats, self.trace, "-o", page)
+        self.tool("report", self.trace, self.stats, "-o", other)
+        require(page.read_bytes() == other.read_bytes(), "the page depends on the order of the files")
         text = page.read_text()
         require("<b>not bold" not in text and "http" not in text, "the page has markup of the program, or an address")
         if not browser.command():

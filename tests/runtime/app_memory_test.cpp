@@ -7,6 +7,7 @@
 
 #include "runtime/app/environment.h"
 #include "runtime/app/fitting_start.h"
+#include "runtime/app/options.h"
 #include "runtime/app/rank_memory.h"
 #include "runtime/plan/op_builder.h"
 #include "runtime/plan/region/memory_need.h"
@@ -230,4 +231,35 @@ TEST_CASE("memory: what does not fit is refused with the operation, the least me
   given.inputs.memory = least;
   CHECK(refusal(given) == "it fits");
   CHECK(small.find(" ranks", least_at) != std::string::npos);
+  // In the unit in which --memory was given.
+  given.inputs.memory = kMatrix;
+  given.memory_text = "2MiB";
+  const std::string rounded = refusal(given);
+  CHECK(rounded.starts_with("p.tdsl:"));
+  CHECK(rounded.find("--memory 2MiB is too small: `") != std::string::npos);
+  CHECK(rounded.find("give at least --memory " + option_size(least, "2MiB")) != std::string::npos);
+}
+
+TEST_CASE("memory: a dry run's least is what --memory may say, below what the plan of no limit takes") {
+  for (const Index ranks : {1, 4}) {
+    CAPTURE(ranks);
+    StartRequest request = request_on(ranks, 0);
+    const FittingStart free = fitting_start(request);
+    const Index need = plan::certain_need(free.start.region, request.inputs, free.start.plan).bytes;
+    const EnoughMemory least = enough_memory(request, free.start);
+    CHECK_FALSE(least.on_disk);
+    CHECK(least.in_memory <= need);
+    if (ranks > 1) CHECK(least.in_memory < need);
+    request.disk = true;
+    const EnoughMemory spilled = enough_memory(request, free.start);
+    CHECK(spilled.in_memory == least.in_memory);
+    REQUIRE(spilled.on_disk);
+    CHECK(*spilled.on_disk < least.in_memory);
+    for (const auto& [bytes, disk] : {std::pair(least.in_memory, false), std::pair(*spilled.on_disk, true)}) {
+      StartRequest given = request_on(ranks, 0);
+      given.inputs.memory = bytes;
+      given.disk = disk;
+      CHECK(refusal(given) == "it fits");
+    }
+  }
 }

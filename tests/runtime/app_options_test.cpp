@@ -60,8 +60,8 @@ TEST_CASE("two outputs are not written to one file") {
   };
   CHECK(files("a.npy", "b.npy").outputs.size() == 2);
   CHECK(files("a.h5:/w", "a.h5:/loss").outputs.size() == 2);
-  CHECK_THROWS_WITH_AS((void)parse({"--w=a.npy", "--stats", "./a.npy"}), "output w and --stats would both be written to './a.npy'", RunError);
-  CHECK_THROWS_WITH_AS((void)files("a.npy", "./a.npy"), "output loss and output w would both be written to 'a.npy'", RunError);
+  CHECK_THROWS_WITH_AS((void)parse({"--w=a.npy", "--stats", "./a.npy"}), "output w and --stats would both be written to `./a.npy`", RunError);
+  CHECK_THROWS_WITH_AS((void)files("a.npy", "./a.npy"), "output loss and output w would both be written to `a.npy`", RunError);
 }
 
 TEST_CASE("built-in options") {
@@ -118,22 +118,22 @@ TEST_CASE("usage errors") {
   CHECK(usage_error({"--thread=3"}) == "unknown option --thread; did you mean --threads?");
   CHECK(usage_error({"--zzz"}) == "unknown option --zzz (see --help)");
   CHECK(usage_error({"--d", "3"}) == "--d: d is a dimension; fix its extent with --set d=VALUE");
-  CHECK(usage_error({"x.npy"}) == "unexpected argument 'x.npy'; options have the form --NAME VALUE (see --help)");
-  CHECK(usage_error({"--lambda", "abc"}) == "--lambda: 'abc' is not a number (f64), for example 1e-3");
-  CHECK(usage_error({"--lambda", "1.0x"}) == "--lambda: '1.0x' is not a number (f64), for example 1e-3");
+  CHECK(usage_error({"x.npy"}) == "unexpected argument `x.npy`; options have the form --NAME VALUE (see --help)");
+  CHECK(usage_error({"--lambda", "abc"}) == "--lambda: `abc` is not a number (f64), for example 1e-3");
+  CHECK(usage_error({"--lambda", "1.0x"}) == "--lambda: `1.0x` is not a number (f64), for example 1e-3");
   CHECK(usage_error({"--lambda"}) == "--lambda needs a value");
   CHECK(usage_error({"--lambda", "--quiet"}) == "--lambda needs a value");
   CHECK(usage_error({"--lambda=1", "--set", "lambda=2"}) == "lambda is given twice");
   CHECK(usage_error({"--quiet", "--quiet"}) == "--quiet is given twice");
   CHECK(usage_error({"--quiet=1"}) == "--quiet takes no value");
-  CHECK(usage_error({"--threads", "0"}) == "--threads: '0' is not a number of at least 1");
+  CHECK(usage_error({"--threads", "0"}) == "--threads: `0` is not a number of at least 1");
   CHECK(usage_error({"--threads", "100000"}) == "--threads: a rank has at most 4096 threads, not 100000");
-  CHECK(usage_error({"--set", "q=3"}) == "--set: ridge has no param, input, output or dimension 'q'");
+  CHECK(usage_error({"--set", "q=3"}) == "--set: ridge has no param, input, output or dimension `q`");
   CHECK(usage_error({"--set", "lambada=3"}) ==
-        "--set: ridge has no param, input, output or dimension 'lambada'; did you mean 'lambda'?");
-  CHECK(usage_error({"--set", "lambda"}) == "--set: 'lambda' has not the form NAME=VALUE");
+        "--set: ridge has no param, input, output or dimension `lambada`; did you mean `lambda`?");
+  CHECK(usage_error({"--set", "lambda"}) == "--set: `lambda` has not the form NAME=VALUE");
   CHECK(usage_error({"--set", "d=-3"}) == "--set d: an extent is not negative");
-  CHECK(usage_error({"--set", "tile=2.5"}) == "--set tile: '2.5' is not an integer (i64), for example 12");
+  CHECK(usage_error({"--set", "tile=2.5"}) == "--set tile: `2.5` is not an integer (i64), for example 12");
   CHECK(contains(usage_error({"--w", ""}), "--w needs a file name"));
 }
 
@@ -141,8 +141,8 @@ TEST_CASE("kinds of numbers to look for") {
   CHECK((parse_number_kinds("nan", "x").nan && !parse_number_kinds("nan", "x").inf));
   CHECK((parse_number_kinds("inf,nan", "x").nan && parse_number_kinds("inf,nan", "x").inf));
   CHECK(!parse_number_kinds("bounds", "x").any());
-  CHECK(usage_error({"--check=nan,"}) == "--check: '' is not nan, inf or bounds");
-  CHECK(usage_error({"--check", "zero"}) == "--check: 'zero' is not nan, inf or bounds");
+  CHECK(usage_error({"--check=nan,"}) == "--check: `` is not nan, inf or bounds");
+  CHECK(usage_error({"--check", "zero"}) == "--check: `zero` is not nan, inf or bounds");
 }
 
 TEST_CASE("sizes") {
@@ -155,6 +155,16 @@ TEST_CASE("sizes") {
   CHECK(parse_bytes("1TiB", "x") == std::int64_t{1} << 40);
   for (const char* bad : {"", "G", "-1", "5X", "5Gi B", "1e3", "0", "1..5", "99999999T"}) {
     CHECK_THROWS_AS((void)parse_bytes(bad, "x"), RunError);
+  }
+  // Answers have the unit of the option, and are enough.
+  CHECK(option_size(3221225473, "3GB") == "3.23GB");
+  CHECK(option_size(3221225472, "3GiB") == "3.00GiB");
+  CHECK(option_size(3221225473, "1.5G") == "3.01G");
+  CHECK(option_size(3221225472, "512") == "3221225472");
+  CHECK(shown_size(3220000000, "3GB") == "3.22 GB");
+  CHECK(shown_size(3221225472, "512B") == "3.0 GiB");
+  for (const char* const like : {"1k", "1KB", "1MiB", "2MB", "1G", "1TB"}) {
+    for (std::int64_t bytes = 1; bytes < std::int64_t{1} << 50; bytes = bytes * 7 + 3) CHECK(parse_bytes(option_size(bytes, like), "x") >= bytes);
   }
 }
 

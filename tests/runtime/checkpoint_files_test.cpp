@@ -128,7 +128,7 @@ TEST_CASE("checkpoint: a rank's file gives back its blocks, and any changed byte
   }
   RankFileReader(path, seal).verify();
   change_byte(path, places.front());
-  CHECK_THROWS_WITH_AS(RankFileReader(path, seal).verify([](plan::TensorId) { return std::string("w"); }), doctest::Contains("of 'w' is damaged"), Damaged);
+  CHECK_THROWS_WITH_AS(RankFileReader(path, seal).verify([](plan::TensorId) { return std::string("w"); }), doctest::Contains("of `w` is damaged"), Damaged);
   change_byte(path, places.front());
   std::filesystem::resize_file(path, static_cast<std::size_t>(seal.bytes) - 1);
   CHECK_THROWS_WITH_AS(RankFileReader(path, seal), doctest::Contains("bytes instead of"), Damaged);
@@ -279,7 +279,7 @@ TEST_CASE("checkpoint: what another version has written stays") {
 TEST_CASE("checkpoint: a file that is not there is damage, one that cannot be looked at is not") {
   const tests::TemporaryFolder place;
   const std::string path = place / "file", loop = place / "loop";
-  CHECK_THROWS_WITH_AS(require_file(path), ("cannot open '" + path + "': No such file or directory").c_str(), Absent);
+  CHECK_THROWS_WITH_AS(require_file(path), ("cannot open `" + path + "`: No such file or directory").c_str(), Absent);
   place.write("file", "");
   require_file(path);
   CHECK_THROWS_AS(require_file(path + "/below"), Absent);

@@ -255,7 +255,7 @@ TEST_CASE("disk: what the cache has leaves it once it is on disk, and not before
   CHECK(good.read == 2);
   for (const int error : {EIO, ENOSPC}) {
     const Outcome failed = outcome(error);
-    CHECK(failed.error == "cannot write a block in '" + (folder / "") + "' (--spill): " + std::strerror(error));
+    CHECK(failed.error == "cannot write a block in `" + (folder / "") + "` (--spill): " + std::strerror(error));
     CHECK(failed.written == 0);
   }
   for (const int error : {ENOSYS, ESPIPE, EINVAL}) {
@@ -275,7 +275,11 @@ TEST_CASE("disk: where nothing can be reserved, what is free must do for all ran
   const rt::SpillFile one(folder / "", free / 2, true);
   const std::string refused = run_error_of([&] { static_cast<void>(rt::SpillFile(folder / "", free / 2, true, 4)); });
   reserve_error = 0;
-  CHECK(refused.find("that each of 4 ranks of a node keeps on disk in '") != std::string::npos);
+  CHECK(refused.find("that each of 4 ranks of a node keeps on disk in `") != std::string::npos);
+  // Too much for one rank alone: what all keep is said, too.
+  const std::string each = run_error_of([&] { static_cast<void>(rt::SpillFile(folder / "", Index{1} << 60, true, 2)); });
+  CHECK(each.find("the 1048576.0 TiB that each of 2 ranks of a node keeps") != std::string::npos);
+  CHECK(each.find(", 2097152.0 TiB in all, which has ") != std::string::npos);
 }
 
 TEST_CASE("disk: what there is no room for takes nothing from other programs") {

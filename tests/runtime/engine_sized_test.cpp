@@ -313,7 +313,7 @@ TEST_CASE("engine: what a step needs beyond --memory stops the run") {
   } catch (const rt::RunError& error) {
     text = error.what();
   }
-  CHECK(text.find("'big' needs a block of 50000 bytes") != std::string::npos);
+  CHECK(text.find("`big` needs a block of 50000 bytes") != std::string::npos);
   CHECK(text.find("more than --memory 20000") != std::string::npos);
   bury_failed_runs();
 }

@@ -29,12 +29,12 @@ TEST_CASE("watching: a silent neighbour is lost, unless this rank slept itself")
   Heartbeat heart(0, 3, 15, 0);
   for (double now = 1; now < 20; ++now) {
     heart.hear(1, {1, false, "h2: line 4"}, now);
-    if (now <= 5) heart.hear(2, {1, false, "h3: line 7, 'C': waits for memory"}, now);
+    if (now <= 5) heart.hear(2, {1, false, "h3: line 7, `C`: waits for memory"}, now);
     const auto lost = heart.tick(now);
     CHECK(lost == (now < 20 ? std::nullopt : std::optional(2)));
   }
   CHECK(heart.tick(20) == 2);
-  CHECK(heart.where(2) == "h3: line 7, 'C': waits for memory");
+  CHECK(heart.where(2) == "h3: line 7, `C`: waits for memory");
   CHECK(heart.silence(2, 20) == 15);
   CHECK(!heart.tick(40));  // stopped for 20 seconds
   for (double now = 41; now < 55; ++now) CHECK(!heart.tick(now));
@@ -118,10 +118,10 @@ TEST_CASE("watching: a status is a sentence") {
   status.waiting = rt::Waiting::kPiece;
   status.tensor = "B";
   status.source = 4;
-  CHECK(rt::text_of(status) == "line 12, 'C': waits for a piece of 'B' from rank 4");
+  CHECK(rt::text_of(status) == "line 12, `C`: waits for a piece of `B` from rank 4");
   status.waiting = rt::Waiting::kKernel;
   status.seconds = 75.3;
-  CHECK(rt::text_of(status) == "line 12, 'C': its kernel has been running for 75 s");
+  CHECK(rt::text_of(status) == "line 12, `C`: its kernel has been running for 75 s");
   status.line = 0;
   status.name = "the other ranks, at the end";
   status.waiting = rt::Waiting::kRanks;

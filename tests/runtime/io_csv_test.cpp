@@ -86,13 +86,13 @@ TEST_CASE("csv: a file of numbers is a matrix, of one column a vector") {
 TEST_CASE("csv: mistakes name the line") {
   const TemporaryFolder folder;
   const std::string path = folder.write("t.csv", "a,b,b\n1,x,2\n\n3,4,5.5\n99999999999,1,1\n");
-  CHECK(csv_error<double>(path) == path + ":2: field 2 is 'x', not a number");
-  CHECK(csv_error<double>(path + ":c") == path + ":1: there is no column 'c'; the first line names 'a', 'b', 'b'");
-  CHECK(csv_error<double>(path + ":b") == path + ":1: more than one column is called 'b'");
-  CHECK(csv_error<std::int32_t>(path + ":a") == path + ":5: field 1 is '99999999999', which does not fit into i32");
-  CHECK(csv_error<std::int64_t>(folder.write("i.csv", "1,2\n3,4.5\n")) == folder / "i.csv" + ":2: field 2 is '4.5', not an integer");
+  CHECK(csv_error<double>(path) == path + ":2: field 2 is `x`, not a number");
+  CHECK(csv_error<double>(path + ":c") == path + ":1: there is no column `c`; the first line names `a`, `b`, `b`");
+  CHECK(csv_error<double>(path + ":b") == path + ":1: more than one column is called `b`");
+  CHECK(csv_error<std::int32_t>(path + ":a") == path + ":5: field 1 is `99999999999`, which does not fit into i32");
+  CHECK(csv_error<std::int64_t>(folder.write("i.csv", "1,2\n3,4.5\n")) == folder / "i.csv" + ":2: field 2 is `4.5`, not an integer");
   CHECK(csv_error<std::int64_t>(folder.write("e.csv", "1,2\n3,\n")) == folder / "e.csv" + ":2: field 2 is empty, not an integer");
-  CHECK(csv_error<bool>(folder.write("o.csv", "1,0\n2,0\n")) == folder / "o.csv" + ":2: field 1 is '2', not true, false, 1 or 0");
+  CHECK(csv_error<bool>(folder.write("o.csv", "1,0\n2,0\n")) == folder / "o.csv" + ":2: field 1 is `2`, not true, false, 1 or 0");
   CHECK(csv_error<double>(folder.write("n.csv", "1,2\n3\n")) == folder / "n.csv" + ":2: the first line has 2 fields, this one has 1");
   CHECK(csv_error<double>(folder.write("q.csv", "1,2\n\"3\n4\",5\n")) ==
         folder / "q.csv" + ":2: a quote is not closed in this line; fields with line ends are not supported");

@@ -154,9 +154,9 @@ TEST_CASE("io entries: element types of Matrix Market") {
   CHECK(list<double>(integer).entries.at(0).second == 9007199254740992.0);
   CHECK(list<bool>(pattern).entries.at(0).second);
   CHECK(list<std::int32_t>(pattern).entries.at(0).second == 1);
-  CHECK(run_error_of([&] { (void)list<std::int32_t>(integer); }) == integer + ":3: '9007199254740993' does not fit into i32");
-  CHECK(run_error_of([&] { (void)list<std::int64_t>(real); }) == "input A is declared i64, but '" + real +
-                                                                     "' holds real numbers, which do not widen to it; convert the file or declare a wider type");
+  CHECK(run_error_of([&] { (void)list<std::int32_t>(integer); }) == integer + ":3: `9007199254740993` does not fit into i32");
+  CHECK(run_error_of([&] { (void)list<std::int64_t>(real); }) == "input A is declared i64, but `" + real +
+                                                                     "` holds real numbers, which do not widen to it; convert the file or declare a wider type");
   CHECK(run_error_of([&] { (void)list<bool>(integer); }).starts_with("input A is declared bool"));
 }
 
@@ -167,8 +167,8 @@ TEST_CASE("io entries: what is wrong with a Matrix Market file, and in which lin
     const auto error = [&](const std::string& text) { return matrix_error(folder, text, parts); };
     CHECK(error("") == ":1: the file is empty");
     CHECK(error("1 1 1\n") == ":1: this is not a Matrix Market file: it does not begin with %%MatrixMarket");
-    CHECK(error("%%MatrixMarket matrix coordinate complex general\n") == ":1: the field is 'complex', which is not supported");
-    CHECK(error("%%MatrixMarket matrix coordinate real hermitian\n") == ":1: the symmetry is 'hermitian', not 'general', 'symmetric' or 'skew-symmetric'");
+    CHECK(error("%%MatrixMarket matrix coordinate complex general\n") == ":1: the field is `complex`, which is not supported");
+    CHECK(error("%%MatrixMarket matrix coordinate real hermitian\n") == ":1: the symmetry is `hermitian`, not `general`, `symmetric` or `skew-symmetric`");
     CHECK(error(head + "% only\n% notes\n") == ":4: the file ends before the line with its sizes");
     CHECK(error(head + "3 3\n") == ":2: expected the numbers of rows, columns and entries");
     CHECK(error(head + "3 -3 0\n") == ":2: expected the numbers of rows, columns and entries");
@@ -179,9 +179,9 @@ TEST_CASE("io entries: what is wrong with a Matrix Market file, and in which lin
     CHECK(error(head + "3 3 2\n1 1 5\n\n%\n4 1 5\n") == ":6: row 4 is not one of 1 to 3");
     CHECK(error(head + "3 3 2\r\n1 1 5\r\n1 0 5\r\n") == ":4: column 0 is not one of 1 to 3");
     CHECK(error(head + "3 3 1\n1 1\n") == ":3: expected a number, the line ends");
-    CHECK(error(head + "3 3 1\n1 1 x\x1b[1m\n") == ":3: expected a number, found 'x\\x1b[1m'");
-    CHECK(error(head + "3 3 1\n1 1 5 5\n") == ":3: text after the entry: '5'");
-    CHECK(error(head + "3 3 1\n1 1 1e999\n") == ":3: '1e999' does not fit into f64");
+    CHECK(error(head + "3 3 1\n1 1 x\x1b[1m\n") == ":3: expected a number, found `x\\x1b[1m`");
+    CHECK(error(head + "3 3 1\n1 1 5 5\n") == ":3: text after the entry: `5`");
+    CHECK(error(head + "3 3 1\n1 1 1e999\n") == ":3: `1e999` does not fit into f64");
     CHECK(error(head + "3 3 1\n1 1 1e-999\n") == "no error");
     CHECK(error("%%MatrixMarket matrix coordinate real skew-symmetric\n3 3 1\n2 2 1\n") == ":3: a skew-symmetric matrix has zeros on its diagonal");
     CHECK(error("%%MatrixMarket matrix coordinate real symmetric\n3 4 1\n2 2 1\n") == ":2: a symmetric matrix is square, this one is 3 by 4");
@@ -273,21 +273,21 @@ TEST_CASE("io entries: FROSTT files, their shape and what is wrong with them") {
     const std::string message = run_error_of([&] { (void)list<decltype(value)>(file, 2); });
     return message.starts_with(file) ? message.substr(file.size()) : message;
   };
-  CHECK(error("# nothing\n", 1.0) == ":1: the file has no entries, so that nothing says how many dimensions it has; a first line '# tdsl shape 4 3' would say its shape");
+  CHECK(error("# nothing\n", 1.0) == ":1: the file has no entries, so that nothing says how many dimensions it has; a first line `# tdsl shape 4 3` would say its shape");
   CHECK(error("5\n", 1.0) == ":1: expected subscripts and a value");
   CHECK(error("1 1 1 1 1 1 1 1 1 1\n", 1.0) == ":1: tensors have at most 8 dimensions");
-  CHECK(error("1 1 5\n0 1 5\n", 1.0) == ":2: expected subscript 1 of 2, from 1 on, found '0'");
+  CHECK(error("1 1 5\n0 1 5\n", 1.0) == ":2: expected subscript 1 of 2, from 1 on, found `0`");
   CHECK(error("1 1 5\n1 1\n", 1.0) == ":2: expected a number, the line ends");
   CHECK(error("1 1 5\n1 1 1 5\n", 1.0) == ":2: the first entry has 2 subscripts, this one has more");
-  CHECK(error("1 1 5.5\n", std::int32_t{1}) == ":1: expected an integer, found '5.5'");
-  CHECK(error("1 1 2\n", true) == ":1: expected 1, which is true, found '2'");
-  CHECK(error("1 1 \xe2\x88\x92" "5\xff\n", 1.0) == ":1: expected a number, found '\xe2\x88\x92" "5\\xff'");
+  CHECK(error("1 1 5.5\n", std::int32_t{1}) == ":1: expected an integer, found `5.5`");
+  CHECK(error("1 1 2\n", true) == ":1: expected 1, which is true, found `2`");
+  CHECK(error("1 1 \xe2\x88\x92" "5\xff\n", 1.0) == ":1: expected a number, found `\xe2\x88\x92" "5\\xff`");
 }
 
 TEST_CASE("io entries: a FROSTT file may say its shape, and lines may end with comments") {
   const TemporaryFolder folder;
   const std::string shaped = folder.write("s.tns", "# tdsl shape 4 2 5\r\n1 2 3 0.5 # half\n# note\n4 1 1 -2#3\n");
-  CHECK(run_error_of([&] { (void)list<double>(shaped); }) == shaped + ":4: expected a number, found '-2#3'");
+  CHECK(run_error_of([&] { (void)list<double>(shaped); }) == shaped + ":4: expected a number, found `-2#3`");
   const std::string path = folder.write("a.tns", "# tdsl shape 4 2 5\r\n1 2 3 0.5 # half\n# note\n4 1 1 -2\t#\n");
   const Listed<double> expected{{4, 2, 5}, {{{0, 1, 2}, 0.5}, {{3, 0, 0}, -2.0}}};
   for (const std::int64_t parts : {1, 2, 5, 40}) CHECK(list<double>(path, parts) == expected);
@@ -304,7 +304,7 @@ TEST_CASE("io entries: a FROSTT file may say its shape, and lines may end with c
   };
   CHECK(error("# tdsl shape\n1 1 5\n") == ":1: expected the 1 to 8 extents of the shape");
   CHECK(error("# tdsl shape 1 1 1 1 1 1 1 1 1\n") == ":1: expected the 1 to 8 extents of the shape");
-  CHECK(error("# tdsl shape 3 -1\n") == ":1: expected an extent of the shape, found '-1'");
+  CHECK(error("# tdsl shape 3 -1\n") == ":1: expected an extent of the shape, found `-1`");
   CHECK(error("# tdsl shape 3 2\n1 1 5\n1 3 5\n") == ":3: subscript 2 is 3, but the shape in the first line has 2 there");
   CHECK(error("# tdsl shape 3 2\n1 1 1 5\n") == ":2: the shape has 2 extents, this one has more");
 }
@@ -347,8 +347,8 @@ TEST_CASE("io entries: every byte of an archive's arrays counts in a checksum, i
       CAPTURE(member.name);
       for (const std::int64_t parts : {1, 2, 3, 7, 30}) {
         const std::string error = run_error_of([&] { (void)list<double>(bad, parts); });
-        CHECK(error.find("b.npz'") != std::string::npos);
-        if (checked_alone && member.name == "data.npy") CHECK(error == "'" + bad + "': data.npy: its checksum is wrong: the file is damaged");
+        CHECK(error.find("b.npz`") != std::string::npos);
+        if (checked_alone && member.name == "data.npy") CHECK(error == "`" + bad + "`: data.npy: its checksum is wrong: the file is damaged");
       }
     }
   }
@@ -359,7 +359,7 @@ TEST_CASE("io entries: what is no file of its kind is told what it is") {
   const auto error = [&](const std::string& name, const std::string& content) {
     const std::string file = folder.write(name, content);
     const std::string message = run_error_of([&] { (void)InputFile(file); });
-    return message.starts_with("'" + file + "'") ? message.substr(file.size() + 2) : message;
+    return message.starts_with("`" + file + "`") ? message.substr(file.size() + 2) : message;
   };
   const std::string hdf5 = "\x89HDF\r\n\x1a\n and more";
   CHECK(error("a.npy", hdf5) == " is an HDF5 file (.h5), not the .npy file that its name says");

@@ -181,8 +181,8 @@ TEST_CASE("elements widen as in NumPy's safe casting") {
     }
   }
   CHECK(error_of([&] { NpyReader(path).require_widening(ElementType::kF32, "X"); }) ==
-        "input X is declared f32, but '" + path +
-            "' holds f64, which does not widen to it; convert the file or declare a wider type");
+        "input X is declared f32, but `" + path +
+            "` holds f64, which does not widen to it; convert the file or declare a wider type");
   write_file(path, npy(dictionary(">i2", "(2,)"), bytes_of<std::int16_t>({-2, 300}, true)));
   CHECK(read_all<double>(path) == std::vector<double>{-2, 300});
   CHECK(read_all<float>(path) == std::vector<float>{-2, 300});
@@ -240,12 +240,12 @@ TEST_CASE("rows larger than the buffers are read and written whole") {
 TEST_CASE("damaged and foreign files are refused") {
   const Directory dir;
   const std::string path = dir / "a.npy";
-  CHECK(open_error(dir / "none.npy") == "cannot open '" + (dir / "none.npy") + "': No such file or directory");
+  CHECK(open_error(dir / "none.npy") == "cannot open `" + (dir / "none.npy") + "`: No such file or directory");
   const std::string good = npy(dictionary("<f8", "(2, 3)"), std::string(48, '\0'));
   write_file(path, good.substr(0, good.size() - 1));
-  CHECK(open_error(path) == "'" + path + "' is truncated: f64[2, 3] needs 48 bytes of data, the file has 47");
+  CHECK(open_error(path) == "`" + path + "` is truncated: f64[2, 3] needs 48 bytes of data, the file has 47");
   write_file(path, good + "x");
-  CHECK(open_error(path) == "'" + path + "' is too long: f64[2, 3] needs 48 bytes of data, the file has 49");
+  CHECK(open_error(path) == "`" + path + "` is too long: f64[2, 3] needs 48 bytes of data, the file has 49");
   write_file(path, good.substr(0, 40));
   CHECK(contains(open_error(path), "is truncated: its header"));
   write_file(path, "tiny");
@@ -255,7 +255,7 @@ TEST_CASE("damaged and foreign files are refused") {
   write_file(path, npy(dictionary("<f8", "(1,)"), "", 9));
   CHECK(contains(open_error(path), ".npy version 9"));
   write_file(path, npy(dictionary("<c16", "(1,)"), ""));
-  CHECK(contains(open_error(path), "element type '<c16'"));
+  CHECK(contains(open_error(path), "element type `<c16`"));
   write_file(path, npy("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,), }", ""));
   CHECK(contains(open_error(path), "holds records"));
   for (const char* bad : {"", "{", "{'descr': '<f8'}", "{'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}",
@@ -290,7 +290,7 @@ TEST_CASE("a file that changes after its header was read is refused, one that is
   const NpyReader second(path);
   CHECK(second.identity() != first.identity());
   std::filesystem::last_write_time(path, std::filesystem::last_write_time(path) + std::chrono::seconds(1));
-  CHECK(contains(error_of([&] { (void)first_of(second); }), "'" + path + "' was changed after its header had been read"));
+  CHECK(contains(error_of([&] { (void)first_of(second); }), "`" + path + "` was changed after its header had been read"));
   const NpyReader third(path);
   write_file(path, file_of(3) + "more");
   CHECK(contains(error_of([&] { (void)first_of(third); }), "and has " + std::to_string(file_of(3).size() + 4)));
@@ -387,7 +387,7 @@ TEST_CASE("outputs that cannot be written are found at once") {
   const auto create_error = [](const std::string& path, const Extents& shape) {
     return error_of([&] { (void)NpyWriter::create(path, ElementType::kF64, shape); });
   };
-  CHECK(create_error(dir / "no/a.npy", {1}) == "cannot write '" + (dir / "no/a.npy") + "': No such file or directory");
+  CHECK(create_error(dir / "no/a.npy", {1}) == "cannot write `" + (dir / "no/a.npy") + "`: No such file or directory");
   std::filesystem::create_directory(dir / "d.npy");
   std::filesystem::create_symlink("/dev/null", dir / "null.npy");
   CHECK(contains(create_error(dir / "d.npy", {1}), "not a regular file"));
@@ -396,7 +396,7 @@ TEST_CASE("outputs that cannot be written are found at once") {
   CHECK(contains(create_error("/dev/null", {1}), "names no format"));
   const std::int64_t huge = std::int64_t{1} << 42;  // 32 TiB
   const std::string message = create_error(dir / "a.npy", {huge});
-  CHECK(contains(message, "cannot write '" + (dir / "a.npy") + "': it needs 32.0 TiB"));
+  CHECK(contains(message, "cannot write `" + (dir / "a.npy") + "`: it needs 32.0 TiB"));
   CHECK(dir.file_count() == 2);
   write_file(dir / "read_only.npy", "old");
   ::chmod((dir / "read_only.npy").c_str(), 0400);

@@ -184,11 +184,11 @@ TEST_CASE("algebra: n-ary contractions are pairs and one kernel") {
 TEST_CASE("algebra: data must fit their inputs") {
   Pool pool;
   const Expr e = parse_one(pool, kInputA + "result \"\" %0");
-  CHECK_THROWS_WITH(static_cast<void>(evaluate(e, {})), "there is no data for the input 'A'");
+  CHECK_THROWS_WITH(static_cast<void>(evaluate(e, {})), "there is no data for the input `A`");
   Tuples less = blocks_of(kA, 2, 2);
   less.erase({1, 0});
   CHECK_THROWS_WITH(static_cast<void>(evaluate(e, data_of("A", less))),
-                    "the data of the input 'A' have other keys than its type");
+                    "the data of the input `A` have other keys than its type");
 }
 
 }  // namespace tdsl::tests::relations

@@ -162,7 +162,7 @@ TEST_CASE("algebra kernels: values") {
   Kernel call = kernel(Kind::kCall);
   call.text = "twice";
   call.result = {{2, 2}};
-  CHECK_THROWS_WITH(static_cast<void>(apply(call, a, {})), "nothing is known of the kernel 'twice' but its name");
+  CHECK_THROWS_WITH(static_cast<void>(apply(call, a, {})), "nothing is known of the kernel `twice` but its name");
   const Calls calls{{"twice", [](const Block& x) { return apply(Kernel{Kind::kScale, 2, 0, "", {}}, x, {}); }}};
   CHECK(apply(call, a, calls) == Block{array_of({2, 2}, {2, -4, 6, 8})});
 }

@@ -41,7 +41,7 @@ result "t" %3
   for (const Found& found : reachable(pool, e).plans)
     CHECK(run_plan(found.plan, data, {Mesh{{2}}}).value == expected);
   CHECK_THROWS_WITH(static_cast<void>(evaluate(e, Data{data.inputs, {}})),
-                    "there is no opaque operator 'total by row' to call");
+                    "there is no opaque operator `total by row` to call");
 }
 
 TEST_CASE("algebra: an opaque operator wants whole operands, all on sites or none") {

@@ -148,12 +148,12 @@ TEST_CASE("algebra text: what has no type or does not parse is refused at its pl
   CHECK(error("flatmap %0 count 0 keys [k0]").ends_with("a flatMap's count is at least 1"));
   CHECK(error("bcast %0").ends_with("bcast and shuf take relations that lie on sites"));
   CHECK(error("local filter %0 where k0 == 0").ends_with("this filter is not local: its operands are on no sites"));
-  CHECK(error("map %0 by blur").ends_with("no kernel is called 'blur'"));
+  CHECK(error("map %0 by blur").ends_with("no kernel is called `blur`"));
   CHECK(error("map %0 by scale(true)").ends_with("expected a number"));
   CHECK(error("aggregate %0 keep [4294967296] by add").ends_with("expected a position"));
-  CHECK(error("shift %0").ends_with("no operator is called 'shift'"));
+  CHECK(error("shift %0").ends_with("no operator is called `shift`"));
   CHECK(error("map %7 by relu") == "2:12: %7 is not defined");
-  CHECK(error("rekey %0 [i]").ends_with("expected a key value k0, k1, .., not 'i'"));
+  CHECK(error("rekey %0 [i]").ends_with("expected a key value k0, k1, .., not `i`"));
   CHECK(error("filter %0 where k0").ends_with("expected a comparison"));
   CHECK(parse_error(a + "%0 = bcast %0").ends_with("bcast and shuf take relations that lie on sites"));
   CHECK(parse_error(a + a).ends_with("%0 is defined twice"));

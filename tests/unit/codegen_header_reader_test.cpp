@@ -78,31 +78,31 @@ TEST_CASE("header reader: functions that only compute") {
 }
 
 TEST_CASE("header reader: functions of other types") {
-  CHECK(of_f("inline float f(double x) { return 1; }") == "1:14 'f' has the type `float (double)`; the program needs `double f(double)`");
-  CHECK(of_f("inline double f(double x, double y) { return x; }") == "1:15 'f' has the type `double (double, double)`; the program needs `double f(double)`");
-  CHECK(of_f("\ntemplate <class T> T f(T x) { return x; }") == "2:22 'f' is a template; the program needs `double f(double)`");
-  CHECK(of_f("namespace own { inline double f(double x) { return x; } }") == "1:31 'own::f' is not in the global namespace, where functions of `extern` are looked up");
-  CHECK(of_f("inline double g(double x) { return x; }").find("declares no function 'f'") != std::string::npos);
-  CHECK(of_f("inline double f(double x) { return y; }") == "1:36 use of undeclared identifier 'y'");
+  CHECK(of_f("inline float f(double x) { return 1; }") == "1:14 `f` has the type `float (double)`; the program needs `double f(double)`");
+  CHECK(of_f("inline double f(double x, double y) { return x; }") == "1:15 `f` has the type `double (double, double)`; the program needs `double f(double)`");
+  CHECK(of_f("\ntemplate <class T> T f(T x) { return x; }") == "2:22 `f` is a template; the program needs `double f(double)`");
+  CHECK(of_f("namespace own { inline double f(double x) { return x; } }") == "1:31 `own::f` is not in the global namespace, where functions of `extern` are looked up");
+  CHECK(of_f("inline double g(double x) { return x; }").find("declares no function `f`") != std::string::npos);
+  CHECK(of_f("inline double f(double x) { return y; }") == "1:36 use of undeclared identifier `y`");
   CHECK(of_kernel("void k(Out A, Out L) { L(0, 0) = A(0, 0); }") ==
-        "3:6 'k' has the type `void (Out, Out)`; the program needs `void k(tdsl::Tile<const double, 2>, tdsl::Tile<double, 2>)`");
+        "3:6 `k` has the type `void (Out, Out)`; the program needs `void k(tdsl::Tile<const double, 2>, tdsl::Tile<double, 2>)`");
 }
 
 TEST_CASE("header reader: effects") {
-  CHECK(of_f("int n = 0;\ndouble f(double x) { return x + n; }") == "2:33 'f' uses the global variable 'n', which is no constant");
-  CHECK(of_f("double f(double x) { static int n = 0; return x + n; }") == "1:33 'f' keeps the static variable 'n' from call to call");
-  CHECK(of_f("double f(double x) { if (x < 0) throw 1; return x; }") == "1:33 'f' throws");
-  CHECK(of_f("#include <cstdio>\ndouble f(double x) { std::puts(\"\"); return x; }") == "2:22 'f' calls 'puts', which has no body here: what it does is not known");
-  CHECK(of_f("double g(double);\ndouble f(double x) { return g(x); }") == "2:29 'f' calls 'g', which has no body here: what it does is not known");
-  CHECK(of_f("double f(double x);") == "1:8 'f' has no body here: what it does is not known");
-  CHECK(of_f("double f(double x) { volatile double y = x; return y; }") == "1:52 'f' accesses a volatile variable");
-  CHECK(of_f("double f(double x) { const double y = x; const_cast<double&>(y) = 1; return y; }") == "1:42 'f' casts const away");
-  CHECK(of_f("double f(double x) { double (*g)(double) = f; return g(x); }") == "1:54 'f' calls a function through a pointer: what it does is not known");
-  CHECK(of_f("double f(double x) { asm(\"\"); return x; }") == "1:22 'f' contains assembler");
-  CHECK(of_f("double cell;\ndouble* const p = &cell;\ndouble f(double x) { return *p = x; }") == "3:30 'f' uses the global variable 'p', which is no constant");
+  CHECK(of_f("int n = 0;\ndouble f(double x) { return x + n; }") == "2:33 `f` uses the global variable `n`, which is no constant");
+  CHECK(of_f("double f(double x) { static int n = 0; return x + n; }") == "1:33 `f` keeps the static variable `n` from call to call");
+  CHECK(of_f("double f(double x) { if (x < 0) throw 1; return x; }") == "1:33 `f` throws");
+  CHECK(of_f("#include <cstdio>\ndouble f(double x) { std::puts(\"\"); return x; }") == "2:22 `f` calls `puts`, which has no body here: what it does is not known");
+  CHECK(of_f("double g(double);\ndouble f(double x) { return g(x); }") == "2:29 `f` calls `g`, which has no body here: what it does is not known");
+  CHECK(of_f("double f(double x);") == "1:8 `f` has no body here: what it does is not known");
+  CHECK(of_f("double f(double x) { volatile double y = x; return y; }") == "1:52 `f` accesses a volatile variable");
+  CHECK(of_f("double f(double x) { const double y = x; const_cast<double&>(y) = 1; return y; }") == "1:42 `f` casts const away");
+  CHECK(of_f("double f(double x) { double (*g)(double) = f; return g(x); }") == "1:54 `f` calls a function through a pointer: what it does is not known");
+  CHECK(of_f("double f(double x) { asm(\"\"); return x; }") == "1:22 `f` contains assembler");
+  CHECK(of_f("double cell;\ndouble* const p = &cell;\ndouble f(double x) { return *p = x; }") == "3:30 `f` uses the global variable `p`, which is no constant");
   CHECK(of_f("#include <vector>\ndouble f(double x) { std::vector<double> v(3); return v.at(int(x)); }").find("calls a library function that calls") != std::string::npos);
   CHECK(of_f("#include <vector>\nint n = 0;\nstruct S { S() { ++n; } };\ndouble f(double x) { std::vector<S> v(3); return x; }") != "good");
-  CHECK(of_f("int n = 0;\ninline void g() { ++n; }\ndouble f(double x) { g(); return x; }") == "2:21 'f' uses the global variable 'n', which is no constant");
+  CHECK(of_f("int n = 0;\ninline void g() { ++n; }\ndouble f(double x) { g(); return x; }") == "2:21 `f` uses the global variable `n`, which is no constant");
 }
 
 TEST_CASE("header reader: what may never end") {
@@ -131,10 +131,10 @@ TEST_CASE("header reader: what kernels write whole") {
 }
 
 TEST_CASE("header reader: operands used against their declaration") {
-  CHECK(of_kernel("void k(In A, Out L) { double s = A(0, 0); s += 1; }") == "3:14 'k' never writes its out operand 'L'");
+  CHECK(of_kernel("void k(In A, Out L) { double s = A(0, 0); s += 1; }") == "3:14 `k` never writes its out operand `L`");
   CHECK(of_kernel("void k(In A, Out L) { for (int i = 0; i < 3; ++i) for (int j = 0; j < 3; ++j) L(i, j) += A(i, j); }") ==
-        "3:79 'k' reads its out operand 'L' before it writes it");
-  CHECK(of_kernel("double first(In A) { return A(0, 0); }\nvoid k(In A, Out L) { double s = first(L); L(0, 0) = s; }") == "4:34 'k' reads its out operand 'L' before it writes it");
+        "3:79 `k` reads its out operand `L` before it writes it");
+  CHECK(of_kernel("double first(In A) { return A(0, 0); }\nvoid k(In A, Out L) { double s = first(L); L(0, 0) = s; }") == "4:34 `k` reads its out operand `L` before it writes it");
   CHECK(of_kernel("void k(In A, Out L) { for (int j = 0; j < 3; ++j) { double s = A(j, j); for (int i = 0; i < j; ++i) s -= L(j, i); L(j, j) = s; } }") == "good");
   CHECK(of_kernel("void k(In A, Out L) { A(0, 0) = 1; L(0, 0) = 1; }").find("3:") == 0);
 }

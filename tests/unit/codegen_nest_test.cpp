@@ -502,5 +502,5 @@ TEST_CASE("codegen nest: loops that run as one task mean what the loops mean") {
 TEST_CASE("codegen nest: text that cannot be read says where") {
   CHECK_THROWS_WITH(static_cast<void>(nest::parse("nest \"k\"\n%1:f64 \"x\" capture\nbody { }")), doctest::Contains("2:3: variables are numbered in order"));
   CHECK_THROWS_WITH(static_cast<void>(nest::parse("nest \"k\"\n%0:f64 \"x\" capture\nbody { %1 = 0.0 }")), doctest::Contains("3:10: no variable has this number"));
-  CHECK_THROWS_WITH(static_cast<void>(nest::parse("nest \"k\"\nbody { for i over task { } }")), doctest::Contains("no index variable is called 'i'"));
+  CHECK_THROWS_WITH(static_cast<void>(nest::parse("nest \"k\"\nbody { for i over task { } }")), doctest::Contains("no index variable is called `i`"));
 }

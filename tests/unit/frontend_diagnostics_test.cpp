@@ -150,7 +150,7 @@ TEST_CASE("nearest name") {
   CHECK(nearest_name("outputs", names) == "output");
   CHECK(nearest_name("zebra", names).empty());
   CHECK(nearest_name("Y", names).empty());
-  CHECK(did_you_mean("imput", names) == "; did you mean 'input'?");
+  CHECK(did_you_mean("imput", names) == "; did you mean `input`?");
   CHECK(did_you_mean("zebra", names).empty());
 }
 

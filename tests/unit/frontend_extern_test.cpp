@@ -67,7 +67,7 @@ TEST_CASE("extern: problems of headers stand in the header, once") {
     CHECK(declarations.size() == 2);
     CHECK(declarations.at(1).dimensions == std::vector<std::vector<std::string>>{{"n", "2 * n"}, {}});
     ir::HeaderFacts facts;
-    facts.problems = {{ir::HeaderProblem::Kind::kEffect, path, 1, 17, 18, "'g' has effects", 0}, {ir::HeaderProblem::Kind::kSignature, "", 0, 0, 0, "no k", 1}};
+    facts.problems = {{ir::HeaderProblem::Kind::kEffect, path, 1, 17, 18, "`g` has effects", 0}, {ir::HeaderProblem::Kind::kSignature, "", 0, 0, 0, "no k", 1}};
     return facts;
   };
   const std::string header = (folder / "k.hpp").string();

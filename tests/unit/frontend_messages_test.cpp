@@ -40,10 +40,10 @@ void check_says(const std::string& text, const std::string& expected) {
 }  // namespace
 
 TEST_CASE("an assignment to an undeclared name is one error, however often the name is used") {
-  check_says("x = 5;\nprint(x);\nx = 6;", "1:1 undefined-name: 'x' is not declared; declare it with var\n");
+  check_says("x = 5;\nprint(x);\nx = 6;", "1:1 undefined-name: `x` is not declared; declare it with var\n");
   check_says("(a, b) = (1, 2);\nprint(a);\nprint(b);",
-             "1:2 undefined-name: 'a' is not declared; declare it with var\n");
-  check_says("for i in 0..3 { y[i] = 1; print(y); }", "1:17 undefined-name: 'y' is not declared; declare it with var\n");
+             "1:2 undefined-name: `a` is not declared; declare it with var\n");
+  check_says("for i in 0..3 { y[i] = 1; print(y); }", "1:17 undefined-name: `y` is not declared; declare it with var\n");
 }
 
 TEST_CASE("literals that do not fit say so") {
@@ -56,12 +56,12 @@ TEST_CASE("literals that do not fit say so") {
 
 TEST_CASE("return comes last, and the message is about what follows it") {
   check_says("fn f(x) { return x; let y = 1; }\nprint(f(1));",
-             "1:21 missing-return: nothing can follow 'return', which comes last in a function\n");
+             "1:21 missing-return: nothing can follow `return`, which comes last in a function\n");
   check_says("fn f(x) { if x > 1 { return 2; } return x; }\nprint(f(1));\nprint(f(2));",
-             "1:22 missing-return: 'return' stands at the end of a function's body only; choose the value with 'if c then "
-             "a else b'\n");
-  check_says("for i in 0..3 { return i; }", "1:17 misplaced-statement: 'return' can stand only in a function\n");
-  check_says("fn f(x) { let y = x; }", "1:4 missing-return: the body of 'f' must end in 'return'\n");
+             "1:22 missing-return: `return` stands at the end of a function's body only; choose the value with `if c then "
+             "a else b`\n");
+  check_says("for i in 0..3 { return i; }", "1:17 misplaced-statement: `return` can stand only in a function\n");
+  check_says("fn f(x) { let y = x; }", "1:4 missing-return: the body of `f` must end in `return`\n");
 }
 
 TEST_CASE("clashes name both sizes, where they come from, and nothing twice") {
@@ -73,14 +73,14 @@ TEST_CASE("clashes name both sizes, where they come from, and nothing twice") {
              "3:7 shape-mismatch: sizes m and k do not agree in this product\n"
              "  1:7 the number of columns of A is m\n"
              "  2:7 the number of rows of B is k\n"
-             "  1:17 'm' is bound here\n"
-             "  2:14 'k' is bound here\n");
+             "  1:17 `m` is bound here\n"
+             "  2:14 `k` is bound here\n");
   check_says("input A: f64[n, m];\nlet t[i] = A[i, i];\nprint(t);",
-             "2:17 shape-mismatch: sizes n and m do not agree for the index variable 'i'\n"
+             "2:17 shape-mismatch: sizes n and m do not agree for the index variable `i`\n"
              "  1:7 the number of rows of A is n\n"
              "  1:7 the number of columns of A is m\n"
-             "  1:14 'n' is bound here\n"
-             "  1:17 'm' is bound here\n");
+             "  1:14 `n` is bound here\n"
+             "  1:17 `m` is bound here\n");
 }
 
 TEST_CASE("slices and subscripts out of bounds") {
@@ -96,22 +96,35 @@ TEST_CASE("slices and subscripts out of bounds") {
 }
 
 TEST_CASE("words of other languages") {
-  check_says("for i in 0..3 { break; }", "1:17 syntax: there is no 'break'; use while with a condition\n");
-  check_says("while true { continue; }", "1:14 syntax: there is no 'continue'; put what follows into an 'if'\n");
+  check_says("for i in 0..3 { break; }", "1:17 syntax: there is no `break`; use while with a condition\n");
+  check_says("while true { continue; }", "1:14 syntax: there is no `continue`; put what follows into an `if`\n");
   check_says("{ let a = 1; }\nprint(2);",
-             "1:1 syntax: a block cannot stand alone; blocks belong to 'for', 'while', 'if' and 'fn'\n");
+             "1:1 syntax: a block cannot stand alone; blocks belong to `for`, `while`, `if` and `fn`\n");
 }
 
 TEST_CASE("a comment that was to divide") {
   check_says("let y = 7 // 2;\nprint(y);",
-             "1:10 missing-semicolon: missing ';' before 'print'\n"
-             "  1:11 '//' begins a comment; integers are divided by '/', which truncates\n");
+             "1:10 missing-semicolon: missing `;` before `print`\n"
+             "  1:11 `//` begins a comment; integers are divided by `/`, which truncates\n");
+  check_says("print(7 // 2);",
+             "1:8 syntax: expected `)` or `,` before the end of the file\n"
+             "  1:9 `//` begins a comment; integers are divided by `/`, which truncates\n");
+}
+
+TEST_CASE("a product that was to be one of matrices") {
+  check_says("input A: f64[n, m]; input x: f64[n];\noutput y = x' * A;",
+             "2:12 shape-mismatch: sizes m and n do not agree in dimension 1; `*` works element by element, and the product of "
+             "matrices and vectors is `@`\n"
+             "  1:7 the number of columns of A is m\n"
+             "  1:27 the length of x is n\n"
+             "  1:14 `n` is bound here\n"
+             "  1:17 `m` is bound here\n");
 }
 
 TEST_CASE("guards in brackets") {
   check_says("let x = zeros(3);\nprint(x[k where k > 2]);",
-             "2:9 misplaced-range: a guard in brackets belongs to a reduction such as 'max[k where …](…)'\n"
-             "  0:0 the guard of a statement follows its expression: '… where …'\n");
+             "2:9 misplaced-range: a guard in brackets belongs to a reduction such as `max[k where …](…)`\n"
+             "  0:0 the guard of a statement follows its expression: `… where …`\n");
   check_says("let x = zeros(3);\nprint(max[k + 1 where k > 2](x[k]));",
              "2:17 syntax: a guard follows an index variable or its range: max[k where k < i](…), sum[k in 0..n where k != "
              "i](…)\n");
@@ -124,26 +137,26 @@ TEST_CASE("transpose, singular and plural") {
   check_says("input A: f64[n];\nprint(A[0, 0]);",
              "2:7 rank-mismatch: A has 1 dimension, but 2 subscripts are given\n");
   check_says("input A: f64[n, m];\nprint(A[0]);",
-             "2:7 rank-mismatch: A has 2 dimensions, but 1 subscript is given; write ':' for a whole dimension\n");
+             "2:7 rank-mismatch: A has 2 dimensions, but 1 subscript is given; write `:` for a whole dimension\n");
   check_says("let (a, b) = 1;", "1:14 type-mismatch: 2 names, but 1 value\n");
   check_says("print(sum(iota(3), axis=2));", "1:25 bad-argument: axis 2 does not exist: the tensor has 1 dimension\n");
 }
 
 TEST_CASE("a byte-order mark has no width") {
-  check_says("\xEF\xBB\xBFlet a = b;", "1:9 undefined-name: 'b' is not declared\n");
+  check_says("\xEF\xBB\xBFlet a = b;", "1:9 undefined-name: `b` is not declared\n");
 }
 
 TEST_CASE("a mistake in a declaration with braces is one error") {
   check_says("extern \"k.hpp\" { fn g(x f64) -> f64; fn h(y: f64) -> f64; }\nlet b = 1;",
-             "1:25 syntax: unexpected 'f64'; a type follows a colon: 'x: f64'\n");
-  check_says("extern { fn g(x: f64) -> f64; }\nlet b = 1;", "1:8 syntax: expected a string before '{'\n");
+             "1:25 syntax: unexpected `f64`; a type follows a colon: `x: f64`\n");
+  check_says("extern { fn g(x: f64) -> f64; }\nlet b = 1;", "1:8 syntax: expected a string before `{`\n");
   check_says("storage s(n) { stored[n]; to[i] = ; from[i] = i; }\nlet b = 1;",
-             "1:35 syntax: expected an expression before ';'\n");
+             "1:35 syntax: expected an expression before `;`\n");
   check_says("monoid m(a: f64, b: f64) { identity = ; combine = a; }\nlet b = 1;",
-             "1:39 syntax: expected an expression before ';'\n");
-  check_says("if (a > 0 { print(1); }\nlet b = 2;", "1:11 syntax: expected ')' before '{'\n");
-  check_says("let a = f(x, (y + 2);\nlet b = 1;", "1:21 syntax: expected ')' or ',' before ';'\n");
-  check_says("for i in 0..3 {\n  let a = (1;\n}\nlet b = 1;", "2:13 syntax: expected ')' or ',' before ';'\n");
+             "1:39 syntax: expected an expression before `;`\n");
+  check_says("if (a > 0 { print(1); }\nlet b = 2;", "1:11 syntax: expected `)` before `{`\n");
+  check_says("let a = f(x, (y + 2);\nlet b = 1;", "1:21 syntax: expected `)` or `,` before `;`\n");
+  check_says("for i in 0..3 {\n  let a = (1;\n}\nlet b = 1;", "2:13 syntax: expected `)` or `,` before `;`\n");
 }
 
 TEST_CASE("ten unrelated mistakes of meaning give ten errors") {

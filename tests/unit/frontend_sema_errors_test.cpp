@@ -40,7 +40,7 @@ using Lines = std::vector<std::string>;
 TEST_CASE("names") {
   CHECK(reported("let totl = 1;\noutput a = total;\noutput b = total + 1;\nprint(totl);") == Lines{"2:12: undefined-name"});
   CHECK(reported("print(x);") == Lines{"1:7: undefined-name"});
-  CHECK(message("let count1 = 3; print(coutn1);").find("did you mean 'count1'?") != std::string::npos);
+  CHECK(message("let count1 = 3; print(coutn1);").find("did you mean `count1`?") != std::string::npos);
   CHECK(reported("input X: f64[n, m];\nlet y[i] = X[i, j];\nprint(y);") == Lines{"2:17: unbound-index"});
   CHECK(message("input X: f64[n, m]; let y[i] = X[i, j];").find("there is no implicit summation") != std::string::npos);
   CHECK(reported("let a = 1;\nlet a = 2;\nprint(a);") == Lines{"2:5: redeclaration"});
@@ -55,8 +55,8 @@ TEST_CASE("names") {
   CHECK(reported("let a = 1;\noutput a;\noutput a;") == Lines{"3:8: duplicate-output"});
   CHECK(reported("import \"test.tdsl\";\nlet a = 1;\noutput a;") == Lines{"1:8: import-failed"});
   CHECK(message("import \"./test.tdsl\";").find("the program itself cannot be imported") != std::string::npos);
-  CHECK(message("import \"a\\nb.tdsl\";").find("'a\\nb.tdsl' has control characters in its name") != std::string::npos);
-  CHECK(message("import \"a\x1B[2Jb\xC2\x85.tdsl\";").find("'a\\x1b[2Jb\\x85.tdsl' has control characters in its name") != std::string::npos);
+  CHECK(message("import \"a\\nb.tdsl\";").find("`a\\nb.tdsl` has control characters in its name") != std::string::npos);
+  CHECK(message("import \"a\x1B[2Jb\xC2\x85.tdsl\";").find("`a\\x1b[2Jb\\x85.tdsl` has control characters in its name") != std::string::npos);
   CHECK(message("import \"\u00E9\u00C2.tdsl\";").find("cannot read") != std::string::npos);
   CHECK(reported("fn f(x) = x;\nfn f(x, y) = x + y;\nprint(f(1), f(1, 2));") == Lines{"2:4: redeclaration"});
   CHECK(reported("import std.nothing;") == Lines{"1:8: import-failed"});
@@ -88,7 +88,7 @@ TEST_CASE("warnings") {
   CHECK(reported(sums + "let y[i] = sum[k in row[i]..row[i + 1]](v[k]) + b[0] for i in 0..n;\nprint(y);") == Lines{"4:25: ambiguous-extent"});
   CHECK(reported(sums + "let y[i]: f64[n] = sum[k in row[i]..row[i + 1]](v[k]) + b[0] for i in 0..n;\nprint(y);") == Lines{});
   CHECK(message("input x: f64[n];\nlet y[i] = x[i] for i in 0..n - 1;\nprint(y);") ==
-        "the new dimension of 'i' has the size n (the length of x), not n - 1, where its range ends; declare the type to choose");
+        "the new dimension of `i` has the size n (the length of x), not n - 1, where its range ends; declare the type to choose");
   CHECK(reported("input x: f64[5];\nlet y[i] = x[i] for i in 0..4 by 2;\nprint(y);") == Lines{"2:14: ambiguous-extent"});
   CHECK(reported("input x: f64[n];\nlet y[i] = x[i] for i in 0..n by 2;\nprint(y);") == Lines{});
   CHECK(reported("input x: f64[n];\nlet y[i] = x[i - 1] + x[i] for i in 1..n - 1;\nprint(y);") == Lines{});

@@ -95,7 +95,7 @@ TEST_CASE("storage: programs over it have no value of the logical shape") {
 
 TEST_CASE("storage: errors") {
   CHECK(storage_report(kBanded + "let A: f64[3, 3] storage bandd(3, 1) = eye(3);\nprint(sum(A));").lines == Lines{"2:26: undefined-storage"});
-  CHECK(storage_report(kBanded + "let A: f64[3, 3] storage bandd(3, 1) = eye(3);").first == "there is no storage 'bandd'; did you mean 'banded'?");
+  CHECK(storage_report(kBanded + "let A: f64[3, 3] storage bandd(3, 1) = eye(3);").first == "there is no storage `bandd`; did you mean `banded`?");
   CHECK(storage_report(kBanded + "let A: f64[3, 3] storage banded(3) = eye(3);\nprint(sum(A));").lines == Lines{"2:18: bad-argument"});
   CHECK(storage_report(kBanded + "let A: f64[3] storage banded(3, 1) = ones(3);\nprint(sum(A));").lines == Lines{"2:15: rank-mismatch"});
   CHECK(storage_report(kBanded + "let A: f64[3, 3] storage banded(3, 1) = eye(4);\nprint(sum(A));").lines == Lines{"2:41: shape-mismatch"});

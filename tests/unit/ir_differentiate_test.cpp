@@ -297,7 +297,7 @@ TEST_CASE("grad: mistakes") {
   CHECK(problems_of(inputs + "let l = sum(k); let g = grad(l, x);") ==
         Lines{"2: type-mismatch: grad differentiates a float that depends on variables, but this is i64"});
   CHECK(problems_of(inputs + "let l = sum(x); let g = grad(l, k);") ==
-        Lines{"2: type-mismatch: grad differentiates by floats, but 'k' is i64[n]"});
+        Lines{"2: type-mismatch: grad differentiates by floats, but `k` is i64[n]"});
   CHECK(problems_of(inputs + "let l = sum(x); let g = grad(l, x + 1.0);") ==
         Lines{"2: bad-argument: grad differentiates by variables, but this is an expression; give it a name before the "
               "loss is computed"});
@@ -316,14 +316,14 @@ TEST_CASE("grad: what is not supported") {
         Lines{"2: not-supported: lu of a matrix that is not square cannot be differentiated yet"});
   CHECK(problems_of(inputs + "monoid add(a: f64, b: f64) { identity = 0.0; combine = a + b; }\n"
                              "let b[i % 2]: f64[2] add= x[i]; let s = sum(b);\nlet g = grad(s, x);") ==
-        Lines{"3: not-supported: combining several values in one element by the monoid 'add' cannot be differentiated yet"});
+        Lines{"3: not-supported: combining several values in one element by the monoid `add` cannot be differentiated yet"});
   CHECK(problems_of(inputs + "let A: f64[2, 3] = outer(x[0:2], x[0:3]); let (_q, r) = qr(A);\nlet s = sum(r); let g = grad(s, x);") ==
         Lines{"2: not-supported: qr of a matrix with fewer rows than columns cannot be differentiated yet"});
   CHECK(problems_of(inputs + "monoid add(a: f64, b: f64) { identity = 0.0; combine = a + b; }\n"
                              "let s = add[i](x[i]); let g = grad(s, x);") ==
-        Lines{"3: not-supported: a reduction by the monoid 'add' cannot be differentiated yet"});
+        Lines{"3: not-supported: a reduction by the monoid `add` cannot be differentiated yet"});
   CHECK(problems_of(inputs + "var v = x; for t in 0..2 { let l = sum(v * v);\nlet g = grad(l, x); v = v - g; }") ==
-        Lines{"3: not-supported: a loss that depends on a variable through 'v' of earlier iterations cannot be "
+        Lines{"3: not-supported: a loss that depends on a variable through `v` of earlier iterations cannot be "
               "differentiated inside the loop yet"});
 }
 

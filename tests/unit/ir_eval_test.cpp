@@ -117,7 +117,7 @@ TEST_CASE("eval: scatter combines, gather and permutation read") {
   CHECK(r.outputs.at("g").floats == Floats{2, 1, 2, 2});
   const EvalResult twice =
       run(start + "%3:f64[3] \"H\" = compute [i in 0..%0] (%2[i]) left [%1[i]]\noutput \"H\" %3\n", inputs);
-  CHECK(error_of(twice) == "element [1] of H is written twice by '='");
+  CHECK(error_of(twice) == "element [1] of H is written twice by `=`");
   CHECK(twice.outputs.empty());
 }
 
@@ -179,7 +179,7 @@ TEST_CASE("eval: run-time errors have text and place") {
   CHECK(error_of(run(kVector + "%2:bool = compute [] (false)\ncheck 0 <= %0 - 5 if %2 \"no\"\n", kThree)) == "");
   CHECK(error_of(run(kVector + "%2:i64[%0 - 5] \"v\" = compute [i in 0..%0] (i) left [i]\n", kThree)) ==
         "dimension 0 of v has the negative extent -2");
-  CHECK(error_of(run("%0:f64 = param \"a\"\n")) == "the param 'a' has no value and no default");
+  CHECK(error_of(run("%0:f64 = param \"a\"\n")) == "the param `a` has no value and no default");
 }
 
 TEST_CASE("eval: a range that ends before it begins is empty") {

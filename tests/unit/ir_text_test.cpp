@@ -97,8 +97,8 @@ TEST_CASE("text form: errors have a place") {
     }
     return std::string();
   };
-  CHECK(message("program \"\"\n%0:f64 = nonsense") == "2:18: no node is called 'nonsense'");
+  CHECK(message("program \"\"\n%0:f64 = nonsense") == "2:18: no node is called `nonsense`");
   CHECK(message("program \"\"\n%0:f64 = compute [] (add(1, 2.0))").find("not defined on these types") !=
         std::string::npos);
-  CHECK(message("program \"\"\n%0:f64 = compute [] (i)").find("no index variable is called 'i'") != std::string::npos);
+  CHECK(message("program \"\"\n%0:f64 = compute [] (i)").find("no index variable is called `i`") != std::string::npos);
 }

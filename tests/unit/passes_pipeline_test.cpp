@@ -7,6 +7,7 @@
 #include "passes/fusion.h"
 #include "passes/lifetimes.h"
 #include "passes/loops_to_algebra.h"
+#include "passes/serial_loops.h"
 #include "tests/unit/passes_support.h"
 
 namespace {
@@ -96,9 +97,18 @@ TEST_CASE("passes: remarks tell what was done and what was refused") {
   REQUIRE(context.remarks().size() == 1);
   CHECK(context.remarks()[0].pass == "loops_to_algebra");
   CHECK(context.remarks()[0].decision == passes::Decision::kRefused);
-  CHECK(context.remarks()[0].reason.find("'x[i]' depends on 'x[i - 1]'") != std::string::npos);
+  CHECK(context.remarks()[0].reason.find("`x[i]` depends on `x[i - 1]`") != std::string::npos);
   REQUIRE(context.warnings().size() == 1);
   CHECK(context.warnings()[0].id == "sequential-loop");
+}
+
+TEST_CASE("passes: a loop in two forms is not said to be refused as well") {
+  passes::PassContext context;
+  context.enter("serial_loops");
+  (void)passes::serial_loops(program_in("serial_loops/exchange_needs_a_copy.in.tir"), context);
+  REQUIRE(context.remarks().size() == 1);
+  CHECK(context.remarks()[0].decision == passes::Decision::kApplied);
+  CHECK(context.remarks()[0].reason.starts_with("in two forms: "));
 }
 
 TEST_CASE("passes: loops over whole tensors stay without a warning") {

@@ -147,7 +147,7 @@ TEST_CASE("bytes of input files: datasets, columns, directories, each file once"
 
 TEST_CASE("the job of a sweep is that of its largest elements") {
   const JobEstimate fitting{.peak = 1e9, .largest = "small", .seconds = 9000, .read_bytes = 7, .iteration = 20, .loops = "small"};
-  const JobEstimate large{.fits = false, .peak = 9e9, .largest = "large", .seconds = 300, .iteration = 10, .loops = "large", .spills = true, .homes = "'X' lies on disk", .disk = 5e9, .spill_seconds = 6000};
+  const JobEstimate large{.fits = false, .peak = 9e9, .largest = "large", .seconds = 300, .iteration = 10, .loops = "large", .spills = true, .homes = "`X` lies on disk", .disk = 5e9, .spill_seconds = 6000};
   for (const JobEstimate& both : {greater_of(fitting, large), greater_of(large, fitting)}) {
     CHECK(!both.fits);
     CHECK(both.spills);
@@ -156,7 +156,7 @@ TEST_CASE("the job of a sweep is that of its largest elements") {
     CHECK(both.iteration == 20);
     CHECK(both.read_bytes == 7);
     CHECK(both.largest == "large");
-    CHECK(both.homes == "'X' lies on disk");
+    CHECK(both.homes == "`X` lies on disk");
     CHECK(both.disk == 5e9);
     CHECK(both.loops == "large");
   }

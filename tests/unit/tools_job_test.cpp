@@ -127,7 +127,7 @@ TEST_CASE("a profile of a site is read, printed and compared") {
   const Site again = parse_site(site_text(site), "again");
   CHECK(site_text(again) == site_text(site));
   CHECK(site_differences(site, again).empty());
-  CHECK(error_of([] { (void)parse_site("nodes = 1\nkores = 2\n", "s"); }) == "s:2: unknown key 'kores'");
+  CHECK(error_of([] { (void)parse_site("nodes = 1\nkores = 2\n", "s"); }) == "s:2: unknown key `kores`");
   CHECK(error_of([] { (void)parse_site("nodes 1\n", "s"); }) == "s:1: expected `key = value`");
   CHECK(has(error_of([] { (void)parse_site("nodes = 4\n", "s"); }), "`cores = …` is missing"));
   CHECK(has(error_of([] { (void)parse_site("partition = a b\n", "s"); }), "a name without blanks"));
@@ -219,7 +219,7 @@ TEST_CASE("a plan under a limit is taken where the other one does not fit") {
 TEST_CASE("what no size of a job has memory for is planned with tensors on disk") {
   const Site site = profile();
   const auto spilling = [](const JobShape&, std::int64_t limit) {
-    return JobEstimate{.fits = limit == 0, .peak = 1e15, .seconds = 10, .spills = limit > 0, .homes = "'X' lies on disk", .disk = 50 * kGiB, .spill_seconds = 5000};
+    return JobEstimate{.fits = limit == 0, .peak = 1e15, .seconds = 10, .spills = limit > 0, .homes = "`X` lies on disk", .disk = 50 * kGiB, .spill_seconds = 5000};
   };
   const JobSize all = size_job(site, {}, spilling);
   CHECK(all.shape.nodes == site.nodes);
@@ -228,7 +228,7 @@ TEST_CASE("what no size of a job has memory for is planned with tensors on disk"
   CHECK(size_job(site, {.nodes = 2}, spilling).shape.nodes == 2);
   // Where it goes, and how much of the nodes' own disks.
   ScriptRequest request = request_of_test(site, all);
-  CHECK(has(script_text(request), "# Disk: 'X' lies on disk; a node needs room for 102.0 GiB, and the profile does not say how much it has (scratch)\n"));
+  CHECK(has(script_text(request), "# Disk: `X` lies on disk; a node needs room for 102.0 GiB, and the profile does not say how much it has (scratch)\n"));
   CHECK(!has(script_text(request), "--tmp"));
   request.site.scratch = std::int64_t{200} << 30;
   request.site.spill_dir = "${LOCAL:-/local}/$USER";
@@ -267,6 +267,9 @@ TEST_CASE("what a job cannot have is refused with the numbers") {
   const auto endless = [](const JobShape&, std::int64_t limit) { return JobEstimate{.fits = limit == 0, .peak = 1e15, .largest = "C, line 5"}; };
   CHECK(has(error_of([&] { (void)size_job(site, {}, endless); }), "(C, line 5), of 27.0 GiB that it may have there: no job of this site is large enough"));
   CHECK(has(error_of([&] { (void)size_job(site, {.rank_memory = 4096}, endless); }), "--memory 4096 is too small: on 16 nodes a rank needs"));
+  CHECK(has(error_of([&] { (void)size_job(site, {.rank_memory = 3000000000, .rank_memory_text = "3GB"}, endless); }),
+            "--memory 3GB is too small: on 16 nodes a rank needs 1000000.00 GB of blocks"));
+  CHECK(error_of([&] { (void)size_job(site, {.node_memory = std::int64_t{1} << 50, .node_memory_text = "1125900GB"}, endless); }).ends_with(" GB"));
   CHECK(error_of([&] { (void)size_job(site, {.node_memory = 4096}, endless); }) == "--mem: 2 ranks need 320 MiB besides blocks");
   const auto refused = [](const std::vector<std::string>&) { return codegen::ProcessResult{.exit_code = 1, .output = "a\nb\nsbatch: error: c\nd\n"}; };
   CHECK(error_of([&] { (void)submit_script(refused, "s"); }) == "sbatch did not take s: b\nsbatch: error: c\nd");

@@ -43,6 +43,18 @@ function lineColour(line) {
   return `hsl(${hue(line)} 55% 52%)`;
 }
 
+/// Of so many ranks each has a colour of its own.
+const kRanksColoured = 16;
+function rankColour(rank) {
+  return `hsl(${hue(rank)} 60% 45%)`;
+}
+
+/// What colours mean: [[colour, words]].
+function drawLegend(id, entries) {
+  const legend = document.getElementById(id);
+  legend.replaceChildren(...entries.map(([colour, words]) => element("span", {}, element("i", { style: `background:${colour}` }), words)));
+}
+
 /// A canvas of that height, as fine as the screen; returns its context.
 function sized(canvas, height) {
   const scale = window.devicePixelRatio || 1;

@@ -10,11 +10,13 @@ async function drawAll() {
   if (events) {
     timeline = new Timeline(events);
     events.end = timeline.end;
+    drawLegend("timeline-legend", timeline.legend());
     const every = data.trace.kept_milliseconds;
     document.getElementById("kept").textContent = `${events.count.toLocaleString("en")} events` + (every > 1 ? `; one millisecond of every ${every} is kept` : "");
   } else {
     document.getElementById("event").textContent = "No trace was given: tdslc report STATS TRACE";
   }
+  document.getElementById("idle").textContent = idleText();
   drawMemory(events);
   window.addEventListener("resize", () => {
     drawMatrix();

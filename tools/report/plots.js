@@ -4,13 +4,16 @@ function mostOf(rows, key) {
   return rows.reduce((most, row) => Math.max(most, key(row) || 0), 0);
 }
 
-/// The limit and the plan, as lines over the plot.
-function memoryLevels() {
-  const levels = [];
+/// How high the plot is, in bytes, and the plan and the limit as lines over it. The plot is as high as what was planned and measured need; a limit
+/// far above is `beyond` it.
+function memoryScale(measured) {
   const plan = mostOf(stats.per_rank, (rank) => rank.predicted && rank.predicted.peak_block_bytes);
-  if (plan > 0) levels.push({ name: "plan", bytes: plan, colour: "#2a9d6f" });
-  if (stats.memory_limit > 0) levels.push({ name: "limit", bytes: stats.memory_limit, colour: "#d0021b" });
-  return levels;
+  const top = 1.12 * Math.max(measured, plan, 1);
+  const levels = plan > 0 ? [{ name: "plan", bytes: plan, colour: "#2a9d6f" }] : [];
+  const limit = { name: "limit", bytes: stats.memory_limit || 0, colour: "#d0021b" };
+  const beyond = limit.bytes > top ? `; the limit, ${bytesText(limit.bytes)}, lies above the plot` : "";
+  if (limit.bytes > 0 && beyond === "") levels.push(limit);
+  return { top, levels, beyond };
 }
 
 function drawLevels(context, levels, top, x0, x1, height) {
@@ -30,10 +33,9 @@ function drawMemory(events) {
   const context = sized(canvas, height + 24);
   const width = canvas.parentElement.clientWidth;
   const left = 90;
-  const levels = memoryLevels();
   const samples = events ? memorySamples(events) : [];
   const measured = Math.max(mostOf(stats.per_rank, (rank) => rank.peak_block_bytes), ...samples.map((s) => s.most));
-  const top = 1.12 * Math.max(measured, ...levels.map((level) => level.bytes), 1);
+  const { top, levels, beyond } = memoryScale(measured);
   context.fillStyle = "#6b7488";
   context.textAlign = "right";
   context.textBaseline = "middle";
@@ -43,7 +45,7 @@ function drawMemory(events) {
     const end = events.end * events.unit;
     const x = (time) => left + (time / events.end) * (width - left);
     samples.forEach((rank) => {
-      context.strokeStyle = samples.length > 16 ? "hsl(220 60% 55% / 0.35)" : `hsl(${hue(rank.rank)} 60% 45%)`;
+      context.strokeStyle = samples.length > kRanksColoured ? "hsl(220 60% 55% / 0.35)" : rankColour(rank.rank);
       context.beginPath();
       let last = -1;
       for (const [time, bytes] of rank.points) {
@@ -58,7 +60,8 @@ function drawMemory(events) {
       context.stroke();
     });
     timeAxis(context, left, width, height + 2, 0, end);
-    note.textContent = "Blocks held by each rank; samples at most every millisecond, between which peaks may lie.";
+    note.textContent = "Blocks held by each rank; samples at most every millisecond, between which peaks may lie" + beyond + ".";
+    if (samples.length <= kRanksColoured) drawLegend("memory-legend", samples.map((rank) => [rankColour(rank.rank), `rank ${rank.rank}`]));
   } else {
     const step = (width - left) / stats.per_rank.length;
     context.fillStyle = "#2f6fde";
@@ -66,7 +69,7 @@ function drawMemory(events) {
       const h = ((rank.peak_block_bytes || 0) / top) * height;
       context.fillRect(left + r * step, height - h, Math.max(1, step - 1), h);
     });
-    note.textContent = "Peak of the blocks held by each rank, from rank 0 on; with a trace: over time.";
+    note.textContent = "Peak of the blocks held by each rank, from rank 0 on; with a trace: over time" + beyond + ".";
   }
   drawLevels(context, levels, top, left, width, height);
 }

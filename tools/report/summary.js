@@ -53,6 +53,7 @@ function sourceLines() {
     }
     const l = lines.get(key);
     if (!l.names.includes(s.name)) l.names.push(s.name);
+    l.loop = l.loop || s.kind === "loop";
     l.seconds = add(l.seconds, s.predicted.seconds);
     l.flopsForeseen = add(l.flopsForeseen, s.predicted.flops);
     l.bytesForeseen = add(l.bytesForeseen, s.predicted.bytes_received);
@@ -74,6 +75,48 @@ function sourceLines() {
   return [...lines.values()].sort((a, b) => a.line - b.line);
 }
 
+/// The source lines, up to 12, of the loop that begins in a line: up to the brace that closes it.
+function loopText(source, line) {
+  const text = [];
+  let depth = 0;
+  for (let k = line - 1; k < source.length && text.length < 12; ++k) {
+    text.push(source[k]);
+    const code = source[k].replace(/"(?:[^"\\]|\\.)*"/g, "").replace(/\/\/.*/, "");
+    depth += (code.match(/{/g) || []).length - (code.match(/}/g) || []).length;
+    if (depth <= 0 && code.includes("}")) return text;
+  }
+  return text.length < 12 ? text.slice(0, 1) : [...text.slice(0, 11), "…"];
+}
+
+/// Without the blanks that all lines begin with.
+function dedented(lines) {
+  const least = Math.min(...lines.filter((l) => l.trim() !== "").map((l) => l.length - l.trimStart().length));
+  return lines.map((l) => l.slice(Math.min(least, l.length - l.trimStart().length)));
+}
+
+/// `2, 3 and 5`
+function listed(numbers) {
+  return numbers.length < 2 ? numbers.join("") : numbers.slice(0, -1).join(", ") + " and " + numbers[numbers.length - 1];
+}
+
+/// Why ranks had nothing to do: the lines whose tasks one rank has alone, the longest first. Empty where ranks are not listed, or all have tasks.
+function idleText() {
+  const tasksOf = (s, r) => (s.per_rank && s.per_rank[r] && s.per_rank[r].measured ? s.per_rank[r].measured.tasks : 0);
+  const ranks = stats.per_rank.map((_, r) => r);
+  if (ranks.length < 2 || !stats.statements.some((s) => s.per_rank)) return "";
+  const worked = (s) => ranks.filter((r) => tasksOf(s, r) > 0);
+  const wall = (s) => (s.measured || {}).wall || 0;
+  const alone = stats.statements.filter((s) => worked(s).length === 1 && wall(s) > 0).sort((a, b) => wall(b) - wall(a));
+  const total = stats.statements.reduce((sum, s) => sum + wall(s), 0);
+  const idle = ranks.filter((r) => stats.statements.every((s) => tasksOf(s, r) === 0));
+  const share = alone.reduce((sum, s) => sum + wall(s), 0) / Math.max(total, 1e-12);
+  if (idle.length === 0 && share < 0.2) return "";
+  const why = { loop: "a loop over single elements is one task", collect: "what is printed or decided is brought to one rank" };
+  const lines = alone.slice(0, 3).map((s) => `line ${s.line} (${s.name}) on rank ${worked(s)[0]}: ${why[s.kind] || "it is one task"}`);
+  const begin = idle.length > 0 ? `Rank${idle.length > 1 ? "s" : ""} ${listed(idle)} had no task` : `One rank alone had tasks for ${Math.round(100 * share)} % of the time`;
+  return begin + (lines.length > 0 ? "; one rank alone computes " + lines.join("; ") : "") + ".";
+}
+
 function drawLines() {
   const table = document.getElementById("lines");
   const source = data.source || [];
@@ -89,7 +132,9 @@ function drawLines() {
   for (const l of lines) {
     const wall = cell(secondsText(l.wall), range(l.seconds, secondsText));
     wall.append(element("span", { class: "bar", style: `width:${(100 * l.wall) / most}%` }));
-    const code = !l.file && source[l.line - 1] !== undefined ? source[l.line - 1].trim() : l.names.join(", ");
+    const known = !l.file && source[l.line - 1] !== undefined;
+    const loop = known && l.loop ? dedented(loopText(source, l.line)) : [];
+    const code = loop.length > 1 ? element("pre", {}, loop.join("\n")) : known ? source[l.line - 1].trim() : l.names.join(", ");
     table.append(
       element("tr", {}, element("td", { style: `border-left:4px solid ${lineColour(l.line)}` }, (l.file ? l.file + ":" : "") + (l.line || "–")),
         element("td", { class: "code", title: l.names.join(", ") }, code), wall, cell(secondsText(l.kernel)), cell(secondsText(l.waiting)),

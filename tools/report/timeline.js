@@ -1,5 +1,7 @@
 // Events over time: a row for every thread, of the disk's too, and with messages for every lane of receives and sends.
 
+const kindColours = { wait: "#e3e6ec", save: "#2a9d6f", plan: "#8557c9", control: "#c2410c" };
+
 class Timeline {
   constructor(events) {
     this.events = events;
@@ -27,16 +29,31 @@ class Timeline {
 
   /// A colour for every kind and site, so that drawing an event looks up a number.
   eventColours() {
-    const fixed = { wait: "#e3e6ec", save: "#2a9d6f", plan: "#8557c9", control: "#c2410c" };
     const colours = new Map();
     return (kind, site) => {
       const key = kind * 1048576 + site;
       if (!colours.has(key)) {
         const line = siteOf.has(site) ? siteOf.get(site).line : 0;
-        colours.set(key, fixed[kinds[kind]] || lineColour(line));
+        colours.set(key, kindColours[kinds[kind]] || lineColour(line));
       }
       return colours.get(key);
     };
+  }
+
+  /// What the colours of this trace's events mean: source lines, the dearest first, and what is of no line.
+  legend() {
+    const seen = new Set(), spent = new Map();
+    const { kind, site, length } = this.events;
+    for (let i = 0; i < this.events.count; ++i) {
+      const name = kinds[kind[i]];
+      if (kindColours[name]) seen.add(name);
+      else if (name !== "memory" && siteOf.has(site[i])) spent.set(siteOf.get(site[i]).line, (spent.get(siteOf.get(site[i]).line) || 0) + length[i]);
+    }
+    const lines = [...spent].sort((a, b) => b[1] - a[1]).map(([line]) => line);
+    const names = (line) => [...new Set([...siteOf.values()].filter((s) => s.line === line).map((s) => s.name))].slice(0, 3).join(", ");
+    const entries = lines.slice(0, 20).map((line) => [lineColour(line), `line ${line}: ${names(line)}`]);
+    if (lines.length > 20) entries.push(["transparent", `and ${lines.length - 20} more lines`]);
+    return [...entries, ...Object.keys(kindColours).filter((name) => seen.has(name)).map((name) => [kindColours[name], name])];
   }
 
   draw() {
@@ -140,7 +157,7 @@ class Timeline {
     const none = 1048575;
     if (e.operation[i] !== 0) words.push(`operation ${e.operation[i] - 1}` + (e.panel[i] !== none ? `, panel ${e.panel[i]}` : ""));
     if (e.peer[i] !== none) words.push(`${e.kind[i] === 2 ? "from" : "to"} rank ${e.peer[i]}`);
-    if (ofDisk(e.kind[i]) && siteOf.has(e.request[i])) words.push(`'${siteOf.get(e.request[i]).name}'`);
+    if (ofDisk(e.kind[i]) && siteOf.has(e.request[i])) words.push("`" + siteOf.get(e.request[i]).name + "`");
     if (e.bytes[i] > 0) words.push(bytesText(e.bytes[i]));
     return words.join("   ");
   }

@@ -8,6 +8,7 @@
 
 #include "frontend/diagnostics.h"
 #include "runtime/types.h"
+#include "tools/tdslc/job/size.h"
 #include "tools/tdslc/streams.h"
 
 namespace tdsl::tools {
@@ -81,6 +82,7 @@ Examples:
   tdslc emit ridge.tdsl -o ridge.cpp
   tdslc emit ridge.tdsl --project ridge                  with the runtime and a CMake file: builds without tdslc)"},
     {Command::kExplain, "explain", "Show plans, predicted bytes, flops and memory without running", R"(
+docs/explain.md says what every column and word means.
 Examples:
   tdslc explain product.tdsl -n 4 -- --A a.npy --B b.npy
   tdslc explain product.tdsl -n 16 --set n=100000 --set m=100000 --set k=100000
@@ -145,7 +147,7 @@ void add_compile_options(CLI::App& app, CommandLine& line) {
 void add_job_options(CLI::App& app, JobOptions& job) {
   app.add_option("--nodes", job.nodes, "Number of nodes (default: the fewest whose memory is enough)")->check(CLI::Range(std::int64_t{1}, kMostRanks))->type_name("N");
   app.add_option("--mem", job.memory, "Memory of each node (default: what the plan needs)")->type_name("SIZE");
-  app.add_option("--time", job.time, "Time limit (default: twice what is predicted)")->type_name("TIME");
+  app.add_option("--time", job.time, fmt::format("Time limit (default: {:g} x the predicted seconds, plus the time for files)", kTimeMargin * kSlower))->type_name("TIME");
   app.add_option("--iterations", job.iterations, "Assumed iterations of loops whose trip count depends on data")->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))->type_name("N");
   app.add_option("--sweep", job.sweeps, "A job array: the program's option with each of these values; {NAME} in other options stands for it")->type_name("NAME=VALUE,...")->allow_extra_args(false);
   app.add_option("--site", job.site, "Profile of the site (default: $TDSL_SITE, ~/.config/tdsl/site.conf)")->type_name("FILE");
@@ -185,11 +187,11 @@ void add_options_of(CLI::App& app, Command command, CommandLine& line) {
     return;
   }
   if (command == Command::kCompare) {
-    app.add_option("files", line.files, "What `explain --plan` or --plan wrote, and what --stats wrote")->type_name("PLAN STATISTICS")->required()->expected(2);
+    app.add_option("files", line.files, "What `explain --plan` or --plan wrote, and what --stats wrote, in any order")->type_name("PLAN STATISTICS")->required()->expected(2);
     return;
   }
   if (command == Command::kReport) {
-    app.add_option("files", line.files, "What --stats wrote, and what --trace wrote")->type_name("STATISTICS [TRACE]")->required()->expected(1, 2);
+    app.add_option("files", line.files, "What --stats wrote, and what --trace wrote, in any order")->type_name("STATISTICS [TRACE]")->required()->expected(1, 2);
     app.add_option("-o,--output", line.output, "The page")->type_name("FILE.html")->required();
     app.add_option("--source", line.source, "The program (default: where it was when it was built, if it is there)")->type_name("PROG.tdsl");
     return;
@@ -254,13 +256,13 @@ std::string unknown_message(const CLI::App& app, const CLI::App* command, const 
   if (command == nullptr) {
     std::vector<std::string> names;
     for (const CommandText& c : kCommands) names.emplace_back(c.name);
-    return fmt::format("unknown command '{}'{}", arguments.front(), frontend::did_you_mean(arguments.front(), names));
+    return fmt::format("unknown command `{}`{}", arguments.front(), frontend::did_you_mean(arguments.front(), names));
   }
   const std::vector<std::string> known = spellings(*command);
   for (const std::string& argument : arguments) {
     const std::string name = argument.substr(0, argument.find('='));
     if (name.size() < 2 || name.front() != '-' || std::ranges::find(known, name) != known.end()) continue;
-    std::string text = fmt::format("unknown option '{}'{}", name, frontend::did_you_mean(name, known));
+    std::string text = fmt::format("unknown option `{}`{}", name, frontend::did_you_mean(name, known));
     if (app.get_name().empty() || frontend::did_you_mean(name, known).empty()) text += "; the program's own options come after --";
     return text;
   }

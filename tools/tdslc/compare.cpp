@@ -39,9 +39,21 @@ class Comparison {
     return differences_ == 0;
   }
 
+  /// Where the plans differ: the run has written its own predictions, too.
   void compare_plans() {
     if (plan_["plan_hash"] == statistics_["plan_hash"]) return;
-    differ(fmt::format("the run was planned otherwise: plan hash {}, not {}", statistics_["plan_hash"].dump(), plan_["plan_hash"].dump()));
+    const std::size_t before = differences_;
+    const json here = plan_.value("constants", json::object()), there = statistics_.value("constants", json::object());
+    for (const auto& [name, foreseen] : here.items()) {
+      if (there.contains(name) && there[name] != foreseen) {
+        differ(fmt::format("the run was planned with another constant of the machine: {} {}, not {}", in_words(name), there[name].dump(), foreseen.dump()));
+      }
+    }
+    for (const json& foreseen : plan_["statements"]) {
+      const json* planned = of_site(statistics_["statements"], foreseen["site"]);
+      if (planned != nullptr) compare_planned(foreseen, *planned);
+    }
+    if (differences_ == before) differ("the run was planned otherwise: layouts or tiles differ, with the same counts (give both the same --tile, --memory, --schedule and files)");
   }
 
   void compare_statements() {
@@ -83,6 +95,17 @@ class Comparison {
   }
 
  private:
+  /// The counts by which the run's own plan of a statement differs.
+  void compare_planned(const json& foreseen, const json& planned) {
+    if (!foreseen.contains("predicted") || !planned.contains("predicted")) return;
+    std::string counts;
+    for (const char* count : kStatementCounts) {
+      const json here = foreseen["predicted"].value(count, json()), there = planned["predicted"].value(count, json());
+      if (here != there) counts += fmt::format("{}{} {}, not {}", counts.empty() ? "" : "; ", in_words(count), there.dump(), here.dump());
+    }
+    if (!counts.empty()) differ(fmt::format("{}: the run was planned otherwise: {}", name_of(foreseen), counts));
+  }
+
   static const json* of_site(const json& statements, const json& site) {
     const auto found = std::find_if(statements.begin(), statements.end(), [&](const json& statement) { return statement["site"] == site; });
     return found == statements.end() ? nullptr : &*found;
@@ -109,7 +132,7 @@ class Comparison {
 
   void compare_sites(const std::string& where, const json& foreseen, const json& counted) {
     if (!foreseen.contains("predicted") || !counted.contains("measured")) {
-      throw UsageError("the first file is to be one of --plan, the second one of --stats");
+      throw UsageError("one file is to be of --plan, the other one of --stats");
     }
     for (const char* count : kStatementCounts) compare_count(where, count, foreseen["predicted"].value(count, json()), counted["measured"].value(count, json()));
   }
@@ -132,7 +155,10 @@ class Comparison {
 }  // namespace
 
 int compare(const CommandLine& line) {
-  Comparison comparison(read_figures(line.files[0]), read_figures(line.files[1]));
+  json plan = read_figures(line.files[0]), statistics = read_figures(line.files[1]);
+  // Only a run has phases; a plan's file may be the second one.
+  if (plan.contains("phases") && !statistics.contains("phases")) std::swap(plan, statistics);
+  Comparison comparison(std::move(plan), std::move(statistics));
   if (!comparison.compare_runs()) return comparison.finish();
   comparison.compare_plans();
   comparison.compare_statements();

@@ -152,7 +152,7 @@ Link measure_link(const std::string& hosts) {
       return true;
     };
     const codegen::ProcessResult result = codegen::run_process(request);
-    if (result.exit_code != 0) return {0, 0, fmt::format("'{}' ended with {}", fmt::join(command, " "), result.exit_code)};
+    if (result.exit_code != 0) return {0, 0, fmt::format("`{}` ended with {}", fmt::join(command, " "), result.exit_code)};
     const plan::Machine m = plan::parse_machine(told);
     return {m.latency, m.bandwidth, ""};
   } catch (const std::runtime_error& error) {

@@ -76,7 +76,7 @@ namespace {
 
 std::string reading_of(const std::string& input, const std::string& path, const rt::Entries& entries, std::int64_t ranks) {
   const auto bytes = static_cast<double>(entries.form().bytes());
-  return fmt::format("reading {} takes {} on a rank of {}: its share of {} entries in '{}', {} bytes each and twice while they are brought to their tiles", input,
+  return fmt::format("reading {} takes {} on a rank of {}: its share of {} entries in `{}`, {} bytes each and twice while they are brought to their tiles", input,
                      human_bytes(rt::entry_peak_bytes(static_cast<double>(entries.count()), bytes, static_cast<double>(ranks))), ranks,
                      human_count(static_cast<double>(entries.count())), path, entries.form().bytes());
 }
@@ -110,7 +110,7 @@ void bind_files(const codegen::FamilyProgram& families, const rt::AppOptions& op
     if (at_least != opened.may_be_longer()) continue;
     const std::vector<std::int64_t> shape = opened.dense() != nullptr ? opened.dense()->shape() : rt::find_shape(*opened.entries());
     if (shape.size() != input.type.rank()) {
-      throw rt::RunError({families.files.front(), input.line}, rt::other_rank_text(input.name, input.type.rank(), " in '" + file->second + "'", shape.size(), shape));
+      throw rt::RunError({families.files.front(), input.line}, rt::other_rank_text(input.name, input.type.rank(), " in `" + file->second + "`", shape.size(), shape));
     }
     for (std::size_t d = 0; d < input.type.rank(); ++d) {
       const auto value = input.type.shape[d].as_value();
@@ -120,7 +120,7 @@ void bind_files(const codegen::FamilyProgram& families, const rt::AppOptions& op
         if (at_least && first) open.insert(name);
         if (open.contains(name)) entry->second = std::max(entry->second, shape[d]);
         if (entry->second == shape[d] || (at_least && entry->second > shape[d])) continue;
-        throw rt::RunError({families.files.front(), input.line}, fmt::format("dimension {} is {} in '{}', but {} before", name, shape[d],
+        throw rt::RunError({families.files.front(), input.line}, fmt::format("dimension {} is {} in `{}`, but {} before", name, shape[d],
                                                                             file->second, entry->second));
       }
     }
@@ -179,6 +179,7 @@ ReportRequest request_of(const CommandLine& line, const Front& front, const code
   inputs.threads = options.threads.value_or(1);
   inputs.tile = options.tile;
   inputs.memory = options.memory_bytes.value_or(0);
+  request.memory_text = options.memory_text;
   inputs.window = options.window_bytes.value_or(0);
   inputs.reproducible = options.reproducible;
   request.plan = plan_request_of(options, front.graph.name);

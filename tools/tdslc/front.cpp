@@ -33,9 +33,9 @@ passes::PipelineOptions pipeline_options(const CommandLine& line) {
     if (!passes::is_pass(name)) {
       std::vector<std::string> names;
       for (const passes::Pass& p : passes::pipeline()) names.emplace_back(p.name);
-      throw UsageError(fmt::format("there is no pass '{}'{}", name, frontend::did_you_mean(name, names)));
+      throw UsageError(fmt::format("there is no pass `{}`{}", name, frontend::did_you_mean(name, names)));
     }
-    if (passes::is_needed(name)) throw UsageError(fmt::format("the pass '{}' cannot be left out: code is generated from what it makes", name));
+    if (passes::is_needed(name)) throw UsageError(fmt::format("the pass `{}` cannot be left out: code is generated from what it makes", name));
     options.disabled.insert(name);
   }
   return options;

@@ -33,7 +33,7 @@ LibraryName library_name(const CommandLine& line) {
   std::ranges::replace(result.name, '-', '_');
   const auto letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
   if (!std::ranges::all_of(result.name, letter) || std::isdigit(static_cast<unsigned char>(result.name.front())) != 0) {
-    throw UsageError(fmt::format("'{}' cannot be a part of names in C: give the library another name, -o DIR/NAME", result.name));
+    throw UsageError(fmt::format("`{}` cannot be a part of names in C: give the library another name, -o DIR/NAME", result.name));
   }
   return result;
 }

@@ -26,7 +26,7 @@ int passes(const CommandLine& line) {
   }
   const std::set<std::string, std::less<>> dumps(line.dump_after.begin(), line.dump_after.end());
   for (const std::string& name : dumps) {
-    if (name != "all" && !passes::is_pass(name)) throw UsageError("there is no pass '" + name + "'; see `tdslc passes`");
+    if (name != "all" && !passes::is_pass(name)) throw UsageError("there is no pass `" + name + "`; see `tdslc passes`");
   }
   Front front;
   compile_front(line, {true, false}, front);

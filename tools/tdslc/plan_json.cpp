@@ -32,7 +32,8 @@ ordered_json statements_of(const PlanReport& report) {
 ordered_json whole_of(const PlanReport& report) {
   const WholePlan& whole = *report.whole;
   ordered_json json = {{"exact", whole.exact}, {"how", report.found}, {"trip_counts_guessed", whole.guessed}, {"peak_bytes", whole.peak_bytes},
-                       {"limit_bytes", whole.limit_bytes}, {"kept", whole.kept}, {"fence", whole.fence}};
+                       {"limit_bytes", whole.limited ? ordered_json(whole.limit_bytes) : ordered_json()},
+                       {"search_bound_bytes", whole.limit_bytes}, {"kept", whole.kept}, {"fence", whole.fence}};
   if (!report.alternatives.empty() && report.alternatives.front().plan != nullptr) {
     ordered_json mesh = ordered_json::array();
     for (const plan::MeshAxis& axis : report.alternatives.front().plan->mesh.axes) mesh.push_back(axis.size);

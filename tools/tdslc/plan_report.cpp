@@ -31,6 +31,7 @@ class Reporter : public record::PlanningSink {
   explicit Reporter(const ReportRequest& request) : PlanningSink(request.inputs), request_(request) {
     report_.ranks = request.inputs.ranks;
     report_.threads = request.inputs.threads;
+    report_.memory_text = request.memory_text;
     for (const std::int64_t r : request.ranks) {
       report_.per_rank.push_back({});
       report_.per_rank.back().rank = r;
@@ -341,6 +342,7 @@ PlanReport make_report(const codegen::FamilyProgram& program, const ReportReques
     report.threads = request.inputs.threads;
     report.fits = false;
     report.memory_limit = request.inputs.memory;
+    report.memory_text = request.memory_text;
     report.memory = misfit.need;
     if (request.why.empty()) report.enough_ranks = enough_ranks(program, request, misfit.need);
     for (ReportRequest more = request; true;) {

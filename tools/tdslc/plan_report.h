@@ -56,6 +56,7 @@ struct PlanReport {
   std::int64_t largest_step = 0;
   plan::MemoryNeed memory;     ///< under --memory
   std::int64_t memory_limit = 0;  ///< --memory in bytes, of a program that does not fit
+  std::string memory_text;        ///< --memory as given, whose unit is that of sizes beside it
   plan::Machine machine;
   std::optional<plan::FoundHomes> homes;  ///< of a program that fits because not everything is at home in memory
   bool fits = true;            ///< else `memory` is the least that is enough, and nothing else is known
@@ -78,6 +79,7 @@ struct PlanReport {
 struct ReportRequest {
   plan::PlanInputs inputs;
   plan::PlanRequest plan;
+  std::string memory_text;           ///< --memory as given
   std::string why;                   ///< name or number of a site whose values are wanted
   bool predictions = false;          ///< as text, for `tdslc compare`
   bool time_plan = false;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/app/options.h"
 #include "runtime/app/spill.h"
 #include "runtime/check.h"
 #include "runtime/shapes.h"
@@ -26,13 +27,13 @@ std::string notes_of(const PlanReport& report, const Front& front) {
 /// The answer where no plan keeps to --memory.
 std::string misfit_of(const PlanReport& report, const CommandLine& line, const Front& front) {
   const plan::MemoryNeed& need = report.memory;
-  const std::string limit = line.memory.empty() ? std::to_string(report.memory_limit) : line.memory;
+  const std::string limit = rt::given_size(report.memory_limit, report.memory_text);
+  const auto size = [&](plan::Index bytes) { return rt::shown_size(bytes, report.memory_text); };
   const std::string ranks = rt::counted(static_cast<std::size_t>(report.ranks), "rank");
   std::string text = fmt::format("{} on {} with {} each does not fit --memory {}\n", line.program, ranks, rt::counted(static_cast<std::size_t>(report.threads), "thread"), limit);
-  text += fmt::format("'{}' (line {}) needs the most on a rank: {}, of them {} of operands, results and other live tensors, and {} received or copied at once\n",
-                      need.name, rt::line_in(need.line), human_bytes(static_cast<double>(need.bytes)), human_bytes(static_cast<double>(need.bytes - need.step)),
-                      human_bytes(static_cast<double>(need.step)));
-  text += fmt::format("the least that is enough on {} is --memory {}\n", ranks, need.bytes);
+  text += fmt::format("`{}` (line {}) needs the most on a rank: {}, of them {} of operands, results and other live tensors, and {} received or copied at once\n",
+                      need.name, rt::line_in(need.line), size(need.bytes), size(need.bytes - need.step), size(need.step));
+  text += fmt::format("the least of all plans on {} is --memory {}\n", ranks, rt::option_size(need.bytes, report.memory_text));
   if (report.enough_ranks) text += fmt::format("with --memory {} it fits on {} ranks\n", limit, *report.enough_ranks);
   return text + notes_of(report, front);
 }
@@ -72,12 +73,17 @@ std::string totals_of(const PlanReport& report) {
   for (const plan::Alternative& a : report.alternatives) {
     const bool chosen = &a == &report.alternatives.front();
     text += fmt::format("{}{}{} in {:.3g} s{}", chosen ? "" : "; ", chosen ? "" : a.name + " ", human_bytes(a.price.bytes_received) + (chosen ? " received" : ""),
-                        a.price.seconds, a.fits ? "" : ", does not fit memory");
+                        a.price.seconds, a.fits ? "" : fmt::format(", exceeds {}", limit_name(report.whole->limited)));
   }
   const WholePlan& whole = *report.whole;
   if (report.planning_seconds) text += fmt::format("; planned in {:.6f} s", *report.planning_seconds);
-  return text + fmt::format("; peak {} of {}; kept: {}; fences: {}\n", human_bytes(whole.peak_bytes), human_bytes(whole.limit_bytes), list_of(whole.kept),
-                            whole.fence.empty() ? "none" : whole.fence);
+  text += fmt::format("; peak {}", human_bytes(whole.peak_bytes));
+  if (whole.limited) {
+    text += " of " + human_bytes(whole.limit_bytes);
+  } else if (std::ranges::any_of(report.alternatives, [](const plan::Alternative& a) { return !a.fits; })) {
+    text += fmt::format(", no limit is given (the search's bound: {})", human_bytes(whole.limit_bytes));
+  }
+  return text + fmt::format("; kept: {}; fences: {}\n", list_of(whole.kept), whole.fence.empty() ? "none" : whole.fence);
 }
 
 /// `next i0:a i1:b, +6.4 MB, +0.1 s`
@@ -143,7 +149,7 @@ std::string text_of(const PlanReport& report, const CommandLine& line, const Fro
   text += fmt::format("largest step: {} (the smallest legal --window)\n", human_bytes(static_cast<double>(report.largest_step)));
   if (report.homes) text += fmt::format("spills: {}\n", rt::homes_text(*report.homes, "", report.machine));
   if (report.memory.bytes > 0) {
-    text += fmt::format("memory: '{}' (line {}) needs the most on a rank, {}\n", report.memory.name, rt::line_in(report.memory.line),
+    text += fmt::format("memory: `{}` (line {}) needs the most on a rank, {}\n", report.memory.name, rt::line_in(report.memory.line),
                         human_bytes(static_cast<double>(report.memory.bytes)));
   }
   if (report.baseline) {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 
 #include "runtime/check.h"
@@ -15,6 +16,15 @@ namespace tdsl::tools {
 namespace {
 
 using nlohmann::json;
+
+/// Whether the file begins as --trace writes it. What cannot be read does not.
+bool begins_as_trace(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return false;
+  std::ifstream file(path);
+  std::string word;
+  return file >> word && word == "{\"displayTimeUnit\":";
+}
 
 report::ReadTrace read_trace(const std::string& path, const json& statistics) {
   report::ReadTrace trace;
@@ -32,15 +42,14 @@ report::ReadTrace read_trace(const std::string& path, const json& statistics) {
   return trace;
 }
 
-/// The program's lines: of the file that is named, else of the one it was built from if that is still there.
-std::vector<std::string> source_lines(const CommandLine& line, const json& statistics) {
-  std::string path = line.source;
+/// The program's lines: of `path`, or, where that is empty, of the file it was built from if that is still as it was before the run.
+std::vector<std::string> source_lines(std::string path, const std::string& statistics_file, const json& statistics) {
   if (path.empty()) {
     path = statistics.value("source", std::string());
     std::error_code error;
     if (!path.ends_with(".tdsl") || !std::filesystem::is_regular_file(path, error)) return {};
     // A file that was changed after the run has other lines.
-    if (std::filesystem::last_write_time(path, error) > std::filesystem::last_write_time(line.files[0], error)) return {};
+    if (std::filesystem::last_write_time(path, error) > std::filesystem::last_write_time(statistics_file, error)) return {};
   }
   std::istringstream text(rt::read_text_file(path));
   std::vector<std::string> lines;
@@ -51,15 +60,17 @@ std::vector<std::string> source_lines(const CommandLine& line, const json& stati
 }  // namespace
 
 int report(const CommandLine& line) {
+  std::string statistics = line.files.front(), events = line.files.size() > 1 ? line.files.back() : "";
+  if (!events.empty() && begins_as_trace(statistics)) std::swap(statistics, events);
   report::Contents contents;
-  contents.statistics = read_figures(line.files[0]);
-  if (!contents.statistics.contains("phases")) throw UsageError(fmt::format("{}: not the --stats file of a run", line.files[0]));
+  contents.statistics = read_figures(statistics);
+  if (!contents.statistics.contains("phases")) throw UsageError(fmt::format("{}: not the --stats file of a run", statistics));
   report::ReadTrace trace;
-  if (line.files.size() > 1) {
-    trace = read_trace(line.files[1], contents.statistics);
+  if (!events.empty()) {
+    trace = read_trace(events, contents.statistics);
     contents.trace = &trace;
   }
-  contents.source = source_lines(line, contents.statistics);
+  contents.source = source_lines(line.source, statistics, contents.statistics);
   rt::write_text_file(line.output, report::page_of(contents));
   return 0;
 }

@@ -70,7 +70,7 @@ int launch(const std::vector<std::string>& command, const std::string& trial, st
   if (result.exit_code == 0) return 0;
   const std::string& signs = signs_folder(session);
   if (!signs.empty() && !std::filesystem::exists(signs + "/started")) {
-    print_error(fmt::format("{} could not start {} ranks (exit code {}); '{}' says why\n", command.front(), ranks, result.exit_code, trial));
+    print_error(fmt::format("{} could not start {} ranks (exit code {}); `{}` says why\n", command.front(), ranks, result.exit_code, trial));
     return result.exit_code;
   }
   if (const std::string text = explanation(result, command.front(), signs); !text.empty()) print_error(text + "\n");

@@ -60,6 +60,8 @@ JobWishes wishes_of(const CommandLine& line, const rt::AppOptions& options) {
   wishes.nodes = line.job.nodes;
   if (options.threads) wishes.threads = *options.threads;
   wishes.rank_memory = options.memory_bytes;
+  wishes.rank_memory_text = options.memory_text;
+  wishes.node_memory_text = line.job.memory;
   if (!line.job.memory.empty()) wishes.node_memory = rt::parse_bytes(line.job.memory, "--mem");
   if (!line.job.time.empty()) {
     wishes.seconds = seconds_in(line.job.time);

@@ -55,14 +55,16 @@ std::vector<WholePlan::Node> nodes_of(const plan::Region& region, const plan::Pl
 }
 
 /// The limit that a value breaks, if any.
-std::string broken_by(const plan::SiteValue& value, const plan::Region& region) {
+std::string broken_by(const plan::SiteValue& value, const plan::Region& region, bool limited) {
   if (!value.possible) return "the rest cannot be planned around it";
   if (value.fits || value.worst < 0) return {};
   const plan::Op& worst = region.ops[static_cast<std::size_t>(value.worst)].op;
-  return fmt::format("exceeds memory by {} at '{}' (line {})", human_bytes(value.excess), worst.name, rt::line_in(worst.line));
+  return fmt::format("exceeds {} by {} at `{}` (line {})", limit_name(limited), human_bytes(value.excess), worst.name, rt::line_in(worst.line));
 }
 
 }  // namespace
+
+const char* limit_name(bool limited) { return limited ? "--memory" : "the search's bound"; }
 
 WholePlan whole_plan_of(const plan::Region& region, const plan::PlanInputs& inputs, const plan::ProgramPlans& plans) {
   const plan::Alternative chosen = plans.alternatives.empty() ? plan::Alternative{} : plans.alternatives.front();
@@ -71,6 +73,7 @@ WholePlan whole_plan_of(const plan::Region& region, const plan::PlanInputs& inpu
   whole.guessed = region.guessed;
   whole.loops = std::ranges::any_of(region.ops, [](const plan::RegionOp& op) { return op.weight > 1; });
   whole.peak_bytes = chosen.price.peak_bytes;
+  whole.limited = inputs.memory > 0;
   whole.limit_bytes = plan::memory_limit(region, inputs);
   whole.fence = region.fence;
   whole.nodes = nodes_of(region, chosen.plan.get());
@@ -93,7 +96,7 @@ WhyReport why_of(const plan::Region& region, const plan::PlanInputs& inputs, con
   why.of_search = !is_searched(plans);
   const plan::SiteValues values(region, inputs, *plans.found);
   why.values = values.values(why.site, kValuesShown, why.left_out);
-  for (const plan::SiteValue& value : why.values) why.broken.push_back(broken_by(value, region));
+  for (const plan::SiteValue& value : why.values) why.broken.push_back(broken_by(value, region, inputs.memory > 0));
   return why;
 }
 

@@ -29,7 +29,9 @@ struct WholePlan {
   bool exact = false;
   bool guessed = false;        ///< trip counts
   bool loops = false;          ///< recorded by two iterations
-  double peak_bytes = 0, limit_bytes = 0;
+  double peak_bytes = 0;
+  bool limited = false;        ///< `limit_bytes` is --memory; else the bound below which the search looks first
+  double limit_bytes = 0;
   std::vector<std::string> kept;  ///< copies: name and layout
   std::string fence;
   struct Node {
@@ -39,6 +41,9 @@ struct WholePlan {
   };
   std::vector<Node> nodes;     ///< in program order
 };
+
+/// The limit that a plan breaks, in words: `--memory`, or the search's own bound.
+[[nodiscard]] const char* limit_name(bool limited);
 
 /// Of the first of the plans; none: everything is on one rank.
 [[nodiscard]] WholePlan whole_plan_of(const plan::Region& region, const plan::PlanInputs& inputs, const plan::ProgramPlans& plans);

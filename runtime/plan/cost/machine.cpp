@@ -32,7 +32,7 @@ void read_line(Machine& machine, std::string_view line) {
   line = trimmed(line.substr(0, line.find('#')));
   if (line.empty()) return;
   const std::size_t equals = line.find('=');
-  if (equals == std::string_view::npos) throw std::runtime_error("not of the form 'name = value'");
+  if (equals == std::string_view::npos) throw std::runtime_error("not of the form `name = value`");
   const std::string_view name = trimmed(line.substr(0, equals));
   const std::string_view text = trimmed(line.substr(equals + 1));
   for (const auto& [known, member] : kConstants) {
@@ -40,12 +40,12 @@ void read_line(Machine& machine, std::string_view line) {
     double value = 0;
     const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
     if (result.ec != std::errc() || result.ptr != text.data() + text.size() || !std::isfinite(value) || value <= 0) {
-      throw std::runtime_error("'" + std::string(text) + "' is not a positive number");
+      throw std::runtime_error("`" + std::string(text) + "` is not a positive number");
     }
     machine.*member = value;
     return;
   }
-  throw std::runtime_error("no constant is called '" + std::string(name) + "'");
+  throw std::runtime_error("no constant is called `" + std::string(name) + "`");
 }
 
 }  // namespace

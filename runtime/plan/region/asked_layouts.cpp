@@ -139,11 +139,11 @@ int SiteNames::find(std::string_view name, const std::string& option) const {
     for (const auto& [site, op] : ops_) {
       if (!is_fixed(*op) && std::find(names.begin(), names.end(), op->name) == names.end()) names.push_back(op->name);
     }
-    refuse_placement(option + ": nothing that is placed is called '" + std::string(name) + "'; there are " + list_of(names));
+    refuse_placement(option + ": nothing that is placed is called `" + std::string(name) + "`; there are " + list_of(names));
   }
   std::string text;
   for (const auto& [site, op] : called) text += (text.empty() ? "" : ", ") + std::to_string(site) + " (" + name_of(op->op_class) + ", line " + std::to_string(rt::line_in(op->line)) + ")";
-  refuse_placement(option + ": '" + std::string(name) + "' is computed at several sites; say which by its number: " + text);
+  refuse_placement(option + ": `" + std::string(name) + "` is computed at several sites; say which by its number: " + text);
 }
 
 AskedLayouts::AskedLayouts(const Region& region, const PlanInputs& inputs, const std::vector<std::string>& texts) : inputs_(inputs) {

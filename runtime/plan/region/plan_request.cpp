@@ -26,7 +26,7 @@ class FilePlan {
 
   PlanValue check(const std::string& program) {
     PlanValue& plan = read_.plan;
-    if (plan.program != program) fail(kProgramLine, "it is a plan of '" + plan.program + "', not of '" + program + "'");
+    if (plan.program != program) fail(kProgramLine, "it is a plan of `" + plan.program + "`, not of `" + program + "`");
     if (plan.ranks != inputs_.ranks) fail(kProgramLine, "it is a plan for " + std::to_string(plan.ranks) + " ranks, not for " + std::to_string(inputs_.ranks));
     for (auto decided = plan.at.begin(); decided != plan.at.end();) {
       const bool kept = check_site(decided->first, decided->second);
@@ -84,12 +84,12 @@ class FilePlan {
   bool fit(std::size_t line, const Op& op, const std::vector<std::string>& names, std::string& text) {
     const Mesh& mesh = read_.plan.mesh;
     const std::optional<Layout> layout = parse_layout(text, names, mesh.axes.size());
-    if (!layout) fail(line, "'" + text + "' is no layout of its dimensions: " + list_of(names));
+    if (!layout) fail(line, "`" + text + "` is no layout of its dimensions: " + list_of(names));
     if (layout->home >= inputs_.ranks) fail(line, "there is no rank " + std::to_string(layout->home));
     std::vector<DroppedAxis> dropped;
     const std::optional<Layout> fitting = fitting_layout(op, *layout, mesh, inputs_, dropped);
     if (!fitting) {
-      warn(line, "'" + text + "' is dropped: the dimensions of " + op.name + " cannot carry it");
+      warn(line, "`" + text + "` is dropped: the dimensions of " + op.name + " cannot carry it");
       return false;
     }
     for (const DroppedAxis& axis : dropped) {

@@ -44,14 +44,14 @@ class Line {
     return taken;
   }
   void expect(std::string_view wanted) {
-    if (word() != wanted) fail("'" + std::string(wanted) + "' is missing");
+    if (word() != wanted) fail("`" + std::string(wanted) + "` is missing");
   }
   template <class T>
   T number(int base = 10) {
     const std::string_view text = word();
     T value{};
     const auto result = std::from_chars(text.data(), text.data() + text.size(), value, base);
-    if (text.empty() || result.ec != std::errc() || result.ptr != text.data() + text.size()) fail("'" + std::string(text) + "' is no number");
+    if (text.empty() || result.ec != std::errc() || result.ptr != text.data() + text.size()) fail("`" + std::string(text) + "` is no number");
     return value;
   }
   std::string string() {
@@ -121,7 +121,7 @@ Mesh parse_mesh(Line& line) {
 int parse_decision(Line& line, std::size_t number, PlanValue& plan, std::string_view first) {
   int site = 0;
   const auto result = std::from_chars(first.data(), first.data() + first.size(), site);
-  if (result.ec != std::errc() || result.ptr != first.data() + first.size() || site < 1) line.fail("'" + std::string(first) + "' is no site");
+  if (result.ec != std::errc() || result.ptr != first.data() + first.size() || site < 1) line.fail("`" + std::string(first) + "` is no site");
   Decision decision;
   decision.kind = line.word();
   decision.name = line.string();
@@ -165,7 +165,7 @@ void parse_home(Line& line, PlanValue& plan, bool memory) {
     const std::string_view word = line.word();
     Housing housing;
     for (const Home home : {Home::kDisk, Home::kFile}) housing.home = word == name_of(home) ? home : housing.home;
-    if (housing.home == Home::kMemory) line.fail("'" + std::string(word) + "' is no home of a tensor");
+    if (housing.home == Home::kMemory) line.fail("`" + std::string(word) + "` is no home of a tensor");
     housing.resident_tiles = line.number<Index>();
     if (site < 1 || housing.resident_tiles < 0) line.fail("a home is malformed");
     if (!plan.homes.emplace(site, housing).second) line.fail("site " + std::to_string(site) + " has two homes");
@@ -242,7 +242,7 @@ void parse_program(Line& line, PlanValue& plan) {
   plan.schedule = line.word();
   if (plan.schedule.empty()) line.fail("the schedule is missing");
   if (plan.schedule == "none") plan.schedule.clear();
-  if (!line.ended()) line.fail("'" + line.remainder() + "' is too much");
+  if (!line.ended()) line.fail("`" + line.remainder() + "` is too much");
 }
 
 }  // namespace
@@ -256,7 +256,7 @@ PlanText read_plan(std::string_view text) {
     Line line(text.substr(0, end), number);
     text.remove_prefix(std::min(end + 1, text.size()));
     if (number == 1) {
-      if (line.remainder() != "tdsl plan 1") line.fail("this is no plan: it should begin with 'tdsl plan 1'");
+      if (line.remainder() != "tdsl plan 1") line.fail("this is no plan: it should begin with `tdsl plan 1`");
     } else if (number == kProgramLine) {
       parse_program(line, plan);
     } else if (number == kMeshLine) {

@@ -14,7 +14,7 @@ def raises(kind, text, action):
     except kind as error:
         assert text in str(error), f"{error}, not {text}"
     else:
-        raise AssertionError(f"no {kind.__name__} with '{text}'")
+        raise AssertionError(f"no {kind.__name__} with `{text}`")
 
 
 def arguments(n, m, seed=0):

@@ -56,7 +56,7 @@ class SiteReader {
   }
 
  private:
-  [[noreturn]] void wrong(const std::string& expected) const { site_error(fmt::format("{}: '{}': {} is expected", place_, value_, expected)); }
+  [[noreturn]] void wrong(const std::string& expected) const { site_error(fmt::format("{}: `{}`: {} is expected", place_, value_, expected)); }
   [[nodiscard]] std::string plain() const {
     if (!is_plain(value_)) wrong("a name without blanks and quotes");
     return value_;
@@ -206,7 +206,7 @@ Site parse_site(std::string_view text, const std::string& path) {
     const std::string_view key = trimmed(line.substr(0, equals));
     const std::string value(trimmed(line.substr(equals + 1)));
     if (value.empty()) continue;
-    if (!SiteReader(site, place, value).set(key)) site_error(fmt::format("{}: unknown key '{}'", place, key));
+    if (!SiteReader(site, place, value).set(key)) site_error(fmt::format("{}: unknown key `{}`", place, key));
   }
   check_complete(site, path);
   return site;

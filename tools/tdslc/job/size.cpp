@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "runtime/app/options.h"
 #include "runtime/check.h"
 #include "tools/tdslc/job/text.h"
 
@@ -109,7 +110,7 @@ class NodeSearch {
     found_.rank_limit = limit_of_rank(site_, wishes_, found_.shape);
     const double limit = static_cast<double>(allowed());
     if (wishes_.rank_memory && *wishes_.rank_memory > found_.rank_limit) {
-      size_error(fmt::format("--memory {}: on {} a rank may have {}", *wishes_.rank_memory, on(found_.shape), found_.rank_limit));
+      size_error(fmt::format("--memory {}: on {} a rank may have {}", memory_given(), on(found_.shape), rt::shown_size(found_.rank_limit, wishes_.rank_memory_text)));
     }
     found_.estimate = estimate_(found_.shape, wishes_.rank_memory.value_or(0));
     bool fit = found_.estimate.fits && found_.estimate.peak <= limit;
@@ -135,13 +136,15 @@ class NodeSearch {
 
   [[noreturn]] void too_large() const {
     if (wishes_.rank_memory) {
-      size_error(fmt::format("--memory {} is too small: on {} nodes a rank needs {} of blocks{}", *wishes_.rank_memory, site_.nodes, binary_bytes(found_.estimate.peak),
-                             largest()));
+      size_error(fmt::format("--memory {} is too small: on {} nodes a rank needs {} of blocks{}", memory_given(), site_.nodes,
+                             rt::shown_size(static_cast<std::int64_t>(found_.estimate.peak), wishes_.rank_memory_text), largest()));
     }
     size_error(fmt::format("a rank needs {} of blocks on all {} nodes{}, of {} that it may have there: no job of this site is large enough",
                            binary_bytes(found_.estimate.peak), site_.nodes, largest(),
                            binary_bytes(static_cast<double>(allowed()))));
   }
+
+  [[nodiscard]] std::string memory_given() const { return rt::given_size(*wishes_.rank_memory, wishes_.rank_memory_text); }
 
   const Site& site_;
   const JobWishes& wishes_;
@@ -237,7 +240,7 @@ JobEstimate greater_of(const JobEstimate& a, const JobEstimate& b) {
 JobSize size_job(const Site& site, const JobWishes& wishes, const JobEstimator& estimate) {
   std::optional<std::int64_t> nodes = wishes.nodes;
   if (wishes.node_memory && *wishes.node_memory > site.memory) {
-    size_error(fmt::format("--mem {}: nodes have {}", binary_bytes(static_cast<double>(*wishes.node_memory)), binary_bytes(static_cast<double>(site.memory))));
+    size_error(fmt::format("--mem {}: nodes have {}", rt::given_size(*wishes.node_memory, wishes.node_memory_text), rt::shown_size(site.memory, wishes.node_memory_text)));
   }
   if (wishes.ranks && nodes && *wishes.ranks < *nodes) size_error(fmt::format("-n {} --nodes {}: every node has a rank at least", *wishes.ranks, *nodes));
   if (wishes.ranks && !nodes) nodes = quotient_up(*wishes.ranks, ranks_of_node(site, wishes));

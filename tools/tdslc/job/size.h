@@ -50,6 +50,7 @@ struct JobWishes {
   std::optional<std::int64_t> node_memory{};  ///< --mem
   std::optional<std::int64_t> seconds{};      ///< --time
   bool checkpoints = false;                 ///< a run that is ended at the time limit goes on in its next attempt
+  std::string rank_memory_text{}, node_memory_text{};  ///< the two as given, whose unit messages use
 };
 
 struct JobSize {
