@@ -133,10 +133,14 @@ class Comparison {
 
 int compare(const CommandLine& line) {
   Comparison comparison(read_figures(line.files[0]), read_figures(line.files[1]));
-  if (!comparison.compare_runs()) return comparison.finish();
-  comparison.compare_plans();
-  comparison.compare_statements();
-  comparison.compare_ranks();
+  try {
+    if (!comparison.compare_runs()) return comparison.finish();
+    comparison.compare_plans();
+    comparison.compare_statements();
+    comparison.compare_ranks();
+  } catch (const json::exception&) {
+    throw UsageError(fmt::format("{}, {}: one of them has values of other types than --plan and --stats write", line.files[0], line.files[1]));
+  }
   return comparison.finish();
 }
 
