@@ -13,6 +13,8 @@
 #include <memory>
 #include <optional>
 
+#include "runtime/io/open_stream.h"
+
 namespace tdsl::codegen {
 
 namespace {
@@ -100,7 +102,7 @@ void OutputFile::fail() const { cannot_write(path_, std::strerror(errno)); }
 
 void write_text(const std::string& path, std::string_view text) {
   const auto old = status_of(path);
-  if (old && !S_ISREG(old->st_mode) && !S_ISDIR(old->st_mode)) return write_in_place(path, text);
+  if (old && !S_ISREG(old->st_mode) && rt::takes_text(path, old->st_mode)) return write_in_place(path, text);
   const std::unique_ptr<char, decltype(&std::free)> resolved(::realpath(path.c_str(), nullptr), &std::free);
   OutputFile out(resolved ? resolved.get() : path, 0666);
   if (old) out.set_mode(old->st_mode & 0777);

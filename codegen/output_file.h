@@ -43,7 +43,7 @@ class OutputFile {
   int descriptor_ = -1;
 };
 
-/// Writes a text. A file keeps its mode, a link stays one, and what is no regular file (a pipe, /dev/stdout) is written to.
+/// Writes a text. A file keeps its mode, a link stays one; a character device and an open stream (/dev/null, /dev/stdout) are written to.
 /// Throws OutputError.
 void write_text(const std::string& path, std::string_view text);
 

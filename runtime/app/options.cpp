@@ -1,11 +1,8 @@
 #include "runtime/app/options.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <set>
-
-#include "runtime/io/file_kind.h"
 
 namespace tdsl::rt {
 
@@ -60,10 +57,7 @@ class OptionParser {
     while (position_ < arguments_.size()) {
       parse_one(arguments_[position_++]);
     }
-    if (!result_.help && !result_.version) {
-      require_all(rules);
-      require_different_outputs();
-    }
+    if (!result_.help && !result_.version) require_all(rules);
     return std::move(result_);
   }
 
@@ -300,7 +294,7 @@ class OptionParser {
     };
     std::string missing;
     for (const ParamDeclaration& param : program_.params) {
-      if (!param.default_text && !result_.params.contains(param.name)) {
+      if (rules.params_required && !param.default_text && !result_.params.contains(param.name)) {
         missing += "\n  " + spelled(param.name, "VALUE") + "    param of type " + std::string(element_name(param.type));
       }
     }
@@ -311,24 +305,6 @@ class OptionParser {
     }
     if (!missing.empty()) {
       fail_usage("missing:" + missing + "\n(see --help)");
-    }
-  }
-
-  /// Nothing that a run writes replaces anything else that it writes. Datasets of one HDF5 file are different outputs.
-  void require_different_outputs() const {
-    std::map<std::string, std::string> writer;
-    const auto write = [&writer](const std::string& what, const std::string& path) {
-      std::error_code ignored;
-      const std::string file = file_behind(path);
-      if (std::filesystem::exists(file, ignored) && !std::filesystem::is_regular_file(file, ignored) && !std::filesystem::is_directory(file, ignored)) return;  // a device
-      const std::string place = std::filesystem::weakly_canonical(std::filesystem::absolute(file, ignored), ignored).string() + path.substr(file.size());
-      const auto [first, fresh] = writer.emplace(place, what);
-      if (!fresh) fail_usage(first->second + " and " + what + " would both be written to `" + path + "`");
-    };
-    for (const auto& [name, path] : result_.outputs) write("output " + name, path);
-    for (const auto& [what, path] : {std::pair{"--stats", &result_.stats_file}, std::pair{"--plan", &result_.plan_file},
-                                     std::pair{"--save-plan", &result_.save_plan_file}, std::pair{"--trace", &result_.trace_file}}) {
-      if (*path) write(what, **path);
     }
   }
 

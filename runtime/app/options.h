@@ -93,6 +93,7 @@ struct AppOptions {
 /// What must be present.
 struct ParseRules {
   bool inputs_required = true;  ///< false where --set stands in for files (`tdslc explain`)
+  bool params_required = true;  ///< false where calls give them (libraries)
 };
 
 /// Parses the arguments after the program's name. `--NAME VALUE` and `--NAME=VALUE`; a built-in wins over a program's

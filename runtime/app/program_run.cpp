@@ -8,6 +8,7 @@
 
 #include "runtime/app/count_check.h"
 #include "runtime/app/number_format.h"
+#include "runtime/app/run_files.h"
 #include "runtime/app/run_program_signals.h"
 #include "runtime/engine/heartbeat.h"
 #include "runtime/io/file_kind.h"
@@ -33,6 +34,7 @@ int ProgramRun::operator()(std::span<const std::string> command) {
       return 0;
     }
     keep_vigil();
+    check_files();
     // A signal that comes while inputs are read waits for the first boundary.
     if (options_.checkpoint_directory && !options_.dry_run) catch_checkpoint_signals();
     if (world_.rank() == 0 && !options_.dry_run) {
@@ -70,18 +72,33 @@ void ProgramRun::watch_the_end() {
   });
 }
 
-/// Rank 0 answers --help or --version; a failure is everybody's.
-void ProgramRun::describe() {
-  std::string error;
+void ProgramRun::on_first_rank(const std::function<void()>& action) {
+  std::string error, code = "0";
   if (world_.rank() == 0) {
     try {
-      write_text(options_.help ? help_text(info_.declaration()) : info_.declaration().version + "\n");
+      action();
     } catch (const RunError& e) {
       error = e.what();
+      code = std::to_string(e.exit_code());
     }
   }
   world_.access().broadcast(error, 0);
-  if (!error.empty()) throw RunError(error);
+  world_.access().broadcast(code, 0);
+  if (!error.empty()) throw RunError(error, static_cast<ExitCode>(std::stoi(code)));
+}
+
+void ProgramRun::describe() {
+  on_first_rank([&] { write_text(options_.help ? help_text(info_.declaration()) : info_.declaration().version + "\n"); });
+}
+
+/// An executable knows its program's files by their names alone.
+void ProgramRun::check_files() {
+  on_first_rank([&] {
+    RunFiles files(environment_);
+    files.keep_named(info_.declaration().source_file, "the program itself");
+    for (const char* name : info_.files()) files.keep_named(name, "a file of the program");
+    files.add(options_);
+  });
 }
 
 /// An error that is the same on every rank.

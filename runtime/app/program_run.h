@@ -65,6 +65,8 @@ class ProgramRun {
  protected:
   // The beginning. Collective, but for `warn`.
   void check_launch();                                ///< throws RunError (usage): different executables, processors without its instructions
+  void on_first_rank(const std::function<void()>& action);  ///< a RunError that rank 0 throws is thrown on all ranks
+  void check_files();                                 ///< throws RunError (usage): a written file would replace one that is read
   void describe();                                    ///< --help, --version; throws RunError where that cannot be printed
   void keep_vigil();                                  ///< from now on ranks that stop are missed
   [[nodiscard]] int end_alike(const RunError& error);  ///< rank 0 prints

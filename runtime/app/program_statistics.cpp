@@ -45,18 +45,8 @@ void ProgramRun::write_statistics(const EngineSink& sink) {
   if (options_.plan_file) write_file(*options_.plan_file, statistics_json(world_, run, mine));
 }
 
-/// Rank 0 writes; a failure is everybody's.
 void ProgramRun::write_file(const std::string& path, const std::string& text) {
-  std::string error;
-  if (world_.rank() == 0) {
-    try {
-      write_text_file(path, text);
-    } catch (const RunError& e) {
-      error = e.what();
-    }
-  }
-  world_.access().broadcast(error, 0);
-  if (!error.empty()) throw RunError(error);
+  on_first_rank([&] { write_text_file(path, text); });
 }
 
 }  // namespace tdsl::rt

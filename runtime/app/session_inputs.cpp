@@ -144,8 +144,9 @@ void SessionInputs::open_again(const World& world, const ProgramInfo& info) {
     File& file = files_.at(input.name);
     file.file.emplace(open_(input.name, file.path, input.type));
     const FileIdentity& identity = file.file->identity();
-    const bool copy = identity.bytes == file.identity.bytes && file.file->shape().value_or(std::vector<Index>()) == file.shape;
-    if (same_node ? identity == file.identity : copy) continue;
+    const bool same_shape = file.at_least || file.file->shape().value_or(std::vector<Index>()) == file.shape;
+    // A file that is written to within the resolution of its time of change, or whose time is set back, still has another header.
+    if (same_shape && (same_node ? identity == file.identity : identity.bytes == file.identity.bytes)) continue;
     const std::string sizes = " of " + std::to_string(identity.bytes) + " bytes, not " + std::to_string(file.identity.bytes);
     throw RunError("input " + input.name + ": `" + file.path + "` is another file on rank " + std::to_string(world.rank()) + " than on rank 0" +
                    (same_node ? "; somebody has just replaced it or written to it" : identity.bytes != file.identity.bytes ? ": one" + sizes : ": one of another shape"));

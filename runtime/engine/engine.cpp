@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/engine/engine_state.h"
+#include "runtime/engine/heartbeat.h"
 #include "runtime/engine/wire.h"
 
 namespace tdsl::rt {
@@ -70,6 +71,11 @@ void Engine::run(const std::function<void()>& program) {
   s.stopping = false;
   s.front.settle(s.now());
   if (s.verdict) throw RunError(s.verdict->text, s.verdict->code);
+}
+
+bool Engine::failed_alike() const {
+  const Lock lock(state_->mutex);
+  return state_->verdict && state_->verdict->agreed && state_->verdict->code != kLostRank;
 }
 
 void Engine::submit(std::shared_ptr<const plan::PlannedOp> op, Kernel kernel, const std::vector<plan::TensorId>& last_names, Lend lend) {

@@ -92,6 +92,9 @@ class Engine {
   /// program or by any kernel on any rank end the run on all ranks: throws RunError on each (one rank reports).
   void run(const std::function<void()>& program);
 
+  /// After run() has thrown: whether all ranks have left it with this error.
+  [[nodiscard]] bool failed_alike() const;
+
   // To be called by the program's thread inside run():
 
   /// The memory that a block of the box may use as it is; null: it gets some of its own. Whoever lends keeps a reference, so that no operation writes there.

@@ -303,6 +303,7 @@ struct Engine::State {
   struct Failure {
     std::string text;
     ExitCode code = ExitCode::kRunTime;
+    bool agreed = true;  ///< every rank ends with it; false: some ranks did not answer
   };
   void fail(std::exception_ptr error) noexcept;
   void report(Failure failure);

@@ -72,6 +72,7 @@ void Engine::State::settle_failure() {
       const Lock lock(mutex);
       if (verdict) return;
       verdict = std::move(own_failure);
+      verdict->agreed = false;
       if (options.report) options.report(RunError(verdict->text, verdict->code));
       return;
     }

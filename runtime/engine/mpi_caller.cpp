@@ -41,16 +41,19 @@ bool mpi_is_over() {
   return MPI_Finalized(&over) == MPI_SUCCESS && over != 0;
 }
 
-std::unique_ptr<World> world_of_caller(const void* communicator, const Environment& environment) {
+struct CallerRanks::Communicator {
+  MPI_Comm all = MPI_COMM_NULL;
+};
+
+CallerRanks::CallerRanks(const void* communicator, const Environment& environment) : pretended_(environment.ranks_per_node) {
   if (mpi_is_over()) throw RunError("MPI has been finalised", ExitCode::kUsage);
   int running = 0;
   check_mpi(MPI_Initialized(&running), "MPI_Initialized");
-  auto link = std::make_unique<MpiLink>();
   if (running == 0) {
     if (communicator != nullptr) throw RunError("a communicator is given, but MPI has not been initialised", ExitCode::kUsage);
     const Launch launch = classify_launch(environment);
     if (launch == Launch::kRefused) throw RunError(refused_launch_message(environment, "PROGRAM"), ExitCode::kUsage);
-    if (launch == Launch::kSingle) return std::make_unique<World>(std::move(link));
+    if (launch == Launch::kSingle) return;
     start_mpi();
   }
   const MPI_Comm all = communicator == nullptr ? MPI_COMM_WORLD : *static_cast<const MPI_Comm*>(communicator);
@@ -58,8 +61,22 @@ std::unique_ptr<World> world_of_caller(const void* communicator, const Environme
   int between = 0;
   check_mpi(MPI_Comm_test_inter(all, &between), "MPI_Comm_test_inter");
   if (between != 0) throw RunError("an inter-communicator cannot be used", ExitCode::kUsage);
-  link->start(all);
-  if (environment.ranks_per_node) link->pretend_nodes(*environment.ranks_per_node);
+  ranks_ = std::make_unique<Communicator>();
+  check_mpi(MPI_Comm_dup(all, &ranks_->all), "MPI_Comm_dup");
+}
+
+CallerRanks::~CallerRanks() {
+  if (ranks_ && ranks_->all != MPI_COMM_NULL && !mpi_is_over()) MPI_Comm_free(&ranks_->all);
+}
+
+void CallerRanks::abandon() { ranks_.reset(); }
+
+std::unique_ptr<World> CallerRanks::make_world() const {
+  auto link = std::make_unique<MpiLink>();
+  if (ranks_) {
+    link->start(ranks_->all);
+    if (pretended_) link->pretend_nodes(*pretended_);
+  }
   return std::make_unique<World>(std::move(link));
 }
 

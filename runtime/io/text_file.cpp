@@ -7,8 +7,6 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
-#include <memory>
 #include <random>
 #include <span>
 #include <utility>
@@ -16,6 +14,7 @@
 #include "runtime/check.h"
 #include "runtime/io/file_bytes.h"
 #include "runtime/io/file_kind.h"
+#include "runtime/io/open_stream.h"
 #include "runtime/io/temporaries.h"
 
 namespace tdsl::rt {
@@ -68,18 +67,28 @@ std::string temporary_of(const std::string& target) {
 
 }  // namespace
 
-void write_text_file(const std::string& path, std::string_view text) {
+void require_text_target(const std::string& path) {
   struct stat status {};
   const bool exists = ::stat(path.c_str(), &status) == 0;
-  if (exists && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
+  if (exists && S_ISDIR(status.st_mode)) fail_file(path, "cannot write", EISDIR);
+  if (exists && !takes_text(path, status.st_mode)) {
+    throw RunError("cannot write `" + path + "`: it is " + file_kind_name(status.st_mode) + ", not a regular file", ExitCode::kUsage);
+  }
+  if (exists && ::access(path.c_str(), W_OK) != 0) fail_file(path, "cannot write", errno);
+  if (exists && !S_ISREG(status.st_mode)) return;
+  if (::access(directory_of(resolve_target(path)).c_str(), W_OK | X_OK) != 0) fail_file(path, "cannot write", errno);
+}
+
+void write_text_file(const std::string& path, std::string_view text) {
+  require_text_target(path);
+  struct stat status {};
+  const bool exists = ::stat(path.c_str(), &status) == 0;
+  if (exists && !S_ISREG(status.st_mode)) {
     const Descriptor out(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
     if (out.fd() < 0) fail_file(path, "cannot write", errno);
     return write_all(out.fd(), text, path);
   }
-  if (exists && S_ISDIR(status.st_mode)) fail_file(path, "cannot write", EISDIR);
-  if (exists && ::access(path.c_str(), W_OK) != 0) fail_file(path, "cannot write", errno);
-  const std::unique_ptr<char, decltype(&std::free)> resolved(::realpath(path.c_str(), nullptr), &std::free);
-  const std::string target = resolved ? resolved.get() : path;
+  const std::string target = resolve_target(path);
   const std::string temporary = temporary_of(target);
   Descriptor out(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666), temporary);
   if (out.fd() < 0) fail_file(path, "cannot write", errno);

@@ -12,9 +12,9 @@ enum { TDSL_BOOL = 0, TDSL_I32 = 1, TDSL_I64 = 2, TDSL_F32 = 3, TDSL_F64 = 4 };
 /* What functions return; 0 is success. */
 enum {
   TDSL_GOOD = 0,
-  TDSL_FAILED = 1,  /* the run went wrong; the handle refuses work from now on */
+  TDSL_FAILED = 1,  /* the run went wrong, without results; the handle takes the next call */
   TDSL_MISUSED = 2, /* an argument is wrong, nothing was run; the handle is as before */
-  TDSL_REFUSED = 3  /* the handle had failed before */
+  TDSL_REFUSED = 3  /* ranks were lost in an earlier call, or `open` had failed; the handle takes no calls */
 };
 
 /* The elements lo <= x < hi of an array, in this rank's memory: element x is at data + sum((x[d] - lo[d]) * stride[d]) elements. */

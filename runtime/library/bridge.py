@@ -4,7 +4,7 @@
 
     from @NAME@ import @CLASS@
     with @CLASS@() as program:          # options are keywords: threads=2, memory="4GiB", and the params
-        results = program(...)          # inputs by name; a dictionary of outputs
+        results = program(...)          # inputs by name, and params of this call alone; a dictionary of outputs
 
 With several ranks, under mpi4py: @CLASS@(MPI.COMM_WORLD). Every rank calls the same things in the same order. An array that is given as it is counts as the
 whole tensor, which every rank then has; Box(array, lo, shape) is a part of it. Results are Boxes: each rank's share of the rows, unless `outputs` says
@@ -42,7 +42,7 @@ class _Array(ctypes.Structure):
 
 
 class Error(RuntimeError):
-    """A run went wrong; the program refuses work from then on."""
+    """A run went wrong, without results. The next call is a new run, unless ranks were lost."""
 
 
 class Box:
@@ -64,6 +64,7 @@ def _load():
     arrays = ctypes.POINTER(_Array)
     functions = {
         "open": [ctypes.c_void_p, ctypes.POINTER(ctypes.c_char_p), ctypes.c_int, ctypes.POINTER(ctypes.c_void_p)],
+        "params": [ctypes.c_void_p, ctypes.POINTER(ctypes.c_char_p), ctypes.c_int],
         "layout": [ctypes.c_void_p, arrays, ctypes.c_int, ctypes.c_char_p, ctypes.POINTER(arrays)],
         "run": [ctypes.c_void_p, arrays, ctypes.c_int, arrays, ctypes.c_int],
         "take": [ctypes.c_void_p, ctypes.c_int],
@@ -135,21 +136,26 @@ def _described(name, boxes, declared, writable, keep):
     return description
 
 
+def _value_text(value):
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    return repr(float(value)) if isinstance(value, (float, np.floating)) else str(value)
+
+
 def _words(options):
+    """Words of the command line. Names of the program's own win over options of the same name."""
     words = []
     for name, value in options.items():
-        if value is False and name not in PARAMS or value is None:
-            continue
-        words.append("--" + (name if name in PARAMS or name in INPUTS else name.replace("_", "-")))
-        if value is True and name not in PARAMS:
-            continue
-        if isinstance(value, (bool, np.bool_)):
-            words.append("true" if value else "false")
-        elif isinstance(value, (float, np.floating)):
-            words.append(repr(float(value)))
-        else:
-            words.append(str(value))
+        if name in PARAMS or name in INPUTS:
+            words += [] if value is None else ["--set", f"{name}={_value_text(value)}"]
+        elif value is not None and value is not False:
+            words += ["--" + name.replace("_", "-")] + ([] if value is True else [_value_text(value)])
     return words
+
+
+def _c_words(words):
+    encoded = [word.encode() for word in words]
+    return (ctypes.c_char_p * len(encoded))(*encoded), len(encoded)
 
 
 class @CLASS@:
@@ -163,9 +169,8 @@ class @CLASS@:
             from mpi4py import MPI
 
             address = MPI._addressof(communicator)
-        words = [word.encode() for word in _words(options)]
-        c_words = (ctypes.c_char_p * len(words))(*words)
-        code = _library.@NAME@_open(address, c_words, len(words), ctypes.byref(self._handle))
+        self._params = []  # as words, of the last call
+        code = _library.@NAME@_open(address, *_c_words(_words(options)), ctypes.byref(self._handle))
         self._close = weakref.finalize(self, _library.@NAME@_close, self._handle)
         self._check(code)
         ranks = ctypes.c_int()
@@ -178,24 +183,35 @@ class @CLASS@:
         message = _library.@NAME@_message(self._handle).decode(errors="replace")
         raise ValueError(message) if code == 2 else Error(message)
 
+    def _use(self, given):
+        """Gives the params of a call to the program; the rest of its keywords are inputs."""
+        for name in given:
+            if name not in INPUTS and name not in PARAMS:
+                raise TypeError(f"@NAME@ has no input {name}; inputs: {', '.join(INPUTS) or 'none'}; params: {', '.join(PARAMS) or 'none'}; "
+                                "options of the command line go to @CLASS@(...)")
+        words = _words({name: value for name, value in given.items() if name in PARAMS})
+        if words != self._params:
+            self._check(_library.@NAME@_params(self._handle, *_c_words(words)))
+            self._params = words
+        return {name: value for name, value in given.items() if name in INPUTS}
+
     def _inputs(self, inputs, keep):
-        for name in inputs:
-            if name not in INPUTS:
-                raise TypeError(f"@NAME@ has no input {name}; it has {', '.join(INPUTS) or 'none'}")
         described = [_described(name, _boxes(value), _scalar_type(INPUTS[name]), False, keep) for name, value in inputs.items()]
         return (_Array * len(described))(*described), len(described)
 
-    def __call__(self, outputs=None, **inputs):
-        """Runs the program. `outputs`: the names that are wanted, or a dictionary from names to arrays or Boxes to be written to, or to None."""
+    def __call__(self, outputs=None, **given):
+        """Runs the program on inputs, and on params for this call alone. `outputs`: the names that are wanted, or a dictionary from names to arrays or
+        Boxes to be written to, or to None."""
         with self._lock:
-            return self._call(outputs, inputs)
+            return self._call(outputs, given)
 
     def _require_open(self):
         if not self._close.alive:
             raise Error("the program has been closed")
 
-    def _call(self, outputs, inputs):
+    def _call(self, outputs, given):
         self._require_open()
+        inputs = self._use(given)
         keep, later = [], []
         c_inputs, input_count = self._inputs(inputs, keep)
         read = [a for a in keep if isinstance(a, np.ndarray)]
@@ -238,18 +254,19 @@ class @CLASS@:
             return array[()]
         return array if self.ranks == 1 else Box(array, lo, shape)
 
-    def layout(self, name, /, **inputs):
+    def layout(self, name, /, **given):
         """Where this rank's elements of a tensor should be, for inputs of these shapes: a list of (lo, hi)."""
         with self._lock:
-            return self._layout(name, inputs)
+            return self._layout(name, given)
 
-    def _layout(self, name, inputs):
+    def _layout(self, name, given):
         self._require_open()
+        inputs = self._use(given)
         keep = []
         shaped = {}
         for input_name, value in inputs.items():
             shape = value.shape if hasattr(value, "shape") else tuple(value)
-            dtype = _TYPES[_scalar_type(INPUTS.get(input_name, "f64"))][1]
+            dtype = _TYPES[_scalar_type(INPUTS[input_name])][1]
             shaped[input_name] = np.broadcast_to(np.zeros((), dtype), shape)
         c_inputs, count = self._inputs(shaped, keep)
         found = ctypes.POINTER(_Array)()

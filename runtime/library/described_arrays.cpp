@@ -66,6 +66,10 @@ std::pair<std::uintptr_t, std::uintptr_t> reach_of(const Operand& box, Index ele
   return {data + static_cast<std::uintptr_t>(low), data + static_cast<std::uintptr_t>(high)};
 }
 
+bool is_param(const ProgramInfo& info, const std::string& name) {
+  return std::ranges::find(info.declaration().params, name, &ParamDeclaration::name) != info.declaration().params.end();
+}
+
 bool meet(const Array& a, const Array& b) {
   for (const Operand& x : a.boxes) {
     for (const Operand& y : b.boxes) {
@@ -95,9 +99,10 @@ std::vector<Array> read_arrays(std::span<const tdsl_array> arrays, const std::st
 }
 
 void require_declared(const ProgramInfo& info, const AppOptions& options, std::span<const Array> inputs, std::span<const Array> outputs) {
-  const auto require = [](std::span<const Array> arrays, const std::vector<TensorDeclaration>& declared, const std::string& kind) {
+  const auto require = [&info](std::span<const Array> arrays, const std::vector<TensorDeclaration>& declared, const std::string& kind) {
     for (std::size_t k = 0; k < arrays.size(); ++k) {
       const std::string& name = arrays[k].name;
+      if (is_param(info, name)) misused("`" + name + "` is a param, not an " + kind + ": its value goes to open, or to params before the call, as the option --" + name + " VALUE");
       if (std::ranges::find(declared, name, &TensorDeclaration::name) == declared.end()) misused("the program has no " + kind + " `" + name + "`");
       if (std::ranges::find(arrays.first(k), name, &Array::name) != arrays.first(k).end()) misused(kind + " " + name + " is given twice");
     }
@@ -108,6 +113,22 @@ void require_declared(const ProgramInfo& info, const AppOptions& options, std::s
     const bool given = std::ranges::find(inputs, input.name, &Array::name) != inputs.end();
     const bool file = options.inputs.contains(input.name);
     if (!given && !file) misused("input " + input.name + " (" + input.type_text + ") is missing");
+  }
+  for (const ParamDeclaration& param : info.declaration().params) {
+    if (!param.default_text && !options.params.contains(param.name)) misused("param " + param.name + " (" + std::string(element_name(param.type)) + ") is missing");
+  }
+}
+
+void require_params(const ProgramInfo& info, const std::vector<std::string>& words) {
+  for (std::size_t k = 0; k < words.size(); ++k) {
+    const std::size_t equals = words[k].find('=');
+    std::string name = words[k].substr(0, equals);
+    if (name == "--set") {
+      const std::string setting = equals != std::string::npos ? words[k].substr(equals + 1) : k + 1 < words.size() ? words[k + 1] : "";
+      name = "--" + setting.substr(0, setting.find('='));
+    }
+    if (!name.starts_with("--") || !is_param(info, name.substr(2))) misused("'" + name + "' is no param: options other than params go to open");
+    if (equals == std::string::npos) ++k;
   }
 }
 

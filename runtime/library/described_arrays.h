@@ -16,7 +16,7 @@ namespace tdsl::rt {
 /// Throws RunError for what cannot be meant. `with_data`: boxes count, and have memory.
 [[nodiscard]] std::vector<Array> read_arrays(std::span<const tdsl_array> arrays, const std::string& kind, bool with_data);
 
-/// Throws RunError unless they are the program's, each once, and no input is missing.
+/// Throws RunError unless they are the program's, each once, and no input or param is missing.
 void require_declared(const ProgramInfo& info, const AppOptions& options, std::span<const Array> inputs, std::span<const Array> outputs);
 
 /// Throws RunError where an output's memory is an input's: one is written while the other is still read.
@@ -27,6 +27,9 @@ void require_apart(std::span<const Array> inputs, std::span<const Array> outputs
 
 /// Throws RunError for options that make no sense here.
 void refuse_options(const AppOptions& options);
+
+/// Throws RunError unless the words of a command line name params alone.
+void require_params(const ProgramInfo& info, const std::vector<std::string>& words);
 
 /// Throws RunError on all ranks unless every processor has the instructions that the library uses.
 void require_instructions(World& world);

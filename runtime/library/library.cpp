@@ -42,6 +42,7 @@ class CalledRun final : public ProgramRun {
     for (const InputDeclaration& input : info_.inputs()) {
       if (arrays_.has_input(input.name)) options_.inputs[input.name] = "an array of the caller";
     }
+    check_files();
     inputs_.emplace(world_, info_, options_, [this](const std::string& name, const std::string& path, ElementType type) {
       std::unique_ptr<const TensorReader> array = arrays_.reader(name);
       if (!array) return open_input(name, path, type);
@@ -56,18 +57,26 @@ class CalledRun final : public ProgramRun {
     survey(*execution_);
   }
   void compute() {
-    execution_->sink.engine().run([this] {
-      try {
-        execute(*execution_);
-      } catch (const DryRunOver&) {
-      }
-    });
+    try {
+      execution_->sink.engine().run([this] {
+        try {
+          execute(*execution_);
+        } catch (const DryRunOver&) {
+        }
+      });
+    } catch (const RunError&) {
+      failed_alike_ = execution_->sink.engine().failed_alike();
+      throw;
+    }
     if (!options_.dry_run) execution_->sink.commit_outputs();
   }
+  /// Whether compute() has ended with an error of the program that all ranks have met.
+  [[nodiscard]] bool failed_alike() const { return failed_alike_; }
 
  private:
   Arrays& arrays_;
   std::unique_ptr<Execution> execution_;
+  bool failed_alike_ = false;
 };
 
 /// What a process does once for all handles of a library.
@@ -95,6 +104,7 @@ class Library {
   Library(const ProgramInfo& info, void (*program)(Session&)) : info_(info), program_(program) {}
 
   void open(const void* communicator, std::vector<std::string> options);
+  void set_params(const std::vector<std::string>& words);
   void run(std::span<const tdsl_array> inputs, std::span<tdsl_array> outputs);
   const tdsl_array* layout(std::span<const tdsl_array> inputs, const std::string& name);
   void close();
@@ -109,6 +119,7 @@ class Library {
     }
     message_.clear();
     try {
+      if (caller_ && !world_) world_ = caller_->make_world();  // the last run has failed
       action();
       return TDSL_GOOD;
     } catch (const RunError& error) {
@@ -132,6 +143,7 @@ class Library {
   void refuse() {
     failed_ = true;
     failure_ = message_;
+    if (caller_) caller_->abandon();
   }
   [[nodiscard]] const char* message() const { return message_.c_str(); }
 
@@ -141,8 +153,9 @@ class Library {
 
   const ProgramInfo& info_;
   const std::function<void(Session&)> program_;
-  AppOptions options_;
-  std::unique_ptr<World> world_;
+  AppOptions opened_, options_;  ///< as open has them; with the params of set_params
+  std::unique_ptr<CallerRanks> caller_;
+  std::unique_ptr<World> world_;  ///< null after a run that has failed
   std::unique_ptr<Arrays> arrays_;  ///< of the last run
   std::unique_ptr<CalledRun> run_;
   DescribedArray layout_;
@@ -155,19 +168,30 @@ class Library {
 };
 
 void Library::open(const void* communicator, std::vector<std::string> options) {
-  world_ = world_of_caller(communicator, prepared_environment());
+  caller_ = std::make_unique<CallerRanks>(communicator, prepared_environment());
+  world_ = caller_->make_world();
   rank_ = world_->rank();
   ranks_ = world_->size();
   // From here on what is wrong is found alike on all ranks.
   require_instructions(*world_);
   require_equal_options(*world_, info_, options);
-  options_ = parse_options(info_.declaration(), options, {.inputs_required = false});
-  refuse_options(options_);
+  opened_ = parse_options(info_.declaration(), options, {.inputs_required = false, .params_required = false});
+  refuse_options(opened_);
+  options_ = opened_;
 }
 
-/// After an error that ranks may have met at different places.
+void Library::set_params(const std::vector<std::string>& words) {
+  require_equal_options(*world_, info_, words);
+  require_params(info_, words);
+  const AppOptions given = parse_options(info_.declaration(), words, {.inputs_required = false, .params_required = false});
+  options_ = opened_;
+  for (const auto& [name, value] : given.params) options_.params.insert_or_assign(name, value);
+}
+
+/// After an error of a run. If all ranks have it, the next call begins on new communicators; ranks that may be at different places do no more.
 void Library::fail() {
-  refuse();
+  if (!run_ || !run_->failed_alike()) refuse();
+  running_ = false;
   if (world_ == nullptr || world_->give_up()) {
     run_.reset();
     arrays_.reset();
@@ -249,6 +273,11 @@ int open_library(const ProgramInfo& (*info)(), void (*program)(Session&), const 
   const int code = library.guarded([&] { library.open(communicator, {options, options + option_count}); });
   if (code != TDSL_GOOD) library.refuse();
   return code;
+}
+
+int set_library_params(Library* handle, const char* const* options, int option_count) {
+  const std::scoped_lock lock(call_mutex());
+  return handle->guarded([&] { handle->set_params({options, options + option_count}); });
 }
 
 int library_layout(Library* handle, const tdsl_array* inputs, int input_count, const char* name, const tdsl_array** layout) {

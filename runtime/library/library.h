@@ -15,6 +15,8 @@ class Library;
 /// The functions return TDSL_GOOD and so on. `open` gives a handle in any case but lack of memory, for the message's sake. Functions of one
 /// library wait for each other. With several ranks all call them in the same order.
 int open_library(const ProgramInfo& (*info)(), void (*program)(Session&), const void* communicator, const char* const* options, int option_count, Library** handle);
+/// The params of the calls that follow, as words of the command line; others have the values of `open`.
+int set_library_params(Library* handle, const char* const* options, int option_count);
 /// Where this rank's elements of `name` should be, for inputs of these types and shapes (their boxes do not matter). What `*layout` points to is good until the next
 /// call.
 int library_layout(Library* handle, const tdsl_array* inputs, int input_count, const char* name, const tdsl_array** layout);
@@ -36,6 +38,9 @@ int close_library(Library* handle);
   TDSL_EXPORTED int NAME##_open(const void* communicator, const char* const* options, int option_count, tdsl::rt::Library** handle) {          \
     static const tdsl::rt::ProgramInfo info = program_info();                                                                                   \
     return tdsl::rt::open_library([]() -> const tdsl::rt::ProgramInfo& { return info; }, program, communicator, options, option_count, handle); \
+  }                                                                                                                                             \
+  TDSL_EXPORTED int NAME##_params(tdsl::rt::Library* handle, const char* const* options, int option_count) {                                   \
+    return tdsl::rt::set_library_params(handle, options, option_count);                                                                        \
   }                                                                                                                                             \
   TDSL_EXPORTED int NAME##_layout(tdsl::rt::Library* handle, const tdsl_array* inputs, int input_count, const char* name,                      \
                                   const tdsl_array** layout) {                                                                                  \

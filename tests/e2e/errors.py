@@ -86,6 +86,14 @@ MISTAKES = [
     Mistake("plan_not_written", "product", PRODUCT + "--save-plan {nosuch}/p.plan", 1, r"cannot write `.*p\.plan`: No such file"),
     Mistake("no_such_folder", "product", PRODUCT + "--C {nosuch}/C.npy", 1, r"nosuch", outputs=("D",)),
     Mistake("output_is_folder", "product", PRODUCT + "--C {folder}", 1, r"folder\.npy", outputs=("D",)),
+    Mistake("statistics_onto_input", "product", PRODUCT + "--stats {A}", 2, r"^cannot write `.*A\.npy` \(--stats\): it is input A; choose another name$"),
+    Mistake("trace_onto_hard_link", "product", PRODUCT + "--trace {linked}", 2, r"linked\.npy` \(--trace\): it is input A"),
+    Mistake("output_onto_input", "product", PRODUCT + "--C {B}", 2, r"B\.npy` \(output C\): it is input B", outputs=("D",)),
+    Mistake("trace_onto_program", "product", PRODUCT + "--trace {product}", 2, r"product\.tdsl` \(--trace\): it is the program itself"),
+    Mistake("plan_onto_executable", "product", PRODUCT + "--save-plan {executable}", 2, r"\(--save-plan\): it is the running executable"),
+    Mistake("plan_onto_plan", "product", PRODUCT + "--use-plan {kind_plan} --save-plan {kind_plan}", 2, r"\(--save-plan\): it is the plan that --use-plan reads"),
+    Mistake("statistics_are_pipe", "product", PRODUCT + "--stats {pipe}", 2, r"cannot write `.*pipe\.npy`: it is a pipe \(FIFO\), not a regular file"),
+    Mistake("saved_plan_is_pipe", "product", PRODUCT + "--save-plan {pipe}", 2, r"cannot write `.*pipe\.npy`: it is a pipe \(FIFO\), not a regular file"),
     Mistake("small_window", "product", "--A {wide} --B {high} --window 1", 2, r"smallest legal value is --window \d+",
             ranks=(3,)),
     Mistake("failing_assert", "run_time", "--x {x} --A {A} --what 1", 1, r"run_time\.tdsl:7\b.*the sum must be negative"),
@@ -157,6 +165,8 @@ def make_inputs(folder):
     (folder / "nothing.npy").write_bytes(b"")
     for name, program, ranks, kind in (("other", "ridge", 3, "load"), ("ranks", "product", 2, "load"), ("kind", "product", 3, "map")):
         (folder / f"{name}_plan.plan").write_text(f'tdsl plan 1\nprogram "{program}" region 0 ranks {ranks} schedule auto\nmesh a:{ranks}/1\n1 {kind} "A" i0:a\n')
+    (folder / "product.tdsl").write_text("not to be replaced\n")
+    os.link(folder / "A.npy", folder / "linked.npy")
     whole = (folder / "A.npy").read_bytes()
     (folder / "truncated.npy").write_bytes(whole[:-9])
     (folder / "longer.npy").write_bytes(whole + b"x")
@@ -196,7 +206,7 @@ def run_mistake(mistake, ranks, executable, inputs, options):
         for name, content in old.items():
             (folder / name).write_bytes(content)
         names = {p.stem: str(p) for p in inputs.iterdir()}
-        names |= {"nowhere": str(inputs / "nowhere.npy"), "nosuch": str(folder / "nosuch")}
+        names |= {"nowhere": str(inputs / "nowhere.npy"), "nosuch": str(folder / "nosuch"), "executable": str(executable)}
         arguments = mistake.arguments.format_map(names).split()
         for output in mistake.outputs:
             arguments += ["--" + output, str(folder / f"{output}.npy")]
@@ -265,23 +275,30 @@ COMMAND_MISTAKES = [
     ("tdslc_launcher_fails", "run {good} --ranks 2", 1, r"could not start 2 ranks \(exit code 1\)",
      {"OMPI_MCA_orte_tmpdir_base": "/proc/nowhere"}),
     ("tdslc_line_break_in_name", "emit {line_break}", 2, r"line\\nbreak\.tdsl` has control characters in its name"),
-    ("tdslc_build_onto_program", "build {bare}", 2, r"cannot write bare: it is the program itself"),
-    ("tdslc_build_onto_hard_link", "build {good} -o hard_link", 2, r"cannot write hard_link: it is the program itself"),
-    ("tdslc_build_onto_symbolic_link", "build {good} -o symbolic_link", 2, r"cannot write symbolic_link: it is the program itself"),
-    ("tdslc_build_onto_import", "build {importing} -o {imported}", 2, r"imported\.tdsl: it is a file that the program imports"),
+    ("tdslc_build_onto_program", "build {bare}", 2, r"cannot write `bare` \(-o\): it is the program itself"),
+    ("tdslc_build_onto_hard_link", "build {good} -o hard_link", 2, r"cannot write `hard_link` \(-o\): it is the program itself"),
+    ("tdslc_build_onto_symbolic_link", "build {good} -o symbolic_link", 2, r"cannot write `symbolic_link` \(-o\): it is the program itself"),
+    ("tdslc_build_onto_import", "build {importing} -o {imported}", 2, r"imported\.tdsl` \(-o\): it is a file that the program imports"),
     ("tdslc_build_onto_pipe", "build {good} -o pipe", 2, r"cannot write pipe: it is not a regular file"),
     ("tdslc_build_into_nowhere", "build {good} -o nowhere/good", 2, r"cannot write nowhere/good: No such file"),
-    ("tdslc_emit_onto_program", "emit {good} -o {good}", 2, r"good\.tdsl: it is the program itself"),
-    ("tdslc_explain_onto_program", "explain {good} -o hard_link", 2, r"cannot write hard_link: it is the program itself"),
-    ("tdslc_plan_onto_program", "explain {good} --save-plan {good}", 2, r"good\.tdsl: it is the program itself"),
-    ("tdslc_saved_plan_onto_program", "run {good} -- --save-plan={good}", 2, r"good\.tdsl: it is the program itself"),
+    ("tdslc_emit_onto_program", "emit {good} -o {good}", 2, r"good\.tdsl` \(-o\): it is the program itself"),
+    ("tdslc_emit_onto_pipe", "emit {good} -o pipe", 2, r"cannot write `pipe`: it is a pipe \(FIFO\), not a regular file"),
+    ("tdslc_explain_onto_program", "explain {good} -o hard_link", 2, r"cannot write `hard_link` \(-o\): it is the program itself"),
+    ("tdslc_explain_onto_input", "explain {square} -o {good} -- --A {good}", 2, r"good\.tdsl` \(-o\): it is input A"),
+    ("tdslc_plan_onto_program", "explain {good} --save-plan {good}", 2, r"good\.tdsl` \(--save-plan\): it is the program itself"),
+    ("tdslc_saved_plan_onto_program", "run {good} -- --save-plan={good}", 2, r"good\.tdsl` \(--save-plan\): it is the program itself"),
+    ("tdslc_trace_onto_link", "run {good} -- --trace hard_link", 2, r"cannot write `hard_link` \(--trace\): it is the program itself"),
+    ("tdslc_eval_onto_link", "eval {good} -- --trace symbolic_link", 2, r"cannot write `symbolic_link` \(--trace\): it is the program itself"),
     ("tdslc_plan_missing", "explain {good} -n 2 --use-plan nowhere", 1, r"cannot read `nowhere`: No such file"),
     ("tdslc_plan_is_program", "explain {good} -n 2 --use-plan {good}", 2, r"--use-plan .*good\.tdsl: line 1: this is no plan"),
     ("tdslc_compare_one_file", "compare {good}", 2, r"2 required"),
     ("tdslc_compare_no_json", "compare {good} {good}", 2, r"good\.tdsl: this is no JSON"),
     ("tdslc_compare_missing", "compare nowhere nowhere", 2, r"cannot read `nowhere`: No such file"),
     ("tdslc_compare_other_json", "compare {figures} {figures}", 2, r"figures\.tdsl: this is not what --plan or --stats writes"),
-    ("tdslc_statistics_onto_program", "run {good} -- --stats={good}", 2, r"good\.tdsl: it is the program itself"),
+    ("tdslc_compare_infinite", "compare {infinite} {infinite}", 2, r"infinite\.tdsl: it has a number that no double can hold"),
+    ("tdslc_compare_other_types", "compare {odd} {odd}", 2, r"odd\.tdsl: one of them has values of other types"),
+    ("tdslc_report_onto_statistics", "report {statistics} -o {statistics}", 2, r"statistics\.tdsl` \(-o\): it is a file of the run"),
+    ("tdslc_statistics_onto_program", "run {good} -- --stats={good}", 2, r"good\.tdsl` \(--stats\): it is the program itself"),
 ]
 
 
@@ -291,7 +308,9 @@ COMMAND_FILES = {
     "importing.tdsl": 'import "imported.tdsl";\noutput a = f(1);\n', "imported.tdsl": "fn f(x) = x + 1;\n",
     "large.tdsl": "let n = 3037000500;\nlet A = random(n, n);\noutput s = sum(A);\n", "square.tdsl": "input A: f64[n, n];\noutput s = sum(A);\n",
     "product.tdsl": "param n: i64 = 9;\nlet A = random(n * n);\noutput s = sum(A);\n",
-    "figures.tdsl": '{"version": 1}\n', "piped.tdsl": 'import "pipe";\noutput a = 1;\n', "line\nbreak.tdsl": "let a = 1;\noutput a;\n",
+    "figures.tdsl": '{"version": 1}\n', "infinite.tdsl": '{"version": 1e999}\n',
+    "odd.tdsl": '{"version": 1, "plan_hash": "0", "statements": [{"site": 1, "predicted": 5, "measured": 5}], "per_rank": []}\n',
+    "statistics.tdsl": '{"version": 1, "plan_hash": "0", "statements": [], "per_rank": [], "phases": {}}\n', "piped.tdsl": 'import "pipe";\noutput a = 1;\n', "line\nbreak.tdsl": "let a = 1;\noutput a;\n",
 }
 
 

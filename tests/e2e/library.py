@@ -75,6 +75,8 @@ class Callers:
                 self.build("product")
                 if any(t in tests for t in ("python", "mpi4py")):
                     self.build("kinds")
+                    self.command("grep", "-F", "input S: f64[n, sparse m]", self.work / "kinds.h")
+                    self.command("grep", "-F", "param steps: i64, --steps VALUE of kinds_open or kinds_params", self.work / "kinds.h")
                 if any(t.startswith("c") for t in tests):
                     self.c_caller()
             except (Failed, subprocess.TimeoutExpired) as failure:

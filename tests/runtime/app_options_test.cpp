@@ -1,10 +1,14 @@
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <cmath>
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "runtime/app/options.h"
+#include "runtime/app/run_files.h"
+#include "tests/runtime/temporary_folder.h"
 
 using namespace tdsl::rt;
 
@@ -52,16 +56,78 @@ TEST_CASE("program options in both spellings") {
   CHECK(options.outputs.at("w") == "out.npy");
 }
 
-TEST_CASE("two outputs are not written to one file") {
+namespace {
+
+/// The message for files of a run, or "".
+std::string collision(const AppOptions& options) {
+  try {
+    RunFiles files{Environment{}};
+    files.keep_named("ridge.tdsl", "the program itself");
+    files.add(options);
+  } catch (const RunError& error) {
+    CHECK(error.exit_code() == (contains(error.what(), "No such file") ? 1 : 2));
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("files of a run: two outputs are not written to one file") {
+  const tdsl::tests::TemporaryFolder folder;
   ProgramDeclaration program = ridge();
   program.outputs.push_back({"loss", "f64"});
   const auto files = [&](const std::string& w, const std::string& loss) {
-    return parse_options(program, std::vector<std::string>{"--steps=3", "--X=x.npy", "--n=y.npy", "--w", w, "--loss", loss});
+    return collision(parse_options(program, std::vector<std::string>{"--steps=3", "--X=x.npy", "--n=y.npy", "--w", folder / w, "--loss", folder / loss}));
   };
-  CHECK(files("a.npy", "b.npy").outputs.size() == 2);
-  CHECK(files("a.h5:/w", "a.h5:/loss").outputs.size() == 2);
-  CHECK_THROWS_WITH_AS((void)parse({"--w=a.npy", "--stats", "./a.npy"}), "output w and --stats would both be written to `./a.npy`", RunError);
-  CHECK_THROWS_WITH_AS((void)files("a.npy", "./a.npy"), "output loss and output w would both be written to `a.npy`", RunError);
+  CHECK(files("a.npy", "b.npy").empty());
+  CHECK(files("a.h5:/w", "a.h5:/loss").empty());
+  CHECK(contains(files("a.h5:/w", "./a.h5:/w"), "output loss and output w would both be written to"));
+  CHECK(contains(files("a.npy", "./a.npy"), "output loss and output w would both be written to"));
+  CHECK(contains(files("a.zarr", "a.zarr/b.npy"), "output loss and output w would both be written to"));
+  const std::string a = folder.write("a.npy", "");
+  std::filesystem::create_hard_link(a, folder / "b.npy");
+  CHECK(contains(files("a.npy", "b.npy"), "output loss and output w would both be written to"));
+  CHECK(contains(collision(parse({"--w", a, "--stats", folder / "./a.npy"})), "output w and --stats would both be written to"));
+  CHECK(collision(parse({"--stats", "/dev/null", "--plan", "/dev/null"})).empty());
+}
+
+TEST_CASE("files of a run: nothing that is read is replaced, under whatever name") {
+  const tdsl::tests::TemporaryFolder folder;
+  namespace fs = std::filesystem;
+  const std::string x = folder.write("x.npy", ""), plan = folder.write("p.plan", ""), dataset = folder.write("x.h5", "");
+  fs::create_hard_link(x, folder / "hard.json");
+  fs::create_symlink(x, folder / "soft.json");
+  for (const char* name : {"a.zarr", "ck", "ck/ck-000001", "there"}) fs::create_directory(folder / name);
+  fs::create_directory_symlink(folder / "a.zarr", folder / "b");
+  for (const char* name : {"a.zarr/.zarray", "ck/ck-000001/manifest", "ck/mine.json", "ridge.tdsl"}) (void)folder.write(name, "");
+  const auto with = [&](const std::string& input, std::vector<std::string> more) {
+    for (const char* required : {"--steps=3", "--n=y.npy"}) more.emplace_back(required);
+    more.push_back("--X=" + input);
+    return collision(parse_options(ridge(), more));
+  };
+  for (const char* name : {"x.npy", "there/../x.npy", "hard.json", "soft.json"}) {
+    for (const char* option : {"--stats", "--plan", "--save-plan", "--trace", "--w"}) {
+      CHECK(contains(with(x, {option, folder / name}), "): it is input X; choose another name"));
+    }
+  }
+  CHECK(contains(with(dataset + ":/X", {"--w", dataset + ":/w"}), "it is input X"));
+  CHECK(contains(with(folder / "a.zarr/", {"--stats", folder / "b/.zarray"}), "it lies in input X"));
+  CHECK(contains(with(folder / "a.zarr", {"--w", folder / "b"}), "it is input X"));
+  CHECK(contains(with(folder / "a.zarr/.zarray", {"--w", folder / "a.zarr"}), "input X lies in it"));
+  CHECK(contains(with(x, {"--use-plan", plan, "--save-plan", plan}), "it is the plan that --use-plan reads"));
+  CHECK(contains(with(x, {"--resume", folder / "ck", "--stats", folder / "ck/ck-000001/manifest"}), "it lies in a checkpoint"));
+  CHECK(contains(with(x, {"--checkpoint", folder / "ck", "--stats", folder / "ck/newest"}), "--checkpoint and --stats would both"));
+  CHECK(with(x, {"--checkpoint", folder / "new", "--stats", folder / "new/stats.json"}).empty());
+  CHECK(contains(with(x, {"--stats", folder / "new/stats.json"}), "No such file"));
+  CHECK(with(x, {"--checkpoint", folder / "ck", "--resume", folder / "ck", "--stats", folder / "ck/mine.json"}).empty());
+  CHECK(contains(with(x, {"--save-plan", fs::read_symlink("/proc/self/exe").string()}), "it is the running executable"));
+  CHECK(contains(with(x, {"--trace", folder / "ridge.tdsl"}), "it is the program itself"));
+  CHECK(with(x, {"--trace", folder / "there/ridge.tdsl"}).empty());  // is new
+  REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  for (const char* option : {"--stats", "--plan", "--save-plan"}) {
+    CHECK(contains(with(x, {option, folder / "pipe"}), "pipe`: it is a pipe (FIFO), not a regular file"));
+  }
 }
 
 TEST_CASE("built-in options") {

@@ -1,3 +1,5 @@
+#include <optional>
+
 #include "tools/tdslc/build_program.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/declaration.h"
@@ -10,15 +12,20 @@ namespace {
 
 std::string executable_name(const CommandLine& line) { return line.output.empty() ? program_name(line.program) : line.output; }
 
-/// The files to be written: the executable, or what `run` makes it write besides .npy files.
-std::vector<std::string> outputs(const CommandLine& line, const ir::Program& program) {
-  if (line.command == Command::kBuild) return {executable_name(line)};
+/// The options of `run`; nothing where they are wrong, which the executable reports.
+std::optional<rt::AppOptions> run_options(const CommandLine& line, const ir::Program& program) {
   try {
-    const rt::AppOptions options = rt::parse_options(declaration_of(program), line.program_arguments);
-    return {options.stats_file.value_or(""), options.plan_file.value_or(""), options.save_plan_file.value_or("")};
+    return rt::parse_options(declaration_of(program), line.program_arguments);
   } catch (const rt::RunError&) {
-    return {};  // the executable says what is wrong
+    return std::nullopt;
   }
+}
+
+/// Throws rt::RunError (usage) if what is written, the executable or the files of its run, replaces a file that is read.
+void check_files(const CommandLine& line, const Front& front) {
+  rt::RunFiles files = kept_files(front);
+  if (line.command == Command::kBuild) return files.write("-o", executable_name(line));
+  if (const std::optional<rt::AppOptions> options = run_options(line, front.graph)) files.add(*options);
 }
 
 }  // namespace
@@ -26,7 +33,7 @@ std::vector<std::string> outputs(const CommandLine& line, const ir::Program& pro
 codegen::CompiledProgram build_program(const CommandLine& line, const codegen::Toolchain& toolchain) {
   Front front;
   compile_front(line, {}, front);
-  keep_sources(front, outputs(line, front.graph));
+  check_files(line, front);
   return compile_lowered(line, toolchain, front, lower(front));
 }
 

@@ -159,10 +159,14 @@ int compare(const CommandLine& line) {
   // Only a run has phases; a plan's file may be the second one.
   if (plan.contains("phases") && !statistics.contains("phases")) std::swap(plan, statistics);
   Comparison comparison(std::move(plan), std::move(statistics));
-  if (!comparison.compare_runs()) return comparison.finish();
-  comparison.compare_plans();
-  comparison.compare_statements();
-  comparison.compare_ranks();
+  try {
+    if (!comparison.compare_runs()) return comparison.finish();
+    comparison.compare_plans();
+    comparison.compare_statements();
+    comparison.compare_ranks();
+  } catch (const json::exception&) {
+    throw UsageError(fmt::format("{}, {}: one of them has values of other types than --plan and --stats write", line.files[0], line.files[1]));
+  }
   return comparison.finish();
 }
 

@@ -10,7 +10,8 @@ namespace tdsl::tools {
 int emit(const CommandLine& line) {
   Front front;
   compile_front(line, {}, front);
-  keep_sources(front, {line.output});
+  rt::RunFiles files = kept_files(front);
+  if (!line.output.empty()) files.write_text("-o", line.output);
   if (!line.project.empty() && !line.output.empty()) throw UsageError("emit: -o and --project exclude each other");
   const std::string text = emitted(line, front, lower(front), line.line_directives);
   if (!line.project.empty()) {

@@ -126,6 +126,8 @@ void show(const std::string& name, const ir::Array& array, const rt::AppOptions&
   });
 }
 
+std::string bounds_file(const std::string& folder, const std::string& output) { return folder + "/" + output + ".bounds.npy"; }
+
 /// Files are written when the program has ended well.
 void deliver(Writers& writers, const std::string& name, const ir::Array& array, const rt::AppOptions& options, const std::string& bounds) {
   rt::visit_element_type(element_type_of(array.type), [&](auto tag) {
@@ -137,7 +139,7 @@ void deliver(Writers& writers, const std::string& name, const ir::Array& array, 
   if (bounds.empty()) return;
   std::vector<double> all = array.bounds;
   all.resize(static_cast<std::size_t>(array.size()), 0.0);
-  write_dense<double>(writers, bounds + "/" + name + ".bounds.npy", array.shape, all);
+  write_dense<double>(writers, bounds_file(bounds, name), array.shape, all);
 }
 
 /// As executables name the program's files.
@@ -154,6 +156,14 @@ rt::AppOptions program_options(const CommandLine& line, const ir::Program& progr
   for (const std::string& s : line.set) arguments.insert(arguments.end(), {"--set", s});
   arguments.insert(arguments.end(), line.program_arguments.begin(), line.program_arguments.end());
   return rt::parse_options(declaration_of(program), arguments);
+}
+
+/// Throws rt::RunError (usage) if a file that is written replaces one that is read.
+void check_files(const CommandLine& line, const Front& front, const rt::AppOptions& options) {
+  rt::RunFiles files = kept_files(front);
+  files.add(options);
+  if (line.bounds.empty()) return;
+  for (const rt::TensorDeclaration& output : declaration_of(front.graph).outputs) files.write("--bounds", bounds_file(line.bounds, output.name));
 }
 
 /// What the names of the files cannot hold is found before anything is computed.
@@ -181,6 +191,7 @@ int eval(const CommandLine& line) {
     fmt::print("{}", rt::help_text(declaration_of(program)));
     return 0;
   }
+  check_files(line, front, options);
   require_writable_outputs(program, options);
   link_own_functions(line, front);
   ir::EvalOptions eval;

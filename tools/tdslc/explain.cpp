@@ -273,7 +273,9 @@ int explain(const CommandLine& line) {
   const codegen::FamilyProgram families = lower(front);
   const rt::AppOptions options = options_of(line, front.graph);
   const Written files{options.save_plan_file.value_or(""), options.plan_file.value_or("")};
-  keep_sources(front, {line.output, files.save_plan, files.plan});
+  rt::RunFiles run_files = kept_files(front);
+  if (!line.output.empty()) run_files.write_text("-o", line.output);
+  run_files.add(options);
   const ReportRequest request = request_of(line, front, families, options);
   const std::string text = line.stage == "region"    ? plan::text_of(region_of(families, request))
                            : line.stage == "workflow" ? workflow_text(line, families, request)

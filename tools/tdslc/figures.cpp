@@ -16,6 +16,8 @@ json read_figures(const std::string& path) {
     figures = json::parse(rt::read_text_file(path));
   } catch (const json::parse_error& error) {
     throw UsageError(fmt::format("{}: this is no JSON (byte {})", path, error.byte));
+  } catch (const json::out_of_range&) {
+    throw UsageError(fmt::format("{}: it has a number that no double can hold, which neither --plan nor --stats writes", path));
   } catch (const rt::RunError& error) {
     throw UsageError(error.what());
   }

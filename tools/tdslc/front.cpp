@@ -18,6 +18,7 @@
 #include "passes/differentiate.h"
 #include "passes/pipeline.h"
 #include "runtime/io/file_kind.h"
+#include "runtime/io/open_stream.h"
 #include "tools/tdslc/own_functions.h"
 #include "tools/tdslc/streams.h"
 
@@ -50,11 +51,6 @@ frontend::DiagnosticId known_id(const std::string& text) {
   return *id;
 }
 
-/// Standard input, or another stream the shell has opened for us (as in `tdslc check <(generator)`).
-bool is_open_stream(const std::string& path) {
-  return path == "/dev/stdin" || path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/");
-}
-
 }  // namespace
 
 std::string read_program(const std::string& path) {
@@ -62,7 +58,7 @@ std::string read_program(const std::string& path) {
   struct stat status {};
   const bool found = ::stat(path.c_str(), &status) == 0;
   // Opening a pipe waits for somebody who writes to it, unless it is open already.
-  if (found && !S_ISREG(status.st_mode) && (S_ISDIR(status.st_mode) || !is_open_stream(path)))
+  if (found && !S_ISREG(status.st_mode) && (S_ISDIR(status.st_mode) || !rt::is_open_stream(path)))
     throw UsageError(fmt::format("cannot read {}: it is {}, not a regular file", path, rt::file_kind_name(status.st_mode)));
   std::ifstream in(path, std::ios::binary);
   if (!in) throw UsageError(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
@@ -163,18 +159,13 @@ std::string emitted(const CommandLine& line, const Front& front, const codegen::
   return codegen::emit(families, options);
 }
 
-void keep_sources(const Front& front, const std::vector<std::string>& outputs) {
-  for (const std::string& output : outputs) {
-    if (output.empty()) continue;
-    const auto keep = [&](const std::string& source, const char* what) {
-      std::error_code ignored;
-      if (std::filesystem::equivalent(output, source, ignored)) throw UsageError(fmt::format("cannot write {}: it is {}; choose another name", output, what));
-    };
-    for (std::uint32_t file = 0; file < front.sources.file_count(); ++file) {
-      keep(front.sources.name(file), file == 0 ? "the program itself" : "a file that the program imports");
-    }
-    for (const std::string& header : front.headers) keep(header, "a header that the program takes functions from");
+rt::RunFiles kept_files(const Front& front) {
+  rt::RunFiles files(rt::read_environment());
+  for (std::uint32_t file = 0; file < front.sources.file_count(); ++file) {
+    files.keep(front.sources.name(file), file == 0 ? "the program itself" : "a file that the program imports");
   }
+  for (const std::string& header : front.headers) files.keep(header, "a header that the program takes functions from");
+  return files;
 }
 
 std::string human_count(double count) {

@@ -12,6 +12,7 @@
 #include "ir/graph.h"
 #include "passes/pass_context.h"
 #include "passes/pipeline.h"
+#include "runtime/app/run_files.h"
 #include "tools/tdslc/command_line.h"
 
 namespace tdsl::tools {
@@ -68,9 +69,8 @@ void print_diagnostics(Front& front);
 [[nodiscard]] std::string emitted(const CommandLine& line, const Front& front, const codegen::FamilyProgram& families, bool line_directives,
                                   const std::string& library = {});
 
-/// Throws UsageError if one of these files, which are to be written, is the program or a file it imports, by whatever name.
-/// Empty paths stand for no file.
-void keep_sources(const Front& front, const std::vector<std::string>& outputs);
+/// The files of the program's text as files that are not to be written.
+[[nodiscard]] rt::RunFiles kept_files(const Front& front);
 
 /// "1.5 MB" style number for people: 3 digits, unit of 1000.
 [[nodiscard]] std::string human_bytes(double bytes);

@@ -51,11 +51,13 @@ std::string replaced(std::string text, const std::string& what, const std::strin
   return text;
 }
 
-std::string listed(const rt::ProgramDeclaration& d, const char* indent) {
+/// `param_goes(name)`: where the value of a param is given.
+template <class Where>
+std::string listed(const rt::ProgramDeclaration& d, const char* indent, const Where& param_goes) {
   std::string text;
   for (const rt::TensorDeclaration& input : d.inputs) text += fmt::format("{}input {}: {}\n", indent, input.name, input.type_text);
   for (const rt::ParamDeclaration& p : d.params) {
-    text += fmt::format("{}param {}: {}{}, as the option --{} VALUE\n", indent, p.name, rt::element_name(p.type), p.default_text ? " = " + *p.default_text : "", p.name);
+    text += fmt::format("{}param {}: {}{}, {}\n", indent, p.name, rt::element_name(p.type), p.default_text ? " = " + *p.default_text : "", param_goes(p.name));
   }
   for (const rt::TensorDeclaration& output : d.outputs) text += fmt::format("{}output {}: {}\n", indent, output.name, output.type_text);
   return text;
@@ -80,6 +82,10 @@ typedef struct @NAME@_handle @NAME@_handle;
    MPI_THREAD_SERIALIZED) or a launcher has started the caller; else this process alone, without MPI. `options`: words of the command line, e.g.
    {"--threads", "4"}. The handle is there even after an error: for the message, and to be closed. */
 int @NAME@_open(const void *communicator, const char *const *options, int option_count, @NAME@_handle **handle);
+
+/* The params of the calls that follow, as words of the command line, e.g. {"--alpha", "0.5"}, the same on all ranks. Params that are not among them have
+   the values of `open`; params without a default must have one by the first call. */
+int @NAME@_params(@NAME@_handle *handle, const char *const *options, int option_count);
 
 /* Which boxes of the input or output `name` this rank should have, so that no element has to travel: for inputs of these types and shapes (their boxes
    do not matter). Good until the next call. */
@@ -149,7 +155,8 @@ void build_library(const CommandLine& line, const codegen::Toolchain& toolchain)
   const std::string module = (where.folder / (where.name + ".py")).string();
   Front front;
   compile_front(line, {}, front);
-  keep_sources(front, {library, header, module});
+  rt::RunFiles files = kept_files(front);
+  for (const std::string& file : {library, header, module}) files.write("-o", file);
   const codegen::FamilyProgram families = lower(front);
   codegen::CompileRequest request;
   request.source = emitted(line, front, families, true, where.name);
@@ -171,9 +178,9 @@ void build_library(const CommandLine& line, const codegen::Toolchain& toolchain)
   };
   if (!where.folder.empty()) fs::create_directories(where.folder);
   codegen::install_executable(program.path, library);
-  codegen::write_text(header, replaced(replaced(filled(kHeader), "@ABI@", read_file(templates + "abi.h")), "@DECLARED@", listed(declaration, "   ")));
+  codegen::write_text(header, replaced(replaced(filled(kHeader), "@ABI@", read_file(templates + "abi.h")), "@DECLARED@", listed(declaration, "   ", [&](const std::string& param) { return fmt::format("--{} VALUE of {}_open or {}_params", param, where.name, where.name); })));
   std::string bridge = replaced(filled(read_file(templates + "bridge.py")), "@CLASS@", class_name(where.name));
-  bridge = replaced(std::move(bridge), "@DECLARED@\n", listed(declaration, "    "));
+  bridge = replaced(std::move(bridge), "@DECLARED@\n", listed(declaration, "    ", [](const std::string& param) { return fmt::format("the keyword {} of the program or of a call", param); }));
   bridge = replaced(std::move(bridge), "{\"INPUTS\": \"\"}", python_items(declaration.inputs));
   bridge = replaced(std::move(bridge), "{\"OUTPUTS\": \"\"}", python_items(declaration.outputs));
   codegen::write_text(module, replaced(std::move(bridge), "{\"PARAMS\": \"\"}", python_params(declaration)));

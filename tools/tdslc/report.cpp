@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "runtime/app/run_files.h"
 #include "runtime/check.h"
 #include "runtime/io/text_file.h"
 #include "tools/report/page.h"
@@ -42,15 +43,19 @@ report::ReadTrace read_trace(const std::string& path, const json& statistics) {
   return trace;
 }
 
-/// The program's lines: of `path`, or, where that is empty, of the file it was built from if that is still as it was before the run.
-std::vector<std::string> source_lines(std::string path, const std::string& statistics_file, const json& statistics) {
-  if (path.empty()) {
-    path = statistics.value("source", std::string());
-    std::error_code error;
-    if (!path.ends_with(".tdsl") || !std::filesystem::is_regular_file(path, error)) return {};
-    // A file that was changed after the run has other lines.
-    if (std::filesystem::last_write_time(path, error) > std::filesystem::last_write_time(statistics_file, error)) return {};
-  }
+/// The program's file: the one that is named, else the one it was built from if that is still there.
+std::string source_of(const CommandLine& line, const json& statistics) {
+  if (!line.source.empty()) return line.source;
+  const std::string path = statistics.value("source", std::string());
+  std::error_code error;
+  return path.ends_with(".tdsl") && std::filesystem::is_regular_file(path, error) ? path : "";
+}
+
+std::vector<std::string> source_lines(const CommandLine& line, const std::string& path, const std::string& statistics_file) {
+  if (path.empty()) return {};
+  std::error_code error;
+  // A file that was changed after the run has other lines.
+  if (line.source.empty() && std::filesystem::last_write_time(path, error) > std::filesystem::last_write_time(statistics_file, error)) return {};
   std::istringstream text(rt::read_text_file(path));
   std::vector<std::string> lines;
   for (std::string one; std::getline(text, one);) lines.push_back(one);
@@ -70,7 +75,12 @@ int report(const CommandLine& line) {
     trace = read_trace(events, contents.statistics);
     contents.trace = &trace;
   }
-  contents.source = source_lines(line.source, statistics, contents.statistics);
+  const std::string source = source_of(line, contents.statistics);
+  rt::RunFiles files(rt::read_environment());
+  for (const std::string& read : line.files) files.keep(read, "a file of the run");
+  files.keep(source, "the program itself");
+  files.write_text("-o", line.output);
+  contents.source = source_lines(line, source, statistics);
   rt::write_text_file(line.output, report::page_of(contents));
   return 0;
 }

@@ -147,7 +147,10 @@ int submit(const CommandLine& line) {
   const std::string executable = line.output.empty() ? request.name : line.output;
   request.executable = executable.find('/') == std::string::npos ? "./" + executable : executable;
   const std::string script = line.job.script.empty() ? request.name + ".sbatch" : line.job.script;
-  keep_sources(front, {executable, script});
+  rt::RunFiles own_files = kept_files(front);
+  own_files.write("-o", executable);
+  own_files.write_text("--script", script);
+  for (const rt::AppOptions& element : options) rt::RunFiles(own_files).add(element);
   check_replaceable(script);
   link_own_functions(line, front);
   const codegen::FamilyProgram families = lower(front);

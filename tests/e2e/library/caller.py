@@ -19,16 +19,17 @@ def raises(kind, text, action):
 
 def arguments(n, m, seed=0):
     random = np.random.default_rng(seed)
-    return {"X": random.integers(-4, 5, (n, m)).astype(np.float32), "K": np.arange(n, dtype=np.int32), "L": np.arange(n) * 10**12, "B": random.random((n, m)) < 0.5, "s": 3.0}
+    return {"X": random.integers(-4, 5, (n, m)).astype(np.float32), "K": np.arange(n, dtype=np.int32), "L": np.arange(n) * 10**12, "B": random.random((n, m)) < 0.5,
+            "S": np.eye(n, m), "s": 3.0}
 
 
-def check_kinds(results, a, lam):
+def check_kinds(results, a, alpha, steps=3):
     y = a["X"] * np.float32(2) + np.float32(1)
-    expected = {"Y": y, "Z": a["X"] + 3 * y, "count": a["B"].sum(axis=1), "M": ~a["B"], "KL": a["K"] + a["L"]}
+    expected = {"Y": y, "Z": a["X"] + np.float32(steps) * y, "count": a["B"].sum(axis=1), "M": ~a["B"], "KL": a["K"] + a["L"]}
     for name, value in expected.items():
         assert results[name].dtype == (np.float32 if value.dtype == np.float32 else value.dtype), (name, results[name].dtype)
         assert np.array_equal(results[name], value), name
-    assert results["total"] == a["s"] * lam + float(a["X"].sum(dtype=np.float64)), results["total"]
+    assert results["total"] == a["s"] * alpha + float(a["X"].sum(dtype=np.float64)) + a["S"].sum(), results["total"]
 
 
 def alone():
@@ -64,8 +65,12 @@ def alone():
     raises(product.Error, "closed", lambda: program(A=a, B=b))
     raises(ValueError, "unknown option", lambda: product.Product(thread=2))
 
+    assert kinds.INPUTS["S"] == "f64[n, sparse m]" and "input S: f64[n, sparse m]" in kinds.__doc__
+    assert "param steps: i64, the keyword steps of the program or of a call" in kinds.__doc__
+    params()
+
     # Results outlive the program, and two programs share a process.
-    with product.Product() as first, kinds.Kinds(**{"lambda": 0.25}, threads=1) as second:
+    with product.Product() as first, kinds.Kinds(alpha=0.25, steps=3, threads=1) as second:
         given = arguments(33, 7)
         check_kinds(second(**given), given, 0.25)
         c = first(A=a, B=b)["C"]
@@ -74,14 +79,40 @@ def alone():
     gc.collect()
     assert np.allclose(c, a @ b, rtol=1e-13)
 
-    failing = kinds.Kinds()
-    bad = dict(arguments(5, 3), K=np.full(5, -1, np.int32))
-    raises(kinds.Error, "kinds.tdsl:8: assertion failed: K sums to at least 0", lambda: failing(**bad))
-    raises(kinds.Error, "failed before", lambda: failing(**arguments(5, 3)))
-    failing.close()
-    with kinds.Kinds() as again:
-        given = arguments(6, 2)
-        check_kinds(again(**given), given, 0.5)
+    with kinds.Kinds(steps=3) as failing:
+        go_on_after_failures(failing)
+
+
+def params():
+    """Of the program, or of one call."""
+    given = arguments(9, 4)
+    with kinds.Kinds(alpha=0.25) as program:
+        raises(ValueError, "param steps (i64) is missing", lambda: program(**given))
+        for alpha, steps in ((0.5, 3), (0.75, 1), (0.25, 0)):
+            check_kinds(program(**given, alpha=alpha, steps=steps), given, alpha, steps)
+        check_kinds(program(**given, steps=2), given, 0.25, 2)
+        raises(ValueError, "steps", lambda: program(**given, steps=1.5))
+        raises(TypeError, "no input threads; inputs: X, K, L, B, S, s; params: alpha, steps; options of the command line go to Kinds(...)", lambda: program(**given, threads=2))
+        assert program.layout("Y", steps=1, **{name: np.shape(value) for name, value in given.items()}) == [((0, 0), (9, 4))]
+        # As from C.
+        keep = []
+        array = kinds._described("alpha", kinds._boxes(0.5), "f64", False, keep)
+        code = kinds._library.kinds_run(program._handle, array, 1, None, 0)
+        message = kinds._library.kinds_message(program._handle).decode()
+        assert code == 2 and "'alpha' is a param, not an input: its value goes to open, or to params before the call, as the option --alpha VALUE" in message, message
+        code = kinds._library.kinds_params(program._handle, *kinds._c_words(["--threads", "2"]))
+        message = kinds._library.kinds_message(program._handle).decode()
+        assert code == 2 and "'--threads' is no param" in message, message
+        check_kinds(program(**given, steps=2), given, 0.25, 2)
+
+
+def go_on_after_failures(program):
+    """A failed assertion ends a call, and only that."""
+    for rows in (50, 7, 50):
+        given = arguments(rows, 3)
+        raises(kinds.Error, "kinds.tdsl:10: assertion failed: K sums to at least 0", lambda: program(**dict(given, K=np.full(rows, -1, np.int32))))
+        expected = given["s"] * 0.5 + float(given["X"].sum(dtype=np.float64)) + given["S"].sum()
+        assert program(outputs=["total"], **given)["total"] == expected
 
 
 def with_mpi():
@@ -109,16 +140,14 @@ def with_mpi():
         raises(ValueError, "rank 1 gives other arrays", lambda: program(A=a[: 70 - rank], B=b))
         raises(ValueError, "disagree about dimension m", lambda: program(A=a, B=a))
         assert np.allclose(program(A=a, B=b)["C"].array, c[band], rtol=1e-13)
-    # A failing run ends with the same message everywhere, and MPI goes on.
-    failing = kinds.Kinds(world)
-    raises(kinds.Error, "kinds.tdsl:8: assertion failed: K sums to at least 0", lambda: failing(**dict(arguments(50, 3), K=np.full(50, -1, np.int32))))
-    raises(kinds.Error, "failed before", lambda: failing(**arguments(50, 3)))
-    failing.close()
+    # A failing run ends with the same message everywhere, MPI goes on, and so does the program.
+    with kinds.Kinds(world, steps=3) as failing:
+        go_on_after_failures(failing)
     assert world.allreduce(1) == ranks
-    with kinds.Kinds(world) as again, kinds.Kinds(MPI.COMM_SELF) as own:
+    with kinds.Kinds(world, steps=3) as again, kinds.Kinds(MPI.COMM_SELF, steps=3) as own:
         given = arguments(12, 5)
         check_kinds(own(**given), given, 0.5)
-        assert again(outputs=["total"], **given)["total"] == given["s"] * 0.5 + float(given["X"].sum())
+        assert again(outputs=["total"], **given)["total"] == given["s"] * 0.5 + float(given["X"].sum()) + given["S"].sum()
         whole = {name: np.empty(shape, dtype) for name, shape, dtype in (("Y", (12, 5), np.float32), ("Z", (12, 5), np.float32), ("count", (12,), np.int64),
                                                                             ("M", (12, 5), bool), ("KL", (12,), np.int64), ("total", (), np.float64))}
         check_kinds(again(whole, **given), given, 0.5)
