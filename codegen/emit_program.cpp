@@ -455,7 +455,10 @@ class ProgramEmitter {
     // Where the signs are known at compile time the sums can be simplified there too.
     if (const auto hull = hull_of(c.subscript, c.labels)) {
       low = expr_.text(hull->low);
-      high = expr_.text(hull->high + Extent(1));
+      const Extent end = hull->high + Extent(1);
+      // One past the largest integer is the smallest, which the check refuses, too.
+      const bool sum = !end.constant() && !end.as_value();
+      high = sum ? fmt::format("scalar::add<Index>({}, 1)", expr_.text(hull->high)) : expr_.text(end);
     } else if (!(c.subscript.constant == Extent(0))) {
       append(low, expr_.text(c.subscript.constant, 6), " + ");
       append(high, expr_.text(c.subscript.constant + Extent(1), 6), " + ");

@@ -4,7 +4,6 @@
 #include <map>
 #include <set>
 
-#include "ir/failure_text.h"
 
 namespace tdsl::codegen {
 
@@ -171,7 +170,7 @@ class ProcedureNestBuilder {
           branch.condition.emplace<Expr>(turned ? ir::unary(ir::UnaryOp::kNot, condition) : condition);
           into.push_back(std::move(made_here));
         },
-        [&](const Procedure::Require& r) { into.push_back(made(nest::Require{of_nest(r.condition), ir::failure_text(ir::Assert{{}, r.message})})); });
+        [&](const Procedure::Require& r) { into.push_back(made(nest::Require{of_nest(r.condition), r.message})); });
   }
 
   void assign(const Procedure::Assign& a, Body& into) {

@@ -34,7 +34,8 @@ void GraphBuilder::emit_results(ir::Op op, std::vector<ValueId> results, ir::Sou
   regions_.back()->nodes.push_back({range, std::move(results), std::move(op)});
 }
 
-ValueId GraphBuilder::emit(const ComputeSpec& spec) {
+ValueId GraphBuilder::emit(const ComputeSpec& unsettled) {
+  const ComputeSpec spec = settled(unsettled);
   ir::Compute compute = compute_of(spec);
   ir::Type type = stored(spec.type, spec, compute);
   const ValueId v = emit(std::move(compute), std::move(type), spec.name, spec.range);
@@ -286,8 +287,9 @@ void GraphBuilder::flush() {
     } else if (w.random) {
       emit_results(*w.random, {w.value}, w.spec.range);
     } else {
-      ir::Compute compute = compute_of(w.spec);
-      own = stored(own, w.spec, compute);
+      const ComputeSpec spec = settled(w.spec);
+      ir::Compute compute = compute_of(spec);
+      own = stored(own, spec, compute);
       emit_results(std::move(compute), {w.value}, w.spec.range);
     }
     pending_.erase(w.value);

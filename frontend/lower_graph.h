@@ -11,6 +11,7 @@
 
 #include "frontend/sema_tensor.h"
 #include "ir/graph.h"
+#include "ir/within.h"
 
 namespace tdsl::frontend {
 
@@ -153,6 +154,12 @@ class GraphBuilder {
   };
 
  private:
+  /// Without the checks of subscripts (ir/within.h) that the ranges of index variables make needless. Of what is computed once and at all points, those
+  /// of sums of index variables and of what is known at start become checks of sizes in front of it.
+  [[nodiscard]] ComputeSpec settled(ComputeSpec spec);
+  [[nodiscard]] ir::Expr with_checks_in_front(const ir::Expr& e, const ComputeSpec& spec);
+  [[nodiscard]] bool is_inside(const ir::Within& w) const;
+  bool check_in_front(const ir::Within& w, const ComputeSpec& spec, const ir::SourceRange& place);
   /// `others`: what further labels stand for.
   ir::Compute compute_of(const ComputeSpec& spec, LabelMap others = {}) const;
   void emit_point_loop(const Waiting& w);

@@ -246,6 +246,10 @@ class Lowerer {
     ir::Extent extent;
   };
   Tensor lower_subscript(const ast::Subscript& s, const ir::SourceRange& range);
+  /// The element of a closed expression at these subscripts, null for slices, with checks of those that no read in the element makes.
+  ir::Expr checked_element(const Tensor& base, const std::vector<ir::Expr>& subscripts, const ast::Subscript& s, const std::string& name);
+  /// Whether a read that is evaluated with the element has this subscript in a dimension of this extent, or the range of the index variable says that it is inside.
+  [[nodiscard]] bool is_checked(const ir::Expr& element, const ir::Expr& subscript, const ir::Extent& extent) const;
   /// `padded`: positions outside the dimension are legal too.
   ir::Expr subscript_expr(const ast::Expr& e, const Dim& dim, bool padded = false);
   SlicePart slice_part(const ast::SliceSubscript& s, const Dim& dim, const ir::SourceRange& range);

@@ -2,6 +2,7 @@
 
 #include "frontend/lower_lowerer.h"
 #include "frontend/sema_walk.h"
+#include "ir/within.h"
 #include "runtime/size.h"
 
 namespace tdsl::frontend {
@@ -29,6 +30,25 @@ bool are_indices(const ast::Subscript& s) {
   return std::ranges::all_of(s.items, [](const ast::SubscriptItem& item) {
     return std::holds_alternative<ast::IndexSubscript>(item.node);
   });
+}
+
+bool reads_elements(const Expr& e) {
+  bool found = false;
+  ir::for_each_node(e, [&](const ir::ExprNode& node) {
+    const auto* read = std::get_if<ir::Read>(&node.op);
+    found = found || (read != nullptr && !read->subscripts.empty());
+  });
+  return found;
+}
+
+/// Whether the index variable is evaluated for every point.
+bool is_certain(const Expr& e, std::int32_t label) {
+  bool found = false;
+  for_each_certain_node(e, [&](const Expr& part) {
+    const auto* index = std::get_if<ir::IndexRef>(&part->op);
+    found = found || (index != nullptr && index->label == label);
+  });
+  return found;
 }
 
 }  // namespace
@@ -76,7 +96,7 @@ Tensor Lowerer::lower_subscript(const ast::Subscript& s, const SourceRange& rang
   }
   for (std::size_t d = 0; d < result.rank() && !source_text(range).empty(); ++d)
     result.shape[d].what = dimension_text(d, result.rank(), source_text(range));
-  result.body = element(base, subscripts);
+  result.body = checked_element(base, subscripts, s, text);
   // The place of this use, for messages about bounds.
   if (const auto* read = std::get_if<ir::Read>(&result.body->op)) {
     result.body = ir::read(result.body->type, read->tensor, read->subscripts, range);
@@ -84,6 +104,53 @@ Tensor Lowerer::lower_subscript(const ast::Subscript& s, const SourceRange& rang
   result.weak = base.weak;
   if (stored_whole(base) != nullptr)
     result.body = inside_of_storage(result.body, s, subscripts, base);
+  return result;
+}
+
+bool Lowerer::is_checked(const Expr& element, const Expr& subscript, const Extent& extent) const {
+  if (const auto* index = std::get_if<ir::IndexRef>(&subscript->op); index != nullptr && stays_inside(graph_.label(index->label), extent))
+    return true;
+  if (const auto position = frontend::extent_of(subscript, graph_.value_extent())) {
+    const auto first = position->constant();
+    const auto room = (extent - *position).constant();
+    if (first && *first >= 0 && room && *room > 0)
+      return true;
+  }
+  bool found = false;
+  for_each_certain_read(element, [&](const ir::ExprNode&, const ir::Read& read) {
+    const std::vector<Extent>& shape = graph_.program().type(read.tensor).shape;
+    for (std::size_t d = 0; d < read.subscripts.size(); ++d)
+      found = found || (shape[d] == extent && ir::equal(read.subscripts[d], subscript));
+  });
+  return found;
+}
+
+Expr Lowerer::checked_element(const Tensor& base, const std::vector<Expr>& subscripts, const ast::Subscript& s, const std::string& name) {
+  const Expr unchecked = element(base, subscripts);
+  // A storage says what is outside of its tensor.
+  if (base.padded || stored_whole(base) != nullptr)
+    return unchecked;
+  std::vector<Expr> positions = subscripts;
+  std::vector<std::size_t> conditions;
+  const auto message = [&](std::size_t d) {
+    const std::string what = name.empty() ? base.shape[d].what : "dimension " + std::to_string(d) + " of " + name;
+    return "the subscript '" + source_text(s.items[d].range) + "' lies outside its dimension: " + what + " has extent " + graph_.text(base.shape[d].extent);
+  };
+  const auto extent = [&](std::size_t d) { return expr_of(graph_.program(), base.shape[d].extent); };
+  for (std::size_t d = 0; d < subscripts.size(); ++d) {
+    const bool slice = !std::holds_alternative<ast::IndexSubscript>(s.items[d].node);
+    if (slice || is_checked(unchecked, subscripts[d], base.shape[d].extent))
+      continue;
+    // Where data says what is read, a subscript of its own can be gathered ahead; others stay sums of index variables.
+    if (reads_elements(subscripts[d]) && is_certain(base.body, base.labels[d])) {
+      positions[d] = ir::within(subscripts[d], extent(d), message(d), s.items[d].range);
+    } else {
+      conditions.push_back(d);
+    }
+  }
+  Expr result = element(base, positions);
+  for (auto d = conditions.rbegin(); d != conditions.rend(); ++d)
+    result = ir::where_within(result, subscripts[*d], extent(*d), message(*d), s.items[*d].range);
   return result;
 }
 

@@ -4,6 +4,7 @@
 #include "frontend/lower_lowerer.h"
 #include "ir/check.h"
 #include "ir/procedure.h"
+#include "ir/within.h"
 
 namespace tdsl::frontend {
 
@@ -12,26 +13,6 @@ using ir::Expr;
 using ir::Extent;
 using ir::Scalar;
 using ir::ValueId;
-
-namespace {
-
-/// Calls `f` on every read that is evaluated for every point: not those behind a branch or a short circuit.
-void for_each_certain_read(const Expr& e, const std::function<void(const ir::ExprNode&, const ir::Read&)>& f) {
-  if (const auto* select = std::get_if<ir::Select>(&e->op)) {
-    for_each_certain_read(select->condition, f);
-    return;
-  }
-  if (const auto* b = std::get_if<ir::Binary>(&e->op); b != nullptr && ir::is_logical(b->op)) {
-    for_each_certain_read(b->left, f);
-    return;
-  }
-  for (const Expr& child : ir::children(*e))
-    for_each_certain_read(child, f);
-  if (const auto* read = std::get_if<ir::Read>(&e->op))
-    f(*e, *read);
-}
-
-}  // namespace
 
 bool stays_inside(const LabelInfo& label, const Extent& extent) {
   if (!label.is_explicit)
@@ -248,6 +229,12 @@ void Lowerer::check_bounds(const ComputeSpec& spec) {
   for_each_certain_read(spec.body, [&](const ir::ExprNode& node, const ir::Read& read) {
     if (!graph_.waits(read.tensor))
       check_subscripts(read.subscripts, graph_.program().type(read.tensor), node.range.known() ? node.range : spec.range);
+  });
+  for_each_certain_node(spec.body, [&](const Expr& part) {
+    const auto within = ir::within_of(part);
+    const auto extent = within ? frontend::extent_of(within->extent, graph_.value_extent()) : std::nullopt;
+    if (extent)
+      check_subscripts({within->subscript}, ir::Type{Scalar::kI64, {*extent}, {}}, part->range);
   });
 }
 

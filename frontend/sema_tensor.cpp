@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/check.h"
+#include "ir/within.h"
 
 namespace tdsl::frontend {
 
@@ -72,6 +73,28 @@ std::vector<std::int32_t> labels_of(const Expr& e) {
       found.push_back(index->label);
   });
   return found;
+}
+
+void for_each_certain_node(const Expr& e, const std::function<void(const Expr&)>& f) {
+  const auto* b = std::get_if<ir::Binary>(&e->op);
+  if (const auto* select = std::get_if<ir::Select>(&e->op)) {
+    for_each_certain_node(select->condition, f);
+    if (ir::within_of(e))
+      for_each_certain_node(select->when_true, f);
+  } else if (b != nullptr && ir::is_logical(b->op)) {
+    for_each_certain_node(b->left, f);
+  } else {
+    for (const Expr& child : ir::children(*e))
+      for_each_certain_node(child, f);
+  }
+  f(e);
+}
+
+void for_each_certain_read(const Expr& e, const std::function<void(const ir::ExprNode&, const ir::Read&)>& f) {
+  for_each_certain_node(e, [&](const Expr& part) {
+    if (const auto* read = std::get_if<ir::Read>(&part->op))
+      f(*part, *read);
+  });
 }
 
 std::optional<ir::ValueId> whole_value(const Tensor& t) {

@@ -59,6 +59,11 @@ using LabelMap = std::map<std::int32_t, ir::Expr>;
 [[nodiscard]] std::size_t operations_of(const ir::Expr& e, std::size_t most);
 /// The labels `e` mentions, in order of first mention.
 [[nodiscard]] std::vector<std::int32_t> labels_of(const ir::Expr& e);
+/// Calls `f` on the parts that are evaluated for every point, children first: not those behind a branch or a short circuit. A check of
+/// a subscript is no branch: the run stops there.
+void for_each_certain_node(const ir::Expr& e, const std::function<void(const ir::Expr&)>& f);
+/// The same of reads.
+void for_each_certain_read(const ir::Expr& e, const std::function<void(const ir::ExprNode&, const ir::Read&)>& f);
 /// The value when `t` is exactly all of a stored tensor (or a scalar value), subscripts in order.
 [[nodiscard]] std::optional<ir::ValueId> whole_value(const Tensor& t);
 /// The constant when `e` is one.

@@ -5,7 +5,6 @@
 
 #include "ir/check.h"
 #include "ir/eval_foreign.h"
-#include "ir/failure_text.h"
 #include "runtime/exact.h"
 
 namespace tdsl::ir::eval {
@@ -102,7 +101,7 @@ void CompiledProcedure::run(Steps& steps) {
         [&](Branch& b) { run(control(b.condition) != 0 ? b.then_part : b.else_part); },
         [&](Require& r) {
           if (control(r.condition) == 0)
-            stop(r.range.known() ? r.range : place_, failure_text(Assert{{}, r.message}));
+            stop(r.range.known() ? r.range : place_, r.message);
         });
   }
 }

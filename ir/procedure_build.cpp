@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ir/check.h"
+#include "ir/failure_text.h"
 #include "ir/loop_variables.h"
 #include "ir/procedure.h"
 
@@ -153,7 +154,7 @@ class ProcedureBuilder {
     if (const auto* w = std::get_if<While>(&n.op)) return repeat(n, *w, into);
     if (const auto* i = std::get_if<If>(&n.op)) return branch(n, *i, into);
     if (const auto* a = std::get_if<Assert>(&n.op)) {
-      into.push_back({n.range, Procedure::Require{reading(a->condition), a->message}});
+      into.push_back({n.range, Procedure::Require{reading(a->condition), failure_text(*a)}});
       return;
     }
     if (const auto* g = std::get_if<Gradient>(&n.op)) return gradient(n, *g, into);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ir/clone.h"
+#include "ir/within.h"
 #include "runtime/kernels/scalar_math.h"
 
 namespace tdsl::ir {
@@ -161,6 +162,7 @@ Support SupportFinder::found(const Expr& e) {
       [](const Argument&) { return kAlwaysSupport; }, [&](const Unary& u) { return of_unary(e, u); },
       [&](const Binary& b) { return of_binary(e, b); },
       [&](const Select& s) {
+        if (within_of(e)) return of(s.when_true);
         Support taken = all_of({of(s.condition), of(s.when_true)});
         return any_of({std::move(taken), of(s.when_false)});
       },

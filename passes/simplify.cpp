@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ir/within.h"
 #include "passes/affine.h"
 #include "passes/rewriting.h"
 #include "passes/subscripts.h"
@@ -140,10 +141,17 @@ class Simplifier {
   void visit(Compute& c) {
     const std::vector<const Label*> labels = labels_of(c);
     rewrite_expressions(c, [&](const Expr& e) {
-      return with_settled_subscripts(program_, rewrite(e, [&](const Expr& x) { return simplified(x); }), labels);
+      const Expr simple = without_checks(rewrite(e, [&](const Expr& x) { return simplified(x); }), [&](const Within& w) { return is_inside(w, labels); });
+      return with_settled_subscripts(program_, simple, labels);
     });
     if (c.guard && is_bool_constant(c.guard, true))
       c.guard = Expr();
+  }
+
+  /// Whether the ranges of the index variables say that the check of a subscript holds.
+  static bool is_inside(const Within& w, const std::vector<const Label*>& labels) {
+    const auto extent = subscript_polynomial(w.extent);
+    return extent && Subscripts(Type{Scalar::kI64, {*extent}, {}}, labels).inside(w.subscript, *extent);
   }
 
   Expr simplified(const Expr& e) const {

@@ -6,6 +6,7 @@
 #include "ir/differentiate/compute.h"
 #include "ir/expr_build.h"
 #include "ir/procedure.h"
+#include "ir/within.h"
 
 namespace tdsl::ir {
 
@@ -120,6 +121,8 @@ void ExprDerivative::visit(const Expr& e, Expr upstream, const Expr& condition) 
       [&](const Unary& u) { visit_unary(e, u, upstream, condition); },
       [&](const Binary& b) { visit_binary(e, b, upstream, condition); },
       [&](const Select& s) {
+        // A check of a subscript is one of the derivative too, which may be all that the program keeps.
+        if (within_of(e)) return visit(s.when_true, select(s.condition, upstream, cast(upstream->type, s.when_false), e->range), condition);
         visit(s.when_true, upstream, conjunction_of(condition, s.condition));
         visit(s.when_false, upstream, conjunction_of(condition, negated(s.condition)));
       },

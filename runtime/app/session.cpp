@@ -11,6 +11,7 @@
 #include "runtime/app/stored_tiles.h"
 #include "runtime/kernels/contraction.h"
 #include "runtime/kernels/philox.h"
+#include "runtime/kernels/scalar_math.h"
 #include "runtime/kernels/sum_of_products.h"
 #include "runtime/record/sum_of_products.h"
 #include "runtime/size.h"
@@ -108,8 +109,11 @@ void Session::check_at_most(int line, Exact left, Exact right, std::string_view 
 }
 
 void Session::check_subscript(int line, Interval values, Index extent, std::string_view text) {
-  if (impl_->surveys() || values.empty() || (values.lo >= 0 && values.hi <= extent)) return;
-  const Index bad = values.lo < 0 ? values.lo : values.hi - 1;
+  // There is at least one value. Sums that have wrapped around lie outside at one end.
+  const auto inside = [extent](Index value) { return value >= 0 && value < extent; };
+  const Index last = scalar::subtract<Index>(values.hi, 1);
+  if (impl_->surveys() || (inside(values.lo) && inside(last))) return;
+  const Index bad = inside(values.lo) ? last : values.lo;
   impl_->stop(line, "subscript " + std::string(text) + " reaches " + std::to_string(bad) + ", but the dimension has " + std::to_string(extent) +
                         (extent == 1 ? " element" : " elements"));
 }

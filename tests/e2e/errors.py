@@ -19,6 +19,7 @@ import hostile
 import input_files
 import launch
 import numeric
+import subscripts
 
 HERE = Path(__file__).resolve().parent
 LONGEST_MESSAGE_LINES = 4
@@ -388,7 +389,7 @@ def main():
         run = lambda arguments, code, message, *env: run_command_mistake(arguments, code, message, options.tdslc, options.limit, *env)
         for mistake, problem in zip(wrong, pool.map(lambda m: run(*m[1:]), wrong)):
             failed += report(mistake[0], [problem] if problem else [])
-        checks = [check for check in (*hostile.CHECKS, *input_files.CHECKS, *numeric.CHECKS) if options.filter in f"errors/{check.__name__}"]
+        checks = [check for check in (*hostile.CHECKS, *input_files.CHECKS, *numeric.CHECKS, *subscripts.CHECKS) if options.filter in f"errors/{check.__name__}"]
         for check in checks:
             (Path(work) / check.__name__).mkdir()
         for check, problem in zip(checks, pool.map(lambda c: c(options.tdslc, Path(work) / c.__name__, options.limit), checks)):

@@ -48,7 +48,7 @@ Index halvings(double x) {
       s = 0.25;
     }
   }
-  if (!(s < 2.0)) rt::stop(place(0), "assertion failed: small");
+  if (!(s < 2.0)) rt::stop(place(0), "small");
   return scalar::divide(Index{7}, c, rt::StopAt{place, 0});
 }
 
