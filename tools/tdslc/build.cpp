@@ -1,4 +1,7 @@
 #include "tools/tdslc/build_program.h"
+
+#include <utility>
+
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/declaration.h"
 #include "tools/tdslc/front.h"
@@ -25,13 +28,22 @@ std::vector<std::string> outputs(const CommandLine& line, const ir::Program& pro
 
 codegen::CompiledProgram build_program(const CommandLine& line, const codegen::Toolchain& toolchain) {
   Front front;
-  compile_front(line, {}, front);
-  keep_sources(front, outputs(line, front.graph));
-  return compile_lowered(line, toolchain, front, lower(front));
+  const bool at_once = line.command != Command::kRun;
+  const auto families = [&] {
+    try {
+      compile_front(line, {.print = at_once}, front);
+      keep_sources(front, outputs(line, front.graph));
+      return lower(front, at_once);
+    } catch (const ProgramErrors&) {
+      print_diagnostics(front);
+      throw;
+    }
+  }();
+  return compile_lowered(line, toolchain, front, families, [&] { print_diagnostics(front); });
 }
 
 codegen::CompiledProgram compile_lowered(const CommandLine& line, const codegen::Toolchain& toolchain, const Front& front,
-                                         const codegen::FamilyProgram& families) {
+                                         const codegen::FamilyProgram& families, std::function<void()> before) {
   codegen::CompileRequest request;
   request.source = emitted(line, front, families, true);
   request.name = program_name(line.program);
@@ -39,6 +51,7 @@ codegen::CompiledProgram compile_lowered(const CommandLine& line, const codegen:
   request.use_cache = !line.no_cache;
   request.include_folder = include_folder(line, front);
   request.headers = front.headers;
+  request.before = std::move(before);
   return codegen::compile_program(toolchain, request);
 }
 
