@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kSpace = " \t";
 
-std::string_view trimmed(std::string_view text) {
+std::string_view without_space(std::string_view text) {
   const std::size_t first = text.find_first_not_of(kSpace);
   return first == std::string_view::npos ? std::string_view{} : text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
@@ -19,14 +19,14 @@ std::string_view trimmed(std::string_view text) {
 std::optional<std::string_view> allowed_in(std::string_view comment) {
   constexpr std::string_view kBegin = "//", kAllow = "allow(";
   if (!comment.starts_with(kBegin)) return std::nullopt;
-  comment = trimmed(comment.substr(kBegin.size()));
+  comment = without_space(comment.substr(kBegin.size()));
   const std::size_t end = comment.find(')');
   if (!comment.starts_with(kAllow) || end == std::string_view::npos) return std::nullopt;
   return comment.substr(kAllow.size(), end - kAllow.size());
 }
 
 bool begins_a_comment(std::string_view line) {
-  return trimmed(line).starts_with("//");
+  return without_space(line).starts_with("//");
 }
 
 /// The line that the comment speaks of beside its own: the first one below it that is no such comment, if it stands alone.
@@ -56,7 +56,7 @@ void allow_by_comments(const ast::Module& module, const SourceManager& sources, 
     const auto below = line_below(comment.range, sources);
     for (std::string_view rest = *names; !rest.empty();) {
       const std::size_t end = rest.find(',');
-      const std::string_view name = trimmed(rest.substr(0, end));
+      const std::string_view name = without_space(rest.substr(0, end));
       rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
       try {
         const DiagnosticId id = warning_named(name);
