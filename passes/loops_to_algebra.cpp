@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
+#include <tuple>
 #include <unordered_map>
 
 #include "passes/affine.h"
@@ -152,7 +154,8 @@ class LoopConverter {
     auto nodes = attempt(node, renames, refusal);
     if (!nodes) {
       context_.refused(node.range, refusal.reason);
-      if (runs_element_by_element(program_, loop.body) && !computes_whole_tensors(program_, loop.body)) {
+      const bool slow = runs_element_by_element(program_, loop.body) && !computes_whole_tensors(program_, loop.body);
+      if (slow && warned_.emplace(node.range.file, node.range.line, node.range.column).second) {
         // What a function does that is called in the loop would be told of a line without a loop.
         const bool inside = refusal.range.known() && refusal.range.file == node.range.file && refusal.range.line >= node.range.line &&
                             refusal.range.line <= node.range.end_line;
@@ -198,6 +201,8 @@ class LoopConverter {
   bool in_task_form_ = false;  ///< inside a loop that has another form already
   std::unordered_map<ValueId, Extent> scalars_;
   ValueMap renames_;
+  /// Loops that have been warned of: functions and derivatives repeat them.
+  std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> warned_;
 };
 
 }  // namespace
