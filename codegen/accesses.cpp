@@ -8,6 +8,7 @@
 #include "codegen/affine.h"
 #include "codegen/describe.h"
 #include "codegen/premises.h"
+#include "runtime/plan/factorise.h"
 
 namespace tdsl::codegen {
 
@@ -128,7 +129,7 @@ class AccessFinder {
       if (!form) {
         access.dims.push_back({{}, Extent(0), Extent(0), true});
         checked[d] = extent;
-        if (is_data_subscript(r, d, hoist)) warn_gathered(e, r);
+        if (is_data_subscript(r, d, hoist)) report_gathered(e, r);
         continue;
       }
       access.dims.push_back({form->terms, form->constant, form->constant + Extent(1), false});
@@ -160,27 +161,19 @@ class AccessFinder {
     }
   }
 
-  /// Known to take little memory everywhere.
-  static bool is_small(const ir::Type& type) {
-    constexpr std::int64_t kSmall = 1 << 20;
-    std::int64_t bytes = ir::size_of(type.scalar);
-    for (const Extent& extent : type.shape) {
-      const auto known = extent.constant();
-      if (!known || *known > kSmall) return false;
-      bytes *= *known;
-      if (bytes > kSmall) return false;
-    }
-    return true;
-  }
-
   /// Once per tensor: its other dimensions are rarely news. The place is that of the expression as written, which may
-  /// become subscripts that nobody wrote (reshape, flat argmin, roll).
-  void warn_gathered(const Expr& e, const ir::Read& r) {
-    if (!gathered_.insert(r.tensor).second || is_small(builder_.program().type(r.tensor))) return;
-    builder_.warn("gathered", e->range.known() ? e->range : range_,
+  /// become subscripts that nobody wrote (reshape, flat argmin, roll). Where the size is not known yet the run says it.
+  void report_gathered(const Expr& e, const ir::Read& r) {
+    if (!gathered_.insert(r.tensor).second) return;
+    const SourceRange range = e->range.known() ? e->range : range_;
+    const std::string name = name_of(builder_.program(), r.tensor);
+    const Extent bytes = builder_.bytes_of(r.tensor, range_);
+    if (!bytes.constant()) return builder_.add(range, GathersStep{"", name, bytes});
+    if (*bytes.constant() <= plan::kGatheredBytes) return;
+    builder_.warn("gathered", range,
                   fmt::format("`{}` is read where only data can tell, under a condition or in a reduction of its own order: every rank "
                               "that computes here receives the whole dimension",
-                              name_of(builder_.program(), r.tensor)));
+                              name));
   }
 
   FamilyBuilder& builder_;

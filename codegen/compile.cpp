@@ -91,6 +91,7 @@ CompiledProgram compile_program(const Toolchain& toolchain, const CompileRequest
   const std::string cache = open_cache();
   const CacheEntry entry(cache, key_of(toolchain, request), request.name);
   if (request.use_cache && entry.intact()) return {entry.executable(), true};
+  if (request.before) request.before();
 
   WorkFolder work({cache + "/build-"});
   if (work.path().empty()) throw CompilerFailure("cannot make a directory in " + cache);

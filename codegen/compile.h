@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -23,6 +24,7 @@ struct CompileRequest {
   std::vector<std::string> headers = {};   ///< the user's files that it includes: their content is a part of the key
   bool library = false;                    ///< a shared library with the runtime in it, which shows nothing of that
   bool shared_object = false;              ///< instead of an executable: compiled and linked without the runtime
+  std::function<void()> before = {};       ///< called before the compiler starts, and not where the executable is in the cache
 };
 
 /// An executable for the source, compiled and linked now or found unchanged in the cache (`cache.h`). The key is a hash of the source, the

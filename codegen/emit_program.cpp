@@ -38,6 +38,7 @@ class ProgramEmitter {
     for (const Step& s : program_.steps) for_each_use(program_, s, [this](ValueId v) { used_.insert(v); });
     find_uses(program_.steps);
     body_.indent();
+    for (const auto& [file, line] : program_.silent) body_.line("session.gathers_in_silence({});", place_text({.file = file, .line = line}));
     steps(program_.steps);
     Writer w;
     // It runs once and only records: half the compiler's time is saved by not optimising it.

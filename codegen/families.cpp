@@ -396,6 +396,19 @@ void for_each_use(const FamilyProgram& program, const Step& step, const std::fun
       [&](const OutputStep& s) { f(s.value); }, [](const ReleaseStep&) {});
 }
 
+void for_each_list(const Step& s, const std::function<void(const Steps&)>& f) {
+  if (const auto* loop = std::get_if<ForStep>(&s.op)) return f(loop->body);
+  if (const auto* loop = std::get_if<WhileStep>(&s.op)) {
+    f(loop->condition);
+    return f(loop->body);
+  }
+  if (const auto* branch = std::get_if<IfStep>(&s.op)) {
+    f(branch->then_steps);
+    f(branch->else_steps);
+  }
+  if (const auto* choice = std::get_if<ChooseStep>(&s.op)) std::ranges::for_each(choice->forms, f);
+}
+
 std::vector<ValueId> targets_of(const Step& step) {
   return match(
       step.op, [](const HostStep& s) -> std::vector<ValueId> { return {s.target}; },

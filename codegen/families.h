@@ -5,10 +5,12 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -256,7 +258,8 @@ struct CopyStep {
   bool declare = false;
   bool move = false;
 };
-/// Work on one rank reads an operand whole: the run says so where its bytes are many.
+/// Work on one rank reads an operand whole; without a routine, each rank that computes does, or without an operand holds a result
+/// whole. The run says so where the bytes are many.
 struct GathersStep {
   std::string routine;
   std::string operand;
@@ -363,6 +366,7 @@ struct FamilyProgram {
   int sites = 0;  ///< recording places, choices, and branches not known at start are numbered 1 … sites
   bool chooses = false;  ///< there are choices
   std::vector<FamilyWarning> warnings;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> silent = {};  ///< files and lines of which the run does not say that they gather
 
   [[nodiscard]] const ir::ValueInfo& info(ValueId v) const { return values[static_cast<std::size_t>(v.id)]; }
   [[nodiscard]] const ir::Type& type(ValueId v) const { return info(v).type; }
@@ -375,6 +379,8 @@ struct FamilyProgram {
 
 /// Calls `f(ValueId)` for every value a step itself uses, nested steps included (their targets are not uses).
 void for_each_use(const FamilyProgram& program, const Step& step, const std::function<void(ValueId)>& f);
+/// The steps inside a step, list by list.
+void for_each_list(const Step& step, const std::function<void(const Steps&)>& f);
 /// The values a step defines or assigns.
 [[nodiscard]] std::vector<ValueId> targets_of(const Step& step);
 

@@ -31,6 +31,12 @@ void FamilyBuilder::warn(std::string id, SourceRange range, std::string message)
   if (!known) result_.warnings.push_back({std::move(id), range, std::move(message)});
 }
 
+Extent FamilyBuilder::bytes_of(ValueId tensor, SourceRange range) {
+  Extent bytes = ir::size_of(type(tensor).scalar);
+  for (const Extent& e : type(tensor).shape) bytes = bytes * rewritten(e, range);
+  return bytes;
+}
+
 ValueId FamilyBuilder::resolve(ValueId v) const {
   auto found = alias_.find(v);
   while (found != alias_.end()) {

@@ -54,6 +54,8 @@ class FamilyBuilder {
   [[nodiscard]] Expr definition(ValueId v) const;
   void define(ValueId v, Expr value) { definitions_.emplace(v, std::move(value)); }
 
+  /// What the tensor takes if it is stored dense.
+  [[nodiscard]] Extent bytes_of(ValueId tensor, SourceRange range);
   /// The polynomial as an expression over host values.
   [[nodiscard]] Expr expression(const Extent& e, SourceRange range);
 

@@ -21,18 +21,7 @@ class InnerLines {
     for (const Step& s : list) {
       if (const auto* o = std::get_if<OperationStep>(&s.op)) operation(s.range, *o);
       if (const auto* l = std::get_if<LoopStep>(&s.op)) loop(s.range, *l);
-      if (const auto* f = std::get_if<ForStep>(&s.op)) visit(f->body);
-      if (const auto* w = std::get_if<WhileStep>(&s.op)) {
-        visit(w->condition);
-        visit(w->body);
-      }
-      if (const auto* i = std::get_if<IfStep>(&s.op)) {
-        visit(i->then_steps);
-        visit(i->else_steps);
-      }
-      if (const auto* c = std::get_if<ChooseStep>(&s.op)) {
-        for (const Steps& form : c->forms) visit(form);
-      }
+      for_each_list(s, [this](const Steps& inner) { visit(inner); });
     }
   }
 

@@ -47,20 +47,6 @@ bool records(const FamilyProgram& program, const Step& s) {
       [](const OutputStep&) { return true; }, [](const ReleaseStep&) { return false; });
 }
 
-/// The steps inside a step, list by list.
-void for_each_list(const Step& s, const std::function<void(const Steps&)>& f) {
-  if (const auto* loop = std::get_if<ForStep>(&s.op)) return f(loop->body);
-  if (const auto* loop = std::get_if<WhileStep>(&s.op)) {
-    f(loop->condition);
-    return f(loop->body);
-  }
-  if (const auto* branch = std::get_if<IfStep>(&s.op)) {
-    f(branch->then_steps);
-    f(branch->else_steps);
-  }
-  if (const auto* choice = std::get_if<ChooseStep>(&s.op)) std::ranges::for_each(choice->forms, f);
-}
-
 /// Host variables of outer places that the step's inside assigns.
 std::set<ValueId> assigned_in(const FamilyProgram& program, const Step& step) {
   std::set<ValueId> assigned;

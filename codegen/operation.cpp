@@ -125,6 +125,7 @@ OperationStep ComputeLowering::operation() {
     for (std::size_t d = 0; d < op->out.size(); ++d) {
       kernel->scattered.push_back(op->out[d].label == plan::kAnyLabel ? std::optional(op->shape[d]) : std::nullopt);
     }
+    if (const Extent bytes = builder_.bytes_of(target_, range_); !bytes.constant()) builder_.add(range_, GathersStep{"", "", bytes});
   }
   op->base = compute_.base;
   for (const Extent& e : builder_.program().info(target_).tile) op->tile.push_back(builder_.rewritten(e, range_));

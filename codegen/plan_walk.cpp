@@ -235,7 +235,7 @@ class Walk::Body {
   };
 
   void gathers(std::string_view routine, std::string_view operand, plan::Index bytes) {
-    if (request_.ranks <= 1 || bytes <= plan::kGatheredBytes) return;
+    if (request_.ranks <= 1 || bytes <= plan::kGatheredBytes || program_.silent.contains({place_.file, place_.line})) return;
     (*note_)(place_, plan::gathered_text(std::string(routine), std::string(operand), bytes));
   }
 

@@ -23,7 +23,7 @@ class RoutineLowering {
   }
 
   void run() {
-    if (!is_small()) warn_of_gathering();
+    if (is_large()) warn_of_gathering();
     if (kind_ == RoutineKind::kTopk) step_.count = extents(step_.results[0].target)[static_cast<std::size_t>(step_.axis)];
     step_.sizes = sizes();
     step_.site = builder_.new_sites(rt::routines::places_of(library_routine(kind_)));
@@ -54,7 +54,7 @@ class RoutineLowering {
 
   void warn(const char* reason) {
     builder_.warn("gathered", node_.range,
-                  fmt::format("`{}` runs on one rank, which receives all of `{}`: {} (harmless up to 1 MiB)", name_of(kind_),
+                  fmt::format("`{}` runs on one rank, which receives all of `{}`: {}", name_of(kind_),
                               name_of(builder_.program(), step_.operands[0].tensor), reason));
   }
 
@@ -74,16 +74,12 @@ class RoutineLowering {
     return {values.begin(), values.end()};
   }
 
-  /// Whether all operands together are known to be.
-  [[nodiscard]] bool is_small() {
+  /// Whether all operands together are known to be. Where that is not known yet the run says it.
+  [[nodiscard]] bool is_large() {
     Extent bytes;
-    for (const RoutineStep::Operand& o : step_.operands) {
-      Extent elements = ir::size_of(builder_.type(o.tensor).scalar);
-      for (const Extent& e : builder_.type(o.tensor).shape) elements = elements * e;
-      bytes = bytes + elements;
-    }
+    for (const RoutineStep::Operand& o : step_.operands) bytes = bytes + builder_.bytes_of(o.tensor, node_.range);
     const auto known = bytes.constant();
-    return known && *known <= plan::kGatheredBytes;
+    return known && *known > plan::kGatheredBytes;
   }
 
   FamilyBuilder& builder_;

@@ -151,13 +151,9 @@ class LoopLowering {
 
   void read(LoopStep& step, ValueId v) {
     AccessTemplate access{v, {}, name_of(builder_.program(), v)};
-    Extent bytes = ir::size_of(builder_.type(v).scalar);
-    for (const Extent& e : builder_.type(v).shape) {
-      access.dims.push_back({{}, Extent(0), Extent(0), true});
-      bytes = bytes * builder_.rewritten(e, loop_.range);
-    }
+    access.dims.assign(builder_.type(v).rank(), {{}, Extent(0), Extent(0), true});
     const bool known = std::ranges::any_of(gathered_, [&](const auto& g) { return g.first == v; });
-    if (!access.dims.empty() && !known) gathered_.emplace_back(v, bytes);
+    if (!access.dims.empty() && !known) gathered_.emplace_back(v, builder_.bytes_of(v, loop_.range));
     step.reads.push_back(std::move(access));
   }
 

@@ -22,6 +22,13 @@ constexpr auto kEntries = std::to_array<IdEntry>({
 #undef TDSL_DIAGNOSTIC
 });
 
+constexpr auto kWarns = std::to_array<bool>({
+#define TDSL_DIAGNOSTIC(enumerator, id, explanation) false,
+#define TDSL_WARNING(enumerator, id, explanation) true,
+#include "frontend/diagnostics.def"
+#undef TDSL_DIAGNOSTIC
+});
+
 constexpr auto kAllIds = std::to_array<DiagnosticId>({
 #define TDSL_DIAGNOSTIC(enumerator, id, explanation) DiagnosticId::enumerator,
 #include "frontend/diagnostics.def"
@@ -41,6 +48,10 @@ std::string_view id_text(DiagnosticId id) {
 std::optional<DiagnosticId> id_named(std::string_view text) {
   const auto found = std::find_if(kAllIds.begin(), kAllIds.end(), [&](DiagnosticId id) { return id_text(id) == text; });
   return found == kAllIds.end() ? std::nullopt : std::optional(*found);
+}
+
+bool is_warning(DiagnosticId id) {
+  return kWarns.at(static_cast<std::size_t>(id));
 }
 
 std::string_view explanation(DiagnosticId id) {
@@ -107,6 +118,9 @@ std::string SourceManager::place(const SourceRange& range) const {
 }
 
 void DiagnosticSink::add(Diagnostic diagnostic) {
+  if (diagnostic.severity == Severity::kWarning && allowed_.covers(diagnostic.id, diagnostic.range)) {
+    return;
+  }
   const bool duplicate = std::any_of(diagnostics_.begin(), diagnostics_.end(), [&](const Diagnostic& other) {
     return other.id == diagnostic.id && other.range == diagnostic.range && other.message == diagnostic.message;
   });
@@ -149,6 +163,7 @@ void DiagnosticSink::error(DiagnosticId id, const SourceRange& range, std::strin
 
 void DiagnosticSink::warning(DiagnosticId id, const SourceRange& range, std::string message,
                              std::vector<DiagnosticNote> notes) {
+  TDSL_CHECK(is_warning(id), "diagnostics.def says of '" + std::string(id_text(id)) + "' that it is a warning");
   add({id, Severity::kWarning, range, std::move(message), std::move(notes)});
 }
 

@@ -3,9 +3,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "ir/source.h"
@@ -32,6 +34,8 @@ enum class DiagnosticId : std::uint16_t {
 [[nodiscard]] std::string_view id_text(DiagnosticId id);
 /// The id that is printed so, if there is one.
 [[nodiscard]] std::optional<DiagnosticId> id_named(std::string_view text);
+/// Whether diagnostics of that id are warnings.
+[[nodiscard]] bool is_warning(DiagnosticId id);
 /// One line that explains the id, for `docs/errors.md` and `tdslc explain-error`.
 [[nodiscard]] std::string_view explanation(DiagnosticId id);
 /// All ids in the order of diagnostics.def.
@@ -75,13 +79,30 @@ class SourceManager {
   std::vector<File> files_;
 };
 
-/// Collects diagnostics. Exact duplicates (id, range, message) are dropped on arrival, and so are errors and warnings after
-/// the first hundred of each.
+/// The warnings that are left out (`-Wno-ID`, `// allow(ID)`; allowed_warnings.h reads both).
+class AllowedWarnings {
+ public:
+  void everywhere(DiagnosticId id) { everywhere_.insert(id); }
+  void on_line(DiagnosticId id, std::uint32_t file, std::uint32_t line) { lines_.emplace(id, file, line); }
+  [[nodiscard]] bool covers(DiagnosticId id, const SourceRange& range) const {
+    return everywhere_.contains(id) || lines_.contains({id, range.file, range.line});
+  }
+
+ private:
+  std::set<DiagnosticId> everywhere_;
+  std::set<std::tuple<DiagnosticId, std::uint32_t, std::uint32_t>> lines_;
+};
+
+/// Collects diagnostics. Allowed warnings are dropped on arrival, and so are exact duplicates (id, range, message), and errors and
+/// warnings after the first hundred of each.
 class DiagnosticSink {
  public:
   static constexpr std::size_t kMostErrors = 100;
   static constexpr std::size_t kMostWarnings = 100;
 
+  /// The warnings that are left out from now on.
+  [[nodiscard]] AllowedWarnings& allowed() { return allowed_; }
+  [[nodiscard]] const AllowedWarnings& allowed() const { return allowed_; }
   void add(Diagnostic diagnostic);
   void error(DiagnosticId id, const SourceRange& range, std::string message, std::vector<DiagnosticNote> notes = {});
   void warning(DiagnosticId id, const SourceRange& range, std::string message, std::vector<DiagnosticNote> notes = {});
@@ -109,6 +130,7 @@ class DiagnosticSink {
 
  private:
   std::vector<Diagnostic> diagnostics_;
+  AllowedWarnings allowed_;
   std::size_t error_count_ = 0;
   std::size_t warning_count_ = 0;
   bool dropped_warnings_ = false;

@@ -3,6 +3,7 @@
 #include <sstream>
 #include <utility>
 
+#include "frontend/allowed_warnings.h"
 #include "frontend/file_names.h"
 #include "frontend/lower_lowerer.h"
 #include "frontend/parse.h"
@@ -152,6 +153,7 @@ void Lowerer::import_module(const ast::Import& import, const SourceRange& range)
   auto module = parse_file(sources_, file, sink_);
   if (!module)
     throw Abandoned{};
+  allow_by_comments(*module, sources_, sink_);
   imported_.push_back(std::make_unique<ast::Module>(std::move(*module)));
   const ast::Module& added = *imported_.back();
   for (const ast::StmtPtr& s : added.statements) {
@@ -172,6 +174,7 @@ std::optional<ir::Program> compile(SourceManager& sources, std::uint32_t file, D
   const auto module = parse_file(sources, file, sink);
   if (!module)
     return std::nullopt;
+  allow_by_comments(*module, sources, sink);
   ir::Program program;
   program.name = options.program_name.empty() ? stem(sources.name(file)) : options.program_name;
   Lowerer lowerer(sources, sink, options, program);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
+#include <tuple>
 #include <unordered_map>
 
 #include "passes/affine.h"
@@ -45,17 +47,16 @@ void merge_reductions(const Program& program, LoopBody& body) {
   }
 }
 
-/// Whether the loop computes a tensor or a part of one, beside which updates of single elements cost nothing that shows.
-bool carries_whole_tensors(const Program& program, const Region& body) {
-  return std::ranges::any_of(body.nodes, [&](const Node& n) {
-    const auto* c = std::get_if<Compute>(&n.op);
-    const auto* branch = std::get_if<If>(&n.op);
-    const bool whole = c != nullptr        ? !c->out.empty()
-                       : branch != nullptr ? carries_whole_tensors(program, branch->then_region) ||
-                                                 carries_whole_tensors(program, branch->else_region)
-                                           : std::holds_alternative<Routine>(n.op);
-    return whole && std::ranges::any_of(n.results, [&](ValueId v) { return program.type(v).rank() > 0 && std::ranges::count(body.yields, v) > 0; });
+/// Whether an iteration computes a tensor or a part of one, beside which updates of single elements cost nothing that shows.
+bool computes_whole_tensors(const Program& program, const Region& body) {
+  bool found = false;
+  for_each_node(body, [&](const Node& n) {
+    const bool whole = match(
+        n.op, [](const Compute& c) { return !c.out.empty(); }, [&](const Random&) { return program.type(n.results[0]).rank() > 0; },
+        [](const Routine&) { return true; }, [](const Chain&) { return true; }, [](const auto&) { return false; });
+    found = found || whole;
   });
+  return found;
 }
 
 /// Whether the loop's own statements update single elements of tensors.
@@ -153,7 +154,8 @@ class LoopConverter {
     auto nodes = attempt(node, renames, refusal);
     if (!nodes) {
       context_.refused(node.range, refusal.reason);
-      if (runs_element_by_element(program_, loop.body) && !carries_whole_tensors(program_, loop.body)) {
+      const bool slow = runs_element_by_element(program_, loop.body) && !computes_whole_tensors(program_, loop.body);
+      if (slow && warned_.emplace(node.range.file, node.range.line, node.range.column).second) {
         // What a function does that is called in the loop would be told of a line without a loop.
         const bool inside = refusal.range.known() && refusal.range.file == node.range.file && refusal.range.line >= node.range.line &&
                             refusal.range.line <= node.range.end_line;
@@ -199,6 +201,8 @@ class LoopConverter {
   bool in_task_form_ = false;  ///< inside a loop that has another form already
   std::unordered_map<ValueId, Extent> scalars_;
   ValueMap renames_;
+  /// Loops that have been warned of: functions and derivatives repeat them.
+  std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> warned_;
 };
 
 }  // namespace

@@ -71,15 +71,11 @@ class PassContext {
   void warn(std::string id, ir::SourceRange range, std::string message) {
     warnings_.push_back({std::move(id), range, std::move(message)});
   }
-  /// Replaces `from` by `to` in the messages of warnings `id` about lines of the range: what an earlier pass warned of runs
-  /// in another way than it could know.
-  void reword(std::string_view id, const ir::SourceRange& range, std::string_view from, std::string_view to) {
-    for (PassWarning& w : warnings_) {
-      const bool inside = w.range.file == range.file && range.line <= w.range.line && w.range.line <= range.end_line;
-      const std::size_t at = w.id == id && inside ? w.message.find(from) : std::string::npos;
-      if (at != std::string::npos)
-        w.message.replace(at, from.size(), to);
-    }
+  /// Takes back the warnings `id` about lines of the range: what an earlier pass warned of runs in another way than it could know.
+  void withdraw(std::string_view id, const ir::SourceRange& range) {
+    std::erase_if(warnings_, [&](const PassWarning& w) {
+      return w.id == id && w.range.file == range.file && range.line <= w.range.line && w.range.line <= range.end_line;
+    });
   }
   void not_supported(ir::SourceRange range, std::string message, ir::SourceRange note_range, std::string note) {
     failures_.push_back({range, std::move(message), note_range, std::move(note)});

@@ -98,7 +98,7 @@ class Marker {
   }
 
   void is_native(const SourceRange& loop) {
-    context_.reword("sequential-loop", loop, "element by element:", "element by element, as native code on one rank:");
+    context_.withdraw("sequential-loop", loop);
   }
 
   static bool is_loop(const Node& n) { return std::holds_alternative<For>(n.op) || std::holds_alternative<While>(n.op); }

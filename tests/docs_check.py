@@ -23,7 +23,7 @@ def pages():
 
 
 def missing_ids():
-    ids = re.findall(r'^TDSL_DIAGNOSTIC\(\w+, "([^"]+)"', (ROOT / "frontend/diagnostics.def").read_text(), re.MULTILINE)
+    ids = re.findall(r'^TDSL_(?:DIAGNOSTIC|WARNING)\(\w+, "([^"]+)"', (ROOT / "frontend/diagnostics.def").read_text(), re.MULTILINE)
     page = (ROOT / "docs/errors.md").read_text()
     return [i for i in ids if f"`{i}`" not in page]
 

@@ -89,14 +89,11 @@ class Scatter {
     return known.empty() ? "the result" : "`" + known + "`";
   }
 
-  /// Tensors below a mebibyte are too small to warn about.
+  /// Tensors below a mebibyte are too small to warn about; where the size is not known yet the run says it.
   void warn() {
     double bytes = static_cast<double>(size_of(type_.scalar));
-    for (const Extent& e : type_.shape) {
-      const auto n = e.constant();
-      bytes = n && bytes >= 0 ? bytes * static_cast<double>(*n) : -1;
-    }
-    if (bytes < 0 || bytes >= 1 << 20) {
+    for (const Extent& e : type_.shape) bytes *= static_cast<double>(e.constant().value_or(0));
+    if (bytes > 1 << 20) {
       context_.warn("gathered", one_.node().range,
                     name() + " is written at subscripts that are no single indices: every rank that computes holds all "
                              "elements it may write, or reads all points");

@@ -72,10 +72,12 @@ Index Session::dimension(std::string_view name) const { return impl_->setup.inpu
 
 void Session::gathers(int line, std::string_view routine, std::string_view operand, Index bytes) {
   const bool many = !impl_->surveys() && impl_->setup.plan_inputs.ranks > 1 && bytes > plan::kGatheredBytes;
-  if (!many || options().quiet || impl_->setup.world.rank() != 0 || !impl_->gathered.emplace(line, routine).second) return;
+  if (!many || options().quiet || impl_->setup.world.rank() != 0 || impl_->silent.contains(line) || !impl_->gathered.emplace(line, routine).second) return;
   const std::string text = plan::gathered_text(std::string(routine), std::string(operand), bytes);
   std::fprintf(stderr, "%s:%d: warning: %s\n", std::string(impl_->at(line).file).c_str(), line_in(line), text.c_str());
 }
+
+void Session::gathers_in_silence(int line) { impl_->silent.insert(line); }
 
 const AppOptions& Session::options() const { return impl_->setup.options; }
 

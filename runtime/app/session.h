@@ -137,8 +137,11 @@ class Session {
   void check_at_most(int line, Exact left, Exact right, std::string_view message);
   /// An affine subscript's values [lo, hi] against a dimension of `extent`, before data is computed.
   void check_subscript(int line, Interval values, Index extent, std::string_view text);
-  /// Says once per line, unless --quiet, that a task gathers more than 1 MiB on one of several ranks.
+  /// Says once per line, unless --quiet, that more than 1 MiB is gathered on one of several ranks (without a routine: on each that
+  /// computes).
   void gathers(int line, std::string_view routine, std::string_view operand, Index bytes);
+  /// Of this line `gathers` says nothing: the program allows it, or the compiler has said so.
+  void gathers_in_silence(int line);
   /// assert on a value every rank knows.
   void check(int line, bool condition, std::string_view message);
 

@@ -49,6 +49,7 @@ struct Session::Impl {
   std::vector<TensorHandle> written{};  ///< outputs that have been written: whoever resumes the run writes them again
 
   std::set<std::pair<int, std::string>> gathered{};  ///< lines and routines that have been reported
+  std::set<int> silent{};                            ///< lines of which nothing is reported
 };
 
 /// A run and its session.

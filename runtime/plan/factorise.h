@@ -26,10 +26,13 @@ inline constexpr Index kGatheredBytes = Index{1} << 20;
   return choice == Factorise::kIndirect;
 }
 
-/// The warning `[gathered]` once sizes are known.
+/// The warning `[gathered]` once sizes are known; what its texts are is said at codegen's GathersStep.
 [[nodiscard]] inline std::string gathered_text(const std::string& routine, const std::string& operand, Index bytes) {
-  return "`" + routine + "` runs on one rank, which receives all " + std::to_string((bytes + kGatheredBytes - 1) / kGatheredBytes) +
-         " MiB of `" + operand + "` [gathered]";
+  const std::string all = " all " + std::to_string((bytes + kGatheredBytes - 1) / kGatheredBytes) + " MiB of ";
+  if (!routine.empty()) return "`" + routine + "` runs on one rank, which receives" + all + "`" + operand + "` [gathered]";
+  const std::string each = "each rank that computes here ";
+  if (!operand.empty()) return each + "receives" + all + "`" + operand + "` [gathered]";
+  return each + "holds" + all + "the result, or reads all points [gathered]";
 }
 
 }  // namespace tdsl::plan

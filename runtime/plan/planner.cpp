@@ -379,7 +379,7 @@ double Planner::seconds_to_combine(const Op& op, const Op& partial, double secon
   const auto ranks = static_cast<double>(inputs_.ranks);
   const double share = std::min(ranks, std::max(1.0, out_bytes / 8192));
   const Machine& machine = inputs_.machine;
-  seconds += all_bytes / share * (1 / machine.bandwidth + 2 / machine.stream_rate) + machine.latency;
+  seconds += all_bytes / share * (1 / machine.bandwidth + 2 / machine.stream_rate) + machine.latency + machine.exchange_overhead;
   if (inputs_.tells_nodes()) {
     const auto per_node = static_cast<double>(inputs_.ranks_per_node);
     const double far = all_bytes / share * (1 - per_node / ranks);

@@ -20,6 +20,7 @@ import input_files
 import launch
 import numeric
 import subscripts
+import warned
 
 HERE = Path(__file__).resolve().parent
 LONGEST_MESSAGE_LINES = 4
@@ -299,6 +300,10 @@ COMMAND_MISTAKES = [
     ("tdslc_compare_infinite", "compare {infinite} {infinite}", 2, r"infinite\.tdsl: it has a number that no double can hold"),
     ("tdslc_compare_other_types", "compare {odd} {odd}", 2, r"odd\.tdsl: one of them has values of other types"),
     ("tdslc_report_onto_statistics", "report {statistics} -o {statistics}", 2, r"statistics\.tdsl` \(-o\): it is a file of the run"),
+    ("tdslc_no_such_warning", "check -Wno-gatherd {good}", 2, r"-Wno-gatherd: no warning is called `gatherd`; did you mean `gathered`\?"),
+    ("tdslc_no_warning", "check -Wno-syntax {good}", 2, r"-Wno-syntax: `syntax` is an error, which cannot be left out"),
+    ("tdslc_warning_option", "check -Wall {good}", 2, r"-Wall: warnings are left out by -Wno-ID"),
+    ("tdslc_unknown_beside_short", "run -n2 -Wno-gathered --natve {good}", 2, r"unknown option `--natve`; did you mean `--native`\?"),
     ("tdslc_statistics_onto_program", "run {good} -- --stats={good}", 2, r"good\.tdsl` \(--stats\): it is the program itself"),
 ]
 
@@ -389,7 +394,7 @@ def main():
         run = lambda arguments, code, message, *env: run_command_mistake(arguments, code, message, options.tdslc, options.limit, *env)
         for mistake, problem in zip(wrong, pool.map(lambda m: run(*m[1:]), wrong)):
             failed += report(mistake[0], [problem] if problem else [])
-        checks = [check for check in (*hostile.CHECKS, *input_files.CHECKS, *numeric.CHECKS, *subscripts.CHECKS) if options.filter in f"errors/{check.__name__}"]
+        checks = [check for check in (*hostile.CHECKS, *input_files.CHECKS, *numeric.CHECKS, *subscripts.CHECKS, *warned.CHECKS) if options.filter in f"errors/{check.__name__}"]
         for check in checks:
             (Path(work) / check.__name__).mkdir()
         for check, problem in zip(checks, pool.map(lambda c: c(options.tdslc, Path(work) / c.__name__, options.limit), checks)):

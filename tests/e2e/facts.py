@@ -326,6 +326,9 @@ class Facts:
             return machine
 
         near = constants()
+        if not all(1e-7 < near[overhead] < 1 and near[overhead] != {"task_overhead": 6e-6, "exchange_overhead": 3.3e-5}[overhead]
+                   for overhead in ("task_overhead", "exchange_overhead")):
+            raise Failed(f"small steps are not measured: {near}")
         if (near["latency"], near["bandwidth"]) != (7e-5, 2e8) or near["near_bandwidth"] == 2e8:
             raise Failed(f"measured without hosts: {near}")
         far = constants("--hosts", "localhost,localhost", "--spill", str(spilled))
@@ -333,6 +336,35 @@ class Facts:
             raise Failed(f"measured between two hosts: {far}")
         if not all(1e6 < far[rate] < 1e12 for rate in ("disk_read_rate", "disk_write_rate")) or any(spilled.iterdir()):
             raise Failed(f"measured in {spilled}: {far}, {list(spilled.iterdir())}")
+
+    # Small steps have the price of their tasks, and what is too small to pay for an exchange stays on one rank, or is on all of them.
+    def test_small_steps_are_priced(self):
+        path, built_in = self.work / "small_steps.tdsl", {"TDSL_MACHINE": ""}
+        path.write_text("param steps: i64 = 40;\ninput d: f64[n];\nvar h = d;\nfor k in 0..steps { h = tanh(0.5 * roll(h, 1) + d); }\n"
+                        "let loss = sum(h * h);\noutput g = grad(loss, d);\n")
+
+        def explained(n, *options, ranks=2):
+            shown = launch.run([self.tdslc, "explain", path, "--json", "-n", ranks, "--set", f"n={n}", *options], self.options.limit, env=built_in)
+            if shown.code != 0:
+                raise Failed(str(shown))
+            return json.loads(shown.out)["statements"]
+
+        received = lambda rows: sum(row["predicted"]["bytes_received_max"] for row in rows)
+        if received(explained(200)) != 0 or received(explained(10_000_000, "--memory", "64GiB")) == 0:
+            raise Failed(f"200 elements: {received(explained(200))} bytes received, 1e7: {received(explained(10_000_000))}")
+        for threads in 1, 8:
+            rows = explained(200, "--threads", threads, ranks=1)
+            seconds, steps = sum(row["predicted"]["seconds"] for row in rows), sum(row["times"] for row in rows)
+            if steps < 200 or seconds < steps * 6e-6:
+                raise Failed(f"{steps} steps are predicted to take {seconds} s on {threads} threads")
+        build = launch.run([self.tdslc, "build", path, "-o", self.work / "small_steps"], self.options.limit)
+        if build.code != 0:
+            raise Failed(str(build))
+        np.save(self.work / "d.npy", np.linspace(0, 1, 200))
+        self.run(self.work / "small_steps", 2, ["--d", "d.npy", "--g", "g.npy", "--stats", "small.json"], built_in)
+        ranks = json.loads((self.work / "small.json").read_text())["per_rank"]
+        if any(rank["bytes_received"] for rank in ranks):
+            raise Failed(f"a run over 200 elements exchanges: {[rank['bytes_received'] for rank in ranks]}")
 
     # `explain` says of every statement what the plan decided and what it would cost else; --why has all of it; --dot draws it.
     def test_explain_says_why(self):

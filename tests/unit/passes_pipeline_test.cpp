@@ -117,7 +117,7 @@ TEST_CASE("passes: loops over whole tensors stay without a warning") {
       passes::loops_to_algebra(program_in("loops_to_algebra/gradient_steps_stay.in.tir"), context);
   CHECK(std::ranges::any_of(after.body.nodes, [](const ir::Node& n) { return std::holds_alternative<ir::For>(n.op); }));
   CHECK(context.warnings().empty());
-  // A number noted beside them is no reason either; alone it is.
+  // A number noted beside them is no reason either, whether they are carried or not; alone it is.
   const std::string head =
       "program \"t\"\n"
       "%0:i64 \"n\" = dimension \"n\"\n"
@@ -127,9 +127,11 @@ TEST_CASE("passes: loops over whole tensors stay without a warning") {
       "%4:f64[%0], %5:f64[%0] = for %2..%3 by 1 with (%1, %1) do (%6:i64, %7:f64[%0], %8:f64[%0]) {\n";
   const std::string whole = "  %9:f64[%0] = compute [i in 0..%0] (mul(%7[i], 2.0))\n";
   const std::string note = "  %10:f64[%0] = compute [] (mul(%8[sub(%0, 1)], %7[%6])) left [%6] base %8\n";
-  for (const bool alone : {false, true}) {
+  const std::string drawn = "  %9:f64[%0] = normal site 1 [%6]\n";
+  for (const std::string& beside : {whole, drawn, std::string()}) {
+    const bool alone = beside.empty();
     passes::PassContext noted;
-    const std::string body = (alone ? "" : whole) + note + (alone ? "  yield %7, %10\n" : "  yield %9, %10\n");
+    const std::string body = beside + note + (beside == whole ? "  yield %9, %10\n" : "  yield %7, %10\n");
     (void)passes::loops_to_algebra(ir::parse(head + body + "}\noutput \"x\" %4\noutput \"y\" %5\n"), noted);
     CHECK(noted.warnings().size() == (alone ? 1 : 0));
   }

@@ -23,6 +23,15 @@ TEST_CASE("machine constants: comments, blank lines and constants that are left 
   CHECK(parse_machine("") == Machine{});
 }
 
+TEST_CASE("machine constants: a task alone costs its overhead however many threads there are; more share them") {
+  Machine m;
+  m.task_overhead = 2;
+  CHECK(tdsl::plan::seconds_of_tasks(0, m, 4) == 0);
+  CHECK(tdsl::plan::seconds_of_tasks(1, m, 4) == 2);
+  CHECK(tdsl::plan::seconds_of_tasks(3, m, 4) == 2);
+  CHECK(tdsl::plan::seconds_of_tasks(12, m, 4) == 6);
+}
+
 TEST_CASE("machine constants: mistakes name their line") {
   CHECK_THROWS_WITH_AS(static_cast<void>(parse_machine("latency = 1e-6\nbandwith = 2")), "line 2: no constant is called `bandwith`",
                        std::runtime_error);

@@ -86,12 +86,13 @@ std::vector<double> enumerated(const PlacedProduct& product, TensorId id, Index 
 
 TEST_CASE("nodes: seconds for near and far bytes") {
   Machine m;
-  m.latency = 4, m.bandwidth = 2, m.near_latency = 1, m.near_bandwidth = 8;
+  m.latency = 4, m.bandwidth = 2, m.near_latency = 1, m.near_bandwidth = 8, m.exchange_overhead = 3;
   REQUIRE(m.tells_nodes());
   // 10 messages with 80 bytes, of which 20 come from other nodes; 60 enter the node of this rank and its neighbours.
-  CHECK(seconds_of({80, 10, true, 20, 60}, m) == 60.0 / 8 + 60.0 / 2 + 10 * (0.25 * 4 + 0.75 * 1));
-  CHECK(seconds_of({80, 10, false, 0, 0}, m) == 80.0 / 2 + 10 * 4);
-  CHECK(seconds_of({80, 10, false, 0, 0}, m.within_node()) == 80.0 / 8 + 10 * 1);
+  CHECK(seconds_of({80, 10, true, 20, 60}, m) == 60.0 / 8 + 60.0 / 2 + (3 + 10 * (0.25 * 4 + 0.75 * 1)));
+  CHECK(seconds_of({80, 10, false, 0, 0}, m) == 80.0 / 2 + (3 + 10 * 4));
+  CHECK(seconds_of({80, 10, false, 0, 0}, m.within_node()) == 80.0 / 8 + (3 + 10 * 1));
+  CHECK(seconds_of({0, 0, false, 0, 0}, m) == 0);
   CHECK_FALSE(m.within_node().tells_nodes());
   CHECK_FALSE(Machine{}.tells_nodes());
 }

@@ -100,7 +100,7 @@ class RegionWriter {
 [[nodiscard]] inline plan::PlanInputs bytes_only(plan::Index ranks, double shares) {
   plan::PlanInputs inputs;
   inputs.ranks = ranks;
-  inputs.machine = {1e-12, 1, 1e300, 1e300, 1e-12};
+  inputs.machine = {1e-12, 1, 1e300, 1e300, 1e-12, 1e-12};
   inputs.share_cap = shares;
   inputs.least_slack = 0;
   return inputs;

@@ -34,6 +34,9 @@ def latency(options, scratch):
     ping_pong = str(scratch / "ping_pong")
     subprocess.run(["mpicxx", "-O2", str(HERE / "peers" / "ping_pong.cpp"), "-o", ping_pong], check=True)
     two = [options.mpiexec, "-n", "2"]
+    sharing = scratch / "sharing.machine"  # with true prices the plan would leave so little work to one rank
+    sharing.write_text("latency = 1e-12\nexchange_overhead = 1e-12\ntask_overhead = 1e-12\nflop_rate = 1\n")
+    os.environ["TDSL_MACHINE"] = str(sharing)
     samples = {"a task, one rank": [], "an iteration of 'for', two ranks": [], "an iteration of 'while', two ranks": [], "one way": []}
     for _ in range(options.pairs):
         wall, tasks = measured(programs["iterations"], [], scratch)

@@ -1,6 +1,8 @@
-#include <optional>
-
 #include "tools/tdslc/build_program.h"
+
+#include <optional>
+#include <utility>
+
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/declaration.h"
 #include "tools/tdslc/front.h"
@@ -32,13 +34,22 @@ void check_files(const CommandLine& line, const Front& front) {
 
 codegen::CompiledProgram build_program(const CommandLine& line, const codegen::Toolchain& toolchain) {
   Front front;
-  compile_front(line, {}, front);
-  check_files(line, front);
-  return compile_lowered(line, toolchain, front, lower(front));
+  const bool at_once = line.command != Command::kRun;
+  const auto families = [&] {
+    try {
+      compile_front(line, {.print = at_once}, front);
+      check_files(line, front);
+      return lower(front, at_once);
+    } catch (const ProgramErrors&) {
+      print_diagnostics(front);
+      throw;
+    }
+  }();
+  return compile_lowered(line, toolchain, front, families, [&] { print_diagnostics(front); });
 }
 
 codegen::CompiledProgram compile_lowered(const CommandLine& line, const codegen::Toolchain& toolchain, const Front& front,
-                                         const codegen::FamilyProgram& families) {
+                                         const codegen::FamilyProgram& families, std::function<void()> before) {
   codegen::CompileRequest request;
   request.source = emitted(line, front, families, true);
   request.name = program_name(line.program);
@@ -46,6 +57,7 @@ codegen::CompiledProgram compile_lowered(const CommandLine& line, const codegen:
   request.use_cache = !line.no_cache;
   request.include_folder = include_folder(line, front);
   request.headers = front.headers;
+  request.before = std::move(before);
   return codegen::compile_program(toolchain, request);
 }
 

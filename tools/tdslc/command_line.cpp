@@ -142,6 +142,7 @@ void add_compile_options(CLI::App& app, CommandLine& line) {
   app.add_option("--fusion", line.fusion, "Which operators share loops: by cost, all that can, all without computing a value twice, or none")
       ->type_name("cost|all|no-redundancy|none")
       ->check(CLI::IsMember({"cost", "all", "no-redundancy", "none"}));
+  app.add_option("-W", line.warnings, "Leave a warning out: -Wno-ID, the ID as it stands in brackets after the message")->type_name("no-ID")->allow_extra_args(false);
 }
 
 void add_job_options(CLI::App& app, JobOptions& job) {
@@ -251,6 +252,12 @@ std::vector<std::string> spellings(const CLI::App& app) {
   return result;
 }
 
+/// `--tile` of `--tile=7`, and `-n` of `-n4`.
+std::string spelling_in(const std::string& argument) {
+  const std::string name = argument.substr(0, argument.find('='));
+  return name.starts_with("--") ? name : name.substr(0, 2);
+}
+
 /// The message for an option or command that does not exist.
 std::string unknown_message(const CLI::App& app, const CLI::App* command, const std::vector<std::string>& arguments) {
   if (command == nullptr) {
@@ -260,7 +267,7 @@ std::string unknown_message(const CLI::App& app, const CLI::App* command, const 
   }
   const std::vector<std::string> known = spellings(*command);
   for (const std::string& argument : arguments) {
-    const std::string name = argument.substr(0, argument.find('='));
+    const std::string name = spelling_in(argument);
     if (name.size() < 2 || name.front() != '-' || std::ranges::find(known, name) != known.end()) continue;
     std::string text = fmt::format("unknown option `{}`{}", name, frontend::did_you_mean(name, known));
     if (app.get_name().empty() || frontend::did_you_mean(name, known).empty()) text += "; the program's own options come after --";
@@ -315,7 +322,7 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
     // A misspelt option may first show up as a missing argument.
     const std::vector<std::string> known = spellings(*chosen());
     const bool misspelt = std::ranges::any_of(own, [&](const std::string& a) {
-      return a.starts_with("--") && std::ranges::find(known, a.substr(0, a.find('='))) == known.end();
+      return a.starts_with("--") && std::ranges::find(known, spelling_in(a)) == known.end();
     });
     usage_error(misspelt ? unknown_message(app, chosen(), own) : e.what(), chosen()->get_name());
   }

@@ -39,6 +39,7 @@ struct CommandLine {
   int level = 2;
   std::vector<std::string> disabled_passes;
   std::string fusion;               ///< empty: by cost
+  std::vector<std::string> warnings;  ///< -W: no-ID each
   std::vector<std::string> dump_after;
   bool time_passes = false;
   bool time_plan = false;

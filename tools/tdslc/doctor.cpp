@@ -25,6 +25,7 @@
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/front.h"
 #include "tools/tdslc/launcher.h"
+#include "tools/tdslc/overheads.h"
 #include "tools/tdslc/site_file.h"
 
 namespace tdsl::tools {
@@ -181,10 +182,11 @@ plan::Machine known_before(const std::string& file) {
   }
 }
 
-/// What is measured of links and disk beside the constants.
+/// What is measured of links, disk and small steps beside the constants.
 struct Measured {
   Link near, far;
   rt::DiskRates disk;
+  Overheads overheads;
 };
 
 plan::Machine measure(const std::string& file, const CommandLine& line, Measured& measured) {
@@ -201,6 +203,9 @@ plan::Machine measure(const std::string& file, const CommandLine& line, Measured
   m.disk_read_rate = measured.disk.trouble.empty() ? measured.disk.read : before.disk_read_rate;
   m.disk_write_rate = measured.disk.trouble.empty() ? measured.disk.write : before.disk_write_rate;
   m.write_call = before.write_call;
+  measured.overheads = measure_overheads(measured.near.latency);
+  m.task_overhead = measured.overheads.task > 0 ? measured.overheads.task : before.task_overhead;
+  m.exchange_overhead = measured.overheads.exchange > 0 ? measured.overheads.exchange : before.exchange_overhead;
   if (line.hosts.empty()) return m;
   measured.far = measure_link(line.hosts);
   if (!measured.far.trouble.empty()) return m;
@@ -226,6 +231,11 @@ std::string disk_text(const plan::Machine& m, const rt::DiskRates& disk) {
   return fmt::format("     disk           {} in {}{}\n", rates, disk.folder, disk.direct ? "" : ", which cannot pass by the system's cache");
 }
 
+std::string overheads_text(const plan::Machine& m, const std::string& trouble) {
+  const std::string overheads = fmt::format("     small steps    a task {:.1f} us, an exchange {:.1f} us", m.task_overhead * 1e6, m.exchange_overhead * 1e6);
+  return overheads + (trouble.empty() ? "\n" : fmt::format(" (not measured now: {})\n", trouble));
+}
+
 }  // namespace
 
 int doctor(const CommandLine& line) {
@@ -238,7 +248,7 @@ int doctor(const CommandLine& line) {
   const plan::Machine m = measure(file, line, measured);
   const nlohmann::ordered_json constants = {{"latency", m.latency}, {"bandwidth", m.bandwidth}, {"near_latency", m.latency_within()},
                                             {"near_bandwidth", m.bandwidth_within()}, {"flop_rate", m.flop_rate},
-                                            {"stream_rate", m.stream_rate}, {"task_overhead", m.task_overhead},
+                                            {"stream_rate", m.stream_rate}, {"task_overhead", m.task_overhead}, {"exchange_overhead", m.exchange_overhead},
                                             {"disk_read_rate", m.disk_read_rate}, {"disk_write_rate", m.disk_write_rate}};
   bool good = measured.far.trouble.empty() && (line.spill.empty() || measured.disk.trouble.empty());
   nlohmann::ordered_json found = nlohmann::ordered_json::array();
@@ -257,6 +267,7 @@ int doctor(const CommandLine& line) {
   fmt::print("     matrix product {:.1f} GFLOP/s per thread\n", m.flop_rate * 1e-9);
   fmt::print("     memory stream  {:.1f} GB/s per thread\n", m.stream_rate * 1e-9);
   fmt::print("{}", links_text(m, measured, !line.hosts.empty() && measured.far.trouble.empty()));
+  fmt::print("{}", overheads_text(m, measured.overheads.trouble));
   fmt::print("{}", disk_text(m, measured.disk));
   if (kept) fmt::print("     constants      {} (programs started from now on plan with them)\n", file);
   return good ? 0 : 1;

@@ -12,6 +12,7 @@
 
 #include "codegen/emit.h"
 #include "codegen/toolchain.h"
+#include "frontend/allowed_warnings.h"
 #include "frontend/file_names.h"
 #include "ir/check.h"
 #include "passes/absence.h"
@@ -51,6 +52,19 @@ frontend::DiagnosticId known_id(const std::string& text) {
   return *id;
 }
 
+/// What -Wno-ID leaves out. Throws UsageError for what is no warning.
+void allow_by_options(const CommandLine& line, frontend::DiagnosticSink& sink) {
+  constexpr std::string_view kNo = "no-";
+  for (const std::string& option : line.warnings) {
+    if (!option.starts_with(kNo)) throw UsageError(fmt::format("-W{}: warnings are left out by -Wno-ID", option));
+    try {
+      sink.allowed().everywhere(frontend::warning_named(std::string_view(option).substr(kNo.size())));
+    } catch (const std::runtime_error& error) {
+      throw UsageError(fmt::format("-W{}: {}", option, error.what()));
+    }
+  }
+}
+
 }  // namespace
 
 std::string read_program(const std::string& path) {
@@ -75,6 +89,7 @@ std::string program_name(const std::string& path) {
 }
 
 void compile_front(const CommandLine& line, const FrontOptions& options, Front& front) {
+  allow_by_options(line, front.sink);
   const std::uint32_t file = front.sources.add(line.program, read_program(line.program));
   frontend::CompileOptions compile;
   compile.program_name = program_name(line.program);
@@ -121,10 +136,28 @@ ir::Program differentiated(Front& front) {
   return passes::absence(result, front.context);
 }
 
+namespace {
+
+/// Lines of which the run is not to say that they gather: that is allowed, or has been said.
+void silence(const frontend::DiagnosticSink& sink, const codegen::Steps& steps, codegen::FamilyProgram& families) {
+  using frontend::DiagnosticId;
+  for (const codegen::Step& step : steps) {
+    codegen::for_each_list(step, [&](const codegen::Steps& inner) { silence(sink, inner, families); });
+    if (!std::holds_alternative<codegen::GathersStep>(step.op) && !std::holds_alternative<codegen::RoutineStep>(step.op)) continue;
+    const bool said = std::ranges::any_of(sink.diagnostics(), [&](const frontend::Diagnostic& d) {
+      return d.id == DiagnosticId::kGathered && d.range.file == step.range.file && d.range.line == step.range.line;
+    });
+    if (said || sink.allowed().covers(DiagnosticId::kGathered, step.range)) families.silent.emplace(step.range.file, step.range.line);
+  }
+}
+
+}  // namespace
+
 codegen::FamilyProgram lower(Front& front, bool print) {
   try {
     codegen::FamilyProgram families = codegen::lower(front.optimised);
     for (const codegen::FamilyWarning& w : families.warnings) front.sink.warning(known_id(w.id), w.range, w.message);
+    silence(front.sink, families.steps, families);
     if (print) print_diagnostics(front);
     return families;
   } catch (const codegen::NotSupported& e) {

@@ -509,7 +509,7 @@ Cost cost_of(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Inde
   const double disk = cost.disk_read.hi / machine.disk_read_rate + cost.disk_written.hi / machine.disk_write_rate;
   add_writes(cost, op, plan, tensors, rank);
   const double pieces = cost.writes.lo * machine.write_call;
-  cost.seconds = {std::max({compute, network, disk, pieces}), compute + network + disk + pieces + cost.tasks.hi * machine.task_overhead / threads};
+  cost.seconds = {std::max({compute, network, disk, pieces}), compute + network + disk + pieces + seconds_of_tasks(cost.tasks.hi, machine, threads)};
   return cost;
 }
 

@@ -11,13 +11,14 @@ namespace tdsl::plan {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, double Machine::*>, 10> kConstants{{{"latency", &Machine::latency},
+constexpr std::array<std::pair<std::string_view, double Machine::*>, 11> kConstants{{{"latency", &Machine::latency},
                                                                                    {"bandwidth", &Machine::bandwidth},
                                                                                    {"near_latency", &Machine::near_latency},
                                                                                    {"near_bandwidth", &Machine::near_bandwidth},
                                                                                    {"flop_rate", &Machine::flop_rate},
                                                                                    {"stream_rate", &Machine::stream_rate},
                                                                                    {"task_overhead", &Machine::task_overhead},
+                                                                                   {"exchange_overhead", &Machine::exchange_overhead},
                                                                                    {"disk_read_rate", &Machine::disk_read_rate},
                                                                                    {"disk_write_rate", &Machine::disk_write_rate},
                                                                                    {"write_call", &Machine::write_call}}};
@@ -64,9 +65,14 @@ double seconds_of_bytes(const Traffic& traffic, const Machine& machine) {
 }
 
 double seconds_of_messages(const Traffic& traffic, const Machine& machine) {
-  if (!traffic.nodes) return traffic.messages * machine.latency;
+  if (traffic.messages == 0) return 0;
+  if (!traffic.nodes) return machine.exchange_overhead + traffic.messages * machine.latency;
   const double far = traffic.bytes > 0 ? traffic.far / traffic.bytes : 0;
-  return traffic.messages * (far * machine.latency + (1 - far) * machine.latency_within());
+  return machine.exchange_overhead + traffic.messages * (far * machine.latency + (1 - far) * machine.latency_within());
+}
+
+double seconds_of_tasks(double tasks, const Machine& machine, int threads) {
+  return tasks > 0 ? std::max(1.0, tasks / threads) * machine.task_overhead : 0;
 }
 
 std::string machine_text(const Machine& machine) {

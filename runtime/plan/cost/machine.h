@@ -12,7 +12,8 @@ struct Machine {
   double bandwidth = 3e9;           ///< bytes per second that enter a node
   double flop_rate = 3e10;          ///< floating-point operations per second and thread, BLAS
   double stream_rate = 8e9;         ///< bytes per second and thread
-  double task_overhead = 5e-6;      ///< seconds per task
+  double task_overhead = 6e-6;      ///< seconds per task beside its kernel, recording and admission included
+  double exchange_overhead = 3.3e-5;  ///< seconds per operation of which a rank receives anything, beside latency and bytes
   double near_latency = 0;          ///< seconds per message between ranks of a node; 0: as between nodes
   double near_bandwidth = 0;        ///< bytes per second and rank from ranks of the same node; 0: as between nodes
   double disk_read_rate = 1e9;      ///< bytes per second and node
@@ -40,6 +41,9 @@ struct Traffic {
 [[nodiscard]] inline double seconds_of(const Traffic& traffic, const Machine& machine) {
   return seconds_of_bytes(traffic, machine) + seconds_of_messages(traffic, machine);
 }
+
+/// What `tasks` of one operation cost a rank beside their kernels: threads share them, and one alone is no quicker for them.
+[[nodiscard]] double seconds_of_tasks(double tasks, const Machine& machine, int threads);
 
 /// The text of a file of constants: a line `name = value` each, `#` begins a comment. Exact: reading it back gives equal numbers.
 [[nodiscard]] std::string machine_text(const Machine& machine);

@@ -217,10 +217,9 @@ void RegionNetwork::add_operation(std::size_t k, double weight) {
   }
   add(work_variable_[site], weight, tables_.table(name, [&] {
     find_boxes(work);
-    const double task = inputs_.machine.task_overhead / inputs_.threads;
     CostTables::Table seconds;
     for (std::size_t w = 0; w < work.boxes.size(); ++w) {
-      seconds.push_back(seconds_to_compute(op, work.boxes[w], inputs_, desc_of) + tasks_of(work.layouts[w], mesh_) * task);
+      seconds.push_back(seconds_to_compute(op, work.boxes[w], inputs_, desc_of) + seconds_of_tasks(tasks_of(work.layouts[w], mesh_), inputs_.machine, inputs_.threads));
     }
     return seconds;
   }));
