@@ -14,7 +14,7 @@ namespace tdsl::codegen {
 namespace {
 
 /// What the system says of a process.
-struct Entry {
+struct ProcessEntry {
   pid_t process = 0;
   pid_t parent = 0;
   char state = ' ';
@@ -22,7 +22,7 @@ struct Entry {
 };
 
 /// `PID (NAME) STATE PARENT ...`; the moment of the start is the 20th field behind the name.
-std::optional<Entry> entry_of(pid_t process) {
+std::optional<ProcessEntry> entry_of(pid_t process) {
   constexpr int kFieldsToStart = 20;
   std::ifstream file("/proc/" + std::to_string(process) + "/stat");
   std::string text;
@@ -30,16 +30,17 @@ std::optional<Entry> entry_of(pid_t process) {
   const std::size_t name_end = text.rfind(')');
   if (name_end == std::string::npos) return std::nullopt;
   std::istringstream fields(text.substr(name_end + 1));
-  Entry entry{.process = process};
+  ProcessEntry entry;
+  entry.process = process;
   fields >> entry.state >> entry.parent;
   for (int field = 2; field < kFieldsToStart; ++field) fields >> entry.started;
   return fields ? std::optional(entry) : std::nullopt;
 }
 
-bool has_ended(const Entry& entry) { return entry.state == 'Z' || entry.state == 'X'; }
+bool has_ended(const ProcessEntry& entry) { return entry.state == 'Z' || entry.state == 'X'; }
 
-std::vector<Entry> running_processes() {
-  std::vector<Entry> entries;
+std::vector<ProcessEntry> running_processes() {
+  std::vector<ProcessEntry> entries;
   std::error_code error;
   for (std::filesystem::directory_iterator it("/proc", error), end; !error && it != end; it.increment(error)) {
     const pid_t process = std::atoi(it->path().filename().c_str());
@@ -61,11 +62,11 @@ ProcessTree::ProcessTree(pid_t root) {
 }
 
 bool ProcessTree::look() {
-  const std::vector<Entry> entries = running_processes();
+  const std::vector<ProcessEntry> entries = running_processes();
   const std::size_t before = members_.size();
   for (std::size_t known = members_.size() + 1; known != members_.size();) {
     known = members_.size();
-    for (const Entry& entry : entries) {
+    for (const ProcessEntry& entry : entries) {
       if (members_.contains(entry.parent)) members_.emplace(entry.process, entry.started);
     }
   }

@@ -17,6 +17,7 @@
 #include <fstream>
 #include <optional>
 #include <sstream>
+#include <utility>
 
 #include "runtime/app/limits.h"
 #include "runtime/app/number_format.h"
@@ -31,7 +32,7 @@ constexpr std::size_t kMostCounters = 8;
 using ProcessTable = std::atomic<pid_t>;
 static_assert(std::atomic<pid_t>::is_always_lock_free);
 
-/// All that a signal handler needs; never freed.
+/// All that a signal handler needs.
 struct KillWatch {
   std::array<int, kMostCounters> files{};
   std::size_t count = 0;
@@ -87,7 +88,7 @@ bool is_speaker(const KillWatch& w) noexcept {
 }
 
 /// One process's part.
-struct Part {
+struct RunPart {
   std::string place;  ///< host and process namespace
   pid_t process = 0;
   int memory = -1;
@@ -101,19 +102,19 @@ std::string place_of_this_process() {
   return std::string(host.data()) + "/" + processes.data();
 }
 
-Part decode_part(const std::string& text) {
+RunPart decode_part(const std::string& text) {
   std::istringstream in(text);
-  Part part;
+  RunPart part;
   in >> part.process >> part.memory >> part.place;
   return part;
 }
 
 /// The table of the processes that this one sees, in the memory of the first of them. Without one nothing is known of others.
 void join_table(KillWatch& w, const std::vector<std::string>& parts, int rank) {
-  const Part mine = decode_part(parts[static_cast<std::size_t>(rank)]);
-  std::optional<Part> first;
+  const RunPart mine = decode_part(parts[static_cast<std::size_t>(rank)]);
+  std::optional<RunPart> first;
   for (std::size_t k = 0; k < parts.size(); ++k) {
-    const Part other = decode_part(parts[k]);
+    const RunPart other = decode_part(parts[k]);
     if (other.place != mine.place || mine.place.empty()) continue;
     if (!first) first = other;
     if (k == static_cast<std::size_t>(rank)) w.own = w.processes;
@@ -174,7 +175,7 @@ void watch_memory_kills(const std::string& run, const std::vector<std::string>& 
   fresh->message = "the system killed a process of this run on " + std::string(host.data()) + " because memory ran out" +
                    (limited ? ": " + group.limit.source + " is " + format_bytes(group.limit.bytes) + ", for all ranks there" : std::string()) +
                    "; no output file was written. Give the job more memory, or its ranks less by --memory\n";
-  kill_watch = fresh;
+  delete std::exchange(kill_watch, fresh);
 }
 
 bool report_memory_kill() noexcept {
