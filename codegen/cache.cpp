@@ -5,12 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <vector>
 
 #include "codegen/compile.h"
@@ -40,6 +39,22 @@ class Descriptor {
   int number_;
 };
 
+/// To read; -1 for what is no regular file. Does not wait for the other end of a pipe.
+int open_file(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  struct stat status {};
+  if (file < 0 || (::fstat(file, &status) == 0 && S_ISREG(status.st_mode))) return file;
+  ::close(file);
+  return -1;
+}
+
+/// Makes room for a file or folder of ours where something else stands.
+void remove_other(const std::string& path, fs::file_type ours) {
+  std::error_code ignored;
+  const fs::file_status status = fs::symlink_status(path, ignored);
+  if (fs::exists(status) && status.type() != ours) fs::remove_all(path, ignored);
+}
+
 bool make_folder(const fs::path& path) {
   if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return true;
   if (errno != ENOENT || !path.has_relative_path() || !make_folder(path.parent_path())) return false;
@@ -58,7 +73,8 @@ const char* objection_to(const std::string& path) {
   if (::fstat(folder.number(), &status) != 0) return std::strerror(errno);
   if (status.st_uid != ::geteuid()) return "it belongs to another user";
   if ((status.st_mode & 0022) != 0) return "others may write to it";
-  if ((status.st_mode & 0777) != 0700 && ::fchmod(folder.number(), 0700) != 0) return std::strerror(errno);
+  // On a disk that can only be read it stays as it is.
+  if ((status.st_mode & 0077) != 0 && ::fchmod(folder.number(), status.st_mode & 0700) != 0 && errno != EROFS) return std::strerror(errno);
   return nullptr;
 }
 
@@ -93,7 +109,7 @@ std::string open_cache() {
 }
 
 std::string fingerprint(const std::string& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor file(open_file(path));
   if (file.number() < 0) return {};
   Hash hash;
   std::uint64_t size = 0;
@@ -113,14 +129,16 @@ CacheEntry::CacheEntry(const std::string& cache, const std::string& key, const s
 
 bool CacheEntry::intact() const {
   if (::access(executable_.c_str(), X_OK) != 0) return false;
-  std::ifstream in(executable_ + ".sum", std::ios::binary);
-  std::stringstream kept;
-  kept << in.rdbuf();
-  return in && kept.str() == fingerprint(executable_);
+  const Descriptor sum(open_file(executable_ + ".sum"));
+  std::array<char, 256> text;
+  const ssize_t size = sum.number() < 0 ? -1 : ::read(sum.number(), text.data(), text.size());
+  return size > 0 && fingerprint(executable_) == std::string_view(text.data(), static_cast<std::size_t>(size));
 }
 
 void CacheEntry::put(const std::string& source, const std::string& executable) const {
   std::error_code error;
+  remove_other(folder_, fs::file_type::directory);
+  for (const char* suffix : {"", ".cpp", ".sum"}) remove_other(executable_ + suffix, fs::file_type::regular);
   fs::create_directories(folder_, error);
   const std::string sum = fingerprint(executable);
   fs::rename(source, executable_ + ".cpp", error);

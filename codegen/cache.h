@@ -13,10 +13,10 @@ namespace tdsl::codegen {
 
 /// Makes a folder for this user alone (mode 0700), and its parents; false if that cannot be done. Throws CompilerFailure if the
 /// folder is there but is a link, belongs to another user or can be written by others. One that others could only read is
-/// closed to them.
+/// closed to them. It need not be writable: what is in it can be run.
 [[nodiscard]] bool make_private_folder(const std::string& path);
 
-/// Size and hash of a file's content; empty if it cannot be read.
+/// Size and hash of a regular file's content; empty if it cannot be read.
 [[nodiscard]] std::string fingerprint(const std::string& path);
 
 /// An executable in the cache, with the source it was made from and its fingerprint:
@@ -29,7 +29,7 @@ class CacheEntry {
   [[nodiscard]] const std::string& executable() const { return executable_; }
   /// Whether the executable is there, and unchanged since it was put in.
   [[nodiscard]] bool intact() const;
-  /// Moves the two files here; they are on the same file system. Of several processes that do so at the same time the last one
+  /// Moves the two files here, in place of whatever is there; they are on the same file system. Of several processes that do so at the same time the last one
   /// wins; if one is interrupted the entry is not intact. Throws CompilerFailure.
   void put(const std::string& source, const std::string& executable) const;
 

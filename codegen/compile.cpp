@@ -94,7 +94,10 @@ CompiledProgram compile_program(const Toolchain& toolchain, const CompileRequest
   if (request.before) request.before();
 
   WorkFolder work({cache + "/build-"});
-  if (work.path().empty()) throw CompilerFailure("cannot make a directory in " + cache);
+  if (work.path().empty()) {
+    const char* reason = ::access(cache.c_str(), W_OK) != 0 ? std::strerror(errno) : "no directory can be made there";
+    throw CompilerFailure(fmt::format("cannot keep executables in {}: {}; set XDG_CACHE_HOME to a folder of yours", cache, reason));
+  }
   const fs::path source = fs::path(work.path()) / (request.name + ".cpp");
   const fs::path executable = fs::path(work.path()) / request.name;
   write_file(source, request.source);

@@ -1,5 +1,6 @@
 #include "codegen/interrupts.h"
 
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,11 +14,12 @@ constexpr int kInterrupts[] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGALRM, SIGTER
 
 volatile std::sig_atomic_t received = 0;
 volatile std::sig_atomic_t child_process = 0;
+volatile std::sig_atomic_t keeper_line = -1;
 volatile std::sig_atomic_t holds = 0;
 void (*clean_up_at_end)() = nullptr;
 char message[256] = "interrupted; no output file was written\n";
 
-// Only async-signal-safe calls in the next two.
+// Only async-signal-safe calls in the next two, and in tell_keeper.
 [[noreturn]] void end_process() {
   const int signal = received;
   if (clean_up_at_end != nullptr) clean_up_at_end();
@@ -29,7 +31,10 @@ char message[256] = "interrupted; no output file was written\n";
 
 void on_signal(int signal) {
   if (received == 0) received = signal;
-  if (child_process != 0) ::kill(child_process, signal == SIGINT ? SIGINT : SIGTERM);
+  if (child_process != 0) {
+    ::kill(child_process, signal == SIGINT ? SIGINT : SIGTERM);
+    tell_keeper(keeper_line, {child_process, true});
+  }
   if (holds == 0) end_process();
 }
 
@@ -80,6 +85,15 @@ InterruptBlock::InterruptBlock() {
 
 InterruptBlock::~InterruptBlock() { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
 
-void pass_interrupts_to(pid_t child) { child_process = child; }
+void tell_keeper(int line, const KeeperOrder& order) noexcept {
+  if (line < 0) return;
+  [[maybe_unused]] const auto sent = ::send(line, &order, sizeof order, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+void pass_interrupts_to(pid_t child, int line) {
+  child_process = 0;
+  keeper_line = line;
+  child_process = child;
+}
 
 }  // namespace tdsl::codegen

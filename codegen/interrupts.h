@@ -41,8 +41,16 @@ class InterruptBlock {
   sigset_t before_{};
 };
 
+/// What the keeper of a child (see WorkFolder) is told.
+struct KeeperOrder {
+  pid_t child = 0;    ///< as `kill` takes it; 0: it has ended
+  bool ends = false;  ///< it has been asked to end, and has only so much time for that
+};
+/// Async-signal-safe; nothing happens without a line.
+void tell_keeper(int line, const KeeperOrder& order) noexcept;
+
 /// The child that signals are passed on to, as `kill` takes it (a negative number is a process group); 0: none. What is passed
-/// on is INT, or TERM for all others.
-void pass_interrupts_to(pid_t child);
+/// on is INT, or TERM for all others. The keeper at the other end of `line`, if there is one, is told.
+void pass_interrupts_to(pid_t child, int line = -1);
 
 }  // namespace tdsl::codegen

@@ -70,6 +70,7 @@ void receive_all(int fd, const ProcessRequest& request, pid_t child, ProcessResu
     } else if (wanted && !request.receive(piece)) {
       wanted = false;
       ::kill(child, SIGTERM);
+      if (request.folder != nullptr) request.folder->hasten(child);
     }
   }
 }
@@ -104,8 +105,8 @@ ProcessResult run_process(const ProcessRequest& request) {
     error = interrupt_signal() != 0 ? EINTR : spawn(request, ends[1], block.before(), child);
     if (error == 0) {
       target = request.launcher ? child : -child;
-      pass_interrupts_to(target);
       if (request.folder != nullptr) request.folder->guard(target);
+      pass_interrupts_to(target, request.folder != nullptr ? request.folder->line() : -1);
     }
   }
   if (ends[1] >= 0) ::close(ends[1]);

@@ -27,7 +27,8 @@ struct ProcessRequest {
 };
 
 /// Runs a program in a process group of its own and waits for it. It has no standard input. Signals that are to end this
-/// process (see handle_interrupts) are passed on to the program; this process ends after it.
+/// process (see handle_interrupts) are passed on to the program; this process ends after it. With a folder, a program that does
+/// not end within 5 s is killed with all its descendants.
 [[nodiscard]] ProcessResult run_process(const ProcessRequest& request);
 
 }  // namespace tdsl::codegen

@@ -1,7 +1,7 @@
 #include "codegen/work_folder.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,17 +11,20 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <optional>
 #include <thread>
 
+#include "codegen/process_tree.h"
 #include "codegen/toolchain.h"
 
 namespace tdsl::codegen {
 
 namespace {
 
-/// How long a child may take to end its own children (mpirun's ranks) before it is killed.
-constexpr std::chrono::seconds kPatience{10};
+/// How long a child may take to end its own children (mpirun's ranks) before all are killed.
+constexpr std::chrono::seconds kPatience{5};
+/// Between two looks at who is there.
+constexpr std::chrono::milliseconds kBetweenLooks{100};
 
 void remove_folders(const std::vector<std::string>& paths) {
   std::error_code ignored;
@@ -30,23 +33,35 @@ void remove_folders(const std::vector<std::string>& paths) {
   }
 }
 
-/// A process that has ended may stay in the table until somebody asks for its exit code.
-bool is_running(pid_t process) {
-  std::ifstream status(fmt::format("/proc/{}/stat", process));
-  std::string text;
-  std::getline(status, text);
-  const std::size_t name_end = text.rfind(')');
-  if (name_end == std::string::npos || name_end + 2 >= text.size()) return false;
-  return text[name_end + 2] != 'Z' && text[name_end + 2] != 'X';
-}
+/// The child of a work folder as the keeper sees it.
+class Kept {
+ public:
+  void follow(const KeeperOrder& order) {
+    child_ = order.child;
+    if (!order.ends || child_ == 0 || tree_) return;
+    tree_.emplace(std::abs(child_));
+    tree_->look();
+    deadline_ = std::chrono::steady_clock::now() + kPatience;
+  }
+  /// It has been asked to end, and something of it may be left.
+  [[nodiscard]] bool ends() const { return tree_.has_value(); }
+  [[nodiscard]] pid_t child() const { return child_; }
+  /// Kills what has outlived its time.
+  void look() {
+    tree_->look();
+    const bool runs = tree_->runs();
+    if (runs && std::chrono::steady_clock::now() < deadline_) return;
+    if (child_ < 0) ::kill(child_, SIGKILL);  // its process group
+    if (runs) tree_->kill();
+    tree_.reset();
+    child_ = 0;
+  }
 
-void end_child(pid_t child) {
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
-  ::kill(child, SIGTERM);
-  const pid_t leader = std::abs(child);
-  while (is_running(leader) && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  if (child < 0 || is_running(leader)) ::kill(child, SIGKILL);
-}
+ private:
+  pid_t child_ = 0;
+  std::optional<ProcessTree> tree_;
+  std::chrono::steady_clock::time_point deadline_;
+};
 
 /// The keeper's life. It holds none of its parent's files and hears no signals, not even a terminal's.
 [[noreturn]] void keep(int line, const std::vector<std::string>& folders) {
@@ -56,10 +71,24 @@ void end_child(pid_t child) {
   const int nothing = ::open("/dev/null", O_RDWR);
   for (int fd = 0; fd < 3; ++fd) ::dup2(nothing, fd);
   ::close(nothing);
-  pid_t child = 0;
-  pid_t next = 0;
-  while (::read(3, &next, sizeof next) == static_cast<ssize_t>(sizeof next)) child = next;
-  if (child != 0) end_child(child);
+  Kept kept;
+  pollfd hears{3, POLLIN, 0};
+  while (true) {
+    if (::poll(&hears, 1, kept.ends() ? static_cast<int>(kBetweenLooks.count()) : -1) > 0) {
+      KeeperOrder order;
+      if (::read(3, &order, sizeof order) != static_cast<ssize_t>(sizeof order)) break;
+      kept.follow(order);
+    }
+    if (kept.ends()) kept.look();
+  }
+  if (!kept.ends() && kept.child() != 0) {
+    kept.follow({kept.child(), true});
+    ::kill(kept.child(), SIGTERM);
+  }
+  while (kept.ends()) {
+    kept.look();
+    if (kept.ends()) std::this_thread::sleep_for(kBetweenLooks / 10);
+  }
   remove_folders(folders);
   ::_exit(0);
 }
@@ -96,8 +125,8 @@ WorkFolder::~WorkFolder() {
   }
 }
 
-void WorkFolder::guard(pid_t child) {
-  [[maybe_unused]] const auto sent = ::send(line_, &child, sizeof child, MSG_NOSIGNAL);
-}
+void WorkFolder::guard(pid_t child) { tell_keeper(line_, {child, false}); }
+
+void WorkFolder::hasten(pid_t child) { tell_keeper(line_, {child, true}); }
 
 }  // namespace tdsl::codegen

@@ -117,6 +117,12 @@ MemoryGroup memory_group(const SystemFiles& files) {
   return group;
 }
 
+std::int64_t count_kills(const MemoryGroup& group, const SystemFiles& files) {
+  std::int64_t kills = 0;
+  for (const std::string& counter : group.counters) kills += killed_processes(files(counter).value_or("").c_str());
+  return kills;
+}
+
 std::int64_t killed_processes(const char* text) noexcept {
   constexpr char kName[] = "oom_kill ";
   for (const char* line = text; line != nullptr && *line != '\0';) {

@@ -27,6 +27,8 @@ struct MemoryGroup {
 
 /// Of the control group of this process, version 1 or 2.
 [[nodiscard]] MemoryGroup memory_group(const SystemFiles& files);
+/// Processes of the group that were killed for memory.
+[[nodiscard]] std::int64_t count_kills(const MemoryGroup& group, const SystemFiles& files);
 /// N of the line `oom_kill N`; 0 if there is none. Async-signal-safe.
 [[nodiscard]] std::int64_t killed_processes(const char* text) noexcept;
 

@@ -1,5 +1,7 @@
 #include "runtime/app/machine_file.h"
 
+#include <sys/stat.h>
+
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
@@ -15,6 +17,12 @@ namespace tdsl::rt {
 plan::Machine load_machine(const Environment& environment) {
   const std::string& path = environment.machine_file ? *environment.machine_file : environment.measured_machine_file;
   if (path.empty()) return {};
+  struct stat status {};
+  // A pipe is waited for only where the user has named it.
+  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !(environment.machine_file && S_ISFIFO(status.st_mode))) {
+    throw RunError("cannot read '" + path + "', the machine's constants: it is not a regular file, but " + file_kind_name(status.st_mode) +
+                   (environment.machine_file ? " (TDSL_MACHINE)" : "; remove it, and run `tdslc doctor` again"));
+  }
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     if (environment.machine_file) throw RunError("cannot read `" + path + "`, the machine`s constants (TDSL_MACHINE)");

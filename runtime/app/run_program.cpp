@@ -1,7 +1,9 @@
+#include <cstddef>
 #include <cstdio>
 #include <fstream>
 #include <new>
 #include <optional>
+#include <span>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -28,6 +30,17 @@ void announce_start(const Environment& environment) {
   if (environment.session_folder) std::ofstream(*environment.session_folder + "/started") << '\n';
 }
 
+/// Whoever started the ranks may be the one to say it; the ranks tell each other in any case, because not all may know that.
+void watch_kills(World& world, const Environment& environment) {
+  const std::string mine = kill_watch_part();
+  std::vector<std::string> parts;
+  for (const std::vector<std::byte>& bytes : world.access().all_gather(std::as_bytes(std::span(mine)))) {
+    parts.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+  watch_memory_kills(environment.slurm_job.value_or("") + "-" + environment.pmix_namespace, parts, world.rank());
+  if (!environment.silent_interrupt) announce_memory_kills();
+}
+
 void print_internal(const std::exception& error) {
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
     std::fputs("out of memory\n", stderr);
@@ -50,9 +63,13 @@ int run_program(int argc, char** argv, const ProgramInfo& info, const std::funct
   if (environment.simd) limit_simd_level(*environment.simd);
   blas::prepare();
   open_standard_streams();
+  keep_owner_access();
   handle_interrupts();
   const Launch launch = classify_launch(environment);
-  if (launch == Launch::kLaunched) end_with_launcher();
+  if (launch == Launch::kLaunched) {
+    end_with_launcher();
+    offer_to_be_killed();
+  }
   try {
     if (launch == Launch::kRefused) throw LaunchError(refused_launch_message(environment, shown_command(command)));
     drop(unusable_transports(environment));
@@ -63,10 +80,7 @@ int run_program(int argc, char** argv, const ProgramInfo& info, const std::funct
     name_temporaries(environment.slurm_job.value_or(""), world.rank());
     if (world.rank() == 0) announce_start(environment);
     if (world.rank() == 0 && !environment.silent_interrupt) announce_interrupts();
-    if (world.size() > 1 && !environment.silent_interrupt) {
-      watch_memory_kills(environment.slurm_job.value_or("") + "-" + environment.pmix_namespace);
-      announce_memory_kills();
-    }
+    if (world.size() > 1) watch_kills(world, environment);
     try {
       return ProgramRun(world, environment, info, program, watch.lap())(command);
     } catch (const RunError&) {

@@ -21,8 +21,12 @@ volatile std::sig_atomic_t parent = 0;
 volatile std::sig_atomic_t asked = 0;
 volatile std::sig_atomic_t outputs = 0;
 
+std::atomic_flag ending = ATOMIC_FLAG_INIT;
+
 // Only async-signal-safe calls in here.
 void end_process(int signal) {
+  if (ending.test_and_set()) return;  // another signal, perhaps in another thread
+  end_unkilled();
   mark_life_sign(signal);
   unlink_temporaries();
   // A launcher that has lost a rank ends the others.
@@ -38,6 +42,7 @@ void end_process(int signal) {
 /// Also sent when only the launcher's thread that started this process has ended.
 void end_orphan(int) {
   if (::getppid() == parent) return;
+  end_unkilled();
   unlink_temporaries();
   ::_exit(128 + SIGTERM);
 }
@@ -63,6 +68,7 @@ void ask_to_save(int signal) {
   if (signal == SIGTERM && terms > 0) end_process(signal);
   // A launcher that has lost a rank ends the others, and without it nothing can be saved.
   if (signal == SIGTERM && speaks_of_kills != 0 && report_memory_kill()) {
+    end_unkilled();
     mark_life_sign(signal);
     unlink_temporaries();
     ::_exit(128 + signal);
@@ -108,6 +114,7 @@ void announce_memory_kills() { speaks_of_kills = 1; }
 void silence_interrupts() {
   speaks = 0;
   speaks_of_kills = 0;
+  end_unkilled();
 }
 
 }  // namespace tdsl::rt

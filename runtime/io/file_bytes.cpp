@@ -1,6 +1,7 @@
 #include "runtime/io/file_bytes.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -61,6 +62,11 @@ void open_standard_streams() {
   if (fd > 2) {
     ::close(fd);
   }
+}
+
+void keep_owner_access() {
+  const mode_t before = ::umask(0777);
+  ::umask(before & ~static_cast<mode_t>(0700));
 }
 
 std::string directory_of(const std::string& path) {

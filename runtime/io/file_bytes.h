@@ -21,6 +21,9 @@ void write_at(int fd, std::span<const std::byte> bytes, std::int64_t offset, con
 /// Writing to one that was closed stays an error.
 void open_standard_streams();
 
+/// Takes the owner's bits out of this process's umask, so that it and its children can read the files and folders they make.
+void keep_owner_access();
+
 /// Directory part of a path, "." when there is none.
 [[nodiscard]] std::string directory_of(const std::string& path);
 /// The last component of a path.

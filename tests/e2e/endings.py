@@ -16,6 +16,7 @@ sys.dont_write_bytecode = True
 import numpy as np
 
 import launch
+import prefix
 import processes
 
 HERE = Path(__file__).resolve().parent
@@ -41,7 +42,7 @@ class Run:
     """A command in a folder of its own, with temporary files of its own, until it has printed its first line; or, for one
     that compiles, until the compiler works."""
 
-    def __init__(self, command, options, compiles=False):
+    def __init__(self, command, options, compiles=False, environment=None):
         self.limit = options.limit
         self.work = tempfile.TemporaryDirectory(prefix="tdsl-endings-", ignore_cleanup_errors=True)
         self.folder, self.temporary, self.cache = (Path(self.work.name) / name for name in ("files", "temporary", "cache"))
@@ -51,10 +52,10 @@ class Run:
         for name, content in OLD.items():
             (self.folder / name).write_bytes(content)
         self.kept = {p.name: p.read_bytes() for p in self.folder.iterdir()}
-        environment = {**os.environ, **launch.without_leaks(), "TDSL_OVERSUBSCRIBED": "1", "TMPDIR": str(self.temporary)}
+        environment = {**os.environ, **launch.without_leaks(), "TDSL_OVERSUBSCRIBED": "1", "TMPDIR": str(self.temporary), **(environment or {})}
         if launch.is_launcher(command):
             environment["OMPI_MCA_btl_vader_backing_directory"] = str(self.temporary)
-        if os.environ.get("TDSL_TEST_PRESET", "release") != "release":  # libasan looks for plug-ins where itself is told to, not where the executable is
+        if os.environ.get("TDSL_TEST_PRESET", "release") != "release" and "TDSL_HOME" not in environment:  # libasan looks for plug-ins where itself is told to, not where the executable is
             environment["TDSL_HOME"] = str(Path(options.tdslc).resolve().parents[1])
         if compiles:
             environment["XDG_CACHE_HOME"] = str(self.cache)
@@ -187,6 +188,40 @@ def end_run(name, executables, options):
         expect_ended_by(run, name)
 
 
+def end_by_many(name, executables, options):
+    """Signals that are handled at the same time by threads: one message."""
+    with Run([executables["endless"], *program_arguments(), "--threads", "4"], options) as run:
+        for number in (signal.SIGSTOP, signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGUSR1, signal.SIGCONT):
+            run.child.send_signal(number)
+        run.wait()
+        require(run.code in [128 + number_of(n) for n in ("TERM", "HUP", "INT", "USR1")], f"exit code {run.code}")
+        run.expect(run.code, "interrupted; no output file was written")
+
+
+STUBBORN = """#!/bin/sh
+trap '' HUP INT TERM USR1
+for rank in 0 1 2; do setsid sh -c 'sleep 600 & sleep 600' & done
+sleep 0.3
+echo reached
+wait
+"""
+
+
+def end_stubborn(name, executables, options):
+    """A launcher, and ranks of their own sessions, that do not end when they are told to."""
+    with tempfile.TemporaryDirectory(prefix="tdsl-endings-") as folder:
+        launcher, program = Path(folder) / "mpirun", Path(folder) / "small.tdsl"
+        launcher.write_text(STUBBORN)
+        launcher.chmod(0o755)
+        program.write_text("let a = 1;\noutput a;\n")
+        home = prefix.linked_prefix(options.tdslc, folder, lambda text: re.sub(r"(?m)^mpiexec = .*", f"mpiexec = {launcher}", text))
+        with Run([options.tdslc, "run", program, "-n", "3"], options, environment={"TDSL_HOME": str(home)}) as run:
+            require(sum(p.name == "sleep" for p in run.tree) == 6, f"not all began: {[p.name for p in run.tree]}")
+            run.child.send_signal(number_of(name))
+            run.wait()
+            expect_ended_by(run, name)
+
+
 def end_compilation(name, executables, options):
     with Run([options.tdslc, "build", PROGRAM, "-o", "endless"], options, compiles=True) as run:
         run.child.send_signal(number_of(name))
@@ -196,12 +231,70 @@ def end_compilation(name, executables, options):
 
 def lose_rank(name, executables, options):
     with Run([options.tdslc, "run", PROGRAM, "-n", "3", "--", *program_arguments()], options) as run:
+        score = lambda pid: int(Path(f"/proc/{pid}/oom_score_adj").read_text())
+        require(all(score(run.rank(r).pid) > score(run.child.pid) for r in range(3)), "where memory runs out, the system would take tdslc first")
         os.kill(run.rank(1).pid, number_of(name))
         run.wait()
         hint = ", as the system does when memory runs out" if name == "KILL" else ""
         # On a busy machine the launcher may end others the same way before they have ended by themselves.
         named = r"(rank 1 was|ranks (\d, )*1(, \d)* were)" if name == "KILL" else "rank 1 was"
         run.expect(128 + number_of(name), rf"{named} ended by signal {number_of(name)} \(\w+\){hint}")
+
+
+def end_launcher(name, executables, options):
+    """Launchers have their own exit code for that; ours says what the ranks were sent."""
+    with Run([options.tdslc, "run", PROGRAM, "-n", "2", "--", *program_arguments()], options) as run:
+        os.kill(run.launcher().pid, number_of(name))
+        run.wait()
+        run.expect(128 + signal.SIGTERM, r"\S+ was told to end, and ended the ranks by signal 15 \(Terminated\)")
+
+
+def memory_group(limit):
+    """The folder of a control group."""
+    own = re.search(r"(?m)^\d+:memory:(.*)$", Path("/proc/self/cgroup").read_text())
+    if own is None:
+        raise Skipped("no control groups of version 1")
+    path = Path(f"/sys/fs/cgroup/memory{own[1]}") / f"tdsl-endings-{os.urandom(6).hex()}"
+    try:
+        path.mkdir()
+        (path / "memory.limit_in_bytes").write_text(str(limit))
+    except OSError as reason:
+        raise Skipped(f"control groups cannot be made: {reason}") from None
+    return path
+
+
+# Takes the memory of a group until so many of its processes were killed.
+HOG = """import sys, re
+group, score, kills, taken = sys.argv[1], sys.argv[2], int(sys.argv[3]), []
+open("/proc/self/oom_score_adj", "w").write(score)
+open(group + "/cgroup.procs", "w").write("0")
+while int(re.search(r"(?m)^oom_kill (\\d+)", open(group + "/memory.oom_control").read())[1]) < kills:
+    taken.append(bytearray(b"x" * (1 << 20)))
+"""
+
+
+def use_up_group(whose, executables, options):
+    """Memory of a control group runs out: the system takes a rank, or another process, for which the run is not blamed."""
+    if os.environ.get("TDSL_TEST_PRESET", "release") != "release":
+        return
+    group = memory_group(400 << 20)
+    inside = ["sh", "-c", f'echo 0 >{group}/cgroup.procs; exec "$0" "$@"']
+    try:
+        if whose == "rank":
+            with Run([*inside, options.tdslc, "run", PROGRAM, "-n", "2", "--", *program_arguments()], options) as run:
+                subprocess.run([sys.executable, "-c", HOG, group, "-1000", "1"], check=False, timeout=options.limit)
+                run.wait()
+                run.expect(137, r"ranks? (0|1|0, 1) (was|were) ended by signal 9 \(Killed\), because memory ran out: the limit of the control group \S+ is 400\.0 MiB, for all ranks here; --memory gives ranks less")
+        else:
+            with Run([*inside, *launch.mpi_command(2), executables["endless"], *program_arguments()], options) as run:
+                subprocess.run([sys.executable, "-c", HOG, group, "1000", "99"], check=False, timeout=options.limit)
+                os.kill(run.rank(0).pid, signal.SIGCONT)
+                run.child.send_signal(signal.SIGTERM)
+                run.wait(launcher_files=True)
+                run.expect(run.code, "interrupted; no output file was written")
+    finally:
+        processes.wait_until(lambda: not (group / "cgroup.procs").read_text(), 10)
+        group.rmdir()
 
 
 def lose_launcher(name, executables, options):
@@ -346,6 +439,11 @@ CASES = {
     **{f"{name.lower()}_compiling": (end_compilation, name) for name in ("TERM", "KILL")},
     **{f"rank_lost_by_{name.lower()}": (lose_rank, name) for name in ("KILL", "TERM")},
     "launcher_lost": (lose_launcher, "KILL"),
+    **{f"launcher_ended_by_{name.lower()}": (end_launcher, name) for name in ("TERM", "HUP")},
+    **{f"stubborn_launcher_{name.lower()}": (end_stubborn, name) for name in ("TERM", "KILL")},
+    "many_signals": (end_by_many, None),
+    "rank_killed_for_memory": (use_up_group, "rank"),
+    "other_killed_for_memory": (use_up_group, "other"),
     "named_output_zarr": (lose_named, "early.zarr"),
     "named_output_hdf5": (lose_named, "early.h5:/early"),
     "all_lost": (lose_all, "KILL"),

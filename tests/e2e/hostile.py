@@ -1,9 +1,11 @@
 """What others planted, what was damaged, and text of the user's that would be code: `tdslc` works as if it were not there, or refuses.
 Each check is a function of (tdslc, folder, limit) that gives what is wrong, or None; `errors.py` runs them."""
 import os
+import shutil
 from pathlib import Path
 
 import launch
+import prefix
 
 # Comments whose last character would make the next emitted line a comment, and a line break for C++ that is none for TDSL.
 ENDINGS = "\\\t", "\\ \t ", "\\\v", "\\\f", "\\\\", "??/", "??/ \t", "\\\0", "\r#error", "\r s = 0.0; //", "\\??/\t\\"
@@ -68,4 +70,104 @@ def other_caches_are_refused(tdslc, folder, limit):
     return problem
 
 
-CHECKS = comments_stay_comments, damaged_executables_are_built_again, other_caches_are_refused
+def other_things_in_the_cache_are_built_over(tdslc, folder, limit):
+    """Directories and pipes where the cache keeps files."""
+    program = folder / "strange.tdsl"
+    program.write_text("let a = 7;\noutput a;\n")
+    run = lambda: launch.run([tdslc, "run", program], limit, env={"XDG_CACHE_HOME": str(folder / "cache")})
+    results = [run()]
+    executable, = (folder / "cache" / "tdsl").glob("*/strange")
+    kept = {suffix: executable.with_name("strange" + suffix) for suffix in ("", ".cpp", ".sum")}
+    for strange in ({"": Path.mkdir, ".sum": os.mkfifo}, {"": os.mkfifo, ".cpp": Path.mkdir, ".sum": Path.mkdir}):
+        for suffix, make in strange.items():
+            kept[suffix].unlink()
+            make(kept[suffix])
+        results.append(run())
+    for path in kept.values():
+        path.unlink()
+    executable.parent.rmdir()
+    os.mkfifo(executable.parent)
+    results.append(run())
+    return next((str(r) for r in results if (r.code, r.out) != (0, "a: i64 = 7\n")), None)
+
+
+def machine_constants_are_a_file(tdslc, folder, limit):
+    """What is no file where `doctor` leaves the constants is refused at once, by executables too, and by doctor itself."""
+    program, cache = folder / "machine.tdsl", folder / "cache" / "tdsl"
+    program.write_text("let a = 7;\noutput a;\n")
+    environment = {"XDG_CACHE_HOME": str(folder / "cache")}
+    launch.run([tdslc, "run", program], limit, env=environment)
+    for make, kind in ((Path.mkdir, "a directory"), (os.mkfifo, r"a pipe (FIFO)")):
+        make(cache / "machine.conf")
+        for command in (["run", program], ["explain", program, "-n", "2"], ["doctor"]):
+            result = launch.run([tdslc, *command], limit, env=environment)
+            if result.code != 1 or f"it is not a regular file, but {kind}" not in result.err or len(result.err.splitlines()) > 1:
+                return f"{command[0]}: {result}"
+        (cache / "machine.conf").rmdir() if kind == "a directory" else (cache / "machine.conf").unlink()
+    return None
+
+
+def the_owner_keeps_access(tdslc, folder, limit):
+    """With a umask that takes everything from everybody."""
+    program, cache = folder / "masked.tdsl", folder / "cache"
+    program.write_text("let a = 7;\noutput a;\n")
+    for ranks in ("1", "2"):
+        result = launch.run(["sh", "-c", 'umask 777; exec "$0" "$@"', tdslc, "run", program, "-n", ranks], limit, env={"XDG_CACHE_HOME": str(cache)})
+        if (result.code, result.out, result.err) != (0, "a: i64 = 7\n", ""):
+            return f"{ranks} ranks: {result}"
+    modes = {p.name: p.stat().st_mode & 0o777 for p in cache.rglob("*")}
+    return next((f"{name} has mode {mode:o}" for name, mode in modes.items() if mode & 0o600 != 0o600 or mode & 0o077), None)
+
+
+def a_cache_that_can_only_be_read_is_used(tdslc, folder, limit):
+    """What is in it runs; what is not says why it cannot be kept."""
+    cache = folder / "cache"
+    known, unknown = folder / "known.tdsl", folder / "unknown.tdsl"
+    known.write_text("let a = 7;\noutput a;\n")
+    unknown.write_text("let a = 8;\noutput a;\n")
+    environment = {"XDG_CACHE_HOME": str(cache)}
+    launch.run([tdslc, "run", known], limit, env=environment)
+    if os.geteuid() == 0:  # whom modes do not keep from writing
+        only = ["unshare", "-m", "sh", "-c", 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"', cache]
+        if launch.run([*only, "true"], limit).code != 0:
+            raise PermissionError("cannot mount a folder for reading only")
+    else:
+        only = []
+        for path in (*cache.rglob("*"), cache):
+            path.chmod(path.stat().st_mode & ~0o222)
+    results = [launch.run([*only, tdslc, "run", program], limit, env=environment) for program in (known, unknown)]
+    for path in (cache, *cache.rglob("*")) if not only else ():
+        path.chmod(path.stat().st_mode | 0o200)
+    if (results[0].code, results[0].out) != (0, "a: i64 = 7\n"):
+        return f"warm: {results[0]}"
+    if results[1].code != 4 or not results[1].err.startswith(f"tdslc: cannot keep executables in {cache}/tdsl: ") or len(results[1].err.splitlines()) > 1:
+        return f"cold: {results[1]}"
+    return None
+
+
+def a_relative_folder_for_temporary_files_is_found(tdslc, folder, limit):
+    """By launchers too, which change to another one."""
+    program = folder / "relative.tdsl"
+    program.write_text("let a = 7;\noutput a;\n")
+    (folder / "there").mkdir()
+    for relative in ("there", "nowhere"):
+        result = launch.run([tdslc, "run", program, "-n", "2"], limit, cwd=folder, env={"TMPDIR": relative})
+        if (result.code, result.out, result.err) != (0, "a: i64 = 7\n", ""):
+            return f"TMPDIR={relative}: {result}"
+    return None
+
+
+def it_starts_without_mpi(tdslc, folder, limit):
+    """Login nodes may have no MPI; and what is installed is built with it."""
+    loaded = launch.run(["ldd", shutil.which(tdslc) or tdslc], limit).out
+    found = [line.split()[0] for line in loaded.splitlines() if "mpi" in line.split()[0] or "open-rte" in line or "pmix" in line]
+    if found:
+        return f"it loads {found}"
+    if (Path(shutil.which(tdslc) or tdslc).resolve().parents[1] / "build.ninja").exists() and (missing := prefix.missing_from(tdslc)):
+        return f"installed, but not built with tdslc: {missing}"
+    return None
+
+
+CHECKS = (comments_stay_comments, damaged_executables_are_built_again, other_caches_are_refused, other_things_in_the_cache_are_built_over,
+          machine_constants_are_a_file, the_owner_keeps_access, a_cache_that_can_only_be_read_is_used,
+          a_relative_folder_for_temporary_files_is_found, it_starts_without_mpi)

@@ -5,22 +5,40 @@ import subprocess
 from pathlib import Path
 
 
-def cheap_prefix(tdslc, optimise, folder):
-    """A copy of the compiler's prefix, made of links, whose emitted programs are compiled with other optimisation. Its headers are
-    precompiled for that: reading them takes longer than most programs."""
+def linked_prefix(tdslc, folder, change, without=()):
+    """A copy of the compiler's prefix, made of links, with a toolchain.conf that `change` makes of the text of the original."""
     prefix = Path(shutil.which(tdslc) or tdslc).resolve().parents[1]
     own = Path(folder) / "prefix"
     (own / "lib" / "tdsl").mkdir(parents=True)
     for path in [*prefix.iterdir(), *(prefix / "lib" / "tdsl").iterdir()]:
-        if path.name not in ("lib", "toolchain.conf", "precompiled"):
+        if path.name not in ("lib", "toolchain.conf", *without):
             (own / path.relative_to(prefix)).symlink_to(path)
-    text = (prefix / "lib" / "tdsl" / "toolchain.conf").read_text()
-    if not re.search(r"(?m)^sanitize = \S", text):  # instrumented code is not optimised at all
-        text = re.sub(r"(?m)^(compile_flags = .*?)-O\d", rf"\g<1>{optimise}", text)
-    (own / "lib" / "tdsl" / "toolchain.conf").write_text(text)
-    if (prefix / "lib" / "tdsl" / "precompiled").exists():
-        precompile(own, text)
+    (own / "lib" / "tdsl" / "toolchain.conf").write_text(change((prefix / "lib" / "tdsl" / "toolchain.conf").read_text()))
     return own
+
+
+def cheap_prefix(tdslc, optimise, folder):
+    """A copy whose emitted programs are compiled with other optimisation. Its headers are precompiled for that: reading them takes
+    longer than most programs."""
+    def changed(text):
+        if re.search(r"(?m)^sanitize = \S", text):  # instrumented code is not optimised at all
+            return text
+        return re.sub(r"(?m)^(compile_flags = .*?)-O\d", rf"\g<1>{optimise}", text)
+    own = linked_prefix(tdslc, folder, changed, without=("precompiled",))
+    if (Path(shutil.which(tdslc) or tdslc).resolve().parents[1] / "lib" / "tdsl" / "precompiled").exists():
+        precompile(own, (own / "lib" / "tdsl" / "toolchain.conf").read_text())
+    return own
+
+
+def missing_from(tdslc):
+    """What `cmake --install` would take and the build tree lacks, or what is not built with tdslc; of a build tree by ninja only."""
+    build = Path(shutil.which(tdslc) or tdslc).resolve().parents[1]
+    rules = [path.read_text() for path in build.rglob("cmake_install.cmake")]
+    files = {f for text in rules for line in re.findall(r"(?m)^ *file\(INSTALL .* FILES (.*)\)", text) for f in re.findall(r'"([^"]+)"', line)}
+    built = {Path(f).relative_to(build) for f in files if Path(f).is_relative_to(build) and not f.endswith(".conf")}
+    inputs = subprocess.run(["ninja", "-C", build, "-t", "inputs", "tdslc"], capture_output=True, text=True, check=True).stdout.split()
+    wanted = {str(f) for f in built} - {"bin/tdslc"}
+    return sorted(f for f in wanted if f not in inputs and str(build / f) not in inputs)
 
 
 def precompile(prefix, toolchain):

@@ -10,10 +10,22 @@ namespace tdsl {
 
 namespace {
 
-std::string lost(const std::map<int, std::string>& signs, int exit_code) {
-  const codegen::testing::TemporaryFolder folder;
+using Signs = std::map<int, std::string>;
+
+void put(const Signs& signs, const codegen::testing::TemporaryFolder& folder) {
   for (const auto& [rank, text] : signs) codegen::testing::put_content(folder / ("rank-" + std::to_string(rank)), text);
-  return tools::lost_ranks(folder.path(), exit_code);
+}
+
+std::string lost(const Signs& signs, int exit_code, const std::string& killed = ", as the system does when memory runs out") {
+  const codegen::testing::TemporaryFolder folder;
+  put(signs, folder);
+  return tools::lost_ranks(folder.path(), exit_code, killed);
+}
+
+int caught(const Signs& signs, std::int64_t ranks) {
+  const codegen::testing::TemporaryFolder folder;
+  put(signs, folder);
+  return tools::signal_of_all(folder.path(), ranks);
 }
 
 }  // namespace
@@ -26,6 +38,15 @@ TEST_CASE("the rank that was ended first is named, however the launcher ends the
   CHECK(lost({{0, "15 200"}, {1, "15 100"}}, 139) == "rank 1 was ended by signal 15 (Terminated)");
   CHECK(lost({}, 143).empty());
   CHECK(lost({{0, ""}}, 1).empty());
+  CHECK(lost({{0, "15 200"}, {1, ""}}, 137, ", because") == "rank 1 was ended by signal 9 (Killed), because");
+}
+
+TEST_CASE("a launcher that ends all ranks by one signal was told to end") {
+  CHECK(caught({{0, "15 200"}, {1, "15 100"}}, 2) == 15);
+  CHECK(caught({{0, "15 200"}, {1, "15 100"}}, 3) == 0);
+  CHECK(caught({{0, "15 200"}, {1, ""}}, 2) == 0);
+  CHECK(caught({{0, "15 200"}, {1, "2 100"}}, 2) == 0);
+  CHECK(caught({}, 0) == 0);
 }
 
 }  // namespace tdsl

@@ -207,6 +207,7 @@ void add_options_of(CLI::App& app, Command command, CommandLine& line) {
   if (command == Command::kRun || command == Command::kExplain || command == Command::kVerify || command == Command::kSubmit) {
     app.add_option("-n,--ranks", line.ranks, "Number of MPI ranks")->check(CLI::Range(std::int64_t{1}, kMostRanks))->type_name("RANKS");
   }
+  if (command == Command::kRun || command == Command::kVerify) app.add_flag("--oversubscribe", line.oversubscribe, "Start more than 64 ranks for each core of this machine");
   if (command == Command::kBuild || command == Command::kSubmit) app.add_option("-o,--output", line.output, "Name of the executable")->type_name("FILE");
   if (command == Command::kEmit || command == Command::kExplain || command == Command::kDoctor) {
     app.add_option("-o,--output", line.output, "Write to FILE instead of standard output")->type_name("FILE");

@@ -35,6 +35,7 @@ struct CommandLine {
   // compiling
   bool native = false;
   bool no_cache = false;
+  bool oversubscribe = false;       ///< run, verify: however many ranks a core gets
   bool library = false;             ///< build: a library that others call
   int level = 2;
   std::vector<std::string> disabled_passes;

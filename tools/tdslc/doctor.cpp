@@ -18,6 +18,7 @@
 #include "runtime/app/environment.h"
 #include "runtime/app/spill.h"
 #include "runtime/disk/disk_rates.h"
+#include "runtime/io/text_file.h"
 #include "runtime/kernels/blas_call.h"
 #include "runtime/kernels/contraction.h"
 #include "runtime/plan/op_builder.h"
@@ -170,13 +171,13 @@ rt::DiskRates measure_disk(const std::string& named) {
   return rt::measure_disk(place.folder, place.insisted);
 }
 
-/// What is known of the network from before, in the file that is about to be written; else the built-in constants.
+/// What is known of the network from before, in the file that is about to be written; else the built-in constants. Throws RunError
+/// unless a file can be written there.
 plan::Machine known_before(const std::string& file) {
-  std::ifstream in(file);
-  std::stringstream text;
-  text << in.rdbuf();
+  if (::access(file.c_str(), F_OK) != 0) return {};
+  const std::string text = rt::read_text_file(file);
   try {
-    return plan::parse_machine(text.str());
+    return plan::parse_machine(text);
   } catch (const std::runtime_error&) {
     return {};
   }
@@ -190,13 +191,13 @@ struct Measured {
 };
 
 plan::Machine measure(const std::string& file, const CommandLine& line, Measured& measured) {
+  const plan::Machine before = known_before(file);
   plan::Machine m;
   m.flop_rate = measure_gemm();
   m.stream_rate = measure_stream();
   measured.near = measure_link("");
   m.near_latency = measured.near.latency;
   m.near_bandwidth = measured.near.bandwidth;
-  const plan::Machine before = known_before(file);
   m.latency = before.latency;
   m.bandwidth = before.bandwidth;
   measured.disk = measure_disk(line.spill);

@@ -5,14 +5,26 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <thread>
+
+#include "tools/tdslc/front.h"
 
 namespace tdsl::tools {
 
 void default_variable(const char* name, const char* value) { ::setenv(name, value, 0); }
 
 bool other_hosts() {
-  constexpr const char* kSigns[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "PE_HOSTFILE", "OMPI_MCA_orte_default_hostfile"};
+  constexpr const char* kSigns[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "PE_HOSTFILE", "COBALT_NODEFILE", "FLUX_URI",
+                                    "OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile"};
   return std::ranges::any_of(kSigns, [](const char* name) { return std::getenv(name) != nullptr; });
+}
+
+void refuse_absurd_start(std::int64_t ranks) {
+  constexpr std::int64_t kMostRanksPerCore = 64;
+  const auto cores = static_cast<std::int64_t>(std::max(1U, std::thread::hardware_concurrency()));
+  if (other_hosts() || ranks <= kMostRanksPerCore * cores) return;
+  throw UsageError(fmt::format("{} ranks are more than {} for each of the {} cores of this machine, which may become unusable; --oversubscribe starts them all the same",
+                               ranks, kMostRanksPerCore, cores));
 }
 
 std::vector<std::string> launcher_command(const codegen::Toolchain& toolchain, std::int64_t ranks, bool elsewhere) {

@@ -16,6 +16,9 @@ void default_variable(const char* name, const char* value);
 /// Whether the ranks may land on other machines: a batch system's allocation, or hosts given to Open MPI.
 [[nodiscard]] bool other_hosts();
 
+/// Throws UsageError where so many ranks, all on this machine, would make it unusable: more than 64 for each core.
+void refuse_absurd_start(std::int64_t ranks);
+
 /// What starts `ranks` ranks, to be followed by their program; sets the variables that the launcher is to find.
 [[nodiscard]] std::vector<std::string> launcher_command(const codegen::Toolchain& toolchain, std::int64_t ranks, bool elsewhere);
 

@@ -2,8 +2,10 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <new>
 #include <string>
 #include <system_error>
@@ -85,10 +87,21 @@ int run_command(const std::vector<std::string>& arguments) {
   }
 }
 
+/// Launchers change to another folder before they look for it.
+void make_temporary_folder_absolute() {
+  const char* folder = std::getenv("TMPDIR");
+  if (folder == nullptr || *folder == '\0' || *folder == '/') return;
+  std::error_code unknown;
+  const std::filesystem::path whole = std::filesystem::absolute(folder, unknown);
+  if (!unknown) ::setenv("TMPDIR", whole.c_str(), 1);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   tdsl::rt::open_standard_streams();
+  tdsl::rt::keep_owner_access();
+  make_temporary_folder_absolute();
   tdsl::codegen::handle_interrupts(tdsl::rt::unlink_temporaries);
   const int code = run_command({argv + 1, argv + argc});
   if (tdsl::tools::flush_output()) return code;

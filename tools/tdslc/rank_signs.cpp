@@ -46,7 +46,14 @@ std::string signal_text(int signal) {
   return name == nullptr ? fmt::format("signal {}", signal) : fmt::format("signal {} ({})", signal, name);
 }
 
-std::string lost_ranks(const std::string& folder, int exit_code) {
+int signal_of_all(const std::string& folder, std::int64_t ranks) {
+  const std::vector<Sign> signs = read_signs(folder);
+  if (signs.empty() || static_cast<std::int64_t>(signs.size()) != ranks) return 0;
+  const bool alike = std::ranges::all_of(signs, [&](const Sign& sign) { return sign.signal == signs.front().signal; });
+  return alike ? signs.front().signal : 0;
+}
+
+std::string lost_ranks(const std::string& folder, int exit_code, const std::string& killed) {
   if (exit_code <= 128) return {};
   const int signal = exit_code - 128;
   const std::vector<Sign> signs = read_signs(folder);
@@ -62,7 +69,7 @@ std::string lost_ranks(const std::string& folder, int exit_code) {
   std::vector<int> ranks;
   for (const Sign& sign : silent) ranks.push_back(sign.rank);
   return fmt::format("rank{} {} {} ended by {}{}", ranks.size() == 1 ? "" : "s", fmt::join(ranks, ", "), ranks.size() == 1 ? "was" : "were",
-                     signal_text(signal), signal == SIGKILL ? ", as the system does when memory runs out" : "");
+                     signal_text(signal), signal == SIGKILL ? killed : std::string());
 }
 
 }  // namespace tdsl::tools

@@ -12,6 +12,8 @@
 
 #include "codegen/compile.h"
 #include "codegen/process.h"
+#include "runtime/app/limits.h"
+#include "runtime/app/number_format.h"
 #include "tools/tdslc/build_program.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/front.h"
@@ -45,18 +47,33 @@ class Relay {
   int error_ = 0;
 };
 
+/// Whether the system has killed processes of this one's group for memory since this object was made.
+class MemoryKills {
+ public:
+  [[nodiscard]] bool any() const { return rt::count_kills(group_, rt::read_system_file) > before_; }
+  [[nodiscard]] std::string reason() const {
+    const std::string limit = group_.limit.bytes == 0 ? "" : fmt::format(": {} is {}, for all ranks here", group_.limit.source, rt::format_bytes(group_.limit.bytes));
+    return fmt::format(", because memory ran out{}; --memory gives ranks less", limit);
+  }
+
+ private:
+  rt::MemoryGroup group_ = rt::memory_group(rt::read_system_file);
+  std::int64_t before_ = rt::count_kills(group_, rt::read_system_file);
+};
+
 /// Why there is no result, where neither ranks nor launcher have said so; else empty.
-std::string explanation(const codegen::ProcessResult& result, const std::string& launcher, const std::string& session) {
+std::string explanation(const codegen::ProcessResult& result, const std::string& launcher, const std::string& session, const MemoryKills& kills) {
   if (result.signal != 0) return fmt::format("{} was ended by {}", launcher, signal_text(result.signal));
   if (result.exit_code <= 128) return {};
   if (session.empty()) return fmt::format("a rank was ended by {}", signal_text(result.exit_code - 128));
-  return lost_ranks(session, result.exit_code);
+  return kills.any() ? lost_ranks(session, result.exit_code, kills.reason()) : lost_ranks(session, result.exit_code);
 }
 
 /// Runs the launcher and waits. Interrupts are reported by this process, because launchers answer them each in their own way.
 int launch(const std::vector<std::string>& command, const std::string& trial, std::int64_t ranks) {
   default_variable("TDSL_SILENT_INTERRUPT", "1");
   codegen::WorkFolder session(session_folders(other_hosts()));
+  const MemoryKills kills;
   Relay relay;
   codegen::ProcessRequest request{.command = command, .environment = session_variables(session), .folder = &session, .launcher = true};
   request.receive = std::ref(relay);
@@ -73,7 +90,14 @@ int launch(const std::vector<std::string>& command, const std::string& trial, st
     print_error(fmt::format("{} could not start {} ranks (exit code {}); `{}` says why\n", command.front(), ranks, result.exit_code, trial));
     return result.exit_code;
   }
-  if (const std::string text = explanation(result, command.front(), signs); !text.empty()) print_error(text + "\n");
+  if (result.exit_code <= 128 && !signs.empty()) {
+    // Launchers that are told to end tell their ranks, and have an exit code of their own for that.
+    if (const int signal = signal_of_all(signs, ranks); signal != 0) {
+      print_error(fmt::format("{} was told to end, and ended the ranks by {}\n", command.front(), signal_text(signal)));
+      return 128 + signal;
+    }
+  }
+  if (const std::string text = explanation(result, command.front(), signs, kills); !text.empty()) print_error(text + "\n");
   return result.exit_code;
 }
 
@@ -102,6 +126,7 @@ bool looks_at_numbers(const std::vector<std::string>& arguments) {
 }  // namespace
 
 int run(const CommandLine& line) {
+  if (!line.oversubscribe) refuse_absurd_start(line.ranks.value_or(1));
   const codegen::Toolchain toolchain = codegen::read_toolchain(codegen::find_prefix());
   CommandLine asked = line;
   // Every value with a name is then in blocks, which --check sees.

@@ -223,6 +223,7 @@ class Verification {
 }  // namespace
 
 int verify(const CommandLine& line) {
+  if (!line.oversubscribe) refuse_absurd_start(line.ranks.value_or(1));
   const codegen::Toolchain toolchain = codegen::read_toolchain(codegen::find_prefix());
   return Verification(line, toolchain).run();
 }

@@ -87,7 +87,8 @@ class SiteReader {
   }
   [[nodiscard]] std::int64_t time() const {
     const auto seconds = seconds_in(value_);
-    if (!seconds) wrong("a time as Slurm writes it (HH:MM:SS, D-HH:MM:SS, UNLIMITED)");
+    const bool unlimited = value_ == "UNLIMITED" || value_ == "infinite";
+    if (!seconds || (*seconds == 0 && !unlimited)) wrong("a time as Slurm writes it (HH:MM:SS, D-HH:MM:SS, UNLIMITED), above 0,");
     return *seconds;
   }
 
