@@ -143,8 +143,8 @@ Statements accumulation(ExprEmitter& expr, const Monoid& monoid, const Expr& bod
       return real ? Statements{simple(fmt::format("{} += {};", target, expr.text(body)))} : assign("add");
     case Monoid::Kind::kProd:
       return real ? Statements{simple(fmt::format("{} *= {};", target, expr.text(body)))} : assign("multiply");
-    case Monoid::Kind::kMin: return assign("min");
-    case Monoid::Kind::kMax: return assign("max");
+    case Monoid::Kind::kMin: return assign("least");
+    case Monoid::Kind::kMax: return assign("greatest");
     // The element is evaluated in any case, as the sequential meaning says: it may report a fault.
     case Monoid::Kind::kAny: return {simple(fmt::format("{0} = {1} || {0};", target, expr.text(body, 3)))};
     case Monoid::Kind::kAll: return {simple(fmt::format("{0} = {1} && {0};", target, expr.text(body, 3)))};

@@ -331,14 +331,14 @@ class FusedEmitter {
     return body;
   }
 
-  /// `scalar::max(a, b)`
+  /// `scalar::greatest(a, b)`
   std::string combined(const Member& m, const std::string& a, const std::string& b) {
     const bool real = ir::is_float(m.type);
     switch (m.compute.monoid->kind) {
       case Monoid::Kind::kSum: return real ? fmt::format("{} + {}", a, b) : fmt::format("scalar::add({}, {})", a, b);
       case Monoid::Kind::kProd: return real ? fmt::format("{} * {}", a, b) : fmt::format("scalar::multiply({}, {})", a, b);
-      case Monoid::Kind::kMin: return fmt::format("scalar::min({}, {})", a, b);
-      case Monoid::Kind::kMax: return fmt::format("scalar::max({}, {})", a, b);
+      case Monoid::Kind::kMin: return fmt::format("scalar::least({}, {})", a, b);
+      case Monoid::Kind::kMax: return fmt::format("scalar::greatest({}, {})", a, b);
       case Monoid::Kind::kAny: return fmt::format("{} || {}", b, a);
       case Monoid::Kind::kAll: return fmt::format("{} && {}", b, a);
       default: break;

@@ -175,6 +175,9 @@ class Walk::Body {
   void operation(const OperationStep& o) {
     plan::Op op = instantiate(*o.op, line_, [this](const Extent& e) { return number(e); }, [this](ValueId v) -> const plan::TensorDesc& { return tensor(v).desc(); });
     if (o.op->in_any_order) return sum_of_products(o, std::move(op));
+    for (const plan::LabelDesc& l : op.labels) {
+      if (!rt::is_countable(l.range.lo, l.range.hi)) fail(rt::uncountable_text(l.name));
+    }
     record::drop_empty_sum(op);
     if (!op.outputs.empty() && op.outputs.front().sized()) require_stored_size(op.name, element_type(o.target), op.shape);
     else require_size(op.name, element_type(o.target), op.shape);
@@ -305,7 +308,7 @@ class Walk::Body {
     const auto left = computed([&] { return host_.evaluate_exactly(c.check.left); });
     const auto right = computed([&] { return host_.evaluate_exactly(c.check.right); });
     if (!left || !right || (c.check.guard && !is_true(*c.check.guard))) return;
-    const bool holds = c.check.relation == ir::Check::Relation::kEqual ? *left == *right : *left <= *right;
+    const bool holds = c.check.relation == ir::Check::Relation::kEqual ? rt::same_size(*left, *right) : *left <= *right;
     if (!holds) fail(rt::with_sizes(c.check.message, *left, *right));
   }
 

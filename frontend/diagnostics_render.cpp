@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "frontend/diagnostics.h"
+#include "frontend/text_direction.h"
 
 namespace tdsl::frontend {
 
@@ -114,7 +115,7 @@ std::string render_source(const SourceRange& range, const SourceManager& sources
   const std::uint32_t longest = std::max(utf8_length(shown.text), place + 1) - place;
   const std::uint32_t width = std::min(end > range.column ? end - range.column : 1, longest);
   const std::string caret = "^" + std::string(width - 1, '~');
-  return "  " + shown.text + "\n  " + padding(shown.text, place) + painted(caret, kCaretColour, options) + "\n";
+  return "  " + without_directions(shown.text) + "\n  " + padding(shown.text, place) + painted(caret, kCaretColour, options) + "\n";
 }
 
 std::string render_head(const SourceRange& range, Severity severity, const std::string& message,

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "frontend/foreign_words.h"
+#include "frontend/text_direction.h"
 #include "frontend_parser.hpp"
 
 namespace tdsl::frontend {
@@ -78,6 +79,13 @@ std::size_t sequence_length(std::string_view text) {
   return 0;
 }
 
+char hexadecimal_digit(char byte) {
+  return "0123456789ABCDEF"[(static_cast<unsigned char>(byte) - 0xA0U) & 0xFU];
+}
+
+/// More words, signs and comments than people write in one file. A million would take 70 MB before they are understood.
+constexpr std::size_t kMostTokens = 500'000;
+
 std::string without_underscores(std::string_view text) {
   std::string result(text);
   std::erase(result, '_');
@@ -90,6 +98,15 @@ LexerState::LexerState(const SourceManager& sources, std::uint32_t file, Diagnos
   here_ = {file, 1, 1, 1, 1};
   begin_ = here_;
   check_utf8(sources.text(file));
+}
+
+void LexerState::scan(std::string_view text) {
+  // The scanner counts bytes with an int.
+  if (text.size() >= static_cast<std::size_t>(std::numeric_limits<int>::max())) {
+    beyond_ = here_;
+    return;
+  }
+  run_scanner(*this, text);
 }
 
 void LexerState::advance(std::string_view match) {
@@ -107,7 +124,14 @@ SourceRange LexerState::match_range() const {
   return {begin_.file, begin_.line, begin_.column, here_.line, here_.column};
 }
 
+bool LexerState::has_room() {
+  if (result_.tokens.size() + result_.comments.size() < kMostTokens) return true;
+  if (!beyond_.known()) beyond_ = match_range();
+  return false;
+}
+
 void LexerState::push(int kind, std::string text) {
+  if (!has_room()) return;
   const SourceRange range = match_range();
   result_.tokens.push_back({kind, range, std::move(text), TokenOrigin::kSource, range.line != last_token_line_});
   last_token_line_ = range.end_line;
@@ -128,6 +152,11 @@ void LexerState::check_utf8(std::string_view text) {
     if (length == 0) {
       error(DiagnosticId::kBadUtf8, place, "this is not valid UTF-8 text");
       return;  // a file in another encoding would give an error per word
+    }
+    if (begins_with_direction(text)) {
+      error(DiagnosticId::kHiddenCharacter, place,
+            "a control character for right-to-left text (U+20" + std::string(text[1] == '\x80' ? "2" : "6") + hexadecimal_digit(text[2]) +
+                ") makes the line look other than it is compiled; remove it");
     }
     if (text.front() == '\n') {
       ++place.line;
@@ -192,6 +221,12 @@ void LexerState::bad_number(std::string_view match) {
 
 void LexerState::string(std::string_view match) {
   std::string value;
+  if (const std::size_t nul = match.find('\0'); nul != std::string_view::npos) {
+    SourceRange range = match_range();
+    range.column += utf8_length(match.substr(0, nul));
+    range.end_column = range.column + 1;
+    error(DiagnosticId::kHiddenCharacter, range, "a string cannot hold a NUL character");
+  }
   for (std::size_t i = 1; i + 1 < match.size(); ++i) {
     if (match[i] != '\\') {
       value += match[i];
@@ -237,7 +272,7 @@ void LexerState::comment(std::string_view match) {
   while (!match.empty() && match.back() == '\r') {
     match.remove_suffix(1);
   }
-  result_.comments.push_back({match_range(), std::string(match)});
+  if (has_room()) result_.comments.push_back({match_range(), std::string(match)});
 }
 
 void LexerState::unterminated_comment() {
@@ -251,8 +286,8 @@ void LexerState::hash_comment(std::string_view match) {
 }
 
 void LexerState::unknown_character(std::string_view match) {
-  if (sequence_length(match) == 0) {
-    return;  // invalid UTF-8 was reported before scanning
+  if (sequence_length(match) == 0 || begins_with_direction(match)) {
+    return;  // reported before scanning
   }
   std::string message;
   const auto code = static_cast<unsigned char>(match.front());
@@ -293,7 +328,15 @@ void LexerState::limit_nesting() {
   }
 }
 
+void LexerState::too_large(const SourceRange& place) {
+  error(DiagnosticId::kFileTooLarge, place,
+        "the file has more than " + std::to_string(kMostTokens) + " words, signs and comments; data belongs into an input");
+  here_ = place;
+  result_.tokens.clear();
+}
+
 TokenizedFile LexerState::finish() {
+  if (beyond_.known()) too_large(beyond_);
   limit_nesting();
   begin_ = here_;
   push(Kind::TOK_END, "");
@@ -303,7 +346,7 @@ TokenizedFile LexerState::finish() {
 
 TokenizedFile tokenize(const SourceManager& sources, std::uint32_t file, DiagnosticSink& sink) {
   LexerState state(sources, file, sink);
-  run_scanner(state, sources.text(file));
+  state.scan(sources.text(file));
   return state.finish();
 }
 

@@ -14,6 +14,8 @@ class LexerState {
  public:
   LexerState(const SourceManager& sources, std::uint32_t file, DiagnosticSink& sink);
 
+  /// Runs the scanner over the whole text.
+  void scan(std::string_view text);
   /// Called before every action: the match lies at `begin_`..`here_`.
   void advance(std::string_view match);
 
@@ -39,11 +41,15 @@ class LexerState {
   void error(DiagnosticId id, const SourceRange& range, std::string message, std::vector<DiagnosticNote> notes = {});
   void check_utf8(std::string_view text);
   void limit_nesting();
+  /// Whether the file may have one more token or comment; notes the first that it may not have.
+  [[nodiscard]] bool has_room();
+  void too_large(const SourceRange& place);
 
   DiagnosticSink& sink_;
   TokenizedFile result_;
   SourceRange begin_;  // only file, line and column are used
   SourceRange here_;
+  SourceRange beyond_;  // of the first token that is one too many
   std::uint32_t last_token_line_ = 0;
   std::pair<std::uint32_t, std::string> last_unknown_;  // line and text of the last unknown character
 };

@@ -32,6 +32,77 @@ CallNumbers Lowerer::number_function(const ast::Function& f) const {
   return number_calls([&](const ExprVisitor& visit) { for_each_expr(f, visit); });
 }
 
+namespace {
+
+/// How deep expressions and blocks of the function nest.
+std::uint32_t depth_of_body(const ast::Function& f) {
+  if (const auto* e = std::get_if<ast::ExprPtr>(&f.body))
+    return (*e)->depth;
+  std::uint32_t deepest = 0;
+  for (const ast::StmtPtr& s : std::get<ast::Block>(f.body).statements)
+    deepest = std::max(deepest, s->depth);
+  return deepest;
+}
+
+/// A function on the way from the first one through calls, with its callees that are still to be looked at.
+struct Called {
+  const ast::Function* function = nullptr;
+  std::vector<const ast::Function*> callees;
+  std::uint32_t own = 0;
+  std::uint32_t below = 0;  ///< the deepest callee so far
+};
+
+}  // namespace
+
+bool Lowerer::calls_fit() {
+  // Without recursion: what it is about is that recursion over calls needs a limit.
+  std::map<const ast::Function*, std::uint32_t> depths;
+  std::set<const ast::Function*> entered;
+  for (const auto& [name, entry] : functions_) {
+    std::vector<Called> way;
+    std::uint32_t depth = 0;
+    const auto enter = [&](const ast::Function* f) {
+      if (!entered.insert(f).second)
+        return;  // known, or on the way: recursion is found at the call
+      Called called{f, {}, depth_of_body(*f), 0};
+      for_each_expr(*f, [&](const ast::Expr& e) {
+        const auto* call = std::get_if<ast::Call>(&e.node);
+        if (const ast::Function* callee = call == nullptr ? nullptr : function_named(call->callee.name))
+          called.callees.push_back(callee);
+      });
+      depth += called.own;
+      way.push_back(std::move(called));
+    };
+    enter(entry.function);
+    while (!way.empty()) {
+      Called& last = way.back();
+      const ast::Function* callee = last.callees.empty() ? nullptr : last.callees.back();
+      const auto known = depths.find(callee);
+      const std::uint32_t whole = depth + (known == depths.end() ? 0 : known->second);
+      if (whole > ast::kMaxDepth) {
+        const ast::Identifier& first = way.front().function->name;
+        error(DiagnosticId::kNestingTooDeep, first.range,
+              "'" + first.name + "' calls functions that call others, with their expressions more than " + std::to_string(ast::kMaxDepth) + " deep");
+        return false;
+      }
+      if (callee != nullptr) {
+        last.below = std::max(last.below, known == depths.end() ? 0 : known->second);
+        last.callees.pop_back();
+        const std::size_t before = way.size();
+        enter(callee);
+        if (way.size() > before)
+          way[before - 1].callees.push_back(callee);  // looked at again when it is known
+        continue;
+      }
+      depth -= last.own;
+      const std::uint32_t here = last.own + last.below;
+      depths.emplace(last.function, here);
+      way.pop_back();
+    }
+  }
+  return true;
+}
+
 const ast::Function* Lowerer::function_named(const std::string& name) const {
   const auto found = functions_.find(name);
   return found == functions_.end() ? nullptr : found->second.function;

@@ -113,6 +113,10 @@ void Lowerer::bind_range(const ast::Identifier& name, const ast::ExprPtr& lower,
                          const ast::ExprPtr& step, std::vector<std::int32_t>& labels, bool may_move) {
   Expr begin = integer_scalar(*lower, "a range's begin");
   Expr end = integer_scalar(*upper, "a range's end");
+  const auto first_extent = labels_of(begin).empty() ? frontend::extent_of(begin, graph_.value_extent()) : std::nullopt;
+  const auto last_extent = labels_of(end).empty() ? frontend::extent_of(end, graph_.value_extent()) : std::nullopt;
+  if (first_extent && last_extent)
+    require_countable(*first_extent, *last_extent, name.name, lower->range.to(upper->range));
   if (step) {
     const Expr computed = integer_scalar(*step, "a step");
     if (!has_short_step(*step)) {

@@ -155,9 +155,17 @@ class Lowerer {
   void agree(const Dim& a, const Dim& b, const ir::SourceRange& range, const std::string& where, const std::string& hint = "");
   /// Emits the check unless it was made before. Guards around it protect it if it is one of order.
   void check(ir::Check check, const ir::SourceRange& range);
+  /// Whether such a check stands before in this region or around it.
+  [[nodiscard]] bool is_checked(ir::Check::Relation relation, const ir::Extent& left, const ir::Extent& right) const;
   /// A size is neither negative nor, however computed, too large. `what` names it in messages.
   void require_size(const ir::Extent& size, const std::string& what, const ir::SourceRange& range);
   void require_not_negative(const ir::Extent& size, const std::string& what, const ir::SourceRange& range);
+  /// Whether the size may be that of a range which ends below 0.
+  [[nodiscard]] bool may_be_negative(const ir::Extent& size) const;
+  /// The extent of a dimension of that size: 0 where it is negative.
+  [[nodiscard]] ir::Extent length_of(const ir::Extent& size);
+  /// Refuses a range that 64 bits do not count: at once, or when the program runs.
+  void require_countable(const ir::Extent& begin, const ir::Extent& end, const std::string& name, const ir::SourceRange& range);
   void require_in_64_bits(const ir::Extent& size, const std::string& what, const ir::SourceRange& range);
   /// By what is known when compiling, the type's elements are not too many. `name` may be empty.
   void require_legal(const ir::Type& type, const std::string& name, const ir::SourceRange& range);
@@ -436,6 +444,8 @@ class Lowerer {
   /// Names in the bodies of functions that nothing calls, and so nothing lowers.
   void check_uncalled();
   void import_module(const ast::Import& import, const ir::SourceRange& range);
+  /// Whether calls, when all functions are put in place, nest no deeper than expressions may; an error if not.
+  [[nodiscard]] bool calls_fit();
   [[nodiscard]] CallNumbers number_module(const ast::Module& module) const;
   CallNumbers number_calls(const std::function<void(const std::function<void(const ast::Expr&)>&)>& each) const;
   CallNumbers number_function(const ast::Function& f) const;
@@ -552,6 +562,7 @@ class Lowerer {
   std::set<std::string> open_monoids_;  ///< being lowered
   std::vector<std::unique_ptr<ast::Module>> imported_;
   std::set<std::string> imported_paths_;
+  std::uint32_t import_depth_ = 0;
   bool lacks_import_ = false;  ///< what is not declared may stand in a file that could not be read
   std::map<const ast::Import*, const ast::Module*> imports_;  ///< the first of every file
   std::uint32_t main_file_ = 0;

@@ -31,6 +31,8 @@ void Lowerer::run(const ast::Module& module) {
   global_scope_ = scope_;
   main_file_ = module.file;
   declare_functions(module);
+  if (!calls_fit())
+    return;
   frames_.back().numbers = number_module(module);
   for (const ast::StmtPtr& s : module.statements)
     lower_statement(*s);
@@ -146,6 +148,8 @@ void Lowerer::import_module(const ast::Import& import, const SourceRange& range)
     fail(DiagnosticId::kImportFailed, import.path_range, "the program itself cannot be imported; `" + path + "` is what is being compiled");
   if (!imported_paths_.insert(path).second)
     return;
+  if (import_depth_ >= ast::kMaxBlocks)
+    fail(DiagnosticId::kNestingTooDeep, import.path_range, "imports nest more than " + std::to_string(ast::kMaxBlocks) + " deep");
   const auto text = options_.read ? options_.read(path) : text_of_file(path);
   if (!text)
     fail(DiagnosticId::kImportFailed, import.path_range, "cannot read `" + path + "`" + (is_no_regular_file(path) ? ": it is not a regular file" : ""));
@@ -166,7 +170,9 @@ void Lowerer::import_module(const ast::Import& import, const SourceRange& range)
       unsupported(s->range, "an imported file with other than functions, monoids, extern, storage, params and `let` is");
   }
   imports_.emplace(&import, &added);
+  ++import_depth_;
   declare_functions(added);
+  --import_depth_;
 }
 
 std::optional<ir::Program> compile(SourceManager& sources, std::uint32_t file, DiagnosticSink& sink,

@@ -59,6 +59,7 @@ Lowerer::LoopRange Lowerer::range_of(const ast::IndexRange& r) {
   LoopRange loop;
   loop.begin = bound_value(*r.lower, "a loop's begin");
   loop.end = bound_value(*r.upper, "a loop's end");
+  require_countable(graph_.extent_of_value(loop.begin), graph_.extent_of_value(loop.end), r.name.name, r.lower->range.to(r.upper->range));
   if (r.step && !has_short_step(*r.step)) {
     loop.computed_step = bound_value(*r.step, "a step");
   } else {

@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <limits>
 
 #include "frontend/lower_lowerer.h"
 #include "frontend/sema_walk.h"
+#include "ir/small_sums.h"
 #include "runtime/size.h"
 
 namespace tdsl::frontend {
@@ -38,6 +40,25 @@ void Lowerer::agree(const Dim& a, const Dim& b, const SourceRange& range, const 
         range);
 }
 
+namespace {
+
+/// The texts of both sides, the relation with the second.
+std::pair<std::string, std::string> check_key(ir::Check::Relation relation, const Extent& left, const Extent& right) {
+  const auto text = [](const Extent& e) { return e.to_string([](ValueId v) { return std::to_string(v.id) + "v"; }); };
+  return {text(left), (relation == ir::Check::Relation::kEqual ? "= " : "<= ") + text(right)};
+}
+
+}  // namespace
+
+bool Lowerer::is_checked(ir::Check::Relation relation, const Extent& left, const Extent& right) const {
+  const auto key = check_key(relation, left, right);
+  for (std::size_t depth = 0; depth <= graph_.region_depth(); ++depth) {
+    if (checked_.contains({depth, key.first, key.second}))
+      return true;
+  }
+  return false;
+}
+
 void Lowerer::check(ir::Check check, const SourceRange& range) {
   if (check.relation == ir::Check::Relation::kAtMost) {
     Expr guard;
@@ -50,15 +71,12 @@ void Lowerer::check(ir::Check check, const SourceRange& range) {
       check.guard = materialise(scalar_tensor(guard), "", range);
   }
   // A check made before in this region or around it need not be repeated.
-  const auto text = [](const Extent& e) { return e.to_string([](ValueId v) { return std::to_string(v.id) + "v"; }); };
-  const std::string relation = check.relation == ir::Check::Relation::kEqual ? "= " : "<= ";
-  const std::pair key(text(check.left), relation + text(check.right));
-  for (std::size_t depth = 0; depth <= graph_.region_depth(); ++depth) {
-    if (checked_.contains({depth, key.first, key.second}))
-      return;
+  if (is_checked(check.relation, check.left, check.right))
+    return;
+  if (!check.guard) {
+    const auto [left, right] = check_key(check.relation, check.left, check.right);
+    checked_.insert({graph_.region_depth(), left, right});
   }
-  if (!check.guard)
-    checked_.insert({graph_.region_depth(), key.first, key.second});
   graph_.emit_effect(std::move(check), range);
 }
 
@@ -88,14 +106,50 @@ void Lowerer::require_legal(const ir::Type& type, const std::string& name, const
     fail(DiagnosticId::kTooLarge, range, (name.empty() ? "this" : "`" + name + "`") + " is " + type_text(type) + ", which is too large: a tensor has at most 2^53 bytes");
 }
 
-void Lowerer::require_not_negative(const Extent& size, const std::string& what, const SourceRange& range) {
+bool Lowerer::may_be_negative(const Extent& size) const {
   // Dimensions are never negative, and so are sums and products of them.
-  const bool cannot_be = std::ranges::all_of(size.terms(), [this](const auto& term) {
+  return !std::ranges::all_of(size.terms(), [this](const auto& term) {
     return term.second >= 0 && std::ranges::all_of(term.first, [this](const Extent::AtomRef& atom) {
       return atom->kind == Extent::Atom::Kind::kValue && dimension_values_.contains(atom->value);
     });
   });
-  if (cannot_be)
+}
+
+Extent Lowerer::length_of(const Extent& size) {
+  if (!may_be_negative(size) || is_checked(ir::Check::Relation::kAtMost, 0, size))
+    return size;
+  if (const auto constant = size.constant())
+    return std::max<std::int64_t>(*constant, 0);
+  return graph_.extent_of(ir::binary(ir::BinaryOp::kMax, expr_of(graph_.program(), size), ir::constant_i64(0)), "length");
+}
+
+void Lowerer::require_countable(const Extent& begin, const Extent& end, const std::string& name, const SourceRange& range) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  const std::string message = rt::uncountable_text(name);
+  const auto first = begin.constant();
+  const auto last = end.constant();
+  if (first && last) {
+    if (!rt::is_countable(*first, *last))
+      fail(DiagnosticId::kTooLarge, range, message);
+    return;
+  }
+  // Sums of sizes and of one other number do not leave 64 bits. Deeper inside, ranges are looked at when they become index variables.
+  int others = 0;
+  for (const auto& [monomial, number] : (end - begin).terms()) {
+    const bool of_sizes = std::ranges::all_of(monomial, [this](const Extent::AtomRef& atom) {
+      return atom->kind == Extent::Atom::Kind::kValue && dimension_values_.contains(atom->value);
+    });
+    if (!of_sizes || !ir::is_small_number(number))
+      others += number == 1 || number == -1 ? 1 : 2;
+  }
+  if (others < 2 || graph_.region_depth() > 0)
+    return;
+  check({ir::Check::Relation::kAtMost, end - begin, kMost, message, {}}, range);
+  check({ir::Check::Relation::kAtMost, begin - end, kMost, message, {}}, range);
+}
+
+void Lowerer::require_not_negative(const Extent& size, const std::string& what, const SourceRange& range) {
+  if (!may_be_negative(size))
     return;
   const auto constant = size.constant();
   if (constant)

@@ -103,7 +103,7 @@ Tensor Lowerer::call_size(const ast::Call& call, const SourceRange& range) {
     fail(DiagnosticId::kBadArgument, range, "size takes a tensor and a dimension: size(A, 0)");
   const Tensor t = positional(call, 2, 2, range)[0];
   const auto axis = static_cast<std::size_t>(axis_number(*call.arguments[1].value, t.rank()));
-  return scalar_tensor(expr_of(graph_.program(), t.shape[axis].extent));
+  return scalar_tensor(expr_of(graph_.program(), length_of(t.shape[axis].extent)));
 }
 
 Tensor Lowerer::call_outer(const ast::Call& call, const SourceRange& range) {
@@ -232,6 +232,7 @@ Tensor Lowerer::call_concat(const ast::Call& call, const SourceRange& range) {
     fail(DiagnosticId::kRankMismatch, args[0].range, "concat takes tensors, but this is a scalar");
   const auto axis = axis_expr == nullptr ? 0 : static_cast<std::size_t>(axis_number(*axis_expr, rank));
   Tensor result = fresh(args[0]);
+  result.shape[axis].extent = length_of(result.shape[axis].extent);
   for (std::size_t k = 1; k < args.size(); ++k) {
     const Tensor& next = args[k];
     if (next.rank() != rank) {
@@ -252,7 +253,7 @@ Tensor Lowerer::call_concat(const ast::Call& call, const SourceRange& range) {
     result.body = ir::select(before, converted(result.body, common.type),
                              converted(element(next, subscripts), common.type), range);
     result.weak = common.weak;
-    result.shape[axis].extent = result.shape[axis].extent + next.shape[axis].extent;
+    result.shape[axis].extent = result.shape[axis].extent + length_of(next.shape[axis].extent);
     result.shape[axis].what = "the length of " + source_text(range);
     result.shape[axis].range = range;
   }

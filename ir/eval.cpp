@@ -21,6 +21,7 @@
 #include "runtime/kernels/philox.h"
 #include "runtime/kernels/sparse_random.h"
 #include "runtime/shapes.h"
+#include "runtime/size.h"
 
 namespace tdsl::ir {
 
@@ -217,7 +218,7 @@ class Interpreter {
       return;
     const rt::Exact left = environment_.exact(c.left, n.range);
     const rt::Exact right = environment_.exact(c.right, n.range);
-    if (c.relation == Check::Relation::kEqual ? left == right : left <= right)
+    if (c.relation == Check::Relation::kEqual ? rt::same_size(left, right) : left <= right)
       return;
     stop(n.range, rt::with_sizes(c.message, left, right));
   }

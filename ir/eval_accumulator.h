@@ -18,13 +18,17 @@ class RealAccumulator {
   RealAccumulator(Monoid::Kind kind, Scalar type, CompiledExpr* combine)
       : kind_(kind), type_(type), combine_(combine) {}
 
+  /// A term's -0.0 counts as 0.0 in sums, minima and maxima.
   void add(Real term);
+  /// The first term as it is: what an element holds before others meet in it.
+  void start(Real term);
   [[nodiscard]] bool empty() const { return count_ == 0; }
   /// Must not be empty.
   [[nodiscard]] Real result() const;
 
  private:
   void add_to_sum(Real term);
+  void note(const Real& term);
 
   Monoid::Kind kind_ = Monoid::Kind::kSum;
   Scalar type_ = Scalar::kF64;
@@ -47,6 +51,7 @@ class WholeAccumulator {
       : kind_(kind), type_(type), combine_(combine) {}
 
   void add(Whole term);
+  void start(Whole term) { add(term); }
   [[nodiscard]] bool empty() const { return count_ == 0; }
   [[nodiscard]] Whole result() const { return value_; }
 

@@ -10,6 +10,7 @@
 #include "ir/eval_accumulations.h"
 #include "ir/eval_accumulator.h"
 #include "ir/eval_environment.h"
+#include "runtime/size.h"
 
 namespace tdsl::ir::eval {
 
@@ -66,6 +67,7 @@ class Accumulator {
         whole_(kind, type, combine),
         position_(kind) {}
 
+  void start(const Cell& cell) { is_real_ ? real_.start(cell.real) : whole_.start(cell.whole); }
   void add(const Cell& cell) { is_real_ ? real_.add(cell.real) : whole_.add(cell.whole); }
   void add_body(CompiledExpr& body, const std::int64_t* labels, std::int64_t position) {
     if (is_position_) {
@@ -181,7 +183,10 @@ class ComputeEvaluator {
 
   void add_ranges(const std::vector<Label>& labels, Ranges& ranges) {
     for (const Label& l : labels) {
-      ranges.add(environment_.extent(l.begin, node_.range), environment_.extent(l.end, node_.range));
+      const std::int64_t begin = environment_.extent(l.begin, node_.range);
+      const std::int64_t end = environment_.extent(l.end, node_.range);
+      if (!rt::is_countable(begin, end)) stop(node_.range, rt::uncountable_text(l.name));
+      ranges.add(begin, end);
     }
   }
 
@@ -230,7 +235,7 @@ class ComputeEvaluator {
 
   void allocate(bool base_dies) {
     for (std::size_t k = 0; k < bodies_.size(); ++k) {
-      std::vector<std::int64_t> shape = environment_.shape(node_.results[k], node_.range, compute_.left.empty());
+      std::vector<std::int64_t> shape = environment_.shape(node_.results[k], node_.range, true);
       if (compute_.base) {
         // In place only where no point can see what another wrote.
         const bool movable = base_dies && (out_.at_most_one_point() || !reads_base());
@@ -399,7 +404,7 @@ class ComputeEvaluator {
     const auto [place, fresh] = accumulators_[k].try_emplace(at, compute_.combine->kind, element_type(k),
                                                              element_combine_ ? &*element_combine_ : nullptr);
     if (fresh && !starts_empty_[k])
-      place->second.add(element(*results_[k], at));
+      place->second.start(element(*results_[k], at));
     place->second.add(value);
   }
 

@@ -54,12 +54,12 @@ rt::Exact Environment::exact(const Extent& e, const SourceRange& place) {
   }
 }
 
-std::vector<std::int64_t> Environment::shape(ValueId v, const SourceRange& place, bool of_ranges) {
+std::vector<std::int64_t> Environment::shape(ValueId v, const SourceRange& place, bool computed) {
   std::vector<std::int64_t> extents;
   for (const Extent& e : program_.type(v).shape) {
     extents.push_back(extent(e, place));
     // A range that ends before it begins is empty; a declared size below 0 is a mistake.
-    if (of_ranges) extents.back() = std::max<std::int64_t>(extents.back(), 0);
+    if (computed) extents.back() = std::max<std::int64_t>(extents.back(), 0);
     if (extents.back() < 0) {
       stop(place, fmt::format("dimension {} of {} has the negative extent {}", extents.size() - 1,
                               program_.info(v).name.empty() ? "the result" : program_.info(v).name, extents.back()));

@@ -28,9 +28,9 @@ class Environment {
   /// The value of an extent; stops at `place` on a division by zero.
   [[nodiscard]] std::int64_t extent(const Extent& e, const SourceRange& place);
   [[nodiscard]] rt::Exact exact(const Extent& e, const SourceRange& place);
-  /// The shape of a value about to be defined; an extent below 0 is an empty range if the shape is that of label ranges,
-  /// else it stops at `place`.
-  [[nodiscard]] std::vector<std::int64_t> shape(ValueId v, const SourceRange& place, bool of_ranges = false);
+  /// The shape of a value about to be defined; an extent below 0 is an empty range if the value is computed over
+  /// ranges, else it stops at `place`.
+  [[nodiscard]] std::vector<std::int64_t> shape(ValueId v, const SourceRange& place, bool computed = false);
   [[nodiscard]] const Program& program() const { return program_; }
   [[nodiscard]] bool uncertain() const { return uncertain_; }
 

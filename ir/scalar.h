@@ -45,9 +45,10 @@ constexpr BinaryOp kLastBinaryOp = BinaryOp::kAbsentDiv;
 [[nodiscard]] std::string_view name_of(BinaryOp op);
 [[nodiscard]] constexpr bool is_comparison(BinaryOp op) { return op >= BinaryOp::kEq && op <= BinaryOp::kGe; }
 [[nodiscard]] constexpr bool is_logical(BinaryOp op) { return op == BinaryOp::kAnd || op == BinaryOp::kOr; }
-[[nodiscard]] constexpr bool is_commutative(BinaryOp op) {
-  return op == BinaryOp::kAdd || op == BinaryOp::kMul || op == BinaryOp::kMin || op == BinaryOp::kMax ||
-         op == BinaryOp::kEq || op == BinaryOp::kNe || op == BinaryOp::kMutualMul;
+/// Whether operands of the result's type may change places: of floats that are equal, -0.0 and 0.0, `min` and `max` give the first.
+[[nodiscard]] constexpr bool is_commutative(BinaryOp op, Scalar result) {
+  if (op == BinaryOp::kMin || op == BinaryOp::kMax) return !is_float(result);
+  return op == BinaryOp::kAdd || op == BinaryOp::kMul || op == BinaryOp::kEq || op == BinaryOp::kNe || op == BinaryOp::kMutualMul;
 }
 
 }  // namespace tdsl::ir

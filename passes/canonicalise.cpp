@@ -91,7 +91,7 @@ Expr ordered(const Expr& e, const ExprOrder& order) {
       return binary(BinaryOp::kLt, b->right, b->left, x->range);
     if (b->op == BinaryOp::kGe)
       return binary(BinaryOp::kLe, b->right, b->left, x->range);
-    if (!is_commutative(b->op) || order.compare(b->left, b->right) <= 0)
+    if (!is_commutative(b->op, x->type) || order.compare(b->left, b->right) <= 0)
       return x;
     return binary(b->op, b->right, b->left, x->range);
   });

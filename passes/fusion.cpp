@@ -46,11 +46,15 @@ class Fusion {
 
   /// Inlines producers among `earlier` into `c`, the latest first, and removes them.
   void absorb(const Node& node, Compute& c, std::vector<Node>& earlier) {
+    std::set<ValueId> read = values_read(c);
     for (std::size_t k = earlier.size(); k-- > 0;) {
       const auto* producer = std::get_if<Compute>(&earlier[k].op);
-      if (producer == nullptr || replaced_meanwhile(*producer, earlier, k + 1) || !fuse(earlier[k], node, c))
+      // What `c` does not read is left out first: the other questions look at all nodes in between.
+      if (producer == nullptr || !read.contains(earlier[k].results[0]) || replaced_meanwhile(*producer, earlier, k + 1) ||
+          !fuse(earlier[k], node, c))
         continue;
       earlier.erase(earlier.begin() + static_cast<std::ptrdiff_t>(k));
+      read = values_read(c);
     }
   }
 

@@ -5,11 +5,26 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/exact.h"
+
 namespace tdsl::rt {
 
 /// The most bytes of one tensor, and so the most elements along one dimension. Bytes of a thousand such tensors still fit
 /// 64 bits.
 inline constexpr std::int64_t kMostTensorBytes = std::int64_t{1} << 53;
+
+/// Whether sizes that must agree do: a range that ends below 0 is empty, and so is a dimension of that size.
+[[nodiscard]] constexpr bool same_size(Exact left, Exact right) { return left == right || (left <= 0 && right <= 0); }
+
+/// Whether 64 bits hold the distance from `lo` to `hi`, in either direction.
+[[nodiscard]] constexpr bool is_countable(std::int64_t lo, std::int64_t hi) {
+  std::int64_t span = 0;
+  return !__builtin_sub_overflow(hi, lo, &span);
+}
+/// What is said of a range that is not.
+[[nodiscard]] inline std::string uncountable_text(std::string_view index) {
+  return "the range of '" + std::string(index) + "' spans more than 2^63 - 1 integers";
+}
 
 /// Whether a tensor may have these extents; an extent of 0 excuses no other.
 [[nodiscard]] inline bool is_legal_size(std::span<const std::int64_t> shape, std::int64_t element_bytes) {

@@ -10,7 +10,7 @@
 #include "ir/check.h"
 #include "ir/combined.h"
 #include "ir/eval_expr.h"
-#include "runtime/exact.h"
+#include "runtime/size.h"
 #include "runtime/kernels/philox.h"
 
 namespace tdsl::nest {
@@ -299,7 +299,7 @@ class Interpreter {
     if (r.guard && whole(r.guard) == 0) return;
     const std::int64_t left = extent(r.left);
     const std::int64_t right = extent(r.right);
-    if (r.relation == ir::Check::Relation::kEqual ? left == right : left <= right) return;
+    if (r.relation == ir::Check::Relation::kEqual ? rt::same_size(left, right) : left <= right) return;
     ir::eval::stop(here(), rt::with_sizes(r.message, left, right));
   }
 

@@ -16,8 +16,8 @@ std::string combination(ir::Monoid::Kind kind, ir::Scalar s) {
   switch (kind) {
     case ir::Monoid::Kind::kSum: return ir::is_float(s) ? "a + b" : "scalar::add(a, b)";
     case ir::Monoid::Kind::kProd: return ir::is_float(s) ? "a * b" : "scalar::multiply(a, b)";
-    case ir::Monoid::Kind::kMin: return "scalar::min(a, b)";
-    default: return "scalar::max(a, b)";
+    case ir::Monoid::Kind::kMin: return "scalar::least(a, b)";
+    default: return "scalar::greatest(a, b)";
   }
 }
 
@@ -25,7 +25,7 @@ std::string combination(ir::Monoid::Kind kind, ir::Scalar s) {
 std::string meeting(ir::Monoid::Kind kind, ir::Scalar s, const std::string& target, const std::string& value) {
   const bool sum = kind == ir::Monoid::Kind::kSum;
   if (ir::is_float(s) && (sum || kind == ir::Monoid::Kind::kProd)) return fmt::format("{} {}= {};", target, sum ? "+" : "*", value);
-  const std::string_view function = sum ? "add" : kind == ir::Monoid::Kind::kProd ? "multiply" : kind == ir::Monoid::Kind::kMin ? "min" : "max";
+  const std::string_view function = sum ? "add" : kind == ir::Monoid::Kind::kProd ? "multiply" : kind == ir::Monoid::Kind::kMin ? "least" : "greatest";
   return fmt::format("{0} = scalar::{1}({0}, {2});", target, function, value);
 }
 

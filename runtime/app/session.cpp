@@ -103,7 +103,7 @@ template float Session::param<float>(std::string_view) const;
 template double Session::param<double>(std::string_view) const;
 
 void Session::check_equal(int line, Exact left, Exact right, std::string_view message) {
-  if (!(left == right)) impl_->stop(line, with_sizes(message, left, right));
+  if (!same_size(left, right)) impl_->stop(line, with_sizes(message, left, right));
 }
 
 void Session::check_at_most(int line, Exact left, Exact right, std::string_view message) {
@@ -139,6 +139,9 @@ void Session::Impl::require_room(std::string_view name, ElementType type, std::s
 }
 
 TensorHandle Session::record(plan::OpBuilder& op, ElementType type, Kernel kernel) {
+  for (const plan::LabelDesc& l : op.op().labels) {
+    if (!is_countable(l.range.lo, l.range.hi)) impl_->stop(op.op().line, uncountable_text(l.name));
+  }
   const bool stored = !op.op().outputs.empty() && op.op().outputs.front().sized();
   if (stored) {
     impl_->require_stored_size(op.op().name, type, op.op().shape, op.op().line);

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "runtime/kernels/progress.h"
+#include "runtime/kernels/scalar_math.h"
 #include "runtime/kernels/simd_level.h"
 #include "runtime/plan/space/index.h"
 
@@ -201,7 +202,13 @@ struct Panel {
   template <class Xs, class Ys>
   void compute(Index steps, T* const* lines, const Xs& xs, const Ys& ys, [[maybe_unused]] bool all_numbers) const {
     if constexpr (!std::is_same_v<Numbers, std::nullptr_t>) {
-      if (all_numbers) return tile_steps<Columns>(level, steps, lines, xs, ys, numbers);
+      if (all_numbers) {
+        tile_steps<Columns>(level, steps, lines, xs, ys, numbers);
+        for (Index r = 0; r < kRows; ++r) {
+          for (Index c = 0; c < Columns; ++c) lines[r][c] = scalar::positive_zero(lines[r][c]);
+        }
+        return;
+      }
     }
     tile_steps<Columns>(level, steps, lines, xs, ys, combine);
   }
@@ -220,7 +227,8 @@ Pack<Lanes, V...> pack_of(Index tiles, Index depth, const std::tuple<V...>*) {
 
 /// For all i of `is` and j of `js`: target(i, j) = combine(target(i, j), x(i, k…)…, y(j, k…)…) for the points k of `ks` in row-major order.
 /// `x` and `y` return tuples and may be called more than once for a point; `target(i, j)` is a reference to an element. Nothing may fail.
-/// Not inlined: it has versions of its own. `numbers`: the same function as `combine`, but it may rely on values of x and y being neither nan nor inf; it is called for blocks of such.
+/// Not inlined: it has versions of its own. `numbers`: the same function as `combine`, but it may rely on values of x and y being neither nan nor inf; it is called for blocks of such, and
+/// a -0.0 that it leaves becomes 0.0.
 template <class T, std::size_t K, class X, class Y, class Combine, class Target, class Numbers = std::nullptr_t>
 [[gnu::noinline]] void blocked_reduction(Interval is, Interval js, const std::array<Interval, K>& ks, const X& x, const Y& y, const Combine& combine,
                        const Target& target, SimdLevel level = simd_level(), const Numbers& numbers = nullptr) {

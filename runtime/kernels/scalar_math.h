@@ -234,6 +234,28 @@ requires Number<T>
   return a < b ? b : a;
 }
 
+/// 0.0 for -0.0, else x.
+template <class T>
+[[nodiscard]] constexpr T positive_zero(T x) {
+  if constexpr (Real<T>) {
+    return x + T{0};
+  } else {
+    return x;
+  }
+}
+/// A minimum or maximum so far and the next value `b`: a zero of `b` counts as 0.0, so that what is left of zeros of both signs does not
+/// depend on the order in which values meet.
+template <class T>
+requires Number<T> || std::same_as<T, bool>
+[[nodiscard]] constexpr T least(T a, T b) {
+  return min(a, positive_zero(b));
+}
+template <class T>
+requires Number<T> || std::same_as<T, bool>
+[[nodiscard]] constexpr T greatest(T a, T b) {
+  return max(a, positive_zero(b));
+}
+
 /// Identities of the reductions: `min` of nothing is the largest value (inf), `max` of nothing the smallest (-inf).
 template <class T>
 [[nodiscard]] constexpr T min_identity() {

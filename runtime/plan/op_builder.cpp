@@ -56,6 +56,8 @@ OpBuilder& OpBuilder::write(std::initializer_list<Index> shape, std::initializer
 
 OpBuilder& OpBuilder::write(std::vector<Index> shape, std::vector<OutSubscript> subscripts) {
   op_.shape = std::move(shape);
+  // A range that ends below 0 is empty.
+  for (Index& extent : op_.shape) extent = std::max<Index>(extent, 0);
   op_.out = std::move(subscripts);
   return *this;
 }

@@ -89,7 +89,7 @@ void compare(Index m, Index n, Interval k, Interval l, T start, const Combine& c
 }  // namespace
 
 TEST_CASE("kernels: blocked reductions give the bits of the plain loops on every level, for all edges") {
-  const auto min_plus = [](double total, double x, float k, double y) { return rt::scalar::min(total, x + y + static_cast<double>(k)); };
+  const auto min_plus = [](double total, double x, float k, double y) { return rt::scalar::least(total, x + y + static_cast<double>(k)); };
   const auto distance = [](double total, double x, float, double y) { return total + (x - y) * (x - y); };
   const auto narrow = [](float total, double x, float k, double y) { return rt::scalar::max(total, static_cast<float>(x * y) - k); };
   const auto both = [](bool total, double x, float, double y) { return (x > 0.0 && y < 0.5) || total; };
@@ -110,9 +110,9 @@ TEST_CASE("kernels: blocked reductions give the bits of the plain loops on every
 }
 
 TEST_CASE("kernels: blocks without nan and inf take the shorter function, with the same bits; sums of squares are fused on every level") {
-  const auto min_plus = [](double total, double x, float k, double y) { return rt::scalar::min(total, x + y + static_cast<double>(k)); };
+  const auto min_plus = [](double total, double x, float k, double y) { return rt::scalar::least(total, x + y + static_cast<double>(k)); };
   const auto least = [](double total, double x, float k, double y) { return rt::scalar::min_number(total, x + y + static_cast<double>(k)); };
-  const auto largest = [](float total, double x, float, double y) { return rt::scalar::max(total, static_cast<float>(x - y)); };
+  const auto largest = [](float total, double x, float, double y) { return rt::scalar::greatest(total, static_cast<float>(x - y)); };
   const auto largest_number = [](float total, double x, float, double y) { return rt::scalar::max_number(total, static_cast<float>(x - y)); };
   const auto squares = [](double total, double x, float, double y) { return std::fma(x - y, x - y, total); };
   for (const unsigned rarity : {200U, 20'000U}) {

@@ -63,7 +63,7 @@ TEST_CASE("codegen emit: (min, +) is blocked in registers; each side is computed
       "%5:f64[%0, %0] \"D\" = compute [i in 0..%0, j in 0..%0] min[k in 0..%1] (add(exp(%2[i, k]), %3[k, j]))\noutput \"D\" %5\n");
   CHECK(contains(text, R"(  const auto x_values = [&](Index i, Index k) { return std::tuple(math::exp(A(i, k))); };
   const auto y_values = [&](Index j, Index k) { return std::tuple(B(k, j)); };
-  const auto combine = [=](double total, double x, double y) { return scalar::min(total, x + y); };
+  const auto combine = [=](double total, double x, double y) { return scalar::least(total, x + y); };
   const auto element = [&](Index i, Index j) -> double& { return D(i, j); };
   const auto combine_numbers = [=](double total, double x, double y) { return scalar::min_number(total, x + y); };
   rt::blocked_reduction<double>(
@@ -93,7 +93,7 @@ TEST_CASE("codegen emit: a library's function of row and column runs along rows 
   const std::string text = emitted(
       "%5:f64[%0, %0] \"D\" = compute [i in 0..%0, j in 0..%0] min[k in 0..%1] (exp(add(%2[i, k], %3[k, j])))\noutput \"D\" %5\n");
   CHECK_FALSE(contains(text, "blocked_reduction"));
-  CHECK(contains(text, "D(i, j) = scalar::min(D(i, j), math::exp(A(i, k) + B(k, j)));"));
+  CHECK(contains(text, "D(i, j) = scalar::least(D(i, j), math::exp(A(i, k) + B(k, j)));"));
 }
 
 TEST_CASE("codegen emit: a row sum runs along the row into a scalar") {

@@ -55,6 +55,19 @@ TEST_CASE("growth: sizes that are products of products are scalars of their own"
   }
 }
 
+TEST_CASE("growth: reductions that have nothing to do with each other are not compared with all that stands between them") {
+  constexpr int kMany = 1'600;  // took a third power of it, 26 s
+  std::string text;
+  for (int k = 0; k < kMany; ++k) {
+    const std::string name = "x" + std::to_string(k);
+    text += "input " + name + ": f64[n];\nprint(sum(" + name + "));\n";
+  }
+  const Made m = made(text);
+  int sums = 0;
+  for (std::size_t at = m.text.find("Combine::kSum"); at != std::string::npos; at = m.text.find("Combine::kSum", at + 1)) ++sums;
+  CHECK(sums == kMany);
+}
+
 TEST_CASE("growth: scalars of a loop that are used twice are looked at once") {
   for (const std::string of : {"@ + @", "@ * @", "@ * @ + @"}) {
     const Made m = made("input x: i64[n];\nvar y: i64[n] = zeros(n);\nfor i in 1..n {\nlet a0 = i + 1;\nlet b0 = x[i];\n" + lets("a", of, 40) +

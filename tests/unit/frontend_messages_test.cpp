@@ -209,6 +209,35 @@ print(B, x, y, k);
                                        "5 i: i64", "5 z: f32", "6 s: f64", "6 v: f64[3]", "7 Z: f64[n]"});
 }
 
+TEST_CASE("long chains of functions and of imports are errors, not crashes") {
+  const auto chain = [](int count, const std::string& last) {
+    std::string text;
+    for (int k = 0; k < count; ++k)
+      text += "fn f" + std::to_string(k) + "(x) = f" + std::to_string(k + 1) + "(x) + 1.0;\n";
+    return text + "fn f" + std::to_string(count) + "(x) = " + last + ";\nprint(f0(1.0));\n";
+  };
+  CHECK(outcome(chain(200, "x")).text.empty());
+  for (const std::string last : {"x", "f0(x)"}) {
+    const Outcome many = outcome(chain(1'800, last));
+    CHECK(many.lines.size() == 1);
+    CHECK(many.text.find(" nesting-too-deep: 'f") != std::string::npos);
+    CHECK(many.text.ends_with("' calls functions that call others, with their expressions more than 1000 deep\n"));
+  }
+  const auto imported = [](int count) {
+    frontend::SourceManager sources;
+    frontend::DiagnosticSink sink;
+    frontend::CompileOptions options;
+    options.read = [&](const std::string& path) -> std::optional<std::string> {
+      const int number = std::stoi(path.substr(1));
+      return number == count ? "fn last(x) = x;" : "import \"m" + std::to_string(number + 1) + ".tdsl\";";
+    };
+    static_cast<void>(frontend::compile(sources, sources.add("p.tdsl", "import \"m1.tdsl\";\nprint(last(2));"), sink, options));
+    return frontend::render_all(sink, sources);
+  };
+  CHECK(imported(250).empty());
+  CHECK(imported(8'000).starts_with("m250.tdsl:1:8: error: imports nest more than 250 deep [nesting-too-deep]\n"));
+}
+
 TEST_CASE("programs that explode are errors, not hangs") {
   std::string calls = "fn g0(x) = x * 2.0;\n";
   for (int k = 1; k <= 40; ++k) {

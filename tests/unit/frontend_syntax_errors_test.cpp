@@ -249,6 +249,38 @@ TEST_CASE("deep nesting is an error, not a crash") {
   CHECK(syntax_errors_of("let a = " + repeated("(", 900) + "1" + repeated(")", 900) + repeated(" + 1", 900) + ";").empty());
 }
 
+TEST_CASE("characters that hide what is compiled are errors, each where it stands") {
+  const auto found = [](const std::string& text) {
+    SourceManager sources;
+    DiagnosticSink sink;
+    CHECK_FALSE(parse_file(sources, sources.add("t.tdsl", text), sink).has_value());
+    std::string all;
+    for (const Diagnostic& d : sink.sorted()) {
+      all += std::to_string(d.range.line) + ":" + std::to_string(d.range.column) + " " + std::string(id_text(d.id)) + " " + d.message + "\n";
+      CHECK(render(d, sources).find("\xE2\x80\xAE") == std::string::npos);
+    }
+    return all;
+  };
+  const std::string rest = " makes the line look other than it is compiled; remove it\n";
+  const std::string control = " hidden-character a control character for right-to-left text ";
+  CHECK(found("let a = 1;\n/* \xE2\x80\xAE } */ print(\"\xE2\x81\xA6\", a);") == "2:4" + control + "(U+202E)" + rest + "2:18" + control + "(U+2066)" + rest);
+  CHECK(found("let \xE2\x80\xAE = 1;").starts_with("1:5" + control));
+  using namespace std::string_literals;
+  CHECK(found("print(\"ab\0c\");"s) == "1:10 hidden-character a string cannot hold a NUL character\n");
+  CHECK(syntax_errors_of("print(\"\xE2\x80\x94 \xE2\x81\xAF\"); // \0"s).empty());
+}
+
+TEST_CASE("a file of too many words is refused where they are too many, and none of them is kept") {
+  SourceManager sources;
+  DiagnosticSink sink;
+  const auto file = sources.add("t.tdsl", "let a = 1" + repeated("\n+1", 400'000) + repeated(" //\n", 10) + ";");
+  CHECK(tokenize(sources, file, sink).tokens.size() == 1);
+  REQUIRE(sink.diagnostics().size() == 1);
+  CHECK(id_text(sink.diagnostics().front().id) == "file-too-large");
+  CHECK(sink.diagnostics().front().range.line == 1 + 249'999);
+  CHECK(sink.diagnostics().front().message == "the file has more than 500000 words, signs and comments; data belongs into an input");
+}
+
 TEST_CASE("damaged programs never crash and always have a message") {
   const std::string program = R"(param lambda: f64 = 1e-3;
 input X: sparse f64[n, d + 1] tile (4, 4);
