@@ -41,12 +41,12 @@ std::optional<std::uint32_t> line_below(const SourceRange& comment, const Source
 
 DiagnosticId warning_named(std::string_view text) {
   if (const auto id = id_named(text); id && is_warning(*id)) return *id;
-  if (id_named(text)) throw std::runtime_error("'" + std::string(text) + "' is an error, which cannot be left out");
+  if (id_named(text)) throw std::runtime_error("`" + std::string(text) + "` is an error, which cannot be left out");
   std::vector<std::string> known;
   for (const DiagnosticId id : all_diagnostic_ids()) {
     if (is_warning(id)) known.emplace_back(id_text(id));
   }
-  throw std::runtime_error("no warning is called '" + std::string(text) + "'" + did_you_mean(text, known));
+  throw std::runtime_error("no warning is called `" + std::string(text) + "`" + did_you_mean(text, known));
 }
 
 void allow_by_comments(const ast::Module& module, const SourceManager& sources, DiagnosticSink& sink) {

@@ -163,7 +163,7 @@ void DiagnosticSink::error(DiagnosticId id, const SourceRange& range, std::strin
 
 void DiagnosticSink::warning(DiagnosticId id, const SourceRange& range, std::string message,
                              std::vector<DiagnosticNote> notes) {
-  TDSL_CHECK(is_warning(id), "diagnostics.def says of '" + std::string(id_text(id)) + "' that it is a warning");
+  TDSL_CHECK(is_warning(id), "diagnostics.def says of `" + std::string(id_text(id)) + "` that it is a warning");
   add({id, Severity::kWarning, range, std::move(message), std::move(notes)});
 }
 

@@ -82,7 +82,7 @@ bool Lowerer::calls_fit() {
       if (whole > ast::kMaxDepth) {
         const ast::Identifier& first = way.front().function->name;
         error(DiagnosticId::kNestingTooDeep, first.range,
-              "'" + first.name + "' calls functions that call others, with their expressions more than " + std::to_string(ast::kMaxDepth) + " deep");
+              "`" + first.name + "` calls functions that call others, with their expressions more than " + std::to_string(ast::kMaxDepth) + " deep");
         return false;
       }
       if (callee != nullptr) {

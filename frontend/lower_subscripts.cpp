@@ -134,7 +134,7 @@ Expr Lowerer::checked_element(const Tensor& base, const std::vector<Expr>& subsc
   std::vector<std::size_t> conditions;
   const auto message = [&](std::size_t d) {
     const std::string what = name.empty() ? base.shape[d].what : "dimension " + std::to_string(d) + " of " + name;
-    return "the subscript '" + source_text(s.items[d].range) + "' lies outside its dimension: " + what + " has extent " + graph_.text(base.shape[d].extent);
+    return "the subscript `" + source_text(s.items[d].range) + "` lies outside its dimension: " + what + " has extent " + graph_.text(base.shape[d].extent);
   };
   const auto extent = [&](std::size_t d) { return expr_of(graph_.program(), base.shape[d].extent); };
   for (std::size_t d = 0; d < subscripts.size(); ++d) {

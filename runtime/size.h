@@ -23,7 +23,7 @@ inline constexpr std::int64_t kMostTensorBytes = std::int64_t{1} << 53;
 }
 /// What is said of a range that is not.
 [[nodiscard]] inline std::string uncountable_text(std::string_view index) {
-  return "the range of '" + std::string(index) + "' spans more than 2^63 - 1 integers";
+  return "the range of `" + std::string(index) + "` spans more than 2^63 - 1 integers";
 }
 
 /// Whether a tensor may have these extents; an extent of 0 excuses no other.

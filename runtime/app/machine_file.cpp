@@ -20,12 +20,12 @@ plan::Machine load_machine(const Environment& environment) {
   struct stat status {};
   // A pipe is waited for only where the user has named it.
   if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !(environment.machine_file && S_ISFIFO(status.st_mode))) {
-    throw RunError("cannot read '" + path + "', the machine's constants: it is not a regular file, but " + file_kind_name(status.st_mode) +
+    throw RunError("cannot read `" + path + "`, the machine's constants: it is not a regular file, but " + file_kind_name(status.st_mode) +
                    (environment.machine_file ? " (TDSL_MACHINE)" : "; remove it, and run `tdslc doctor` again"));
   }
   std::ifstream file(path, std::ios::binary);
   if (!file) {
-    if (environment.machine_file) throw RunError("cannot read `" + path + "`, the machine`s constants (TDSL_MACHINE)");
+    if (environment.machine_file) throw RunError("cannot read `" + path + "`, the machine's constants (TDSL_MACHINE)");
     return {};
   }
   const std::string text{std::istreambuf_iterator<char>(file), {}};

@@ -127,7 +127,7 @@ void require_params(const ProgramInfo& info, const std::vector<std::string>& wor
       const std::string setting = equals != std::string::npos ? words[k].substr(equals + 1) : k + 1 < words.size() ? words[k + 1] : "";
       name = "--" + setting.substr(0, setting.find('='));
     }
-    if (!name.starts_with("--") || !is_param(info, name.substr(2))) misused("'" + name + "' is no param: options other than params go to open");
+    if (!name.starts_with("--") || !is_param(info, name.substr(2))) misused("`" + name + "` is no param: options other than params go to open");
     if (equals == std::string::npos) ++k;
   }
 }

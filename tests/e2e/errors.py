@@ -134,7 +134,7 @@ MISTAKES = [
           ("product", 14, 1 << 32, 24, r"the size k \* k is more than 9223372036854775807; a dimension has at most 2\^53 elements"),
           ("step", 15, (1 << 63) - 1, 25, r"a slice's step is at most 2\^53: the step is 9223372036854775807"),
           ("declared", 16, 1 << 32, 27, r"the size k \* k is more than 9223372036854775807"))),
-    Mistake("range_too_long", "sizes", "--x {x} --what 17 --k -3", 1, r"^sizes\.tdsl:30: the range of 'i' spans more than 2\^63 - 1 integers"),
+    Mistake("range_too_long", "sizes", "--x {x} --what 17 --k -3", 1, r"^sizes\.tdsl:30: the range of `i` spans more than 2\^63 - 1 integers"),
     Mistake("slice_beyond", "sizes", "--x {x} --what 8 --k 9", 1,
             r"^sizes\.tdsl:18: slice 1:k ends at 9, beyond the last element: the length of x \(n\) is 7"),
     Mistake("slice_backwards", "sizes", "--x {x} --what 8 --k 0", 1, r"^sizes\.tdsl:18: slice 1:k starts at 1, but ends at 0"),

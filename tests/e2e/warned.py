@@ -50,7 +50,7 @@ def warnings_are_left_out_by_name(tdslc, folder, limit):
         result = launch.run([tdslc, "check", *options, program], limit)
         if result.code != 0 or said(result) != wanted:
             return f"{options} {text}: {result}, not {wanted}"
-        if "unused-nam)" in text and "no warning is called 'unused-nam'; did you mean 'unused-name'?" not in result.err:
+        if "unused-nam)" in text and "no warning is called `unused-nam`; did you mean `unused-name`?" not in result.err:
             return f"no nearest name: {result.err}"
     return None
 

@@ -221,7 +221,7 @@ TEST_CASE("long chains of functions and of imports are errors, not crashes") {
     const Outcome many = outcome(chain(1'800, last));
     CHECK(many.lines.size() == 1);
     CHECK(many.text.find(" nesting-too-deep: 'f") != std::string::npos);
-    CHECK(many.text.ends_with("' calls functions that call others, with their expressions more than 1000 deep\n"));
+    CHECK(many.text.ends_with("` calls functions that call others, with their expressions more than 1000 deep\n"));
   }
   const auto imported = [](int count) {
     frontend::SourceManager sources;
