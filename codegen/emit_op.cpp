@@ -45,6 +45,8 @@ std::string dim_text(const DimTemplate& d, ExprEmitter& expr) {
     }
     return fmt::format("plan::quotient({{{}}}, {}, {})", terms_text(d.terms, expr), expr.text(d.lo), expr.text(d.divisor));
   }
+  // One past the largest integer is the smallest: the interval is empty, as is what is read there.
+  if (d.terms.empty() && one && !d.hi.constant() && !d.hi.as_value()) return fmt::format("fixed({0}, scalar::add<Index>({0}, 1))", expr.text(d.lo));
   if (d.terms.empty()) return fmt::format("fixed({}, {})", expr.text(d.lo), expr.text(d.hi));
   const bool zero = d.lo == Extent(0);
   const std::string lo = expr.text(d.lo);

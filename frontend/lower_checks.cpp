@@ -63,7 +63,8 @@ Expr GraphBuilder::with_checks_in_front(const Expr& e, const ComputeSpec& spec) 
 bool GraphBuilder::is_inside(const ir::Within& w) const {
   const auto extent = frontend::extent_of(w.extent, value_extent());
   const auto form = ir::affine_in_labels(w.subscript, value_extent());
-  const bool ranges = form && std::ranges::all_of(form->coefficients, [this](const auto& c) { return label(c.first).resolved; });
+  const bool ranges =
+      form && std::ranges::all_of(form->coefficients, [this](const auto& c) { return label(c.first).resolved; });
   if (!extent || !ranges)
     return false;
   const Hull hull = hull_of(*form, [this](std::int32_t id) -> const LabelInfo& { return label(id); });
@@ -114,7 +115,8 @@ bool GraphBuilder::check_in_front(const ir::Within& w, const ComputeSpec& spec, 
       emit_effect(ir::Check{ir::Check::Relation::kAtMost, left, right, message, guard}, place);
   };
   at_most(0, hull.least, "subscript {right} is out of bounds: computed subscripts never count from the end");
-  at_most(hull.most, *extent - Extent(1), "subscript {left} is out of bounds: the last element of the dimension is {right}");
+  at_most(hull.most, *extent - Extent(1),
+          "subscript {left} is out of bounds: the last element of the dimension is {right}");
   return true;
 }
 

@@ -11,7 +11,8 @@ namespace tdsl::ir {
 namespace {
 
 Expr is_inside(const Expr& subscript, const Expr& extent) {
-  return binary(BinaryOp::kAnd, binary(BinaryOp::kLe, constant_i64(0), subscript), binary(BinaryOp::kLt, subscript, extent));
+  return binary(BinaryOp::kAnd, binary(BinaryOp::kLe, constant_i64(0), subscript),
+                binary(BinaryOp::kLt, subscript, extent));
 }
 
 /// `fn subscript_12(subscript, extent) { assert 0 <= subscript && subscript < extent, message; return subscript; }`
@@ -19,7 +20,8 @@ ProcedureRef check_of(const std::string& message, const SourceRange& place) {
   const Expr subscript = argument(Scalar::kI64, 0);
   Procedure p;
   // Procedures of one text are one function of the emitted program, and the text holds no places.
-  p.name = place.file == 0 ? fmt::format("subscript_{}", place.line) : fmt::format("subscript_{}_{}", place.file, place.line);
+  p.name = place.file == 0 ? fmt::format("subscript_{}", place.line)
+                           : fmt::format("subscript_{}_{}", place.file, place.line);
   p.range = place;
   p.parameters = 2;
   p.variables = {{"subscript", Scalar::kI64}, {"extent", Scalar::kI64}};
@@ -34,7 +36,8 @@ bool is_check(const Procedure& p) {
     return false;
   const auto* require = std::get_if<Procedure::Require>(&p.body.front().op);
   const Expr subscript = argument(Scalar::kI64, 0);
-  return require != nullptr && equal(p.result, subscript) && equal(require->condition, is_inside(subscript, argument(Scalar::kI64, 1)));
+  return require != nullptr && equal(p.result, subscript) &&
+         equal(require->condition, is_inside(subscript, argument(Scalar::kI64, 1)));
 }
 
 const Apply* check_in(const Expr& e) {
@@ -58,8 +61,10 @@ Expr within(const Expr& subscript, const Expr& extent, const std::string& messag
   return application(check_of(message, place), {subscript, extent}, place);
 }
 
-Expr where_within(const Expr& value, const Expr& subscript, const Expr& extent, const std::string& message, SourceRange place) {
-  return select(is_inside(subscript, extent), value, cast(value->type, within(subscript, extent, message, place)), place);
+Expr where_within(const Expr& value, const Expr& subscript, const Expr& extent, const std::string& message,
+                  SourceRange place) {
+  return select(is_inside(subscript, extent), value, cast(value->type, within(subscript, extent, message, place)),
+                place);
 }
 
 std::optional<Within> within_of(const Expr& e) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -9,11 +10,18 @@
 
 namespace tdsl::plan {
 
-DimAccess at(int label, Index constant, Index coefficient) { return {{{label, coefficient}}, {constant, constant + 1}, false}; }
-DimAccess at(std::vector<Affine::Term> terms, Index constant) { return {std::move(terms), {constant, constant + 1}, false}; }
+namespace {
+
+/// The element at `constant`; none at the largest integer, which is outside of every dimension.
+Interval element_at(Index constant) { return {constant, constant == std::numeric_limits<Index>::max() ? constant : constant + 1}; }
+
+}  // namespace
+
+DimAccess at(int label, Index constant, Index coefficient) { return {{{label, coefficient}}, element_at(constant), false}; }
+DimAccess at(std::vector<Affine::Term> terms, Index constant) { return {std::move(terms), element_at(constant), false}; }
 DimAccess near(int label, Index lo, Index hi) { return {{{label, 1}}, {lo, hi}, false}; }
 DimAccess quotient(std::vector<Affine::Term> terms, Index constant, Index divisor) {
-  return {std::move(terms), {constant, constant + 1}, false, divisor};
+  return {std::move(terms), element_at(constant), false, divisor};
 }
 DimAccess fixed(Index lo, Index hi) { return {{}, {lo, hi}, false}; }
 DimAccess whole() { return {{}, {0, 0}, true}; }
