@@ -438,12 +438,13 @@ class Lowerer {
   Tensor lower_returned(const ast::ExprPtr& value, const ast::Suffixes& suffixes);
   Tensor check_result(const Tensor& t, const ast::TypeExpr& type, const ast::Function& f);
   std::vector<Tensor> lower_tuple_value(const ast::Definition& d, std::size_t count);
-  void declare_functions(const ast::Module& module);
+  void declare_functions(const ast::Module& module, std::uint32_t depth = 0);
   /// Whether `return` comes last in the body, once, and nowhere else; reports where not.
   bool check_returns(const ast::Function& f);
   /// Names in the bodies of functions that nothing calls, and so nothing lowers.
   void check_uncalled();
-  void import_module(const ast::Import& import, const ir::SourceRange& range);
+  /// `depth`: how many imports lead to this one.
+  void import_module(const ast::Import& import, const ir::SourceRange& range, std::uint32_t depth);
   /// Whether calls, when all functions are put in place, nest no deeper than expressions may; an error if not.
   [[nodiscard]] bool calls_fit();
   [[nodiscard]] CallNumbers number_module(const ast::Module& module) const;
@@ -562,7 +563,6 @@ class Lowerer {
   std::set<std::string> open_monoids_;  ///< being lowered
   std::vector<std::unique_ptr<ast::Module>> imported_;
   std::set<std::string> imported_paths_;
-  std::uint32_t import_depth_ = 0;
   bool lacks_import_ = false;  ///< what is not declared may stand in a file that could not be read
   std::map<const ast::Import*, const ast::Module*> imports_;  ///< the first of every file
   std::uint32_t main_file_ = 0;

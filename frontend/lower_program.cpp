@@ -64,7 +64,7 @@ void Lowerer::lower_import(const ast::Import& import) {
   frames_.back().chain = std::move(chain);
 }
 
-void Lowerer::declare_functions(const ast::Module& module) {
+void Lowerer::declare_functions(const ast::Module& module, std::uint32_t depth) {
   note_differentiated(module);
   const auto declared = [&](const ast::Identifier& name) {
     if (is_builtin(name.name)) {
@@ -90,7 +90,7 @@ void Lowerer::declare_functions(const ast::Module& module) {
   for (const ast::StmtPtr& s : module.statements) {
     try {
       if (const auto* import = std::get_if<ast::Import>(&s->node))
-        import_module(*import, s->range);
+        import_module(*import, s->range, depth);
     } catch (const Abandoned&) {
       lacks_import_ = true;
       continue;
@@ -129,7 +129,7 @@ std::optional<std::string> text_of_file(const std::string& path) {
 
 }  // namespace
 
-void Lowerer::import_module(const ast::Import& import, const SourceRange& range) {
+void Lowerer::import_module(const ast::Import& import, const SourceRange& range, std::uint32_t depth) {
   if (const auto objection = objection_to_name(import.path))
     fail(DiagnosticId::kImportFailed, import.path_range, "cannot import: " + *objection);
   std::string path;
@@ -148,7 +148,7 @@ void Lowerer::import_module(const ast::Import& import, const SourceRange& range)
     fail(DiagnosticId::kImportFailed, import.path_range, "the program itself cannot be imported; `" + path + "` is what is being compiled");
   if (!imported_paths_.insert(path).second)
     return;
-  if (import_depth_ >= ast::kMaxBlocks)
+  if (depth >= ast::kMaxBlocks)
     fail(DiagnosticId::kNestingTooDeep, import.path_range, "imports nest more than " + std::to_string(ast::kMaxBlocks) + " deep");
   const auto text = options_.read ? options_.read(path) : text_of_file(path);
   if (!text)
@@ -170,9 +170,7 @@ void Lowerer::import_module(const ast::Import& import, const SourceRange& range)
       unsupported(s->range, "an imported file with other than functions, monoids, extern, storage, params and `let` is");
   }
   imports_.emplace(&import, &added);
-  ++import_depth_;
-  declare_functions(added);
-  --import_depth_;
+  declare_functions(added, depth + 1);
 }
 
 std::optional<ir::Program> compile(SourceManager& sources, std::uint32_t file, DiagnosticSink& sink,

@@ -134,17 +134,19 @@ void Lowerer::require_countable(const Extent& begin, const Extent& end, const st
     return;
   }
   // Sums of sizes and of one other number do not leave 64 bits. Deeper inside, ranges are looked at when they become index variables.
+  const Extent span = end - begin;
   int others = 0;
-  for (const auto& [monomial, number] : (end - begin).terms()) {
+  for (const auto& [monomial, number] : span.terms()) {
     const bool of_sizes = std::ranges::all_of(monomial, [this](const Extent::AtomRef& atom) {
       return atom->kind == Extent::Atom::Kind::kValue && dimension_values_.contains(atom->value);
     });
     if (!of_sizes || !ir::is_small_number(number))
       others += number == 1 || number == -1 ? 1 : 2;
   }
-  if (others < 2 || graph_.region_depth() > 0)
+  constexpr std::size_t kTopLevel = 1;
+  if (others < 2 || graph_.region_depth() > kTopLevel)
     return;
-  check({ir::Check::Relation::kAtMost, end - begin, kMost, message, {}}, range);
+  check({ir::Check::Relation::kAtMost, span, kMost, message, {}}, range);
   check({ir::Check::Relation::kAtMost, begin - end, kMost, message, {}}, range);
 }
 

@@ -64,12 +64,12 @@ void RealAccumulator::add_to_sum(Real term) {
                : Real{value_.value + term.value, 0};
 }
 
-void RealAccumulator::start(Real term) {
-  note(term);
-  value_ = term;
+void RealAccumulator::add(Real term) {
+  if (kind_ == Monoid::Kind::kSum || kind_ == Monoid::Kind::kMin || kind_ == Monoid::Kind::kMax) term.value += 0.0;
+  meet(term);
 }
 
-void RealAccumulator::note(const Real& term) {
+void RealAccumulator::meet(Real term) {
   ++count_;
   magnitude_ += std::fabs(term.value);
   operand_bounds_ += term.bound;
@@ -77,11 +77,6 @@ void RealAccumulator::note(const Real& term) {
   if (operand_bounds_ == 0 && term.value != 0 && std::isfinite(term.value)) {
     grain_ = std::min(grain_, grain_of(term.value));
   }
-}
-
-void RealAccumulator::add(Real term) {
-  if (kind_ == Monoid::Kind::kSum || kind_ == Monoid::Kind::kMin || kind_ == Monoid::Kind::kMax) term.value += 0.0;
-  note(term);
   if (count_ == 1) {
     value_ = term;
     return;

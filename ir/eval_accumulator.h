@@ -18,17 +18,16 @@ class RealAccumulator {
   RealAccumulator(Monoid::Kind kind, Scalar type, CompiledExpr* combine)
       : kind_(kind), type_(type), combine_(combine) {}
 
-  /// A term's -0.0 counts as 0.0 in sums, minima and maxima.
+  /// A term of a reduction: -0.0 counts as 0.0 in sums, minima and maxima.
   void add(Real term);
-  /// The first term as it is: what an element holds before others meet in it.
-  void start(Real term);
+  /// A term as it is: what an element held before, or that of a running sum.
+  void meet(Real term);
   [[nodiscard]] bool empty() const { return count_ == 0; }
   /// Must not be empty.
   [[nodiscard]] Real result() const;
 
  private:
   void add_to_sum(Real term);
-  void note(const Real& term);
 
   Monoid::Kind kind_ = Monoid::Kind::kSum;
   Scalar type_ = Scalar::kF64;
@@ -51,7 +50,6 @@ class WholeAccumulator {
       : kind_(kind), type_(type), combine_(combine) {}
 
   void add(Whole term);
-  void start(Whole term) { add(term); }
   [[nodiscard]] bool empty() const { return count_ == 0; }
   [[nodiscard]] Whole result() const { return value_; }
 

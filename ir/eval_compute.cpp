@@ -67,7 +67,7 @@ class Accumulator {
         whole_(kind, type, combine),
         position_(kind) {}
 
-  void start(const Cell& cell) { is_real_ ? real_.start(cell.real) : whole_.start(cell.whole); }
+  void meet(const Cell& cell) { is_real_ ? real_.meet(cell.real) : whole_.add(cell.whole); }
   void add(const Cell& cell) { is_real_ ? real_.add(cell.real) : whole_.add(cell.whole); }
   void add_body(CompiledExpr& body, const std::int64_t* labels, std::int64_t position) {
     if (is_position_) {
@@ -404,7 +404,7 @@ class ComputeEvaluator {
     const auto [place, fresh] = accumulators_[k].try_emplace(at, compute_.combine->kind, element_type(k),
                                                              element_combine_ ? &*element_combine_ : nullptr);
     if (fresh && !starts_empty_[k])
-      place->second.start(element(*results_[k], at));
+      place->second.meet(element(*results_[k], at));
     place->second.add(value);
   }
 

@@ -49,8 +49,7 @@ void cumsum(const Array& a, Array& result, std::size_t axis) {
     for (std::int64_t k = 0; k < line.length; ++k) {
       const std::size_t at = line.at(k);
       if (is_float(a.type)) {
-        const Real term{a.floats[at], bound_at(a, at)};
-        k == 0 ? real.start(term) : real.add(term);
+        real.meet({a.floats[at], bound_at(a, at)});
         result.floats[at] = real.result().value;
         set_bound(result, at, real.result().bound);
       } else {
