@@ -31,14 +31,13 @@ def cheap_prefix(tdslc, optimise, folder):
 
 
 def missing_from(tdslc):
-    """What `cmake --install` would take and the build tree lacks, or what is not built with tdslc; of a build tree by ninja only."""
+    """What `cmake --install` takes of a build tree, and what no command makes that builds tdslc."""
     build = Path(shutil.which(tdslc) or tdslc).resolve().parents[1]
     rules = [path.read_text() for path in build.rglob("cmake_install.cmake")]
     files = {f for text in rules for line in re.findall(r"(?m)^ *file\(INSTALL .* FILES (.*)\)", text) for f in re.findall(r'"([^"]+)"', line)}
     built = {Path(f).relative_to(build) for f in files if Path(f).is_relative_to(build) and not f.endswith(".conf")}
-    inputs = subprocess.run(["ninja", "-C", build, "-t", "inputs", "tdslc"], capture_output=True, text=True, check=True).stdout.split()
-    wanted = {str(f) for f in built} - {"bin/tdslc"}
-    return sorted(f for f in wanted if f not in inputs and str(build / f) not in inputs)
+    commands = subprocess.run(["ninja", "-C", build, "-t", "commands", "tdslc"], capture_output=True, text=True, check=True).stdout
+    return sorted(str(f) for f in built if str(f) not in commands)
 
 
 def precompile(prefix, toolchain):
