@@ -98,6 +98,7 @@ std::string_view suffix_of(std::string_view size) { return size.substr(std::min(
 
 /// A number of these units with two decimals, the least that is no less.
 std::string hundredths(std::int64_t bytes, std::string_view suffix) {
+  if (bytes <= 0) return "0";
   const double unit = byte_factor(suffix);
   std::array<char, 64> text{};
   // Rounding of the division, of the text or of its reading may lose a byte.

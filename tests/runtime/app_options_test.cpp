@@ -229,6 +229,8 @@ TEST_CASE("sizes") {
   CHECK(option_size(3221225472, "512") == "3221225472");
   CHECK(shown_size(3220000000, "3GB") == "3.22 GB");
   CHECK(shown_size(3221225472, "512B") == "3.0 GiB");
+  CHECK(shown_size(0, "3GB") == "0 GB");
+  CHECK(shown_size(1, "3GB") == "0.01 GB");
   for (const char* const like : {"1k", "1KB", "1MiB", "2MB", "1G", "1TB"}) {
     for (std::int64_t bytes = 1; bytes < std::int64_t{1} << 50; bytes = bytes * 7 + 3) CHECK(parse_bytes(option_size(bytes, like), "x") >= bytes);
   }
