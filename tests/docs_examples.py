@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """The examples of the documents. Every block of TDSL in docs/language.md and README.md is put into its frame in tests/docs/,
-evaluated, compiled and run on several ranks; docs/explain.md shows what `explain` prints; every block of docs/errors.md must give the message above it, at the line and
-column it names, and nothing else. One PASS or FAIL line per example."""
+evaluated, compiled and run on several ranks; docs/explain.md shows what `explain` prints; every block of docs/errors.md must
+give the message above it, at the line and column it names, and nothing else; every command of docs/papers.md shows what the page
+says. One PASS or FAIL line per example."""
 import argparse
 import itertools
 import json
@@ -95,6 +96,30 @@ def check_explain(tdslc, limit):
     return f"not explained: {', '.join(missing)}" if missing else None
 
 
+# --- docs/papers.md
+def paper_commands():
+    """(command, words) of every command of tdslc that shows something: `tdslc explain P -n 4`: `words`. P is what the page says; "the same with `FILE`" is the
+    last command with that program, "the same, last lines: `words`" itself; `..` stands for any text."""
+    page = (ROOT / "docs/papers.md").read_text()
+    whole = re.search(r"`P` is `([^`]+)`", page)[1]
+    last = None
+    for command, words, other, more in re.findall(r"`tdslc ((?:explain|passes) [^`…]+)`(?:: `([^`]+)`)?|the same with `([^`]+\.tdsl)`|the same, [^`|:]+: `([^`]+)`", page):
+        if more:
+            command, words = last[0], more
+        elif other:
+            command, words = re.sub(r"\S+\.tdsl", other, last[0], count=1), last[1]
+        last = re.sub(r"\bP\b", whole, command), words
+        yield last
+
+
+def check_paper_command(tdslc, command, words, limit):
+    if not words:
+        return f"the page does not say what tdslc {command} shows"
+    result = launch.run([tdslc, *command.split()], limit, cwd=ROOT)
+    shown = re.search(".*".join(re.escape(part) for part in words.split("..")), result.out)
+    return None if shown and result.code == 0 else f"tdslc {command} does not show {words!r}: {result}"
+
+
 # --- pages with programs
 def framed(frame, block):
     """The frame with the block in the place of its `//@ block` line. `// without: WORD…` drops the block's lines that begin
@@ -149,6 +174,10 @@ def main():
             failed += report(name, check_error(options.tdslc, identifier, line, column, data, files, options.limit))
     if options.filter in "docs/explain":
         failed += report("docs/explain", check_explain(options.tdslc, options.limit))
+    for number, (command, words) in enumerate(paper_commands(), 1):
+        name = f"docs/papers_{number}"
+        if options.filter in name:
+            failed += report(name, check_paper_command(options.tdslc, command, words, options.limit))
     for page, path in PAGES.items():
         for number, (_, block) in enumerate(BLOCK.findall((ROOT / path).read_text()), 1):
             name = f"docs/{page}_{number}"
