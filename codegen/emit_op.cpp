@@ -108,6 +108,15 @@ std::string number(double x) {
   return x == static_cast<double>(static_cast<std::int64_t>(x)) ? fmt::format("{}", static_cast<std::int64_t>(x)) : fmt::format("{}", x);
 }
 
+/// `plan::from(1, 1, -b), plan::up_to(1, 1, b)`
+std::string bounds_text(const OpTemplate& op, ExprEmitter& expr) {
+  std::string text;
+  for (const OpTemplate::PointBound& b : op.bounds) {
+    text += fmt::format("{}plan::{}({}, {}, {})", text.empty() ? "" : ", ", b.from_below ? "from" : "up_to", b.label, b.row, expr.text(b.constant));
+  }
+  return text;
+}
+
 /// `2 * n + 3`, or `2 * n + 3, 2 * n`: all, and those of products.
 std::string row_flops_text(const OpTemplate& op, ExprEmitter& expr) {
   const std::string all = expr.text(*op.flops_per_row);
@@ -151,7 +160,8 @@ std::string builder_calls(const OpTemplate& op, ExprEmitter& expr, const std::fu
   std::string elements;
   for (const ValueId v : op.elements_of) elements += fmt::format("{}&{}.desc()", elements.empty() ? "" : ", ", tensor_name(v));
   if (!elements.empty()) calls += fmt::format(".stored_elements_of({{{}}})", elements);
-  if (op.compresses) calls += ".stored_as_guessed()";
+  if (!op.bounds.empty()) calls += fmt::format(".{}({{{}}})", op.compresses ? "visits_within" : "stored_within", bounds_text(op, expr));
+  if (op.compresses) calls += op.fills_bounds ? ".stored_at_visited()" : ".stored_as_guessed()";
   if (op.epilogue) calls += ".epilogue()";
   if (op.divisible) calls += ".divisible()";
   if (op.overwrites) calls += ".overwrites()";

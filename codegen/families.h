@@ -118,6 +118,15 @@ struct OpTemplate {
   enum class StoredResult : std::uint8_t { kNo, kLikeVisited, kOfPoints } stored = StoredResult::kNo;
   std::vector<ValueId> stored_within;  ///< compressed tensors of no other coordinates than which a compressed result has some
   bool compresses = false;  ///< the result is compressed, from all points
+  /// plan::PointBound with a symbolic number.
+  struct PointBound {
+    int label = 1;
+    bool from_below = true;
+    std::int64_t row = 0;
+    Extent constant;
+  };
+  std::vector<PointBound> bounds;  ///< of a compressed matrix: elements outside are absent; if it `compresses`, only points within are visited
+  bool fills_bounds = false;       ///< and as far as is known, each of these has an element
   std::vector<ValueId> elements_of;  ///< the result is compressed, with elements of these in other places
   bool epilogue = false;  ///< see plan::Op
   bool in_any_order = false;  ///< a sum of products that is recorded in the order which is best (runtime/record/sum_of_products.h)
@@ -128,6 +137,7 @@ struct KernelTemplate {
   ir::Compute compute;  ///< one body; reads mention families' values; combine only together with the same monoid
   ir::Scalar type = ir::Scalar::kF64;  ///< of the result
   std::optional<ir::StoredWalk> walk;  ///< instead of all points
+  std::set<const ir::ExprNode*> bounding;  ///< parts of the guard that OpTemplate::bounds say
   std::vector<ir::Rearranged> rearranged;  ///< parts of the result, each from the operand with its number; no other kernel then
   /// The operand (index into OpTemplate::reads) that every Read of a tensor refers to.
   std::unordered_map<const ir::ExprNode*, int> operand;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <set>
 #include <vector>
 
@@ -21,9 +22,18 @@ struct GuardBound {
 [[nodiscard]] std::vector<GuardBound> guard_bounds(const KernelTemplate& kernel, int label, const std::set<int>& open,
                                                    std::set<const ir::ExprNode*>& used);
 
-/// What all of which must hold.
-[[nodiscard]] std::vector<Expr> conjuncts(const Expr& e);
 /// The guard without the parts in `used`; null if nothing is left.
 [[nodiscard]] Expr without_parts(const Expr& guard, const std::set<const ir::ExprNode*>& used);
+
+/// What bounds the points of a matrix at which its elements may be other than 0: guard and body of its Compute, as far as they compare labels 0 and 1
+/// with affine forms of host values.
+struct PointBounds {
+  std::vector<OpTemplate::PointBound> bounds;
+  std::set<const ir::ExprNode*> said;  ///< parts of the guard that say nothing else
+  bool all = false;                    ///< the guard has no other parts
+};
+
+/// The bounds of a result with two out labels from 0 on; none for any other. What is outside of them can be skipped: nothing fails there.
+[[nodiscard]] PointBounds point_bounds(const FamilyProgram& program, const OpTemplate& op, const KernelTemplate& kernel, ValueId target);
 
 }  // namespace tdsl::codegen

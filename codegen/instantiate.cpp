@@ -63,7 +63,10 @@ plan::Op instantiate(const OpTemplate& op, int line, const Number& number, const
   std::vector<const plan::TensorDesc*> elements;
   for (const ValueId v : op.elements_of) elements.push_back(&tensor(v));
   if (!elements.empty()) builder.stored_elements_of(elements);
-  if (op.compresses) builder.stored_as_guessed();
+  std::vector<plan::PointBound> bounds;
+  for (const OpTemplate::PointBound& b : op.bounds) bounds.push_back({b.label, b.from_below, b.row, number(b.constant)});
+  if (!bounds.empty()) op.compresses ? builder.visits_within(bounds) : builder.stored_within(bounds);
+  if (op.compresses) op.fills_bounds ? builder.stored_at_visited() : builder.stored_as_guessed();
   std::vector<plan::Index> tile;
   for (const Extent& e : op.tile) tile.push_back(number(e));
   if (!tile.empty()) builder.tile(std::move(tile));

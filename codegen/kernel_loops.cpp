@@ -16,6 +16,7 @@ nest::Statement KernelNestBuilder::loop(int label, nest::Walk over, nest::Order 
 
 nest::TaskRange KernelNestBuilder::narrowed(int label, Body& before) {
   TaskRange range;
+  if (op_.compresses) return within_bounds(label, before);
   if (!compute_.monoid || !compute_.guard || kind(label) != LabelTemplate::Kind::kReduce) return range;
   for (const GuardBound& bound : guard_bounds(kernel_, label, open_, observed_)) {
     const ValueId side = local(labels_[static_cast<std::size_t>(label)] + (bound.from_below ? "_begin" : "_end"), ir::Scalar::kI64);
@@ -25,12 +26,39 @@ nest::TaskRange KernelNestBuilder::narrowed(int label, Body& before) {
   return range;
 }
 
+nest::TaskRange KernelNestBuilder::within_bounds(int label, Body& before) {
+  TaskRange range;
+  for (const OpTemplate::PointBound& bound : op_.bounds) {
+    if (bound.label != label) continue;
+    const ValueId side = local(labels_[static_cast<std::size_t>(label)] + (bound.from_below ? "_begin" : "_end"), ir::Scalar::kI64);
+    before.push_back(statement(nest::Narrow{side, label, range, bound.from_below, line(bound), !bound.from_below, true}));
+    (bound.from_below ? range.begin : range.end) = side;
+  }
+  observed_.insert(kernel_.bounding.begin(), kernel_.bounding.end());
+  return range;
+}
+
+/// The bound along the rows. A value that may be any integer is taken to be at most as large as changes nothing, and leaves room to add to it.
+ir::Expr KernelNestBuilder::line(const OpTemplate::PointBound& bound) const {
+  constexpr std::int64_t kLargest = std::int64_t{1} << 59;
+  Extent sum = bound.constant;
+  if (bound.row != 0) sum = sum + Extent(bound.row) * Extent::of(ir::label_value(0));
+  return ir::rewrite(ir::expr_of_polynomial(sum), [&](const Expr& e) {
+    const auto* r = std::get_if<ir::Read>(&e->op);
+    if (r == nullptr) return e;
+    const ValueId v = captures_.at(r->tensor);
+    const Expr value = ir::read(ir::Scalar::kI64, v, {});
+    if (result_.nest.variable(v).size) return value;
+    return ir::binary(ir::BinaryOp::kMin, ir::binary(ir::BinaryOp::kMax, value, ir::constant_i64(-kLargest)), ir::constant_i64(kLargest));
+  });
+}
+
 nest::Body KernelNestBuilder::point() {
   if (!kernel_.scattered.empty()) return with_panels(guarded(located([&] { return scatter(); })));
   if (!kernel_.gathers.empty()) return with_panels(guarded(located([&] { return accumulate(element()); })));
   if (compute_.monoid || compute_.combine) return guarded(accumulate(element()));
   const Expr body = of_nest(compute_.bodies.front());
-  if (compute_.guard && !op_.writes && !op_.base) return {statement(nest::Store{element(), ir::select(of_nest(compute_.guard), body, fill())})};
+  if (const Expr rest = guard(); rest && !op_.writes && !op_.base) return {statement(nest::Store{element(), ir::select(rest, body, fill())})};
   auto [lets, value] = named(body);
   Body result = statements_of(std::move(lets));
   result.push_back(statement(nest::Store{element(), std::move(value)}));

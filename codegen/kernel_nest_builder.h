@@ -111,6 +111,9 @@ class KernelNestBuilder {
   /// What the loop over a label runs over: the task's range, and where the guard bounds a reduce label by what is fixed around the loop, a part of
   /// it. `before`: computes such bounds.
   TaskRange narrowed(int label, Body& before);
+  /// The same of a matrix that is compressed from all points: what is outside of its bounds is absent.
+  TaskRange within_bounds(int label, Body& before);
+  [[nodiscard]] Expr line(const OpTemplate::PointBound& bound) const;
 
   // --- The statement at one point
 

@@ -7,6 +7,7 @@
 #include "codegen/kernel_nest_builder.h"
 #include "ir/check.h"
 #include "ir/expr_build.h"
+#include "ir/inequalities.h"
 
 namespace tdsl::codegen {
 
@@ -91,7 +92,7 @@ nest::Body KernelNestBuilder::where_stored(std::span<const int> labels, const st
   Expr outside;
   const std::set<const ir::ExprNode*> observed = observed_;
   if (compute_.guard) {
-    for (const Expr& part : conjuncts(compute_.guard)) {
+    for (const Expr& part : ir::conjuncts(compute_.guard)) {
       if (!observed.contains(part.id()) && tells_of_stored(program_, part, labels) && observed_.insert(part.id()).second)
         outside = outside ? ir::binary(ir::BinaryOp::kAnd, outside, part) : part;
     }

@@ -7,6 +7,7 @@
 #include "codegen/accesses.h"
 #include "codegen/compute_lowering.h"
 #include "codegen/describe.h"
+#include "codegen/guard_bounds.h"
 #include "codegen/host_values.h"
 #include "ir/check.h"
 #include "ir/combined.h"
@@ -146,6 +147,12 @@ OperationStep ComputeLowering::operation() {
   op->overwrites = op->divisible && op->base && !compute_.combine && !compute_.guard && places_once();
   if (op->in_any_order) builder_.program().chooses = true;
   if (walk_) stored(*op, *kernel);
+  if (builder_.program().info(target_).compressed) {
+    PointBounds bounds = point_bounds(builder_.program(), *op, *kernel, target_);
+    op->bounds = std::move(bounds.bounds);
+    op->fills_bounds = bounds.all && !op->bounds.empty();
+    kernel->bounding = std::move(bounds.said);
+  }
   if (compresses_) {
     op->compresses = true;
     op->labels[1].kind = LabelTemplate::Kind::kWhole;

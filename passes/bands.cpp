@@ -6,6 +6,7 @@
 
 #include "ir/expr_build.h"
 #include "ir/extent_facts.h"
+#include "ir/inequalities.h"
 #include "ir/support.h"
 #include "passes/affine.h"
 #include "passes/rewriting.h"
@@ -19,138 +20,9 @@ namespace {
 /// A number that says how wide a band is; a larger one stands for "no limit", and bands of it would take longer than the range.
 constexpr std::int64_t kFew = 1 << 16;
 
-/// `form <= 0`.
-using Inequality = AffineExpr;
-
-AffineExpr scaled(AffineExpr a, std::int64_t by) {
-  for (auto& [label, coefficient] : a.coefficients) coefficient *= by;
-  a.offset = a.offset * Extent(by);
-  return a;
-}
-
-AffineExpr plus(AffineExpr a, const Extent& e) {
-  a.offset = a.offset + e;
-  return a;
-}
-
-AffineExpr difference(AffineExpr a, const AffineExpr& b) {
-  for (const auto& [label, coefficient] : b.coefficients) {
-    if ((a.coefficients[label] -= coefficient) == 0)
-      a.coefficients.erase(label);
-  }
-  a.offset = a.offset - b.offset;
-  return a;
-}
-
-std::vector<Expr> conjuncts(const Expr& e) {
-  if (!e)
-    return {};
-  const auto* b = std::get_if<Binary>(&e->op);
-  if (b == nullptr || b->op != BinaryOp::kAnd)
-    return {e};
-  std::vector<Expr> parts = conjuncts(b->left);
-  const std::vector<Expr> right = conjuncts(b->right);
-  parts.insert(parts.end(), right.begin(), right.end());
-  return parts;
-}
-
 bool is_among(const std::vector<Expr>& all, const Expr& e) {
   return std::ranges::any_of(all, [&](const Expr& other) { return equal(other, e); });
 }
-
-bool is_zero(const Expr& e) {
-  const auto* c = std::get_if<Constant>(&e->op);
-  return c != nullptr && match(
-                             c->value, [](bool b) { return !b; }, [](std::int64_t i) { return i == 0; }, [](double d) { return d == 0; });
-}
-
-/// What comparisons of sizes and index variables say.
-class Conditions {
- public:
-  explicit Conditions(const ExtentFacts& facts) : facts_(facts) {}
-
-  /// All that the condition says as inequalities; none if it says something else, too.
-  [[nodiscard]] std::vector<Inequality> of(const Expr& e) const {
-    const auto* b = std::get_if<Binary>(&e->op);
-    if (b == nullptr || b->left->type != Scalar::kI64)
-      return {};
-    switch (b->op) {
-      case BinaryOp::kLe: return at_most(b->left, b->right, 0);
-      case BinaryOp::kLt: return at_most(b->left, b->right, 1);
-      case BinaryOp::kGe: return at_most(b->right, b->left, 0);
-      case BinaryOp::kGt: return at_most(b->right, b->left, 1);
-      default: return {};
-    }
-  }
-  /// Those outside of which the expression is 0, so far as they are such comparisons.
-  [[nodiscard]] std::vector<Expr> around(const Expr& e) const {
-    if (const auto* s = std::get_if<Select>(&e->op)) {
-      if (!is_zero(s->when_false))
-        return {};
-      std::vector<Expr> found = conjuncts(s->condition);
-      std::erase_if(found, [this](const Expr& part) { return of(part).empty(); });
-      return joined(found, around(s->when_true));
-    }
-    if (const auto* c = std::get_if<Cast>(&e->op))
-      return around(c->operand);
-    if (const auto* u = std::get_if<Unary>(&e->op))
-      return u->op == UnaryOp::kNeg || u->op == UnaryOp::kAbs || u->op == UnaryOp::kSqrt ? around(u->operand) : std::vector<Expr>{};
-    const auto* b = std::get_if<Binary>(&e->op);
-    return b == nullptr ? std::vector<Expr>{} : around(*e, *b);
-  }
-
- private:
-  [[nodiscard]] std::vector<Expr> around(const ExprNode& e, const Binary& b) const {
-    switch (b.op) {
-      case BinaryOp::kAbsentMul:
-      case BinaryOp::kAbsentDiv: return around(b.left);
-      case BinaryOp::kMul: return is_float(e.type) ? std::vector<Expr>{} : joined(around(b.left), around(b.right));
-      case BinaryOp::kMutualMul:
-      case BinaryOp::kAnd: return joined(around(b.left), around(b.right));
-      case BinaryOp::kNe: return is_zero(b.right) ? around(b.left) : is_zero(b.left) ? around(b.right) : std::vector<Expr>{};
-      case BinaryOp::kAdd:
-      case BinaryOp::kSub:
-      case BinaryOp::kMin:
-      case BinaryOp::kMax: {
-        std::vector<Expr> left = around(b.left);
-        const std::vector<Expr> right = around(b.right);
-        std::erase_if(left, [&](const Expr& part) { return !is_among(right, part); });
-        return left;
-      }
-      default: return {};
-    }
-  }
-  static std::vector<Expr> joined(std::vector<Expr> a, const std::vector<Expr>& b) {
-    a.insert(a.end(), b.begin(), b.end());
-    return a;
-  }
-
-  /// `a + more <= b`.
-  [[nodiscard]] std::vector<Inequality> at_most(const Expr& a, const Expr& b, std::int64_t more) const {
-    if (const auto* u = std::get_if<Unary>(&a->op); u != nullptr && u->op == UnaryOp::kAbs)
-      return both(simple(u->operand, b, more, 1), simple(u->operand, b, more, -1));
-    if (const auto* m = std::get_if<Binary>(&a->op); m != nullptr && m->op == BinaryOp::kMax)
-      return both(at_most(m->left, b, more), at_most(m->right, b, more));
-    if (const auto* m = std::get_if<Binary>(&b->op); m != nullptr && m->op == BinaryOp::kMin)
-      return both(at_most(a, m->left, more), at_most(a, m->right, more));
-    return simple(a, b, more, 1);
-  }
-  [[nodiscard]] std::vector<Inequality> simple(const Expr& a, const Expr& b, std::int64_t more, std::int64_t sign) const {
-    const auto left = facts_.affine(a);
-    const auto right = facts_.affine(b);
-    if (!left || !right)
-      return {};
-    return {plus(difference(scaled(*left, sign), *right), Extent(more))};
-  }
-  static std::vector<Inequality> both(std::vector<Inequality> a, const std::vector<Inequality>& b) {
-    if (a.empty() || b.empty())
-      return {};
-    a.insert(a.end(), b.begin(), b.end());
-    return a;
-  }
-
-  const ExtentFacts& facts_;
-};
 
 /// `first <= label < first + length`, where `first` moves with other index variables.
 struct Band {
@@ -162,7 +34,7 @@ struct Band {
 
 class Narrower {
  public:
-  Narrower(const Program& program, const ExtentFacts& facts, Compute& c) : program_(program), facts_(facts), conditions_(facts), compute_(c) {}
+  Narrower(const Program& program, const ExtentFacts& facts, Compute& c) : program_(program), conditions_([&facts](const Expr& e) { return facts.affine(e); }, Inequalities::Of::kOrder), compute_(c) {}
 
   /// The number of reductions that were narrowed.
   int run() {
@@ -335,8 +207,7 @@ class Narrower {
   [[nodiscard]] const Label& label_at(std::int32_t label) const { return compute_.reduce[static_cast<std::size_t>(label) - compute_.out.size()]; }
 
   const Program& program_;
-  const ExtentFacts& facts_;
-  Conditions conditions_;
+  Inequalities conditions_;
   Compute& compute_;
   std::set<std::int32_t> done_;
   std::set<ValueId> dimensions_ = dimensions_of(program_);

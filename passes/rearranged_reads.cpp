@@ -57,21 +57,20 @@ class Changer {
   std::optional<Changed> run(bool compressed_result) {
     if (compute_.bodies.size() != 1 || compute_.in_any_order || !compute_.left.empty() || compute_.base || !find_parts())
       return std::nullopt;
-    const auto walks = [&](const Compute& c) {
-      const auto walk = stored_walk(program_, c);
-      return walk && (!compressed_result || walk->result != StoredWalk::Result::kDense);
-    };
-    if (walks(compute_) || (compressed_result && rearrangement(program_, compute_)))
+    // Matrices that are walked beat one that is walked beside dense copies of the others.
+    const Reach now = reach(compute_, compressed_result);
+    if (now == Reach::kAll || (compressed_result && (now == Reach::kSome || rearrangement(program_, compute_))))
       return std::nullopt;
-    const std::size_t most = compressed_result ? std::size_t{1} << parts_.size() : 1;
     std::vector<std::size_t> turned;
-    for (std::size_t mask = 0; mask < most; ++mask)
+    for (std::size_t mask = 0; mask < std::size_t{1} << parts_.size(); ++mask)
       turned.push_back(mask);
     std::ranges::stable_sort(turned, {}, [](std::size_t mask) { return std::popcount(mask); });
     for (const std::size_t mask : turned) {
       const std::size_t values = program_.values.size();
       std::optional<Changed> changed = change(mask);
-      if (changed && !changed->made.empty() && walks(changed->compute))
+      const Reach then = changed && !changed->made.empty() ? reach(changed->compute, compressed_result) : Reach::kNone;
+      const bool enough = then == Reach::kAll || (then == Reach::kSome && (compressed_result || mask == 0));
+      if (enough && then > now)
         return changed;
       program_.values.resize(values);
     }
@@ -80,6 +79,17 @@ class Changer {
 
  private:
   static constexpr std::size_t kMostParts = 3;
+
+  /// How many of the candidates that are matrices a Compute walks.
+  enum class Reach : std::uint8_t { kNone, kSome, kAll };
+  [[nodiscard]] Reach reach(const Compute& c, bool compressed_result) const {
+    const auto walk = stored_walk(program_, c);
+    if (!walk || (compressed_result && walk->result == StoredWalk::Result::kDense))
+      return Reach::kNone;
+    const std::set<ValueId> read = values_read(c);
+    const bool all = std::ranges::all_of(read, [&](ValueId v) { return !program_.info(v).compressed || program_.type(v).rank() != 2 || reads_walked(c, *walk, v); });
+    return all ? Reach::kAll : Reach::kSome;
+  }
 
   /// Reads of matrices that are candidates; false: there is none, or one of them cannot be moved.
   bool find_parts() {
@@ -305,7 +315,7 @@ class Changer {
 
 class Rewriter {
  public:
-  Rewriter(const Program& program, const std::set<ValueId>& refused) : refused_(refused), marked_(program) {
+  Rewriter(const Program& program, const UserResults& results) : results_(results), marked_(program) {
     const std::vector<const Node*> nodes = definitions(program);
     for (std::size_t k = 0; k < program.values.size(); ++k) {
       const Node* n = nodes[k];
@@ -353,10 +363,10 @@ class Rewriter {
   }
 
   void compute(Node& n, Compute& c) {
-    if (n.results.size() != 1 || refused_.contains(n.results[0]))
+    if (n.results.size() != 1 || results_.refused.contains(n.results[0]))
       return;
     const ValueInfo& result = marked_.info(n.results[0]);
-    std::optional<Changed> changed = Changer(marked_, c).run(result.compressed && result.type.rank() == 2);
+    std::optional<Changed> changed = Changer(marked_, c).run(result.compressed && result.type.rank() == 2 && !results_.dense.contains(n.results[0]));
     if (!changed)
       return;
     c = std::move(changed->compute);
@@ -407,7 +417,7 @@ class Rewriter {
     });
   }
 
-  const std::set<ValueId>& refused_;
+  const UserResults& results_;
   Program marked_;
   std::vector<Level> levels_;
   std::map<ValueId, RearrangedReads::Moved> moved_;
@@ -415,6 +425,6 @@ class Rewriter {
 
 }  // namespace
 
-RearrangedReads rearranged_reads(const Program& program, const std::set<ValueId>& refused) { return Rewriter(program, refused).run(); }
+RearrangedReads rearranged_reads(const Program& program, const UserResults& results) { return Rewriter(program, results).run(); }
 
 }  // namespace tdsl::passes

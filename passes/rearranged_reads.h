@@ -14,8 +14,9 @@ namespace tdsl::passes {
 ///     %4 = compute [i in 0..3, j in 0..5] (%1[add(2, i), j])
 ///     %3 = compute [i in 0..3] sum[j in 0..5] (absent_mul(%4[i, j], %2[j]))
 ///
-/// %4 only has elements of %1 in other places (ir/rearrangement.h). A read of one row or column becomes that of a matrix with one, and where a compressed result
-/// needs elements of a matrix by columns, they are transposed. Only Computes that walk nothing as they are change, and where they would walk then; what is read
+/// %4 only has elements of %1 in other places (ir/rearrangement.h). A read of one row or column becomes that of a matrix with one, and where a walk needs elements
+/// of a matrix by columns (`A' @ A`, its result compressed or dense), they are transposed. Only Computes that do not walk all of their matrices as they are change, and
+/// where they walk more of them then; if the result is compressed, those that walk none. What is read
 /// behind a condition must be inside for all points, unless all that is chosen between is moved: a concatenation. Equal copies are made once, in front of loops in which they do not change.
 struct RearrangedReads {
   ir::Program program;
@@ -26,7 +27,11 @@ struct RearrangedReads {
   };
   std::map<ir::ValueId, Moved> moved;
 };
-/// Results in `refused` are left as they are.
-[[nodiscard]] RearrangedReads rearranged_reads(const ir::Program& program, const std::set<ir::ValueId>& refused);
+/// What is known of the Computes' results.
+struct UserResults {
+  std::set<ir::ValueId> refused;  ///< are left as they are
+  std::set<ir::ValueId> dense;    ///< will not be compressed, whatever their type says
+};
+[[nodiscard]] RearrangedReads rearranged_reads(const ir::Program& program, const UserResults& results);
 
 }  // namespace tdsl::passes

@@ -26,21 +26,22 @@ std::string name_in(const Program& program, ValueId v) {
 
 /// With matrices of their own for what is read elsewhere than at index variables, where that lets more be compressed.
 std::pair<Program, StorageChoice> with_rearranged(const Program& program) {
-  std::set<ValueId> refused;
+  UserResults results;
   while (true) {
-    RearrangedReads reads = rearranged_reads(program, refused);
+    RearrangedReads reads = rearranged_reads(program, results);
     StorageChoice choice = choose_storage(reads.program, Candidates::kAll);
-    const std::size_t before = refused.size();
+    const std::size_t before = results.refused.size() + results.dense.size();
     const auto dense = [&](ValueId v) { return !choice.compressed.contains(v); };
     for (const auto& [v, moved] : reads.moved) {
       for (const ValueId user : moved.users) {
         const Type& type = reads.program.type(user);
-        const bool in_vain = type.rank() == 2 && type.has_sparse() && dense(user);
-        if (in_vain || dense(v) || std::ranges::any_of(moved.from, dense))
-          refused.insert(user);
+        if (dense(v) || std::ranges::any_of(moved.from, dense))
+          results.refused.insert(user);
+        else if (type.rank() == 2 && type.has_sparse() && dense(user))
+          results.dense.insert(user);
       }
     }
-    if (refused.size() == before)
+    if (results.refused.size() + results.dense.size() == before)
       return {std::move(reads.program), std::move(choice)};
   }
 }

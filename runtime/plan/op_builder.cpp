@@ -217,9 +217,28 @@ OpBuilder& OpBuilder::stored_elements_of(const std::vector<const TensorDesc*>& o
   return stored(compressed(op_.shape, elements), elements);
 }
 
+namespace {
+
+double all_of(const RowCounts& counts) { return static_cast<double>(counts.before.back()); }
+
+void limit(Estimate& elements, double most) {
+  elements = {0, std::min(elements.expected, most), std::min(elements.hi, most)};
+}
+
+}  // namespace
+
 OpBuilder& OpBuilder::stored_as_guessed() {
-  const Estimate elements = guessed_stored(op_.shape);
+  Estimate elements = guessed_stored(op_.shape);
+  if (within_ != nullptr) limit(elements, all_of(*within_));
   return stored(compressed(op_.shape, elements), elements);
+}
+
+OpBuilder& OpBuilder::stored_at_visited() {
+  const double all = all_of(*within_);
+  const Estimate elements{0, all, all};  // what is computed may be 0
+  stored(compressed(op_.shape, elements), elements);
+  op_.outputs.back().rows = within_;
+  return *this;
 }
 
 OpBuilder& OpBuilder::stored_within(const TensorDesc& mask) {
@@ -228,18 +247,34 @@ OpBuilder& OpBuilder::stored_within(const TensorDesc& mask) {
   return *this;
 }
 
+OpBuilder& OpBuilder::stored_within(const std::vector<PointBound>& bounds) {
+  limit(op_.outputs.back().stored, all_of(points_within(op_.shape[0], op_.shape[1], bounds)));
+  return *this;
+}
+
+OpBuilder& OpBuilder::visits_within(const std::vector<PointBound>& bounds) {
+  within_ = std::make_shared<const RowCounts>(points_within(op_.shape[0], op_.shape[1], bounds));
+  const double volume = static_cast<double>(op_.shape[0]) * static_cast<double>(op_.shape[1]);
+  visit(volume > 0 ? all_of(*within_) / volume : 0);
+  return *this;
+}
+
 OpBuilder& OpBuilder::visits(const TensorDesc& walked) { return visits(std::vector{&walked}); }
 
 OpBuilder& OpBuilder::visits(const std::vector<const TensorDesc*>& walked) {
-  // Few digits, so that what is counted task by task and what is predicted of a rank are the same number.
-  constexpr int kDigits = 16;
-  int exponent = 0;
   double absent = 1;
   for (const TensorDesc* tensor : walked) absent *= 1 - stored_share(*tensor);
-  const double share = std::frexp(visited_ * (walked.size() == 1 ? stored_share(*walked.front()) : 1 - absent), &exponent);
-  const double before = std::exchange(visited_, std::ldexp(std::round(std::ldexp(share, kDigits)), exponent - kDigits));
-  op_.flops_per_point = before > 0 ? op_.flops_per_point / before * visited_ : 0;
+  visit(walked.size() == 1 ? stored_share(*walked.front()) : 1 - absent);
   return *this;
+}
+
+/// Of the points that were visited so far, a share is. Few digits, so that what is counted task by task and what is predicted of a rank are the same number.
+void OpBuilder::visit(double share) {
+  constexpr int kDigits = 16;
+  int exponent = 0;
+  const double fraction = std::frexp(visited_ * share, &exponent);
+  const double before = std::exchange(visited_, std::ldexp(std::round(std::ldexp(fraction, kDigits)), exponent - kDigits));
+  op_.flops_per_point = before > 0 ? op_.flops_per_point / before * visited_ : 0;
 }
 
 }  // namespace tdsl::plan

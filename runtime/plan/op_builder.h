@@ -1,10 +1,12 @@
 #pragma once
 
 #include <initializer_list>
+#include <memory>
 #include <string_view>
 #include <vector>
 
 #include "runtime/plan/op.h"
+#include "runtime/plan/point_bounds.h"
 
 namespace tdsl::plan {
 
@@ -69,13 +71,19 @@ class OpBuilder {
   OpBuilder& stored_of_points(const TensorDesc& walked);
   /// A matrix by rows that has elements of these in other places, none of them twice.
   OpBuilder& stored_elements_of(const std::vector<const TensorDesc*>& operands);
-  /// A matrix by rows of which nobody says how much of it is stored.
+  /// A matrix by rows of which nobody says how much of it is stored: of the points that are visited, a few.
   OpBuilder& stored_as_guessed();
+  /// A matrix by rows with an element at each point that is visited; points are visited within bounds.
+  OpBuilder& stored_at_visited();
   /// No more elements than `mask` has.
   OpBuilder& stored_within(const TensorDesc& mask);
+  /// No elements outside of the bounds.
+  OpBuilder& stored_within(const std::vector<PointBound>& bounds);
   /// Of the points those are visited at which `walked`, or one of several, has an element stored: `flops` are theirs. Of several calls: at which each says so.
   OpBuilder& visits(const TensorDesc& walked);
   OpBuilder& visits(const std::vector<const TensorDesc*>& walked);
+  /// Of the points those within the bounds are visited: `flops` are theirs. Labels 0 and 1 are the dimensions of the result, and begin at 0.
+  OpBuilder& visits_within(const std::vector<PointBound>& bounds);
   /// What is read behind the operands of a contraction belongs to its epilogue (Op::epilogue).
   OpBuilder& epilogue();
   OpBuilder& divisible();
@@ -86,7 +94,10 @@ class OpBuilder {
 
  private:
   Op op_;
+  void visit(double share);
+
   double visited_ = 1;  ///< of all points
+  std::shared_ptr<const RowCounts> within_;  ///< the points that are visited, by rows; null: all
 };
 
 }  // namespace tdsl::plan

@@ -38,16 +38,6 @@ Index recorded_elements(const Op& partial) {
   return n;
 }
 
-/// The most received bytes an operation holds on a rank: of a tensor that is read at two places, as in A @ A, what one panel has
-/// received stays for later ones.
-double received_at_once(const Op& op, const Cost& cost) {
-  for (auto access = op.reads.begin(); access != op.reads.end(); ++access) {
-    const bool again = std::any_of(op.reads.begin(), access, [&](const Access& earlier) { return earlier.tensor == access->tensor; });
-    if (again) return std::max(cost.step_bytes.hi, cost.bytes_received.hi);
-  }
-  return cost.step_bytes.hi;
-}
-
 /// Bytes; bounds on what data decides may be beyond 64 bits.
 Index whole(double bytes) { return bytes < static_cast<double>(kMostVolume) ? static_cast<Index>(bytes) : kMostVolume; }
 
@@ -233,7 +223,7 @@ void Planner::emit(Op recorded, const OpPlan& plan, int part, const Dead& dead, 
   if (!resident_.empty()) {
     const auto step_bytes = [&](Index rank) {
       const Cost cost = cost_of(planned->op, planned->plan, tensors, rank, inputs_.machine, inputs_.threads);
-      return received_at_once(planned->op, cost) + cost.away_bytes + inputs_.threads * assembled_bytes(planned->op, planned->plan, tensors, rank);
+      return received_at_once(planned->op, planned->plan, cost, tensors, rank, inputs_).hi + cost.away_bytes + inputs_.threads * assembled_bytes(planned->op, planned->plan, tensors, rank);
     };
     note_disk(*planned, dead);
     const ResidentRanks::Most most = resident_.run(*planned, step_bytes, dead);
@@ -342,7 +332,8 @@ double Planner::excess(const Candidate& c, bool frees_base, const TensorLookup& 
   double worst = -9e18;
   resident_.for_each(spaces_of(c), [&](const ResidentBytes& resident) {
     const Cost cost = cost_of(c.op, c.plan, tensors, resident.rank(), inputs_.machine, inputs_.threads);
-    double held = held_beside(c, frees_base, tensors, resident) + cost.output_bytes.hi + received_at_once(c.op, cost) + cost.away_bytes;
+    double held = held_beside(c, frees_base, tensors, resident) + cost.output_bytes.hi + cost.away_bytes;
+    held += received_at_once(c.op, c.plan, cost, tensors, resident.rank(), inputs_).hi;
     held += inputs_.threads * assembled_bytes(c.op, c.plan, tensors, resident.rank());
     worst = std::max(worst, held - static_cast<double>(inputs_.memory));
   });

@@ -307,6 +307,21 @@ TEST_CASE("planner: a product fits a memory limit a little above its operands an
   CHECK(needed(needed(1)) <= needed(1));
 }
 
+TEST_CASE("planner: a product of a matrix with itself holds a received element once for each place where it is read, under any limit") {
+  constexpr Index n = 60000, ranks = 6;
+  constexpr double matrix = 8.0 * n * n;
+  for (const Index memory : {Index{1}, Index{9} << 30, Index{18} << 30}) {
+    PlanInputs inputs;
+    inputs.ranks = ranks;
+    inputs.memory = memory;
+    Recorder recorder(inputs);
+    const TensorId a = recorder.source("A", {n, n});
+    recorder.product(a, false, a, false, n, n, n);
+    recorder.run();
+    CHECK(static_cast<double>(recorder.planner.needed_memory().bytes) <= 2 * matrix / ranks + 2 * matrix);
+  }
+}
+
 TEST_CASE("planner: a smaller window makes every step fit it") {
   for (const Index window : {Index{1} << 20, Index{1} << 18, Index{1} << 16}) {
     PlanInputs inputs;

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <memory>
 #include <set>
@@ -24,6 +25,13 @@ using tdsl::tests::PlannedCase;
 using tdsl::tests::Random;
 
 namespace {
+
+bool allows(const std::vector<PointBound>& bounds, Index i, Index j) {
+  return std::ranges::all_of(bounds, [&](const PointBound& b) {
+    const Index value = b.label == 0 ? i : j, line = b.row * i + b.constant;
+    return b.from_below ? value >= line : value <= line;
+  });
+}
 
 double padded(double bytes) { return 64 * static_cast<double>(static_cast<Index>((bytes + 63) / 64)); }
 
@@ -313,4 +321,51 @@ TEST_CASE("storage: rows are cut into equal work, and what is said of ranges of 
     CHECK(said.expected <= said.hi);
     if (bins == rows) CHECK(said.expected == doctest::Approx(static_cast<double>(there)));
   }
+}
+
+TEST_CASE("storage: points within bounds are counted by rows without visiting them") {
+  Random random(29);
+  for (int round = 0; round < 3000; ++round) {
+    const Index rows = random.in(0, 12), columns = random.in(0, 12);
+    std::vector<PointBound> bounds;
+    for (Index k = random.in(0, 4); k > 0; --k) {
+      const int label = static_cast<int>(random.in(0, 4)) == 0 ? 0 : 1;
+      bounds.push_back({label, random.in(0, 1) == 0, label == 0 ? 0 : random.in(-3, 3), random.in(-9, 15)});
+    }
+    const RowCounts counts = points_within(rows, columns, bounds);
+    REQUIRE(counts.bins() == rows);
+    Index all = 0;
+    for (Index i = 0; i < rows; ++i) {
+      for (Index j = 0; j < columns; ++j) all += allows(bounds, i, j) ? 1 : 0;
+      CHECK(counts.before[static_cast<std::size_t>(i) + 1] == all);
+    }
+  }
+  // More rows than bins: a triangle, a band, and a band whose width is as large as integers are.
+  const Index n = 20000, most = std::numeric_limits<Index>::max();
+  CHECK(points_within(n, n, {up_to(1, 1, 0)}).before.back() == n * (n + 1) / 2);
+  CHECK(points_within(n, n, {from(1, 1, -1), up_to(1, 1, 1)}).before.back() == 3 * n - 2);
+  CHECK(points_within(n, n, {from(1, 1, -most), up_to(1, 1, most)}).before.back() == n * n);
+}
+
+TEST_CASE("storage: a compressed result is as large as its bounds allow, tile by tile") {
+  const Index n = 20000;
+  OpBuilder builder(OpClass::kMap, "K", 1, 1);
+  builder.out("i", n).out("j", n).uncut().flops(2).visits_within({from(1, 1, -1), up_to(1, 1, 1)}).stored_at_visited();
+  const Op& op = builder.op();
+  TensorDesc tensor = op.outputs.front();
+  tensor.shape = op.shape;
+  tensor.element = {8};
+  CHECK(tensor.stored == Estimate{0, 3.0 * n - 2, 3.0 * n - 2});
+  CHECK(op.flops_per_point * n * n == doctest::Approx(2 * (3.0 * n - 2)).epsilon(1e-4));
+  const auto most = [&](Interval rows) {
+    Box box;
+    box.rank = 2;
+    box.dim[0] = rows, box.dim[1] = {0, n};
+    return tensor.block_bytes(box).hi;
+  };
+  CHECK(most({0, n}) < 1e6);
+  CHECK(most({0, n / 4}) < 0.26e6);
+  OpBuilder limited(OpClass::kMap, "K", 1, 1);
+  limited.out("i", n).out("j", n).uncut().stored(compressed_rows(), guessed_stored({n, n})).stored_within(std::vector{from(1, 1, 0), up_to(1, 1, 0)});
+  CHECK(limited.op().outputs.front().stored.hi == n);
 }

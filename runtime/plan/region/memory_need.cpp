@@ -10,6 +10,7 @@
 #include "runtime/plan/cost/last_uses.h"
 #include "runtime/plan/cost/rank_view.h"
 #include "runtime/plan/region/planned_region.h"
+#include "runtime/plan/steps/step_fit.h"
 #include "runtime/plan/value/imposed.h"
 
 namespace tdsl::plan {
@@ -51,13 +52,10 @@ class ExpectedBytes {
   double live_ = 0;
 };
 
-/// What one step receives and copies together. Of a tensor that is read at two places what one panel has received stays for later ones.
+/// What one step receives and copies together.
 double expected_step(const PlannedOp& op, const TensorLookup& tensors, Index rank, const PlanInputs& inputs) {
   const Cost cost = cost_of(op.op, op.plan, tensors, rank, inputs.machine, inputs.threads);
-  std::set<TensorId> seen;
-  bool again = false;
-  for (const Access& access : op.op.reads) again |= !seen.insert(access.tensor).second;
-  const double received = again ? std::max(cost.step_bytes.expected, cost.bytes_expected) : cost.step_bytes.expected;
+  const double received = received_at_once(op.op, op.plan, cost, tensors, rank, inputs).expected;
   return received + cost.away_bytes + inputs.threads * assembled_bytes(op.op, op.plan, tensors, rank);
 }
 

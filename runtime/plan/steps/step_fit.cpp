@@ -138,6 +138,21 @@ double step_limit(const Op& op, const TensorLookup& tensors, const PlanInputs& i
   return received_share(owned) / 2;
 }
 
+Estimate received_at_once(const Op& op, const OpPlan& plan, const Cost& cost, const TensorLookup& tensors, Index rank, const PlanInputs& inputs) {
+  const bool again = std::any_of(op.reads.begin(), op.reads.end(), [&](const Access& access) {
+    return std::any_of(op.reads.data(), &access, [&](const Access& earlier) { return earlier.tensor == access.tensor; });
+  });
+  if (!again) return cost.step_bytes;
+  Estimate all{0, cost.bytes_expected, cost.bytes_received.hi};
+  if (std::any_of(plan.super_block.begin(), plan.super_block.end(), [](Index edge) { return edge > 0; })) {
+    OpPlan together = plan;
+    std::fill(together.super_block.begin(), together.super_block.end(), 0);
+    const Cost once = cost_of(op, together, tensors, rank, inputs.machine, inputs.threads);
+    all = {0, std::min(all.expected, once.bytes_expected), std::min(all.hi, once.bytes_received.hi)};
+  }
+  return {cost.step_bytes.lo, std::max(cost.step_bytes.expected, all.expected), std::max(cost.step_bytes.hi, all.hi)};
+}
+
 void fit_steps(const Op& op, OpPlan& plan, const TensorLookup& tensors, double limit, const PlanInputs& inputs) {
   if (inputs.window == 0 && is_small(op, tensors, limit)) return;
   StepFit fit(op, plan, tensors, limit, inputs);

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <vector>
+
+#include "runtime/plan/storage.h"
+
+// Points of a matrix that a condition allows, counted without visiting them.
+
+namespace tdsl::plan {
+
+/// A bound of label 0, the row, by a number, or of label 1, the column, by a line along the rows: `label >= row * i + constant`, or `<=`.
+struct PointBound {
+  int label = 1;
+  bool from_below = true;
+  Index row = 0;  ///< 0 for label 0
+  Index constant = 0;
+};
+/// `label >= row * i + constant`.
+[[nodiscard]] PointBound from(int label, Index row, Index constant);
+/// `label <= row * i + constant`.
+[[nodiscard]] PointBound up_to(int label, Index row, Index constant);
+
+/// The points of a matrix with these extents that lie within all bounds, by rows. Exact below 2^53; takes as long as there are bins, at most 2048.
+[[nodiscard]] RowCounts points_within(Index rows, Index columns, const std::vector<PointBound>& bounds);
+
+}  // namespace tdsl::plan
