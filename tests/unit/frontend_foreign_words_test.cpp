@@ -54,12 +54,14 @@ TEST_CASE("foreign functions: what is written instead compiles") {
     CHECK(frontend::function_hint(f.name).starts_with("; "));
     if (!write.empty())
       CHECK(errors_of(prelude + statement) == "");
+    // Names of dimensions of library functions must not be params.
+    const std::string operands = "input x: f64[n]; input y: f64[n]; input A: f64[n, n]; input B: f64[n, n]; param k: i64;\n";
     if (library && f.remark.empty())
       CHECK(errors_of(statement + "print(" + std::string(f.name) + "());").find("no function") == std::string::npos);
     else if (library && f.name == "fft")
-      CHECK(errors_of(prelude + statement + "let (re, im) = " + std::string(f.remark) + "; print(re, im);") == "");
+      CHECK(errors_of(operands + statement + "let (re, im) = " + std::string(f.remark) + "; print(re, im);") == "");
     else if (library)
-      CHECK(errors_of(prelude + statement + "print(" + std::string(f.remark) + ");") == "");
+      CHECK(errors_of(operands + statement + "print(" + std::string(f.remark) + ");") == "");
     else if (f.name != "print" && f.name != "assert")
       CHECK(errors_of("print(" + std::string(f.name) + "(1));")
                 .find("there is no function `" + std::string(f.name) + "`; ") != std::string::npos);
