@@ -208,11 +208,12 @@ class RowMerging {
     return nest;
   }
   void add_results(const Region& region, Parts& nest, const Part& first) const {
+    const auto rows = rows_of(first.members.back());
     for (std::size_t k = 0; k < region.nodes.size(); ++k) {
       if (nest.contains(k))
         continue;
       for (const Part& part : closing_[k]) {
-        if (rows_of(part.members.back()) != rows_of(first.members.back()) || !of_types(nest, part) || !shares(nest, part))
+        if (rows_of(part.members.back()) != rows || !of_types(nest, part) || !shares(nest, part))
           continue;
         Parts larger = nest;
         larger.emplace(k, part);

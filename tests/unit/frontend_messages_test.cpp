@@ -213,14 +213,14 @@ TEST_CASE("long chains of functions and of imports are errors, not crashes") {
   const auto chain = [](int count, const std::string& last) {
     std::string text;
     for (int k = 0; k < count; ++k)
-      text += "fn f" + std::to_string(k) + "(x) = f" + std::to_string(k + 1) + "(x) + 1.0;\n";
-    return text + "fn f" + std::to_string(count) + "(x) = " + last + ";\nprint(f0(1.0));\n";
+      text += "fn g" + std::to_string(k) + "(x) = g" + std::to_string(k + 1) + "(x) + 1.0;\n";
+    return text + "fn g" + std::to_string(count) + "(x) = " + last + ";\nprint(g0(1.0));\n";
   };
   CHECK(outcome(chain(200, "x")).text.empty());
-  for (const std::string last : {"x", "f0(x)"}) {
+  for (const std::string last : {"x", "g0(x)"}) {
     const Outcome many = outcome(chain(1'800, last));
     CHECK(many.lines.size() == 1);
-    CHECK(many.text.find(" nesting-too-deep: 'f") != std::string::npos);
+    CHECK(many.text.find(" nesting-too-deep: `g") != std::string::npos);
     CHECK(many.text.ends_with("` calls functions that call others, with their expressions more than 1000 deep\n"));
   }
   const auto imported = [](int count) {
