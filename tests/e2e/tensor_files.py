@@ -118,8 +118,8 @@ class Test:
             bytes_of[output] = np.load(self.work / output).tobytes() if output.endswith(".npy") else h5py.File(self.work / "rows.h5")["C"][()].tobytes()
         assert len(set(bytes_of.values())) == 1, "different bytes"
 
-    def refused(self, error, *words):
-        said = self.run(self.tdslc, *words, code=1)
+    def refused(self, error, *words, code=1):
+        said = self.run(self.tdslc, *words, code=code)
         assert error in said and said.count("\n") == 1, (words, error, said)
 
     def hdf5(self):
@@ -153,9 +153,10 @@ class Test:
                         found = file[f"run/{name}" if name != "u" else name][()]
                         expected = {**double, "B": given + given, "T": given.T.astype(float) * s}[name]
                         assert found.dtype == expected.dtype and np.array_equal(found, expected), (command, a, name, found)
-        self.run(self.tdslc, "run", STORED, "-n", "2", "--", "--A", "out.h5:/run/B", *inputs, "--B", "out.h5:/run/B", *outputs[2:])  # in its own place
-        with h5py.File(self.work / "out.h5") as file:
-            assert np.array_equal(file["run/B"][()], 4 * given), "in its own place"
+        # A file that is read is not written, also where all its datasets would be.
+        before = (self.work / "out.h5").read_bytes()
+        self.refused("cannot write 'out.h5:/run/B' (output B): it is input A; choose another name", "eval", STORED, "--", "--A", "out.h5:/run/B", *inputs, *outputs, code=2)
+        assert (self.work / "out.h5").read_bytes() == before, "out.h5 was changed"
         left = [p.name for p in self.work.iterdir() if ".tmp-" in p.name]
         assert not left, left
         self.hdf5_errors(inputs)
@@ -163,7 +164,7 @@ class Test:
     def hdf5_errors(self, inputs):
         data = ["--", "--A", "chunks.hdf5:/A", *inputs]
         for k, (error, *words) in enumerate((
-                ("stored.tdsl:7: cannot write `in.h5:/run/P`: the file is replaced whole, and its dataset `/deep/er/whole`, which this run does not write, would be lost", *data, "--P", "in.h5:/run/P"),
+                ("stored.tdsl:7: cannot write `out.h5:/run/P`: the file is replaced whole, and its dataset `/run/B`, which this run does not write, would be lost", *data, "--P", "out.h5:/run/P"),
                 ("input A: `in.h5:/nowhere/A` cannot be read: there is no dataset `/nowhere/A` in the file; it has `/deep/er/whole`, `/half`, `/packed`", "--", "--A", "in.h5:/nowhere/A", *inputs),
                 ("input A: `in.h5:half` cannot be read: it holds floating-point numbers of 16 bits", "--", "--A", "in.h5:half", *inputs),
                 ("input A: `in.h5:text` cannot be read: it holds strings", "--", "--A", "in.h5:text", *inputs),
