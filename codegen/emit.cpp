@@ -1,6 +1,7 @@
 #include "codegen/emit.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "codegen/clang/format.h"
 #include "codegen/emit_program.h"
@@ -143,6 +144,23 @@ Index inside(Index subscript, Index extent, int line, const char* text) {
 
 )";
 
+/// The headers of the user's and the calls of their functions. Nothing of the program's comes after them.
+void headers(Writer& w, const EmittedProgram& body) {
+  w.blank();
+  w.line("// The functions that are called come last: macros, pragmas and names of these headers do not reach the program.");
+  for (const std::string& header : body.headers) w.line("#include \"{}\"", header);
+  w.line("#pragma GCC reset_options");
+  w.blank();
+  w.line("namespace tdsl::emitted {{");
+  w.line("namespace {{");
+  w.line("namespace fn {{");
+  w.blank();
+  w.raw(body.foreign_calls);
+  w.line("}}  // namespace fn");
+  w.line("}}  // namespace");
+  w.line("}}  // namespace tdsl::emitted");
+}
+
 }  // namespace
 
 std::string emit(const FamilyProgram& program, const EmitOptions& options) {
@@ -163,10 +181,10 @@ std::string emit(const FamilyProgram& program, const EmitOptions& options) {
   if (body.uses_routines) w.line("#include \"runtime/routines/calls.h\"");
   if (body.uses_tiles) w.line("#include \"runtime/kernels/tiles.h\"");
   if (!options.library.empty()) w.line("#include \"runtime/library/library.h\"");
-  if (!body.headers.empty()) w.blank();
-  for (const std::string& header : body.headers) w.line("#include \"{}\"", header);
+  if (!body.headers.empty()) w.line("#include \"runtime/kernels/foreign.h\"");
   w.blank();
-  w.line("using namespace tdsl::emitted;");
+  // Where names of the user's headers cannot meet the program's.
+  w.line("{}", body.headers.empty() ? "using namespace tdsl::emitted;" : "namespace tdsl::emitted {");
   w.blank();
   w.line("namespace {{");
   w.blank();
@@ -186,11 +204,11 @@ std::string emit(const FamilyProgram& program, const EmitOptions& options) {
   w.blank();
   w.line("}}  // namespace");
   w.blank();
-  if (options.library.empty()) {
-    w.line("int main(int argc, char** argv) {{ return rt::run_program(argc, argv, program_info(), program); }}");
-  } else {
-    w.line("TDSL_LIBRARY({})", options.library);
-  }
+  if (!options.library.empty()) w.line("TDSL_LIBRARY({})", options.library);
+  if (!body.headers.empty()) w.line("}}  // namespace tdsl::emitted\n");
+  const std::string_view scope = body.headers.empty() ? "" : "tdsl::emitted::";
+  if (options.library.empty()) w.line("int main(int argc, char** argv) {{ return {0}rt::run_program(argc, argv, {0}program_info(), {0}program); }}", scope);
+  if (!body.headers.empty()) headers(w, body);
   return with_line_directives(formatted(w.text()), program, options);
 }
 

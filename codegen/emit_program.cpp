@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "codegen/affine.h"
 #include "codegen/describe.h"
@@ -20,6 +21,7 @@
 #include "codegen/names.h"
 #include "codegen/versions.h"
 #include "codegen/writer.h"
+#include "ir/foreign_title.h"
 
 namespace tdsl::codegen {
 
@@ -31,7 +33,7 @@ class ProgramEmitter {
  public:
   ProgramEmitter(const FamilyProgram& program, const EmitOptions& options)
       : program_(program), options_(options), expr_({}, [this](ValueId v) { return name(v); }, nullptr) {
-    expr_.set_procedures([this](const ir::ProcedureRef& p) { return procedure(p); });
+    expr_.set_procedures([this](const ir::ProcedureRef& p) { return host_procedure(p); });
   }
 
   EmittedProgram run() {
@@ -48,7 +50,7 @@ class ProgramEmitter {
     w.line("}}");
     if (!points_.empty()) kernels_ = points_ + "\n" + kernels_;
     if (!functions_.empty()) kernels_ = "namespace fn {\n\n" + functions_ + "}  // namespace fn\n\n" + kernels_;
-    return {std::move(kernels_), w.text(), uses_file_, checks_, uses_routines_, uses_blocked_, uses_parts_, uses_rows_, uses_elements_, uses_chain_, uses_tiles_, uses_stored_, uses_rearranged_, std::move(headers_)};
+    return {std::move(kernels_), w.text(), uses_file_, checks_, uses_routines_, uses_blocked_, uses_parts_, uses_rows_, uses_elements_, uses_chain_, uses_tiles_, uses_stored_, uses_rearranged_, std::move(headers_), std::move(foreign_calls_)};
   }
 
  private:
@@ -73,18 +75,62 @@ class ProgramEmitter {
     }
   }
 
-  /// The function that the procedure becomes, emitted when it is applied first. Functions have a name space of their own.
+  /// The function that the procedure becomes, emitted when it is applied first. Functions have a name space of their own. Notes which of the
+  /// user's a call of it may enter.
   std::string procedure(const ir::ProcedureRef& p) {
-    const auto found = procedures_.find(p->text);
-    if (found != procedures_.end()) return found->second;
-    const std::string function = function_table_.claim(p->name);
-    if (p->foreign) headers_.insert(p->foreign->header);
-    const EmittedProcedure emitted = emit_procedure(*p, function, [this](const ir::ProcedureRef& inner) { return procedure(inner); });
+    auto found = procedures_.find(p->text);
+    if (found == procedures_.end()) {
+      const std::set<std::string> outer = std::exchange(entered_, {});
+      const std::string function = p->foreign ? foreign_function(*p->foreign, p->range) : own_function(*p);
+      found = procedures_.emplace(p->text, EmittedFunction{"fn::" + function, entered_}).first;
+      entered_ = outer;
+    }
+    entered_.insert(found->second.enters.begin(), found->second.enters.end());
+    return found->second.name;
+  }
+
+  std::string own_function(const ir::Procedure& p) {
+    const std::string function = function_table_.claim(p.name);
+    const EmittedProcedure emitted = emit_procedure(p, function, [this](const ir::ProcedureRef& inner) { return procedure(inner); });
     uses_file_ = uses_file_ || emitted.uses_file;
     uses_elements_ = uses_elements_ || emitted.uses_file;  // what fails at once is declared there
-    if (p->range.known()) functions_ += source_comment(p->range) + "\n";
+    if (p.range.known()) functions_ += source_comment(p.range) + "\n";
     functions_ += emitted.function + "\n";
-    return procedures_[p->text] = "fn::" + function;
+    return function;
+  }
+
+  /// Declares a function of the program's that calls the user's.
+  std::string foreign_function(const ir::Foreign& f, SourceRange range) {
+    const std::string function = function_table_.claim(f.name);
+    const ForeignCall call = foreign_call(f, function);
+    if (range.known()) functions_ += source_comment(range) + "\n";
+    functions_ += call.declaration + "\n";
+    foreign_calls_ += call.definition + "\n";
+    headers_.insert(f.header);
+    entered_.insert(ir::title_of(f));
+    return function;
+  }
+
+  /// The same for a kernel, which is declared once.
+  std::string foreign_kernel(const ir::Foreign& f, SourceRange range) {
+    std::string& name = foreign_kernels_[ir::title_of(f)];
+    if (name.empty()) name = "fn::" + foreign_function(f, range);
+    return name;
+  }
+
+  /// What code that is no kernel calls.
+  std::string host_procedure(const ir::ProcedureRef& p) {
+    entered_.clear();
+    const std::string name = procedure(p);
+    return reported("foreign_function", name, place_);
+  }
+
+  /// `rt::foreign_kernel({place(7), "the C++ function 'gelu' of k.hpp"}, kernel)`, where the kernel or function may enter functions of the user's.
+  std::string reported(std::string_view how, const std::string& callee, SourceRange range) {
+    const std::set<std::string> enters = std::exchange(entered_, {});
+    if (enters.empty()) return callee;
+    uses_file_ = true;
+    return fmt::format("rt::{}({{place({}), {}}}, {})", how, place_text(range), string_literal(ir::title_of(enters)), callee);
   }
 
   std::string name(ValueId v) {
@@ -123,6 +169,7 @@ class ProgramEmitter {
     const std::uint32_t outer = last_line_;
     for (std::size_t k = 0; k < list.size(); ++k) {
       const Step& s = list[k];
+      place_ = s.range;
       const bool silent = std::holds_alternative<ReleaseStep>(s.op) || std::holds_alternative<CopyStep>(s.op);
       if (s.range.known() && s.range.line != last_line_ && !silent) {
         last_line_ = s.range.line;
@@ -275,7 +322,12 @@ class ProgramEmitter {
       return last ? fmt::format("std::move({})", name(v)) : name(v);
     };
     const bool contraction = op_class == plan::OpClass::kContraction || o.op->in_any_order;
-    const auto kernel_argument = [&] { return contraction && !o.epilogue ? "" : ", " + kernel(s, o.epilogue ? *o.epilogue : o); };
+    const auto kernel_argument = [&]() -> std::string {
+      if (contraction && !o.epilogue) return "";
+      entered_.clear();
+      const std::string text = kernel(s, o.epilogue ? *o.epilogue : o);
+      return ", " + reported("foreign_kernel", text, s.range);
+    };
     if (const auto arguments = short_arguments(*o.op, expr_, operand)) {
       const std::string kernel_text = kernel_argument();
       mark(s.range);
@@ -331,8 +383,9 @@ class ProgramEmitter {
     const LoopRequest request{program_, l, function, s.range, [this](ValueId v) { return name(v); },
                               [this](SourceRange range) { return source_comment(range); },
                               [this](const ir::ProcedureRef& p) { return procedure(p); }};
-    const EmittedLoop emitted = l.kernel ? emit_foreign(request) : emit_loop(request);
-    if (l.kernel) headers_.insert(l.kernel->header);
+    entered_.clear();
+    const EmittedLoop emitted = l.kernel ? emit_foreign(request, foreign_kernel(*l.kernel, s.range)) : emit_loop(request);
+    if (l.kernel) entered_.insert(ir::title_of(*l.kernel));
     uses_tiles_ = uses_tiles_ || l.kernel != nullptr;
     checks_ = checks_ || emitted.checks_subscripts;
     uses_file_ = uses_file_ || emitted.uses_file || emitted.checks_subscripts;
@@ -355,7 +408,7 @@ class ProgramEmitter {
       list += list.empty() ? "seed" : ", seed";
     }
     const std::string kernel = list.empty() ? function : fmt::format("[{0}](const TaskArgs& t) {{ {1}(t, {2}); }}", captures, function, list);
-    body_.line("session.loop({}, {{{}}}, {});", builder, given, kernel);
+    body_.line("session.loop({}, {{{}}}, {});", builder, given, reported("foreign_kernel", kernel, s.range));
     end_mark(s.range);
   }
 
@@ -541,7 +594,14 @@ class ProgramEmitter {
   NameTable table_;
   std::map<ValueId, std::string> names_;
   NameTable function_table_;
-  std::map<std::string, std::string> procedures_;  ///< names of functions, by the text of what they are
+  struct EmittedFunction {
+    std::string name;
+    std::set<std::string> enters;  ///< titles of functions of the user's
+  };
+  std::map<std::string, EmittedFunction> procedures_;  ///< by the text of what they are
+  std::map<std::string, std::string> foreign_kernels_;  ///< names of functions that call the user's kernels, by their titles
+  std::set<std::string> entered_;                       ///< functions of the user's that what is being emitted may enter
+  SourceRange place_;                                   ///< of the step that is being emitted
   std::set<ValueId> used_;
   std::set<ValueId> used_elsewhere_;            ///< other than as a bound of a loop
   std::set<ValueId> variables_;                 ///< that copies assign
@@ -567,6 +627,7 @@ class ProgramEmitter {
   bool uses_chain_ = false;
   bool uses_tiles_ = false;
   std::set<std::string> headers_;  ///< of the user's
+  std::string foreign_calls_;
 };
 
 }  // namespace

@@ -27,6 +27,7 @@ struct EmittedProgram {
   bool uses_stored = false;        ///< walks stored elements
   bool uses_rearranged = false;    ///< makes compressed matrices whose elements are those of others
   std::set<std::string> headers;   ///< of the user's
+  std::string foreign_calls;       ///< definitions of functions of `fn` that call those of the headers
 };
 [[nodiscard]] EmittedProgram emit_program(const FamilyProgram& program, const EmitOptions& options);
 

@@ -69,7 +69,7 @@ class ForeignLowering {
 
 class ForeignEmitter {
  public:
-  explicit ForeignEmitter(const LoopRequest& request) : request_(request), step_(request.step) {}
+  ForeignEmitter(const LoopRequest& request, const std::string& call) : request_(request), step_(request.step), call_(call) {}
 
   EmittedLoop run() {
     body_.indent();
@@ -80,7 +80,7 @@ class ForeignEmitter {
       const std::string argument = p.is_output ? result(p, output++) : operand(p, step_.arguments[input++]);
       arguments += (arguments.empty() ? "" : ", ") + argument;
     }
-    body_.line("::{}({});", step_.kernel->name, arguments);
+    body_.line("{}({});", call_, arguments);
     std::string signature = fmt::format("void {}(const TaskArgs& t", request_.name);
     for (const ValueId v : made_.captures) signature += fmt::format(", {} {}", type(request_.program.type(v).scalar), request_.value_name(v));
     made_.function = fmt::format("{}) {{\n{}}}\n", signature, body_.text());
@@ -112,6 +112,7 @@ class ForeignEmitter {
 
   const LoopRequest& request_;
   const LoopStep& step_;
+  const std::string& call_;
   EmittedLoop made_;
   Writer body_;
 };
@@ -120,6 +121,31 @@ class ForeignEmitter {
 
 void lower_foreign(FamilyBuilder& builder, const ir::Node& node, const ir::Routine& routine) { ForeignLowering(builder, node, routine).run(); }
 
-EmittedLoop emit_foreign(const LoopRequest& request) { return ForeignEmitter(request).run(); }
+EmittedLoop emit_foreign(const LoopRequest& request, const std::string& call) { return ForeignEmitter(request, call).run(); }
+
+namespace {
+
+std::string parameter_type(const ir::Foreign::Parameter& p) {
+  const std::string element(ir::cpp_type_of(p.type));
+  if (p.rank == 0) return p.is_output ? element + "&" : element;
+  return fmt::format("::tdsl::Tile<{}{}, {}>", p.is_output ? "" : "const ", element, p.rank);
+}
+
+}  // namespace
+
+ForeignCall foreign_call(const ir::Foreign& function, const std::string& name) {
+  std::string types;
+  std::string parameters;
+  std::string arguments;
+  for (std::size_t k = 0; k < function.parameters.size(); ++k) {
+    const std::string_view between = k == 0 ? "" : ", ";
+    const std::string type = parameter_type(function.parameters[k]);
+    types += fmt::format("{}{}", between, type);
+    parameters += fmt::format("{}{} tdsl_{}", between, type, k + 1);
+    arguments += fmt::format("{}tdsl_{}", between, k + 1);
+  }
+  const std::string result(function.is_kernel ? "void" : ir::cpp_type_of(function.result));
+  return {fmt::format("{} {}({});\n", result, name, types), fmt::format("{} {}({}) {{\n  return ::{}({});\n}}\n", result, name, parameters, function.name, arguments)};
+}
 
 }  // namespace tdsl::codegen

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "codegen/emit_loop.h"
 #include "codegen/family_builder.h"
 
@@ -9,11 +11,21 @@ namespace tdsl::codegen {
 /// gathers is reported by the run where that is much.
 void lower_foreign(FamilyBuilder& builder, const ir::Node& node, const ir::Routine& routine);
 
-/// The call in C++: a function that makes tiles of the task's blocks.
+/// The task in C++: a function that makes tiles of the task's blocks. `call` is the function of `foreign_call`.
 ///
 ///     void call_scale(const TaskArgs& t, double c) {
-///       ::scale(rt::tile_in<double, 2>(t, 0), c, rt::tile_out<double, 2>(t, 0));
+///       fn::scale(rt::tile_in<double, 2>(t, 0), c, rt::tile_out<double, 2>(t, 0));
 ///     }
-[[nodiscard]] EmittedLoop emit_foreign(const LoopRequest& request);
+[[nodiscard]] EmittedLoop emit_foreign(const LoopRequest& request, const std::string& call);
+
+/// A function that calls the user's. It is declared before the program and defined after it, where the header is included: the header's
+/// macros, pragmas and names reach nothing but the definition.
+///
+///     double gelu(double);      double gelu(double tdsl_1) { return ::gelu(tdsl_1); }
+struct ForeignCall {
+  std::string declaration;
+  std::string definition;
+};
+[[nodiscard]] ForeignCall foreign_call(const ir::Foreign& function, const std::string& name);
 
 }  // namespace tdsl::codegen

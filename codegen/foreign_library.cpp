@@ -7,6 +7,8 @@
 #include <set>
 
 #include "codegen/compile.h"
+#include "codegen/foreign.h"
+#include "runtime/foreign/call.h"
 
 namespace tdsl::codegen {
 
@@ -27,18 +29,27 @@ std::string argument(const ir::Foreign::Parameter& p, std::size_t k) {
 }  // namespace
 
 std::string foreign_library_source(const std::vector<ir::ForeignRef>& functions) {
-  std::string text = "#include <cstdint>\n\n#include \"runtime/own/tile.h\"\n\n";
   std::set<std::string> headers;
-  for (const ir::ForeignRef& f : functions) headers.insert(f->header);
-  for (const std::string& header : headers) text += fmt::format("#include \"{}\"\n", header);
+  std::string declarations;
+  std::string definitions;
+  std::string entries;
   for (std::size_t k = 0; k < functions.size(); ++k) {
     const ir::Foreign& f = *functions[k];
+    headers.insert(f.header);
+    const std::string name = fmt::format("call_{}", k);
+    const ForeignCall call = foreign_call(f, name);
+    declarations += call.declaration;
+    definitions += call.definition;
     std::string arguments;
     for (std::size_t p = 0; p < f.parameters.size(); ++p) arguments += (p == 0 ? "" : ", ") + argument(f.parameters[p], p);
     const std::string result = f.is_kernel ? "" : fmt::format("*static_cast<{}*>(places[{}]) = ", ir::cpp_type_of(f.result), f.parameters.size());
-    text += fmt::format("\nextern \"C\" void {}([[maybe_unused]] void* const* places, [[maybe_unused]] const std::int64_t* const* extents) {{\n  {}::{}({});\n}}\n", entry_name(k), result, f.name, arguments);
+    entries += fmt::format("\nextern \"C\" void {}([[maybe_unused]] void* const* places, [[maybe_unused]] const std::int64_t* const* extents) {{\n  {}fn::{}({});\n}}\n",
+                           entry_name(k), result, name, arguments);
   }
-  return text;
+  const auto in_namespace = [](const std::string& text) { return "namespace tdsl::emitted {\nnamespace {\nnamespace fn {\n" + text + "}\n}\n"; };
+  std::string text = "#include <cmath>\n#include <cstdint>\n\n#include \"runtime/own/tile.h\"\n\n" + in_namespace(declarations) + entries + "}\n\n";
+  for (const std::string& header : headers) text += fmt::format("#include \"{}\"\n", header);
+  return text + "\n" + in_namespace(definitions) + "}\n";
 }
 
 void load_foreign_library(const Toolchain& toolchain, const ForeignLibrary& library) {
@@ -54,6 +65,7 @@ void load_foreign_library(const Toolchain& toolchain, const ForeignLibrary& libr
     if (handle != nullptr) ::dlclose(handle);
   });
   if (loaded == nullptr) throw CompilerFailure(fmt::format("cannot load the compiled functions: {}", ::dlerror()));
+  rt::catch_foreign_signals();
   for (std::size_t k = 0; k < library.functions.size(); ++k) {
     library.functions[k]->entry = reinterpret_cast<ir::Foreign::Entry>(::dlsym(loaded.get(), entry_name(k).c_str()));
     if (library.functions[k]->entry == nullptr) throw CompilerFailure(fmt::format("the compiled functions lack `{}`", library.functions[k]->name));

@@ -4,8 +4,13 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <set>
+#include <string>
 
 #include "ir/check.h"
+#include "ir/eval_expr.h"
+#include "ir/foreign_title.h"
+#include "runtime/foreign/call.h"
 
 namespace tdsl::ir::eval {
 
@@ -52,9 +57,14 @@ void unpack(const std::vector<std::max_align_t>& memory, Array& array) {
   });
 }
 
-Foreign::Entry entry_of(const Foreign& foreign) {
+void enter(const Foreign& foreign, const std::vector<void*>& places, const std::int64_t* const* extents, const SourceRange& place) {
   TDSL_CHECK(foreign.entry != nullptr, "the function `" + foreign.name + "` of the user's has been compiled before it is evaluated");
-  return foreign.entry;
+  const std::string title = title_of(std::set{title_of(foreign)});
+  try {
+    rt::call_foreign({{}, title.c_str()}, [&] { foreign.entry(places.data(), extents); });
+  } catch (const rt::RunError& error) {
+    stop(place, error.what());
+  }
 }
 
 bool is_exact(const Array& a) {
@@ -63,7 +73,7 @@ bool is_exact(const Array& a) {
 
 }  // namespace
 
-Slot call_foreign(const Foreign& function, const std::vector<Slot>& arguments) {
+Slot call_foreign(const Foreign& function, const std::vector<Slot>& arguments, const SourceRange& place) {
   // A union of all element types per place.
   std::vector<std::array<std::byte, sizeof(double)>> values(arguments.size() + 1);
   std::vector<void*> places;
@@ -80,7 +90,7 @@ Slot call_foreign(const Foreign& function, const std::vector<Slot>& arguments) {
   }
   for (auto& value : values)
     places.push_back(value.data());
-  entry_of(function)(places.data(), nullptr);
+  enter(function, places, nullptr, place);
   Slot result;
   with_cpp_type(function.result, [&](auto zero) {
     decltype(zero) value;
@@ -94,7 +104,8 @@ Slot call_foreign(const Foreign& function, const std::vector<Slot>& arguments) {
   return result;
 }
 
-void run_foreign(const Foreign& kernel, const std::vector<const Array*>& operands, const std::vector<std::shared_ptr<Array>>& results) {
+void run_foreign(const Foreign& kernel, const std::vector<const Array*>& operands, const std::vector<std::shared_ptr<Array>>& results,
+                 const SourceRange& place) {
   std::vector<std::vector<std::max_align_t>> memory;
   std::vector<const std::int64_t*> extents;
   std::vector<std::size_t> of_result;
@@ -112,7 +123,7 @@ void run_foreign(const Foreign& kernel, const std::vector<const Array*>& operand
   std::vector<void*> places;
   for (auto& m : memory)
     places.push_back(m.data());
-  entry_of(kernel)(places.data(), extents.data());
+  enter(kernel, places, extents.data(), place);
   for (std::size_t k = 0; k < results.size(); ++k) {
     unpack(memory[of_result[k]], *results[k]);
     if (!exact)

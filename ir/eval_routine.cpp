@@ -136,7 +136,7 @@ std::vector<std::shared_ptr<Array>> evaluate_routine(Environment& environment, c
     results.push_back(std::make_shared<Array>(zeros(type, environment.shape(v, node.range))));
   }
   if (routine.foreign) {
-    run_foreign(*routine.foreign, operands, results);
+    run_foreign(*routine.foreign, operands, results, node.range);
     return results;
   }
   if (!is_line(routine.kind)) {

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "ir/foreign_title.h"
 #include "ir/print.h"
 #include "ir/procedure.h"
 
@@ -46,6 +47,12 @@ std::string text_of(const Foreign& foreign) {
   }
   return fmt::format("foreign {} {} ({}) {}{} operations {}", quoted(foreign.header), quoted(foreign.name), parameters,
                      foreign.is_kernel ? "kernel" : name_of(foreign.result), foreign.may_stop ? " may_stop" : "", foreign.operations);
+}
+
+std::string title_of(const Foreign& foreign) { return fmt::format("'{}' of {}", foreign.name, foreign.header); }
+
+std::string title_of(const std::set<std::string>& functions) {
+  return fmt::format("{} {}", functions.size() == 1 ? "the C++ function" : "one of the C++ functions", fmt::join(functions, ", "));
 }
 
 std::string text_of(const Procedure& procedure) {

@@ -1,6 +1,7 @@
 #include "codegen/clang/header_effects.h"
 
 #include <clang/AST/ASTContext.h>
+#include <clang/AST/Attr.h>
 #include <clang/AST/DeclTemplate.h>
 #include <clang/AST/RecursiveASTVisitor.h>
 #include <clang/Basic/SourceManager.h>
@@ -154,6 +155,7 @@ class EffectFinder : public clang::RecursiveASTVisitor<EffectFinder> {
     if (v->hasGlobalStorage() && !is_constant(*v))
       refuse(v->getLocation(), "keeps the static variable `" + v->getNameAsString() + "` from call to call");
     if (const auto* record = v->getType()->getAsCXXRecordDecl(); record != nullptr && record->hasDefinition()) destructor(*record, v->getSourceRange());
+    if (const auto* cleanup = v->getAttr<clang::CleanupAttr>()) function(*cleanup->getFunctionDecl(), v->getSourceRange());
     return true;
   }
   bool VisitCXXBindTemporaryExpr(clang::CXXBindTemporaryExpr* e) {

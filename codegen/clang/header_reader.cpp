@@ -7,6 +7,7 @@
 #include <clang/Frontend/ASTUnit.h>
 #include <clang/Frontend/TextDiagnostic.h>
 #include <clang/Lex/Lexer.h>
+#include <clang/Lex/Preprocessor.h>
 #include <clang/Tooling/Tooling.h>
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 
 #include "codegen/clang/header_effects.h"
 #include "codegen/clang/header_operands.h"
+#include "codegen/clang/header_start.h"
 
 namespace tdsl::codegen {
 
@@ -121,11 +123,16 @@ class InnerFinder : public clang::RecursiveASTVisitor<InnerFinder> {
 
 class HeaderReaderRun {
  public:
-  HeaderReaderRun(clang::ASTUnit& unit, const std::string& path, const std::vector<ForeignDeclaration>& declarations, HeaderFacts& facts)
-      : context_(unit.getASTContext()), sources_(unit.getSourceManager()), path_(path), declarations_(declarations), facts_(facts) {}
+  HeaderReaderRun(clang::ASTUnit& unit, const std::string& path, const std::vector<ForeignDeclaration>& declarations, HeaderFacts& facts, HeaderNames& names)
+      : context_(unit.getASTContext()), sources_(unit.getSourceManager()), preprocessor_(unit.getPreprocessor()), path_(path), declarations_(declarations), facts_(facts), names_(names) {}
 
   void run() {
     note_files();
+    note_macros();
+    note_words();
+    find_start_effects(context_, [&](clang::SourceRange place, const std::string& what) { problem(Kind::kEffect, place, what); });
+    refuse_macros();
+    if (!facts_.problems.empty()) return;
     for (std::size_t k = 0; k < declarations_.size(); ++k) {
       number_ = static_cast<int>(k);
       if (const clang::FunctionDecl* f = find(declarations_[k])) facts_.functions.push_back(read(*f, declarations_[k]));
@@ -142,6 +149,47 @@ class HeaderReaderRun {
       if (!name.empty() && name != kMainFile && name.front() != '<' && !name.endswith(kMainFile)) files.insert(normal(name));
     }
     facts_.files.assign(files.begin(), files.end());
+  }
+
+  void note_macros() {
+    for (const auto& [identifier, unused] : preprocessor_.macros()) {
+      const clang::MacroInfo* macro = preprocessor_.getMacroInfo(identifier);
+      if (macro == nullptr || macro->isBuiltinMacro() || macro->isUsedForHeaderGuard() || !is_users(context_, macro->getDefinitionLoc())) continue;
+      const std::string name = identifier->getName().str();
+      const HeaderProblem place = problem_at(sources_, macro->getDefinitionLoc(), Kind::kEffect, "", static_cast<std::uint32_t>(name.size()));
+      if (std::ranges::binary_search(facts_.files, place.file)) names_.macros[name] = place;
+    }
+  }
+
+  /// All identifiers of the user's files.
+  void note_words() {
+    for (unsigned k = 0; k < sources_.local_sloc_entry_size(); ++k) {
+      const clang::SrcMgr::SLocEntry& entry = sources_.getLocalSLocEntry(k);
+      if (!entry.isFile() || entry.getFile().getFileCharacteristic() != clang::SrcMgr::C_User) continue;
+      const std::string name = normal(entry.getFile().getName());
+      if (!std::ranges::binary_search(facts_.files, name)) continue;
+      const clang::FileID file = sources_.getFileID(clang::SourceLocation::getFromRawEncoding(entry.getOffset()));
+      const auto text = sources_.getBufferOrNone(file);
+      if (!text) continue;
+      clang::Lexer lexer(file, *text, sources_, context_.getLangOpts());
+      std::set<std::string>& words = names_.words[name];
+      clang::Token token;
+      for (bool last = false; !last;) {
+        last = lexer.LexFromRawLexer(token);
+        if (token.is(clang::tok::raw_identifier)) words.insert(token.getRawIdentifier().str());
+      }
+    }
+  }
+
+  /// Macros that would rewrite the calls of the functions, which come after the header.
+  void refuse_macros() {
+    static const std::set<std::string> kWords = {"bool", "const", "double", "emitted", "float", "fn", "int32_t", "int64_t", "namespace", "return", "std", "tdsl", "Tile", "void"};
+    for (const auto& [name, place] : names_.macros) {
+      const bool function = std::ranges::any_of(declarations_, [&](const ForeignDeclaration& d) { return d.name == name; });
+      if (!function && !kWords.contains(name) && !name.starts_with("tdsl_")) continue;
+      facts_.problems.push_back(place);
+      facts_.problems.back().message = "the macro '" + name + "' is left defined and rewrites calls of " + (function ? "the function" : "the functions") + ": #undef it at the end of the header";
+    }
   }
 
   void problem(Kind kind, clang::SourceRange place, const std::string& message) {
@@ -252,9 +300,11 @@ class HeaderReaderRun {
 
   clang::ASTContext& context_;
   clang::SourceManager& sources_;
+  const clang::Preprocessor& preprocessor_;
   const std::string& path_;
   const std::vector<ForeignDeclaration>& declarations_;
   HeaderFacts& facts_;
+  HeaderNames& names_;
   int number_ = -1;
 };
 
@@ -262,8 +312,9 @@ std::string quoted_include(const std::string& path) { return "#include \"" + pat
 
 }  // namespace
 
-HeaderFacts read_header(const std::string& path, const std::vector<ForeignDeclaration>& declarations, const std::vector<std::string>& flags) {
+HeaderFacts read_header(const std::string& path, const std::vector<ForeignDeclaration>& declarations, const std::vector<std::string>& flags, HeaderNames* names) {
   HeaderFacts facts;
+  HeaderNames found;
   std::vector<std::string> arguments = {"-fsyntax-only", "-w", "-ferror-limit=20", "-std=c++20", "-fopenmp", "-resource-dir=" TDSL_CLANG_RESOURCES};
   for (const std::string& flag : flags) {
     // Headers of the runtime are not the user's.
@@ -279,7 +330,8 @@ HeaderFacts read_header(const std::string& path, const std::vector<ForeignDeclar
     facts.problems.push_back({Kind::kUnreadable, "", 0, 0, 0, "Clang cannot read `" + path + "`", -1});
     return facts;
   }
-  HeaderReaderRun(*unit, path, declarations, facts).run();
+  HeaderReaderRun(*unit, path, declarations, facts, found).run();
+  if (names != nullptr) *names = std::move(found);
   if (!facts.problems.empty()) facts.functions.clear();
   return facts;
 }

@@ -16,6 +16,7 @@
 #include "runtime/app/program_run.h"
 #include "runtime/app/run_program_signals.h"
 #include "runtime/engine/spare_memory.h"
+#include "runtime/foreign/call.h"
 #include "runtime/io/file_bytes.h"
 #include "runtime/io/temporaries.h"
 #include "runtime/io/temporary_name.h"
@@ -76,6 +77,7 @@ int run_program(int argc, char** argv, const ProgramInfo& info, const std::funct
     std::optional<LifeSign> sign;  // until MPI has ended
     World world(environment);
     catch_aborts_without_memory();
+    catch_foreign_signals(unlink_temporaries);
     if (environment.session_folder) sign.emplace(*environment.session_folder, world.rank());
     name_temporaries(environment.slurm_job.value_or(""), world.rank());
     if (world.rank() == 0) announce_start(environment);

@@ -91,7 +91,7 @@ class Output {
   }
   void drop_empty_row() {
     if (rank_ == 1 || begins_.empty() || begins_.back() != size_) return;
-    outer_.resize(outer_.size() - (rank_ - 1));
+    outer_.erase(outer_.end() - static_cast<std::ptrdiff_t>(rank_ - 1), outer_.end());
     begins_.pop_back();
   }
   void grow(Index capacity) {

@@ -275,6 +275,8 @@ COMMAND_MISTAKES = [
     ("tdslc_explain_too_large", "explain {square} --set n=4611686018427387904", 1,
      r"square\.tdsl:1: A is f64\[4611686018427387904, 4611686018427387904\], which is too large"),
     ("tdslc_explain_product", "explain {product} --set n=4294967296", 1, r"product\.tdsl:2: the size n \* n is more than"),
+    *((f"tdslc_{stage}_without_sizes", f"explain {{square}} --stage={stage}", 1, r"square\.tdsl:1: the extent of n is not known: give a file, or --set n=N")
+      for stage in ("region", "workflow", "algebra", "kernels")),
     ("tdslc_launcher_fails", "run {good} --ranks 2", 1, r"could not start 2 ranks \(exit code 1\)",
      {"OMPI_MCA_orte_tmpdir_base": "/proc/nowhere"}),
     # If one of them starts ranks, it shall not be here.

@@ -1,6 +1,7 @@
 """What others planted, what was damaged, and text of the user's that would be code: `tdslc` works as if it were not there, or refuses.
 Each check is a function of (tdslc, folder, limit) that gives what is wrong, or None; `errors.py` runs them."""
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -168,6 +169,70 @@ def it_starts_without_mpi(tdslc, folder, limit):
     return None
 
 
+FAULTY_HEADER = """#include <cstdint>
+#include <tdsl/tile.h>
+inline double at_of(double x) {
+  static const double table[4] = {1, 2, 3, 4};
+  return table[static_cast<std::int64_t>(x)];
+}
+inline std::int64_t quotient(std::int64_t a, std::int64_t b) { return a / b; }
+inline std::int64_t depth(std::int64_t n) { return n <= 0 ? 1 : depth(n - depth(n - 1)); }
+inline void stray(tdsl::Tile<const double, 1> x, tdsl::Tile<double, 1> y) {
+  for (std::int64_t i = 0; i < y.extent(0); ++i) y(i) = x(i << 40);
+}
+"""
+FAULTY_PROGRAM = """extern "faults.hpp" { fn at_of(x: f64) -> f64; fn quotient(a: i64, b: i64) -> i64; fn depth(n: i64) -> i64; kernel stray(x: in f64[n], y: out f64[n]); }
+param which: i64 = 0;
+fn both(n: i64) = at_of(f64(n)) + f64(quotient(7, n));
+if which == 0 { print(quotient(7, which)); }
+if which == 1 { let y[i] = at_of(f64(i) * 1e13) for i in 1..9; print(sum(y)); }
+if which == 2 { let y = stray(ones(9)); print(y[1]); }
+if which == 3 { let y[i] = depth(1000000000 + i) for i in 0..9; print(sum(y)); }
+if which == 4 { let y[i] = both(i) for i in 0..9; print(y[1]); }
+if which == 5 { print(both(2)); }
+"""
+INVALID = "SIGSEGV \\(invalid memory access, or the stack is full\\) in"
+DIVIDED = "SIGFPE \\(integer division by zero, or its result does not fit\\) in"
+QUOTIENT, AT_OF, STRAY, DEPTH = (f"`{name}` of faults.hpp" for name in ("quotient", "at_of", "stray", "depth"))
+
+
+def signals_in_functions_of_headers_are_reported(tdslc, folder, limit):
+    """With the function's name, as an error of the run; `eval` and executables alike. A kernel that calls several names all."""
+    (folder / "faults.hpp").write_text(FAULTY_HEADER)
+    program = folder / "faults.tdsl"
+    program.write_text(FAULTY_PROGRAM)
+    cases = (DIVIDED, QUOTIENT, QUOTIENT), (INVALID, AT_OF, AT_OF), (INVALID, STRAY, STRAY), (INVALID, DEPTH, DEPTH), (DIVIDED, QUOTIENT, f"{AT_OF}, {QUOTIENT}")
+    environment = {"XDG_CACHE_HOME": str(folder / "cache"), **launch.without_leaks()}
+    for command in (["eval"], ["run"], ["run", "-n", "2"]):
+        run = lambda which: launch.run([tdslc, *command, program, "--", "--which", str(which)], limit, env=environment)
+        for which, (signal, function, functions) in enumerate(cases):
+            named = function if command == ["eval"] else functions
+            one = "the C\\+\\+ function" if "," not in named else "one of the C\\+\\+ functions"
+            line = "[38]" if which == 4 else which + 4  # eval names the line of the function that calls it
+            result = run(which)
+            if result.code != 1 or result.out or not re.fullmatch(rf"\S*faults.tdsl:{line}[:\d]*: (error: )?signal {signal} {one} {named}\n", result.err):
+                return f"{command}, {which}: {result.err!r}, {result}"
+        if (good := run(5)).out != "6.0\n":
+            return f"{command}: {good}"
+    return None
+
+
+def macros_of_one_header_do_not_rewrite_another(tdslc, folder, limit):
+    (folder / "shared.hpp").write_text("#pragma once\n#define TWICE(x) ((x) + (x))\n")
+    (folder / "first.hpp").write_text('#include "shared.hpp"\ninline double first(double x) { return TWICE(x); }\n#define lo hi\n#define PI 3.0\n')
+    second = '#include "shared.hpp"\n#define PI 3.0\ninline double second(double x) { double lo = PI * x, hi = 1.0; return TWICE(lo) + hi; }\n'
+    program = folder / "headers.tdsl"
+    program.write_text('extern "second.hpp" { fn second(x: f64) -> f64; }\nextern "first.hpp" { fn first(x: f64) -> f64; }\nprint(first(2.0) + second(1.0));\n')
+    (folder / "second.hpp").write_text(second)
+    refused = launch.run([tdslc, "check", program], limit)
+    if refused.code != 1 or not re.search(r"first\.hpp:3:9: error: the macro `lo` is left defined and would rewrite \S*second\.hpp: .*\[header-effect\]", refused.err):
+        return f"{refused}: {refused.err!r}"
+    (folder / "second.hpp").write_text(second.replace("lo", "low"))
+    good = launch.run([tdslc, "eval", program], limit, env={"XDG_CACHE_HOME": str(folder / "cache")})
+    return None if good.out == "11.0\n" else str(good)
+
+
 CHECKS = (comments_stay_comments, damaged_executables_are_built_again, other_caches_are_refused, other_things_in_the_cache_are_built_over,
           machine_constants_are_a_file, the_owner_keeps_access, a_cache_that_can_only_be_read_is_used,
-          a_relative_folder_for_temporary_files_is_found, it_starts_without_mpi)
+          a_relative_folder_for_temporary_files_is_found, it_starts_without_mpi,
+          signals_in_functions_of_headers_are_reported, macros_of_one_header_do_not_rewrite_another)

@@ -8,7 +8,6 @@ from pathlib import Path
 def linked_prefix(tdslc, folder, change, without=()):
     """A copy of the compiler's prefix, made of links, with a toolchain.conf that `change` makes of the text of the original."""
     prefix = Path(shutil.which(tdslc) or tdslc).resolve().parents[1]
-    own = Path(folder) / "prefix"
     (own / "lib" / "tdsl").mkdir(parents=True)
     for path in [*prefix.iterdir(), *(prefix / "lib" / "tdsl").iterdir()]:
         if path.name not in ("lib", "toolchain.conf", *without):
@@ -38,6 +37,14 @@ def missing_from(tdslc):
     built = {Path(f).relative_to(build) for f in files if Path(f).is_relative_to(build) and not f.endswith(".conf")}
     commands = subprocess.run(["ninja", "-C", build, "-t", "commands", "tdslc"], capture_output=True, text=True, check=True).stdout
     return sorted(str(f) for f in built if str(f) not in commands)
+
+
+def strict_prefix(tdslc, folder):
+    """A prefix whose emitted programs are compiled as users do, and where every warning is an error."""
+    def strict(text):
+        flags = re.search(r"(?m)^warning_flags = (.*)$", text)[1]
+        return re.sub(r"(?m)^compile_flags = (.*)$", rf"compile_flags = \1 {flags} -Werror", text)
+    return linked_prefix(tdslc, Path(folder) / "strict", strict)
 
 
 def precompile(prefix, toolchain):

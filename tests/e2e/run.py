@@ -16,7 +16,7 @@ sys.dont_write_bytecode = True
 
 import compare
 import points
-from prefix import cheap_prefix
+from prefix import cheap_prefix, strict_prefix
 from program import Program
 from session import Failed, Session
 
@@ -47,7 +47,7 @@ def test_program(path, is_sample, options):
         program = Program(path)
         for build_options in builds_of(program, options.mode):
             session = Session(program, options.tdslc, Path(options.work) / "-".join([name, *build_options]), options.limit, build_options,
-                              options.prefix if is_cheap(name, is_sample, options.mode) else None)
+                              options.prefix if is_cheap(name, is_sample, options.mode) else options.strict if "sparse" in Path(path).read_text() else None)
             one_form = options.mode in ("quick", "sanitizer") or (options.mode == "ci" and zlib.crc32(name.encode()) % 4 != 0)
             session.build() if one_form else session.build_both_forms()
             for index, variant in enumerate(program.variants):
@@ -121,6 +121,9 @@ def main():
         options.prefix = Path(options.work).resolve() / "prefix"
         if not options.prefix.exists():
             cheap_prefix(options.tdslc, "-O0", options.work)
+    options.strict = Path(options.work).resolve() / "strict"
+    if not options.strict.exists():
+        strict_prefix(options.tdslc, Path(options.work).resolve())
     root = Path(__file__).resolve().parents[2]
     found = [] if options.only == "cases" else [(p, True) for p in sorted((root / "samples").glob("*.tdsl"))]
     cases = sorted((root / "tests/e2e/cases").glob("*.tdsl"))

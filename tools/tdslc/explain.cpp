@@ -24,6 +24,7 @@
 #include "tools/tdslc/own_functions.h"
 #include "tools/tdslc/plan_output.h"
 #include "tools/tdslc/report_request.h"
+#include "tools/tdslc/streams.h"
 
 namespace tdsl::tools {
 
@@ -258,7 +259,8 @@ std::string workflow_text(const CommandLine& line, const codegen::FamilyProgram&
   const plan::Region region = region_of(families, request);
   try {
     const plan::Workflow workflow = plan::scheduled_workflow(request.plan.schedule, region, request.inputs);
-    return line.dot ? plan::print_dot(workflow, region) : plan::print(workflow, region);
+    if (line.dot) return plan::print_dot(workflow, region);
+    return plan::print(workflow, region) + (region.whole ? "" : fmt::format("this is not the whole program: {}\n", region.fence));
   } catch (const plan::NoPlan& none) {
     throw UsageError(none.what());
   }
@@ -277,6 +279,14 @@ int explain(const CommandLine& line) {
   if (!line.output.empty()) run_files.write_text("-o", line.output);
   run_files.add(options);
   const ReportRequest request = request_of(line, front, families, options);
+  if (!line.stage.empty()) {
+    // A stage without operations shows nothing: say why, as the plan does.
+    const plan::Region region = region_of(families, request);
+    if (region.ops.empty() && !region.whole) {
+      print_error(region.fence + "\n");
+      return 1;
+    }
+  }
   const std::string text = line.stage == "region"    ? plan::text_of(region_of(families, request))
                            : line.stage == "workflow" ? workflow_text(line, families, request)
                            : line.stage == "algebra" ? algebra_text(families, request)

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
+#include <vector>
 
 #include "codegen/clang/header_reader.h"
 #include "codegen/foreign_library.h"
@@ -29,11 +31,30 @@ std::string remark_of(const ir::ForeignDeclaration& d, const ir::ForeignFunction
   return text;
 }
 
+/// Macros that `a` leaves defined and that `b` has words for, in files that `a` does not include, without a definition of its own. All headers
+/// are compiled in one file.
+void refuse_macros(const codegen::HeaderNames& a, const codegen::HeaderNames& b, std::vector<ir::HeaderProblem>& problems) {
+  for (const auto& [name, place] : a.macros) {
+    if (b.words.contains(place.file) || b.macros.contains(name)) continue;
+    const auto rewritten = std::ranges::find_if(b.words, [&](const auto& file) { return !a.words.contains(file.first) && file.second.contains(name); });
+    if (rewritten == b.words.end()) continue;
+    problems.push_back(place);
+    problems.back().message = fmt::format("the macro '{}' is left defined and would rewrite {}: #undef it at the end of the header", name, rewritten->first);
+  }
+}
+
 }  // namespace
 
 ir::HeaderReader header_reader_for(Front& front) {
-  return [&front](const std::string& path, const std::vector<ir::ForeignDeclaration>& declarations) {
-    ir::HeaderFacts facts = codegen::read_header(path, declarations, {"-I" + codegen::find_prefix() + "/include/tdsl"});
+  const auto earlier = std::make_shared<std::vector<codegen::HeaderNames>>();
+  return [&front, earlier](const std::string& path, const std::vector<ir::ForeignDeclaration>& declarations) {
+    codegen::HeaderNames names;
+    ir::HeaderFacts facts = codegen::read_header(path, declarations, {"-I" + codegen::find_prefix() + "/include/tdsl"}, &names);
+    for (const codegen::HeaderNames& other : *earlier) {
+      refuse_macros(other, names, facts.problems);
+      refuse_macros(names, other, facts.problems);
+    }
+    earlier->push_back(std::move(names));
     front.context.enter("extern");
     for (std::size_t k = 0; k < facts.functions.size(); ++k) front.context.applied({}, remark_of(declarations[k], facts.functions[k]));
     for (const std::string& header : facts.files) {

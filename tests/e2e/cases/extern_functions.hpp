@@ -38,3 +38,27 @@ inline void columns(tdsl::Tile<const double, 2> A, double limit, tdsl::Tile<doub
     sums(j) = s;
   }
 }
+
+// The rest must not reach the program: macros of its names and of its vocabulary, pragmas, and names that emitted code uses.
+using namespace std;
+namespace rt {
+constexpr int kScalars = 3;
+}
+using Index = float;
+template <class... T>
+void place(T...);
+inline double program(double x) { return x; }
+struct Tensor {};
+
+#define lo hi
+#define exp log
+#define max min
+#define erf exp
+#define i j
+#define X y
+#define for while
+#define main start
+#define session sessions
+#define x (-x)
+#pragma GCC optimize("Ofast")
+#pragma GCC poison OpBuilder
