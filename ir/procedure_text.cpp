@@ -49,7 +49,7 @@ std::string text_of(const Foreign& foreign) {
                      foreign.is_kernel ? "kernel" : name_of(foreign.result), foreign.may_stop ? " may_stop" : "", foreign.operations);
 }
 
-std::string title_of(const Foreign& foreign) { return fmt::format("'{}' of {}", foreign.name, foreign.header); }
+std::string title_of(const Foreign& foreign) { return fmt::format("`{}` of {}", foreign.name, foreign.header); }
 
 std::string title_of(const std::set<std::string>& functions) {
   return fmt::format("{} {}", functions.size() == 1 ? "the C++ function" : "one of the C++ functions", fmt::join(functions, ", "));

@@ -188,7 +188,7 @@ class HeaderReaderRun {
       const bool function = std::ranges::any_of(declarations_, [&](const ForeignDeclaration& d) { return d.name == name; });
       if (!function && !kWords.contains(name) && !name.starts_with("tdsl_")) continue;
       facts_.problems.push_back(place);
-      facts_.problems.back().message = "the macro '" + name + "' is left defined and rewrites calls of " + (function ? "the function" : "the functions") + ": #undef it at the end of the header";
+      facts_.problems.back().message = "the macro `" + name + "` is left defined and rewrites calls of " + (function ? "the function" : "the functions") + ": #undef it at the end of the header";
     }
   }
 

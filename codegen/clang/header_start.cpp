@@ -14,7 +14,7 @@ namespace {
 
 using Refuse = std::function<void(clang::SourceRange, const std::string&)>;
 
-std::string quoted(const clang::NamedDecl& d) { return "'" + d.getQualifiedNameAsString() + "'"; }
+std::string quoted(const clang::NamedDecl& d) { return "`" + d.getQualifiedNameAsString() + "`"; }
 
 class StartFinder : public clang::RecursiveASTVisitor<StartFinder> {
  public:
@@ -39,7 +39,7 @@ class StartFinder : public clang::RecursiveASTVisitor<StartFinder> {
     if (!users(*f) || !f->isThisDeclarationADefinition()) return true;
     const bool librarys = f->getBuiltinID() != 0 || std::ranges::any_of(f->redecls(), [&](const clang::FunctionDecl* d) { return !users(*d); });
     if (f->isMain()) {
-      refuse_(f->getLocation(), "'main' is the program's: a header does not define it");
+      refuse_(f->getLocation(), "`main` is the program's: a header does not define it");
     } else if ((f->isExternC() && librarys) || f->isReplaceableGlobalAllocationFunction()) {
       refuse_(f->getLocation(), quoted(*f) + " replaces the library's function in the whole program: give it another name");
     }
@@ -49,7 +49,7 @@ class StartFinder : public clang::RecursiveASTVisitor<StartFinder> {
   bool VisitDecl(clang::Decl* d) {
     if (!users(*d)) return true;
     for (const clang::Attr* a : d->attrs()) {
-      if (const char* what = refused(*a, *d)) refuse_(a->getRange().isValid() ? a->getRange() : d->getLocation(), "the attribute '" + std::string(a->getSpelling()) + "' " + what);
+      if (const char* what = refused(*a, *d)) refuse_(a->getRange().isValid() ? a->getRange() : d->getLocation(), "the attribute `" + std::string(a->getSpelling()) + "` " + what);
     }
     return true;
   }
@@ -60,7 +60,7 @@ class StartFinder : public clang::RecursiveASTVisitor<StartFinder> {
   }
 
   bool VisitNamespaceDecl(clang::NamespaceDecl* n) {
-    if (users(*n) && n->getParent()->isTranslationUnit() && n->getName() == "tdsl") refuse_(n->getLocation(), "the namespace 'tdsl' is the runtime's: choose another one");
+    if (users(*n) && n->getParent()->isTranslationUnit() && n->getName() == "tdsl") refuse_(n->getLocation(), "the namespace `tdsl` is the runtime's: choose another one");
     return true;
   }
 

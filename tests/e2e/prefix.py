@@ -8,6 +8,7 @@ from pathlib import Path
 def linked_prefix(tdslc, folder, change, without=()):
     """A copy of the compiler's prefix, made of links, with a toolchain.conf that `change` makes of the text of the original."""
     prefix = Path(shutil.which(tdslc) or tdslc).resolve().parents[1]
+    own = Path(folder) / "prefix"
     (own / "lib" / "tdsl").mkdir(parents=True)
     for path in [*prefix.iterdir(), *(prefix / "lib" / "tdsl").iterdir()]:
         if path.name not in ("lib", "toolchain.conf", *without):

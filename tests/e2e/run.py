@@ -121,7 +121,7 @@ def main():
         options.prefix = Path(options.work).resolve() / "prefix"
         if not options.prefix.exists():
             cheap_prefix(options.tdslc, "-O0", options.work)
-    options.strict = Path(options.work).resolve() / "strict"
+    options.strict = Path(options.work).resolve() / "strict" / "prefix"
     if not options.strict.exists():
         strict_prefix(options.tdslc, Path(options.work).resolve())
     root = Path(__file__).resolve().parents[2]

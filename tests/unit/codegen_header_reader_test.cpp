@@ -114,25 +114,25 @@ TEST_CASE("header reader: nothing happens outside of functions") {
   CHECK(refused("int g();\ntemplate <class T> struct V { static inline T t = g(); };\ntemplate struct V<int>;", "is initialised by code"));
   CHECK(refused("int g();\nthread_local int n = g();", "is initialised by code"));
   CHECK(beside_f("struct S { ~S() {} };\nS s;") == "2:3 's' is destroyed by code that runs when the program ends: make it a local variable");
-  CHECK(beside_f("__attribute__((constructor)) void g() {}") == "1:16 the attribute 'constructor' runs code when the program starts");
-  CHECK(beside_f("[[gnu::destructor]] void g() {}") == "1:3 the attribute 'destructor' runs code when the program ends");
+  CHECK(beside_f("__attribute__((constructor)) void g() {}") == "1:16 the attribute `constructor` runs code when the program starts");
+  CHECK(beside_f("[[gnu::destructor]] void g() {}") == "1:3 the attribute `destructor` runs code when the program ends");
   CHECK(refused("extern \"C\" void (*choose())() { return nullptr; }\nvoid g() __attribute__((ifunc(\"choose\")));", "runs code when the program is loaded"));
-  CHECK(refused("void g() {}\n__attribute__((section(\".init_array\"), used)) static void (*const p)() = g;", "the attribute 'section'"));
+  CHECK(refused("void g() {}\n__attribute__((section(\".init_array\"), used)) static void (*const p)() = g;", "the attribute `section`"));
   CHECK(refused("double g(double) __asm__(\"exp\");", "gives a symbol of the program another meaning"));
   CHECK(beside_f("asm(\".section .init_array\");") == "1:1 assembler outside of functions may do anything");
-  CHECK(beside_f("int main() { return 0; }") == "1:5 'main' is the program's: a header does not define it");
+  CHECK(beside_f("int main() { return 0; }") == "1:5 `main` is the program's: a header does not define it");
   CHECK(refused("extern \"C\" double exp(double x) { return x; }", "'exp' replaces the library's function"));
   CHECK(refused("#include <new>\nvoid* operator new(std::size_t) { return nullptr; }", "replaces the library's function"));
-  CHECK(refused("namespace tdsl { inline int k = 1; }", "the namespace 'tdsl' is the runtime's"));
+  CHECK(refused("namespace tdsl { inline int k = 1; }", "the namespace `tdsl` is the runtime's"));
   CHECK(of_f("int n = 0;\nvoid g(int*) { ++n; }\ndouble f(double x) { __attribute__((cleanup(g))) int k = 0; return x + k; }").find("2:18 'f' uses the global variable 'n'") == 0);
 }
 
 TEST_CASE("header reader: macros that are left defined") {
   const std::string f = "double f(double x) { return x; }\n";
   CHECK(of_f("#include <cmath>\n" + f + "#define lo hi\n#define exp log\n#define j i\n#define main start\n#define x y") == "good");
-  CHECK(of_f(f + "#define f g") == "2:9 the macro 'f' is left defined and rewrites calls of the function: #undef it at the end of the header");
+  CHECK(of_f(f + "#define f g") == "2:9 the macro `f` is left defined and rewrites calls of the function: #undef it at the end of the header");
   CHECK(of_f(f + "#define f(x) g(x)\n#undef f") == "good");
-  CHECK(of_f(f + "#define double float") == "2:9 the macro 'double' is left defined and rewrites calls of the functions: #undef it at the end of the header");
+  CHECK(of_f(f + "#define double float") == "2:9 the macro `double` is left defined and rewrites calls of the functions: #undef it at the end of the header");
   CHECK(of_f("#ifndef GUARD\n#define GUARD\n" + f + "#endif\n") == "good");
 }
 

@@ -39,7 +39,7 @@ void refuse_macros(const codegen::HeaderNames& a, const codegen::HeaderNames& b,
     const auto rewritten = std::ranges::find_if(b.words, [&](const auto& file) { return !a.words.contains(file.first) && file.second.contains(name); });
     if (rewritten == b.words.end()) continue;
     problems.push_back(place);
-    problems.back().message = fmt::format("the macro '{}' is left defined and would rewrite {}: #undef it at the end of the header", name, rewritten->first);
+    problems.back().message = fmt::format("the macro `{}` is left defined and would rewrite {}: #undef it at the end of the header", name, rewritten->first);
   }
 }
 
