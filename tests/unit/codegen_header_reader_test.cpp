@@ -109,11 +109,11 @@ TEST_CASE("header reader: nothing happens outside of functions") {
   const auto beside_f = [](const std::string& text) { return verdict(text + "\ndouble f(double x) { return x; }", scalar_function("f")); };
   const auto refused = [&](const std::string& text, const std::string& what) { return beside_f(text).find(what) != std::string::npos; };
   CHECK(beside_f("#include <iostream>\nconstexpr double a[2] = {1, 2};\nstatic const int n = 3;\ninline double count = 0;\nstruct S { static constexpr int k = 2; int* p = nullptr; };\nS s;") == "good");
-  CHECK(beside_f("template <class T> struct V { static inline T t = T(1); };\ninline int k = V<int>::t;\nvoid g() { static int n = k; ++n; }").find("2:12 'k' is initialised by code") == 0);
-  CHECK(beside_f("int g();\nconst int n = g();") == "2:11 'n' is initialised by code that runs when the program starts: declare it constexpr, or a local variable");
+  CHECK(beside_f("template <class T> struct V { static inline T t = T(1); };\ninline int k = V<int>::t;\nvoid g() { static int n = k; ++n; }").find("2:12 `k` is initialised by code") == 0);
+  CHECK(beside_f("int g();\nconst int n = g();") == "2:11 `n` is initialised by code that runs when the program starts: declare it constexpr, or a local variable");
   CHECK(refused("int g();\ntemplate <class T> struct V { static inline T t = g(); };\ntemplate struct V<int>;", "is initialised by code"));
   CHECK(refused("int g();\nthread_local int n = g();", "is initialised by code"));
-  CHECK(beside_f("struct S { ~S() {} };\nS s;") == "2:3 's' is destroyed by code that runs when the program ends: make it a local variable");
+  CHECK(beside_f("struct S { ~S() {} };\nS s;") == "2:3 `s` is destroyed by code that runs when the program ends: make it a local variable");
   CHECK(beside_f("__attribute__((constructor)) void g() {}") == "1:16 the attribute `constructor` runs code when the program starts");
   CHECK(beside_f("[[gnu::destructor]] void g() {}") == "1:3 the attribute `destructor` runs code when the program ends");
   CHECK(refused("extern \"C\" void (*choose())() { return nullptr; }\nvoid g() __attribute__((ifunc(\"choose\")));", "runs code when the program is loaded"));
@@ -121,10 +121,10 @@ TEST_CASE("header reader: nothing happens outside of functions") {
   CHECK(refused("double g(double) __asm__(\"exp\");", "gives a symbol of the program another meaning"));
   CHECK(beside_f("asm(\".section .init_array\");") == "1:1 assembler outside of functions may do anything");
   CHECK(beside_f("int main() { return 0; }") == "1:5 `main` is the program's: a header does not define it");
-  CHECK(refused("extern \"C\" double exp(double x) { return x; }", "'exp' replaces the library's function"));
+  CHECK(refused("extern \"C\" double exp(double x) { return x; }", "`exp` replaces the library's function"));
   CHECK(refused("#include <new>\nvoid* operator new(std::size_t) { return nullptr; }", "replaces the library's function"));
   CHECK(refused("namespace tdsl { inline int k = 1; }", "the namespace `tdsl` is the runtime's"));
-  CHECK(of_f("int n = 0;\nvoid g(int*) { ++n; }\ndouble f(double x) { __attribute__((cleanup(g))) int k = 0; return x + k; }").find("2:18 'f' uses the global variable 'n'") == 0);
+  CHECK(of_f("int n = 0;\nvoid g(int*) { ++n; }\ndouble f(double x) { __attribute__((cleanup(g))) int k = 0; return x + k; }").find("2:18 `f` uses the global variable `n`") == 0);
 }
 
 TEST_CASE("header reader: macros that are left defined") {
