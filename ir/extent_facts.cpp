@@ -11,7 +11,7 @@ AffineExpr constant_form(Extent offset) {
 }
 
 /// Nothing where a coefficient leaves 64 bits: what follows from coefficients holds for numbers that do not wrap around.
-std::optional<AffineExpr> scaled(const AffineExpr& a, std::int64_t factor) {
+std::optional<AffineExpr> scaled_exactly(const AffineExpr& a, std::int64_t factor) {
   AffineExpr result{{}, a.offset * Extent(factor)};
   for (const auto& [label, coefficient] : a.coefficients) {
     std::int64_t product = 0;
@@ -38,9 +38,9 @@ std::optional<AffineExpr> added(AffineExpr a, const AffineExpr& b) {
 
 std::optional<AffineExpr> product(const AffineExpr& a, const AffineExpr& b) {
   if (const auto c = b.offset.constant(); c && b.coefficients.empty())
-    return scaled(a, *c);
+    return scaled_exactly(a, *c);
   if (const auto c = a.offset.constant(); c && a.coefficients.empty())
-    return scaled(b, *c);
+    return scaled_exactly(b, *c);
   if (!a.coefficients.empty() || !b.coefficients.empty())
     return std::nullopt;
   const auto small = product_if_small(a.offset, b.offset);
@@ -56,7 +56,7 @@ std::optional<AffineExpr> affine_binary(const Binary& b, const ValueExtent& valu
     case BinaryOp::kAdd:
       return added(*left, *right);
     case BinaryOp::kSub: {
-      const auto negative = scaled(*right, -1);
+      const auto negative = scaled_exactly(*right, -1);
       return negative ? added(*left, *negative) : std::nullopt;
     }
     case BinaryOp::kMul:
@@ -85,7 +85,7 @@ std::optional<AffineExpr> affine_in_labels(const Expr& e, const ValueExtent& val
     return constant_form(value_extent(r->tensor));
   if (const auto* u = std::get_if<Unary>(&e->op); u != nullptr && u->op == UnaryOp::kNeg) {
     const auto operand = affine_in_labels(u->operand, value_extent);
-    return operand ? scaled(*operand, -1) : std::nullopt;
+    return operand ? scaled_exactly(*operand, -1) : std::nullopt;
   }
   const auto* b = std::get_if<Binary>(&e->op);
   return b == nullptr ? std::nullopt : affine_binary(*b, value_extent);
