@@ -482,6 +482,12 @@ class Facts:
     # --memory below what is needed is answered by what needs most and the least that is enough, not by a plan that does not fit.
     def test_explain_says_what_memory_is_enough(self):
         none = ("--", "--spill", "none")
+        # A product of a matrix with itself is never said to need many times what it is made of.
+        square = self.work / "square.tdsl"
+        square.write_text("input A: f64[n, n];\noutput C = A @ A;\n")
+        need = self.explain(square, "-n", 6, "--set", "n=60000", "--memory", "9GiB", "--schedule", "greedy", *none)["memory"]["needed_bytes"]
+        if need > 3 * 8 * 60000 ** 2:
+            raise Failed(f"a product of a matrix of {8 * 60000 ** 2} bytes with itself needs {need} on one of 6 ranks")
         for program, sizes in (("matmul", ["n=4000"]), ("two_layer_network", ["n=800", "m=1000"])):
             arguments = ["-n", 4, *(w for size in sizes for w in ("--set", size))]
             plan = self.explain(program, *arguments, "--memory", "1MiB", *none)
@@ -499,6 +505,39 @@ class Facts:
             enough = self.explain(program, *arguments, "--memory", memory["needed_bytes"])
             if not enough["memory"]["fits"] or not enough["statements"]:
                 raise Failed(f"{program}: {memory['needed_bytes']} bytes were said to be enough")
+
+    # A band and a product of compressed matrices are as large as what they store: in predictions, under --memory, and in blocks. Nothing is copied dense.
+    def test_compressed_results_are_as_large_as_what_they_store(self):
+        n, m = 20000, 200
+        source, executable, statistics = self.work / "stored.tdsl", self.work / "stored", self.work / "stored.json"
+        source.write_text("input x: f64[n];\ninput A: f64[n, sparse m];\ninput b: f64[m];\nparam w: i64 = 1;\n"
+                          "let K[i, j]: f64[n, sparse n] = 1.0 + 0.0 * x[i] * x[j] where abs(i - j) <= w;\noutput y = K @ x;\n"
+                          "output z = solve(A' @ A + 0.5 * eye(m), b);\n")
+        build = launch.run([self.tdslc, "build", source, "-o", executable], 10 * self.options.limit)
+        if build.code != 0 or "[dense-copy]" in build.err or "'A'," in build.err:
+            raise Failed(f"tdslc build: {build}")
+        rows = np.arange(n)
+        (self.work / "stored.mtx").write_text(f"%%MatrixMarket matrix coordinate real general\n{n} {m} {n}\n" + "".join(f"{i + 1} {i % m + 1} 2\n" for i in rows))
+        np.save(self.work / "x.npy", np.ones(n))
+        np.save(self.work / "b.npy", np.full(m, 400.5))
+        files = [w for name, file in (("x", "x.npy"), ("A", "stored.mtx"), ("b", "b.npy")) for w in (f"--{name}", self.work / file)]
+        band = [s for s in self.explain(source, "-n", 2, "--memory", "6MiB", "--", *files)["statements"] if s["name"] == "K"]
+        flops = band[0]["predicted"]["flops_max"] if band else -1
+        if not 0 < flops < 2 * 3 * 4 * n:
+            raise Failed(f"{flops} operations are predicted of a band of {3 * n - 2} elements: {band}")
+        held = []
+        for ranks in (1, 2):
+            self.run(executable, ranks, [*files, "--y", "y.npy", "--z", "z.npy", "--memory", "6MiB", "--stats", statistics, "--quiet"])
+            wanted = np.full(n, 3.0) - (rows == 0) - (rows == n - 1)
+            if not (np.load(self.work / "y.npy") == wanted).all() or not (np.load(self.work / "z.npy") == 1).all():
+                raise Failed(f"wrong values on {ranks} ranks")
+            held.append(max(r["peak_block_bytes"] for r in json.loads(statistics.read_text())["per_rank"]))
+        if max(held) >= 6 << 20:
+            raise Failed(f"{held} bytes of blocks, where a dense A has {8 * n * m}")
+        refused = self.explain(source, "-n", 2, "--memory", "6MiB", "--", *files, "--w", n, "--spill", "none")["memory"]
+        if refused["fits"] or refused["name"] not in ("K", "y"):
+            raise Failed(f"a full K fits 6 MiB: {refused}")
+        return f"{held} bytes of blocks"
 
     # A random tensor is the same for every tile size and number of ranks, to the bit.
     def test_random_is_the_same_everywhere(self):
