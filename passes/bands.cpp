@@ -34,7 +34,8 @@ struct Band {
 
 class Narrower {
  public:
-  Narrower(const Program& program, const ExtentFacts& facts, Compute& c) : program_(program), conditions_([&facts](const Expr& e) { return facts.affine(e); }, Inequalities::Of::kOrder), compute_(c) {}
+  Narrower(const Program& program, const ExtentFacts& facts, Compute& c)
+      : program_(program), conditions_([&facts](const Expr& e) { return facts.affine(e); }, Inequalities::Of::kOrder), compute_(c) {}
 
   /// The number of reductions that were narrowed.
   int run() {

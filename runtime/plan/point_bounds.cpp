@@ -39,8 +39,11 @@ class Columns {
     for (const Line& a : lines) {
       for (const Line& b : lines) {
         if (a.slope <= b.slope) continue;
-        const double next = std::floor((b.constant - a.constant) / (a.slope - b.slope)) + 1;
-        if (first < next && next < last) ends.push_back(next);
+        // Where they cross at a row, that row may belong to neither side: 0, 0, 1, 2.
+        const double row = (b.constant - a.constant) / (a.slope - b.slope);
+        for (const double next : {std::ceil(row), std::floor(row) + 1}) {
+          if (first < next && next < last) ends.push_back(next);
+        }
       }
     }
     std::ranges::sort(ends);
@@ -67,6 +70,7 @@ RowCounts points_within(Index rows, Index columns, const std::vector<PointBound>
     }
   }
   RowCounts counts{rows, {0}};
+  if (rows == 0) return counts;
   const Tiling bins = Tiling::near_equal(rows, std::min(rows, kBins));
   const std::vector<double> pieces = first < last ? within.pieces(first, last) : std::vector<double>{};
   double sum = 0, row = first;

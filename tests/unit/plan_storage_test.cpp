@@ -345,6 +345,11 @@ TEST_CASE("storage: points within bounds are counted by rows without visiting th
   CHECK(points_within(n, n, {up_to(1, 1, 0)}).before.back() == n * (n + 1) / 2);
   CHECK(points_within(n, n, {from(1, 1, -1), up_to(1, 1, 1)}).before.back() == 3 * n - 2);
   CHECK(points_within(n, n, {from(1, 1, -most), up_to(1, 1, most)}).before.back() == n * n);
+  // Lines that cross at a row inside of a bin: 0, 0, 1, 2.
+  const std::vector<PointBound> wedge = {from(1, 1, -3000), up_to(1, 2, -6000)};
+  Index inside = 0;
+  for (Index i = 3000; i < n; ++i) inside += std::max<Index>(0, std::min(n - 1, 2 * i - 6000) - (i - 3000) + 1);
+  CHECK(points_within(n, n, wedge).before.back() == inside);
 }
 
 TEST_CASE("storage: a compressed result is as large as its bounds allow, tile by tile") {
