@@ -83,7 +83,7 @@ TEST_CASE("header reader: functions of other types") {
   CHECK(of_f("\ntemplate <class T> T f(T x) { return x; }") == "2:22 `f` is a template; the program needs `double f(double)`");
   CHECK(of_f("namespace own { inline double f(double x) { return x; } }") == "1:31 `own::f` is not in the global namespace, where functions of `extern` are looked up");
   CHECK(of_f("inline double g(double x) { return x; }").find("declares no function `f`") != std::string::npos);
-  CHECK(of_f("inline double f(double x) { return y; }") == "1:36 use of undeclared identifier `y`");
+  CHECK(of_f("inline double f(double x) { return y; }") == "1:36 use of undeclared identifier 'y'");
   CHECK(of_kernel("void k(Out A, Out L) { L(0, 0) = A(0, 0); }") ==
         "3:6 `k` has the type `void (Out, Out)`; the program needs `void k(tdsl::Tile<const double, 2>, tdsl::Tile<double, 2>)`");
 }

@@ -178,7 +178,7 @@ TEST_CASE("eval: run-time errors have text and place") {
   CHECK(error_of(run(kVector + "check 0 <= %0 - 5 \"{right} is negative\"\n", kThree)) == "-2 is negative");
   CHECK(error_of(run(kVector + "%2:bool = compute [] (false)\ncheck 0 <= %0 - 5 if %2 \"no\"\n", kThree)) == "");
   CHECK(error_of(run(kVector + "%2:i64[%0 - 5] \"v\" = compute [i in 0..%0] (i) left [i]\n", kThree)) ==
-        "dimension 0 of v has the negative extent -2");
+        "subscript 0 is out of bounds: dimension 0 of v has extent 0");
   CHECK(error_of(run("%0:f64 = param \"a\"\n")) == "the param `a` has no value and no default");
 }
 

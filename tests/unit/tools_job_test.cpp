@@ -132,7 +132,7 @@ TEST_CASE("a profile of a site is read, printed and compared") {
   CHECK(has(error_of([] { (void)parse_site("nodes = 4\n", "s"); }), "`cores = …` is missing"));
   CHECK(has(error_of([] { (void)parse_site("partition = a b\n", "s"); }), "a name without blanks"));
   CHECK(has(error_of([] { (void)parse_site("max_time = soon\n", "s"); }), "a time as Slurm writes it"));
-  CHECK(has(error_of([] { (void)parse_site("max_time = 0\n", "s"); }), "s:1: '0': a time as Slurm writes it"));
+  CHECK(has(error_of([] { (void)parse_site("max_time = 0\n", "s"); }), "s:1: `0`: a time as Slurm writes it"));
   CHECK(has(error_of([] { (void)parse_site("max_time = 0-00:00:00\n", "s"); }), "above 0"));
   CHECK(has(error_of([] { (void)parse_site("max_time = UNLIMITED\n", "s"); }), "`nodes = …` is missing"));
   CHECK(has(error_of([] { (void)parse_site("launcher = ssh\n", "s"); }), "srun or mpirun"));
