@@ -101,7 +101,7 @@ def machine_constants_are_a_file(tdslc, folder, limit):
     for make, kind in ((Path.mkdir, "a directory"), (os.mkfifo, r"a pipe (FIFO)")):
         make(cache / "machine.conf")
         for command in (["run", program], ["explain", program, "-n", "2"], ["doctor"]):
-            result = launch.run([tdslc, *command], limit, env=environment)
+            result = launch.run(["env", "-u", "TDSL_MACHINE", tdslc, *command], limit, env=environment)
             if result.code != 1 or f"it is not a regular file, but {kind}" not in result.err or len(result.err.splitlines()) > 1:
                 return f"{command[0]}: {result}"
         (cache / "machine.conf").rmdir() if kind == "a directory" else (cache / "machine.conf").unlink()
