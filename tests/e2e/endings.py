@@ -263,13 +263,24 @@ def memory_group(limit):
     return path
 
 
-# Takes the memory of a group until so many of its processes were killed.
-HOG = """import sys, re
-group, score, kills, taken = sys.argv[1], sys.argv[2], int(sys.argv[3]), []
-open("/proc/self/oom_score_adj", "w").write(score)
-open(group + "/cgroup.procs", "w").write("0")
-while int(re.search(r"(?m)^oom_kill (\\d+)", open(group + "/memory.oom_control").read())[1]) < kills:
-    taken.append(bytearray(b"x" * (1 << 20)))
+# Takes the memory of a group, in processes that each have less than ranks count for, until so many of its processes were killed.
+HOG = """import os, re, signal, sys, time
+group, score, kills, children = sys.argv[1], sys.argv[2], int(sys.argv[3]), []
+with open("/proc/self/oom_score_adj", "w") as own:
+    own.write(score)
+with open(group + "/cgroup.procs", "w") as processes:
+    processes.write("0")
+def goes_on():
+    time.sleep(0.004)
+    return int(re.search(r"(?m)^oom_kill (\\d+)", open(group + "/memory.oom_control").read())[1]) < kills
+while goes_on():
+    children.append(os.fork())
+    if children[-1] == 0:
+        taken = [bytearray(1 << 20) for step in range(16) if goes_on()]
+        signal.pause()
+    time.sleep(0.1)
+for child in children:
+    os.kill(child, signal.SIGKILL)
 """
 
 
@@ -282,12 +293,12 @@ def use_up_group(whose, executables, options):
     try:
         if whose == "rank":
             with Run([*inside, options.tdslc, "run", PROGRAM, "-n", "2", "--", *program_arguments()], options) as run:
-                subprocess.run([sys.executable, "-c", HOG, group, "-1000", "1"], check=False, timeout=options.limit)
+                subprocess.run([sys.executable, "-c", HOG, group, "0", "1"], check=False, timeout=options.limit)
                 run.wait()
                 run.expect(137, r"ranks? (0|1|0, 1) (was|were) ended by signal 9 \(Killed\), because memory ran out: the limit of the control group \S+ is 400\.0 MiB, for all ranks here; --memory gives ranks less")
         else:
             with Run([*inside, *launch.mpi_command(2), executables["endless"], *program_arguments()], options) as run:
-                subprocess.run([sys.executable, "-c", HOG, group, "1000", "99"], check=False, timeout=options.limit)
+                subprocess.run([sys.executable, "-c", HOG, group, "1000", "3"], check=False, timeout=options.limit)
                 run.child.send_signal(signal.SIGTERM)
                 run.wait(launcher_files=True)
                 run.err = launch.OF_A_HURRIED_LAUNCHER.sub("", run.err)
