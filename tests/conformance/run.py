@@ -41,7 +41,7 @@ def points_of(mode, number):
     """Where the executable of this number is run: one rank, and others that differ from one executable to the next."""
     if mode == "long":
         return POINTS
-    count = {"ci": 3, "quick": 2, "sanitizer": 1}[mode]
+    count = {"ci": 2, "quick": 2, "sanitizer": 1}[mode]
     others = POINTS[1:]
     return (POINTS[:1] + tuple(others[(number + k * 3) % len(others)] for k in range(count)))[-count:]
 

@@ -72,7 +72,7 @@ def choose(mode, program, variant_index, is_sample):
     main = min(variant_index, 2)
     counts = {
         "long": (24, 24, 24),
-        "ci": (2, 1, 1) if is_sample or in_half(program) else (1, 1, 1),
+        "ci": (2, 1, 0) if is_sample else (1, 1, 1) if in_half(program) else (1, 0, 0),
         "quick": (2, 0, 0) if is_sample else (1, 0, 0),
         "sanitizer": (1, 0, 0) if is_sample else (1, 0, 0),
     }
