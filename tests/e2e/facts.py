@@ -993,7 +993,7 @@ class Facts:
             found = re.match(r"if which == (\d+) \{(.*)\} // ([\d.]+)$", line)
             if not found or number in warned or (self.quick and int(found[1]) % 4):
                 continue
-            run = self.run(executable, ranks, ["--which", found[1], "--stats", statistics, "--quiet"])
+            run = self.run(executable, ranks, ["--which", found[1], "--stats", statistics])
             if "[gathered]" in run.err:
                 warned.add(number)
                 continue
