@@ -232,7 +232,7 @@ class Facts:
     # `explain` plans what the run plans, decision by decision, summaries and prints included: every sample has the plan of its run.
     # A survey finds the same region in both, and all operations that are recorded later.
     def test_explain_has_the_plan_of_the_run(self):
-        paths = sorted((ROOT / "samples").glob("*.tdsl"))[::5 if self.quick else 1]
+        paths = sorted((ROOT / "samples").glob("*.tdsl"))[::5 if self.quick else 1 if self.long else 2]
         with ThreadPoolExecutor(2) as pool:
             compared = list(pool.map(self.compare_plans, paths))
         for message in compared:
