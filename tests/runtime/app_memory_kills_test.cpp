@@ -4,7 +4,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <csignal>
 #include <fstream>
 #include <optional>
@@ -38,10 +37,15 @@ bool blames(End end, int kills) {
   const std::string run = "test-" + std::to_string(::getpid()) + "-" + (folder / "");
   const std::string first = kill_watch_part();
   const pid_t second = ::fork();
-  const auto tell = [](int fd, const std::string& text) { [[maybe_unused]] const auto written = ::write(fd, text.data(), text.size()); };
+  const auto tell = [](int fd, std::string text) {
+    text += '\n';
+    [[maybe_unused]] const auto written = ::write(fd, text.data(), text.size());
+  };
+  // One line: the next one may be there already.
   const auto hear = [](int fd) {
-    char text[512];
-    return std::string(text, static_cast<std::size_t>(std::max<ssize_t>(::read(fd, text, sizeof text), 0)));
+    std::string text;
+    for (char c = 0; ::read(fd, &c, 1) == 1 && c != '\n';) text += c;
+    return text;
   };
   if (second == 0) {
     const std::string mine = kill_watch_part();
