@@ -155,7 +155,7 @@ class Test:
                         assert found.dtype == expected.dtype and np.array_equal(found, expected), (command, a, name, found)
         # A file that is read is not written, also where all its datasets would be.
         before = (self.work / "out.h5").read_bytes()
-        self.refused("cannot write 'out.h5:/run/B' (output B): it is input A; choose another name", "eval", STORED, "--", "--A", "out.h5:/run/B", *inputs, *outputs, code=2)
+        self.refused("cannot write `out.h5:/run/B` (output B): it is input A; choose another name", "eval", STORED, "--", "--A", "out.h5:/run/B", *inputs, *outputs, code=2)
         assert (self.work / "out.h5").read_bytes() == before, "out.h5 was changed"
         left = [p.name for p in self.work.iterdir() if ".tmp-" in p.name]
         assert not left, left

@@ -278,8 +278,8 @@ TEST_CASE("disk: where nothing can be reserved, what is free must do for all ran
   CHECK(refused.find("that each of 4 ranks of a node keeps on disk in `") != std::string::npos);
   // Too much for one rank alone: what all keep is said, too.
   const std::string each = run_error_of([&] { static_cast<void>(rt::SpillFile(folder / "", Index{1} << 60, true, 2)); });
-  CHECK(each.find("the 1048576.0 TiB that each of 2 ranks of a node keeps") != std::string::npos);
-  CHECK(each.find(", 2097152.0 TiB in all, which has ") != std::string::npos);
+  CHECK(each.find("the 1.0 EiB that each of 2 ranks of a node keeps") != std::string::npos);
+  CHECK(each.find(", 2.0 EiB in all, which has ") != std::string::npos);
 }
 
 TEST_CASE("disk: what there is no room for takes nothing from other programs") {

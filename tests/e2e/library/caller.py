@@ -99,7 +99,7 @@ def params():
         array = kinds._described("alpha", kinds._boxes(0.5), "f64", False, keep)
         code = kinds._library.kinds_run(program._handle, array, 1, None, 0)
         message = kinds._library.kinds_message(program._handle).decode()
-        assert code == 2 and "'alpha' is a param, not an input: its value goes to open, or to params before the call, as the option --alpha VALUE" in message, message
+        assert code == 2 and "`alpha` is a param, not an input: its value goes to open, or to params before the call, as the option --alpha VALUE" in message, message
         code = kinds._library.kinds_params(program._handle, *kinds._c_words(["--threads", "2"]))
         message = kinds._library.kinds_message(program._handle).decode()
         assert code == 2 and "`--threads` is no param" in message, message
