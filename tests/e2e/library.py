@@ -23,7 +23,8 @@ class Callers:
         self.sanitize = [f"-fsanitize={options.sanitize}", "-fno-sanitize-recover=all"] if options.sanitize else []
 
     def command(self, *words, expected="", folder=None, **environment):
-        environment = {**os.environ, **environment}
+        # Small programs share their work, as in the other tests (launch.py).
+        environment = {"TDSL_MACHINE": str(Path(__file__).resolve().parent / "sharing.machine"), **os.environ, **environment}
         done = subprocess.run([str(w) for w in words], cwd=folder or self.work, env=environment, text=True, capture_output=True, timeout=self.options.limit)
         if done.returncode != 0 or expected not in done.stdout:
             raise Failed(f"{' '.join(map(str, words))}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
