@@ -11,7 +11,7 @@ PointBound up_to(int label, Index row, Index constant) { return {label, false, r
 namespace {
 
 /// A bound of the column as a function of the row. In floating point: constants may be as large as integers are.
-struct Line {
+struct BoundingLine {
   double slope = 0;
   double constant = 0;
   [[nodiscard]] double at(double row) const { return slope * row + constant; }
@@ -27,17 +27,17 @@ class Columns {
   }
   [[nodiscard]] double in(double row) const {
     double first = below_.front().at(row), last = above_.front().at(row);
-    for (const Line& line : below_) first = std::max(first, line.at(row));
-    for (const Line& line : above_) last = std::min(last, line.at(row));
+    for (const BoundingLine& line : below_) first = std::max(first, line.at(row));
+    for (const BoundingLine& line : above_) last = std::min(last, line.at(row));
     return std::max(0.0, last - first + 1);
   }
   /// Rows in [first, last], ascending, between two of which the number changes by the same from row to row: lines cross elsewhere.
   [[nodiscard]] std::vector<double> pieces(double first, double last) const {
-    std::vector<Line> lines = below_;
+    std::vector<BoundingLine> lines = below_;
     lines.insert(lines.end(), above_.begin(), above_.end());
     std::vector<double> ends = {first, last};
-    for (const Line& a : lines) {
-      for (const Line& b : lines) {
+    for (const BoundingLine& a : lines) {
+      for (const BoundingLine& b : lines) {
         if (a.slope <= b.slope) continue;
         // Where they cross at a row, that row may belong to neither side: 0, 0, 1, 2.
         const double row = (b.constant - a.constant) / (a.slope - b.slope);
@@ -51,7 +51,7 @@ class Columns {
   }
 
  private:
-  std::vector<Line> below_, above_;
+  std::vector<BoundingLine> below_, above_;
 };
 
 }  // namespace
