@@ -267,7 +267,7 @@ def errors_speak_alone(c):
     commands = [f"{launcher} {c.product} {option}" for launcher in ("mpirun", "srun --mpi=pmix --kill-on-bad-exit=1") for option in ("--memory 4K", "--nonsense", "--set n=3")]
     for command, result in zip(commands, job.run(*commands)):
         mistake = command.partition("C.npy ")[2]
-        code, pattern = {"--memory 4K": (2, "--memory 4096 is too small"), "--nonsense": (2, "unknown option --nonsense"),
+        code, pattern = {"--memory 4K": (2, "--memory 4K is too small"), "--nonsense": (2, "unknown option --nonsense"),
                          "--set n=3": (1, "A.npy")}[mistake]
         refused(result, code, pattern)
         require(not [line for line in result.err[:-1] if not line.startswith("product: 8 ranks")], f"one message: {result}")
