@@ -216,7 +216,9 @@ def end_stubborn(name, executables, options):
         program.write_text("let a = 1;\noutput a;\n")
         home = prefix.linked_prefix(options.tdslc, folder, lambda text: re.sub(r"(?m)^mpiexec = .*", f"mpiexec = {launcher}", text))
         with Run([options.tdslc, "run", program, "-n", "3"], options, environment={"TDSL_HOME": str(home)}) as run:
-            require(sum(p.name == "sleep" for p in run.tree) == 6, f"not all began: {[p.name for p in run.tree]}")
+            asleep = lambda: sum(p.name == "sleep" for p in processes.below(run.child.pid)) == 6
+            require(processes.wait_until(asleep, run.limit), f"not all began: {[p.name for p in run.tree]}")
+            run.tree = processes.below(run.child.pid)
             run.child.send_signal(number_of(name))
             run.wait()
             expect_ended_by(run, name)
