@@ -1,7 +1,7 @@
 #pragma once
 
-#include "ir/affine.h"
-#include "ir/expr_build.h"
+#include "ir/graph/affine.h"
+#include "ir/graph/expr_build.h"
 
 namespace tdsl::codegen {
 

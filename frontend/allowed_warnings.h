@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
-#include "frontend/ast.h"
-#include "frontend/diagnostics.h"
+#include "frontend/syntax/ast.h"
+#include "frontend/diagnostics/diagnostics.h"
 
 namespace tdsl::frontend {
 

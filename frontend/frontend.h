@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "frontend/diagnostics.h"
-#include "ir/foreign_header.h"
-#include "ir/graph.h"
+#include "frontend/diagnostics/diagnostics.h"
+#include "ir/graph/foreign_header.h"
+#include "ir/graph/graph.h"
 
 namespace tdsl::frontend {
 
@@ -31,7 +31,7 @@ struct CompileOptions {
 };
 
 /// Parses the file, resolves names, infers types and shapes, and produces the index graph. Diagnostics go to `sink`;
-/// the result is empty if the program has errors. Derivatives are Gradient nodes (passes/differentiate.h). Imported files are added to `sources`.
+/// the result is empty if the program has errors. Derivatives are Gradient nodes (passes/algebra/differentiate.h). Imported files are added to `sources`.
 [[nodiscard]] std::optional<ir::Program> compile(SourceManager& sources, std::uint32_t file, DiagnosticSink& sink,
                                                  const CompileOptions& options = {});
 

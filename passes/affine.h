@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ir/affine.h"
+#include "ir/graph/affine.h"
 
 namespace tdsl::passes {
 

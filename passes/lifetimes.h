@@ -3,7 +3,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 
 namespace tdsl::passes {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "ir/source.h"
+#include "ir/graph/source.h"
 
 namespace tdsl::passes {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 #include "passes/pass_context.h"
 
 namespace tdsl::passes {

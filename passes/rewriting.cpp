@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "ir/check.h"
-#include "ir/clone.h"
-#include "ir/procedure.h"
-#include "passes/subscripts.h"
+#include "ir/graph/check.h"
+#include "ir/graph/clone.h"
+#include "ir/graph/procedure.h"
+#include "passes/loops/subscripts.h"
 
 namespace tdsl::passes {
 

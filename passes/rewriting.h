@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 
 // What several passes need to look up and rewrite in an index graph.
 

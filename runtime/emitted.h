@@ -6,8 +6,8 @@
 #include <tuple>
 #include <utility>
 
-#include "runtime/app/instructions.h"
-#include "runtime/app/session.h"
+#include "runtime/app/options/instructions.h"
+#include "runtime/app/session/session.h"
 #include "runtime/kernels/each.h"
 #include "runtime/kernels/lanes.h"
 #include "runtime/kernels/philox.h"

@@ -23,13 +23,13 @@ def pages():
 
 
 def missing_ids():
-    ids = re.findall(r'^TDSL_(?:DIAGNOSTIC|WARNING)\(\w+, "([^"]+)"', (ROOT / "frontend/diagnostics.def").read_text(), re.MULTILINE)
+    ids = re.findall(r'^TDSL_(?:DIAGNOSTIC|WARNING)\(\w+, "([^"]+)"', (ROOT / "frontend/diagnostics/diagnostics.def").read_text(), re.MULTILINE)
     page = (ROOT / "docs/errors.md").read_text()
     return [i for i in ids if f"`{i}`" not in page]
 
 
 def missing_options():
-    source = (ROOT / "runtime/app/options.cpp").read_text()
+    source = (ROOT / "runtime/app/options/options.cpp").read_text()
     table = source[source.index("kBuiltins[] = {"):]
     names = re.findall(r'^    \{"([\w-]+)", OptionValue', table[:table.index("\n};")], re.MULTILINE)
     page = (ROOT / "docs/running.md").read_text()
@@ -83,9 +83,9 @@ def missing_samples():
 
 
 def words_unknown_to_editors():
-    lexer = (ROOT / "frontend/lexer_state.cpp").read_text()
+    lexer = (ROOT / "frontend/syntax/lexer_state.cpp").read_text()
     words = set(re.findall(r'\{"(\w+)", +Kind::', lexer))
-    calls = (ROOT / "frontend/lower_calls.cpp").read_text()
+    calls = (ROOT / "frontend/lower/calls.cpp").read_text()
     words |= set(re.findall(r'\{"(\w+)", +(?:\{UnaryOp|&Lowerer)', calls))
     for names in re.findall(r"std::set<std::string> names = \{(.*?)\}", calls, re.DOTALL):
         words |= set(re.findall(r'"(\w+)"', names))

@@ -67,7 +67,7 @@ def check_error(tdslc, identifier, line, column, data, files, limit):
 
 
 def ids_without_example(found):
-    ids = re.findall(r'^TDSL_(?:DIAGNOSTIC|WARNING)\(\w+, "([^"]+)"', (ROOT / "frontend/diagnostics.def").read_text(), re.M)
+    ids = re.findall(r'^TDSL_(?:DIAGNOSTIC|WARNING)\(\w+, "([^"]+)"', (ROOT / "frontend/diagnostics/diagnostics.def").read_text(), re.M)
     missing, strangers = sorted(set(ids) - found), sorted(found - set(ids))
     return (f"no example of {', '.join(missing)}" if missing else "") + (f"no such id: {', '.join(strangers)}" if strangers else "")
 

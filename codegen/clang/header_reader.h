@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/foreign_header.h"
+#include "ir/graph/foreign_header.h"
 
 namespace tdsl::codegen {
 

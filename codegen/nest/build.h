@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "codegen/common_parts.h"
+#include "codegen/lower/common_parts.h"
 #include "codegen/nest/nest.h"
 
 // What the builders of nests share.

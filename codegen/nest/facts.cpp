@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "codegen/vector_forms.h"
-#include "ir/expr_build.h"
+#include "codegen/loops/vector_forms.h"
+#include "ir/graph/expr_build.h"
 
 namespace tdsl::nest {
 

@@ -4,9 +4,9 @@
 #include <cstdlib>
 
 #include "codegen/nest/facts.h"
-#include "ir/affine.h"
-#include "ir/expr_build.h"
-#include "ir/small_sums.h"
+#include "ir/graph/affine.h"
+#include "ir/graph/expr_build.h"
+#include "ir/eval/small_sums.h"
 
 namespace tdsl::nest {
 

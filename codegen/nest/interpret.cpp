@@ -7,9 +7,9 @@
 
 #include "codegen/nest/facts.h"
 #include "codegen/nest/text.h"
-#include "ir/check.h"
-#include "ir/combined.h"
-#include "ir/eval_expr.h"
+#include "ir/graph/check.h"
+#include "ir/analysis/combined.h"
+#include "ir/eval/expr.h"
 #include "runtime/size.h"
 #include "runtime/kernels/philox.h"
 

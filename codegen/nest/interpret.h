@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "codegen/nest/nest.h"
-#include "ir/eval.h"
+#include "ir/eval/eval.h"
 
 namespace tdsl::nest {
 

@@ -5,10 +5,10 @@
 #include <variant>
 #include <vector>
 
-#include "ir/graph.h"
-#include "ir/stored_walk.h"
+#include "ir/graph/graph.h"
+#include "ir/analysis/stored_walk.h"
 
-// Loop nests: what a task does, as typed imperative statements. A nest is built from the operation (codegen/kernel_nest.h), verified, printed as C++, and
+// Loop nests: what a task does, as typed imperative statements. A nest is built from the operation (codegen/loops/kernel_nest.h), verified, printed as C++, and
 // interpreted in tests. The task gives an interval for each of the nest's first indices, the operands' elements in its boxes, and the results' tiles.
 //
 // Expressions are those of the index graph: `IndexRef` k is index k of the nest, `Read` of value k its variable k; extents mention variables, too.

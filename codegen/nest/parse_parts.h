@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "codegen/nest/nest.h"
-#include "ir/parse_expr.h"
+#include "ir/text/parse_expr.h"
 
 namespace tdsl::nest {
 

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "codegen/nest/printer.h"
-#include "codegen/writer.h"
+#include "codegen/print/writer.h"
 
 namespace tdsl::nest {
 

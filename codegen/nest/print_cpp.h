@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "codegen/emit_expr.h"
+#include "codegen/print/emit_expr.h"
 #include "codegen/nest/nest.h"
 
 namespace tdsl::nest {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "codegen/emit_blocked.h"
+#include "codegen/print/emit_blocked.h"
 #include "codegen/nest/printer.h"
-#include "ir/check.h"
+#include "ir/graph/check.h"
 
 namespace tdsl::nest {
 

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "codegen/nest/printer.h"
-#include "ir/check.h"
+#include "ir/graph/check.h"
 
 // Loops over stored elements, and compressed results (runtime/kernels/stored.h).
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "codegen/names.h"
+#include "codegen/print/names.h"
 
 namespace tdsl::nest {
 

@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include "codegen/emit_expr.h"
+#include "codegen/print/emit_expr.h"
 #include "codegen/nest/nest.h"
 
 // How statements of tasks on whole tensors call the runtime (runtime/kernels/elements.h, rows.h).

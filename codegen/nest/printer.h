@@ -7,13 +7,13 @@
 #include <utility>
 #include <vector>
 
-#include "codegen/emit_expr.h"
-#include "codegen/names.h"
+#include "codegen/print/emit_expr.h"
+#include "codegen/print/names.h"
 #include "codegen/nest/facts.h"
 #include "codegen/nest/nest.h"
 #include "codegen/nest/print_cpp.h"
 #include "codegen/nest/print_task.h"
-#include "codegen/statements.h"
+#include "codegen/print/statements.h"
 
 namespace tdsl::nest {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "ir/print.h"
+#include "ir/text/print.h"
 
 namespace tdsl::nest {
 

@@ -12,7 +12,7 @@
 #include "codegen/nest/facts.h"
 #include "codegen/nest/text.h"
 #include "codegen/nest/verify_stored.h"
-#include "ir/verify_expr.h"
+#include "ir/verify/expr.h"
 
 namespace tdsl::nest {
 

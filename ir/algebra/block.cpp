@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "ir/algebra/error.h"
-#include "ir/check.h"
+#include "ir/graph/check.h"
 
 namespace tdsl::ir::algebra {
 

@@ -6,7 +6,7 @@
 
 #include "ir/algebra/error.h"
 #include "ir/algebra/whole.h"
-#include "ir/check.h"
+#include "ir/graph/check.h"
 
 namespace tdsl::ir::algebra {
 

@@ -7,7 +7,7 @@
 
 #include "ir/algebra/infer.h"
 #include "ir/algebra/text.h"
-#include "ir/check.h"
+#include "ir/graph/check.h"
 
 namespace tdsl::ir::algebra {
 

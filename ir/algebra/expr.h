@@ -14,7 +14,7 @@
 #include "ir/algebra/key_function.h"
 #include "ir/algebra/layout.h"
 #include "ir/algebra/relation.h"
-#include "ir/expr.h"
+#include "ir/graph/expr.h"
 
 // Form (b) of the IR: tensor relations and what is done to them (Yuan et al., Tensor Relational Algebra, sections 2 and
 // 3; flatMap as in TensorPlanner, section II).

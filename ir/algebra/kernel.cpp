@@ -9,8 +9,8 @@
 #include <numeric>
 
 #include "ir/algebra/error.h"
-#include "ir/check.h"
-#include "ir/print.h"
+#include "ir/graph/check.h"
+#include "ir/text/print.h"
 
 namespace tdsl::ir::algebra {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ir/algebra/keys.h"
-#include "ir/extent.h"
+#include "ir/graph/extent.h"
 
 // Functions and conditions on keys are integer arithmetic over the key's values, written k0, k1, .. in the text form;
 // in a flatMap `t` counts the results of one tuple and is the value after the last key dimension. `/` truncates, `mod`

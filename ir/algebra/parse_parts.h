@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ir/algebra/expr.h"
-#include "ir/text_cursor.h"
+#include "ir/text/cursor.h"
 
 namespace tdsl::ir::algebra {
 

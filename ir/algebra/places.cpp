@@ -1,6 +1,6 @@
 #include "ir/algebra/places.h"
 
-#include "ir/check.h"
+#include "ir/graph/check.h"
 
 namespace tdsl::ir::algebra {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "ir/check.h"
+#include "ir/graph/check.h"
 
 namespace tdsl::ir::algebra {
 

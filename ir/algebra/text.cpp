@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "ir/print.h"
+#include "ir/text/print.h"
 
 namespace tdsl::ir::algebra {
 

@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 
 namespace tdsl::ir {
 

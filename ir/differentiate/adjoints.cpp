@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "ir/check.h"
-#include "ir/expr_build.h"
+#include "ir/graph/check.h"
+#include "ir/graph/expr_build.h"
 
 namespace tdsl::ir {
 

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "ir/check.h"
-#include "ir/combined.h"
+#include "ir/graph/check.h"
+#include "ir/analysis/combined.h"
 #include "ir/differentiate/expr.h"
 #include "ir/differentiate/meeting.h"
 #include "ir/differentiate/place.h"
-#include "ir/expr_build.h"
+#include "ir/graph/expr_build.h"
 
 namespace tdsl::ir {
 

@@ -5,9 +5,9 @@
 #include <map>
 #include <set>
 
-#include "ir/clone.h"
+#include "ir/graph/clone.h"
 #include "ir/differentiate/regions.h"
-#include "ir/expr_build.h"
+#include "ir/graph/expr_build.h"
 
 namespace tdsl::ir {
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "ir/differentiate/compute.h"
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 
 namespace tdsl::ir {
 

@@ -4,9 +4,9 @@
 #include <numbers>
 
 #include "ir/differentiate/compute.h"
-#include "ir/expr_build.h"
-#include "ir/procedure.h"
-#include "ir/within.h"
+#include "ir/graph/expr_build.h"
+#include "ir/graph/procedure.h"
+#include "ir/graph/within.h"
 
 namespace tdsl::ir {
 

@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ir/expr.h"
+#include "ir/graph/expr.h"
 
 namespace tdsl::ir {
 

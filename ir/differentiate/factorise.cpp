@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "ir/check.h"
+#include "ir/graph/check.h"
 #include "ir/differentiate/compute.h"
 #include "ir/differentiate/routine_writer.h"
 

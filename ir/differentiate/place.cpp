@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "ir/differentiate/unflatten.h"
-#include "ir/expr_build.h"
+#include "ir/graph/expr_build.h"
 
 namespace tdsl::ir {
 

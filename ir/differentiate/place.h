@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "ir/extent_facts.h"
-#include "ir/graph.h"
+#include "ir/graph/extent_facts.h"
+#include "ir/graph/graph.h"
 
 namespace tdsl::ir {
 

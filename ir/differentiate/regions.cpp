@@ -5,12 +5,12 @@
 #include <optional>
 #include <set>
 
-#include "ir/clone.h"
+#include "ir/graph/clone.h"
 #include "ir/differentiate/compute.h"
 #include "ir/differentiate/elements.h"
 #include "ir/differentiate/routine.h"
 #include "ir/differentiate/tape.h"
-#include "ir/expr_build.h"
+#include "ir/graph/expr_build.h"
 
 namespace tdsl::ir {
 

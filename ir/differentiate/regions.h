@@ -7,7 +7,7 @@
 
 #include "ir/differentiate/activity.h"
 #include "ir/differentiate/adjoints.h"
-#include "ir/extent_facts.h"
+#include "ir/graph/extent_facts.h"
 
 namespace tdsl::ir {
 

@@ -6,7 +6,7 @@
 
 #include "ir/differentiate/activity.h"
 #include "ir/differentiate/adjoints.h"
-#include "ir/expr_build.h"
+#include "ir/graph/expr_build.h"
 
 namespace tdsl::ir {
 

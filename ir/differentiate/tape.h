@@ -4,9 +4,9 @@
 #include <set>
 #include <vector>
 
-#include "ir/clone.h"
+#include "ir/graph/clone.h"
 #include "ir/differentiate/adjoints.h"
-#include "ir/extent_facts.h"
+#include "ir/graph/extent_facts.h"
 
 namespace tdsl::ir {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ir/differentiate/adjoints.h"
-#include "ir/expr_build.h"
+#include "ir/graph/expr_build.h"
 
 namespace tdsl::ir {
 

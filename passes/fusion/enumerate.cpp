@@ -5,7 +5,7 @@
 #include <optional>
 #include <set>
 
-#include "ir/check.h"
+#include "ir/graph/check.h"
 
 namespace tdsl::passes::fusion_plans {
 

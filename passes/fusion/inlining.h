@@ -4,7 +4,7 @@
 #include <set>
 #include <vector>
 
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 
 // What it takes to compute an element-wise operator in the loops of an operator that reads it.
 

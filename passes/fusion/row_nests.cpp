@@ -5,8 +5,8 @@
 #include <optional>
 #include <set>
 
-#include "ir/group.h"
-#include "ir/vector_form.h"
+#include "ir/graph/group.h"
+#include "ir/analysis/vector_form.h"
 #include "passes/affine.h"
 #include "passes/rewriting.h"
 

@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 
 // What an operator has to be for a nest over rows (ir::Fused): the template Row of
 // Boehm et al., On Optimizing Operator Fusion Plans for Large-Scale Machine Learning in SystemML (2018), in terms of index variables.
@@ -28,7 +28,7 @@ void for_each_read(const ir::Compute& c, const std::function<void(const ir::Read
 [[nodiscard]] bool is_by_rows(const ir::Read& r, const SharedLabels& shared);
 
 /// The node's operator, if nests can hold it: of one value, without guard or store subscripts, of the language's own monoids; it cannot stop the run.
-/// `groups`: the guard may be a group (ir/group.h).
+/// `groups`: the guard may be a group (ir/graph/group.h).
 [[nodiscard]] const ir::Compute* nest_operator(const ir::Program& program, const ir::Node& node, bool groups = false);
 /// Whether the operator can be in a nest over `shared`: rows of what it reads are where the nest is. `products`: also operators with more points than an
 /// operand has elements.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "ir/serial_loop.h"
+#include "ir/analysis/serial_loop.h"
 #include "passes/rewriting.h"
 
 namespace tdsl::passes {

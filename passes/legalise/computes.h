@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "ir/affine.h"
-#include "ir/graph.h"
+#include "ir/graph/affine.h"
+#include "ir/graph/graph.h"
 
 // What the passes of this folder share. They bring every Compute that becomes an operation into a form that is lowered one to one;
 // what cannot be said in one Compute becomes nodes in front of it.

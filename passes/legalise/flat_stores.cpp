@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "ir/expr_build.h"
+#include "ir/graph/expr_build.h"
 #include "passes/legalise/computes.h"
 
 namespace tdsl::passes {

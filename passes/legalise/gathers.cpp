@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "ir/expr_build.h"
-#include "ir/lookups.h"
-#include "ir/reduce_labels.h"
-#include "ir/stored_result.h"
+#include "ir/graph/expr_build.h"
+#include "ir/analysis/lookups.h"
+#include "ir/analysis/reduce_labels.h"
+#include "ir/analysis/stored_result.h"
 #include "passes/legalise/computes.h"
 #include "passes/legalise/scatters.h"
 #include "passes/rewriting.h"

@@ -3,8 +3,8 @@
 #include <utility>
 #include <vector>
 
-#include "ir/periodic.h"
-#include "ir/stored_result.h"
+#include "ir/analysis/periodic.h"
+#include "ir/analysis/stored_result.h"
 #include "passes/legalise/computes.h"
 #include "passes/rewriting.h"
 

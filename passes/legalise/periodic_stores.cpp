@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "ir/expr_build.h"
-#include "ir/periodic.h"
+#include "ir/graph/expr_build.h"
+#include "ir/analysis/periodic.h"
 #include "passes/legalise/computes.h"
 
 namespace tdsl::passes {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 #include "passes/pass_context.h"
 
 namespace tdsl::passes {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "ir/expr_build.h"
+#include "ir/graph/expr_build.h"
 
 namespace tdsl::passes {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "ir/combined.h"
+#include "ir/analysis/combined.h"
 #include "passes/legalise/computes.h"
 #include "passes/legalise/reductions.h"
 

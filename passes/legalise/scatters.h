@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 #include "passes/legalise/computes.h"
 #include "passes/pass_context.h"
 

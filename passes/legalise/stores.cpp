@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "ir/combined.h"
-#include "ir/reduce_labels.h"
+#include "ir/analysis/combined.h"
+#include "ir/analysis/reduce_labels.h"
 #include "passes/legalise/computes.h"
 #include "passes/rewriting.h"
 

@@ -13,7 +13,7 @@
 #include <new>
 #include <utility>
 
-#include "runtime/app/number_format.h"
+#include "runtime/base/number_format.h"
 #include "runtime/check.h"
 #include "runtime/io/file_system.h"
 #include "runtime/plan/home.h"

@@ -10,7 +10,7 @@
 #include "runtime/check.h"
 #include "runtime/engine/front.h"
 #include "runtime/engine/boundaries.h"
-#include "runtime/engine/mpi_world.h"
+#include "runtime/engine/mpi/mpi_world.h"
 #include "runtime/engine/status.h"
 #include "runtime/engine/store.h"
 #include "runtime/engine/trace.h"
@@ -131,7 +131,7 @@ class Engine {
   /// wait_all on every rank; afterwards no request can arrive.
   void finish();
 
-  // For a thread that watches the run, once a second (runtime/app/watch.h):
+  // For a thread that watches the run, once a second (runtime/app/watch/watch.h):
 
   [[nodiscard]] RankStatus status() const;
   /// Polls if no worker did, gives and takes signs of life, and ends the run if a rank is lost. When nothing has moved anywhere for minutes, or

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runtime/check.h"
-#include "runtime/engine/mpi_world.h"
+#include "runtime/engine/mpi/mpi_world.h"
 
 /// What carries a World's messages. Executables have one, over MPI (mpi_state.h); tests simulate ranks in one process with
 /// another. Functions are what World::Access says of them; whoever calls one holds `mutex`, where nothing else is said.

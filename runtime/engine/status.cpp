@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <string>
 
-#include "runtime/app/number_format.h"
+#include "runtime/base/number_format.h"
 #include "runtime/check.h"
 #include "runtime/engine/engine_state.h"
 

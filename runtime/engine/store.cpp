@@ -10,7 +10,7 @@
 #include <limits>
 #include <string>
 
-#include "runtime/app/number_format.h"
+#include "runtime/base/number_format.h"
 #include "runtime/check.h"
 
 namespace tdsl::rt {

@@ -3,7 +3,7 @@
 #include <functional>
 #include <memory>
 
-#include "runtime/engine/mpi_world.h"
+#include "runtime/engine/mpi/mpi_world.h"
 
 namespace tdsl::rt {
 

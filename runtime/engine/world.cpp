@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "runtime/engine/link.h"
-#include "runtime/engine/mpi_world.h"
+#include "runtime/engine/mpi/mpi_world.h"
 
 // World and its Access hand everything to the link.
 

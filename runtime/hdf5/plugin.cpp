@@ -10,7 +10,7 @@
 
 #include "runtime/hdf5/element_types.h"
 #include "runtime/hdf5/identifiers.h"
-#include "runtime/io/hdf5_plugin.h"
+#include "runtime/io/tensor/hdf5_plugin.h"
 
 namespace tdsl::rt::hdf5 {
 

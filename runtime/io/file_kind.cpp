@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "runtime/check.h"
-#include "runtime/io/csv.h"
-#include "runtime/io/hdf5.h"
+#include "runtime/io/entries/csv.h"
+#include "runtime/io/tensor/hdf5.h"
 #include "runtime/shapes.h"
 
 namespace tdsl::rt {

@@ -4,14 +4,14 @@
 
 #include "runtime/check.h"
 #include "runtime/io/content_name.h"
-#include "runtime/io/csv.h"
+#include "runtime/io/entries/csv.h"
 #include "runtime/io/file_kind.h"
-#include "runtime/io/frostt.h"
-#include "runtime/io/hdf5.h"
-#include "runtime/io/matrix_market.h"
-#include "runtime/io/npy.h"
-#include "runtime/io/scipy_npz.h"
-#include "runtime/io/zarr.h"
+#include "runtime/io/entries/frostt.h"
+#include "runtime/io/tensor/hdf5.h"
+#include "runtime/io/entries/matrix_market.h"
+#include "runtime/io/npy/npy.h"
+#include "runtime/io/entries/scipy_npz.h"
+#include "runtime/io/tensor/zarr.h"
 
 namespace tdsl::rt {
 

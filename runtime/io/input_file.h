@@ -8,8 +8,8 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/io/entry_file.h"
-#include "runtime/io/tensor_file.h"
+#include "runtime/io/entries/entry_file.h"
+#include "runtime/io/tensor/tensor_file.h"
 
 namespace tdsl::rt {
 

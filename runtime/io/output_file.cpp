@@ -11,7 +11,7 @@
 #include <memory>
 #include <utility>
 
-#include "runtime/app/number_format.h"
+#include "runtime/base/number_format.h"
 #include "runtime/check.h"
 #include "runtime/io/file_bytes.h"
 #include "runtime/io/file_kind.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/app/environment.h"
+#include "runtime/base/environment.h"
 #include "runtime/kernels/blas_call.h"
 #include "runtime/kernels/blis_product.h"
 #include "runtime/kernels/blocked_reduction.h"

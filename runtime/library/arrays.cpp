@@ -8,7 +8,7 @@
 #include <sstream>
 #include <utility>
 
-#include "runtime/app/number_format.h"
+#include "runtime/base/number_format.h"
 #include "runtime/kernels/copy.h"
 #include "runtime/library/array_messages.h"
 #include "runtime/library/boxes.h"

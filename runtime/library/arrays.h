@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runtime/engine/engine.h"
-#include "runtime/io/tensor_file.h"
+#include "runtime/io/tensor/tensor_file.h"
 #include "runtime/kernels/task.h"
 #include "runtime/library/abi.h"
 #include "runtime/plan/space/distribution.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "runtime/app/instructions.h"
+#include "runtime/app/options/instructions.h"
 #include "runtime/kernels/copy.h"
 #include "runtime/shapes.h"
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/app/options.h"
-#include "runtime/app/program_info.h"
+#include "runtime/app/options/options.h"
+#include "runtime/app/run/program_info.h"
 #include "runtime/library/abi.h"
 #include "runtime/library/arrays.h"
 

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/app/program_run.h"
-#include "runtime/engine/mpi_caller.h"
+#include "runtime/app/run/program_run.h"
+#include "runtime/engine/mpi/mpi_caller.h"
 #include "runtime/kernels/blas_call.h"
 #include "runtime/library/arrays.h"
 #include "runtime/library/described_arrays.h"

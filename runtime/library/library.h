@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "runtime/app/program_info.h"
+#include "runtime/app/run/program_info.h"
 #include "runtime/library/abi.h"
 
 namespace tdsl::rt {

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "runtime/app/session.h"
+#include "runtime/app/session/session.h"
 #include "runtime/routines/algorithms/site.h"
 
 // Library routines, as emitted programs call them: results, operands, numbers, and where the program calls. Operands that are not used

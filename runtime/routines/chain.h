@@ -3,7 +3,7 @@
 #include <initializer_list>
 #include <string_view>
 
-#include "runtime/app/session.h"
+#include "runtime/app/session/session.h"
 #include "runtime/record/chain.h"
 
 namespace tdsl::rt::routines {

@@ -1,5 +1,5 @@
 """Subscripts outside of what they subscript stop executables as they stop `eval`: closed expressions in whose place their elements stand, and the ends of
-64 bits, whose successor is none. The evaluator runs all forms (tests/unit/frontend_subscripts_test.cpp); these take turns. `errors.py` runs them."""
+64 bits, whose successor is none. The evaluator runs all forms (tests/unit/frontend/subscripts_test.cpp); these take turns. `errors.py` runs them."""
 import numpy as np
 
 import launch

@@ -6,10 +6,10 @@
 #include <sstream>
 #include <string>
 
-#include "codegen/emit.h"
-#include "codegen/emit_program.h"
-#include "codegen/families.h"
-#include "codegen/plan_walk.h"
+#include "codegen/print/emit.h"
+#include "codegen/print/emit_program.h"
+#include "codegen/families/families.h"
+#include "codegen/families/plan_walk.h"
 #include "passes/pipeline.h"
 #include "runtime/check.h"
 #include "runtime/plan/region/schedules.h"

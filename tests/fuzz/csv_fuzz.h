@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/io/text_numbers.h"
+#include "runtime/io/entries/text_numbers.h"
 #include "tests/fuzz/naive_entries.h"
 
 namespace tdsl::tests {

@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "frontend/format.h"
+#include "frontend/format/format.h"
 #include "frontend/frontend.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 
 namespace tdsl::tests {
 

@@ -4,7 +4,7 @@
 
 A file of planted/ is: the source file, a sentence, and the text that is replaced:
 
-    passes/fusion.cpp
+    passes/fusion/fusion.cpp
     what is wrong then
     <<<<
     old lines, found exactly once

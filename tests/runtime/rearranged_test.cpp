@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runtime/sparse/collected.h"
-#include "tests/runtime/sparse_random.h"
+#include "tests/runtime/sparse/random.h"
 
 using namespace tdsl::rt;
 using namespace tdsl::tests;

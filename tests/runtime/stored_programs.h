@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/io/npy.h"
+#include "runtime/io/npy/npy.h"
 #include "runtime/kernels/stored.h"
-#include "tests/runtime/engine_harness.h"
-#include "tests/runtime/engine_random.h"
+#include "tests/runtime/engine/harness.h"
+#include "tests/runtime/engine/random.h"
 #include "tests/runtime/temporary_folder.h"
 
 // Programs over a compressed matrix from a file, with kernels as they are emitted.

@@ -7,9 +7,9 @@ status=0
 counts="1 2 3 4"
 once=0
 limit=180
-kernels="*/kernels_*"
+kernels="*/kernels/*"
 part=""
-without_ranks="$kernels,*/io_*,*/sparse_test.cpp,*/app_cores_*,*/app_launch_check_*,*/app_limits_*,*/app_memory_*,*/app_number_format_*,*/app_options_*,*/app_panels_*,*/app_tile_entries_*"
+without_ranks="$kernels,*/io/*,*/sparse/sparse_test.cpp,*/app/cores_*,*/app/launch_check_*,*/app/limits_*,*/app/memory_*,*/app/number_format_*,*/app/options_*,*/app/panels_*,*/app/tile_entries_*"
 if [ "$TDSL_TEST_MODE" = long ]; then
     # 20,000 simulated runs, once; 500 programs on real ranks.
     export TDSL_TEST_SIMULATIONS=1:5000 TDSL_TEST_SIZED=1:100 TDSL_TEST_PROGRAMS=1:170

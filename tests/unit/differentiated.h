@@ -3,8 +3,8 @@
 #include <optional>
 
 #include "frontend/frontend.h"
-#include "passes/absence.h"
-#include "passes/differentiate.h"
+#include "passes/sparse/absence.h"
+#include "passes/algebra/differentiate.h"
 
 namespace tdsl::tests {
 

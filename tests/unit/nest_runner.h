@@ -9,16 +9,16 @@
 #include <string>
 #include <vector>
 
-#include "codegen/describe.h"
-#include "codegen/host_evaluator.h"
-#include "codegen/kernel_nest.h"
-#include "codegen/loop_nest.h"
+#include "codegen/relations/describe.h"
+#include "codegen/families/host_evaluator.h"
+#include "codegen/loops/kernel_nest.h"
+#include "codegen/loops/loop_nest.h"
 #include "codegen/nest/facts.h"
 #include "codegen/nest/interior.h"
 #include "codegen/nest/interpret.h"
 #include "codegen/nest/text.h"
 #include "codegen/nest/verify.h"
-#include "ir/eval.h"
+#include "ir/eval/eval.h"
 
 // Programs whose operations run as their nests.
 

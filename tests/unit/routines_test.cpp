@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "codegen/routine.h"
+#include "codegen/lower/routine.h"
 #include "runtime/plan/factorise.h"
 #include "runtime/record/survey.h"
 

@@ -1,12 +1,16 @@
-# tdsl_library(NAME FOLDERS dir... [LINK target...] [PRIVATE_LINK target...])
+# tdsl_library(NAME [FOLDERS dir...] [TREES dir...] [LINK target...] [PRIVATE_LINK target...])
 #
-# A static library of every *.cpp in the folders (relative to the current one). A folder without sources gives an INTERFACE
+# A static library of every *.cpp in the folders, and in the trees of folders (relative to the current one). A folder without sources gives an INTERFACE
 # library of the same name, so that headers can come before bodies. The archive goes to lib/tdsl.
 function(tdsl_library name)
-  cmake_parse_arguments(ARG "" "" "FOLDERS;LINK;PRIVATE_LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "FOLDERS;TREES;LINK;PRIVATE_LINK" ${ARGN})
   set(sources "")
   foreach(folder IN LISTS ARG_FOLDERS)
     file(GLOB found CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
+    list(APPEND sources ${found})
+  endforeach()
+  foreach(folder IN LISTS ARG_TREES)
+    file(GLOB_RECURSE found CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
     list(APPEND sources ${found})
   endforeach()
   if(sources)

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "runtime/record/start.h"
-#include "codegen/relations.h"
+#include "codegen/relations/relations.h"
 #include "ir/algebra/text.h"
 #include "runtime/check.h"
 

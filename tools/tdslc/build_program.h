@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "codegen/compile.h"
+#include "tools/build/compile.h"
 #include "tools/tdslc/command_line.h"
 #include "tools/tdslc/front.h"
 

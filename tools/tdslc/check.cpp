@@ -4,7 +4,7 @@
 #include <set>
 #include <tuple>
 
-#include "codegen/describe.h"
+#include "codegen/relations/describe.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/front.h"
 

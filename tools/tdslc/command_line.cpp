@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "frontend/diagnostics.h"
+#include "frontend/diagnostics/diagnostics.h"
 #include "runtime/types.h"
 #include "tools/tdslc/job/size.h"
 #include "tools/tdslc/streams.h"

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "ir/graph.h"
-#include "runtime/app/options.h"
+#include "ir/graph/graph.h"
+#include "runtime/app/options/options.h"
 
 namespace tdsl::tools {
 

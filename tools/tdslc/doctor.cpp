@@ -11,12 +11,12 @@
 #include <sstream>
 #include <thread>
 
-#include "codegen/cache.h"
-#include "codegen/compile.h"
-#include "codegen/output_file.h"
-#include "codegen/process.h"
-#include "runtime/app/environment.h"
-#include "runtime/app/spill.h"
+#include "tools/build/cache.h"
+#include "tools/build/compile.h"
+#include "tools/build/output_file.h"
+#include "tools/build/process.h"
+#include "runtime/base/environment.h"
+#include "runtime/app/memory/spill.h"
 #include "runtime/disk/disk_rates.h"
 #include "runtime/io/text_file.h"
 #include "runtime/kernels/blas_call.h"

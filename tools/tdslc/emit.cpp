@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "codegen/output_file.h"
+#include "tools/build/output_file.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/front.h"
 #include "tools/tdslc/project.h"

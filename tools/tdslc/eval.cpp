@@ -1,16 +1,16 @@
-#include "ir/eval.h"
+#include "ir/eval/eval.h"
 
 #include <fmt/format.h>
 
 #include <filesystem>
 
-#include "runtime/app/dense_storage.h"
-#include "runtime/app/number_format.h"
-#include "runtime/io/entry_writer.h"
+#include "runtime/app/session/dense_storage.h"
+#include "runtime/base/number_format.h"
+#include "runtime/io/entries/entry_writer.h"
 #include "runtime/io/file_kind.h"
-#include "runtime/io/hdf5.h"
+#include "runtime/io/tensor/hdf5.h"
 #include "runtime/io/input_file.h"
-#include "runtime/io/tensor_file.h"
+#include "runtime/io/tensor/tensor_file.h"
 #include "runtime/size.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/declaration.h"

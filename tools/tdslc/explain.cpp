@@ -7,11 +7,11 @@
 #include <set>
 #include <string_view>
 
-#include "codegen/output_file.h"
-#include "runtime/app/entry_memory.h"
-#include "runtime/app/machine_file.h"
+#include "tools/build/output_file.h"
+#include "runtime/app/session/entry_memory.h"
+#include "runtime/app/options/machine_file.h"
 #include "runtime/io/file_kind.h"
-#include "runtime/app/row_bins.h"
+#include "runtime/app/session/row_bins.h"
 #include "runtime/io/input_file.h"
 #include "runtime/io/text_file.h"
 #include "runtime/shapes.h"

@@ -1,11 +1,11 @@
-#include "frontend/format.h"
+#include "frontend/format/format.h"
 
 #include <fmt/format.h>
 
 #include <iostream>
 #include <sstream>
 
-#include "codegen/output_file.h"
+#include "tools/build/output_file.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/front.h"
 

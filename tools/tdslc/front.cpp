@@ -10,13 +10,13 @@
 #include <fstream>
 #include <sstream>
 
-#include "codegen/emit.h"
-#include "codegen/toolchain.h"
+#include "codegen/print/emit.h"
+#include "tools/build/toolchain.h"
 #include "frontend/allowed_warnings.h"
-#include "frontend/file_names.h"
-#include "ir/check.h"
-#include "passes/absence.h"
-#include "passes/differentiate.h"
+#include "frontend/diagnostics/file_names.h"
+#include "ir/graph/check.h"
+#include "passes/sparse/absence.h"
+#include "passes/algebra/differentiate.h"
 #include "passes/pipeline.h"
 #include "runtime/io/file_kind.h"
 #include "runtime/io/open_stream.h"

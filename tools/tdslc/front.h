@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "codegen/families.h"
-#include "frontend/diagnostics.h"
+#include "codegen/families/families.h"
+#include "frontend/diagnostics/diagnostics.h"
 #include "frontend/frontend.h"
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 #include "passes/pass_context.h"
 #include "passes/pipeline.h"
-#include "runtime/app/run_files.h"
+#include "runtime/app/run/run_files.h"
 #include "tools/tdslc/command_line.h"
 
 namespace tdsl::tools {

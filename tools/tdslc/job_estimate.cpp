@@ -5,9 +5,9 @@
 #include <limits>
 #include <map>
 
-#include "runtime/app/machine_file.h"
-#include "runtime/app/options.h"
-#include "runtime/app/spill.h"
+#include "runtime/app/options/machine_file.h"
+#include "runtime/app/options/options.h"
+#include "runtime/app/memory/spill.h"
 #include "runtime/check.h"
 #include "runtime/io/text_file.h"
 #include "runtime/plan/region/plan_price.h"

@@ -6,9 +6,9 @@
 #include <map>
 #include <memory>
 
-#include "codegen/describe.h"
-#include "codegen/host_evaluator.h"
-#include "ir/check.h"
+#include "codegen/relations/describe.h"
+#include "codegen/families/host_evaluator.h"
+#include "ir/graph/check.h"
 #include "runtime/check.h"
 #include "runtime/record/start.h"
 #include "tools/tdslc/front.h"

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "codegen/toolchain.h"
-#include "codegen/work_folder.h"
+#include "tools/build/toolchain.h"
+#include "tools/build/work_folder.h"
 
 namespace tdsl::tools {
 

@@ -7,8 +7,8 @@
 #include <sstream>
 #include <string>
 
-#include "codegen/output_file.h"
-#include "codegen/toolchain.h"
+#include "tools/build/output_file.h"
+#include "tools/build/toolchain.h"
 #include "tools/tdslc/build_program.h"
 #include "tools/tdslc/declaration.h"
 #include "tools/tdslc/front.h"

@@ -11,11 +11,11 @@
 #include <system_error>
 #include <vector>
 
-#include "codegen/compile.h"
-#include "codegen/interrupts.h"
-#include "codegen/output_file.h"
-#include "codegen/toolchain.h"
-#include "ir/check.h"
+#include "tools/build/compile.h"
+#include "tools/build/interrupts.h"
+#include "tools/build/output_file.h"
+#include "tools/build/toolchain.h"
+#include "ir/graph/check.h"
 #include "runtime/check.h"
 #include "runtime/io/file_bytes.h"
 #include "runtime/io/temporaries.h"

@@ -9,9 +9,9 @@
 #include <stdexcept>
 #include <vector>
 
-#include "codegen/compile.h"
-#include "codegen/output_file.h"
-#include "codegen/process.h"
+#include "tools/build/compile.h"
+#include "tools/build/output_file.h"
+#include "tools/build/process.h"
 #include "tools/tdslc/build_program.h"
 #include "tools/tdslc/front.h"
 #include "tools/tdslc/launcher.h"

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "codegen/clang/header_reader.h"
-#include "codegen/foreign_library.h"
-#include "codegen/toolchain.h"
+#include "tools/build/foreign_library.h"
+#include "tools/build/toolchain.h"
 
 namespace tdsl::tools {
 

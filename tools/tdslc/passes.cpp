@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "ir/print.h"
+#include "ir/text/print.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/front.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <ctime>
 
-#include "runtime/app/statistics_text.h"
+#include "runtime/app/report/statistics_text.h"
 #include "runtime/plan/cost/rank_view.h"
 #include "runtime/plan/region/memory_need.h"
 #include "runtime/plan/row_counts.h"
@@ -310,7 +310,7 @@ std::optional<std::int64_t> enough_ranks(const codegen::FamilyProgram& program, 
   return plan::enough_ranks([&](plan::Index ranks) { return fits_on(program, request, ranks); }, inputs.ranks, unit, shared);
 }
 
-/// The program with homes on disk and in files, if it fits so. As a run finds them (runtime/app/fitting_start.cpp).
+/// The program with homes on disk and in files, if it fits so. As a run finds them (runtime/app/run/fitting_start.cpp).
 std::optional<PlanReport> spilled_report(const codegen::FamilyProgram& program, ReportRequest request) {
   if (!request.spill) return std::nullopt;
   plan::PlanInputs& inputs = request.inputs;

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "codegen/plan_walk.h"
+#include "codegen/families/plan_walk.h"
 #include "runtime/plan/cost/cost_model.h"
 #include "runtime/plan/planner.h"
 #include "runtime/plan/region/homes.h"

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/app/options.h"
-#include "runtime/app/spill.h"
+#include "runtime/app/options/options.h"
+#include "runtime/app/memory/spill.h"
 #include "runtime/check.h"
 #include "runtime/shapes.h"
 #include "tools/tdslc/plan_output.h"

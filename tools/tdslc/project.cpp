@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "codegen/output_file.h"
+#include "tools/build/output_file.h"
 #include "runtime/io/text_file.h"
 #include "tools/tdslc/declaration.h"
 #include "tools/tdslc/job/script.h"

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "codegen/toolchain.h"
+#include "tools/build/toolchain.h"
 #include "tools/tdslc/front.h"
 
 namespace tdsl::tools {

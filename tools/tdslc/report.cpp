@@ -4,7 +4,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "runtime/app/run_files.h"
+#include "runtime/app/run/run_files.h"
 #include "runtime/check.h"
 #include "runtime/io/text_file.h"
 #include "tools/report/page.h"

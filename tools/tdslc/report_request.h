@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/app/options.h"
+#include "runtime/app/options/options.h"
 #include "tools/tdslc/front.h"
 #include "tools/tdslc/plan_report.h"
 

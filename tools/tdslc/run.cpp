@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "codegen/compile.h"
-#include "codegen/process.h"
-#include "runtime/app/limits.h"
-#include "runtime/app/number_format.h"
+#include "tools/build/compile.h"
+#include "tools/build/process.h"
+#include "runtime/app/options/limits.h"
+#include "runtime/base/number_format.h"
 #include "tools/tdslc/build_program.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/front.h"

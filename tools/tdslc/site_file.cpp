@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "codegen/output_file.h"
-#include "codegen/process.h"
+#include "tools/build/output_file.h"
+#include "tools/build/process.h"
 #include "runtime/check.h"
 #include "runtime/io/text_file.h"
 #include "tools/tdslc/front.h"

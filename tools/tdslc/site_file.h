@@ -1,6 +1,6 @@
 #pragma once
 
-#include "codegen/toolchain.h"
+#include "tools/build/toolchain.h"
 #include "tools/tdslc/command_line.h"
 #include "tools/tdslc/job/site.h"
 

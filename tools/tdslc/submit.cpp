@@ -11,10 +11,10 @@
 #include <sstream>
 #include <thread>
 
-#include "codegen/interrupts.h"
-#include "codegen/output_file.h"
-#include "codegen/process.h"
-#include "runtime/app/options.h"
+#include "tools/build/interrupts.h"
+#include "tools/build/output_file.h"
+#include "tools/build/process.h"
+#include "runtime/app/options/options.h"
 #include "runtime/io/text_file.h"
 #include "tools/tdslc/build_program.h"
 #include "tools/tdslc/commands.h"

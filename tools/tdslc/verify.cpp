@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "codegen/process.h"
-#include "runtime/io/npy.h"
+#include "tools/build/process.h"
+#include "runtime/io/npy/npy.h"
 #include "tools/tdslc/build_program.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/declaration.h"

@@ -7,7 +7,7 @@
 #include "product.h"
 
 #ifdef __SANITIZE_ADDRESS__
-/* As in programs of ours (runtime/engine/mpi_world.cpp): what MPI's plugins leave behind is told by the library that allocated it. */
+/* As in programs of ours (runtime/engine/mpi/mpi_world.cpp): what MPI's plugins leave behind is told by the library that allocated it. */
 int dlclose(void *handle) { return handle == NULL; }
 #endif
 

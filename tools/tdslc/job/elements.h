@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/app/options.h"
+#include "runtime/app/options/options.h"
 #include "tools/tdslc/job/sweep.h"
 
 // What submit asks of the options of a job's elements.

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "runtime/app/options.h"
+#include "runtime/app/options/options.h"
 #include "runtime/check.h"
 #include "tools/tdslc/job/text.h"
 

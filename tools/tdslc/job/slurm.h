@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "codegen/process.h"
+#include "tools/build/process.h"
 
 // Slurm's commands, which run without a shell, and their answers.
 

@@ -1,0 +1,129 @@
+#include "codegen/loops/blocking.h"
+
+#include <algorithm>
+#include <set>
+
+#include "codegen/affine.h"
+#include "ir/analysis/vector_form.h"
+
+namespace tdsl::codegen {
+
+namespace {
+
+std::set<int> labels_in(const Expr& e) {
+  std::set<int> labels;
+  ir::for_each_node(e, [&](const ir::ExprNode& n) {
+    if (const auto* r = std::get_if<ir::IndexRef>(&n.op)) labels.insert(r->label);
+  });
+  return labels;
+}
+
+class Splitter {
+ public:
+  Splitter(const IsOperand& is_operand, Blocking& into) : is_operand_(is_operand), into_(into) {}
+
+  /// Whether the expression is a function of x and y values, which are collected.
+  bool split(const Expr& e) {
+    const std::set<int> labels = labels_in(e);
+    if (!varies(e, labels)) return true;
+    if (!labels.contains(into_.column)) return keep(into_.x, e);
+    if (!labels.contains(into_.row)) return keep(into_.y, e);
+    if (std::holds_alternative<ir::Read>(e->op) || !ir::has_vector_form(*e)) return false;
+    const std::vector<Expr> parts = ir::children(*e);
+    return std::ranges::all_of(parts, [&](const Expr& part) { return split(part); });
+  }
+
+ private:
+  /// What the loops outside of rows, columns and sums fix is left in place.
+  [[nodiscard]] bool varies(const Expr& e, const std::set<int>& labels) const {
+    const bool loops = std::ranges::any_of(labels, [&](int l) { return std::ranges::find(into_.outer, l) == into_.outer.end(); });
+    bool reads = false;
+    ir::for_each_node(e, [&](const ir::ExprNode& n) { reads = reads || is_operand_(n); });
+    return loops || reads;
+  }
+
+  static bool keep(Blocking::Values& values, const Expr& e) {
+    const auto known = std::ranges::find_if(values, [&](const std::vector<Expr>& places) { return ir::equal(places.front(), e); });
+    if (known == values.end()) {
+      values.push_back({e});
+    } else {
+      known->push_back(e);
+    }
+    return true;
+  }
+
+  const IsOperand& is_operand_;
+  Blocking& into_;
+};
+
+/// What is known of a float where x and y values are neither nan nor inf.
+enum class Known : std::uint8_t { kNothing, kNoNan, kFinite };
+
+Known known_of(const Expr& e, const Blocking& blocks) {
+  const auto is_value = [&](const Blocking::Values& values) {
+    return std::ranges::any_of(values, [&](const std::vector<Expr>& places) {
+      return std::ranges::any_of(places, [&](const Expr& place) { return place.id() == e.id(); });
+    });
+  };
+  if (!ir::is_float(e->type)) return Known::kNothing;
+  if (is_value(blocks.x) || is_value(blocks.y)) return Known::kFinite;
+  if (const auto* u = std::get_if<ir::Unary>(&e->op)) {
+    return u->op == ir::UnaryOp::kNeg || u->op == ir::UnaryOp::kAbs ? known_of(u->operand, blocks) : Known::kNothing;
+  }
+  const auto* b = std::get_if<ir::Binary>(&e->op);
+  if (b == nullptr) return Known::kNothing;
+  const Known left = known_of(b->left, blocks), right = known_of(b->right, blocks);
+  if (left == Known::kNothing || right == Known::kNothing) return Known::kNothing;
+  const bool finite = left == Known::kFinite && right == Known::kFinite, one_finite = left == Known::kFinite || right == Known::kFinite;
+  using enum ir::BinaryOp;
+  // A result may overflow; inf - inf and 0 * inf are nan.
+  if (b->op == kAdd || b->op == kSub) return one_finite ? Known::kNoNan : Known::kNothing;
+  if (b->op == kMul) return finite ? Known::kNoNan : Known::kNothing;
+  return Known::kNothing;
+}
+
+bool can_fail(const Expr& e) { return e && may_fail(e); }
+
+}  // namespace
+
+std::optional<Blocking> blocking(const ir::Compute& compute, Blocking labels, const IsOperand& is_operand) {
+  if (!compute.monoid || can_fail(compute.bodies.front()) || can_fail(compute.guard)) return std::nullopt;
+  if (compute.monoid->kind == ir::Monoid::Kind::kUser) {
+    bool vectors = !can_fail(compute.monoid->combine);
+    ir::for_each_node(compute.monoid->combine, [&](const ir::ExprNode& n) { vectors = vectors && ir::has_vector_form(n); });
+    if (!vectors) return std::nullopt;
+  }
+  Splitter splitter(is_operand, labels);
+  const bool splits = splitter.split(compute.bodies.front()) && (!compute.guard || splitter.split(compute.guard));
+  if (!splits || labels.x.empty() || labels.y.empty()) return std::nullopt;
+  const bool extremum = compute.monoid->kind == ir::Monoid::Kind::kMin || compute.monoid->kind == ir::Monoid::Kind::kMax;
+  labels.numbers = extremum && known_of(compute.bodies.front(), labels) != Known::kNothing;
+  return labels;
+}
+
+std::optional<Blocking> blocking(const OpTemplate& op, const KernelTemplate& kernel) {
+  // Values are computed for whole blocks, guards notwithstanding: every read must be inside everywhere.
+  const bool everywhere = kernel.checked.empty() && kernel.trusted.empty() && kernel.gathers.empty() && kernel.scattered.empty();
+  if (!kernel.compute.monoid || !everywhere) return std::nullopt;
+  const int column = row_label(op);
+  const std::vector<int> out = out_labels(op);
+  const auto uses = std::ranges::count_if(op.out, [&](const OutTemplate& o) { return o.label == column; });
+  if (column < 0 || uses > 1) return std::nullopt;
+  const IsOperand is_operand = [&](const ir::ExprNode& n) { return kernel.operand.contains(&n); };
+  for (auto row = out.rbegin(); row != out.rend(); ++row) {
+    if (*row == column) continue;
+    Blocking labels;
+    labels.row = *row;
+    labels.column = column;
+    for (const int l : out) {
+      if (l != column && l != *row) labels.outer.push_back(l);
+    }
+    for (std::size_t l = 0; l < op.labels.size(); ++l) {
+      if (op.labels[l].kind == LabelTemplate::Kind::kReduce) labels.reduce.push_back(static_cast<int>(l));
+    }
+    if (std::optional<Blocking> result = blocking(kernel.compute, std::move(labels), is_operand)) return result;
+  }
+  return std::nullopt;
+}
+
+}  // namespace tdsl::codegen

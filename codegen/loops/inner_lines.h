@@ -1,0 +1,22 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <set>
+
+#include "codegen/families/families.h"
+
+namespace tdsl::codegen {
+
+/// A line of a source file.
+struct SourcePlace {
+  std::uint32_t file = 0;
+  std::uint32_t line = 0;
+  friend auto operator<=>(const SourcePlace&, const SourcePlace&) = default;
+};
+
+/// Of kernels that compute floating-point values of other lines than their operation's, which no block ever holds: those lines, by the operation's.
+[[nodiscard]] std::map<SourcePlace, std::set<SourcePlace>> inner_lines(const FamilyProgram& program);
+
+}  // namespace tdsl::codegen

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "codegen/families/families.h"
+#include "codegen/nest/nest.h"
+
+namespace tdsl::codegen {
+
+struct KernelNestRequest {
+  const FamilyProgram& program;
+  const OperationStep& step;
+  std::string name;  ///< of the function
+  ir::SourceRange place;
+  std::function<std::string(ValueId)> value_name;  ///< what a host value is called
+};
+
+/// An operation's kernel as a loop nest.
+struct KernelNest {
+  nest::Nest nest;
+  std::vector<ValueId> captured;  ///< the program's values that the nest's first variables are
+};
+
+/// The nest that computes an operation's kernel.
+///
+/// Loop order. Without reduction the loops follow the output's dimensions. A reduction runs either with its reduce labels
+/// innermost, into a scalar, or with the last output dimension innermost, into a row of the output, whichever reads
+/// memory in order; per element the reduce labels always run in index order. A reduction with two free labels that blocking.h can
+/// split is handed to the runtime's register-blocked loops.
+[[nodiscard]] KernelNest build_nest(const KernelNestRequest& request);
+
+}  // namespace tdsl::codegen

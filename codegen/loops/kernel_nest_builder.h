@@ -1,0 +1,203 @@
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "codegen/loops/blocking.h"
+#include "codegen/loops/kernel_nest.h"
+#include "codegen/loops/loop_order.h"
+#include "codegen/nest/build.h"
+#include "codegen/nest/facts.h"
+
+namespace tdsl::codegen {
+
+/// One operation's kernel on its way to a nest. The parts live in one file each.
+class KernelNestBuilder {
+ public:
+  explicit KernelNestBuilder(const KernelNestRequest& request);
+
+  KernelNest run();
+
+ private:
+  using Body = nest::Body;
+  using Place = nest::Place;
+  using TaskRange = nest::TaskRange;
+  static nest::Statement statement(decltype(nest::Statement::op) op) { return {std::move(op)}; }
+
+  // --- Variables, expressions: kernel_nest.cpp
+
+  /// Host values in the order of their numbers, which decides how sizes are written.
+  void add_captures();
+  /// Where a range ends, a dimension, or what turns within one.
+  [[nodiscard]] bool is_size(ValueId v) const;
+
+  void add_indices();
+
+  void add_operands();
+  [[nodiscard]] nest::Variable operand_variable(int number) const;
+
+  void add_result();
+
+  ValueId added(nest::Variable variable) { return nest::added(result_.nest, std::move(variable)); }
+  ValueId local(std::string name, ir::Scalar type) { return nest::added_local(result_.nest, std::move(name), type); }
+  Expr local_read(ValueId v) const { return nest::scalar_read(result_.nest, v); }
+
+  // --- Expressions of the program as those of the nest
+
+  [[nodiscard]] Extent of_nest(const Extent& e) const;
+  [[nodiscard]] std::vector<Extent> of_nest(std::vector<Extent> shape) const;
+
+  Expr of_nest(const Expr& e);
+
+  Expr read(const Expr& e, const ir::Read& r);
+
+  /// The variable that a read means: of every operand one, and one for every read whose subscripts are checked.
+  ValueId operand(const Expr& e, const ir::Read& r);
+
+  /// Of a subscript, for messages.
+  [[nodiscard]] std::string subscript_text(const Expr& e, ValueId tensor) const;
+
+  nest::Named named(Expr value);
+  [[nodiscard]] bool takes_both(const ir::Select& s) const;
+
+  /// The element of the result at the indices.
+  Place element();
+  [[nodiscard]] bool is_scattered(std::size_t d) const { return d < kernel_.scattered.size() && kernel_.scattered[d]; }
+  [[nodiscard]] Expr guard();
+  [[nodiscard]] Expr identity() const { return ir::identity_of(*compute_.monoid, kernel_.type); }
+  [[nodiscard]] Expr fill();
+
+  // --- Loops, statements, reductions: kernel_loops.cpp
+
+  [[nodiscard]] LabelTemplate::Kind kind(int label) const { return op_.labels[static_cast<std::size_t>(label)].kind; }
+
+  static nest::Statement loop(int label, nest::Walk over, nest::Order order, Body body);
+  /// Loops over `labels` from number `depth` on around what `body` gives; with `mark` the innermost may run as vectors.
+  template <class Inner>
+  Body loops(const std::vector<int>& labels, std::size_t depth, bool mark, const Inner& body) {
+    if (depth == labels.size()) return body();
+    const int label = labels[depth];
+    Body result;
+    const TaskRange range = narrowed(label, result);
+    const bool bounded = !result.empty();
+    open_.insert(label);
+    Body inner = loops(labels, depth + 1, mark, body);
+    open_.erase(label);
+    const bool simd = mark && depth + 1 == labels.size() && order_.in_order.contains(label) && nest::not_simd(result_.nest, label, inner).empty();
+    result.push_back(loop(label, range, simd ? nest::Order::kSimd : nest::Order::kSerial, std::move(inner)));
+    return bounded ? with_points(std::move(result)) : result;
+  }
+
+  /// A task over no points may have no operands, not even for bounds.
+  Body with_points(Body body) { return where_points(std::move(body), [this](int l) { return kind(l) == LabelTemplate::Kind::kReduce || kind(l) == LabelTemplate::Kind::kGather; }); }
+  /// The last parts of a reduction may have no panels; the task has no operands then, not even for its guard.
+  Body with_panels(Body body) { return where_points(std::move(body), [this](int l) { return kind(l) == LabelTemplate::Kind::kGather; }); }
+  template <class Condition>
+  Body where_points(Body body, const Condition& condition) {
+    nest::HasPoints points;
+    for (int l = 0; l < static_cast<int>(op_.labels.size()); ++l) {
+      if (condition(l)) points.indices.push_back(l);
+    }
+    if (points.indices.empty()) return body;
+    return {statement(nest::If{std::move(points), std::move(body)})};
+  }
+
+  /// What the loop over a label runs over: the task's range, and where the guard bounds a reduce label by what is fixed around the loop, a part of
+  /// it. `before`: computes such bounds.
+  TaskRange narrowed(int label, Body& before);
+  /// The same of a matrix that is compressed from all points: what is outside of its bounds is absent.
+  TaskRange within_bounds(int label, Body& before);
+  [[nodiscard]] Expr line(const OpTemplate::PointBound& bound) const;
+
+  // --- The statement at one point
+
+  Body point();
+
+  static Body statements_of(std::vector<nest::Let> lets);
+
+  Body accumulate(Place to);
+  [[nodiscard]] const ir::Monoid& combining() const { return compute_.monoid ? *compute_.monoid : *compute_.combine; }
+
+  Body guarded(Body body);
+
+  /// Where the point goes is computed and checked; the element is changed if it lies in this task's tile.
+  Body scatter();
+
+  /// Where the point's operand lies is computed and checked; the point counts if that is in this task's interval.
+  template <class Inner>
+  Body located(const Inner& body) {
+    if (kernel_.gathers.empty()) return body();
+    Body result;
+    nest::IsMine mine;
+    for (const auto& [node, labels] : kernel_.gathers) {
+      const auto& r = std::get<ir::Read>(node->op);
+      for (std::size_t d = 0; d < labels.size(); ++d) {
+        if (labels[d] < 0) continue;
+        const Extent& extent = op_.labels[static_cast<std::size_t>(labels[d])].end;
+        result.push_back(statement(nest::Check{labels[d], of_nest(r.subscripts[d]), {static_cast<int>(d), of_nest(extent), subscript_text(r.subscripts[d], r.tensor), node->range}}));
+        mine.members.push_back({labels[d]});
+      }
+    }
+    result.push_back(statement(nest::If{std::move(mine), body()}));
+    return result;
+  }
+
+  // --- Reductions
+
+  /// Reduce labels innermost: one scalar per output element.
+  Body scalar_reduction();
+
+  Body where_stored(std::span<const int> labels, const std::function<Body()>& inner);
+  Body into_total(ValueId total, const std::vector<int>& labels);
+
+  /// Adds or multiplies up along the last label through the runtime's partial results, which become vectors; nothing where that cannot be.
+  std::optional<Body> line_sum(ValueId total, int label);
+
+  Body blocked(const Blocking& blocks);
+
+  /// Gives elements their first values where the loops only add to them or do not reach them all.
+  Body first_values();
+
+  // --- Loops over stored elements: kernel_stored.cpp
+
+  void order_stored();
+  Body stored();
+  Body stored_from(std::size_t depth);
+  Body stored_loop(std::size_t depth, std::optional<ValueId> total);
+  Body stored_total(std::size_t depth);
+  Body stored_point();
+  [[nodiscard]] nest::Fibre fibre(int number, int label) const;
+  [[nodiscard]] ValueId stored_operand(const ir::StoredOperand& operand) const;
+  [[nodiscard]] bool is_out(int label) const { return label < static_cast<int>(compute_.out.size()); }
+  void add_outer_values();
+  std::vector<Place> ahead(std::size_t depth);
+  void for_each_plain_read(const std::function<void(const ir::ExprNode&, const ir::Read&)>& f) const;
+
+  const KernelNestRequest& request_;
+  const FamilyProgram& program_;
+  const OpTemplate& op_;
+  const KernelTemplate& kernel_;
+  const ir::Compute& compute_;
+  KernelNest result_;
+  std::vector<std::string> labels_;
+  std::map<ValueId, ValueId> captures_;
+  std::map<int, ValueId> operands_;
+  std::map<const ir::ExprNode*, ValueId> checked_;
+  std::map<std::size_t, int> targets_;  ///< computed left subscripts, by dimension
+  ValueId target_;
+  LoopOrder order_;
+  std::size_t total_at_ = 0;                ///< of a walk: how many loops are outside of what a reduction runs into
+  std::vector<std::vector<nest::Let>> outer_values_;  ///< of a walk, by loop: what is read once per iteration
+  std::map<const ir::ExprNode*, ValueId> outer_value_;
+  std::map<std::pair<int, int>, ValueId> outer_value_of_operand_;  ///< by its number, and the label
+  std::set<int> open_;                      ///< labels of the loops around
+  std::set<const ir::ExprNode*> observed_;  ///< parts of the guard that loops observe by their bounds
+};
+
+}  // namespace tdsl::codegen

@@ -1,0 +1,227 @@
+#include <algorithm>
+#include <iterator>
+#include <span>
+
+#include "codegen/relations/describe.h"
+#include "codegen/lower/guard_bounds.h"
+#include "codegen/loops/kernel_nest_builder.h"
+#include "ir/graph/check.h"
+#include "ir/graph/expr_build.h"
+#include "ir/graph/inequalities.h"
+
+namespace tdsl::codegen {
+
+// Note [Kernels over stored elements]
+// The loops are those of the walk, and then over what is dense: `for i over stored %1[*] { for j over stored %1[i, *] { for f … } }`. Elements of the
+// result that are not visited have their values before: a fill, or in compressed results nothing. A reduction runs into a local from the innermost label
+// of the result on, and where that is the last loop, into elements.
+
+using Role = nest::Variable::Role;
+
+void KernelNestBuilder::order_stored() {
+  const ir::StoredWalk& walk = *kernel_.walk;
+  order_ = loop_order(op_, kernel_);
+  order_.labels.clear();
+  for (const ir::StoredLoop& loop : walk.loops) order_.labels.push_back(loop.label);
+  std::vector<int> out, reduce;
+  for (int l = 0; l < static_cast<int>(op_.labels.size()); ++l) {
+    if (!walk.has_loop(l)) (is_out(l) ? out : reduce).push_back(l);
+  }
+  // Along a row of the result, where that is a row of what is read, too.
+  const bool row_last = !out.empty() && order_.in_order.contains(out.back());
+  const int last = row_last ? out.back() : -1;
+  if (row_last) out.pop_back();
+  for (const std::vector<int>& part : {out, reduce}) order_.labels.insert(order_.labels.end(), part.begin(), part.end());
+  if (row_last) order_.labels.push_back(last);
+  total_at_ = order_.labels.size();
+  while (total_at_ > 0 && !is_out(order_.labels[total_at_ - 1])) --total_at_;
+}
+
+nest::Body KernelNestBuilder::stored() {
+  order_stored();
+  add_outer_values();
+  return stored_from(0);
+}
+
+nest::Body KernelNestBuilder::stored_from(std::size_t depth) {
+  if (depth == total_at_ && depth < order_.labels.size()) return stored_total(depth);
+  return stored_loop(depth, std::nullopt);
+}
+
+/// The loop number `depth` and what is in it; `total`: what a reduction runs into.
+nest::Body KernelNestBuilder::stored_loop(std::size_t depth, std::optional<ValueId> total) {
+  const std::vector<int>& labels = order_.labels;
+  if (depth >= kernel_.walk->loops.size()) {
+    const std::vector<int> dense(labels.begin() + static_cast<std::ptrdiff_t>(depth), labels.begin() + static_cast<std::ptrdiff_t>(total ? labels.size() : total_at_));
+    if (total) return dense.empty() ? guarded(accumulate({*total, {}})) : where_stored(dense, [&] { return into_total(*total, dense); });
+    return loops(dense, 0, total_at_ == labels.size(), [&] { return total_at_ == labels.size() ? stored_point() : stored_total(total_at_); });
+  }
+  const int label = labels[depth];
+  open_.insert(label);
+  Body inner = total ? stored_loop(depth + 1, total) : stored_from(depth + 1);
+  open_.erase(label);
+  Body body;
+  for (const nest::Let& value : outer_values_[depth]) body.push_back(statement(value));
+  std::ranges::move(inner, std::back_inserter(body));
+  nest::Stored over;
+  for (const int number : kernel_.walk->loops[depth].over) over.fibres.push_back(fibre(number, label));
+  over.meet = kernel_.walk->loops[depth].meet;
+  if (over.fibres.size() == 1) over.ahead = ahead(depth);
+  return {loop(label, std::move(over), nest::Order::kSerial, std::move(body))};
+}
+
+namespace {
+
+/// Whether it says something of elements of compressed tensors alone, the same for all values of the labels.
+bool tells_of_stored(const FamilyProgram& program, const Expr& part, std::span<const int> labels) {
+  bool reads = false;
+  bool stored = std::ranges::none_of(labels, [&](int label) { return ir::mentions_label(part, label); });
+  ir::for_each_node(part, [&](const ir::ExprNode& n) {
+    const auto* r = std::get_if<ir::Read>(&n.op);
+    if (r == nullptr) return;
+    reads = true;
+    stored = stored && program.info(r->tensor).compressed;
+  });
+  return reads && stored;
+}
+
+}  // namespace
+
+/// Loops over the labels under what the guard says of stored elements, which is the same for all their points.
+nest::Body KernelNestBuilder::where_stored(std::span<const int> labels, const std::function<Body()>& inner) {
+  Expr outside;
+  const std::set<const ir::ExprNode*> observed = observed_;
+  if (compute_.guard) {
+    for (const Expr& part : ir::conjuncts(compute_.guard)) {
+      if (!observed.contains(part.id()) && tells_of_stored(program_, part, labels) && observed_.insert(part.id()).second)
+        outside = outside ? ir::binary(ir::BinaryOp::kAnd, outside, part) : part;
+    }
+  }
+  Body body = inner();
+  observed_ = observed;
+  if (!outside) return body;
+  return {statement(nest::If{of_nest(outside), std::move(body)})};
+}
+
+/// A reduction along all further loops.
+nest::Body KernelNestBuilder::stored_total(std::size_t depth) {
+  const ValueId total = local("total", kernel_.type);
+  // Where nothing is reduced around them, which might be cut, elements are computed at once.
+  const bool at_once = depth > 0 && std::ranges::all_of(order_.labels.begin(), order_.labels.begin() + static_cast<std::ptrdiff_t>(depth), [this](int label) { return is_out(label); });
+  const bool combined = !at_once && program_.info(request_.step.target).compressed;
+  Body result = {at_once || combined ? statement(nest::Var{total, identity()}) : statement(nest::Start{total, element(), {}})};
+  std::ranges::move(stored_loop(depth, total), std::back_inserter(result));
+  result.push_back(combined ? statement(nest::Update{element(), *compute_.monoid, local_read(total)}) : statement(nest::Store{element(), local_read(total)}));
+  return result;
+}
+
+nest::Body KernelNestBuilder::stored_point() {
+  if (compute_.monoid) return guarded(accumulate(element()));
+  auto [lets, value] = named(of_nest(compute_.bodies.front()));
+  Body result = statements_of(std::move(lets));
+  result.push_back(statement(nest::Store{element(), std::move(value)}));
+  return guarded(std::move(result));
+}
+
+namespace {
+
+bool is_walk_label(const Expr& e, int label) {
+  const auto* i = std::get_if<ir::IndexRef>(&e->op);
+  return i != nullptr && i->label == label;
+}
+
+}  // namespace
+
+/// The level of the walk's operand that the label indexes.
+nest::Fibre KernelNestBuilder::fibre(int number, int label) const {
+  const ir::StoredOperand& operand = kernel_.walk->operands[static_cast<std::size_t>(number)];
+  nest::Fibre result{stored_operand(operand), {}};
+  for (const std::int32_t l : operand.labels) {
+    if (l == label) break;
+    result.outer.push_back(l);
+  }
+  return result;
+}
+
+ValueId KernelNestBuilder::stored_operand(const ir::StoredOperand& operand) const {
+  ValueId found;
+  for (const Expr& e : {compute_.bodies.front(), compute_.guard}) {
+    if (!e) continue;
+    ir::for_each_node(e, [&](const ir::ExprNode& n) {
+      const auto* r = std::get_if<ir::Read>(&n.op);
+      if (r != nullptr && r->tensor == operand.tensor && std::ranges::equal(r->subscripts, operand.labels, is_walk_label)) found = operands_.at(kernel_.operand.at(&n));
+    });
+  }
+  TDSL_CHECK(found.valid(), "what is walked is read");
+  return found;
+}
+
+/// Elements of vectors along outer loops are read once per iteration.
+void KernelNestBuilder::add_outer_values() {
+  const std::vector<ir::StoredLoop>& walked = kernel_.walk->loops;
+  outer_values_.resize(walked.size());
+  for_each_plain_read([&](const ir::ExprNode& node, const ir::Read& r) {
+    for (std::size_t depth = 0; depth + 1 < walked.size(); ++depth) {
+      const int label = walked[depth].label;
+      if (r.subscripts.size() != 1 || !is_walk_label(r.subscripts[0], label)) continue;
+      const std::pair key(kernel_.operand.at(&node), label);
+      const auto known = outer_value_of_operand_.find(key);
+      if (known != outer_value_of_operand_.end()) {
+        outer_value_[&node] = known->second;
+        continue;
+      }
+      const ValueId value = local(name_of(program_, r.tensor) + "_" + labels_[static_cast<std::size_t>(label)], node.type);
+      outer_values_[depth].push_back({value, ir::read(node.type, operands_.at(key.first), {ir::index_ref(label)}, node.range)});
+      outer_value_of_operand_[key] = outer_value_[&node] = value;
+    }
+  });
+}
+
+namespace {
+
+/// Whether the subscripts are a loop's index alone, or that and one of the innermost loops: what lies elsewhere in each iteration is an element, or a row.
+bool is_gathered(const std::vector<Expr>& subscripts, int label, std::span<const int> innermost) {
+  if (subscripts.empty() || subscripts.size() > 2 || !is_walk_label(subscripts[0], label)) return false;
+  return subscripts.size() == 1 || std::ranges::any_of(innermost, [&](int inner) { return is_walk_label(subscripts[1], inner); });
+}
+
+}  // namespace
+
+/// What lies where the subscripts that a loop visits say is fetched before it is needed.
+std::vector<nest::Place> KernelNestBuilder::ahead(std::size_t depth) {
+  constexpr std::size_t kMost = 2;
+  const int label = order_.labels[depth];
+  std::vector<Place> places;
+  if (depth == 0) return places;  // the driver's rows come one after the other
+  for (const ir::StoredLoop& inner : kernel_.walk->loops) {
+    for (const int number : inner.over) {
+      const nest::Fibre located = fibre(number, inner.label);
+      if (located.outer.size() == 1 && located.outer.front() == label) places.push_back({located.operand, {ir::index_ref(label)}});
+    }
+  }
+  const auto innermost = std::span<const int>(order_.labels).subspan(kernel_.walk->loops.size());
+  const auto gathered = [&](const std::vector<Expr>& subscripts) { return is_gathered(subscripts, label, innermost); };
+  std::set<int> known;
+  for_each_plain_read([&](const ir::ExprNode& node, const ir::Read& r) {
+    const int number = kernel_.operand.at(&node);
+    if (gathered(r.subscripts) && known.insert(number).second) places.push_back({operands_.at(number), r.subscripts});
+  });
+  const Place result = element();
+  if (is_out(label) && !program_.info(request_.step.target).compressed && gathered(result.subscripts)) places.push_back(result);
+  if (places.size() > kMost) places.clear();
+  return places;
+}
+
+/// Reads of dense operands that are inside wherever the kernel runs.
+void KernelNestBuilder::for_each_plain_read(const std::function<void(const ir::ExprNode&, const ir::Read&)>& f) const {
+  for (const Expr& e : {compute_.bodies.front(), compute_.guard}) {
+    if (!e) continue;
+    ir::for_each_node(e, [&](const ir::ExprNode& n) {
+      const auto* r = std::get_if<ir::Read>(&n.op);
+      if (r == nullptr || program_.is_host(r->tensor) || program_.info(r->tensor).compressed) return;
+      if (!kernel_.checked.contains(&n) && !kernel_.trusted.contains(&n)) f(n, *r);
+    });
+  }
+}
+
+}  // namespace tdsl::codegen

@@ -1,0 +1,97 @@
+#include "codegen/loops/loop_order.h"
+
+#include <algorithm>
+
+namespace tdsl::codegen {
+
+namespace {
+
+/// Whether stepping the label by one leaves the read where it is or moves it to the next element in memory.
+bool reads_in_order(const OpTemplate& op, const KernelTemplate& kernel, int label) {
+  for (const AccessTemplate& access : op.reads) {
+    if (access.compressed) continue;
+    for (std::size_t d = 0; d < access.dims.size(); ++d) {
+      if (access.dims[d].whole) return false;
+      const bool last = d + 1 == access.dims.size();
+      for (const Term& t : access.dims[d].terms) {
+        if (t.label == label && (!last || !(t.coefficient == Extent(1)))) return false;
+      }
+    }
+  }
+  return kernel.checked.empty();
+}
+
+}  // namespace
+
+int row_label(const OpTemplate& op) {
+  if (op.writes) return op.out.empty() || op.out.back().coefficient != 1 ? -1 : op.out.back().label;
+  int last = -1;
+  for (std::size_t l = 0; l < op.labels.size(); ++l) {
+    if (op.labels[l].kind == LabelTemplate::Kind::kOut) last = static_cast<int>(l);
+  }
+  return last;
+}
+
+std::vector<int> out_labels(const OpTemplate& op) {
+  std::vector<int> order;
+  if (op.writes) {
+    for (const OutTemplate& o : op.out) {
+      if (o.label >= 0 && std::ranges::find(order, o.label) == order.end()) order.push_back(o.label);
+    }
+    return order;
+  }
+  for (std::size_t l = 0; l < op.labels.size(); ++l) {
+    if (op.labels[l].kind == LabelTemplate::Kind::kOut) order.push_back(static_cast<int>(l));
+  }
+  return order;
+}
+
+int label_across(const OpTemplate& op, int row) {
+  const auto has_label = [](const DimTemplate& dim, int label) {
+    return std::ranges::any_of(dim.terms, [&](const Term& t) { return t.label == label; });
+  };
+  for (const AccessTemplate& access : op.reads) {
+    if (access.dims.size() < 2) continue;
+    const DimTemplate& last = access.dims.back();
+    const bool moves_across = std::any_of(access.dims.begin(), access.dims.end() - 1, [&](const DimTemplate& d) { return has_label(d, row); });
+    if (!moves_across || last.whole || last.terms.size() != 1 || last.terms.front().label == row) continue;
+    const int label = last.terms.front().label;
+    if (op.labels[static_cast<std::size_t>(label)].kind == LabelTemplate::Kind::kOut) return label;
+  }
+  return -1;
+}
+
+LoopOrder loop_order(const OpTemplate& op, const KernelTemplate& kernel) {
+  LoopOrder result;
+  result.labels = out_labels(op);
+  std::vector<int> reduce;
+  for (std::size_t l = 0; l < op.labels.size(); ++l) {
+    const auto label = static_cast<int>(l);
+    if (op.labels[l].kind == LabelTemplate::Kind::kReduce) reduce.push_back(label);
+    if (reads_in_order(op, kernel, label)) result.in_order.insert(label);
+  }
+  if (!kernel.scattered.empty()) {
+    // Points meet in the order of the program.
+    result.labels.insert(result.labels.end(), reduce.begin(), reduce.end());
+    result.in_order.clear();
+    return result;
+  }
+  const int row = row_label(op);
+  if (reduce.empty()) {
+    // A label that leads other output dimensions too (a diagonal) does not run along a row.
+    const auto uses = std::ranges::count_if(op.out, [&](const OutTemplate& o) { return o.label == row; });
+    if (row < 0 || uses > 1) result.in_order.clear();
+    return result;
+  }
+  if (row >= 0 && result.in_order.contains(row)) {
+    std::erase(result.labels, row);
+    result.labels.insert(result.labels.end(), reduce.begin(), reduce.end());
+    result.labels.push_back(row);
+    return result;
+  }
+  result.into_scalar = true;
+  result.labels.insert(result.labels.end(), reduce.begin(), reduce.end());
+  return result;
+}
+
+}  // namespace tdsl::codegen

@@ -1,0 +1,232 @@
+#include "codegen/loops/serial_loop.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "codegen/lower/compute_lowering.h"
+#include "codegen/relations/describe.h"
+#include "codegen/families/host_values.h"
+#include "codegen/loops/loop_bounds.h"
+#include "ir/graph/check.h"
+#include "ir/graph/clone.h"
+#include "runtime/plan/factorise.h"
+
+namespace tdsl::codegen {
+
+namespace {
+
+using ir::match;
+
+struct Regions {
+  std::vector<const ir::Region*> all;
+  std::vector<ValueId> inits;
+};
+
+Regions regions_of(const ir::Node& loop) {
+  if (const auto* f = std::get_if<ir::For>(&loop.op)) return {{&f->body}, f->inits};
+  const auto& w = std::get<ir::While>(loop.op);
+  return {{&w.condition, &w.body}, w.inits};
+}
+
+/// Calls `f` on everything that the loop and the nodes in it define and mention.
+void for_each_value(const ir::Program& program, const ir::Node& loop, const std::function<void(ValueId)>& defined,
+                    const std::function<void(ValueId)>& mentioned) {
+  const auto region = [&](const ir::Region& r) {
+    std::ranges::for_each(r.arguments, defined);
+    std::ranges::for_each(r.yields, mentioned);
+  };
+  const auto node = [&](const ir::Node& n) {
+    std::ranges::for_each(n.results, defined);
+    std::ranges::for_each(ir::operands_of(program, n), mentioned);
+    if (const auto* f = std::get_if<ir::For>(&n.op)) region(f->body);
+    if (const auto* w = std::get_if<ir::While>(&n.op)) region(w->condition), region(w->body);
+    if (const auto* i = std::get_if<ir::If>(&n.op)) region(i->then_region), region(i->else_region);
+  };
+  node(loop);
+  for (const ir::Region* r : regions_of(loop).all) ir::for_each_node(*r, node);
+}
+
+/// Values from outside, in the order of their numbers.
+std::set<ValueId> outer_values(const ir::Program& program, const ir::Node& loop) {
+  std::set<ValueId> defined;
+  std::set<ValueId> mentioned;
+  for_each_value(
+      program, loop, [&](ValueId v) { defined.insert(v); }, [&](ValueId v) { mentioned.insert(v); });
+  std::set<ValueId> outer;
+  std::ranges::set_difference(mentioned, defined, std::inserter(outer, outer.end()));
+  return outer;
+}
+
+class LoopLowering {
+ public:
+  LoopLowering(FamilyBuilder& builder, const ir::Program& program, const ir::Node& loop) : builder_(builder), program_(program), loop_(loop), regions_(regions_of(loop)) {}
+
+  void run() {
+    LoopStep step;
+    step.loop = std::make_shared<const ir::Node>(loop_);
+    for (const ValueId v : outer_values(program_, loop_)) step.outer[v] = builder_.resolve(v);
+    sizes(step);
+    results(step);
+    operands(step);
+    step.name = step.results.empty() ? "loop" : name_of(builder_.program(), step.results.front().target);
+    LoopBounds bounds(*step.loop, step.sizes);
+    step.flops = host_part(flops(*step.loop, bounds));
+    for (const ir::Region* r : regions_.all) {
+      ir::for_each_node(*r, [&](const ir::Node& n) { step.ordered = step.ordered || std::holds_alternative<ir::Assert>(n.op); });
+    }
+    for (const auto& [v, bytes] : gathered_) {
+      const auto known = bytes.constant();
+      if (!known || *known > plan::kGatheredBytes) builder_.add(loop_.range, GathersStep{head(), name_of(builder_.program(), v), bytes});
+    }
+    step.site = builder_.new_site();
+    builder_.add(loop_.range, std::move(step));
+  }
+
+ private:
+  /// Host integers as polynomials, through what the program computes them from.
+  void sizes(LoopStep& step) const {
+    std::map<ValueId, Extent> known;
+    ir::for_each_node(program_.body, [&](const ir::Node& n) {
+      const auto* c = std::get_if<ir::Compute>(&n.op);
+      if (c == nullptr || !is_scalar_arithmetic(*c) || c->guard || c->base || c->bodies.size() != 1) return;
+      const Hoist operand = [&](const Expr& e) -> std::optional<ValueId> {
+        const auto* r = std::get_if<ir::Read>(&e->op);
+        if (r == nullptr || !r->subscripts.empty() || !builder_.is_host(builder_.resolve(r->tensor))) return std::nullopt;
+        return r->tensor;
+      };
+      if (const auto form = affine_of(c->bodies[0], operand)) {
+        const auto size = ir::substitute_if_small(form->constant, [&](ValueId v) {
+          const auto found = known.find(v);
+          return std::optional(found != known.end() ? found->second : Extent::of(builder_.resolve(v)));
+        });
+        if (size) known.insert_or_assign(n.results[0], *size);
+      }
+    });
+    for (const auto& [outside, here] : step.outer) {
+      if (!builder_.is_host(here) || builder_.type(here).scalar != ir::Scalar::kI64) continue;
+      const auto found = known.find(outside);
+      step.sizes[outside] = found != known.end() ? found->second : Extent::of(here);
+    }
+  }
+
+  /// What carries on from an operand; initial values of scalars are operands like others.
+  void results(LoopStep& step) {
+    for (std::size_t k = 0; k < regions_.inits.size(); ++k) {
+      const ValueId target = loop_.results[k];
+      LoopStep::Result result{target, static_cast<int>(k), -1};
+      if (builder_.type(target).rank() > 0) {
+        ir::Type type = builder_.type(target);
+        for (Extent& e : type.shape) e = builder_.rewritten(e, loop_.range);
+        builder_.program().values[static_cast<std::size_t>(target.id)].type = type;
+        result.continues = static_cast<int>(step.reads.size());
+        read(step, step.outer.at(regions_.inits[k]));
+      }
+      step.results.push_back(result);
+    }
+  }
+
+  /// Tensors that are read only, and scalars that are data.
+  void operands(LoopStep& step) {
+    std::set<ValueId> inits;
+    std::set<ValueId> in_body;
+    for (const ValueId v : regions_.inits) inits.insert(v);
+    const auto yielded = [&](const ir::Region& r) { in_body.insert(r.yields.begin(), r.yields.end()); };
+    for (const ir::Region* r : regions_.all) {
+      yielded(*r);
+      ir::for_each_node(*r, [&](const ir::Node& n) {
+        for (const ValueId v : ir::operands_of(program_, n)) in_body.insert(v);
+        std::ranges::for_each(ir::regions_in(n), [&](const ir::Region* inner) { yielded(*inner); });
+      });
+    }
+    std::set<ValueId> done;
+    for (const auto& [v, here] : step.outer) {
+      if (builder_.is_host(here)) continue;
+      const bool tensor = builder_.type(here).rank() > 0;
+      if (tensor && inits.contains(v) && !in_body.contains(v)) continue;
+      if (done.insert(here).second) read(step, here);
+    }
+  }
+
+  void read(LoopStep& step, ValueId v) {
+    AccessTemplate access{v, {}, name_of(builder_.program(), v)};
+    access.dims.assign(builder_.type(v).rank(), {{}, Extent(0), Extent(0), true});
+    const bool known = std::ranges::any_of(gathered_, [&](const auto& g) { return g.first == v; });
+    if (!access.dims.empty() && !known) gathered_.emplace_back(v, builder_.bytes_of(v, loop_.range));
+    step.reads.push_back(std::move(access));
+  }
+
+  [[nodiscard]] std::string head() const {
+    const auto* f = std::get_if<ir::For>(&loop_.op);
+    return f == nullptr ? "while" : "for " + name_of(builder_.program(), f->body.arguments[0]);
+  }
+
+  /// Operations of one run of the node. A `while`, and loops and sums whose bounds are data, count as one iteration.
+  Extent flops(const ir::Node& n, LoopBounds& bounds) {
+    const auto region = [&](const ir::Region& r) {
+      Extent sum;
+      for (const ir::Node& inner : r.nodes) sum = sum + flops(inner, bounds);
+      return sum;
+    };
+    if (const auto* c = std::get_if<ir::Compute>(&n.op)) {
+      double each = c->combine || c->monoid ? 1 : 0;
+      for (const Expr& e : c->bodies) each += flops_of(e);
+      Extent points(1);
+      for (const auto* labels : {&c->out, &c->reduce}) {
+        for (const ir::Label& l : *labels) points = points * bounds.points(l).value_or(1);
+      }
+      return Extent(static_cast<std::int64_t>(each)) * points;
+    }
+    if (const auto* f = std::get_if<ir::For>(&n.op)) {
+      const Extent often = bounds.iterations(*f).value_or(Extent(1));
+      bounds.enter(*f);
+      const Extent body = region(f->body);
+      bounds.leave();
+      return often * body;
+    }
+    if (const auto* w = std::get_if<ir::While>(&n.op)) return region(w->condition) + region(w->body);
+    if (const auto* i = std::get_if<ir::If>(&n.op)) {
+      // One branch, and one comparison.
+      const Extent a = region(i->then_region);
+      const Extent b = region(i->else_region);
+      const auto difference = (a - b).constant();
+      return Extent(1) + (difference && *difference >= 0 ? a : b);
+    }
+    return {};
+  }
+
+  /// Without what only data tell.
+  Extent host_part(const Extent& e) const {
+    return e.substitute([&](ValueId v) -> std::optional<Extent> { return builder_.is_host(v) ? std::nullopt : std::optional(Extent(1)); });
+  }
+
+  FamilyBuilder& builder_;
+  const ir::Program& program_;
+  const ir::Node& loop_;
+  Regions regions_;
+  std::vector<std::pair<ValueId, Extent>> gathered_;
+};
+
+}  // namespace
+
+bool runs_on_host(const ir::Program& program, const ir::Node& loop, const std::vector<bool>& host) {
+  for (const ValueId v : outer_values(program, loop)) {
+    if (!host[static_cast<std::size_t>(v.id)]) return false;
+  }
+  bool arithmetic = true;
+  for (const ir::Region* r : regions_of(loop).all) {
+    ir::for_each_node(*r, [&](const ir::Node& n) {
+      const auto* c = std::get_if<ir::Compute>(&n.op);
+      const bool draws = std::holds_alternative<ir::Random>(n.op);
+      arithmetic = arithmetic && !draws && (c == nullptr || is_scalar_arithmetic(*c));
+    });
+  }
+  return arithmetic;
+}
+
+void lower_serial_loop(FamilyBuilder& builder, const ir::Program& program, const ir::Node& loop) {
+  LoopLowering(builder, program, loop).run();
+}
+
+}  // namespace tdsl::codegen

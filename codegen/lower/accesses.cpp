@@ -1,0 +1,201 @@
+#include "codegen/lower/accesses.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "codegen/affine.h"
+#include "codegen/relations/describe.h"
+#include "codegen/lower/premises.h"
+#include "runtime/plan/factorise.h"
+
+namespace tdsl::codegen {
+
+namespace {
+
+/// Reads farther apart than this are fetched apart.
+constexpr plan::Index kNeighbourhood = 64;
+
+bool same_terms(const DimTemplate& a, const DimTemplate& b) {
+  return a.whole == b.whole && a.terms == b.terms && a.divisor == b.divisor;
+}
+
+/// Makes `into` cover `other` too, if all offsets lie close together; with `exactly` only if they are equal.
+bool merge(AccessTemplate& into, const AccessTemplate& other, bool exactly) {
+  if (into.tensor != other.tensor || into.dims.size() != other.dims.size()) return false;
+  std::vector<DimTemplate> merged = into.dims;
+  for (std::size_t d = 0; d < merged.size(); ++d) {
+    const DimTemplate& o = other.dims[d];
+    DimTemplate& m = merged[d];
+    if (!same_terms(m, o)) return false;
+    if (m.whole) continue;
+    const auto below = (o.lo - m.lo).constant();
+    const auto above = (o.hi - m.hi).constant();
+    if (!below || !above || (exactly && (*below != 0 || *above != 0))) return false;
+    if (*below < 0) m.lo = o.lo;
+    if (*above > 0) m.hi = o.hi;
+    if (*(m.hi - m.lo).constant() > kNeighbourhood) return false;
+  }
+  into.dims = std::move(merged);
+  return true;
+}
+
+class AccessFinder {
+ public:
+  AccessFinder(FamilyBuilder& builder, OpTemplate& op, KernelTemplate& kernel, SourceRange range)
+      : builder_(builder), op_(op), kernel_(kernel), range_(range), premises_(builder, op.labels) {
+    for (const LabelTemplate& l : op.labels) names_.push_back(l.name);
+  }
+
+  void run(bool separate) {
+    const ir::Compute& c = kernel_.compute;
+    if (c.guard) {
+      visit(c.guard, false);
+      premises_.assume(c.guard, true);
+    }
+    for (const Expr& body : c.bodies) visit(body, static_cast<bool>(c.guard));
+    for (std::size_t d = 0; d < kernel_.scattered.size(); ++d) {
+      if (kernel_.scattered[d]) visit(c.left[d], static_cast<bool>(c.guard));
+    }
+    kernel_.turns = premises_.turns();
+    // Identical reads first, so that neighbours meet what is there for certain.
+    for (const auto& [node, access] : found_) {
+      const bool placed = !separate && place(node, access);
+      if (placed) continue;
+      kernel_.operand[node] = static_cast<int>(op_.reads.size());
+      op_.reads.push_back(access);
+    }
+  }
+
+ private:
+  bool place(const ir::ExprNode* node, const AccessTemplate& access) {
+    for (const bool exactly : {true, false}) {
+      for (std::size_t k = 0; k < op_.reads.size(); ++k) {
+        if (!merge(op_.reads[k], access, exactly)) continue;
+        kernel_.operand[node] = static_cast<int>(k);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// `guarded`: evaluated only where a condition holds, so nothing can be said before data is there.
+  void visit(const Expr& e, bool guarded) {
+    if (const auto* s = std::get_if<ir::Select>(&e->op)) {
+      visit(s->condition, guarded);
+      const std::size_t known = premises_.size();
+      premises_.assume(s->condition, true);
+      visit(s->when_true, true);
+      premises_.forget(known);
+      premises_.assume(s->condition, false);
+      visit(s->when_false, true);
+      premises_.forget(known);
+      return;
+    }
+    if (const auto* b = std::get_if<ir::Binary>(&e->op); b != nullptr && ir::is_logical(b->op)) {
+      visit(b->left, guarded);
+      const std::size_t known = premises_.size();
+      premises_.assume(b->left, b->op == ir::BinaryOp::kAnd);
+      visit(b->right, true);
+      premises_.forget(known);
+      return;
+    }
+    for (const Expr& child : ir::children(*e)) visit(child, guarded);
+    if (const auto* r = std::get_if<ir::Read>(&e->op)) read(e, *r, guarded);
+  }
+
+  void read(const Expr& e, const ir::Read& r, bool guarded) {
+    if (builder_.is_host(r.tensor)) return;
+    const bool known = std::ranges::any_of(found_, [&](const auto& f) { return f.first == e.id(); });
+    if (known) return check_again(e, r);
+    AccessTemplate access{r.tensor, {}, describe(builder_.program(), e, names_)};
+    std::vector<std::optional<Extent>> checked(r.subscripts.size());
+    for (std::size_t d = 0; d < r.subscripts.size(); ++d) {
+      const Extent extent = builder_.rewritten(builder_.type(r.tensor).shape[d], range_);
+      const Expr& subscript = r.subscripts[d];
+      const Hoist hoist = [this](const Expr& x) { return builder_.hoist(x); };
+      if (const auto gather = kernel_.gathers.find(e.id()); gather != kernel_.gathers.end() && gather->second[d] >= 0) {
+        access.dims.push_back({{{gather->second[d], Extent(1)}}, Extent(0), Extent(1), false});
+        continue;
+      }
+      if (const auto quotient = quotient_of(subscript, hoist)) {
+        const AffineForm& n = quotient->numerator;
+        access.dims.push_back({n.terms, n.constant, n.constant + Extent(1), false, quotient->divisor});
+        if (!provably_inside(*quotient, op_.labels, extent)) checked[d] = extent;
+        continue;
+      }
+      const auto form = affine_of(subscript, hoist);
+      if (!form) {
+        access.dims.push_back({{}, Extent(0), Extent(0), true});
+        checked[d] = extent;
+        if (is_data_subscript(r, d, hoist)) report_gathered(e, r);
+        continue;
+      }
+      access.dims.push_back({form->terms, form->constant, form->constant + Extent(1), false});
+      if (guarded) {
+        if (provably_inside(*form, op_.labels, extent)) continue;
+        if (premises_.inside(*form, extent)) {
+          kernel_.trusted.insert(e.id());
+        } else {
+          checked[d] = extent;
+        }
+      } else {
+        check_affine(builder_, *form, op_, extent, access.text, e->range.known() ? e->range : range_);
+      }
+    }
+    if (std::ranges::any_of(checked, [](const auto& c) { return c.has_value(); })) kernel_.checked[e.id()] = std::move(checked);
+    found_.emplace_back(e.id(), std::move(access));
+  }
+
+  /// A read that stands in several places, where other conditions hold.
+  void check_again(const Expr& e, const ir::Read& r) {
+    if (!kernel_.trusted.contains(e.id())) return;
+    for (std::size_t d = 0; d < r.subscripts.size(); ++d) {
+      const Extent extent = builder_.rewritten(builder_.type(r.tensor).shape[d], range_);
+      const auto form = affine_of(r.subscripts[d], [this](const Expr& x) { return builder_.hoist(x); });
+      if (!form || provably_inside(*form, op_.labels, extent) || premises_.inside(*form, extent)) continue;
+      std::vector<std::optional<Extent>>& checked = kernel_.checked[e.id()];
+      checked.resize(r.subscripts.size());
+      checked[d] = extent;
+    }
+  }
+
+  /// Once per tensor: its other dimensions are rarely news. The place is that of the expression as written, which may
+  /// become subscripts that nobody wrote (reshape, flat argmin, roll). Where the size is not known yet the run says it.
+  void report_gathered(const Expr& e, const ir::Read& r) {
+    if (!gathered_.insert(r.tensor).second) return;
+    const SourceRange range = e->range.known() ? e->range : range_;
+    const std::string name = name_of(builder_.program(), r.tensor);
+    const Extent bytes = builder_.bytes_of(r.tensor, range_);
+    if (!bytes.constant()) return builder_.add(range, GathersStep{"", name, bytes});
+    if (*bytes.constant() <= plan::kGatheredBytes) return;
+    builder_.warn("gathered", range,
+                  fmt::format("`{}` is read where only data can tell, under a condition or in a reduction of its own order: every rank "
+                              "that computes here receives the whole dimension",
+                              name));
+  }
+
+  FamilyBuilder& builder_;
+  OpTemplate& op_;
+  KernelTemplate& kernel_;
+  SourceRange range_;
+  Premises premises_;
+  std::vector<std::string> names_;
+  std::vector<std::pair<const ir::ExprNode*, AccessTemplate>> found_;
+  std::set<ValueId> gathered_;
+};
+
+}  // namespace
+
+void find_accesses(FamilyBuilder& builder, OpTemplate& op, KernelTemplate& kernel, SourceRange range, bool separate) {
+  AccessFinder(builder, op, kernel, range).run(separate);
+}
+
+void check_affine(FamilyBuilder& builder, const AffineForm& form, const OpTemplate& op, const Extent& extent,
+                  const std::string& text, SourceRange range) {
+  if (provably_inside(form, op.labels, extent)) return;
+  builder.add(range, SubscriptStep{form, op.labels, extent, text});
+}
+
+}  // namespace tdsl::codegen

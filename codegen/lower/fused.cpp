@@ -1,0 +1,252 @@
+#include "codegen/lower/fused.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "codegen/affine.h"
+#include "codegen/relations/describe.h"
+#include "codegen/lower/compute_lowering.h"
+#include "codegen/lower/operation.h"
+#include "ir/graph/affine.h"
+#include "ir/graph/check.h"
+#include "ir/analysis/contraction.h"
+
+namespace tdsl::codegen {
+
+namespace {
+
+using Member = FusedTemplate::Member;
+
+class FusedLowering {
+ public:
+  FusedLowering(FamilyBuilder& builder, const ir::Node& node, const ir::Fused& fused) : builder_(builder), node_(node), fused_(fused) {}
+
+  void run() {
+    for (std::size_t m = 0; m < fused_.body.nodes.size(); ++m) member(fused_.body.nodes[m], fused_.labels[m]);
+    TDSL_CHECK(std::ranges::any_of(fused_.body.yields, [&](ValueId v) { return builder_.resolve(v) == result().value; }), "the last member is a result");
+    op_->site = builder_.new_site();
+    const bool packed = node_.results.size() > 1;
+    packed ? pack() : labels();
+    shared_labels();
+    for (const Member& m : template_->members) reads(m);
+    const ValueId target = packed ? packed_value() : builder_.resolve(node_.results[0]);
+    op_->name = packed ? builder_.program().info(target).name : name(target);
+    op_->op_class = closes() ? plan::OpClass::kReduce : plan::OpClass::kMap;
+    if (closes()) op_->combine = combine_of(*result().compute.monoid);
+    op_->flops_per_row = flops(false);
+    op_->product_flops_per_row = flops(true);
+    builder_.add(node_.range, OperationStep{target, op_, std::make_shared<KernelTemplate>(), template_});
+    if (packed) unpack(target);
+  }
+
+ private:
+  [[nodiscard]] const Member& result() const { return template_->members.back(); }
+  [[nodiscard]] bool closes() const { return static_cast<std::size_t>(result().shared[0]) >= result().compute.out.size(); }
+
+  void member(const ir::Node& node, const std::vector<std::int32_t>& shared) {
+    const ValueId v = builder_.resolve(node.results[0]);
+    Member m{v, std::get<ir::Compute>(node.op), builder_.type(v).scalar, shared, node.range};
+    m.compute.bodies = {builder_.rewritten(m.compute.bodies[0])};
+    if (m.compute.guard) m.compute.guard = builder_.rewritten(m.compute.guard);
+    for (auto* list : {&m.compute.out, &m.compute.reduce}) {
+      for (ir::Label& l : *list) {
+        l.begin = builder_.rewritten(l.begin, node.range);
+        l.end = builder_.rewritten(l.end, node.range);
+      }
+    }
+    template_->members.push_back(std::move(m));
+  }
+
+  /// The result's dimensions, and the shared label where that is none of them.
+  void labels() {
+    const Member& r = result();
+    for (std::size_t l = 0; l < r.compute.out.size(); ++l) {
+      const ir::Label& label = r.compute.out[l];
+      const bool shared = is_shared(r, static_cast<int>(l));
+      op_->labels.push_back({shared ? LabelTemplate::Kind::kOut : LabelTemplate::Kind::kWhole, label.name, label.begin, label.end});
+    }
+  }
+  void shared_labels() {
+    if (!closes()) return;
+    const Member& r = result();
+    for (const std::int32_t l : r.shared) {
+      const ir::Label& label = label_of(r, l);
+      op_->labels.push_back({LabelTemplate::Kind::kReduce, label.name, label.begin, label.end});
+    }
+  }
+
+  // --- Several results that close, packed one behind the other
+
+  [[nodiscard]] static Extent elements_of(const Member& m) {
+    Extent count(1);
+    for (const ir::Label& l : m.compute.out) count = count * (l.end - l.begin);
+    return count;
+  }
+  /// Gives the results their places and says how they meet.
+  void pack() {
+    for (Member& m : template_->members) {
+      if (std::ranges::none_of(fused_.body.yields, [&](ValueId v) { return builder_.resolve(v) == m.value; })) continue;
+      const bool closes = static_cast<std::size_t>(m.shared[0]) >= m.compute.out.size();
+      if (!closes || m.type != result().type) throw NotSupported(m.range, "fused operators of several results that are not all sums over the rows, of one type, are not supported yet");
+      m.place = size_;
+      size_ = size_ + elements_of(m);
+      const plan::Combine combine = combine_of(*m.compute.monoid);
+      if (op_->pieces.empty() || op_->pieces.back().combine != combine) op_->pieces.push_back({combine, Extent(0)});
+      op_->pieces.back().count = op_->pieces.back().count + elements_of(m);
+    }
+    if (op_->pieces.size() == 1) op_->pieces.clear();
+    op_->labels.push_back({LabelTemplate::Kind::kWhole, "element", Extent(0), size_});
+  }
+  ValueId packed_value() {
+    std::string names;
+    for (const ValueId v : node_.results) names += (names.empty() ? "" : ", ") + builder_.program().info(v).name;
+    return builder_.new_value(ir::Type{result().type, {size_}, {}}, names, node_.range, false);
+  }
+  /// One read of the packed elements per result.
+  void unpack(ValueId packed) {
+    for (std::size_t k = 0; k < node_.results.size(); ++k) {
+      const ValueId inside = builder_.resolve(fused_.body.yields[k]);
+      const Member& m = *std::ranges::find_if(template_->members, [&](const Member& x) { return x.value == inside; });
+      ir::Compute copy;
+      Extent at = *m.place;
+      Extent stride(1);
+      for (std::size_t d = m.compute.out.size(); d-- > 0;) {
+        const Extent length = m.compute.out[d].end - m.compute.out[d].begin;
+        copy.out.insert(copy.out.begin(), {m.compute.out[d].name, Extent(0), length});
+        at = at + Extent::of(ir::label_value(static_cast<std::int32_t>(d))) * stride;
+        stride = stride * length;
+      }
+      copy.bodies = {ir::read(m.type, packed, {ir::expr_of_polynomial(at)})};
+      lower_compute(builder_, {m.range, {node_.results[k]}, copy}, copy);
+    }
+  }
+
+  /// A shared label's number in the operation.
+  [[nodiscard]] int shared(std::size_t f) const {
+    return closes() ? static_cast<int>(op_->labels.size() - result().shared.size() + f) : result().shared[f];
+  }
+  [[nodiscard]] static bool is_shared(const Member& m, int label) { return std::ranges::find(m.shared, label) != m.shared.end(); }
+
+  void reads(const Member& m) {
+    std::vector<std::string> names;
+    for (const auto* list : {&m.compute.out, &m.compute.reduce}) {
+      for (const ir::Label& l : *list) names.push_back(l.name);
+    }
+    const auto enter = [&](const ir::ExprNode& n) {
+      const auto* r = std::get_if<ir::Read>(&n.op);
+      if (r == nullptr || builder_.is_host(r->tensor) || is_member(r->tensor) || template_->operand.contains(&n)) return;
+      AccessTemplate access{r->tensor, {}, describe(builder_.program(), ir::read(n.type, r->tensor, r->subscripts), names)};
+      for (std::size_t d = 0; d < r->subscripts.size(); ++d) {
+        access.dims.push_back(dimension(m, r->subscripts[d], builder_.rewritten(builder_.type(r->tensor).shape[d], node_.range)));
+      }
+      template_->operand[&n] = operand(std::move(access));
+    };
+    ir::for_each_node(m.compute.bodies[0], enter);
+    if (m.compute.guard) ir::for_each_node(m.compute.guard, enter);
+  }
+
+  [[nodiscard]] bool is_member(ValueId v) const {
+    return std::ranges::any_of(template_->members, [&](const Member& m) { return m.value == v; });
+  }
+
+  [[nodiscard]] static const ir::Label& label_of(const Member& m, int label) {
+    const auto l = static_cast<std::size_t>(label);
+    return l < m.compute.out.size() ? m.compute.out[l] : m.compute.reduce[l - m.compute.out.size()];
+  }
+
+  DimTemplate dimension(const Member& m, const Expr& subscript, const Extent& extent) {
+    const auto form = affine_of(subscript, [this](const Expr& x) { return builder_.hoist(x); });
+    TDSL_CHECK(form && form->terms.size() <= 1, "subscripts of fused operators are labels or constants");
+    if (form->terms.empty()) return {{}, form->constant, form->constant + Extent(1)};
+    const int label = form->terms[0].label;
+    const auto place = std::ranges::find(m.shared, label);
+    if (place != m.shared.end()) return {{{shared(static_cast<std::size_t>(place - m.shared.begin())), Extent(1)}}, Extent(0), Extent(1)};
+    const ir::Label& l = label_of(m, label);
+    return {{}, l.begin, l.end, l.begin == Extent(0) && l.end == extent};
+  }
+
+  int operand(AccessTemplate access) {
+    const auto same = [&](const AccessTemplate& a) {
+      return a.tensor == access.tensor && std::ranges::equal(a.dims, access.dims, [](const DimTemplate& x, const DimTemplate& y) {
+               return x.terms == y.terms && x.whole == y.whole && x.lo == y.lo && x.hi == y.hi;
+             });
+    };
+    const auto found = std::ranges::find_if(op_->reads, same);
+    if (found != op_->reads.end()) return static_cast<int>(found - op_->reads.begin());
+    op_->reads.push_back(std::move(access));
+    return static_cast<int>(op_->reads.size()) - 1;
+  }
+
+  /// Of one row; only those of products that BLAS computes, or all.
+  [[nodiscard]] Extent flops(bool of_products) const {
+    Extent all;
+    for (const Member& m : template_->members) {
+      if (of_products && !matrix_product(m)) continue;
+      Extent points(1);
+      const auto labels = static_cast<int>(m.compute.out.size() + m.compute.reduce.size());
+      for (int l = 0; l < labels; ++l) {
+        if (!is_shared(m, l)) points = points * (label_of(m, l).end - label_of(m, l).begin);
+      }
+      const double each = flops_of(m.compute.bodies[0]) + (m.compute.monoid ? 1 : 0);
+      all = all + points * Extent(static_cast<std::int64_t>(std::ceil(each)));
+    }
+    return all;
+  }
+
+  [[nodiscard]] std::string name(ValueId target) const {
+    const std::string& known = builder_.program().info(target).name;
+    if (!known.empty()) return known;
+    const std::string text = describe(builder_.program(), result().compute);
+    return text.size() <= 48 ? text : "temporary";
+  }
+
+  FamilyBuilder& builder_;
+  const ir::Node& node_;
+  const ir::Fused& fused_;
+  Extent size_;  ///< of the packed results
+  std::shared_ptr<OpTemplate> op_ = std::make_shared<OpTemplate>();
+  std::shared_ptr<FusedTemplate> template_ = std::make_shared<FusedTemplate>();
+};
+
+}  // namespace
+
+std::optional<MatrixProduct> matrix_product(const Member& m) {
+  const ir::Compute& c = m.compute;
+  const auto product = ir::is_float(m.type) ? ir::contraction_of(c) : std::nullopt;
+  if (!product) return std::nullopt;
+  const bool from_zero = std::ranges::all_of(c.out, [](const ir::Label& l) { return l.begin == Extent(0); });
+  if (c.reduce.size() != 1 || !from_zero) return std::nullopt;
+  const auto reads = [&](const Expr& e, const std::vector<std::int32_t>& labels) {
+    const auto* r = std::get_if<ir::Read>(&e->op);
+    return r != nullptr && e->type == m.type && std::ranges::equal(r->subscripts, labels, [](const Expr& s, std::int32_t label) {
+             const auto* i = std::get_if<ir::IndexRef>(&s->op);
+             return i != nullptr && i->label == label;
+           });
+  };
+  const auto shared = static_cast<std::int32_t>(m.shared.size());
+  const bool of_rows = static_cast<std::size_t>(m.shared[0]) >= c.out.size();
+  if (c.out.size() != (of_rows ? 2 : m.shared.size() + 1) || (of_rows && shared != 1)) return std::nullopt;
+  for (const auto& [x, y] : {std::pair(&product->left, &product->right), std::pair(&product->right, &product->left)}) {
+    if (of_rows) {
+      if (reads(*x, {2, 0}) && reads(*y, {2, 1})) return MatrixProduct{x->id(), y->id(), true, false, 0};
+      continue;
+    }
+    std::vector<std::int32_t> labels = m.shared;
+    labels.push_back(shared + 1);
+    if (!reads(*x, labels)) continue;
+    for (std::int32_t prefix = 0; prefix < shared; ++prefix) {
+      for (const bool transposed : {false, true}) {
+        labels.assign(m.shared.begin(), m.shared.begin() + prefix);
+        for (const std::int32_t l : {shared + (transposed ? 0 : 1), shared + (transposed ? 1 : 0)}) labels.push_back(l);
+        if (reads(*y, labels)) return MatrixProduct{x->id(), y->id(), false, transposed, static_cast<std::size_t>(prefix)};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+void lower_fused(FamilyBuilder& builder, const ir::Node& node, const ir::Fused& fused) { FusedLowering(builder, node, fused).run(); }
+
+}  // namespace tdsl::codegen

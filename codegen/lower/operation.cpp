@@ -1,0 +1,332 @@
+#include "codegen/lower/operation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "codegen/lower/accesses.h"
+#include "codegen/lower/compute_lowering.h"
+#include "codegen/relations/describe.h"
+#include "codegen/lower/guard_bounds.h"
+#include "codegen/families/host_values.h"
+#include "ir/graph/check.h"
+#include "ir/analysis/combined.h"
+#include "ir/graph/procedure.h"
+#include "ir/analysis/stored_result.h"
+#include "runtime/record/sum_of_products.h"
+
+namespace tdsl::codegen {
+
+using ir::Compute;
+using ir::Monoid;
+
+namespace {
+
+/// Whether one element of a tensor is read at one of several places: the condition belongs to the subscript.
+bool chooses_place(const Expr& e, ValueId tensor) {
+  if (const auto* s = std::get_if<ir::Select>(&e->op)) return chooses_place(s->when_true, tensor) && chooses_place(s->when_false, tensor);
+  const auto* r = std::get_if<ir::Read>(&e->op);
+  return r != nullptr && r->tensor == tensor;
+}
+
+bool chooses_place(const ir::Select& s) {
+  const Expr* first = &s.when_true;
+  while (const auto* inner = std::get_if<ir::Select>(&(*first)->op)) first = &inner->when_true;
+  const auto* r = std::get_if<ir::Read>(&(*first)->op);
+  return r != nullptr && chooses_place(s.when_true, r->tensor) && chooses_place(s.when_false, r->tensor);
+}
+
+}  // namespace
+
+double flops_of(const Expr& e) {
+  if (!e || std::holds_alternative<ir::Read>(e->op)) return 0;
+  if (const auto* s = std::get_if<ir::Select>(&e->op); s != nullptr && chooses_place(*s)) return 0;
+  double flops = std::holds_alternative<ir::Binary>(e->op) || std::holds_alternative<ir::Unary>(e->op) ? 1 : 0;
+  if (const auto* a = std::get_if<ir::Apply>(&e->op)) flops = ir::operations_of(*a->procedure);
+  for (const Expr& child : ir::children(*e)) flops += flops_of(child);
+  return flops;
+}
+
+namespace {
+
+/// Reads in a product of reads.
+std::size_t factors_in(const Expr& product) {
+  const auto* b = std::get_if<ir::Binary>(&product->op);
+  return b == nullptr ? 1 : factors_in(b->left) + factors_in(b->right);
+}
+
+Expr zero_of(ir::Scalar s) {
+  if (s == ir::Scalar::kBool) return ir::constant(s, false);
+  if (ir::is_float(s)) return ir::constant(s, 0.0);
+  return ir::constant(s, std::int64_t{0});
+}
+
+}  // namespace
+
+void ComputeLowering::run() {
+  if (builder_.is_host(target_)) return host_arithmetic();
+  reduce_scattered();
+  TDSL_CHECK(!compute_.monoid || !locates(*compute_.monoid), "positions are found by two reductions");
+  TDSL_CHECK(!compute_.monoid || !compute_.combine || ir::equal(*compute_.monoid, *compute_.combine), "a reduction is combined with what is there by a map");
+  builder_.add(range_, operation());
+}
+
+void ComputeLowering::host_arithmetic() {
+  Expr value = compute_.bodies.front();
+  const Expr nothing = compute_.fill ? compute_.fill : zero_of(type_.scalar);
+  const Expr old = compute_.base ? ir::read(type_.scalar, *compute_.base, {}) : nothing;
+  if (compute_.combine) value = ir::combined(*compute_.combine, old, value);
+  if (compute_.guard) value = ir::select(compute_.guard, value, old);
+  builder_.define(target_, value);
+  builder_.add(range_, HostStep{target_, value});
+}
+
+std::vector<Extent> ComputeLowering::extents() {
+  std::vector<Extent> result;
+  for (const Extent& e : type_.shape) result.push_back(builder_.rewritten(e, range_));
+  return result;
+}
+
+Expr ComputeLowering::separately(Compute compute, ir::Scalar scalar, const char* suffix) {
+  ir::Type type{scalar, {}, {}};
+  std::vector<Expr> subscripts;
+  for (std::size_t l = 0; l < compute.out.size(); ++l) {
+    const ir::Label& label = compute.out[l];
+    type.shape.push_back(label.end - label.begin);
+    Expr s = ir::index_ref(static_cast<std::int32_t>(l));
+    if (!(label.begin == Extent(0))) s = ir::binary(ir::BinaryOp::kSub, s, expr_of(label.begin));
+    subscripts.push_back(s);
+  }
+  const std::string& name = builder_.program().info(target_).name;
+  const ValueId v = builder_.new_value(type, name.empty() ? "" : name + suffix, range_, false);
+  ComputeLowering(builder_, v, std::move(compute), range_).run();
+  return ir::read(scalar, v, std::move(subscripts), range_);
+}
+
+Expr ComputeLowering::expr_of(const Extent& e) { return builder_.expression(e, range_); }
+
+OperationStep ComputeLowering::operation() {
+  if (rearranges_) return rearranged();
+  auto op = std::make_shared<OpTemplate>();
+  auto kernel = std::make_shared<KernelTemplate>();
+  check_compressed();
+  op->in_any_order = compute_.in_any_order && !walk_;
+  op->site = builder_.new_sites(op->in_any_order ? record::SumOfProducts::places(factors_in(compute_.bodies.front())) : 1);
+  op->name = name();
+  labels(*op);
+  if (op->labels.size() > plan::kMaxDims) {
+    throw NotSupported(range_,
+                       fmt::format("{} index variables in one statement are not supported yet (at most {}): compute a part of it in a "
+                                   "`let` of its own",
+                                   op->labels.size(), plan::kMaxDims));
+  }
+  const double flops = flops_of(compute_.bodies.front());
+  if (!compute_.left.empty()) left(*op);
+  if (std::ranges::any_of(op->out, [](const OutTemplate& o) { return o.label == plan::kAnyLabel; })) {
+    for (std::size_t d = 0; d < op->out.size(); ++d) {
+      kernel->scattered.push_back(op->out[d].label == plan::kAnyLabel ? std::optional(op->shape[d]) : std::nullopt);
+    }
+    if (const Extent bytes = builder_.bytes_of(target_, range_); !bytes.constant()) builder_.add(range_, GathersStep{"", "", bytes});
+  }
+  op->base = compute_.base;
+  for (const Extent& e : builder_.program().info(target_).tile) op->tile.push_back(builder_.rewritten(e, range_));
+  const bool contraction = !walk_ && is_contraction();
+  const bool combines = compute_.monoid || compute_.combine;
+  inline_lookup(*op, *kernel);
+  TDSL_CHECK(!walk_ || kernel->gathers.empty(), "what is met panel by panel is not walked");
+  if (compute_.monoid) op->combine = combine_of(*compute_.monoid);
+  op->flops_per_point = contraction ? 2 : flops + (combines ? 1 : 0);
+  kernel->type = type_.scalar;
+  kernel->compute = compute_;
+  find_accesses(builder_, *op, *kernel, range_, contraction || op->in_any_order);
+  op->op_class = contraction          ? plan::OpClass::kContraction
+                 : compute_.monoid    ? plan::OpClass::kReduce
+                 : op->reads.empty() && !op->base ? plan::OpClass::kSource
+                                      : plan::OpClass::kMap;
+  op->divisible = op->op_class == plan::OpClass::kMap && kernel->scattered.empty() && kernel->gathers.empty() && !op->reads.empty();
+  op->overwrites = op->divisible && op->base && !compute_.combine && !compute_.guard && places_once();
+  if (op->in_any_order) builder_.program().chooses = true;
+  if (walk_) stored(*op, *kernel);
+  if (builder_.program().info(target_).compressed) {
+    PointBounds bounds = point_bounds(builder_.program(), *op, *kernel, target_);
+    op->bounds = std::move(bounds.bounds);
+    op->fills_bounds = bounds.all && !op->bounds.empty();
+    kernel->bounding = std::move(bounds.said);
+  }
+  if (compresses_) {
+    op->compresses = true;
+    op->labels[1].kind = LabelTemplate::Kind::kWhole;
+    op->divisible = false;
+  }
+  return {target_, op, kernel};
+}
+
+/// Whether the left side is one index variable a dimension, each once.
+bool ComputeLowering::places_once() const {
+  std::set<std::int32_t> labels;
+  for (const Expr& e : compute_.left) {
+    const auto* r = std::get_if<ir::IndexRef>(&e->op);
+    if (r == nullptr || !labels.insert(r->label).second) return false;
+  }
+  return labels.size() == compute_.out.size();
+}
+
+std::string ComputeLowering::name() const {
+  const std::string& known = builder_.program().info(target_).name;
+  if (!known.empty()) return known;
+  const std::string text = describe(builder_.program(), compute_);
+  return text.size() <= 48 ? text : "temporary";
+}
+
+void ComputeLowering::labels(OpTemplate& op) const {
+  const auto kind = compute_.left.empty() ? LabelTemplate::Kind::kOut : LabelTemplate::Kind::kPlain;
+  for (const ir::Label& l : compute_.out) op.labels.push_back({kind, l.name, l.begin, l.end});
+  for (const ir::Label& l : compute_.reduce) op.labels.push_back({LabelTemplate::Kind::kReduce, l.name, l.begin, l.end});
+  for (std::size_t l = 0; walk_ && l < op.labels.size(); ++l) op.labels[l].kind = stored_kind(static_cast<int>(l));
+}
+
+void ComputeLowering::left(OpTemplate& op) {
+  op.writes = true;
+  op.shape = extents();
+  std::vector<std::string> names;
+  for (const LabelTemplate& l : op.labels) names.push_back(l.name);
+  for (std::size_t d = 0; d < compute_.left.size(); ++d) {
+    const Expr& e = compute_.left[d];
+    const std::string text = describe(builder_.program(), e, names);
+    const auto form = plain_subscript(e);
+    if (!form) {
+      op.out.push_back({plan::kAnyLabel, 1, Extent(0)});
+      continue;
+    }
+    const bool constant = form->terms.empty();
+    op.out.push_back({constant ? plan::kNoLabel : form->terms[0].label, constant ? 1 : *form->terms[0].coefficient.constant(), form->constant});
+    if (compute_.guard) {
+      guarded_left(*form, op, op.shape[d], text);
+    } else {
+      check_affine(builder_, *form, op, op.shape[d], text, range_);
+    }
+  }
+}
+
+std::optional<AffineForm> ComputeLowering::plain_subscript(const Expr& e) {
+  auto form = affine_of(e, [this](const Expr& x) { return builder_.hoist(x); });
+  if (!form || form->terms.size() > 1 || (form->terms.size() == 1 && !form->terms[0].coefficient.constant())) return std::nullopt;
+  return form;
+}
+
+void ComputeLowering::guarded_left(const AffineForm& form, const OpTemplate& op, const Extent& extent, const std::string& text) {
+  if (provably_inside(form, op.labels, extent)) return;
+  Expr subscript = expr_of(form.constant);
+  for (const Term& t : form.terms) {
+    const Expr part = ir::binary(ir::BinaryOp::kMul, ir::constant_i64(*t.coefficient.constant()), ir::index_ref(t.label));
+    subscript = ir::binary(ir::BinaryOp::kAdd, subscript, part);
+  }
+  const Expr low = ir::binary(ir::BinaryOp::kGe, subscript, ir::constant_i64(0));
+  const Expr high = ir::binary(ir::BinaryOp::kLt, subscript, expr_of(extent));
+  Compute check;
+  check.reduce = compute_.out;
+  check.reduce.insert(check.reduce.end(), compute_.reduce.begin(), compute_.reduce.end());
+  check.bodies = {ir::binary(ir::BinaryOp::kAnd, low, high)};
+  check.guard = compute_.guard;
+  check.monoid = Monoid{Monoid::Kind::kAll, {}, {}, {}};
+  const Expr inside = separately(std::move(check), ir::Scalar::kBool, "_inside");
+  const ValueId v = std::get<ir::Read>(inside->op).tensor;
+  builder_.add(range_, AssertStep{v, fmt::format("the subscript `{}` lies outside its dimension", text), builder_.new_site()});
+}
+
+bool ComputeLowering::is_contraction() {
+  return ir::is_float(type_.scalar) && plain_or_shifted_left() && ir::contraction_of(compute_, [this](const ir::Read& r) { return single_labels(r); });
+}
+
+/// Every out label subscripts one dimension, shifted by constants.
+bool ComputeLowering::plain_or_shifted_left() {
+  if (compute_.left.empty()) return true;
+  if (!compute_.base || compute_.left.size() != compute_.out.size()) return false;
+  std::set<int> labels;
+  for (const Expr& e : compute_.left) {
+    const auto form = plain_subscript(e);
+    if (!form || form->terms.size() != 1 || !(form->terms[0].coefficient == Extent(1))) return false;
+    labels.insert(form->terms[0].label);
+  }
+  return labels.size() == compute_.out.size();
+}
+
+std::optional<ir::LabelSet> ComputeLowering::single_labels(const ir::Read& r) {
+  if (builder_.is_host(r.tensor)) return std::nullopt;
+  ir::LabelSet labels = 0;
+  for (const Expr& s : r.subscripts) {
+    const auto form = affine_of(s, [this](const Expr& x) { return builder_.hoist(x); });
+    if (!form) return std::nullopt;
+    for (const Term& t : form->terms) {
+      if (t.label >= 64 || !moves_forwards(t.coefficient) || (labels >> t.label & 1) != 0) return std::nullopt;
+      labels |= ir::LabelSet{1} << t.label;
+    }
+  }
+  return labels;
+}
+
+bool ComputeLowering::moves_forwards(const Extent& coefficient) const {
+  if (coefficient.terms().size() != 1) return false;
+  const auto& [sizes, number] = *coefficient.terms().begin();
+  return number > 0 && std::ranges::all_of(sizes, [this](const Extent::AtomRef& size) {
+    const auto runs_up_to = [&](const ir::Label& l) {
+      return l.begin == Extent(0) && size->kind == Extent::Atom::Kind::kValue && l.end == builder_.size_behind(size->value);
+    };
+    return std::ranges::any_of(compute_.out, runs_up_to) || std::ranges::any_of(compute_.reduce, runs_up_to);
+  });
+}
+
+namespace {
+
+/// Whether it divides what has no index variable.
+bool divides_sizes(const Expr& e) {
+  bool found = false;
+  ir::for_each_node(e, [&](const ir::ExprNode& n) {
+    const auto* b = std::get_if<ir::Binary>(&n.op);
+    found = found || (b != nullptr && n.type == ir::Scalar::kI64 && (b->op == ir::BinaryOp::kDiv || b->op == ir::BinaryOp::kRem) && !mentions_label(b->left) &&
+                      !mentions_label(b->right));
+  });
+  return found;
+}
+
+}  // namespace
+
+Compute resolved(FamilyBuilder& builder, const ir::Node& node, const Compute& compute) {
+  Compute one = compute;
+  one.bodies = {builder.rewritten(compute.bodies[0])};
+  one.guard = builder.rewritten(compute.guard);
+  for (Expr& e : one.left) e = builder.rewritten_subscript(e);
+  const bool divides = divides_sizes(one.bodies.front()) || (one.guard && divides_sizes(one.guard)) || std::ranges::any_of(one.left, divides_sizes);
+  for (auto* list : {&one.out, &one.reduce}) {
+    for (ir::Label& l : *list) {
+      l.begin = builder.rewritten(l.begin, node.range);
+      l.end = builder.rewritten(l.end, node.range);
+      if (!divides) continue;
+      builder.hoist_quotients(l.begin, node.range);
+      builder.hoist_quotients(l.end, node.range);
+    }
+  }
+  return one;
+}
+
+void lower_compute(FamilyBuilder& builder, const ir::Node& node, const Compute& compute) {
+  TDSL_CHECK(node.results.size() == 1, "an operation has one result");
+  Compute one = resolved(builder, node, compute);
+  const ValueId target = builder.resolve(node.results[0]);
+  if (one.base) one.base = builder.is_host(target) ? builder.resolve(*one.base) : builder.as_tensor(*one.base, node.range);
+  ComputeLowering lowering(builder, target, std::move(one), node.range);
+  // What is made while lowering reads values that the source does not have.
+  const bool written = std::get_if<Compute>(&node.op) == &compute;
+  const ir::StoredBy by = written ? ir::storage_of(builder.source(), node) : ir::StoredBy::kNone;
+  if (by == ir::StoredBy::kRearrangement) {
+    lowering.rearrange();
+  } else if (by == ir::StoredBy::kPoints) {
+    lowering.compress();
+  } else if (std::optional<ir::StoredWalk> walk = written ? ir::stored_walk(builder.source(), compute) : std::nullopt) {
+    for (ir::StoredOperand& operand : walk->operands) operand.tensor = builder.resolve(operand.tensor);
+    lowering.walk(*walk);
+  }
+  lowering.run();
+}
+
+}  // namespace tdsl::codegen

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "codegen/families/family_builder.h"
+
+namespace tdsl::codegen {
+
+/// What is known where an expression is evaluated: every range of an index variable has a value, and conditions hold that have been met on the
+/// way. Conditions count that compare index variables with one another, with the ends of their ranges and small numbers, and what `&&`, `||` and `!` make
+/// of them: others might wrap around in their arithmetic and hold all the same.
+class Premises {
+ public:
+  Premises(FamilyBuilder& builder, const std::vector<LabelTemplate>& labels);
+
+  /// `condition` is known to be `value`, until `forget` of what `size` was before.
+  void assume(const Expr& condition, bool value);
+  [[nodiscard]] std::size_t size() const { return positive_.size(); }
+  void forget(std::size_t size) { positive_.resize(size); }
+  /// Values met so far that turn within a range, `mod(c, max(n, 1))` where an index variable runs over 0 .. n - 1, and c if it is a small number.
+  [[nodiscard]] const std::map<ValueId, std::optional<std::int64_t>>& turns() const { return turns_; }
+
+  /// Whether 0 <= form < extent follows.
+  [[nodiscard]] bool inside(const AffineForm& form, const Extent& extent) const;
+
+ private:
+  [[nodiscard]] bool never_negative(const AffineForm& form) const;
+  [[nodiscard]] bool surely_low(const AffineForm& form) const;
+  [[nodiscard]] bool cannot_wrap(const AffineForm& form) const;
+  void learn_of_turns(const AffineForm& form);
+  void compare(ir::BinaryOp op, const AffineForm& left, const AffineForm& right);
+  void differ(const AffineForm& left, const AffineForm& right);
+
+  FamilyBuilder& builder_;
+  const std::vector<LabelTemplate>& labels_;
+  std::vector<AffineForm> positive_;  ///< forms that are at least 0
+  std::map<ValueId, std::optional<std::int64_t>> turns_;
+};
+
+}  // namespace tdsl::codegen

@@ -1,0 +1,46 @@
+#include <algorithm>
+
+#include "codegen/lower/accesses.h"
+#include "codegen/lower/compute_lowering.h"
+#include "codegen/relations/describe.h"
+#include "ir/graph/check.h"
+
+namespace tdsl::codegen {
+
+// Note [Rearranged matrices]
+// A compressed result that has elements of compressed operands in other places (ir/analysis/rearrangement.h) is made by a kernel of the runtime
+// (runtime/kernels/rearranged.h), which is told where. Rows of the result are cut, its columns are whole. Where they come from rows of the operand, a task
+// reads those; where they come from its columns, it reads the rows that the result's columns come from, which may be all.
+
+OperationStep ComputeLowering::rearranged() {
+  auto op = std::make_shared<OpTemplate>();
+  auto kernel = std::make_shared<KernelTemplate>();
+  op->site = builder_.new_site();
+  op->name = name();
+  labels(*op);
+  op->labels[1].kind = LabelTemplate::Kind::kWhole;
+  const ir::Hoist on_host = [this](const Expr& e) {
+    const std::optional<ValueId> scalar = ir::read_scalar(e);
+    return scalar ? builder_.on_host(*scalar, range_) : builder_.hoist(e);
+  };
+  auto parts = ir::rearrangement(compute_, [this](ValueId v) -> const ir::Type& { return builder_.type(v); }, on_host);
+  TDSL_CHECK(parts, "the pass `storage` compressed what rearranges elements");
+  for (const ir::Rearranged& part : *parts) {
+    std::vector<DimTemplate> dims;
+    for (std::size_t d = 0; d < 2; ++d) {
+      const ir::Rearranged::Subscript& s = part.at[d];
+      const AffineForm form{{{s.label, Extent(s.factor)}}, s.offset};
+      const Extent extent = builder_.rewritten(builder_.type(part.tensor).shape[d], range_);
+      if (!part.guarded && !s.around) check_affine(builder_, form, *op, extent, name_of(builder_.program(), part.tensor), part.place.known() ? part.place : range_);
+      dims.push_back(s.around || d == 1 ? DimTemplate{{}, Extent(0), Extent(0), true} : DimTemplate{form.terms, s.offset, s.offset + Extent(1), false});
+    }
+    op->reads.push_back({part.tensor, std::move(dims), name_of(builder_.program(), part.tensor), true});
+    if (std::ranges::find(op->elements_of, part.tensor) == op->elements_of.end()) op->elements_of.push_back(part.tensor);
+  }
+  kernel->type = type_.scalar;
+  kernel->compute = compute_;
+  kernel->rearranged = std::move(*parts);
+  return {target_, op, kernel};
+}
+
+}  // namespace tdsl::codegen

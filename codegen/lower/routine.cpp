@@ -1,0 +1,116 @@
+#include "codegen/lower/routine.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "codegen/relations/describe.h"
+#include "runtime/plan/factorise.h"
+
+namespace tdsl::codegen {
+
+namespace {
+
+using RoutineKind = ir::Routine::Kind;
+
+class RoutineLowering {
+ public:
+  RoutineLowering(FamilyBuilder& builder, const ir::Node& node, const ir::Routine& routine) : builder_(builder), node_(node), kind_(routine.kind) {
+    step_.kind = routine.kind;
+    step_.axis = routine.axis;
+    for (const ValueId v : routine.operands) step_.operands.push_back({builder.resolve(v)});
+    for (const ValueId v : node.results) step_.results.push_back({builder.resolve(v)});
+  }
+
+  void run() {
+    if (is_large()) warn_of_gathering();
+    if (kind_ == RoutineKind::kTopk) step_.count = extents(step_.results[0].target)[static_cast<std::size_t>(step_.axis)];
+    step_.sizes = sizes();
+    step_.site = builder_.new_sites(rt::routines::places_of(library_routine(kind_)));
+    builder_.add(node_.range, std::move(step_));
+  }
+
+ private:
+  void warn_of_gathering() {
+    switch (kind_) {
+      case RoutineKind::kQr: return warn("only matrices with twice as many rows as columns are distributed");
+      case RoutineKind::kSort:
+      case RoutineKind::kArgsort:
+        if (builder_.type(step_.operands[0].tensor).rank() == 1) warn("a vector is one line");
+        return;
+      case RoutineKind::kSvd:
+      case RoutineKind::kEigh:
+      case RoutineKind::kInv:
+      case RoutineKind::kDet:
+      case RoutineKind::kLstsq: return warn("it is not distributed");
+      case RoutineKind::kCumsum:
+      case RoutineKind::kTopk:
+      case RoutineKind::kSolve:
+      case RoutineKind::kCholesky:
+      case RoutineKind::kLu:
+      case RoutineKind::kForeign: return;
+    }
+  }
+
+  void warn(const char* reason) {
+    builder_.warn("gathered", node_.range,
+                  fmt::format("`{}` runs on one rank, which receives all of `{}`: {}", name_of(kind_),
+                              name_of(builder_.program(), step_.operands[0].tensor), reason));
+  }
+
+  [[nodiscard]] std::vector<Extent> extents(ValueId v) {
+    std::vector<Extent> result;
+    for (const Extent& e : builder_.type(v).shape) result.push_back(builder_.rewritten(e, node_.range));
+    return result;
+  }
+
+  [[nodiscard]] std::vector<ValueId> sizes() const {
+    std::set<ValueId> values;
+    for (const RoutineStep::Operand& o : step_.operands) {
+      for (const Extent& e : builder_.type(o.tensor).shape) {
+        for (const ValueId v : e.values()) values.insert(builder_.resolve(v));
+      }
+    }
+    return {values.begin(), values.end()};
+  }
+
+  /// Whether all operands together are known to be. Where that is not known yet the run says it.
+  [[nodiscard]] bool is_large() {
+    Extent bytes;
+    for (const RoutineStep::Operand& o : step_.operands) bytes = bytes + builder_.bytes_of(o.tensor, node_.range);
+    const auto known = bytes.constant();
+    return known && *known > plan::kGatheredBytes;
+  }
+
+  FamilyBuilder& builder_;
+  const ir::Node& node_;
+  RoutineKind kind_;
+  RoutineStep step_;
+};
+
+}  // namespace
+
+void lower_routine(FamilyBuilder& builder, const ir::Node& node, const ir::Routine& routine) { RoutineLowering(builder, node, routine).run(); }
+
+rt::routines::Routine library_routine(RoutineKind kind) {
+  using rt::routines::Routine;
+  switch (kind) {
+    case RoutineKind::kCumsum: return Routine::kCumsum;
+    case RoutineKind::kSort: return Routine::kSort;
+    case RoutineKind::kArgsort: return Routine::kArgsort;
+    case RoutineKind::kTopk: return Routine::kTopk;
+    case RoutineKind::kSolve: return Routine::kSolve;
+    case RoutineKind::kCholesky: return Routine::kCholesky;
+    case RoutineKind::kLu: return Routine::kLu;
+    case RoutineKind::kQr: return Routine::kQr;
+    case RoutineKind::kSvd: return Routine::kSvd;
+    case RoutineKind::kEigh: return Routine::kEigh;
+    case RoutineKind::kInv: return Routine::kInv;
+    case RoutineKind::kDet: return Routine::kDet;
+    case RoutineKind::kLstsq: return Routine::kLstsq;
+    case RoutineKind::kForeign: break;  // lower_foreign
+  }
+  return Routine::kCumsum;
+}
+
+}  // namespace tdsl::codegen

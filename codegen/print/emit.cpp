@@ -1,0 +1,215 @@
+#include "codegen/print/emit.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "codegen/clang/format.h"
+#include "codegen/print/emit_program.h"
+#include "codegen/loops/inner_lines.h"
+#include "codegen/print/names.h"
+#include "codegen/print/writer.h"
+
+namespace tdsl::codegen {
+
+namespace {
+
+std::string base_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
+
+/// The source's own lines end in kLineMark + number: each becomes a #line directive, and kEndMark leads back.
+std::string with_line_directives(const std::string& text, const FamilyProgram& program, const EmitOptions& options) {
+  std::string result;
+  std::size_t line = 1;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view current = std::string_view(text).substr(at, end - at);
+    at = end + 1;
+    const std::size_t start = current.find_first_not_of(' ');
+    const std::string_view body = start == std::string_view::npos ? std::string_view{} : current.substr(start);
+    if (body.starts_with(kLineMark) || body == kEndMark) {
+      if (!options.line_directives) continue;
+      const bool back = body == kEndMark;
+      const std::string number = back ? fmt::format("{}", line + 1) : std::string(body.substr(kLineMark.size()));
+      const std::string file = back || program.files.empty() ? options.output_name : program.files.front();
+      result += fmt::format("#line {} {}\n", number, string_literal(file));
+    } else {
+      result.append(current);
+      result += '\n';
+    }
+    ++line;
+  }
+  return result;
+}
+
+std::string element_type(ir::Scalar s) {
+  std::string name(ir::name_of(s));
+  for (char& c : name) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return "rt::ElementType::k" + (s == ir::Scalar::kBool ? std::string("Bool") : name);
+}
+
+std::string default_argument(const Declarations::Param& p) { return p.default_text ? ", " + string_literal(*p.default_text) : ""; }
+
+/// The names of the program's files as messages show them: without directories, so that what is emitted does not depend on
+/// where the program lies.
+std::vector<std::string> file_names(const FamilyProgram& program) {
+  if (program.files.empty()) return {program.name + ".tdsl"};
+  std::vector<std::string> names;
+  for (const std::string& file : program.files) names.push_back(base_name(file));
+  return names;
+}
+
+std::string files_of(const FamilyProgram& program) {
+  std::string all;
+  for (const std::string& name : file_names(program)) all += (all.empty() ? "" : ", ") + string_literal(name);
+  return all;
+}
+
+class InfoEmitter {
+ public:
+  InfoEmitter(const FamilyProgram& program, const EmitOptions& options) : program_(program), options_(options) {}
+
+  std::string run() {
+    const Declarations& d = program_.declarations;
+    const std::string file = program_.files.empty() ? program_.name : base_name(program_.files.front());
+    Writer w;
+    w.block("TDSL_RECORDING rt::ProgramInfo program_info()", [&] {
+      w.line("rt::ProgramInfo info({}, {}, {});", string_literal(program_.name), string_literal(file), string_literal(program_.name + ", compiled by " + options_.version));
+      const std::vector<std::string> files = file_names(program_);
+      if (files.size() > 1) {
+        for (const std::string& name : files) w.line("info.file({});", string_literal(name));
+      }
+      for (const auto& p : d.params) w.line("info.param({}, {}{});", string_literal(p.name), element_type(p.type), default_argument(p));
+      for (const auto& t : d.inputs) {
+        w.line("info.input({}, {}, {}, {{{}}}, {}{});", string_literal(t.name), string_literal(type_text(t)), element_type(t.type.scalar), binds(t.type), t.line, sparse(t.type));
+      }
+      for (const auto& t : d.outputs) w.line("info.output({}, {}, {});", string_literal(t.name), string_literal(type_text(t)), t.line);
+      for (const auto& n : d.dimensions) w.line("info.dimension({});", string_literal(n.second));
+      if (program_.chooses) w.line("info.chooses();");
+      for (const auto& [operation, inner] : inner_lines(program_)) {
+        std::string all;
+        for (const SourcePlace& p : inner) all += (all.empty() ? "" : ", ") + place_text({.file = p.file, .line = p.line});
+        w.line("info.computes({}, {{{}}});", place_text({.file = operation.file, .line = operation.line}), all);
+      }
+      w.line("return info;");
+    });
+    return w.text();
+  }
+
+ private:
+  [[nodiscard]] std::optional<std::string> dimension_name(const Extent& e) const {
+    const auto v = e.as_value();
+    if (!v) return std::nullopt;
+    for (const auto& [value, name] : program_.declarations.dimensions) {
+      if (value == *v) return name;
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] std::string binds(const ir::Type& type) const {
+    std::string result;
+    for (const Extent& e : type.shape) result += (result.empty() ? "" : ", ") + string_literal(dimension_name(e).value_or(""));
+    return result;
+  }
+
+  /// `, {false, true}`: which dimensions are stored sparse, if any is.
+  [[nodiscard]] static std::string sparse(const ir::Type& type) {
+    if (!type.has_sparse()) return "";
+    std::string result;
+    for (const bool s : type.sparse) result += (result.empty() ? "" : ", ") + std::string(s ? "true" : "false");
+    return ", {" + result + "}";
+  }
+
+  [[nodiscard]] std::string type_text(const Declarations::Tensor& t) const {
+    std::string type(ir::name_of(t.type.scalar));
+    std::string dims;
+    for (std::size_t d = 0; d < t.type.rank(); ++d) {
+      const bool sparse_here = d < t.type.sparse.size() && t.type.sparse[d];
+      dims += std::string(dims.empty() ? "" : ", ") + (sparse_here ? "sparse " : "") + t.type.shape[d].to_string([&](ValueId v) {
+        return dimension_name(Extent::of(v)).value_or(program_.info(v).name.empty() ? "?" : program_.info(v).name);
+      });
+    }
+    if (!dims.empty()) type += "[" + dims + "]";
+    return type;
+  }
+
+  const FamilyProgram& program_;
+  const EmitOptions& options_;
+};
+
+constexpr std::string_view kInside = R"(/// A subscript whose value is known only when it is reached.
+Index inside(Index subscript, Index extent, int line, const char* text) {
+  if (subscript < 0 || subscript >= extent) rt::stop_subscript(place(line), subscript, extent, text);
+  return subscript;
+}
+
+)";
+
+/// The headers of the user's and the calls of their functions. Nothing of the program's comes after them.
+void headers(Writer& w, const EmittedProgram& body) {
+  w.blank();
+  w.line("// The functions that are called come last: macros, pragmas and names of these headers do not reach the program.");
+  for (const std::string& header : body.headers) w.line("#include \"{}\"", header);
+  w.line("#pragma GCC reset_options");
+  w.blank();
+  w.line("namespace tdsl::emitted {{");
+  w.line("namespace {{");
+  w.line("namespace fn {{");
+  w.blank();
+  w.raw(body.foreign_calls);
+  w.line("}}  // namespace fn");
+  w.line("}}  // namespace");
+  w.line("}}  // namespace tdsl::emitted");
+}
+
+}  // namespace
+
+std::string emit(const FamilyProgram& program, const EmitOptions& options) {
+  const EmittedProgram body = emit_program(program, options);
+  const std::string file = program.files.empty() ? program.name + ".tdsl" : base_name(program.files.front());
+  Writer w;
+  w.line("{}", line_comment(fmt::format("{}: compiled from {} by {}.", program.name, file, options.version)));
+  w.blank();
+  // The first, so that g++ can take it precompiled.
+  w.line("#include \"runtime/emitted.h\"");
+  if (body.uses_blocked) w.line("#include \"runtime/kernels/blocked_reduction.h\"");
+  if (body.uses_parts) w.line("#include \"runtime/kernels/parts.h\"");
+  if (body.uses_rearranged) w.line("#include \"runtime/kernels/rearranged.h\"");
+  if (body.uses_stored) w.line("#include \"runtime/kernels/stored.h\"");
+  if (body.uses_rows) w.line("#include \"runtime/kernels/rows.h\"");
+  if (body.uses_elements) w.line("#include \"runtime/kernels/elements.h\"");
+  if (body.uses_chain) w.line("#include \"runtime/routines/chain.h\"");
+  if (body.uses_routines) w.line("#include \"runtime/routines/calls.h\"");
+  if (body.uses_tiles) w.line("#include \"runtime/kernels/tiles.h\"");
+  if (!options.library.empty()) w.line("#include \"runtime/library/library.h\"");
+  if (!body.headers.empty()) w.line("#include \"runtime/kernels/foreign.h\"");
+  w.blank();
+  // Where names of the user's headers cannot meet the program's.
+  w.line("{}", body.headers.empty() ? "using namespace tdsl::emitted;" : "namespace tdsl::emitted {");
+  w.blank();
+  w.line("namespace {{");
+  w.blank();
+  if (body.uses_file) {
+    w.line("/// A place of the program for messages.");
+    w.line("rt::SourceLine place(int line) {{");
+    w.line("  static constexpr const char* files[] = {{{}}};", files_of(program));
+    w.line("  return rt::place_in(files, line);");
+    w.line("}}");
+    w.blank();
+  }
+  if (body.checks_subscripts) w.raw(kInside);
+  w.raw(body.kernels);
+  w.raw(InfoEmitter(program, options).run());
+  w.blank();
+  w.raw(body.program);
+  w.blank();
+  w.line("}}  // namespace");
+  w.blank();
+  if (!options.library.empty()) w.line("TDSL_LIBRARY({})", options.library);
+  if (!body.headers.empty()) w.line("}}  // namespace tdsl::emitted\n");
+  const std::string_view scope = body.headers.empty() ? "" : "tdsl::emitted::";
+  if (options.library.empty()) w.line("int main(int argc, char** argv) {{ return {0}rt::run_program(argc, argv, {0}program_info(), {0}program); }}", scope);
+  if (!body.headers.empty()) headers(w, body);
+  return with_line_directives(formatted(w.text()), program, options);
+}
+
+}  // namespace tdsl::codegen

@@ -1,0 +1,81 @@
+#include "codegen/print/emit_kernel.h"
+
+#include <algorithm>
+
+#include "codegen/loops/blocking.h"
+#include "codegen/loops/kernel_nest.h"
+#include "codegen/loops/loop_order.h"
+#include "codegen/nest/interior.h"
+#include "codegen/nest/print_cpp.h"
+#include "codegen/nest/verify.h"
+#include "ir/graph/check.h"
+
+namespace tdsl::codegen {
+
+namespace {
+
+using ir::Monoid;
+
+/// From here on arithmetic takes longer than memory.
+constexpr double kFlopsPerByte = 4;
+
+KernelNest verified_nest(const KernelRequest& r) {
+  KernelNest built = build_nest({r.program, r.step, r.name, r.place, r.value_name});
+  const auto verify = [&] {
+    const std::vector<std::string> problems = nest::verify(built.nest);
+    TDSL_CHECK(problems.empty(), "the nest of a kernel is well-formed: " + problems.front());
+  };
+  verify();
+  nest::split_interiors(built.nest);
+  verify();
+  return built;
+}
+
+/// The vectors from which the kernel gains. Loops that wait for memory do not gain from the widest.
+rt::SimdLevel widest(const KernelRequest& r, const nest::PrintedNest& printed) {
+  const OpTemplate& op = *r.step.op;
+  if (!printed.vectors || (op.reads.empty() && op.flops_per_point == 0)) return rt::SimdLevel::kBaseline;
+  std::int64_t bytes = ir::size_of(r.step.kernel->type);
+  for (const AccessTemplate& read : op.reads) bytes += ir::size_of(r.program.type(read.tensor).scalar);
+  const bool busy = printed.calls_library || op.flops_per_point > kFlopsPerByte * static_cast<double>(bytes);
+  return busy ? rt::SimdLevel::kAvx512 : rt::SimdLevel::kAvx2;
+}
+
+std::vector<ValueId> captures_of(const KernelNest& built, const nest::PrintedNest& printed) {
+  std::vector<ValueId> values;
+  for (const ValueId v : printed.captures) values.push_back(built.captured[static_cast<std::size_t>(v.id)]);
+  return values;
+}
+
+/// Whether the kernel may be one expression: an assignment to every point, or a sum.
+bool may_be_short(const OpTemplate& op, const KernelTemplate& kernel) {
+  const ir::Compute& compute = kernel.compute;
+  if (kernel.walk || op.compresses || compute.combine || compute.guard || op.writes || op.base || !kernel.gathers.empty() || !kernel.scattered.empty()) return false;
+  if (!compute.monoid) return true;
+  const bool from_zero = std::ranges::all_of(compute.out, [](const ir::Label& l) { return l.begin == Extent(0); });
+  return from_zero && compute.monoid->kind == Monoid::Kind::kSum && ir::is_float(kernel.type) && !blocking(op, kernel);
+}
+
+}  // namespace
+
+EmittedKernel emit_kernel(const KernelRequest& request) {
+  const KernelNest built = verified_nest(request);
+  const nest::PrintedNest printed = nest::print_function(built.nest, request.procedure_name);
+  return {printed.text, captures_of(built, printed), printed.checks, printed.blocked, widest(request, printed), printed.parts, printed.stored};
+}
+
+std::optional<ShortKernel> short_kernel(const KernelRequest& request) {
+  const OpTemplate& op = *request.step.op;
+  if (!may_be_short(op, *request.step.kernel)) return std::nullopt;
+  const KernelNest built = verified_nest(request);
+  const std::optional<nest::PrintedPoint> p = nest::print_point(built.nest, request.procedure_name);
+  if (!p) return std::nullopt;
+  const ir::Type& type = request.program.type(request.step.target);
+  const std::string output = fmt::format("{}, {}", cpp_type(request.step.kernel->type), type.rank());
+  const int across = p->sums || p->vectors || op.labels.size() < 2 ? -1 : label_across(op, static_cast<int>(op.labels.size()) - 1);
+  if (across >= 0) return ShortKernel{p->text, "rt::each_in_squares", std::to_string(across), widest(request, *p), captures_of(built, *p)};
+  return ShortKernel{p->text, fmt::format("rt::{}{}", p->sums ? "sum" : "each", p->vectors ? "_simd" : ""), p->sums ? output : "", widest(request, *p),
+                     captures_of(built, *p)};
+}
+
+}  // namespace tdsl::codegen

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "codegen/print/emit_expr.h"
+#include "codegen/families/families.h"
+
+namespace tdsl::codegen {
+
+/// A serial loop as a C++ function, and how to call it.
+struct EmittedLoop {
+  std::string function;
+  std::vector<ValueId> captures;   ///< host values it takes after the TaskArgs, in order
+  bool checks_subscripts = false;  ///< calls inside()
+  bool uses_file = false;          ///< calls place()
+  bool draws = false;              ///< takes the seed of the run's random numbers after those
+};
+
+struct LoopRequest {
+  const FamilyProgram& program;
+  const LoopStep& step;
+  std::string name;  ///< of the function
+  ir::SourceRange place;
+  std::function<std::string(ValueId)> value_name;           ///< unique C++ name of a host value
+  std::function<std::string(ir::SourceRange)> source_line;  ///< a comment that shows the line
+  ExprEmitter::ProcedureName procedure_name;
+};
+
+/// The loop as the program says it, with typed locals: values that may share a variable do (ir/analysis/loop_variables.h), subscripts
+/// are checked unless they are inside by compile-time algebra, and what fails stops the run at once.
+[[nodiscard]] EmittedLoop emit_loop(const LoopRequest& request);
+
+}  // namespace tdsl::codegen

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "codegen/print/emit_expr.h"
+#include "codegen/families/families.h"
+
+namespace tdsl::codegen {
+
+/// The call that makes the kernel of a rearranged matrix (runtime/kernels/rearranged.h).
+[[nodiscard]] std::string rearranged_kernel_text(const OperationStep& step, ExprEmitter& expr);
+
+}  // namespace tdsl::codegen

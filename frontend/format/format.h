@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "frontend/diagnostics/diagnostics.h"
+
+namespace tdsl::frontend {
+
+/// The file in canonical layout. Words, comments and their order stay; nothing but white space changes.
+///
+/// - One statement per line, two spaces per block; a statement with a block stays on one line if it was written on one
+///   and fits.
+/// - Line breaks inside a statement stay, continued four spaces deeper; lines over 120 columns are broken.
+/// - One space around operators and after commas, none inside brackets, none around `:` in slices, `=` of named
+///   arguments and `..`.
+/// - At most one empty line in a row; trailing comments of neighbouring lines are aligned.
+///
+/// Formatting the result again changes nothing. Lexical and syntax errors go to `sink`; with any the result is empty.
+[[nodiscard]] std::optional<std::string> format(SourceManager& sources, std::uint32_t file, DiagnosticSink& sink);
+
+}  // namespace tdsl::frontend

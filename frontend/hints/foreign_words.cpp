@@ -1,0 +1,361 @@
+#include "frontend/hints/foreign_words.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <vector>
+
+#include "frontend/diagnostics/diagnostics.h"
+
+namespace tdsl::frontend {
+
+namespace {
+
+using Words = std::map<std::string_view, std::string_view>;
+
+constexpr auto kFunctions = std::to_array<ForeignFunction>({
+    // Sizes
+    {"len", "size(x, 0)"},
+    {"length", "size(x, 0)"},
+    {"shape", "size(A, 0)"},
+    {"numel", "size(A, 0) * size(A, 1)"},
+    // Products
+    {"dot", "A @ B"},
+    {"matmul", "A @ B"},
+    {"mm", "A @ B"},
+    {"bmm", "A @ B"},
+    {"inner", "A @ B"},
+    {"vdot", "A @ B"},
+    {"tensordot", "einsum(\"ij,jk->ik\", A, B)"},
+    // Constructors
+    {"arange", "iota(n)", " for 0, 1, …, n - 1"},
+    {"range", "iota(n)", " for 0, 1, …, n - 1, in a loop `for i in 0..n`"},
+    {"linspace", "a + (b - a) * iota(n) / f64(n - 1)"},
+    {"rand", "random(n)"},
+    {"normal", "randn(n)"},
+    {"empty", "zeros(n)"},
+    {"zeros_like", "zeros(size(x, 0))"},
+    {"ones_like", "ones(size(x, 0))"},
+    {"identity", "eye(n)"},
+    {"fill", "full(a, n)"},
+    // Structure
+    {"append", "concat(x, y, axis=0)"},
+    {"cat", "concat(A, B, axis=0)"},
+    {"concatenate", "concat(A, B, axis=0)"},
+    {"vcat", "concat(A, B, axis=0)"},
+    {"vstack", "concat(A, B, axis=0)"},
+    {"hcat", "concat(A, B, axis=1)"},
+    {"hstack", "concat(A, B, axis=1)"},
+    {"view", "reshape(A, n * n)"},
+    {"flatten", "reshape(A, n * n)"},
+    {"ravel", "reshape(A, n * n)"},
+    {"permute", "transpose(A, 1, 0)"},
+    {"permutedims", "transpose(A, 1, 0)"},
+    {"reverse", "flip(x)"},
+    {"flipud", "flip(A, axis=0)"},
+    {"fliplr", "flip(A, axis=1)"},
+    {"circshift", "roll(x, k)"},
+    {"sortperm", "argsort(x)"},
+    {"diff", "x[1:] - x[:-1]"},
+    {"ifelse", "where(c, x, y)"},
+    // Reductions
+    {"average", "mean(x)"},
+    {"product", "prod(x)"},
+    {"amax", "max(x)"},
+    {"amin", "min(x)"},
+    {"count_nonzero", "nnz(x)"},
+    {"std", "sqrt(mean((x - mean(x)) ** 2))"},
+    {"nansum", "sum[i where !isnan(x[i])](x[i])"},
+    {"nanmean", "mean[i where !isnan(x[i])](x[i])"},
+    {"trapz", "sum(x[1:] + x[:-1]) / 2.0", " for steps of 1"},
+    {"allclose", "all(abs(x - y) <= 1e-8 + 1e-5 * abs(y))"},
+    {"array_equal", "all(x == y)"},
+    // Functions of numbers
+    {"power", "x ** y"},
+    {"square", "x ** 2"},
+    {"sqr", "x ** 2"},
+    {"absolute", "abs(x)"},
+    {"fabs", "abs(x)"},
+    {"ln", "log(x)"},
+    {"log10", "log(x) / log(10.0)"},
+    {"log2", "log(x) / log(2.0)"},
+    {"maximum", "max(x, y)"},
+    {"fmax", "max(x, y)"},
+    {"minimum", "min(x, y)"},
+    {"fmin", "min(x, y)"},
+    {"clip", "min(max(x, a), b)"},
+    {"clamp", "min(max(x, a), b)"},
+    {"fmod", "x % y"},
+    {"rem", "x % y"},
+    {"trunc", "sign(x) * floor(abs(x))"},
+    {"sgn", "sign(x)"},
+    {"ceiling", "ceil(x)"},
+    {"sinh", "(exp(x) - exp(-x)) / 2.0"},
+    {"cosh", "(exp(x) + exp(-x)) / 2.0"},
+    {"hypot", "sqrt(x ** 2 + y ** 2)"},
+    {"erfc", "1.0 - erf(x)"},
+    {"expit", "sigmoid(x)"},
+    {"logistic", "sigmoid(x)"},
+    {"isfinite", "!(isnan(x) || isinf(x))"},
+    // Logic
+    {"not", "!c"},
+    {"logical_not", "!c"},
+    {"logical_and", "c && d"},
+    {"logical_or", "c || d"},
+    // Casts
+    {"int", "i64(x)"},
+    {"integer", "i64(x)"},
+    {"long", "i64(x)"},
+    {"int64", "i64(x)"},
+    {"int32", "i32(x)"},
+    {"float", "f64(x)"},
+    {"double", "f64(x)"},
+    {"float64", "f64(x)"},
+    {"float32", "f32(x)"},
+    {"single", "f32(x)"},
+    {"astype", "f64(x)"},
+    // Matrix routines
+    {"inverse", "inv(A)"},
+    {"determinant", "det(A)"},
+    {"chol", "cholesky(A)"},
+    {"eig", "let (w, V) = eigh(A)", " for a symmetric matrix"},
+    {"eigvals", "let (w, V) = eigh(A)", " for a symmetric matrix"},
+    {"linsolve", "solve(A, x)"},
+    {"expm", "let (w, V) = eigh(A); let E = (V * exp(w)) @ V'", " for a symmetric matrix"},
+    {"logm", "let (w, V) = eigh(A); let L = (V * log(w)) @ V'", " for a symmetric positive definite matrix"},
+    {"sqrtm", "let (w, V) = eigh(A); let S = (V * sqrt(w)) @ V'", " for a symmetric positive semidefinite matrix"},
+    {"pinv", "let (U, s, Vt) = svd(A); let P = (Vt' / s) @ U'", " for a matrix of full rank"},
+    // Output
+    {"println", "print(x)"},
+    {"printf", "print(x)"},
+    {"disp", "print(x)"},
+    {"display", "print(x)"},
+    {"echo", "print(x)"},
+    {"puts", "print(x)"},
+    // Not here
+    {"print", "", "print is a statement of its own"},
+    {"assert", "", "assert is a statement of its own"},
+    {"swap", "", "write `let t = x[i]; x[i] = x[j]; x[j] = t;`"},
+    {"array", "", "there are no array literals: a tensor is declared by its type or by index notation"},
+    {"asarray", "", "there are no array literals: a tensor is declared by its type or by index notation"},
+    {"str", "", "print takes values as they are"},
+    {"arcsin", "", "inverse trigonometric functions are not built in"},
+    {"arccos", "", "inverse trigonometric functions are not built in"},
+    {"arctan", "", "inverse trigonometric functions are not built in"},
+    {"arctan2", "", "inverse trigonometric functions are not built in"},
+    {"asin", "", "inverse trigonometric functions are not built in"},
+    {"acos", "", "inverse trigonometric functions are not built in"},
+    {"atan", "", "inverse trigonometric functions are not built in"},
+    {"atan2", "", "inverse trigonometric functions are not built in"},
+    {"unique", "", "no operation finds its own size"},
+    {"nonzero", "", "no operation finds its own size"},
+    {"argwhere", "", "no operation finds its own size"},
+    {"filter", "", "no operation finds its own size"},
+    // In the library
+    {"softmax", "import std.nn"},
+    {"log_softmax", "import std.nn"},
+    {"logsumexp", "import std.nn", "log_sum_exp(A)"},
+    {"elu", "import std.nn"},
+    {"gelu", "import std.nn"},
+    {"silu", "import std.nn"},
+    {"softplus", "import std.nn"},
+    {"leaky_relu", "import std.nn"},
+    {"one_hot", "import std.nn"},
+    {"cross_entropy", "import std.nn"},
+    {"variance", "import std.stats"},
+    {"median", "import std.stats"},
+    {"quantile", "import std.stats"},
+    {"percentile", "import std.stats", "quantile(x, 0.5)"},
+    {"histogram", "import std.stats"},
+    {"cov", "import std.stats", "covariance(A)"},
+    {"corrcoef", "import std.stats", "correlation(A)"},
+    {"cross", "import std.linalg"},
+    {"vandermonde", "import std.linalg"},
+    {"vander", "import std.linalg", "vandermonde(x, k)"},
+    {"kron", "import std.linalg", "kronecker(A, B)"},
+    {"kronecker", "import std.linalg"},
+    {"matrix_power", "import std.linalg"},
+    {"cdist", "import std.linalg", "distances(A, B)"},
+    {"convolve", "import std.signal", "convolve_full(x, y)"},
+    {"conv", "import std.signal", "convolve_full(x, y)"},
+    {"correlate", "import std.signal", "correlate_valid(x, y)"},
+    {"convolve2d", "import std.signal", "convolve2d_valid(A, B)"},
+    {"fft", "import std.signal", "dft(x)"},
+});
+
+const Words& values() {
+  static const Words table = {
+      {"True", "write true"},
+      {"TRUE", "write true"},
+      {"False", "write false"},
+      {"FALSE", "write false"},
+      {"None", "there is no value for nothing"},
+      {"null", "there is no value for nothing"},
+      {"NULL", "there is no value for nothing"},
+      {"nullptr", "there is no value for nothing"},
+      {"nil", "there is no value for nothing"},
+      {"nothing", "there is no value for nothing"},
+      {"pi", "write 3.141592653589793"},
+      {"Pi", "write 3.141592653589793"},
+      {"PI", "write 3.141592653589793"},
+      {"M_PI", "write 3.141592653589793"},
+      {"M_E", "write exp(1.0)"},
+      {"NaN", "write nan"},
+      {"NAN", "write nan"},
+      {"Inf", "write inf"},
+      {"INF", "write inf"},
+      {"Infinity", "write inf"},
+      {"INFINITY", "write inf"},
+      {"infinity", "write inf"},
+      {"end", "the last element is x[-1], and x[k:] runs to it"},
+  };
+  return table;
+}
+
+const Words& types() {
+  static const Words table = {
+      {"float", "f64"},   {"double", "f64"},   {"real", "f64"},     {"float64", "f64"},  {"Float64", "f64"},
+      {"Double", "f64"},  {"number", "f64"},   {"Float", "f64"},    {"single", "f32"},   {"float32", "f32"},
+      {"Float32", "f32"}, {"half", "f32"},     {"float16", "f32"},  {"f16", "f32"},      {"bf16", "f32"},
+      {"int", "i64"},     {"integer", "i64"},  {"long", "i64"},     {"int64", "i64"},    {"Int", "i64"},
+      {"Int64", "i64"},   {"int64_t", "i64"},  {"uint", "i64"},     {"unsigned", "i64"}, {"u64", "i64"},
+      {"uint64", "i64"},  {"usize", "i64"},    {"size_t", "i64"},   {"u32", "i64"},      {"uint32", "i64"},
+      {"int32", "i32"},   {"Int32", "i32"},    {"int32_t", "i32"},  {"short", "i32"},    {"i16", "i32"},
+      {"int16", "i32"},   {"u16", "i32"},      {"uint16", "i32"},   {"i8", "i32"},       {"int8", "i32"},
+      {"u8", "i32"},      {"uint8", "i32"},    {"byte", "i32"},     {"char", "i32"},     {"boolean", "bool"},
+      {"Bool", "bool"},   {"Boolean", "bool"}, {"logical", "bool"},
+  };
+  return table;
+}
+
+const Words& members() {
+  static const Words table = {
+      {"T", "'"},        {"H", "'"},       {"t", "'"},         {"transpose", "'"},
+      {"shape", "size"}, {"size", "size"}, {"length", "size"}, {"len", "size"},
+  };
+  return table;
+}
+
+const Words& characters() {
+  static const Words table = {
+      {"&", "did you mean `&&`?"},
+      {"|", "did you mean `||`, or abs(x)?"},
+      {"^", "did you mean `**` for powers?"},
+      {"#", "did you mean `//` for comments?"},
+      {"~", "did you mean `!`?"},
+      {"`", "did you mean `'` for transpose?"},
+      {"\\", "a system of equations is solved by solve(A, b)"},
+      {"?", "a choice is written `if c then a else b`"},
+      {"−", "did you mean `-`?"},
+      {"–", "did you mean `-`?"},
+      {"×", "did you mean `*`?"},
+      {"·", "did you mean `*` or `@`?"},
+      {"÷", "did you mean `/`?"},
+      {"≤", "did you mean `<=`?"},
+      {"≥", "did you mean `>=`?"},
+      {"≠", "did you mean `!=`?"},
+      {"“", "did you mean `\"`?"},
+      {"”", "did you mean `\"`?"},
+      {"’", "did you mean `'`?"},
+      {"‘", "did you mean `'`?"},
+      {"′", "did you mean `'`?"},
+      {"→", "did you mean `->`?"},
+      {"∞", "did you mean `inf`?"},
+      {"…", "did you mean `..`?"},
+      {"∧", "did you mean `&&`?"},
+      {"∨", "did you mean `||`?"},
+      {"¬", "did you mean `!`?"},
+      {"Σ", "did you mean `sum`?"},
+      {"∑", "did you mean `sum`?"},
+      {"π", "write 3.141592653589793"},
+      {"\xC2\xA0", "did you mean a space?"},
+  };
+  return table;
+}
+
+const Words& statements() {
+  static const Words table = {
+      {"const", "let"},     {"val", "let"},      {"auto", "let"},       {"mut", "var"},      {"global", "var"},
+      {"local", "let"},     {"def", "fn"},       {"fun", "fn"},         {"func", "fn"},      {"function", "fn"},
+      {"proc", "fn"},       {"procedure", "fn"}, {"include", "import"}, {"use", "import"},   {"using", "import"},
+      {"from", "import"},   {"foreach", "for"},  {"forall", "for"},     {"elif", "else if"}, {"elseif", "else if"},
+      {"elsif", "else if"},
+  };
+  return table;
+}
+
+std::string_view found(const Words& table, std::string_view word) {
+  const auto entry = table.find(word);
+  return entry == table.end() ? std::string_view() : entry->second;
+}
+
+std::string after_semicolon(std::string_view text) {
+  return text.empty() ? std::string() : "; " + std::string(text);
+}
+
+}  // namespace
+
+std::span<const ForeignFunction> foreign_functions() {
+  return kFunctions;
+}
+
+std::string function_hint(std::string_view name) {
+  const auto entry = std::ranges::find(kFunctions, name, &ForeignFunction::name);
+  if (entry == kFunctions.end())
+    return {};
+  if (entry->write.starts_with("import"))
+    return "; it is in the library: " + std::string(entry->write) + ";" + (entry->remark.empty() ? "" : " there it is " + std::string(entry->remark));
+  return (entry->write.empty() ? "; " : "; write " + std::string(entry->write)) + std::string(entry->remark);
+}
+
+std::string value_hint(std::string_view name) {
+  return after_semicolon(found(values(), name));
+}
+
+std::string foreign_type(std::string_view name) {
+  return std::string(found(types(), name));
+}
+
+std::string type_hint(std::string_view name) {
+  if (const std::string type = foreign_type(name); !type.empty())
+    return "; did you mean `" + type + "`?";
+  if (name == "string" || name == "str" || name == "String")
+    return "; strings stand in print, assert, einsum, import and extern only";
+  static const std::vector<std::string> all = {"f64", "f32", "i64", "i32", "bool"};
+  const std::string nearest = did_you_mean(name, all);
+  return nearest.empty() ? "; the types are bool, i32, i64, f32, f64 and tensors such as f64[n, m]" : nearest;
+}
+
+bool is_foreign_module(std::string_view name) {
+  static constexpr auto kModules = std::to_array<std::string_view>(
+      {"np", "numpy", "math", "Math", "cmath", "torch", "jnp", "jax", "tf", "scipy", "linalg", "std"});
+  return std::ranges::find(kModules, name) != kModules.end();
+}
+
+std::string member_hint(std::string_view object, std::string_view member, bool called) {
+  const std::string value(object);
+  const std::string name(member);
+  if (is_foreign_module(object)) {
+    const std::string hint = called ? function_hint(member) : value_hint(member);
+    return !hint.empty() ? hint : called ? "; functions have no prefix: " + name + "(…)" : "; names have no prefix";
+  }
+  const std::string_view form = found(members(), member);
+  if (form == "'")
+    return "; write " + value + "'";
+  if (form == "size")
+    return "; write size(" + value + ", 0)";
+  if (!called)
+    return "; values have no members";
+  const std::string hint = function_hint(member);
+  return hint.empty() ? "; a function is called as " + name + "(" + value + ")" : hint;
+}
+
+std::string character_hint(std::string_view character) {
+  return after_semicolon(found(characters(), character));
+}
+
+std::string statement_word(std::string_view name) {
+  return types().contains(name) ? "let" : std::string(found(statements(), name));
+}
+
+}  // namespace tdsl::frontend

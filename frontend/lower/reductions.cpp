@@ -1,0 +1,351 @@
+#include <algorithm>
+
+#include "frontend/lower/lowerer.h"
+
+namespace tdsl::frontend {
+
+using ir::BinaryOp;
+using ir::Expr;
+using ir::Extent;
+using ir::Monoid;
+using ir::Scalar;
+
+namespace {
+
+const std::map<std::string, Reducer>& reducers() {
+  static const std::map<std::string, Reducer> table = {
+      {"sum", Reducer::kSum},   {"prod", Reducer::kProd},     {"min", Reducer::kMin},       {"max", Reducer::kMax},
+      {"mean", Reducer::kMean}, {"any", Reducer::kAny},       {"all", Reducer::kAll},       {"count", Reducer::kCount},
+      {"norm", Reducer::kNorm}, {"argmin", Reducer::kArgMin}, {"argmax", Reducer::kArgMax},
+  };
+  return table;
+}
+
+Monoid monoid_of(Reducer kind) {
+  switch (kind) {
+    case Reducer::kProd:
+      return {Monoid::Kind::kProd, {}, {}, {}};
+    case Reducer::kMin:
+      return {Monoid::Kind::kMin, {}, {}, {}};
+    case Reducer::kMax:
+      return {Monoid::Kind::kMax, {}, {}, {}};
+    case Reducer::kAny:
+      return {Monoid::Kind::kAny, {}, {}, {}};
+    case Reducer::kAll:
+      return {Monoid::Kind::kAll, {}, {}, {}};
+    case Reducer::kArgMin:
+      return {Monoid::Kind::kArgMin, {}, {}, {}};
+    case Reducer::kArgMax:
+      return {Monoid::Kind::kArgMax, {}, {}, {}};
+    case Reducer::kSum:
+    case Reducer::kCount:
+    case Reducer::kMean:
+    case Reducer::kNorm:
+    case Reducer::kUser:
+      return {Monoid::Kind::kSum, {}, {}, {}};
+  }
+  return {};
+}
+
+bool is_arg(Reducer kind) {
+  return kind == Reducer::kArgMin || kind == Reducer::kArgMax;
+}
+
+/// The body as the reduction takes it: sums of bools and i32 are i64, tests are bool.
+Expr reduced_body(Reducer kind, const Tensor& t) {
+  const Expr& e = t.body;
+  switch (kind) {
+    case Reducer::kSum:
+    case Reducer::kProd:
+      return ir::is_float(e->type) ? e : converted(e, Scalar::kI64);
+    case Reducer::kMin:
+    case Reducer::kMax:
+      return e->type == Scalar::kBool ? converted(e, Scalar::kI64) : e;
+    case Reducer::kAny:
+    case Reducer::kAll:
+      return converted(e, Scalar::kBool);
+    case Reducer::kCount:
+      return converted(converted(e, Scalar::kBool), Scalar::kI64);
+    case Reducer::kMean:
+      return ir::is_float(e->type) ? e : converted(e, Scalar::kF64);
+    case Reducer::kNorm:
+    case Reducer::kArgMin:
+    case Reducer::kArgMax:
+    case Reducer::kUser:
+      return e;
+  }
+  return e;
+}
+
+}  // namespace
+
+std::optional<ReducerName> Lowerer::reducer(const std::string& name, const SourceRange& range) {
+  const auto built_in = reducers().find(name);
+  if (built_in != reducers().end())
+    return ReducerName{built_in->second, {}, Scalar::kF64};
+  if (!monoids_.contains(name))
+    return std::nullopt;
+  ReducerName result{Reducer::kUser, {}, Scalar::kF64};
+  result.user = user_monoid(name, range, result.user_type);
+  return result;
+}
+
+const Monoid& Lowerer::user_monoid(const std::string& name, const SourceRange& range, Scalar& type) {
+  const auto done = lowered_monoids_.find(name);
+  if (done != lowered_monoids_.end()) {
+    type = done->second.second;
+    return done->second.first;
+  }
+  const auto found = monoids_.find(name);
+  if (found == monoids_.end()) {
+    std::vector<std::string> candidates;
+    for (const auto& [other, m] : monoids_)
+      candidates.push_back(other);
+    fail(DiagnosticId::kUndefinedFunction, range, "there is no monoid `" + name + "`" + did_you_mean(name, candidates));
+  }
+  if (!open_monoids_.insert(name).second)
+    fail(DiagnosticId::kRecursion, range, "`" + name + "` uses itself; monoids cannot recurse");
+  struct Close {
+    std::set<std::string>& open;
+    const std::string& name;
+    ~Close() { open.erase(name); }
+  };
+  const Close close{open_monoids_, name};
+  const ast::Monoid& m = *found->second;
+  std::vector<Scalar> types;
+  for (const ast::FunctionParameter& p : m.parameters) {
+    const ir::Type t = p.type ? lower_type(*p.type) : ir::Type{};
+    if (t.rank() != 0)
+      fail(DiagnosticId::kRankMismatch, p.name.range, "a monoid's operands are scalars");
+    types.push_back(t.scalar);
+  }
+  if (types.size() != 2 || types[0] != types[1]) {
+    fail(DiagnosticId::kTypeMismatch, m.name.range, "a monoid's operands have one type");
+  }
+  type = types[0];
+  const std::vector<Expr> saved_guards = std::exchange(guards_, {});
+  const ScopeGuard scope(*this, Scope::Kind::kFunction, global_scope_);
+  Monoid result{Monoid::Kind::kUser, name, {}, {}};
+  result.identity = scalar_of_type(lower(*m.identity), type, "the identity of `" + name + "`");
+  if (literal_of(result.identity) == nullptr) {
+    fail(DiagnosticId::kNotConstant, m.identity->range, "an identity must be a constant");
+  }
+  for (std::int32_t k = 0; k < 2; ++k) {
+    const ast::Identifier& parameter = m.parameters[static_cast<std::size_t>(k)].name;
+    const SymbolRef symbol = declare(parameter, Symbol::Kind::kInline);
+    symbol->lazy = scalar_tensor(ir::argument(type, k, parameter.range));
+  }
+  result.combine = scalar_of_type(lower(*m.combine), type, "combine of `" + name + "`");
+  bool reads = false;
+  ir::for_each_node(result.combine,
+                    [&](const ir::ExprNode& node) { reads = reads || std::holds_alternative<ir::Read>(node.op); });
+  if (reads)
+    unsupported(m.combine->range, "a monoid that reads variables is");
+  guards_ = saved_guards;
+  return lowered_monoids_.emplace(name, std::pair{result, type}).first->second.first;
+}
+
+Tensor Lowerer::lower_reduction(const ast::Reduction& r, const SourceRange& range) {
+  const auto op = reducer(r.op.name, r.op.range);
+  if (!op || op->kind == Reducer::kNorm) {
+    std::vector<std::string> candidates;
+    for (const auto& [name, kind] : reducers())
+      candidates.push_back(name);
+    for (const auto& [name, m] : monoids_)
+      candidates.push_back(name);
+    std::erase(candidates, "norm");
+    fail(DiagnosticId::kUndefinedFunction, r.op.range,
+         "`" + r.op.name + "[…]` is not a reduction" + did_you_mean(r.op.name, candidates));
+  }
+  if (is_arg(op->kind) && r.indices.size() != 1) {
+    fail(DiagnosticId::kBadReductionUse, range, r.op.name + "[…] takes one index variable and gives its value");
+  }
+  const std::size_t outer_guards = guards_.size();
+  ComputeSpec spec;
+  Tensor body;
+  Expr value;  // of the index variable of argmin: not the label where the range has a step
+  {
+    const ScopeGuard scope(*this, Scope::Kind::kIndex);
+    for (const ast::ReductionIndex& index : r.indices) {
+      if (index.has_range()) {
+        bind_range(index.name, index.lower, index.upper, index.step, spec.reduce, true);
+      } else {
+        spec.reduce.push_back(bind_index(index.name));
+      }
+    }
+    if (r.guard)
+      guards_.push_back(condition(*r.guard, "a guard"));
+    body = lower(*r.body);
+    value = scope_->find(r.indices[0].name.name)->lazy.body;
+  }
+  for (std::size_t k = outer_guards; k < guards_.size(); ++k)
+    spec.guard = both(spec.guard, guards_[k]);
+  guards_.resize(outer_guards);
+  if (body.rank() != 0) {
+    fail(DiagnosticId::kNotScalar, r.body->range,
+         "the body of " + r.op.name + "[…] needs a scalar, but this is " + type_text(body) + "; subscript it");
+  }
+  resolve_labels(spec.reduce);
+  spec.range = range;
+  spec.name = source_text(range);
+  const std::int32_t first = spec.reduce[0];
+  const Tensor result = reduce(*op, std::move(spec), body, {});
+  if (!is_arg(op->kind) || std::holds_alternative<ir::IndexRef>(value->op))
+    return result;
+  const Expr none = ir::binary(BinaryOp::kLt, result.body, ir::constant_i64(0), range);
+  return scalar_tensor(ir::select(none, result.body, substitute(value, {{first, result.body}}), range));
+}
+
+Tensor Lowerer::reduce(const ReducerName& op, ComputeSpec spec, const Tensor& body, std::vector<Dim> shape) {
+  if (op.kind == Reducer::kMean)
+    return reduce_mean(std::move(spec), body, std::move(shape));
+  if (op.kind == Reducer::kUser) {
+    spec.body =
+        scalar_of_type(scalar_tensor(body.body, body.weak), op.user_type, "the operand of `" + op.user.name + "`");
+    spec.monoid = op.user;
+  } else {
+    spec.body = reduced_body(op.kind, body);
+    spec.monoid = monoid_of(op.kind);
+  }
+  spec.type.scalar = is_arg(op.kind) ? Scalar::kI64 : spec.body->type;
+  if (spec.reduce.empty()) {
+    // A reduction over no dimension, as of a scalar: the value itself.
+    spec.monoid.reset();
+    if (is_arg(op.kind))
+      spec.body = ir::constant_i64(0);
+  }
+  return hoist(std::move(spec), std::move(shape));
+}
+
+Tensor Lowerer::reduce_mean(ComputeSpec spec, const Tensor& body, std::vector<Dim> shape) {
+  Tensor values = body;
+  values.body = reduced_body(Reducer::kMean, body);
+  const Scalar type = values.scalar();
+  Expr number;
+  bool counted = spec.guard.operator bool();
+  for (const std::int32_t id : spec.reduce)
+    counted = counted || !graph_.label(id).resolved;
+  Tensor count;
+  if (counted) {
+    ComputeSpec counting = spec;
+    counting.name = "number of " + spec.name;
+    count =
+        reduce({Reducer::kCount, {}, Scalar::kF64}, counting, scalar_tensor(ir::constant(Scalar::kBool, true)), shape);
+  } else {
+    number = ir::constant_i64(1);
+    for (const std::int32_t id : spec.reduce) {
+      const bool is_range = graph_.label(id).is_explicit;
+      Expr length = expr_of(graph_.program(), is_range ? graph_.length(id) : length_of(graph_.length(id)));
+      if (is_range)
+        length = ir::binary(BinaryOp::kMax, length, ir::constant_i64(0));
+      number = mul(number, length);
+    }
+    count = scalar_tensor(number);
+  }
+  const SourceRange range = spec.range;
+  const Tensor total = reduce({Reducer::kSum, {}, Scalar::kF64}, std::move(spec), values, std::move(shape));
+  return elementwise({total, count}, Weak::kNo, range, [&](const std::vector<Expr>& e) {
+    return ir::binary(BinaryOp::kDiv, e[0], converted(e[1], type), range);
+  });
+}
+
+std::int64_t Lowerer::axis_number(const ast::Expr& e, std::size_t rank) {
+  if (std::holds_alternative<ast::Tuple>(e.node))
+    fail(DiagnosticId::kBadArgument, e.range, "one axis is given here, as an integer");
+  const auto value = integer_constant(integer_scalar(e, "axis="));
+  const auto dimensions = static_cast<std::int64_t>(rank);
+  if (!value)
+    fail(DiagnosticId::kNotConstant, e.range, "an axis must be known when compiling");
+  if (*value < -dimensions || *value >= dimensions) {
+    fail(DiagnosticId::kBadArgument, e.range,
+         "axis " + std::to_string(*value) + " does not exist: the tensor has " + counted(rank, "dimension"));
+  }
+  return *value < 0 ? *value + dimensions : *value;
+}
+
+std::vector<bool> Lowerer::reduced_axes(const ast::Call& call, std::size_t rank) {
+  const ast::Expr* axis = named_argument(call, "axis");
+  if (axis == nullptr)
+    return std::vector<bool>(rank, true);
+  std::vector<bool> reduced(rank, false);
+  const auto mark = [&](const ast::Expr& e) {
+    const auto number = static_cast<std::size_t>(axis_number(e, rank));
+    if (reduced[number])
+      fail(DiagnosticId::kBadArgument, e.range, "this axis is named twice");
+    reduced[number] = true;
+  };
+  if (const auto* tuple = std::get_if<ast::Tuple>(&axis->node)) {
+    for (const ast::ExprPtr& e : tuple->elements)
+      mark(*e);
+  } else {
+    mark(*axis);
+  }
+  return reduced;
+}
+
+Tensor Lowerer::flat_arg(const ReducerName& op, const Tensor& t, const SourceRange& range) {
+  const Tensor flat = flattened(t, range);
+  ComputeSpec spec;
+  spec.reduce = flat.labels;
+  const Tensor body = scalar_tensor(flat.body);
+  spec.range = range;
+  spec.name = source_text(range);
+  return reduce(op, std::move(spec), body, {});
+}
+
+Tensor Lowerer::reduce_whole(const ReducerName& op, const Tensor& t, const ast::Call& call, const SourceRange& range) {
+  require_not_padded(t);
+  const std::vector<bool> reduced = reduced_axes(call, t.rank());
+  const auto axes = std::ranges::count(reduced, true);
+  if (is_arg(op.kind) && axes > 1 && axes == static_cast<std::ptrdiff_t>(t.rank()))
+    return flat_arg(op, t, range);
+  if (is_arg(op.kind) && axes > 1) {
+    fail(DiagnosticId::kBadReductionUse, range, call.callee.name + " takes one axis, or none for the flat position");
+  }
+  ComputeSpec spec;
+  std::vector<Dim> shape;
+  std::vector<Expr> subscripts;
+  for (std::size_t d = 0; d < t.rank(); ++d) {
+    const std::int32_t id = graph_.new_label(t.shape[d].extent);
+    subscripts.push_back(ir::index_ref(id));
+    (reduced[d] ? spec.reduce : spec.out).push_back(id);
+    if (!reduced[d])
+      shape.push_back(t.shape[d]);
+  }
+  Tensor body = scalar_tensor(element(t, subscripts), t.weak);
+  spec.range = range;
+  spec.name = source_text(range);
+  Tensor result;
+  if (op.kind == Reducer::kNorm) {
+    Tensor value = body;
+    if (!ir::is_float(value.scalar()))
+      value.body = converted(value.body, Scalar::kF64);
+    value.body = mul(value.body, value.body);
+    result = reduce({Reducer::kSum, {}, Scalar::kF64}, std::move(spec), value, std::move(shape));
+    result = apply_unary(ir::UnaryOp::kSqrt, true, result, range);
+  } else {
+    result = reduce(op, std::move(spec), body, std::move(shape));
+  }
+  const ast::Expr* keep = named_argument(call, "keepdims");
+  if (keep == nullptr)
+    return result;
+  const Tensor flag = lower(*keep);
+  const ir::Literal* literal = literal_of(flag.body);
+  if (literal == nullptr || !std::holds_alternative<bool>(*literal)) {
+    fail(DiagnosticId::kNotConstant, keep->range, "keepdims is true or false");
+  }
+  if (!std::get<bool>(*literal))
+    return result;
+  Tensor kept;
+  kept.body = result.body;
+  std::size_t next = 0;
+  for (std::size_t d = 0; d < t.rank(); ++d) {
+    kept.labels.push_back(reduced[d] ? graph_.new_label() : result.labels[next]);
+    kept.shape.push_back(reduced[d] ? Dim{1, "a reduced dimension", range} : result.shape[next]);
+    if (!reduced[d])
+      ++next;
+  }
+  return kept;
+}
+
+}  // namespace tdsl::frontend

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "frontend/syntax/ast.h"
+#include "frontend/sema/storage.h"
+#include "frontend/sema/tensor.h"
+
+namespace tdsl::frontend {
+
+/// What a name means.
+struct Symbol {
+  enum class Kind : std::uint8_t {
+    kLet,
+    kVar,
+    kParam,
+    kInput,
+    kLoop,    ///< variable of a `for` statement
+    kIndex,   ///< index variable of a statement or reduction; `lazy` is its value
+    kInline,  ///< a function's parameter or local that stands for an expression, `lazy`
+    kBroken,  ///< its declaration was in error: uses are not reported again
+  };
+  std::string name;
+  ir::SourceRange range;
+  Kind kind = Kind::kLet;
+  ir::ValueId value;  ///< the current value; not for kIndex, kInline and kBroken
+  StorageRef storage;  ///< of a user's: `value` is the stored tensor
+  std::vector<std::pair<std::int64_t, ir::ValueId>> history;  ///< all values so far and when it got them
+  Tensor lazy;
+  std::int32_t label = -1;  ///< kIndex: its label
+  bool is_label = false;    ///< kIndex: the value is the label itself, not `begin + step * label`
+  bool used = false;
+};
+using SymbolRef = std::shared_ptr<Symbol>;
+
+/// Names of one block, function body or index statement. Lookup goes outwards; a function sees only the params beyond.
+struct Scope {
+  enum class Kind : std::uint8_t { kBlock, kFunction, kIndex };
+  Kind kind = Kind::kBlock;
+  Scope* outer = nullptr;
+  std::map<std::string, SymbolRef> symbols;
+  std::vector<SymbolRef> order;  ///< of declaration
+
+  /// Null if there is no such name.
+  [[nodiscard]] SymbolRef find(const std::string& name) const;
+  /// All visible names, for suggestions.
+  [[nodiscard]] std::vector<std::string> visible() const;
+  void declare(const SymbolRef& symbol);
+};
+
+/// A dimension's name and its size.
+struct DimensionName {
+  ir::Extent extent;
+  ir::SourceRange range;
+  bool used = false;
+};
+using Dimensions = std::map<std::string, DimensionName>;
+
+}  // namespace tdsl::frontend

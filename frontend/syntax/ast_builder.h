@@ -1,0 +1,132 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "frontend/syntax/ast.h"
+#include "frontend/diagnostics/diagnostics.h"
+
+namespace tdsl::frontend {
+
+/// A subscript as the grammar reads it: also what only a reduction's index list may hold, since `sum[k in a..b](…)` and
+/// `A[k]` begin alike. `range` is the whole item.
+struct SubscriptDraft {
+  std::variant<ast::IndexSubscript, ast::SliceSubscript, ast::ReductionIndex> node;
+  ast::ExprPtr guard;  ///< null when not written
+  SourceRange range;
+};
+
+/// A postfix expression whose last `[…]` may still turn out to be a reduction's index list.
+struct PostfixDraft {
+  ast::ExprPtr expr;  ///< the base when `pending` is set
+  std::optional<std::vector<SubscriptDraft>> pending = {};
+  SourceRange range = {};
+};
+
+/// Parameters and results of a function.
+struct SignatureDraft {
+  ast::Identifier name;
+  std::vector<ast::FunctionParameter> parameters;
+  std::vector<ast::TypeExpr> results;
+};
+
+/// `name = value;` in a monoid; without a value: a part that was reported.
+struct MonoidField {
+  ast::Identifier name;
+  ast::ExprPtr value;
+};
+
+/// `stored[…];` or `to[i, j] = …;` in a storage; without a left side: a part that was reported.
+struct StorageField {
+  PostfixDraft left;
+  ast::ExprPtr value;  ///< null when there is no `=`
+  ast::Suffixes suffixes;
+  SourceRange range;
+};
+
+/// Makes AST nodes for the grammar's actions and reports what the grammar leaves to check. Every function takes the
+/// range of the text it stands for. After an error a harmless node is returned, so that parsing goes on.
+class AstBuilder {
+ public:
+  explicit AstBuilder(DiagnosticSink& sink) : sink_(sink) {}
+
+  // Expressions
+  ast::ExprPtr integer(std::string text, const SourceRange& range);
+  ast::ExprPtr floating(std::string text, const SourceRange& range);
+  ast::ExprPtr boolean(bool value, const SourceRange& range);
+  ast::ExprPtr string(std::string value, const SourceRange& range);
+  ast::ExprPtr name(ast::Identifier identifier);
+  ast::ExprPtr unary(ast::UnaryOp op, ast::ExprPtr operand, const SourceRange& range);
+  ast::ExprPtr binary(ast::BinaryOp op, ast::ExprPtr lhs, ast::ExprPtr rhs, const SourceRange& op_range);
+  ast::ExprPtr comparison(ast::BinaryOp op, ast::ExprPtr lhs, ast::ExprPtr rhs, const SourceRange& op_range);
+  ast::ExprPtr conditional(ast::ExprPtr condition, ast::ExprPtr then_value, ast::ExprPtr else_value,
+                           const SourceRange& range);
+  ast::ExprPtr parenthesised(const ast::ExprPtr& inner, const SourceRange& range);
+  ast::ExprPtr tuple(std::vector<ast::ExprPtr> elements, const SourceRange& range);
+  ast::ExprPtr cast(const std::string& type, std::vector<ast::Argument> arguments, const SourceRange& range);
+  ast::ExprPtr call(ast::Identifier callee, std::vector<ast::Argument> arguments, const SourceRange& range);
+
+  PostfixDraft postfix(ast::ExprPtr primary);
+  PostfixDraft subscripted(PostfixDraft base, std::vector<SubscriptDraft> items, const SourceRange& range);
+  PostfixDraft called(PostfixDraft base, std::vector<ast::Argument> arguments, const SourceRange& range);
+  PostfixDraft transposed(PostfixDraft base, const SourceRange& range);
+  /// The draft as an expression: its last brackets are subscripts.
+  ast::ExprPtr finish(PostfixDraft draft);
+  std::vector<ast::SubscriptItem> subscripts(std::vector<SubscriptDraft> drafts);
+
+  // Types and annotations
+  ast::TypeExpr type(const std::string& scalar, bool sparse, std::vector<ast::Dimension> dimensions,
+                     const SourceRange& range);
+  /// One more condition: `else if`.
+  ast::If with_arm(ast::If chain, ast::IfArm arm, const SourceRange& range);
+  ast::Annotations with_tile(ast::Annotations annotations, ast::TileAnnotation tile);
+  ast::Annotations with_storage(ast::Annotations annotations, ast::StorageAnnotation storage);
+  ast::Suffixes with_where(ast::Suffixes suffixes, ast::WhereSuffix where);
+  ast::Suffixes with_for(ast::Suffixes suffixes, ast::ForSuffix loop);
+  ast::AssignOp assign_op(ast::AssignKind kind, const SourceRange& range);
+  ast::AssignOp monoid_assign(ast::Identifier monoid, const SourceRange& equals);
+  ast::Definition definition(ast::AssignOp op, ast::ExprPtr value, ast::Suffixes suffixes);
+
+  // Statements. A null statement is one that was reported.
+  ast::StmtPtr statement(ast::StmtNode node, const SourceRange& range);
+  ast::StmtPtr let(ast::Let node, const SourceRange& range);
+  ast::StmtPtr output(ast::Output node, const SourceRange& range);
+  ast::StmtPtr assign(PostfixDraft left, ast::Definition definition, const SourceRange& range);
+  ast::StmtPtr tuple_assign(std::vector<ast::ExprPtr> targets, ast::Definition definition, const SourceRange& range);
+  ast::StmtPtr expression_statement(PostfixDraft draft, const SourceRange& range);
+  ast::StmtPtr monoid(SignatureDraft signature, std::vector<MonoidField> fields, const SourceRange& range);
+  ast::StmtPtr storage(ast::Identifier name, std::vector<ast::Identifier> parameters, std::vector<StorageField> fields,
+                       const SourceRange& range);
+  ast::Target target(ast::Identifier name, std::optional<std::vector<SubscriptDraft>> items, const SourceRange& range);
+  ast::Block block(std::vector<ast::StmtPtr> statements, const SourceRange& range);
+  void top_level(std::vector<ast::StmtPtr> statements);
+  void bare_block(const SourceRange& range);
+  void unmatched_brace(const SourceRange& range);
+
+  /// What is left to check at the end of the file.
+  void finish_module();
+  std::vector<ast::StmtPtr> take_statements() { return std::move(statements_); }
+
+ private:
+  ast::ExprPtr make(ast::ExprNode node, const SourceRange& range);
+  ast::ExprPtr placeholder(const SourceRange& range);
+  void report_depth(const SourceRange& range);
+  void reject_tuple(const ast::ExprPtr& value);
+  void check_arguments(const ast::Identifier& callee, const std::vector<ast::Argument>& arguments);
+  PostfixDraft reduction(const PostfixDraft& base, std::vector<ast::Argument> arguments, const SourceRange& range);
+  bool check_spacing(const ast::AssignOp& op, const ast::Identifier& before);
+  ast::StmtPtr print(ast::Call call, const SourceRange& range);
+  ast::StmtPtr assertion(ast::Call call, const SourceRange& range);
+  std::optional<ast::IndexMap> index_map(StorageField field);
+
+  DiagnosticSink& sink_;
+  std::vector<ast::StmtPtr> statements_;
+  std::vector<SourceRange> unsigned_minimums_;  // literals 2^63 not yet seen under a minus
+  bool depth_reported_ = false;
+};
+
+}  // namespace tdsl::frontend

@@ -1,0 +1,289 @@
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <map>
+
+#include "frontend/syntax/ast_builder.h"
+#include "frontend/syntax/ast_depth.h"
+#include "frontend/hints/foreign_words.h"
+#include "ir/graph/check.h"
+
+namespace tdsl::frontend {
+
+namespace {
+
+ast::ScalarType scalar_type(const std::string& text) {
+  static const std::map<std::string, ast::ScalarType, std::less<>> table = {
+      {"bool", ast::ScalarType::kBool}, {"i32", ast::ScalarType::kI32}, {"i64", ast::ScalarType::kI64},
+      {"f32", ast::ScalarType::kF32},   {"f64", ast::ScalarType::kF64}, {"c64", ast::ScalarType::kC64},
+      {"c128", ast::ScalarType::kC128}};
+  const auto found = table.find(text);
+  TDSL_CHECK(found != table.end(), "the lexer knows the types");
+  return found->second;
+}
+
+/// `x > 0`, `a && b`.
+bool is_condition(const ast::Expr& e) {
+  const auto* binary = std::get_if<ast::Binary>(&e.node);
+  return binary != nullptr && binary->op >= ast::BinaryOp::kEq;
+}
+
+bool is_complex(const std::string& type) {
+  return type == "c64" || type == "c128";
+}
+
+bool is_comparison(const ast::Expr& expr) {
+  const auto* binary = std::get_if<ast::Binary>(&expr.node);
+  return binary != nullptr && binary->op >= ast::BinaryOp::kEq && binary->op <= ast::BinaryOp::kGe &&
+         expr.parentheses == 0;
+}
+
+}  // namespace
+
+void AstBuilder::report_depth(const SourceRange& range) {
+  if (!depth_reported_) {
+    sink_.error(DiagnosticId::kNestingTooDeep, range,
+                "this nests more than " + std::to_string(ast::kMaxDepth) + " deep; name a part of it with `let`");
+    depth_reported_ = true;
+  }
+}
+
+ast::ExprPtr AstBuilder::placeholder(const SourceRange& range) {
+  return std::make_shared<const ast::Expr>(ast::Expr{range, ast::BoolLiteral{false}});
+}
+
+ast::ExprPtr AstBuilder::make(ast::ExprNode node, const SourceRange& range) {
+  const std::uint32_t depth = depth_of(node);
+  if (depth > ast::kMaxDepth) {
+    report_depth(range);
+    return placeholder(range);
+  }
+  return std::make_shared<const ast::Expr>(ast::Expr{range, std::move(node), 0, depth});
+}
+
+void AstBuilder::reject_tuple(const ast::ExprPtr& value) {
+  if (value != nullptr && std::holds_alternative<ast::Tuple>(value->node)) {
+    sink_.error(DiagnosticId::kMisplacedTuple, value->range,
+                "a tuple can stand only after `return`, in `let (a, b) = …` and in `(a, b) = …`");
+  }
+}
+
+ast::ExprPtr AstBuilder::integer(std::string text, const SourceRange& range) {
+  std::string digits = text;
+  std::erase(digits, '_');
+  std::uint64_t value = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+    unsigned_minimums_.push_back(range);
+  }
+  return make(ast::IntegerLiteral{static_cast<std::int64_t>(value), std::move(text)}, range);
+}
+
+ast::ExprPtr AstBuilder::floating(std::string text, const SourceRange& range) {
+  std::string digits = text;
+  std::erase(digits, '_');
+  double value = 0;
+  const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (status == std::errc::result_out_of_range) {
+    value = std::strtod(digits.c_str(), nullptr);  // underflow; the lexer reported overflow
+  }
+  return make(ast::FloatLiteral{value, std::move(text)}, range);
+}
+
+ast::ExprPtr AstBuilder::boolean(bool value, const SourceRange& range) {
+  return make(ast::BoolLiteral{value}, range);
+}
+
+ast::ExprPtr AstBuilder::string(std::string value, const SourceRange& range) {
+  return make(ast::StringLiteral{std::move(value)}, range);
+}
+
+ast::ExprPtr AstBuilder::name(ast::Identifier identifier) {
+  return make(ast::Name{std::move(identifier.name)}, identifier.range);
+}
+
+ast::ExprPtr AstBuilder::unary(ast::UnaryOp op, ast::ExprPtr operand, const SourceRange& range) {
+  const bool is_literal = std::holds_alternative<ast::IntegerLiteral>(operand->node) && operand->parentheses == 0;
+  if (op == ast::UnaryOp::kNegate && is_literal) {
+    std::erase(unsigned_minimums_, operand->range);
+  }
+  return make(ast::Unary{op, std::move(operand)}, range);
+}
+
+ast::ExprPtr AstBuilder::binary(ast::BinaryOp op, ast::ExprPtr lhs, ast::ExprPtr rhs, const SourceRange& op_range) {
+  const SourceRange range = lhs->range.to(rhs->range);
+  return make(ast::Binary{op, std::move(lhs), std::move(rhs), op_range}, range);
+}
+
+ast::ExprPtr AstBuilder::comparison(ast::BinaryOp op, ast::ExprPtr lhs, ast::ExprPtr rhs, const SourceRange& op_range) {
+  if (is_comparison(*lhs)) {
+    sink_.error(DiagnosticId::kChainedComparison, op_range,
+                "comparisons do not chain; write `a < b && b < c`, or parentheses to compare truth values");
+  }
+  return binary(op, std::move(lhs), std::move(rhs), op_range);
+}
+
+ast::ExprPtr AstBuilder::conditional(ast::ExprPtr condition, ast::ExprPtr then_value, ast::ExprPtr else_value,
+                                     const SourceRange& range) {
+  return make(ast::Conditional{std::move(condition), std::move(then_value), std::move(else_value)}, range);
+}
+
+ast::ExprPtr AstBuilder::parenthesised(const ast::ExprPtr& inner, const SourceRange& range) {
+  ast::Expr copy = *inner;
+  copy.range = range;
+  ++copy.parentheses;
+  return std::make_shared<const ast::Expr>(std::move(copy));
+}
+
+ast::ExprPtr AstBuilder::tuple(std::vector<ast::ExprPtr> elements, const SourceRange& range) {
+  return make(ast::Tuple{std::move(elements)}, range);
+}
+
+ast::ExprPtr AstBuilder::cast(const std::string& type, std::vector<ast::Argument> arguments, const SourceRange& range) {
+  if (is_complex(type)) {
+    sink_.unsupported(DiagnosticId::kComplexType, range, "the type " + type + " is not supported yet");
+  }
+  if (arguments.size() != 1 || arguments.front().name) {
+    sink_.error(DiagnosticId::kNotCallable, range, "a cast takes exactly one value: `" + type + "(x)`");
+    return placeholder(range);
+  }
+  check_arguments({type, range}, arguments);
+  return make(ast::Cast{scalar_type(type), arguments.front().value}, range);
+}
+
+void AstBuilder::check_arguments(const ast::Identifier& callee, const std::vector<ast::Argument>& arguments) {
+  // Strings stand here, or one message about them is told.
+  bool strings_told = callee.name == "einsum" || callee.name == "print" || callee.name == "assert";
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const ast::Argument& argument = arguments[i];
+    if (!strings_told && std::holds_alternative<ast::StringLiteral>(argument.value->node)) {
+      static const std::vector<std::string> takers = {"print", "assert", "einsum"};
+      const std::string foreign = function_hint(callee.name);
+      sink_.error(DiagnosticId::kMisplacedString, argument.range,
+                  "a string can stand only in print, assert, einsum, import and extern" +
+                      (foreign.empty() ? did_you_mean(callee.name, takers) : foreign));
+      strings_told = true;
+    }
+    const auto same_name = [&](const ast::Argument& other) {
+      return argument.name && other.name && other.name->name == argument.name->name;
+    };
+    const auto before = arguments.begin() + static_cast<std::ptrdiff_t>(i);
+    if (std::any_of(arguments.begin(), before, same_name)) {
+      sink_.error(DiagnosticId::kBadNamedArgument, argument.name->range,
+                  "the argument `" + argument.name->name + "=` is given twice");
+    }
+    if (!argument.name && i > 0 && arguments[i - 1].name) {
+      sink_.error(DiagnosticId::kBadNamedArgument, argument.range, "named arguments come after the others");
+    }
+  }
+}
+
+ast::ExprPtr AstBuilder::call(ast::Identifier callee, std::vector<ast::Argument> arguments, const SourceRange& range) {
+  check_arguments(callee, arguments);
+  return make(ast::Call{std::move(callee), std::move(arguments)}, range);
+}
+
+PostfixDraft AstBuilder::postfix(ast::ExprPtr primary) {
+  const SourceRange range = primary->range;
+  return {std::move(primary), {}, range};
+}
+
+PostfixDraft AstBuilder::subscripted(PostfixDraft base, std::vector<SubscriptDraft> items, const SourceRange& range) {
+  return {finish(std::move(base)), std::move(items), range};
+}
+
+PostfixDraft AstBuilder::transposed(PostfixDraft base, const SourceRange& range) {
+  return postfix(make(ast::Transpose{finish(std::move(base))}, range));
+}
+
+PostfixDraft AstBuilder::called(PostfixDraft base, std::vector<ast::Argument> arguments, const SourceRange& range) {
+  const auto* callee = std::get_if<ast::Name>(&base.expr->node);
+  if (callee == nullptr || base.expr->parentheses > 0) {
+    sink_.error(DiagnosticId::kNotCallable, base.range, "this cannot be called: only a name can; a product needs `*`");
+    return postfix(placeholder(range));
+  }
+  if (base.pending) {
+    return reduction(base, std::move(arguments), range);
+  }
+  return postfix(call({callee->name, base.range}, std::move(arguments), range));
+}
+
+PostfixDraft AstBuilder::reduction(const PostfixDraft& base, std::vector<ast::Argument> arguments,
+                                   const SourceRange& range) {
+  const ast::Identifier op{std::get<ast::Name>(base.expr->node).name, base.expr->range};
+  ast::Reduction result{op, {}, nullptr, nullptr};
+  for (std::size_t i = 0; i < base.pending->size(); ++i) {
+    const SubscriptDraft& item = (*base.pending)[i];
+    if (item.guard != nullptr && i + 1 < base.pending->size()) {
+      sink_.error(DiagnosticId::kBadReduction, item.guard->range, "the guard follows the last index");
+    }
+    result.guard = item.guard;
+    if (const auto* index = std::get_if<ast::ReductionIndex>(&item.node)) {
+      result.indices.push_back(*index);
+      continue;
+    }
+    const auto* plain = std::get_if<ast::IndexSubscript>(&item.node);
+    const auto* index_name = plain == nullptr ? nullptr : std::get_if<ast::Name>(&plain->value->node);
+    if (plain != nullptr && i > 0 && is_condition(*plain->value)) {
+      sink_.error(DiagnosticId::kBadReduction, item.range,
+                  "a condition is a guard behind the last index: `" + op.name + "[i in a..b where c](…)`");
+      return postfix(placeholder(range));
+    }
+    if (index_name == nullptr || plain->value->parentheses > 0) {
+      sink_.error(DiagnosticId::kBadReduction, item.range,
+                  "an index of `" + op.name + "[…]` is a name or `name in a..b`; the result of a subscript cannot be called: a product needs `*`");
+      return postfix(placeholder(range));
+    }
+    result.indices.push_back({{index_name->name, item.range}, nullptr, nullptr, nullptr, item.range});
+  }
+  check_arguments(op, arguments);
+  if (arguments.size() != 1 || arguments.front().name) {
+    sink_.error(DiagnosticId::kBadReduction, range, "`" + op.name + "[…](…)` takes exactly one expression");
+    return postfix(placeholder(range));
+  }
+  result.body = arguments.front().value;
+  return postfix(make(std::move(result), range));
+}
+
+ast::ExprPtr AstBuilder::finish(PostfixDraft draft) {
+  if (!draft.pending) {
+    return std::move(draft.expr);
+  }
+  return make(ast::Subscript{std::move(draft.expr), subscripts(std::move(*draft.pending))}, draft.range);
+}
+
+std::vector<ast::SubscriptItem> AstBuilder::subscripts(std::vector<SubscriptDraft> drafts) {
+  std::vector<ast::SubscriptItem> items;
+  for (SubscriptDraft& draft : drafts) {
+    if (const auto* index = std::get_if<ast::ReductionIndex>(&draft.node)) {
+      const std::string& name = index->name.name;
+      if (draft.guard != nullptr) {
+        sink_.error(DiagnosticId::kMisplacedRange, draft.range,
+                    "a guard in brackets belongs to a reduction such as `max[" + name + " where …](…)`",
+                    {{{}, "the guard of a statement follows its expression: `… where …`"}});
+      } else {
+        sink_.error(DiagnosticId::kMisplacedRange, draft.range,
+                    "a range in brackets belongs to a reduction such as `sum[" + name + " in a..b](…)`",
+                    {{{},
+                      "a slice is written `a:b`; a range of a statement follows its expression: `… for " + name +
+                          " in a..b`"}});
+      }
+      items.push_back({draft.range, ast::IndexSubscript{placeholder(draft.range)}});
+    } else if (auto* slice = std::get_if<ast::SliceSubscript>(&draft.node)) {
+      items.push_back({draft.range, std::move(*slice)});
+    } else {
+      items.push_back({draft.range, std::move(std::get<ast::IndexSubscript>(draft.node))});
+    }
+  }
+  return items;
+}
+
+ast::TypeExpr AstBuilder::type(const std::string& scalar, bool sparse, std::vector<ast::Dimension> dimensions,
+                               const SourceRange& range) {
+  if (is_complex(scalar)) {
+    sink_.unsupported(DiagnosticId::kComplexType, range, "the type " + scalar + " is not supported yet");
+  }
+  return {scalar_type(scalar), sparse, std::move(dimensions), range};
+}
+
+}  // namespace tdsl::frontend

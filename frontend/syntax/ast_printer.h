@@ -1,0 +1,52 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "frontend/syntax/ast.h"
+#include "frontend/syntax/ast_print.h"
+
+namespace tdsl::frontend {
+
+/// How tightly an expression binds; a child looser than its place needs parentheses.
+enum class Precedence : int { kConditional, kOr, kAnd, kComparison, kSum, kProduct, kUnary, kPower, kPostfix };
+
+/// Prints expressions; `print(const ast::Expr&)` is its face.
+class ExprPrinter {
+ public:
+  explicit ExprPrinter(const PrintOptions& options) : options_(options) {}
+
+  [[nodiscard]] std::string text(const ast::ExprPtr& expr, Precedence place = Precedence::kConditional) const;
+  [[nodiscard]] std::string text(const ast::Expr& expr, Precedence place = Precedence::kConditional) const;
+  [[nodiscard]] std::string list(const std::vector<ast::ExprPtr>& exprs) const;
+  [[nodiscard]] std::string subscripts(const std::vector<ast::SubscriptItem>& items) const;
+  [[nodiscard]] std::string range(const ast::IndexRange& range) const;
+  [[nodiscard]] std::string type(const ast::TypeExpr& type) const;
+
+  std::string operator()(const ast::IntegerLiteral& node) const;
+  std::string operator()(const ast::FloatLiteral& node) const;
+  std::string operator()(const ast::BoolLiteral& node) const;
+  std::string operator()(const ast::StringLiteral& node) const;
+  std::string operator()(const ast::Name& node) const;
+  std::string operator()(const ast::Unary& node) const;
+  std::string operator()(const ast::Binary& node) const;
+  std::string operator()(const ast::Transpose& node) const;
+  std::string operator()(const ast::Conditional& node) const;
+  std::string operator()(const ast::Cast& node) const;
+  std::string operator()(const ast::Call& node) const;
+  std::string operator()(const ast::Tuple& node) const;
+  std::string operator()(const ast::Subscript& node) const;
+  std::string operator()(const ast::Reduction& node) const;
+  std::string operator()(const ast::IndexSubscript& node) const;
+  std::string operator()(const ast::SliceSubscript& node) const;
+
+ private:
+  [[nodiscard]] std::string exponent(const ast::ExprPtr& expr) const;
+
+  PrintOptions options_;
+};
+
+/// `text` between double quotes, with escapes.
+[[nodiscard]] std::string quoted_string(const std::string& text);
+
+}  // namespace tdsl::frontend

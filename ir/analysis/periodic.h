@@ -1,0 +1,25 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "ir/graph/affine.h"
+
+namespace tdsl::ir {
+
+/// `mod(i + c, n)` or `(i + c) % n`, where i is known to be in 0 .. n - 1: a subscript that wraps around once.
+struct Periodic {
+  std::int32_t label = 0;
+  Extent constant;
+  Extent extent;
+  Expr sum;      ///< label + constant as written
+  Expr divisor;  ///< the extent as written
+};
+
+/// Nothing for any other expression. `labels` by number.
+[[nodiscard]] std::optional<Periodic> periodic_of(const Expr& e, const std::vector<Label>& labels, const Hoist& hoist);
+
+/// `label + constant` at another value of the label.
+[[nodiscard]] Expr with_label(const Expr& e, std::int32_t label, const Expr& value);
+
+}  // namespace tdsl::ir

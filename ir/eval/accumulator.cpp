@@ -1,0 +1,202 @@
+#include "ir/eval/accumulator.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "ir/graph/check.h"
+#include "ir/eval/expr.h"
+
+namespace tdsl::ir::eval {
+
+namespace {
+
+namespace scalar = rt::scalar;
+
+/// The position of the lowest set bit of a finite x != 0: x is a multiple of 2^grain, of no higher power.
+int grain_of(double x) {
+  const auto bits = std::bit_cast<std::uint64_t>(x);
+  const int exponent = static_cast<int>((bits >> 52U) & 0x7ffU);
+  const std::uint64_t fraction = bits & ((std::uint64_t{1} << 52U) - 1);
+  if (exponent == 0)
+    return -1074 + std::countr_zero(fraction);
+  return exponent - 1075 + std::countr_zero(fraction | (std::uint64_t{1} << 52U));
+}
+
+int digits_of(Scalar s) {
+  return s == Scalar::kF32 ? 24 : 53;
+}
+double epsilon_of(Scalar s) {
+  return s == Scalar::kF32 ? kEpsilon<float> : kEpsilon<double>;
+}
+
+template <class T>
+std::int64_t combine_whole(Monoid::Kind kind, std::int64_t a, std::int64_t b) {
+  const T x = static_cast<T>(a);
+  const T y = static_cast<T>(b);
+  switch (kind) {
+    case Monoid::Kind::kSum:
+      return scalar::add(x, y);
+    case Monoid::Kind::kProd:
+      return scalar::multiply(x, y);
+    case Monoid::Kind::kMin:
+      return scalar::min(x, y);
+    case Monoid::Kind::kMax:
+      return scalar::max(x, y);
+    default:
+      break;
+  }
+  TDSL_CHECK(false, "not an arithmetic reduction");
+  return 0;
+}
+
+/// A certain `true` decides `any`, a certain `false` decides `all`.
+Whole combine_bools(Whole a, Whole b, bool deciding) {
+  const bool decided = (a.bound == 0 && (a.value != 0) == deciding) || (b.bound == 0 && (b.value != 0) == deciding);
+  const bool value = deciding ? (a.value != 0 || b.value != 0) : (a.value != 0 && b.value != 0);
+  return {value ? 1 : 0, decided ? 0 : std::max(a.bound, b.bound)};
+}
+
+}  // namespace
+
+void RealAccumulator::add_to_sum(Real term) {
+  value_ = type_ == Scalar::kF32
+               ? Real{static_cast<double>(static_cast<float>(value_.value) + static_cast<float>(term.value)), 0}
+               : Real{value_.value + term.value, 0};
+}
+
+void RealAccumulator::add(Real term) {
+  if (kind_ == Monoid::Kind::kSum || kind_ == Monoid::Kind::kMin || kind_ == Monoid::Kind::kMax) term.value += 0.0;
+  meet(term);
+}
+
+void RealAccumulator::meet(Real term) {
+  ++count_;
+  magnitude_ += std::fabs(term.value);
+  operand_bounds_ += term.bound;
+  special_terms_ = special_terms_ || !std::isfinite(term.value);
+  if (operand_bounds_ == 0 && term.value != 0 && std::isfinite(term.value)) {
+    grain_ = std::min(grain_, grain_of(term.value));
+  }
+  if (count_ == 1) {
+    value_ = term;
+    return;
+  }
+  switch (kind_) {
+    case Monoid::Kind::kSum:
+      add_to_sum(term);
+      return;
+    case Monoid::Kind::kProd:
+      value_ = type_ == Scalar::kF32 ? multiply<float>(value_, term) : multiply<double>(value_, term);
+      return;
+    case Monoid::Kind::kMin:
+      value_ = min(value_, term);
+      return;
+    case Monoid::Kind::kMax:
+      value_ = max(value_, term);
+      return;
+    case Monoid::Kind::kUser:
+      value_ = combine_->combine(value_, term);
+      return;
+    default:
+      TDSL_CHECK(false, "floats do not meet in this reduction");
+  }
+}
+
+Real RealAccumulator::result() const {
+  TDSL_CHECK(count_ > 0, "an empty reduction has no result of its own");
+  if (count_ == 1)
+    return value_;
+  const double v = value_.value;
+  const auto n = static_cast<double>(count_);
+  switch (kind_) {
+    case Monoid::Kind::kSum: {
+      if (special_terms_)
+        return {v, operand_bounds_ < kOpen ? 0 : kOpen};
+      if (operand_bounds_ == 0 && magnitude_ <= std::ldexp(1.0, digits_of(type_) + grain_))
+        return {v, 0};
+      return {v, detail::known(operand_bounds_ + (n + 2) * epsilon_of(type_) * magnitude_)};
+    }
+    case Monoid::Kind::kProd: {
+      const bool exact = value_.bound == 0 && grain_ >= 0 && std::fabs(v) <= std::ldexp(1.0, digits_of(type_));
+      return {v, exact ? 0 : detail::known(value_.bound + detail::rounding(v, n * epsilon_of(type_), !special_terms_))};
+    }
+    // Another tree of combinations has other intermediate roundings, of the same size.
+    case Monoid::Kind::kUser:
+      return {v, 2 * value_.bound};
+    default:
+      return value_;
+  }
+}
+
+double reordering(Scalar type, double old, double now) {
+  RealAccumulator sum(Monoid::Kind::kSum, type, nullptr);
+  sum.add({old, 0});
+  sum.add({now - old, 0});
+  return sum.result().bound;
+}
+
+void WholeAccumulator::add(Whole term) {
+  if (++count_ == 1) {
+    value_ = term;
+    return;
+  }
+  switch (kind_) {
+    case Monoid::Kind::kAny:
+      value_ = combine_bools(value_, term, true);
+      return;
+    case Monoid::Kind::kAll:
+      value_ = combine_bools(value_, term, false);
+      return;
+    case Monoid::Kind::kUser:
+      value_ = combine_->combine(value_, term);
+      return;
+    default:
+      break;
+  }
+  const bool narrow = type_ == Scalar::kI32;
+  value_ = {narrow ? combine_whole<std::int32_t>(kind_, value_.value, term.value)
+                   : combine_whole<std::int64_t>(kind_, value_.value, term.value),
+            std::max(value_.bound, term.bound)};
+}
+
+void PositionAccumulator::add(Real term, std::int64_t position) {
+  const double key = largest_ ? -term.value : term.value;
+  if (std::isinf(term.bound))
+    open_ = true;
+  const bool first = !started_;
+  started_ = true;
+  const bool nan_holds = !first && best_.value != best_.value;
+  const bool wins = first || (!nan_holds && (key != key || key < best_.value));
+  const Real candidate{key, term.bound};
+  if (nan_holds)
+    return;
+  if (first || wins) {
+    if (!first) {
+      rival_ = has_rival_ ? std::min(rival_, best_.value - best_.bound) : best_.value - best_.bound;
+      has_rival_ = true;
+    }
+    best_ = candidate;
+    position_ = position;
+    return;
+  }
+  rival_ = has_rival_ ? std::min(rival_, key - term.bound) : key - term.bound;
+  has_rival_ = true;
+}
+
+void PositionAccumulator::add(Whole term, std::int64_t position) {
+  if (term.bound != 0)
+    open_ = true;
+  const bool better = largest_ ? term.value > best_whole_ : term.value < best_whole_;
+  if (started_ && !better)
+    return;
+  started_ = true;
+  best_whole_ = term.value;
+  position_ = position;
+}
+
+Whole PositionAccumulator::result() const {
+  const bool rival_may_win = has_rival_ && rival_ < best_.value + best_.bound;
+  return {position_, open_ || rival_may_win ? kOpen : 0};
+}
+
+}  // namespace tdsl::ir::eval

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstdint>
+
+#include "ir/eval/bounds.h"
+#include "ir/graph/graph.h"
+
+namespace tdsl::ir::eval {
+
+class CompiledExpr;
+
+/// The elements of one monoid meeting one after the other, in index order and in the element type, together with a
+/// bound that covers every other order. Starts empty; the identity is never combined.
+class RealAccumulator {
+ public:
+  RealAccumulator() = default;
+  /// `combine`: a user monoid's expression, else null; must outlive the accumulator.
+  RealAccumulator(Monoid::Kind kind, Scalar type, CompiledExpr* combine)
+      : kind_(kind), type_(type), combine_(combine) {}
+
+  /// A term of a reduction: -0.0 counts as 0.0 in sums, minima and maxima.
+  void add(Real term);
+  /// A term as it is: what an element held before, or that of a running sum.
+  void meet(Real term);
+  [[nodiscard]] bool empty() const { return count_ == 0; }
+  /// Must not be empty.
+  [[nodiscard]] Real result() const;
+
+ private:
+  void add_to_sum(Real term);
+
+  Monoid::Kind kind_ = Monoid::Kind::kSum;
+  Scalar type_ = Scalar::kF64;
+  CompiledExpr* combine_ = nullptr;
+  std::int64_t count_ = 0;
+  Real value_;
+  double magnitude_ = 0;        ///< sum of |terms|
+  double operand_bounds_ = 0;   ///< sum of the terms' bounds
+  int grain_ = 4096;            ///< all terms are multiples of 2^grain
+  bool special_terms_ = false;  ///< an infinite or nan term was added
+};
+
+/// How far `old + term`, which is `now`, may land from it as part of a sum of more terms that are added in any order.
+[[nodiscard]] double reordering(Scalar type, double old, double now);
+
+class WholeAccumulator {
+ public:
+  WholeAccumulator() = default;
+  WholeAccumulator(Monoid::Kind kind, Scalar type, CompiledExpr* combine)
+      : kind_(kind), type_(type), combine_(combine) {}
+
+  void add(Whole term);
+  [[nodiscard]] bool empty() const { return count_ == 0; }
+  [[nodiscard]] Whole result() const { return value_; }
+
+ private:
+  Monoid::Kind kind_ = Monoid::Kind::kSum;
+  Scalar type_ = Scalar::kI64;
+  CompiledExpr* combine_ = nullptr;
+  std::int64_t count_ = 0;
+  Whole value_;
+};
+
+/// argmin and argmax: the position of the first optimum, or of the first nan.
+class PositionAccumulator {
+ public:
+  explicit PositionAccumulator(Monoid::Kind kind) : largest_(kind == Monoid::Kind::kArgMax) {}
+
+  void add(Real term, std::int64_t position);
+  void add(Whole term, std::int64_t position);
+  /// -1 if empty; open if the bounds allow another winner.
+  [[nodiscard]] Whole result() const;
+
+ private:
+  bool largest_;
+  bool open_ = false;
+  Real best_;
+  std::int64_t best_whole_ = 0;
+  std::int64_t position_ = -1;
+  bool started_ = false;
+  /// The most extreme value that a term other than the best may take elsewhere.
+  double rival_ = 0;
+  bool has_rival_ = false;
+};
+
+}  // namespace tdsl::ir::eval

@@ -1,0 +1,120 @@
+#include "ir/eval/environment.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "ir/graph/check.h"
+#include "runtime/size.h"
+
+namespace tdsl::ir::eval {
+
+const Array& Environment::get(ValueId v) const {
+  const auto& array = slots_[static_cast<std::size_t>(v.id)];
+  TDSL_CHECK(array != nullptr, fmt::format("%{} has no value here", v.id));
+  return *array;
+}
+
+std::shared_ptr<Array> Environment::share(ValueId v) const {
+  TDSL_CHECK(slots_[static_cast<std::size_t>(v.id)] != nullptr, fmt::format("%{} has no value here", v.id));
+  return slots_[static_cast<std::size_t>(v.id)];
+}
+
+std::shared_ptr<Array> Environment::take(ValueId v) {
+  TDSL_CHECK(slot(v) != nullptr, fmt::format("%{} has no value here", v.id));
+  return std::move(slot(v));
+}
+
+void Environment::set(ValueId v, std::shared_ptr<Array> array) {
+  slot(v) = std::move(array);
+}
+
+std::int64_t Environment::control(ValueId v) {
+  const Array& a = get(v);
+  TDSL_CHECK(a.shape.empty() && !is_float(a.type), "control needs an integer or bool scalar");
+  uncertain_ = uncertain_ || (!a.bounds.empty() && a.bounds[0] != 0);
+  return a.integers[0];
+}
+
+std::int64_t Environment::extent(const Extent& e, const SourceRange& place) {
+  try {
+    return e.evaluate([this](ValueId v) { return control(v); });
+  } catch (const std::domain_error& error) {
+    stop(place, error.what());
+  }
+}
+
+rt::Exact Environment::exact(const Extent& e, const SourceRange& place) {
+  try {
+    return e.evaluate_exactly([this](ValueId v) { return control(v); });
+  } catch (const std::domain_error& error) {
+    stop(place, error.what());
+  }
+}
+
+std::vector<std::int64_t> Environment::shape(ValueId v, const SourceRange& place, bool computed) {
+  std::vector<std::int64_t> extents;
+  for (const Extent& e : program_.type(v).shape) {
+    extents.push_back(extent(e, place));
+    // A range that ends before it begins is empty; a declared size below 0 is a mistake.
+    if (computed) extents.back() = std::max<std::int64_t>(extents.back(), 0);
+    if (extents.back() < 0) {
+      stop(place, fmt::format("dimension {} of {} has the negative extent {}", extents.size() - 1,
+                              program_.info(v).name.empty() ? "the result" : program_.info(v).name, extents.back()));
+    }
+  }
+  const Scalar type = program_.type(v).scalar;
+  if (!rt::is_legal_size(extents, size_of(type))) stop(place, rt::too_large_text(program_.info(v).name, name_of(type), extents));
+  return extents;
+}
+
+Array zeros(Scalar type, std::vector<std::int64_t> shape) {
+  Array a;
+  a.type = type;
+  a.shape = std::move(shape);
+  const auto n = static_cast<std::size_t>(a.size());
+  if (is_float(type)) {
+    a.floats.assign(n, 0.0);
+  } else {
+    a.integers.assign(n, 0);
+  }
+  return a;
+}
+
+Array extended(const Array& array, const std::vector<std::int64_t>& shape) {
+  Array result = zeros(array.type, shape);
+  std::vector<std::int64_t> at(shape.size(), 0);
+  for (std::int64_t k = 0; k < array.size(); ++k) {
+    std::int64_t to = 0;
+    for (std::size_t d = 0; d < shape.size(); ++d) to = to * shape[d] + at[d];
+    if (is_float(array.type)) {
+      result.floats[static_cast<std::size_t>(to)] = array.floats[static_cast<std::size_t>(k)];
+    } else {
+      result.integers[static_cast<std::size_t>(to)] = array.integers[static_cast<std::size_t>(k)];
+    }
+    for (std::size_t d = shape.size(); d-- > 0;) {
+      if (++at[d] < array.shape[d]) break;
+      at[d] = 0;
+    }
+  }
+  return result;
+}
+
+std::shared_ptr<Array> whole_scalar(Scalar type, std::int64_t value) {
+  auto a = std::make_shared<Array>(zeros(type, {}));
+  a->integers[0] = value;
+  return a;
+}
+
+void set_bound(Array& array, std::size_t position, double bound) {
+  if (array.bounds.empty()) {
+    if (bound == 0)
+      return;
+    array.bounds.assign(static_cast<std::size_t>(array.size()), 0.0);
+  }
+  array.bounds[position] = bound;
+}
+
+}  // namespace tdsl::ir::eval

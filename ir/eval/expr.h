@@ -1,0 +1,103 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "ir/eval/eval.h"
+#include "ir/eval/bounds.h"
+#include "ir/graph/graph.h"
+
+namespace tdsl::ir::eval {
+
+/// Stops the evaluation with a run-time error of the program.
+struct Stop {
+  EvalError error;
+};
+[[noreturn]] void stop(const SourceRange& range, const std::string& message);
+
+/// Gives the array of a value that is defined at this place.
+using ValueSource = std::function<const Array&(ValueId)>;
+
+class CompiledProcedure;
+
+/// What a variable of a procedure or an operand of a user monoid holds: floats in `real`, the rest in `whole`.
+struct Slot {
+  Real real;
+  Whole whole;
+};
+
+/// An expression prepared for evaluation at many points: a flat list of nodes, tensors resolved, walked by a switch.
+/// The arrays it reads must stay in place while it is used.
+class CompiledExpr {
+ public:
+  /// `place`: the range of errors in nodes without one.
+  CompiledExpr(const Program& program, const Expr& e, const ValueSource& values, const SourceRange& place);
+
+  /// Whether the result is a float (else an integer or bool).
+  [[nodiscard]] bool is_real() const { return is_float(nodes_[root_].type); }
+  [[nodiscard]] Scalar type() const { return nodes_[root_].type; }
+  /// Whether no evaluation can give a negative value, whatever its rounding.
+  [[nodiscard]] bool nonnegative() const { return nodes_[root_].nonnegative; }
+  /// The value at a point given by the values of the labels. Throws Stop.
+  [[nodiscard]] Real real(const std::int64_t* labels) { return labels_ = labels, real_at(root_); }
+  [[nodiscard]] Whole whole(const std::int64_t* labels) { return labels_ = labels, whole_at(root_); }
+  /// Where arguments are found from now on.
+  void set_arguments(const Slot* arguments) { arguments_ = arguments; }
+  /// A user monoid's combination, with `$0` = a and `$1` = b.
+  [[nodiscard]] Real combine(Real a, Real b);
+  [[nodiscard]] Whole combine(Whole a, Whole b);
+
+ private:
+  enum class Code : std::uint8_t { kConstant, kIndex, kRead, kArgument, kUnary, kBinary, kSelect, kCast, kApply };
+  struct Step {
+    Code code = Code::kConstant;
+    Scalar type = Scalar::kF64;
+    std::uint8_t op = 0;
+    bool nonnegative = false;  ///< whatever the rounding
+    std::int32_t label = 0;    ///< or the argument's position
+    double real = 0;
+    std::int64_t whole = 0;
+    std::size_t operands[3] = {0, 0, 0};
+    const Array* array = nullptr;
+    std::vector<std::size_t> subscripts;  ///< or the arguments of a procedure
+    std::shared_ptr<CompiledProcedure> procedure;
+    SourceRange range;
+    std::string name;  ///< of the tensor, for messages
+  };
+
+  std::size_t compile(const Program& program, const Expr& e, const ValueSource& values);
+  void compile_read(const Program& program, const Read& r, const ValueSource& values, Step& step);
+  void find_properties(const ExprNode& node, Step& step) const;
+
+  [[nodiscard]] Real real_at(std::size_t index);
+  [[nodiscard]] Whole whole_at(std::size_t index);
+  [[nodiscard]] Real real_unary(const Step& s);
+  [[nodiscard]] Real real_binary(const Step& s);
+  [[nodiscard]] Real real_cast(const Step& s);
+  [[nodiscard]] Whole whole_unary(const Step& s);
+  [[nodiscard]] Whole whole_binary(const Step& s);
+  [[nodiscard]] Whole whole_cast(const Step& s);
+  [[nodiscard]] Whole comparison(const Step& s);
+  [[nodiscard]] Whole logical(const Step& s);
+  [[nodiscard]] Slot applied(const Step& s);
+  /// The position of the element that a read means; `bound` is open if a subscript is.
+  [[nodiscard]] std::int64_t locate(const Step& s, double& bound);
+
+  std::vector<Step> nodes_;
+  std::size_t root_ = 0;
+  const std::int64_t* labels_ = nullptr;
+  const Slot* arguments_ = nullptr;
+  Slot combined_[2];
+};
+
+/// Checks 0 <= subscript < extent and stops with a message that names both and the dimension.
+void check_subscript(std::int64_t subscript, std::int64_t extent, std::size_t dimension, const std::string& tensor,
+                     const SourceRange& range);
+
+/// The value of an expression that reads no tensor and mentions no label or argument; none of others. Throws Stop.
+[[nodiscard]] std::optional<Literal> value_of_constant(const Program& program, const Expr& e, const SourceRange& place);
+
+}  // namespace tdsl::ir::eval

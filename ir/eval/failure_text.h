@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include "ir/graph/graph.h"
+
+namespace tdsl::ir {
+
+/// What a run says when the program's assertion fails.
+[[nodiscard]] inline std::string failure_text(const Assert& assertion) {
+  if (assertion.implied)
+    return assertion.message;
+  return assertion.message.empty() ? "assertion failed" : "assertion failed: " + assertion.message;
+}
+
+}  // namespace tdsl::ir

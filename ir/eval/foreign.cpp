@@ -1,0 +1,134 @@
+#include "ir/eval/foreign.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <set>
+#include <string>
+
+#include "ir/graph/check.h"
+#include "ir/eval/expr.h"
+#include "ir/graph/foreign_title.h"
+#include "runtime/foreign/call.h"
+
+namespace tdsl::ir::eval {
+
+namespace {
+
+/// Calls `f` with a value of the C++ type that stands for the element type.
+template <class F>
+auto with_cpp_type(Scalar type, const F& f) {
+  switch (type) {
+    case Scalar::kBool: return f(bool{});
+    case Scalar::kI32: return f(std::int32_t{});
+    case Scalar::kI64: return f(std::int64_t{});
+    case Scalar::kF32: return f(float{});
+    case Scalar::kF64: return f(double{});
+  }
+  TDSL_CHECK(false, "unknown element type");
+  return f(double{});
+}
+
+/// The elements of an array as C++ holds them.
+std::vector<std::max_align_t> packed(const Array& array) {
+  const auto count = static_cast<std::size_t>(array.size());
+  const std::size_t bytes = count * static_cast<std::size_t>(size_of(array.type));
+  std::vector<std::max_align_t> memory(bytes / sizeof(std::max_align_t) + 1);
+  with_cpp_type(array.type, [&](auto zero) {
+    auto* elements = reinterpret_cast<decltype(zero)*>(memory.data());
+    for (std::size_t k = 0; k < count; ++k)
+      elements[k] = is_float(array.type) ? static_cast<decltype(zero)>(array.floats[k]) : static_cast<decltype(zero)>(array.integers[k]);
+  });
+  return memory;
+}
+
+void unpack(const std::vector<std::max_align_t>& memory, Array& array) {
+  const auto count = static_cast<std::size_t>(array.size());
+  with_cpp_type(array.type, [&](auto zero) {
+    const auto* elements = reinterpret_cast<const decltype(zero)*>(memory.data());
+    for (std::size_t k = 0; k < count; ++k) {
+      if (is_float(array.type)) {
+        array.floats[k] = static_cast<double>(elements[k]);
+      } else {
+        array.integers[k] = static_cast<std::int64_t>(elements[k]);
+      }
+    }
+  });
+}
+
+void enter(const Foreign& foreign, const std::vector<void*>& places, const std::int64_t* const* extents, const SourceRange& place) {
+  TDSL_CHECK(foreign.entry != nullptr, "the function `" + foreign.name + "` of the user's has been compiled before it is evaluated");
+  const std::string title = title_of(std::set{title_of(foreign)});
+  try {
+    rt::call_foreign({{}, title.c_str()}, [&] { foreign.entry(places.data(), extents); });
+  } catch (const rt::RunError& error) {
+    stop(place, error.what());
+  }
+}
+
+bool is_exact(const Array& a) {
+  return std::ranges::all_of(a.bounds, [](double bound) { return bound == 0; });
+}
+
+}  // namespace
+
+Slot call_foreign(const Foreign& function, const std::vector<Slot>& arguments, const SourceRange& place) {
+  // A union of all element types per place.
+  std::vector<std::array<std::byte, sizeof(double)>> values(arguments.size() + 1);
+  std::vector<void*> places;
+  bool exact = true;
+  for (std::size_t k = 0; k < arguments.size(); ++k) {
+    const Slot& slot = arguments[k];
+    with_cpp_type(function.parameters[k].type, [&](auto zero) {
+      using T = decltype(zero);
+      const bool real = is_float(function.parameters[k].type);
+      const T value = real ? static_cast<T>(slot.real.value) : static_cast<T>(slot.whole.value);
+      std::memcpy(values[k].data(), &value, sizeof value);
+      exact = exact && (real ? slot.real.bound : slot.whole.bound) == 0;
+    });
+  }
+  for (auto& value : values)
+    places.push_back(value.data());
+  enter(function, places, nullptr, place);
+  Slot result;
+  with_cpp_type(function.result, [&](auto zero) {
+    decltype(zero) value;
+    std::memcpy(&value, values.back().data(), sizeof value);
+    if (is_float(function.result)) {
+      result.real = {static_cast<double>(value), exact ? 0 : kOpen};
+    } else {
+      result.whole = {static_cast<std::int64_t>(value), exact ? 0 : kOpen};
+    }
+  });
+  return result;
+}
+
+void run_foreign(const Foreign& kernel, const std::vector<const Array*>& operands, const std::vector<std::shared_ptr<Array>>& results,
+                 const SourceRange& place) {
+  std::vector<std::vector<std::max_align_t>> memory;
+  std::vector<const std::int64_t*> extents;
+  std::vector<std::size_t> of_result;
+  bool exact = true;
+  std::size_t operand = 0;
+  std::size_t result = 0;
+  for (const Foreign::Parameter& p : kernel.parameters) {
+    const Array& array = p.is_output ? *results.at(result++) : *operands.at(operand++);
+    if (p.is_output)
+      of_result.push_back(memory.size());
+    exact = exact && (p.is_output || is_exact(array));
+    memory.push_back(packed(array));
+    extents.push_back(array.shape.data());
+  }
+  std::vector<void*> places;
+  for (auto& m : memory)
+    places.push_back(m.data());
+  enter(kernel, places, extents.data(), place);
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    unpack(memory[of_result[k]], *results[k]);
+    if (!exact)
+      results[k]->bounds.assign(static_cast<std::size_t>(results[k]->size()), kOpen);
+  }
+}
+
+}  // namespace tdsl::ir::eval

@@ -1,0 +1,169 @@
+#include "ir/eval/routine.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "ir/graph/check.h"
+#include "ir/eval/accumulator.h"
+#include "ir/eval/foreign.h"
+
+namespace tdsl::ir::eval {
+
+namespace {
+
+/// One line of an array along an axis: `begin + k * stride` for k < length.
+struct Line {
+  std::size_t begin = 0;
+  std::size_t stride = 1;
+  std::int64_t length = 0;
+
+  [[nodiscard]] std::size_t at(std::int64_t k) const { return begin + static_cast<std::size_t>(k) * stride; }
+};
+
+/// All lines of an array of that shape, in row-major order of the other subscripts.
+std::vector<Line> lines_of(const std::vector<std::int64_t>& shape, std::size_t axis) {
+  std::int64_t outer = 1;
+  std::int64_t inner = 1;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (d != axis)
+      (d < axis ? outer : inner) *= shape[d];
+  }
+  std::vector<Line> lines;
+  for (std::int64_t o = 0; o < outer; ++o) {
+    for (std::int64_t i = 0; i < inner; ++i) {
+      const auto begin = static_cast<std::size_t>(o * shape[axis] * inner + i);
+      lines.push_back({begin, static_cast<std::size_t>(inner), shape[axis]});
+    }
+  }
+  return lines;
+}
+
+double bound_at(const Array& a, std::size_t position) {
+  return a.bounds.empty() ? 0 : a.bounds[position];
+}
+
+void cumsum(const Array& a, Array& result, std::size_t axis) {
+  for (const Line& line : lines_of(a.shape, axis)) {
+    RealAccumulator real(Monoid::Kind::kSum, a.type, nullptr);
+    WholeAccumulator whole(Monoid::Kind::kSum, a.type, nullptr);
+    for (std::int64_t k = 0; k < line.length; ++k) {
+      const std::size_t at = line.at(k);
+      if (is_float(a.type)) {
+        real.meet({a.floats[at], bound_at(a, at)});
+        result.floats[at] = real.result().value;
+        set_bound(result, at, real.result().bound);
+      } else {
+        whole.add({a.integers[at], bound_at(a, at)});
+        result.integers[at] = whole.result().value;
+        set_bound(result, at, whole.result().bound);
+      }
+    }
+  }
+}
+
+/// The positions of a line in order, equal elements by position, nan last; and what the elements' bounds leave open.
+struct Order {
+  std::vector<std::int64_t> positions;
+  double reach = 0;      ///< how far each sorted element may be off: a sorted line moves no more than its elements do
+  bool settled = true;   ///< whether the positions are certain
+};
+
+Order order_of(const Array& a, const Line& line, bool descending) {
+  Order order;
+  order.positions.resize(static_cast<std::size_t>(line.length));
+  std::iota(order.positions.begin(), order.positions.end(), std::int64_t{0});
+  const auto before = [&](std::int64_t x, std::int64_t y) {
+    if (!is_float(a.type)) {
+      const std::int64_t left = a.integers[line.at(x)];
+      const std::int64_t right = a.integers[line.at(y)];
+      return descending ? left > right : left < right;
+    }
+    const double left = a.floats[line.at(x)];
+    const double right = a.floats[line.at(y)];
+    if (left != left || right != right)
+      return left == left && right != right;
+    return descending ? left > right : left < right;
+  };
+  std::ranges::stable_sort(order.positions, before);
+  for (std::int64_t k = 0; k < line.length; ++k) {
+    const std::size_t at = line.at(order.positions[static_cast<std::size_t>(k)]);
+    order.reach = std::max(order.reach, bound_at(a, at));
+    if (k == 0)
+      continue;
+    const std::size_t last = line.at(order.positions[static_cast<std::size_t>(k - 1)]);
+    if (is_float(a.type)) {
+      order.settled = order.settled &&
+                      !order_open({a.floats[last], bound_at(a, last)}, {a.floats[at], bound_at(a, at)});
+    }
+  }
+  order.settled = order.settled && order.reach < kOpen;
+  return order;
+}
+
+/// The first elements of the sorted lines, as many as `values` or `positions` have; either may be absent.
+void sorted(const Array& a, std::size_t axis, bool descending, Array* values, Array* positions) {
+  const std::vector<Line> from = lines_of(a.shape, axis);
+  const std::vector<Line> to = lines_of((values != nullptr ? values : positions)->shape, axis);
+  for (std::size_t l = 0; l < to.size(); ++l) {
+    const Order order = order_of(a, from[l], descending);
+    for (std::int64_t k = 0; k < to[l].length; ++k) {
+      const std::int64_t position = order.positions[static_cast<std::size_t>(k)];
+      const std::size_t at = to[l].at(k);
+      if (values != nullptr && is_float(a.type))
+        values->floats[at] = a.floats[from[l].at(position)];
+      if (values != nullptr && !is_float(a.type))
+        values->integers[at] = a.integers[from[l].at(position)];
+      if (values != nullptr)
+        set_bound(*values, at, order.reach);
+      if (positions == nullptr)
+        continue;
+      positions->integers[at] = position;
+      set_bound(*positions, at, order.settled ? 0 : kOpen);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::shared_ptr<Array>> evaluate_routine(Environment& environment, const Node& node,
+                                                     const Routine& routine) {
+  std::vector<const Array*> operands;
+  for (const ValueId v : routine.operands)
+    operands.push_back(&environment.get(v));
+  std::vector<std::shared_ptr<Array>> results;
+  for (const ValueId v : node.results) {
+    const Scalar type = environment.program().type(v).scalar;
+    results.push_back(std::make_shared<Array>(zeros(type, environment.shape(v, node.range))));
+  }
+  if (routine.foreign) {
+    run_foreign(*routine.foreign, operands, results, node.range);
+    return results;
+  }
+  if (!is_line(routine.kind)) {
+    evaluate_factorisation(node, routine, operands, results);
+    return results;
+  }
+  const Array& a = *operands.at(0);
+  const auto axis = static_cast<std::size_t>(routine.axis);
+  switch (routine.kind) {
+    case Routine::Kind::kCumsum:
+      cumsum(a, *results.at(0), axis);
+      break;
+    case Routine::Kind::kSort:
+      sorted(a, axis, false, results.at(0).get(), nullptr);
+      break;
+    case Routine::Kind::kArgsort:
+      sorted(a, axis, false, nullptr, results.at(0).get());
+      break;
+    case Routine::Kind::kTopk:
+      if (results.at(0)->shape[axis] > a.shape[axis])
+        stop(node.range, "topk takes more elements than the dimension has");
+      sorted(a, axis, true, results.at(0).get(), results.at(1).get());
+      break;
+    default:
+      TDSL_CHECK(false, "a routine along lines");
+  }
+  return results;
+}
+
+}  // namespace tdsl::ir::eval

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "ir/eval/environment.h"
+#include "ir/graph/graph.h"
+
+namespace tdsl::ir::eval {
+
+/// Evaluates a Routine node: one array per result.
+[[nodiscard]] std::vector<std::shared_ptr<Array>> evaluate_routine(Environment& environment, const Node& node,
+                                                                   const Routine& routine);
+
+/// The factorisations and solvers (Routine::is_line is false). `results` have their types and shapes already.
+void evaluate_factorisation(const Node& node, const Routine& routine, const std::vector<const Array*>& operands,
+                            const std::vector<std::shared_ptr<Array>>& results);
+
+}  // namespace tdsl::ir::eval

@@ -1,0 +1,142 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "ir/graph/scalar.h"
+#include "ir/graph/source.h"
+#include "ir/graph/value.h"
+
+namespace tdsl::ir {
+
+/// Calls the arm of `arms` that takes the held alternative. There is no catch-all: a forgotten node does not compile.
+template <class... Arms>
+struct Overload : Arms... {
+  using Arms::operator()...;
+};
+template <class... Arms>
+Overload(Arms...) -> Overload<Arms...>;
+template <class Variant, class... Arms>
+decltype(auto) match(Variant&& v, Arms&&... arms) {
+  return std::visit(Overload{std::forward<Arms>(arms)...}, std::forward<Variant>(v));
+}
+
+struct ExprNode;
+
+/// A scalar expression evaluated once per point of an index space; immutable, shared. Rewrites return the same handle
+/// when nothing changed. Integer arithmetic wraps; see runtime/kernels/scalar_math.h for the meaning of every operator.
+class Expr {
+ public:
+  Expr() = default;
+  explicit Expr(std::shared_ptr<const ExprNode> node) : node_(std::move(node)) {}
+  [[nodiscard]] explicit operator bool() const { return node_ != nullptr; }
+  const ExprNode& operator*() const { return *node_; }
+  const ExprNode* operator->() const { return node_.get(); }
+  [[nodiscard]] const ExprNode* id() const { return node_.get(); }
+
+ private:
+  std::shared_ptr<const ExprNode> node_;
+};
+
+/// `3`, `2.5`, `true`: a constant of the node's type.
+struct Constant {
+  Literal value;
+};
+/// `i`: the index variable number `label` of the enclosing Compute (out labels first, then reduce labels); i64.
+struct IndexRef {
+  std::int32_t label = 0;
+};
+/// `%4[i, j + 1]`: one element of a tensor; no subscripts for a rank-0 value. Subscripts are i64 expressions; they are
+/// evaluated, and must be in bounds, only where the element is needed (guards, branches and ranges protect).
+struct Read {
+  ValueId tensor;
+  std::vector<Expr> subscripts;
+};
+/// `$0`, `$1`: the operands of a user monoid's combine expression, the variables of a procedure.
+struct Argument {
+  std::int32_t position = 0;
+};
+struct Unary {
+  UnaryOp op;
+  Expr operand;
+};
+/// Operands have one common type, already promoted (kPow on floats may have an i64 right operand).
+struct Binary {
+  BinaryOp op;
+  Expr left;
+  Expr right;
+};
+/// `if c then a else b`; only the branch taken is evaluated.
+struct Select {
+  Expr condition;
+  Expr when_true;
+  Expr when_false;
+};
+/// Conversion to the node's type; float to integer truncates and stops the run if it does not fit.
+struct Cast {
+  Expr operand;
+};
+
+/// `newton(x, 2.0)`: the result of a procedure (procedure.h) of scalars.
+struct Apply {
+  std::shared_ptr<const struct Procedure> procedure;
+  std::vector<Expr> arguments;
+};
+
+using ExprOp = std::variant<Constant, IndexRef, Read, Argument, Unary, Binary, Select, Cast, Apply>;
+
+struct ExprNode {
+  SourceRange range;
+  Scalar type = Scalar::kF64;
+  ExprOp op;
+};
+
+// Factories: infer the type and check the operands' types (TDSL_CHECK). They fold constants only where the result is
+// exactly what the run would give.
+[[nodiscard]] Expr constant(Scalar type, Literal value, SourceRange range = {});
+[[nodiscard]] Expr constant_i64(std::int64_t value, SourceRange range = {});
+[[nodiscard]] Expr index_ref(std::int32_t label, SourceRange range = {});
+[[nodiscard]] Expr read(Scalar element_type, ValueId tensor, std::vector<Expr> subscripts, SourceRange range = {});
+[[nodiscard]] Expr argument(Scalar type, std::int32_t position, SourceRange range = {});
+[[nodiscard]] Expr unary(UnaryOp op, Expr operand, SourceRange range = {});
+/// Both operands must have the same type (but see kPow).
+[[nodiscard]] Expr binary(BinaryOp op, Expr left, Expr right, SourceRange range = {});
+[[nodiscard]] Expr select(Expr condition, Expr when_true, Expr when_false, SourceRange range = {});
+/// The operand itself when it already has the type.
+[[nodiscard]] Expr cast(Scalar type, Expr operand, SourceRange range = {});
+
+/// Structural equality; source ranges do not count.
+[[nodiscard]] bool equal(const Expr& a, const Expr& b);
+/// Structural hash consistent with equal().
+[[nodiscard]] std::size_t hash(const Expr& e);
+/// Calls `f(const ExprNode&)` on every node, parents before children.
+template <class F>
+void for_each_node(const Expr& e, const F& f);
+/// Bottom-up rewrite: children first, then `f(expr)` on the rebuilt node, which returns it or a replacement.
+/// Shares unchanged parts.
+template <class F>
+[[nodiscard]] Expr rewrite(const Expr& e, const F& f);
+
+/// The direct children, in order.
+[[nodiscard]] std::vector<Expr> children(const ExprNode& node);
+/// The same node over other children (same number); the same handle if none differs.
+[[nodiscard]] Expr with_children(const Expr& e, const std::vector<Expr>& children);
+
+template <class F>
+void for_each_node(const Expr& e, const F& f) {
+  f(*e);
+  for (const Expr& child : children(*e)) for_each_node(child, f);
+}
+
+template <class F>
+Expr rewrite(const Expr& e, const F& f) {
+  std::vector<Expr> parts = children(*e);
+  for (Expr& part : parts) part = rewrite(part, f);
+  return f(with_children(e, parts));
+}
+
+}  // namespace tdsl::ir

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "ir/graph/expr.h"
+#include "ir/graph/extent.h"
+
+// Expressions put together with the obvious simplifications, for code that writes index graphs.
+
+namespace tdsl::ir {
+
+// Float arithmetic for derivatives: 0 and 1 disappear, so `0 * inf` is 0 here.
+[[nodiscard]] Expr float_constant(Scalar type, double value);
+[[nodiscard]] bool is_float_constant(const Expr& e, double value);
+[[nodiscard]] Expr sum_of(const Expr& a, const Expr& b);
+[[nodiscard]] Expr product_of(const Expr& a, const Expr& b);
+[[nodiscard]] Expr quotient_of(const Expr& a, const Expr& b);
+[[nodiscard]] Expr negation_of(const Expr& a);
+/// `select(condition, value, 0)`; a null condition always holds.
+[[nodiscard]] Expr where(const Expr& condition, const Expr& value);
+
+/// `a && b`; a null operand counts as true.
+[[nodiscard]] Expr conjunction_of(const Expr& a, const Expr& b);
+/// An extent as an i64 expression.
+[[nodiscard]] Expr expr_of(const Extent& e);
+/// `a + b`, `a - b`, `c * a` of i64 expressions; zeros and ones disappear.
+[[nodiscard]] Expr index_sum(const Expr& a, const Expr& b);
+[[nodiscard]] Expr index_difference(const Expr& a, const Expr& b);
+[[nodiscard]] Expr index_product(std::int64_t c, const Expr& a);
+
+/// Replaces label `i` by `replacements[i]`.
+[[nodiscard]] Expr with_labels(const Expr& e, const std::vector<Expr>& replacements);
+/// Whether `e` mentions the label, or one from `first` on. A null expression mentions none.
+[[nodiscard]] bool mentions_label(const Expr& e, std::int32_t label);
+[[nodiscard]] bool mentions_labels(const Expr& e, std::size_t first = 0);
+
+}  // namespace tdsl::ir

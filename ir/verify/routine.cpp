@@ -1,0 +1,147 @@
+#include "ir/verify/routine.h"
+
+#include <fmt/format.h>
+
+namespace tdsl::ir {
+
+namespace {
+
+class RoutineVerifier {
+ public:
+  RoutineVerifier(const Program& program, const Node& node, const Routine& routine)
+      : program_(program), node_(node), routine_(routine) {}
+
+  std::vector<std::string> run() {
+    if (routine_.kind == Routine::Kind::kForeign) {
+      foreign();
+    } else if (is_line(routine_.kind)) {
+      line();
+    } else {
+      matrix();
+    }
+    return std::move(problems_);
+  }
+
+ private:
+  bool require(bool good, const std::string& message) {
+    if (!good)
+      problems_.push_back(message);
+    return good;
+  }
+
+  bool counts(std::size_t operands, std::size_t results) {
+    return require(routine_.operands.size() == operands && node_.results.size() == results,
+                   fmt::format("{} has {} operands and {} results", name_of(routine_.kind), operands, results));
+  }
+
+  [[nodiscard]] const Type& operand(std::size_t k) const { return program_.type(routine_.operands[k]); }
+
+  void foreign() {
+    if (!require(routine_.foreign != nullptr && routine_.foreign->is_kernel, "a foreign routine names no kernel"))
+      return;
+    std::size_t operands = 0;
+    std::size_t results = 0;
+    for (const Foreign::Parameter& p : routine_.foreign->parameters) {
+      const std::vector<ValueId>& list = p.is_output ? node_.results : routine_.operands;
+      const std::size_t k = p.is_output ? results++ : operands++;
+      if (k >= list.size()) continue;
+      const Type& type = program_.type(list[k]);
+      require(type.scalar == p.type && type.rank() == p.rank, fmt::format("`{}` has another type than the kernel declares", p.name));
+    }
+    counts(operands, results);
+  }
+
+  void result(std::size_t k, Scalar scalar, const std::vector<Extent>& shape) {
+    const Type& type = program_.type(node_.results[k]);
+    require(type.scalar == scalar, fmt::format("result {} is not {}", k, name_of(scalar)));
+    if (!require(type.rank() == shape.size(), fmt::format("result {} has not the rank {}", k, shape.size())))
+      return;
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      require((type.shape[d] - shape[d]).constant().value_or(0) == 0,
+              fmt::format("dimension {} of result {} cannot have the extent it should have", d, k));
+    }
+  }
+
+  void line() {
+    const bool top = routine_.kind == Routine::Kind::kTopk;
+    if (!counts(1, top ? 2 : 1))
+      return;
+    const Type& a = operand(0);
+    if (!require(routine_.axis >= 0 && routine_.axis < static_cast<std::int64_t>(a.rank()), "the axis does not exist"))
+      return;
+    std::vector<Extent> shape = a.shape;
+    const auto axis = static_cast<std::size_t>(routine_.axis);
+    const std::vector<Extent>& first = program_.type(node_.results[0]).shape;
+    if (top && axis < first.size())
+      shape[axis] = first[axis];
+    if (routine_.kind == Routine::Kind::kCumsum)
+      require(is_float(a.scalar) || a.scalar == Scalar::kI64, "cumsum adds i64, f32 or f64");
+    result(0, routine_.kind == Routine::Kind::kArgsort ? Scalar::kI64 : a.scalar, shape);
+    if (top)
+      result(1, Scalar::kI64, shape);
+  }
+
+  /// The extent k = min(m, n) as the first result's type has it.
+  [[nodiscard]] Extent thin(std::size_t of_result, std::size_t dimension) const {
+    const Type& type = program_.type(node_.results[of_result]);
+    return dimension < type.rank() ? type.shape[dimension] : Extent(0);
+  }
+
+  void matrix() {
+    const bool right_side = routine_.kind == Routine::Kind::kSolve || routine_.kind == Routine::Kind::kLstsq;
+    const bool three = routine_.kind == Routine::Kind::kLu || routine_.kind == Routine::Kind::kSvd;
+    const bool two = routine_.kind == Routine::Kind::kQr || routine_.kind == Routine::Kind::kEigh;
+    if (!counts(right_side ? 2 : 1, three ? 3 : two ? 2 : 1))
+      return;
+    const Type& a = operand(0);
+    if (!require(a.rank() == 2 && is_float(a.scalar), "the operand is not a matrix of floats"))
+      return;
+    const Extent& m = a.shape[0];
+    const Extent& n = a.shape[1];
+    switch (routine_.kind) {
+      case Routine::Kind::kSolve:
+      case Routine::Kind::kLstsq: {
+        const Type& b = operand(1);
+        if (!require((b.rank() == 1 || b.rank() == 2) && b.scalar == a.scalar, "the right side has another type"))
+          return;
+        std::vector<Extent> shape = b.shape;
+        shape[0] = n;
+        return result(0, a.scalar, shape);
+      }
+      case Routine::Kind::kCholesky:
+      case Routine::Kind::kInv:
+        return result(0, a.scalar, {m, n});
+      case Routine::Kind::kDet:
+        return result(0, a.scalar, {});
+      case Routine::Kind::kLu:
+        result(0, Scalar::kI64, {m});
+        result(1, a.scalar, {m, thin(1, 1)});
+        return result(2, a.scalar, {thin(1, 1), n});
+      case Routine::Kind::kQr:
+        result(0, a.scalar, {m, thin(0, 1)});
+        return result(1, a.scalar, {thin(0, 1), n});
+      case Routine::Kind::kSvd:
+        result(0, a.scalar, {m, thin(0, 1)});
+        result(1, a.scalar, {thin(0, 1)});
+        return result(2, a.scalar, {thin(0, 1), n});
+      case Routine::Kind::kEigh:
+        result(0, a.scalar, {n});
+        return result(1, a.scalar, {n, n});
+      default:
+        return;
+    }
+  }
+
+  const Program& program_;
+  const Node& node_;
+  const Routine& routine_;
+  std::vector<std::string> problems_;
+};
+
+}  // namespace
+
+std::vector<std::string> routine_problems(const Program& program, const Node& node, const Routine& routine) {
+  return RoutineVerifier(program, node, routine).run();
+}
+
+}  // namespace tdsl::ir

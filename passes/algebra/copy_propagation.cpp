@@ -1,0 +1,140 @@
+#include "passes/algebra/copy_propagation.h"
+
+#include <algorithm>
+
+#include "passes/affine.h"
+#include "passes/rewriting.h"
+#include "passes/loops/subscripts.h"
+
+namespace tdsl::passes {
+
+using namespace ir;
+
+namespace {
+
+/// The read a copying Compute consists of, or null.
+const Read* copied_element(const Compute& c) {
+  return is_elementwise(c) ? std::get_if<Read>(&c.bodies[0]->op) : nullptr;
+}
+
+/// Whether the node is `result = source`, element by element, in the same storage.
+bool is_identity(const Program& program, const Node& node, const Compute& c, const Read& r) {
+  const Type& to = program.type(node.results[0]);
+  const Type& from = program.type(r.tensor);
+  if (r.subscripts.size() != c.out.size() || !(to.shape == from.shape) || to.scalar != from.scalar)
+    return false;
+  if ((to.has_sparse() || from.has_sparse()) && to.sparse != from.sparse)
+    return false;
+  for (std::size_t d = 0; d < c.out.size(); ++d) {
+    const Label& l = c.out[d];
+    if (bare_label(r.subscripts[d]) != static_cast<std::int32_t>(d))
+      return false;
+    if (!(l.begin == Extent(0)) || !(l.end == from.shape[d]))
+      return false;
+  }
+  return true;
+}
+
+/// Whether the subscripts only move elements: labels, integers and scalars, no element of a tensor.
+bool is_view(const Read& r) {
+  return std::ranges::all_of(r.subscripts, [](const Expr& e) {
+    bool simple = node_count(e) <= 24;
+    for_each_node(e, [&](const ExprNode& n) {
+      const auto* inner = std::get_if<Read>(&n.op);
+      simple = simple && (inner == nullptr || inner->subscripts.empty());
+    });
+    return simple;
+  });
+}
+
+class CopyPropagation {
+ public:
+  CopyPropagation(Program program, PassContext& context) : program_(std::move(program)), context_(context) {
+    table_ = definitions(program_);
+  }
+
+  Program run() {
+    visit(program_.body);
+    rename_everywhere(program_, renames_);
+    return std::move(program_);
+  }
+
+ private:
+  void visit(Region& region) {
+    // Copies stay until dead_code: the table of definitions points into the region.
+    for (Node& node : region.nodes) {
+      rename_operands(node, renames_);
+      if (auto* c = std::get_if<Compute>(&node.op)) {
+        forward(node, *c);
+        replace(node, *c);
+      }
+      for (Region* inner : regions_of(node))
+        visit(*inner);
+    }
+    for (ValueId& v : region.yields)
+      v = renamed(renames_, v);
+  }
+
+  void replace(const Node& node, const Compute& c) {
+    const Read* r = copied_element(c);
+    if (r != nullptr && is_identity(program_, node, c, *r))
+      renames_.insert({node.results[0], r->tensor});
+  }
+
+  /// Replaces reads of views in the expressions of `c`.
+  void forward(const Node& node, Compute& c) {
+    std::vector<const Label*> labels;
+    for (const Label& l : c.out)
+      labels.push_back(&l);
+    for (const Label& l : c.reduce)
+      labels.push_back(&l);
+    bool changed = false;
+    rewrite_expressions(c, [&](const Expr& e) {
+      return rewrite(e, [&](const Expr& x) {
+        const auto* r = std::get_if<Read>(&x->op);
+        Expr through = r == nullptr ? Expr() : read_through(x, *r, labels);
+        changed = changed || through;
+        return through ? through : x;
+      });
+    });
+    if (changed)
+      context_.applied(node.range, "reads through a view instead of a copy");
+  }
+
+  /// The element of the original that `r` reads by way of a view, or null.
+  Expr read_through(const Expr& e, const Read& r, const std::vector<const Label*>& labels) const {
+    const Compute* view = compute_of(table_, r.tensor);
+    const Read* source = view == nullptr || view->out.empty() ? nullptr : copied_element(*view);
+    if (source == nullptr || source->subscripts.empty() || !is_view(*source))
+      return {};
+    if (program_.type(r.tensor).has_sparse() || program_.type(source->tensor).has_sparse())
+      return {};
+    if (read_may_fail(program_, r, labels) || can_fail(program_, *view))
+      return {};
+    std::vector<Expr> arguments;
+    for (std::size_t d = 0; d < r.subscripts.size(); ++d) {
+      arguments.push_back(binary(BinaryOp::kAdd, r.subscripts[d], expr_of_polynomial(view->out[d].begin)));
+    }
+    std::vector<Expr> subscripts;
+    const Subscripts known(program_.type(source->tensor), labels);
+    for (const Expr& s : source->subscripts) {
+      subscripts.push_back(known.settled(substitute_labels(s, arguments)));
+      if (divides_labels(subscripts.back()))
+        return {};  // a copy takes one division an element, its readers may take many
+    }
+    return read(e->type, source->tensor, std::move(subscripts), e->range);
+  }
+
+  Program program_;
+  PassContext& context_;
+  std::vector<const Node*> table_;
+  ValueMap renames_;
+};
+
+}  // namespace
+
+Program copy_propagation(const Program& program, PassContext& context) {
+  return CopyPropagation(program, context).run();
+}
+
+}  // namespace tdsl::passes

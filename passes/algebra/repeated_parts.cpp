@@ -1,0 +1,109 @@
+#include "passes/algebra/repeated_parts.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "ir/analysis/contraction.h"
+#include "passes/algebra/parts.h"
+#include "passes/rewriting.h"
+
+namespace tdsl::passes {
+
+using namespace ir;
+
+namespace {
+
+/// As many points are no reason to compute anything ahead.
+constexpr std::int64_t kFewPoints = 4;
+
+/// Whether the operation alone takes as long as several additions.
+bool takes_long(const ExprNode& n) {
+  if (const auto* u = std::get_if<Unary>(&n.op)) {
+    using enum UnaryOp;
+    return u->op != kNeg && u->op != kNot && u->op != kAbs && u->op != kRelu && u->op != kIsNan && u->op != kIsInf && u->op != kSign;
+  }
+  if (const auto* b = std::get_if<Binary>(&n.op)) {
+    using enum BinaryOp;
+    return b->op == kDiv || b->op == kAbsentDiv || b->op == kRem || b->op == kMod || b->op == kPow;
+  }
+  return std::holds_alternative<Apply>(n.op);
+}
+
+/// The same of the operations of an expression, subscripts excepted.
+bool takes_long(const Expr& e) {
+  if (std::holds_alternative<Read>(e->op))
+    return false;
+  return takes_long(*e) || std::ranges::any_of(children(*e), [](const Expr& child) { return takes_long(child); });
+}
+
+class RepeatedParts {
+ public:
+  RepeatedParts(Program program, PassContext& context) : program_(std::move(program)), context_(context) {}
+
+  Program run() {
+    for_each_region(program_, [this](Region& region) { visit(region); });
+    return std::move(program_);
+  }
+
+ private:
+  void visit(Region& region) {
+    std::vector<Node> nodes;
+    for (Node& node : region.nodes) {
+      if (auto* c = std::get_if<Compute>(&node.op); c != nullptr && c->bodies.size() == 1 && !c->out.empty() && !c->in_any_order)
+        c->bodies = {without_parts(c->bodies[0], *c, node.range, nodes)};
+      nodes.push_back(std::move(node));
+    }
+    region.nodes = std::move(nodes);
+  }
+
+  /// The expression with its largest parts that are worth it computed ahead.
+  Expr without_parts(const Expr& e, const Compute& c, SourceRange range, std::vector<Node>& before) {
+    if (std::holds_alternative<Read>(e->op) || !takes_long(e))
+      return e;
+    if (is_repeated(label_set(e), c) && !reads_sparse(e)) {
+      const Expr element = computed_ahead(program_, c, e, range, before);
+      if (element)
+        context_.applied(range, "a part that is the same for many points is computed ahead");
+      return element ? element : e;
+    }
+    std::vector<Expr> parts = children(*e);
+    for (Expr& part : parts)
+      part = without_parts(part, c, range, before);
+    return with_children(e, parts);
+  }
+
+  /// Whether values at these labels are the same for many points of which not all are in one innermost loop.
+  static bool is_repeated(LabelSet labels, const Compute& c) {
+    const std::size_t outs = c.out.size();
+    const auto has = [&](std::size_t l) { return (labels >> l & 1) != 0; };
+    bool many = false;
+    std::size_t own = 0;
+    for (std::size_t l = 0; l < outs + c.reduce.size(); ++l) {
+      const Label& label = l < outs ? c.out[l] : c.reduce[l - outs];
+      const auto length = (label.end - label.begin).constant();
+      many = many || (!has(l) && (!length || *length > kFewPoints));
+      own += has(l) ? 1 : 0;
+    }
+    // Loops of sums run in an order of their own; where rows meet columns, kernels compute ahead what depends on two index variables.
+    return many && (c.monoid ? own == 1 : has(outs - 1));
+  }
+
+  [[nodiscard]] bool reads_sparse(const Expr& e) const {
+    bool found = false;
+    for_each_node(e, [&](const ExprNode& n) {
+      const auto* r = std::get_if<Read>(&n.op);
+      found = found || (r != nullptr && program_.type(r->tensor).has_sparse());
+    });
+    return found;
+  }
+
+  Program program_;
+  PassContext& context_;
+};
+
+}  // namespace
+
+Program repeated_parts(const Program& program, PassContext& context) { return RepeatedParts(program, context).run(); }
+
+}  // namespace tdsl::passes

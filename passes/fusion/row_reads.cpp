@@ -1,0 +1,159 @@
+#include "passes/fusion/row_reads.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ir/analysis/stored_walk.h"
+#include "passes/rewriting.h"
+#include "passes/sparse/storage_choice.h"
+
+namespace tdsl::passes {
+
+using namespace ir;
+
+namespace {
+
+class RowReads {
+ public:
+  RowReads(Program program, PassContext& context) : program_(std::move(program)), context_(context) {}
+
+  Program run() {
+    Region body = std::move(program_.body);
+    visit(body, true);
+    program_.body = std::move(body);
+    return std::move(program_);
+  }
+
+ private:
+  /// Matrices by the transposed ones that the region's nodes read and nobody makes yet. `makes`: copies of what is defined outside stand here, too.
+  std::map<ValueId, ValueId> visit(Region& region, bool makes) {
+    std::map<ValueId, ValueId> wanted;
+    std::map<ValueId, std::size_t> first;
+    for (std::size_t k = 0; k < region.nodes.size(); ++k) {
+      Node& n = region.nodes[k];
+      if (auto* c = std::get_if<Compute>(&n.op)) {
+        if (const auto walk = walk_over_dense(*c)) {
+          for (const ValueId matrix : turned(*c, *walk)) {
+            if (!wanted.contains(matrix))
+              wanted.emplace(matrix, new_copy(matrix, n.range));
+            redirect(*c, *walk, matrix, wanted.at(matrix));
+            first.emplace(matrix, k);
+          }
+        }
+      }
+      if (!holds_operations(n))
+        continue;
+      // What one branch of several reads is made in that branch.
+      const bool branches = std::holds_alternative<If>(n.op) || std::holds_alternative<Choose>(n.op);
+      for (Region* inner : regions_of(n)) {
+        for (const auto& [matrix, copy] : visit(*inner, branches)) {
+          const auto [known, fresh] = wanted.emplace(matrix, copy);
+          first.emplace(matrix, k);
+          if (!fresh)
+            rename_operands(*inner, {{copy, known->second}});
+        }
+      }
+    }
+    return make(region, std::move(wanted), first, makes);
+  }
+
+  /// Puts the copies of what the region defines in front of their first readers; what is left is wanted outside.
+  std::map<ValueId, ValueId> make(Region& region, std::map<ValueId, ValueId> wanted, const std::map<ValueId, std::size_t>& first, bool makes) {
+    std::set<ValueId> defined(region.arguments.begin(), region.arguments.end());
+    for (const Node& n : region.nodes)
+      defined.insert(n.results.begin(), n.results.end());
+    std::vector<std::pair<std::size_t, ValueId>> here;
+    for (const auto& [matrix, copy] : wanted) {
+      if (makes || defined.contains(matrix))
+        here.emplace_back(first.at(matrix), matrix);
+    }
+    std::ranges::sort(here, std::greater{}, &std::pair<std::size_t, ValueId>::first);
+    for (const auto& [place, matrix] : here) {
+      const ValueId copy = wanted.at(matrix);
+      region.nodes.insert(region.nodes.begin() + static_cast<std::ptrdiff_t>(place), transposition(matrix, copy));
+      wanted.erase(matrix);
+    }
+    return wanted;
+  }
+
+  [[nodiscard]] bool is_candidate(ValueId v) const {
+    const ValueInfo& info = program_.info(v);
+    return info.type.rank() == 2 && !info.compressed && !info.type.has_sparse() && info.tile.empty();
+  }
+  /// The walk of a Compute that reads dense matrices, too.
+  [[nodiscard]] std::optional<StoredWalk> walk_over_dense(const Compute& c) const {
+    const std::set<ValueId> values = values_read(c);
+    const bool both = std::ranges::any_of(values, [&](ValueId v) { return is_candidate(v); }) &&
+                      std::ranges::any_of(values, [&](ValueId v) { return program_.info(v).compressed; });
+    return both ? stored_walk(program_, c) : std::nullopt;
+  }
+  /// Dense matrices that the Compute reads by columns which it walks.
+  [[nodiscard]] std::set<ValueId> turned(const Compute& c, const StoredWalk& walk) const {
+    std::set<ValueId> found;
+    for (const Expr& body : c.bodies) {
+      for_each_node(body, [&](const ExprNode& node) {
+        const auto* r = std::get_if<Read>(&node.op);
+        if (r != nullptr && is_candidate(r->tensor) && jumps(*r, walk) && reads_all_rows(c, *r))
+          found.insert(r->tensor);
+      });
+    }
+    return found;
+  }
+  /// Whether the columns are walked inside of something, and the rows run over their range.
+  [[nodiscard]] static bool jumps(const Read& r, const StoredWalk& walk) {
+    const std::int32_t row = bare_label(r.subscripts[0]);
+    const std::int32_t column = bare_label(r.subscripts[1]);
+    return row >= 0 && column >= 0 && !walk.has_loop(row) && walk.has_loop(column) && column != walk.row();
+  }
+
+  [[nodiscard]] bool reads_all_rows(const Compute& c, const Read& r) const {
+    const auto row = static_cast<std::size_t>(bare_label(r.subscripts[0]));
+    const Label& label = row < c.out.size() ? c.out[row] : c.reduce[row - c.out.size()];
+    return label.begin == Extent(0) && label.end == program_.type(r.tensor).shape[0];
+  }
+
+  static void redirect(Compute& c, const StoredWalk& walk, ValueId matrix, ValueId copy) {
+    rewrite_expressions(c, [&](const Expr& whole) {
+      return rewrite(whole, [&](const Expr& e) {
+        const auto* r = std::get_if<Read>(&e->op);
+        const bool turns = r != nullptr && r->tensor == matrix && jumps(*r, walk);
+        return turns ? read(e->type, copy, {r->subscripts[1], r->subscripts[0]}, e->range) : e;
+      });
+    });
+  }
+
+  [[nodiscard]] ValueId new_copy(ValueId matrix, const SourceRange& range) {
+    const ValueInfo info = program_.info(matrix);
+    Type type = info.type;
+    std::ranges::reverse(type.shape);
+    return program_.new_value(type, info.name.empty() ? "" : info.name + "'", range);
+  }
+  [[nodiscard]] Node transposition(ValueId matrix, ValueId copy) {
+    const Type& type = program_.type(copy);
+    const std::string& name = program_.info(matrix).name;
+    context_.applied(program_.info(copy).range, (name.empty() ? "a matrix" : "`" + name + "`") + " is transposed first: columns are looked up where elements are stored, each as a row then");
+    Compute c;
+    c.out = {{"i", 0, type.shape[0]}, {"j", 0, type.shape[1]}};
+    c.bodies = {read(type.scalar, matrix, {index_ref(1), index_ref(0)})};
+    return {program_.info(copy).range, {copy}, std::move(c)};
+  }
+
+  Program program_;
+  PassContext& context_;
+};
+
+}  // namespace
+
+Program row_reads(const Program& program, PassContext& context) {
+  const bool any = std::ranges::any_of(program.values, [](const ValueInfo& v) { return v.compressed; });
+  return any ? RowReads(program, context).run() : program;
+}
+
+}  // namespace tdsl::passes

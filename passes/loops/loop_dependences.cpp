@@ -1,0 +1,393 @@
+#include "passes/loops/loop_dependences.h"
+
+#include <algorithm>
+
+#include "ir/analysis/combined.h"
+#include "passes/affine.h"
+
+namespace tdsl::passes {
+
+using namespace ir;
+
+namespace {
+
+std::string name_or_number(const Program& program, ValueId v) {
+  const std::string& name = program.info(v).name;
+  return name.empty() ? "%" + std::to_string(v.id) : name;
+}
+
+std::optional<Monoid> monoid_of(BinaryOp op) {
+  switch (op) {
+    case BinaryOp::kAdd:
+      return Monoid{Monoid::Kind::kSum, {}, {}, {}};
+    case BinaryOp::kMul:
+      return Monoid{Monoid::Kind::kProd, {}, {}, {}};
+    case BinaryOp::kMin:
+      return Monoid{Monoid::Kind::kMin, {}, {}, {}};
+    case BinaryOp::kMax:
+      return Monoid{Monoid::Kind::kMax, {}, {}, {}};
+    case BinaryOp::kOr:
+      return Monoid{Monoid::Kind::kAny, {}, {}, {}};
+    case BinaryOp::kAnd:
+      return Monoid{Monoid::Kind::kAll, {}, {}, {}};
+    default:
+      return std::nullopt;
+  }
+}
+
+/// `old op value` under a condition.
+struct Accumulation {
+  Monoid monoid;
+  Expr value;
+  Expr guard;
+};
+
+std::optional<Accumulation> accumulation_in(const Expr& body, const Expr& old);
+
+/// One branch leaves the old value, or both combine into it by the same operator.
+std::optional<Accumulation> accumulation_in_select(const Select& s, const Expr& old) {
+  const bool keeps_true = equal(s.when_true, old);
+  if (keeps_true || equal(s.when_false, old)) {
+    auto inner = accumulation_in(keeps_true ? s.when_false : s.when_true, old);
+    if (!inner)
+      return std::nullopt;
+    inner->guard = conjunction(keeps_true ? unary(UnaryOp::kNot, s.condition) : s.condition, inner->guard);
+    return inner;
+  }
+  const auto when_true = accumulation_in(s.when_true, old);
+  const auto when_false = accumulation_in(s.when_false, old);
+  if (!when_true || !when_false || when_true->guard || when_false->guard)
+    return std::nullopt;
+  if (!equal(when_true->monoid, when_false->monoid))
+    return std::nullopt;
+  return Accumulation{when_true->monoid, select(s.condition, when_true->value, when_false->value), {}};
+}
+
+std::optional<Accumulation> accumulation_in(const Expr& body, const Expr& old) {
+  if (const auto* s = std::get_if<Select>(&body->op))
+    return accumulation_in_select(*s, old);
+  const auto* b = std::get_if<Binary>(&body->op);
+  if (b == nullptr)
+    return std::nullopt;
+  if (b->op == BinaryOp::kSub && equal(b->left, old)) {
+    return Accumulation{{Monoid::Kind::kSum, {}, {}, {}}, unary(UnaryOp::kNeg, b->right), {}};
+  }
+  const auto monoid = monoid_of(b->op);
+  if (!monoid)
+    return std::nullopt;
+  if (equal(b->left, old))
+    return Accumulation{*monoid, b->right, {}};
+  // && and || evaluate their operands in order, so only the left one may be the old value.
+  if (equal(b->right, old) && !is_logical(b->op))
+    return Accumulation{*monoid, b->left, {}};
+  // (old + a) + b accumulates a + b; sums in loops may be re-associated.
+  if (auto inner = accumulation_in(b->left, old); inner && equal(inner->monoid, *monoid) && !inner->guard) {
+    inner->value = combined(*monoid, inner->value, b->right);
+    return inner;
+  }
+  return std::nullopt;
+}
+
+/// The element of `version` that the statement writes, as an expression.
+Expr written_element(const Program& program, const Compute& c, ValueId version) {
+  std::vector<Expr> subscripts = c.left;
+  if (c.left.empty()) {
+    for (std::size_t d = 0; d < c.out.size(); ++d) {
+      const Expr label = index_ref(static_cast<std::int32_t>(d));
+      subscripts.push_back(binary(BinaryOp::kSub, label, expr_of_polynomial(c.out[d].begin)));
+    }
+  }
+  return read(program.type(version).scalar, version, std::move(subscripts));
+}
+
+/// The version of carried value `k` that a statement without base overwrites while reading it, if any.
+std::optional<ValueId> overwritten_version(const Compute& c, const std::set<ValueId>& versions) {
+  for (const ValueId v : values_read(c)) {
+    if (versions.contains(v))
+      return v;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void normalise_accumulations(const Program& program, LoopBody& body) {
+  for (const LoopBody::Carried& k : body.carried) {
+    std::set<ValueId> versions{k.argument};
+    for (Node& node : body.statements) {
+      Compute& c = std::get<Compute>(node.op);
+      const ValueId result = node.results[0];
+      std::optional<ValueId> old = c.base;
+      if (!old && c.left.empty() && program.type(result).rank() == program.type(k.argument).rank() &&
+          program.type(result).scalar == program.type(k.argument).scalar &&
+          program.type(result).shape == program.type(k.argument).shape &&
+          (result == k.yield || program.type(result).rank() > 0)) {
+        old = overwritten_version(c, versions);
+      }
+      if (!old || !versions.contains(*old))
+        continue;
+      versions.insert(result);
+      if (c.combine || !c.reduce.empty())
+        continue;
+      const Expr element = written_element(program, c, *old);
+      auto found = accumulation_in(c.bodies[0], element);
+      if (!found || reads(found->value, *old) || (found->guard && reads(found->guard, *old)))
+        continue;
+      if (c.left.empty() && !c.base && program.type(result).rank() > 0) {
+        c.left = std::get<Read>(element->op).subscripts;
+      }
+      c.base = *old;
+      c.combine = found->monoid;
+      c.bodies[0] = found->value;
+      c.guard = conjunction(c.guard, found->guard);
+    }
+  }
+}
+
+namespace {
+
+struct Access {
+  const Node* statement;
+  std::vector<Expr> subscripts;
+};
+
+/// All reads of versions of one carried tensor that are not the old value of an update, and all its updates.
+struct Accesses {
+  std::vector<const Node*> writes;
+  std::vector<Access> reads;
+};
+
+void collect_reads(const Node& statement, const Expr& e, const std::set<ValueId>& versions, Accesses& into) {
+  if (!e)
+    return;
+  for_each_node(e, [&](const ExprNode& n) {
+    const auto* r = std::get_if<Read>(&n.op);
+    if (r != nullptr && versions.contains(r->tensor))
+      into.reads.push_back({&statement, r->subscripts});
+  });
+}
+
+class Analysis {
+ public:
+  Analysis(const Program& program, const LoopBody& body, Refusal& refusal)
+      : program_(program), body_(body), refusal_(refusal), inside_(body.defined()) {}
+
+  std::optional<LoopDependences> run() {
+    LoopDependences result;
+    for (std::size_t k = 0; k < body_.carried.size(); ++k) {
+      const auto access = classify(body_.carried[k], k, result.version_of);
+      if (!access)
+        return std::nullopt;
+      result.carried.push_back(*access);
+    }
+    return result;
+  }
+
+ private:
+  std::optional<CarriedAccess> refuse(const SourceRange& range, std::string reason) {
+    refusal_ = {range, std::move(reason)};
+    return std::nullopt;
+  }
+
+  std::optional<CarriedAccess> classify(const LoopBody::Carried& k, std::size_t number,
+                                        std::map<ValueId, std::size_t>& version_of) {
+    std::set<ValueId> versions{k.argument};
+    Accesses accesses;
+    for (const Node& s : body_.statements) {
+      const Compute& c = std::get<Compute>(s.op);
+      if (!c.base || !versions.contains(*c.base))
+        continue;
+      versions.insert(s.results[0]);
+      accesses.writes.push_back(&s);
+    }
+    for (const Node& s : body_.statements) {
+      const Compute& c = std::get<Compute>(s.op);
+      collect_reads(s, c.bodies[0], versions, accesses);
+      collect_reads(s, c.guard, versions, accesses);
+      for (const Expr& e : c.left)
+        collect_reads(s, e, versions, accesses);
+    }
+    const std::string name = name_or_number(program_, k.argument);
+    if (!versions.contains(k.yield))
+      return replaced(k, accesses, name);
+    for (const ValueId v : versions)
+      version_of.insert({v, number});
+    if (accesses.writes.empty())
+      return CarriedAccess{};
+    if (accesses.writes.back()->results[0] != k.yield) {
+      return refuse(body_.range, "`" + name + "` keeps an older version at the end of an iteration");
+    }
+    if (const auto slab = independent(accesses))
+      return slab;
+    return accumulated(accesses, name);
+  }
+
+  /// The yield is not an update of the carried value.
+  std::optional<CarriedAccess> replaced(const LoopBody::Carried& k, const Accesses& accesses, const std::string& name) {
+    const Node* statement = body_.statement_of(k.yield);
+    const SourceRange range = statement == nullptr ? body_.range : statement->range;
+    if (!accesses.reads.empty() || !accesses.writes.empty()) {
+      return refuse(accesses.reads.empty() ? range : accesses.reads[0].statement->range,
+                    "`" + name + "` is read as the previous iteration left it");
+    }
+    const bool carried_elsewhere =
+        std::ranges::any_of(body_.carried, [&](const auto& other) { return other.yield == k.argument; });
+    if (k.result_used || carried_elsewhere) {
+      return refuse(range, "`" + name + "` is replaced in every iteration and its last value is used");
+    }
+    CarriedAccess access;
+    access.kind = CarriedAccess::Kind::kDropped;
+    return access;
+  }
+
+  std::optional<LinearForm> linear(const Expr& subscript) const {
+    const auto extent = extent_of(subscript);
+    if (!extent)
+      return std::nullopt;
+    const auto form = linear_in(*extent, body_.index);
+    if (!form)
+      return std::nullopt;
+    for (const ValueId v : form->rest.values()) {
+      if (inside_.contains(v))
+        return std::nullopt;
+    }
+    return form;
+  }
+
+  std::optional<CarriedAccess> independent(const Accesses& accesses) const {
+    const std::size_t rank = std::get<Compute>(accesses.writes[0]->op).left.size();
+    for (std::size_t d = 0; d < rank; ++d) {
+      std::optional<LinearForm> form;
+      const bool agree = std::ranges::all_of(accesses.writes, [&](const Node* w) {
+        const Compute& c = std::get<Compute>(w->op);
+        if (c.left.size() != rank)
+          return false;
+        const auto here = linear(c.left[d]);
+        if (!here || here->coefficient == 0)
+          return false;
+        if (!form)
+          form = here;
+        return here->coefficient == form->coefficient && here->rest == form->rest;
+      });
+      if (!agree)
+        continue;
+      CarriedAccess access{CarriedAccess::Kind::kIndependent, d, form->coefficient, form->rest};
+      const bool reads_agree = std::ranges::all_of(accesses.reads, [&](const Access& r) {
+        const auto here = linear(r.subscripts[d]);
+        const bool same = here && here->coefficient == access.coefficient && here->rest == access.offset;
+        return same || reads_initial(body_, access, r.subscripts);
+      });
+      if (reads_agree)
+        return access;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<CarriedAccess> accumulated(const Accesses& accesses, const std::string& name) {
+    if (!accesses.reads.empty()) {
+      const Node* write = accesses.writes.back();
+      const Access& r = offending(accesses.reads, std::get<Compute>(write->op));
+      return refuse(r.statement->range, dependence(name, r, *write));
+    }
+    const std::optional<Monoid>& first = std::get<Compute>(accesses.writes[0]->op).combine;
+    for (const Node* w : accesses.writes) {
+      const Compute& c = std::get<Compute>(w->op);
+      if (!c.combine) {
+        return refuse(w->range, "`" + name + "` may be written at the same element by several iterations (" +
+                                    text(name, c.left, c) + ")");
+      }
+      // A user's operator is associative but need not commute, so several updates keep their order.
+      const bool mixed =
+          !equal(*c.combine, *first) || (c.combine->kind == Monoid::Kind::kUser && accesses.writes.size() > 1);
+      if (mixed)
+        return refuse(w->range, "`" + name + "` is combined by different operators");
+    }
+    CarriedAccess access;
+    access.kind = CarriedAccess::Kind::kAccumulated;
+    return access;
+  }
+
+  /// The read to report: one of another element than is written, if there is any.
+  static const Access& offending(const std::vector<Access>& reads, const Compute& write) {
+    const auto same = [&](const Access& r) {
+      return std::ranges::equal(r.subscripts, write.left, [](const Expr& a, const Expr& b) { return equal(a, b); });
+    };
+    const auto found = std::ranges::find_if_not(reads, same);
+    return found == reads.end() ? reads[0] : *found;
+  }
+
+  [[nodiscard]] std::string text(const std::string& name, const std::vector<Expr>& subscripts, const Compute& c) const {
+    if (subscripts.empty())
+      return name;
+    std::string result = name + "[";
+    for (std::size_t d = 0; d < subscripts.size(); ++d) {
+      result += (d == 0 ? "" : ", ") + subscript_text(subscripts[d], c);
+    }
+    return result + "]";
+  }
+
+  /// Source-like text of a subscript of `c`: values and index variables by name.
+  [[nodiscard]] std::string subscript_text(const Expr& e, const Compute& c) const {
+    if (const auto polynomial = polynomial_of(e)) {
+      return polynomial->to_string([&](ValueId v) {
+        const std::int32_t label = label_value(0).id - v.id;
+        if (v.id > label_value(0).id)
+          return name_or_number(program_, v);
+        const auto index = static_cast<std::size_t>(label);
+        return index < c.out.size() ? c.out[index].name : c.reduce.at(index - c.out.size()).name;
+      });
+    }
+    const auto* r = std::get_if<Read>(&e->op);
+    return r == nullptr ? "…" : text(name_or_number(program_, r->tensor), r->subscripts, c);
+  }
+
+  [[nodiscard]] std::string dependence(const std::string& name, const Access& r, const Node& write) const {
+    const Compute& c = std::get<Compute>(write.op);
+    const std::string written = text(name, c.left, c);
+    const std::string needed = text(name, r.subscripts, std::get<Compute>(r.statement->op));
+    if (written == needed)
+      return "`" + needed + "` is read as earlier iterations left it";
+    return "`" + written + "` depends on `" + needed + "`, which an earlier iteration may have written";
+  }
+
+  const Program& program_;
+  const LoopBody& body_;
+  Refusal& refusal_;
+  std::set<ValueId> inside_;
+};
+
+}  // namespace
+
+std::optional<LoopDependences> find_dependences(const Program& program, const LoopBody& body, Refusal& refusal) {
+  return Analysis(program, body, refusal).run();
+}
+
+bool reads_initial(const LoopBody& body, const CarriedAccess& access, const std::vector<Expr>& subscripts) {
+  if (access.kind != CarriedAccess::Kind::kIndependent || access.dimension >= subscripts.size())
+    return false;
+  const auto extent = extent_of(subscripts[access.dimension]);
+  if (!extent)
+    return false;
+  const auto form = linear_in(*extent, body.index);
+  if (!form)
+    return false;
+  if (form->coefficient == access.coefficient) {
+    // Read `distance` ahead of the write: another iteration's element, written later or never.
+    const auto distance = (form->rest - access.offset).constant();
+    if (!distance || *distance == 0)
+      return false;
+    const bool counts_up = (access.coefficient > 0) == (body.step > 0);
+    return counts_up ? *distance > 0 : *distance < 0;
+  }
+  if (form->coefficient != 0)
+    return false;
+  const Extent first = body.step > 0 ? body.begin : body.end + Extent(1);
+  const Extent last = body.step > 0 ? body.end - Extent(1) : body.begin;
+  const Extent a = Extent(access.coefficient) * first + access.offset;
+  const Extent b = Extent(access.coefficient) * last + access.offset;
+  const auto below = (form->rest - (access.coefficient > 0 ? a : b)).constant();
+  const auto above = (form->rest - (access.coefficient > 0 ? b : a)).constant();
+  return (below && *below < 0) || (above && *above > 0);
+}
+
+}  // namespace tdsl::passes

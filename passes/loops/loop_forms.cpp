@@ -1,0 +1,309 @@
+#include "passes/loops/loop_forms.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <utility>
+
+#include "ir/graph/clone.h"
+#include "ir/graph/expr_build.h"
+#include "ir/graph/procedure.h"
+#include "ir/analysis/serial_loop.h"
+#include "passes/affine.h"
+#include "passes/rewriting.h"
+
+namespace tdsl::passes {
+
+using namespace ir;
+
+namespace {
+
+bool is_loop(const Node& n) { return std::holds_alternative<For>(n.op) || std::holds_alternative<While>(n.op); }
+
+/// Calls `f` on every node inside `node`.
+void for_each_inner(const Node& node, const std::function<void(const Node&)>& f) {
+  for (const Region* r : regions_of(node)) for_each_node(*r, f);
+}
+
+/// What the scalars inside a loop are computed as.
+using Scalars = std::map<ValueId, Expr>;
+
+Scalars scalars_in(const Node& loop) {
+  Scalars scalars;
+  for_each_inner(loop, [&](const Node& n) {
+    const auto* c = std::get_if<Compute>(&n.op);
+    if (c != nullptr && c->out.empty() && is_elementwise(*c)) scalars.emplace(n.results[0], c->bodies[0]);
+  });
+  return scalars;
+}
+
+/// Extents of which `e` is at most each (or at least): the operands of `min` (`max`).
+std::vector<Extent> limits_of(const Extent& e, BinaryOp op, const Scalars& scalars) {
+  const auto value = e.as_value();
+  const auto found = value ? scalars.find(*value) : scalars.end();
+  if (found == scalars.end()) return {e};
+  std::vector<Extent> limits;
+  const auto* b = std::get_if<Binary>(&found->second->op);
+  const auto add = [&](const Expr& part) {
+    if (const auto extent = extent_of(part)) limits.push_back(*extent);
+  };
+  if (b != nullptr && b->op == op) {
+    add(b->left);
+    add(b->right);
+  } else {
+    add(found->second);
+  }
+  return limits;
+}
+
+/// Whether elements of tensors decide the value, as `rp[i]..rp[i + 1]` are decided.
+bool is_data(const Extent& e, const Program& program, const Scalars& scalars) {
+  return std::ranges::any_of(e.values(), [&](ValueId v) {
+    const auto found = scalars.find(v);
+    if (found == scalars.end()) return false;
+    bool data = false;
+    for_each_node(found->second, [&](const ExprNode& n) {
+      const auto* r = std::get_if<Read>(&n.op);
+      if (r == nullptr) return;
+      data = data || program.type(r->tensor).rank() > 0 || is_data(Extent::of(r->tensor), program, scalars);
+    });
+    return data;
+  });
+}
+
+/// The label's extent in sizes: its own, that of the window `max(0, i - h)..min(n, i + h + 1)`, or on average half of a dimension
+/// that it subscripts.
+std::optional<Extent> values_of(const Program& program, const Node& node, const Compute& c, std::int32_t label, const Sizes& sizes,
+                                  const Scalars& scalars) {
+  const auto outs = static_cast<std::int32_t>(c.out.size());
+  const Label& l = label < outs ? c.out[static_cast<std::size_t>(label)] : c.reduce[static_cast<std::size_t>(label - outs)];
+  if (const auto own = sizes.of(l.end - l.begin)) return own;
+  // Both bounds move with the loops around; a fixed one tells less.
+  for (const Extent& end : limits_of(l.end, BinaryOp::kMin, scalars)) {
+    for (const Extent& begin : limits_of(l.begin, BinaryOp::kMax, scalars)) {
+      const auto window = sizes.of(end) ? std::nullopt : sizes.of(end - begin);
+      if (window) return window;
+    }
+  }
+  // Ranges found in data are taken to be short: those of the rows of a sparse matrix.
+  if (is_data(l.begin, program, scalars) && is_data(l.end, program, scalars)) return Extent(1);
+  std::optional<Extent> found;
+  const auto subscripts = [&](const std::vector<Expr>& list, const Type& type) {
+    for (std::size_t d = 0; d < list.size() && !found; ++d) {
+      if (mentions_label(list[d], label)) found = sizes.of(type.shape[d]);
+    }
+  };
+  if (!c.left.empty()) subscripts(c.left, program.type(node.results[0]));
+  for (const Expr& body : c.bodies) {
+    for_each_node(body, [&](const ExprNode& e) {
+      if (const auto* r = std::get_if<Read>(&e.op)) subscripts(r->subscripts, program.type(r->tensor));
+    });
+  }
+  // The range moves with the loops around, from nothing to everything.
+  return found ? std::optional(Extent::quotient(*found, 2)) : std::nullopt;
+}
+
+/// How many plain points one of the Compute is worth: functions such as exp take several times an addition, a function
+/// with statements as many as it has.
+std::int64_t weight_of(const Compute& c) {
+  constexpr std::int64_t kPlain = 4;  // operations
+  std::int64_t operations = 0;
+  for (const Expr& body : c.bodies) {
+    for_each_node(body, [&](const ExprNode& n) {
+      const auto* u = std::get_if<Unary>(&n.op);
+      const auto* b = std::get_if<Binary>(&n.op);
+      const auto* a = std::get_if<Apply>(&n.op);
+      if (u != nullptr && ((u->op >= UnaryOp::kExp && u->op <= UnaryOp::kErf) || u->op == UnaryOp::kSigmoid)) operations += 3 * kPlain;
+      if (b != nullptr && b->op == BinaryOp::kPow && is_float(n.type)) operations += 6 * kPlain;
+      if (a != nullptr) operations += static_cast<std::int64_t>(std::min(operations_of(*a->procedure), 1e9));
+    });
+  }
+  return 1 + operations / kPlain;
+}
+
+/// Points of the tensor statements inside the loop, each counted once, how many statements there are, and how often they run together;
+/// bytes of all tensors the loop reads or changes.
+struct Work {
+  Extent points;
+  std::int64_t statements = 0;
+  Extent runs;
+  Extent bytes;
+};
+
+/// Tensors from outside that the loop mentions.
+std::set<ValueId> outer_tensors(const Program& program, const Node& loop) {
+  std::set<ValueId> tensors = mentioned(program, loop);
+  const auto inside = [&](const std::vector<ValueId>& values) {
+    for (const ValueId v : values) tensors.erase(v);
+  };
+  const auto node = [&](const Node& n) {
+    inside(n.results);
+    for (const Region* r : regions_of(n)) inside(r->arguments);
+  };
+  node(loop);
+  for_each_inner(loop, node);
+  std::erase_if(tensors, [&](ValueId v) { return program.type(v).rank() == 0; });
+  return tensors;
+}
+
+/// How often a loop's body runs, which is inside of one that runs `around` times.
+Extent iterations_of(const Node& loop, const Extent& around, const Sizes& sizes) {
+  constexpr std::int64_t kUntilData = 64;
+  const auto* f = std::get_if<For>(&loop.op);
+  if (f == nullptr) return kUntilData;
+  const std::int64_t step = std::abs(f->step);
+  const Extent first = Extent::of(f->step > 0 ? f->begin : f->end);
+  const Extent last = Extent::of(f->step > 0 ? f->end : f->begin);
+  if (const auto all = sizes.of(last - first)) return Extent::quotient(*all, step);
+  // From the index of a loop around, or up to it.
+  return Extent::quotient(sizes.of(last).value_or(around), 2 * step);
+}
+
+/// How often the tensor statements of a loop run in all.
+Extent runs_of(const Node& loop, const Extent& around, const Sizes& sizes) {
+  const Extent often = iterations_of(loop, around, sizes);
+  Extent runs;
+  const auto region = [&](const auto& self, const Region& r) -> void {
+    for (const Node& n : r.nodes) {
+      const auto* c = std::get_if<Compute>(&n.op);
+      if (c != nullptr && !(c->out.empty() && c->reduce.empty())) runs = runs + Extent(1);
+      if (is_loop(n)) {
+        runs = runs + runs_of(n, often, sizes);
+      } else {
+        for (const Region* inner : regions_of(n)) self(self, *inner);
+      }
+    }
+  };
+  for (const Region* r : regions_of(loop)) region(region, *r);
+  return often * runs;
+}
+
+std::optional<Work> work_of(const Program& program, const Node& loop, const Sizes& sizes) {
+  Work work;
+  const Scalars scalars = scalars_in(loop);
+  bool known = true;
+  Extent elements;
+  for (const ValueId v : outer_tensors(program, loop)) {
+    Extent volume(1);
+    for (const Extent& e : program.type(v).shape) {
+      const auto extent = sizes.of(e);
+      known = known && extent;
+      if (extent) volume = volume * *extent;
+    }
+    elements = elements + volume;
+    work.bytes = work.bytes + Extent(size_of(program.type(v).scalar)) * volume;
+  }
+  for_each_inner(loop, [&](const Node& n) {
+    const auto* c = std::get_if<Compute>(&n.op);
+    if (c == nullptr || (c->out.empty() && c->reduce.empty())) return;
+    Extent points(1);
+    bool counted = true;
+    for (std::int32_t label = 0; label < static_cast<std::int32_t>(c->out.size() + c->reduce.size()); ++label) {
+      const auto values = values_of(program, n, *c, label, sizes, scalars);
+      counted = counted && values;
+      if (values) points = points * *values;
+    }
+    // A statement of a size that nobody can tell is taken to be as large as all that the loop works on.
+    work.points = work.points + Extent(weight_of(*c)) * (counted ? points : elements);
+    ++work.statements;
+  });
+  if (!known) return std::nullopt;
+  work.runs = runs_of(loop, Extent(1), sizes);
+  return work;
+}
+
+}  // namespace
+
+Sizes::Sizes(const Program& program, std::function<Extent(const Extent&)> resolved) : resolved_(std::move(resolved)) {
+  for (const Node& n : program.body.nodes) {
+    if (std::holds_alternative<Dimension>(n.op) || std::holds_alternative<Param>(n.op)) known_.insert(n.results.begin(), n.results.end());
+  }
+}
+
+std::optional<Extent> Sizes::of(const Extent& e) const {
+  Extent result = resolved_(e);
+  const std::vector<ValueId> values = result.values();
+  const bool known = std::ranges::all_of(values, [&](ValueId v) { return known_.contains(v); });
+  return known ? std::optional(std::move(result)) : std::nullopt;
+}
+
+bool has_task_form(const Program& program, const Node& node) {
+  if (!is_loop(node)) return false;
+  bool nested = false;
+  bool effects = false;
+  for_each_inner(node, [&](const Node& n) {
+    nested = nested || std::holds_alternative<For>(n.op);
+    effects = effects || is_effect(n);
+  });
+  return nested && !effects && !why_not_serial(program, node);
+}
+
+namespace {
+
+/// In f64: products of sizes may be beyond the integers.
+Expr as_float(const Expr& e) {
+  if (const auto* b = std::get_if<Binary>(&e->op)) {
+    if (b->op == BinaryOp::kAdd || b->op == BinaryOp::kSub || b->op == BinaryOp::kMul) return binary(b->op, as_float(b->left), as_float(b->right));
+  }
+  if (const auto* c = std::get_if<Constant>(&e->op)) return constant(Scalar::kF64, static_cast<double>(std::get<std::int64_t>(c->value)));
+  return cast(Scalar::kF64, e);
+}
+
+/// `task` where the work is little and `statements` elsewhere; one of them where that is known. `task` has the names of
+/// `statements` outside and others inside.
+std::vector<Node> chosen_by_size(Program& program, Node task, Node statements, const Work& work) {
+  Expr small_enough;
+  const auto bytes = work.bytes.constant();
+  const bool few_bytes = bytes && *bytes <= kGatheredBytes;
+  const Extent paid = few_bytes ? work.bytes : Extent(kGatheredBytes) + Extent(kBytesPerRun) * work.runs;
+  for (const auto& [amount, most] : {std::pair(work.points, Extent(kTaskPoints * work.statements)), std::pair(work.bytes, Extent(kTaskBytes)), std::pair(work.bytes, paid)}) {
+    const auto room = (most - amount).constant();
+    if (room && *room < 0) return {std::move(statements)};
+    if (room) continue;
+    small_enough = conjunction(small_enough, binary(BinaryOp::kLe, as_float(ir::expr_of(amount)), as_float(ir::expr_of(most))));
+  }
+  if (!small_enough) {
+    task.results = statements.results;
+    return {std::move(task)};
+  }
+  std::vector<Node> nodes;
+  const SourceRange range = statements.range;
+  const ValueId small = program.new_value({Scalar::kBool, {}, {}}, "small", range);
+  Compute compare;
+  compare.bodies.push_back(small_enough);
+  nodes.push_back({range, {small}, std::move(compare)});
+  const std::vector<ValueId> results = statements.results;
+  for (ValueId& v : statements.results) {
+    const ValueInfo info = program.info(v);
+    v = program.new_value(info.type, info.name, info.range);
+  }
+  If branch{small, {}, {}};
+  branch.then_region.yields = task.results;
+  branch.else_region.yields = statements.results;
+  branch.then_region.nodes.push_back(std::move(task));
+  branch.else_region.nodes.push_back(std::move(statements));
+  nodes.push_back({range, results, std::move(branch)});
+  return nodes;
+}
+
+}  // namespace
+
+std::vector<Node> two_forms(Program& program, const Node& task, Node statements, const Sizes& sizes) {
+  const auto work = why_not_serial(program, statements) ? work_of(program, statements, sizes) : std::nullopt;
+  if (!work || work->statements == 0) return {std::move(statements)};
+  // Values inside the loop may have been replaced since, in the other form only.
+  Renaming names;
+  return chosen_by_size(program, cloned(program, task, names), std::move(statements), *work);
+}
+
+std::vector<Node> two_forms_of_tensors(Program& program, Node loop, const Sizes& sizes) {
+  const auto work = why_not_serial(program, loop, SerialWork::kTensors) ? std::nullopt : work_of(program, loop, sizes);
+  if (!work) return {std::move(loop)};
+  Renaming names;
+  Node task = copied(program, loop, names);
+  if (auto* f = std::get_if<For>(&task.op)) f->serial = true;
+  if (auto* w = std::get_if<While>(&task.op)) w->serial = true;
+  return chosen_by_size(program, std::move(task), std::move(loop), *work);
+}
+
+}  // namespace tdsl::passes

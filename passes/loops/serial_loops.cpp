@@ -1,0 +1,146 @@
+#include "passes/loops/serial_loops.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "ir/analysis/serial_loop.h"
+#include "passes/affine.h"
+#include "passes/loops/loop_forms.h"
+#include "passes/rewriting.h"
+
+namespace tdsl::passes {
+
+using namespace ir;
+
+namespace {
+
+/// Whether a statement of the region itself, not of a loop in it, reads or writes one element of a tensor.
+bool touches_elements(const Region& region) {
+  return std::ranges::any_of(region.nodes, [](const Node& n) {
+    if (const auto* branch = std::get_if<If>(&n.op)) return touches_elements(branch->then_region) || touches_elements(branch->else_region);
+    const auto* c = std::get_if<Compute>(&n.op);
+    if (c == nullptr || !c->out.empty() || !c->reduce.empty()) return false;
+    bool found = !c->left.empty();
+    for_each_node(c->bodies[0], [&](const ExprNode& e) {
+      const auto* r = std::get_if<Read>(&e.op);
+      found = found || (r != nullptr && !r->subscripts.empty());
+    });
+    return found;
+  });
+}
+
+bool is_serial_branch(const Region& r) { return r.nodes.size() == 1 && is_marked_serial(r.nodes[0]); }
+
+class Marker {
+ public:
+  Marker(Program program, PassContext& context)
+      : program_(std::move(program)), context_(context), sizes_(program_, [this](const Extent& e) { return resolved(e); }) {
+    for_each_node(program_.body, [this](const Node& n) {
+      const auto* c = std::get_if<Compute>(&n.op);
+      if (c == nullptr || !c->out.empty() || !is_elementwise(*c)) return;
+      if (const auto extent = extent_of(c->bodies[0])) scalars_.emplace(n.results[0], resolved(*extent));
+    });
+  }
+
+  Program run() {
+    Region body = std::move(program_.body);
+    visit(body);
+    program_.body = std::move(body);
+    return std::move(program_);
+  }
+
+ private:
+  void visit(Region& region) {
+    std::vector<Node> nodes;
+    for (Node& node : region.nodes) {
+      if (mark(node)) {
+        nodes.push_back(std::move(node));
+        continue;
+      }
+      const SourceRange range = node.range;
+      const std::string refusal = has_forms_ ? "" : refusal_of(node);
+      std::vector<Node> forms = forms_of(std::move(node));
+      Node& last = forms.back();
+      if (!is_marked_serial(last)) {
+        if (forms.size() == 1 && !refusal.empty()) context_.refused(range, refusal);
+        const bool outer = has_forms_;
+        const auto* branch = std::get_if<If>(&last.op);
+        for (Region* inner : regions_of(last)) {
+          // What is left of a loop that has another form is long.
+          if (branch != nullptr && inner == &std::get<If>(last.op).else_region) has_forms_ = outer || is_serial_branch(branch->then_region);
+          visit(*inner);
+        }
+        has_forms_ = outer;
+      }
+      std::ranges::move(forms, std::back_inserter(nodes));
+    }
+    region.nodes = std::move(nodes);
+  }
+
+  std::vector<Node> forms_of(Node node) {
+    if (has_forms_ || !is_loop(node)) {
+      std::vector<Node> same;
+      same.push_back(std::move(node));
+      return same;
+    }
+    const SourceRange range = node.range;
+    std::vector<Node> forms = two_forms_of_tensors(program_, std::move(node), sizes_);
+    if (forms.size() > 1) {
+      context_.applied(range, "in two forms: one task where its tensors are small, statement by statement where they are large");
+    } else if (is_marked_serial(forms[0])) {
+      is_native(range);
+      context_.applied(range, "the loop over small tensors is one task on one rank");
+    }
+    return forms;
+  }
+
+  void is_native(const SourceRange& loop) {
+    context_.withdraw("sequential-loop", loop);
+  }
+
+  static bool is_loop(const Node& n) { return std::holds_alternative<For>(n.op) || std::holds_alternative<While>(n.op); }
+
+  bool mark(Node& node) {
+    if (is_marked_serial(node)) return true;
+    auto* f = std::get_if<For>(&node.op);
+    auto* w = std::get_if<While>(&node.op);
+    if (f == nullptr && w == nullptr) return false;
+    if (why_not_serial(program_, node)) return false;
+    (f != nullptr ? f->serial : w->serial) = true;
+    is_native(node.range);
+    context_.applied(node.range, "the loop is one task on one rank");
+    return true;
+  }
+
+  /// Why a loop that updates single elements is not one task, for a remark; empty for other nodes.
+  [[nodiscard]] std::string refusal_of(const Node& node) const {
+    const auto* f = std::get_if<For>(&node.op);
+    const auto* w = std::get_if<While>(&node.op);
+    if ((f == nullptr && w == nullptr) || !touches_elements(f != nullptr ? f->body : w->body)) return {};
+    const auto reason = why_not_serial(program_, node);
+    return reason ? "not one task: " + reason->reason : "";
+  }
+
+  /// Through the scalars before it, unless that makes it too large.
+  [[nodiscard]] Extent resolved(const Extent& e) const {
+    return substitute_if_small(e, [&](ValueId v) -> std::optional<Extent> {
+      const auto found = scalars_.find(v);
+      return found == scalars_.end() ? std::nullopt : std::optional(found->second);
+    }).value_or(e);
+  }
+
+  Program program_;
+  PassContext& context_;
+  std::map<ValueId, Extent> scalars_;
+  Sizes sizes_;
+  bool has_forms_ = false;  ///< inside a loop that has another form already
+};
+
+}  // namespace
+
+Program serial_loops(const Program& program, PassContext& context) { return Marker(program, context).run(); }
+
+}  // namespace tdsl::passes

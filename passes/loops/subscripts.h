@@ -1,0 +1,56 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "ir/graph/graph.h"
+
+namespace tdsl::passes {
+
+/// What the ranges of index variables tell of the subscripts of a tensor, wherever every range has a value.
+///
+///     i in 0..r, j in 0..m     (i * m + j) / m is i     (i * m + j) % m is j     i * m + j is inside of a dimension of r * m
+///
+/// Sizes of the tensor are not negative, and those that an index variable runs up to are positive.
+class Subscripts {
+ public:
+  /// `labels` by number; they outlive this.
+  Subscripts(const ir::Type& tensor, const std::vector<const ir::Label*>& labels);
+
+  /// The expression with quotients and remainders replaced where the ranges settle them.
+  [[nodiscard]] ir::Expr settled(const ir::Expr& e) const;
+  /// Whether 0 <= e < extent is known. No division by 0 is met on the way.
+  [[nodiscard]] bool inside(const ir::Expr& e, const ir::Extent& extent) const;
+
+ private:
+  struct Hull {
+    ir::Extent lowest;
+    ir::Extent highest;  ///< inclusive
+  };
+  [[nodiscard]] std::optional<Hull> hull_of(const ir::Extent& polynomial) const;
+  [[nodiscard]] bool is_positive(const ir::Extent::Atom& atom) const;
+  [[nodiscard]] bool is_positive(const ir::Extent& product) const;
+  [[nodiscard]] bool never_negative(const ir::Extent& e) const;
+  [[nodiscard]] bool never_negative_as_written(const ir::Extent& e) const;
+  [[nodiscard]] bool never_negative(const ir::Expr& e) const;
+  [[nodiscard]] ir::Expr settled(const ir::Expr& whole, const ir::Binary& b) const;
+  [[nodiscard]] const ir::Label* label_of(const ir::Extent::Atom& atom) const;
+
+  const std::vector<const ir::Label*>& labels_;
+  std::vector<ir::Extent> positive_;     ///< single atoms
+  std::vector<ir::Extent> not_negative_; ///< single atoms
+};
+
+/// `e` over a product of sizes and numbers that divides every term of it; nothing else.
+[[nodiscard]] std::optional<ir::Extent> exact_quotient(const ir::Extent& e, const ir::Extent& divisor);
+
+/// The expression with all subscripts settled.
+[[nodiscard]] ir::Expr with_settled_subscripts(const ir::Program& program, const ir::Expr& e, const std::vector<const ir::Label*>& labels);
+
+/// The labels of a Compute by number.
+[[nodiscard]] std::vector<const ir::Label*> labels_of(const ir::Compute& c);
+
+/// Whether there is a quotient or remainder with an index variable in it.
+[[nodiscard]] bool divides_labels(const ir::Expr& e);
+
+}  // namespace tdsl::passes

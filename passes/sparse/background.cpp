@@ -1,0 +1,353 @@
+#include "passes/sparse/background.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ir/analysis/combined.h"
+#include "ir/graph/expr_build.h"
+#include "ir/analysis/stored_walk.h"
+#include "ir/analysis/support.h"
+#include "passes/rewriting.h"
+#include "passes/sparse/storage_choice.h"
+
+namespace tdsl::passes {
+
+using namespace ir;
+
+namespace {
+
+using Kind = Monoid::Kind;
+
+/// How a reduction goes over what is stored.
+struct Split {
+  std::vector<std::int32_t> labels;  ///< the subscripts of the operands
+  std::vector<ValueId> operands;
+  Expr present;  ///< whether one of them is not 0
+  Expr value;    ///< of the body elsewhere, without reduce labels; null: the identity
+};
+
+Expr zero_of(Scalar type) {
+  if (type == Scalar::kBool)
+    return constant(type, false);
+  return is_float(type) ? constant(type, 0.0) : constant(type, std::int64_t{0});
+}
+
+Expr is_present(const Expr& element) { return element->type == Scalar::kBool ? element : binary(BinaryOp::kNe, element, zero_of(element->type)); }
+
+bool is_literal_zero(const Expr& e) {
+  const auto* c = std::get_if<Constant>(&e->op);
+  const auto* real = c == nullptr ? nullptr : std::get_if<double>(&c->value);
+  return real != nullptr && *real == 0.0;
+}
+
+/// What the factories make of it, now that reads are constants, and 0 of products in which that wins.
+Expr folded(const Expr& e) {
+  if (const auto* u = std::get_if<Unary>(&e->op))
+    return unary(u->op, u->operand, e->range);
+  if (const auto* c = std::get_if<Cast>(&e->op))
+    return cast(e->type, c->operand, e->range);
+  if (const auto* s = std::get_if<Select>(&e->op))
+    return select(s->condition, s->when_true, s->when_false, e->range);
+  const auto* b = std::get_if<Binary>(&e->op);
+  if (b == nullptr)
+    return e;
+  if (!is_float(e->type))
+    return binary(b->op, b->left, b->right, e->range);
+  const bool left = is_literal_zero(b->left) && (b->op == BinaryOp::kAbsentMul || b->op == BinaryOp::kMutualMul || b->op == BinaryOp::kAbsentDiv);
+  const bool right = is_literal_zero(b->right) && b->op == BinaryOp::kMutualMul;
+  return left || right ? zero_of(e->type) : binary(b->op, b->left, b->right, e->range);
+}
+
+/// The labels that are all of the read's subscripts; empty if it has others.
+std::vector<std::int32_t> labels_of(const Read& r) {
+  std::vector<std::int32_t> labels;
+  for (const Expr& s : r.subscripts) {
+    const std::int32_t label = bare_label(s);
+    if (label < 0 || std::ranges::find(labels, label) != labels.end())
+      return {};
+    labels.push_back(label);
+  }
+  return labels;
+}
+
+bool may_count(Kind kind, Scalar type) {
+  switch (kind) {
+    case Kind::kMin:
+    case Kind::kMax:
+    case Kind::kAny:
+    case Kind::kAll: return true;
+    // A number of points fits into the others.
+    case Kind::kSum: return type != Scalar::kI32;
+    default: return false;
+  }
+}
+
+class Splitter {
+ public:
+  explicit Splitter(const Program& program) : program_(program) {}
+
+  [[nodiscard]] std::optional<Split> of(const Compute& c) const {
+    if (!c.monoid || c.bodies.size() != 1 || c.guard || !c.left.empty() || c.base || c.combine || c.fill || c.in_any_order || can_fail(program_, c))
+      return std::nullopt;
+    std::set<std::vector<std::int32_t>> tried;
+    std::optional<Split> found;
+    for_each_node(c.bodies[0], [&](const ExprNode& n) {
+      const auto* r = std::get_if<Read>(&n.op);
+      if (found || r == nullptr || !program_.type(r->tensor).has_sparse())
+        return;
+      if (const auto labels = labels_of(*r); !labels.empty() && tried.insert(labels).second)
+        found = over(c, labels);
+    });
+    return found;
+  }
+
+ private:
+  [[nodiscard]] std::optional<Split> over(const Compute& c, const std::vector<std::int32_t>& labels) const {
+    const auto all = static_cast<std::int32_t>(c.out.size() + c.reduce.size());
+    for (auto l = static_cast<std::int32_t>(c.out.size()); l < all; ++l) {
+      if (std::ranges::find(labels, l) == labels.end())
+        return std::nullopt;
+    }
+    if (goes_over_stored(c, labels))
+      return std::nullopt;
+    Split split{labels, {}, {}, {}};
+    const Expr value = rewrite(c.bodies[0], [&](const Expr& e) {
+      const auto* r = std::get_if<Read>(&e->op);
+      if (r == nullptr || !program_.type(r->tensor).has_sparse() || labels_of(*r) != labels)
+        return folded(e);
+      if (std::ranges::find(split.operands, r->tensor) == split.operands.end()) {
+        split.operands.push_back(r->tensor);
+        split.present = split.present ? binary(BinaryOp::kOr, split.present, is_present(e)) : is_present(e);
+      }
+      return zero_of(e->type);
+    });
+    if (mentions_labels(value, c.out.size()))
+      return std::nullopt;
+    const Kind kind = c.monoid->kind;
+    if (kind == Kind::kArgMin || kind == Kind::kArgMax || kind == Kind::kUser)
+      return std::nullopt;
+    if (equal(value, identity_of(*c.monoid, value->type)))
+      return split;
+    if (!may_count(kind, value->type))
+      return std::nullopt;
+    split.value = value;
+    return split;
+  }
+
+  /// Whether nothing counts as it is where all reads with these labels are 0.
+  [[nodiscard]] bool goes_over_stored(const Compute& c, const std::vector<std::int32_t>& labels) const {
+    std::vector<Expr> reads;
+    const Support support = support_of(program_, c, &reads);
+    std::vector<bool> present;
+    for (const Expr& e : reads) {
+      const auto* r = std::get_if<Read>(&e->op);
+      present.push_back(r == nullptr || labels_of(*r) != labels);
+    }
+    return !holds(support, present);
+  }
+
+  const Program& program_;
+};
+
+/// Writes the program with the splits that are wanted.
+class Writer {
+ public:
+  Writer(Program program, const std::map<ValueId, Split>& splits) : program_(std::move(program)), splits_(splits) {}
+
+  Program run() {
+    Region body = std::move(program_.body);
+    visit(body);
+    program_.body = std::move(body);
+    return std::move(program_);
+  }
+  /// The nodes over what is stored, by the result they belong to.
+  [[nodiscard]] const std::map<ValueId, std::vector<ValueId>>& walks() const { return walks_; }
+
+ private:
+  /// Of the same points of the same operands.
+  struct Count {
+    Expr present;
+    std::vector<Label> labels;
+    std::size_t out = 0;
+    ValueId value;
+  };
+
+  void visit(Region& region) {
+    std::vector<Count> counts;
+    std::vector<Node> nodes;
+    for (Node& n : region.nodes) {
+      if (holds_operations(n)) {
+        for (Region* inner : regions_of(n))
+          visit(*inner);
+      }
+      const auto split = n.results.empty() ? splits_.end() : splits_.find(n.results[0]);
+      if (split == splits_.end())
+        nodes.push_back(std::move(n));
+      else
+        write(std::move(n), split->second, nodes, counts);
+    }
+    region.nodes = std::move(nodes);
+  }
+
+  void write(Node n, const Split& split, std::vector<Node>& into, std::vector<Count>& counts) {
+    auto& c = std::get<Compute>(n.op);
+    const ValueId result = n.results[0];
+    std::vector<ValueId>& walks = walks_[result];
+    if (!split.value) {
+      c.guard = split.present;
+      walks.push_back(result);
+      into.push_back(std::move(n));
+      return;
+    }
+    const ValueId count = counted(n, split, into, counts);
+    const Type type = program_.type(result);
+    const ValueId stored = program_.new_value({type.scalar, type.shape, {}}, "", n.range);
+    walks = {count, stored};
+    Compute rest;
+    rest.out = c.out;
+    rest.bodies = {together(c, split, count, stored)};
+    c.guard = split.present;
+    const SourceRange range = n.range;
+    n.results = {stored};
+    into.push_back(std::move(n));
+    into.push_back({range, {result}, std::move(rest)});
+  }
+
+  /// How many points of each element of the result are present.
+  ValueId counted(const Node& n, const Split& split, std::vector<Node>& into, std::vector<Count>& counts) {
+    const auto& c = std::get<Compute>(n.op);
+    Compute of;
+    std::vector<Expr> renamed(c.out.size() + c.reduce.size());
+    Type type{Scalar::kI64, {}, {}};
+    for (std::size_t l = 0; l < c.out.size(); ++l) {
+      if (std::ranges::find(split.labels, static_cast<std::int32_t>(l)) == split.labels.end())
+        continue;
+      renamed[l] = index_ref(static_cast<std::int32_t>(of.out.size()));
+      of.out.push_back(c.out[l]);
+      type.shape.push_back(c.out[l].end - c.out[l].begin);
+    }
+    for (std::size_t r = 0; r < c.reduce.size(); ++r)
+      renamed[c.out.size() + r] = index_ref(static_cast<std::int32_t>(of.out.size() + r));
+    of.reduce = c.reduce;
+    of.monoid = Monoid{};
+    of.bodies = {constant_i64(1)};
+    of.guard = substitute_labels(split.present, renamed);
+    std::vector<Label> labels = of.out;
+    labels.insert(labels.end(), of.reduce.begin(), of.reduce.end());
+    const auto same = [](const Label& a, const Label& b) { return a.begin == b.begin && a.end == b.end; };
+    const auto known = std::ranges::find_if(counts, [&](const Count& k) { return k.out == of.out.size() && equal(k.present, of.guard) && std::ranges::equal(k.labels, labels, same); });
+    if (known != counts.end())
+      return known->value;
+    const ValueId value = program_.new_value(type, "", n.range);
+    counts.push_back({of.guard, std::move(labels), of.out.size(), value});
+    into.push_back({n.range, {value}, std::move(of)});
+    return value;
+  }
+
+  [[nodiscard]] Expr together(const Compute& c, const Split& split, ValueId count, ValueId stored) const {
+    std::vector<Expr> at;
+    std::vector<Expr> counted_at;
+    for (std::size_t l = 0; l < c.out.size(); ++l) {
+      const Expr index = index_difference(index_ref(static_cast<std::int32_t>(l)), expr_of(c.out[l].begin));
+      at.push_back(index);
+      if (std::ranges::find(split.labels, static_cast<std::int32_t>(l)) != split.labels.end())
+        counted_at.push_back(index);
+    }
+    // As floats, since all points may be more than 64 bits count. Those that are stored are exact, and so is the comparison.
+    Extent points(1);
+    Expr all;
+    for (const Label& l : c.reduce) {
+      const Extent extent = l.end - l.begin;
+      points = points * extent;
+      const Expr number = cast(Scalar::kF64, expr_of(extent));
+      all = all ? binary(BinaryOp::kMul, all, number) : number;
+    }
+    const Scalar type = c.bodies[0]->type;
+    const Expr of_stored = read(type, stored, at);
+    const Expr present = read(Scalar::kI64, count, counted_at);
+    const Expr as_float = cast(Scalar::kF64, present);
+    Expr other = split.value;
+    if (c.monoid->kind == Kind::kSum) {
+      const Expr others = is_float(type) ? cast(type, binary(BinaryOp::kSub, all, as_float)) : index_difference(expr_of(points), present);
+      other = binary(BinaryOp::kMul, other, others);
+    }
+    // Where there are none, inf would not be 0 times there.
+    return select(binary(BinaryOp::kLt, as_float, all), combined(*c.monoid, of_stored, other), of_stored);
+  }
+
+  Program program_;
+  const std::map<ValueId, Split>& splits_;
+  std::map<ValueId, std::vector<ValueId>> walks_;
+};
+
+class Backgrounds {
+ public:
+  Backgrounds(const Program& program, PassContext& context) : program_(program), context_(context) {}
+
+  Program run() {
+    collect(program_.body);
+    while (!splits_.empty()) {
+      Writer writer(program_, splits_);
+      Program written = writer.run();
+      if (!drop(written, writer.walks()))
+        return finished(std::move(written));
+    }
+    return program_;
+  }
+
+ private:
+  void collect(const Region& region) {
+    const Splitter splitter(program_);
+    for (const Node& n : region.nodes) {
+      if (const auto* c = std::get_if<Compute>(&n.op)) {
+        if (auto split = splitter.of(*c))
+          splits_.emplace(n.results[0], std::move(*split));
+      }
+      if (!holds_operations(n))
+        continue;
+      for (const Region* inner : regions_of(n))
+        collect(*inner);
+    }
+  }
+
+  /// Takes back those whose nodes would not go over stored elements; whether there were some.
+  bool drop(const Program& written, const std::map<ValueId, std::vector<ValueId>>& walks) {
+    Program marked = written;
+    for (const auto& [v, count] : choose_storage(written, Candidates::kAll).compressed)
+      marked.values[static_cast<std::size_t>(v.id)].compressed = true;
+    const std::vector<const Node*> nodes = definitions(marked);
+    const auto goes = [&](ValueId v, const Split& split) {
+      const Compute* c = compute_of(nodes, v);
+      const auto walk = c == nullptr ? std::nullopt : stored_walk(marked, *c);
+      return walk && std::ranges::all_of(split.operands, [&](ValueId operand) { return marked.info(operand).compressed && reads_walked(*c, *walk, operand); });
+    };
+    return std::erase_if(splits_, [&](const auto& entry) {
+             return !std::ranges::all_of(walks.at(entry.first), [&](ValueId v) { return goes(v, entry.second); });
+           }) > 0;
+  }
+
+  Program finished(Program written) {
+    for_each_node(program_.body, [&](const Node& n) {
+      const auto split = n.results.empty() ? splits_.end() : splits_.find(n.results[0]);
+      if (split != splits_.end())
+        context_.applied(n.range, split->second.value ? "over what is stored, and what is the same at all other points counts together" : "over what is stored: other points change nothing");
+    });
+    return written;
+  }
+
+  const Program& program_;
+  PassContext& context_;
+  std::map<ValueId, Split> splits_;
+};
+
+}  // namespace
+
+Program background(const Program& program, PassContext& context) { return Backgrounds(program, context).run(); }
+
+}  // namespace tdsl::passes

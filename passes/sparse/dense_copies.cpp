@@ -1,0 +1,249 @@
+#include "passes/sparse/dense_copies.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "ir/analysis/serial_loop.h"
+#include "ir/analysis/stored_result.h"
+#include "ir/analysis/stored_walk.h"
+#include "passes/rewriting.h"
+#include "passes/sparse/storage_choice.h"
+
+namespace tdsl::passes {
+
+using namespace ir;
+
+namespace {
+
+bool is_branch(const Node& n) { return std::holds_alternative<If>(n.op) || std::holds_alternative<Choose>(n.op); }
+
+class Copies {
+ public:
+  Copies(Program program, PassContext& context) : program_(std::move(program)), context_(context) {}
+
+  Program run() {
+    Region body = std::move(program_.body);
+    visit(body, {});
+    program_.body = std::move(body);
+    return std::move(program_);
+  }
+
+ private:
+  /// `into`: what the region's yields become.
+  void visit(Region& region, const std::vector<ValueId>& into) {
+    std::vector<ValueId> defined;
+    const auto is_compressed = [&](ValueId v) { return program_.info(v).compressed; };
+    std::ranges::copy_if(region.arguments, std::back_inserter(defined), is_compressed);
+    for (Node& n : region.nodes) {
+      std::ranges::copy_if(n.results, std::back_inserter(defined), is_compressed);
+      if (holds_operations(n)) {
+        for (Region* inner : regions_of(n))
+          visit(*inner, n.results);
+      }
+    }
+    for (const ValueId v : defined)
+      copy_in(region, into, v);
+    tell_of_arguments(region);
+  }
+
+  /// Arguments of routines have been copied before.
+  void tell_of_arguments(const Region& region) {
+    std::map<ValueId, ValueId> copied;
+    for (const Node& n : region.nodes) {
+      const auto* c = std::get_if<Compute>(&n.op);
+      const ValueId of = c == nullptr ? ValueId{} : copied_matrix(*c);
+      if (of.valid() && program_.info(of).compressed && !program_.info(n.results[0]).compressed)
+        copied.emplace(n.results[0], of);
+      if (!std::holds_alternative<Routine>(n.op))
+        continue;
+      for (const ValueId argument : operands_of(program_, n)) {
+        if (const auto found = copied.find(argument); found != copied.end())
+          warn(found->second, n.range, reason(n, true));
+      }
+    }
+  }
+
+  /// One copy in front of the first node that needs one, in branches where only these do.
+  void copy_in(Region& region, const std::vector<ValueId>& into, ValueId v) {
+    std::vector<std::size_t> users;
+    for (std::size_t k = 0; k < region.nodes.size(); ++k) {
+      if (needs(region.nodes[k], v, true))
+        users.push_back(k);
+    }
+    const bool yielded = yields_dense(region, into, v);
+    if (users.empty() && !yielded)
+      return;
+    if (!yielded && std::ranges::all_of(users, [&](std::size_t k) { return is_branch(region.nodes[k]); })) {
+      for (const std::size_t k : users) {
+        for (Region* inner : regions_of(region.nodes[k]))
+          copy_in(*inner, region.nodes[k].results, v);
+      }
+      return;
+    }
+    const std::size_t place = users.empty() ? region.nodes.size() : users[0];
+    const SourceRange range = users.empty() ? program_.info(into[0]).range : region.nodes[place].range;
+    const ValueInfo info = program_.info(v);
+    const ValueId copy = program_.new_value(info.type, info.name, range);
+    for (const std::size_t k : users)
+      redirect(region.nodes[k], v, copy, true);
+    redirect_yields(region, into, v, copy, range);
+    region.nodes.insert(region.nodes.begin() + static_cast<std::ptrdiff_t>(place), node_of(v, copy, range));
+  }
+
+  /// Whether the region's value `v` becomes part of what a loop or branch carries dense.
+  [[nodiscard]] bool yields_dense(const Region& region, const std::vector<ValueId>& into, ValueId v) const {
+    bool found = false;
+    for (std::size_t k = 0; k < std::min(region.yields.size(), into.size()); ++k)
+      found = found || (region.yields[k] == v && !program_.info(into[k]).compressed);
+    return found;
+  }
+  void redirect_yields(Region& region, const std::vector<ValueId>& into, ValueId v, ValueId copy, const SourceRange& range) {
+    if (!yields_dense(region, into, v))
+      return;
+    warn(v, range, "a loop or branch carries it dense");
+    for (std::size_t k = 0; k < std::min(region.yields.size(), into.size()); ++k) {
+      if (region.yields[k] == v && !program_.info(into[k]).compressed)
+        region.yields[k] = copy;
+    }
+  }
+  /// Initial values of what a loop carries dense.
+  void redirect_inits(std::vector<ValueId>& inits, const Region& body, ValueId v, ValueId copy) const {
+    for (std::size_t k = 0; k < inits.size(); ++k) {
+      if (inits[k] == v && !program_.info(body.arguments[k + 1]).compressed)
+        inits[k] = copy;
+    }
+  }
+  [[nodiscard]] bool starts_dense(const std::vector<ValueId>& inits, const Region& body, ValueId v) const {
+    bool found = false;
+    for (std::size_t k = 0; k < inits.size(); ++k)
+      found = found || (inits[k] == v && !program_.info(body.arguments[k + 1]).compressed);
+    return found;
+  }
+
+  [[nodiscard]] Node node_of(ValueId v, ValueId copy, const SourceRange& range) const {
+    const Type& type = program_.type(v);
+    Compute c;
+    std::vector<Expr> at;
+    for (std::size_t d = 0; d < type.rank(); ++d) {
+      c.out.push_back({std::string(1, static_cast<char>('i' + d)), 0, type.shape[d]});
+      at.push_back(index_ref(static_cast<std::int32_t>(d)));
+    }
+    c.bodies = {read(type.scalar, v, std::move(at))};
+    return {range, {copy}, std::move(c)};
+  }
+
+  /// Whether the node, or one inside it, reads all elements of the compressed value. `operations`: Computes may walk.
+  [[nodiscard]] bool needs(const Node& n, ValueId v, bool operations) const {
+    if (needs_itself(n, v, operations))
+      return true;
+    const bool inside = operations && holds_operations(n);
+    return std::ranges::any_of(regions_of(n), [&](const Region* r) {
+      return (inside && yields_dense(*r, n.results, v)) || std::ranges::any_of(r->nodes, [&](const Node& inner) { return needs(inner, v, inside); });
+    });
+  }
+  [[nodiscard]] bool needs_itself(const Node& n, ValueId v, bool operations) const {
+    const std::vector<ValueId> operands = operands_of(program_, n);
+    if (std::ranges::find(operands, v) == operands.end())
+      return false;
+    if (std::holds_alternative<Output>(n.op) || std::holds_alternative<Print>(n.op))
+      return false;
+    if (operations && storage_of(program_, n) == StoredBy::kRearrangement)
+      return false;
+    if (const auto* f = std::get_if<For>(&n.op))
+      return starts_dense(f->inits, f->body, v);
+    if (const auto* w = std::get_if<While>(&n.op))
+      return starts_dense(w->inits, w->body, v);
+    const auto* c = std::get_if<Compute>(&n.op);
+    const auto walk = c == nullptr || !operations ? std::nullopt : stored_walk(program_, *c);
+    return !walk || !reads_walked(*c, *walk, v);
+  }
+  void redirect(Node& n, ValueId v, ValueId copy, bool operations) {
+    if (needs_itself(n, v, operations)) {
+      warn(v, n.range, reason(n, operations));
+      if (auto* f = std::get_if<For>(&n.op))
+        redirect_inits(f->inits, f->body, v, copy);
+      else if (auto* w = std::get_if<While>(&n.op))
+        redirect_inits(w->inits, w->body, v, copy);
+      else
+        rename_operands(n, {{v, copy}});
+    }
+    const bool inside = operations && holds_operations(n);
+    for (Region* r : regions_of(n)) {
+      for (Node& inner : r->nodes)
+        redirect(inner, v, copy, inside);
+      if (inside)
+        redirect_yields(*r, n.results, v, copy, n.range);
+    }
+  }
+
+  void warn(ValueId v, const SourceRange& range, const std::string& why) {
+    const std::string& name = program_.info(v).name;
+    if (told_.emplace(v, range.file, range.line).second)
+      context_.warn("dense-copy", range, (name.empty() ? "a compressed tensor" : "`" + name + "`") + " is compressed, and here a dense copy is read: " + why);
+  }
+  [[nodiscard]] static std::string reason(const Node& n, bool operations) {
+    const auto holds = [&]<class T>() { return std::holds_alternative<T>(n.op); };
+    if (holds.operator()<For>() || holds.operator()<While>())
+      return "a loop carries it dense";
+    if (!holds.operator()<Compute>())
+      return "library routines work on dense tensors";
+    return operations ? "this does not go over its stored elements alone" : "this is a part of a task or nest that reads elements one by one";
+  }
+
+  Program program_;
+  PassContext& context_;
+  std::set<std::tuple<ValueId, std::uint32_t, std::uint32_t>> told_;
+};
+
+/// Unmarks what nothing walks any more; its copies are the matrix itself.
+class Unmarking {
+ public:
+  Unmarking(Program program, PassContext& context) : program_(std::move(program)), context_(context) {}
+
+  Program run() {
+    const StorageChoice choice = choose_storage(program_, Candidates::kMarked);
+    std::set<ValueId> lost;
+    for (const auto& [v, reason] : choice.dense) {
+      ValueInfo& info = program_.values[static_cast<std::size_t>(v.id)];
+      if (!info.compressed)
+        continue;
+      info.compressed = false;
+      lost.insert(v);
+      context_.refused(info.range, (info.name.empty() ? "this value" : "`" + info.name + "`") + " is stored dense after all: " + reason);
+    }
+    if (lost.empty())
+      return std::move(program_);
+    ValueMap names;
+    for_each_region(program_, [&](Region& r) {
+      std::erase_if(r.nodes, [&](const Node& n) {
+        const auto* c = std::get_if<Compute>(&n.op);
+        const ValueId of = c == nullptr ? ValueId{} : copied_matrix(*c);
+        const bool same = of.valid() && lost.contains(of) && same_storage(program_.type(of), program_.type(n.results[0])) && !program_.info(n.results[0]).compressed;
+        if (same)
+          names.emplace(n.results[0], of);
+        return same;
+      });
+    });
+    rename_everywhere(program_, names);
+    return std::move(program_);
+  }
+
+ private:
+  Program program_;
+  PassContext& context_;
+};
+
+}  // namespace
+
+Program dense_copies(const Program& program, PassContext& context) {
+  const bool any = std::ranges::any_of(program.values, [](const ValueInfo& v) { return v.compressed; });
+  return any ? Copies(Unmarking(program, context).run(), context).run() : program;
+}
+
+}  // namespace tdsl::passes

@@ -1,0 +1,206 @@
+#include "passes/sparse/storage_choice.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "ir/analysis/carried.h"
+#include "ir/analysis/serial_loop.h"
+#include "ir/analysis/stored_result.h"
+#include "ir/analysis/stored_walk.h"
+#include "passes/rewriting.h"
+
+namespace tdsl::passes {
+
+using namespace ir;
+
+namespace {
+
+void collect_operations(const Region& region, std::vector<const Node*>& nodes) {
+  for (const Node& n : region.nodes) {
+    if (std::holds_alternative<Compute>(n.op) || std::holds_alternative<Output>(n.op))
+      nodes.push_back(&n);
+    if (!holds_operations(n))
+      continue;
+    for (const Region* inner : regions_of(n))
+      collect_operations(*inner, nodes);
+  }
+}
+
+class Chooser {
+ public:
+  Chooser(const Program& program, Candidates candidates) : program_(program), nodes_(definitions(program_)) {
+    collect_operations(program_.body, operations_);
+    find_carried(program_.body, true);
+    for (std::size_t k = 0; k < program_.values.size(); ++k) {
+      const ValueId v{static_cast<std::int32_t>(k)};
+      ValueInfo& info = program_.values[k];
+      const bool marked = std::exchange(info.compressed, false);
+      if (!info.type.has_sparse() || (!marked && candidates == Candidates::kMarked))
+        continue;
+      std::string reason = why_not_by_itself(v);
+      info.compressed = reason.empty();
+      if (!reason.empty())
+        choice_.dense.emplace(v, std::move(reason));
+    }
+  }
+
+  StorageChoice run() {
+    while (prune()) {
+    }
+    return std::move(choice_);
+  }
+
+ private:
+  /// `operations`: loops and branches here carry handles of tensors; others are parts of one task.
+  void find_carried(const Region& region, bool operations) {
+    for (const Node& n : region.nodes) {
+      const bool holds = operations && holds_operations(n);
+      if (holds)
+        std::ranges::copy(carried_by(n), std::back_inserter(carried_));
+      for (const Region* inner : regions_of(n)) {
+        if (!holds) {
+          in_tasks_.insert(inner->arguments.begin(), inner->arguments.end());
+          in_tasks_.insert(inner->yields.begin(), inner->yields.end());
+        }
+        find_carried(*inner, holds);
+      }
+    }
+  }
+
+  [[nodiscard]] std::string why_not_by_itself(ValueId v) const {
+    const ValueInfo& info = program_.info(v);
+    const Node* node = nodes_[static_cast<std::size_t>(v.id)];
+    if (!info.tile.empty())
+      return "its blocks are as `tile` says";
+    if (in_tasks_.contains(v))
+      return "a loop that runs as one task, or a nest of operators, has it";
+    if (node == nullptr || holds_operations(*node))  // it depends on what is assigned to it
+      return "";
+    const auto* drawn = std::get_if<Random>(&node->op);
+    const bool stored = std::holds_alternative<Input>(node->op) || std::holds_alternative<Compute>(node->op) || (drawn != nullptr && drawn->kind == Random::Kind::kSparse);
+    return stored ? "" : "what makes it makes all elements";
+  }
+
+  /// Takes the mark from what cannot be compressed, since others are not; whether there was such a value.
+  bool prune() {
+    choice_.compressed.clear();
+    std::map<ValueId, std::string> lost;
+    std::set<ValueId> at_points;
+    for (const Node* n : operations_) {
+      const auto* c = std::get_if<Compute>(&n->op);
+      if (c == nullptr)
+        continue;
+      const StoredBy by = storage_of(program_, *n);
+      if (by == StoredBy::kPoints)
+        at_points.insert(n->results[0]);
+      if (program_.info(n->results[0]).compressed && by == StoredBy::kNone)
+        lost.emplace(n->results[0], "it is not computed from stored elements of others");
+      for (const ValueId v : read_elements(*c, by))
+        ++choice_.compressed[v];
+    }
+    // Files are no reason to compress what is computed at all points.
+    const std::map<ValueId, int> without_files = choice_.compressed;
+    join_carried(lost);
+    lose_unused(lost, [&](ValueId v) { return at_points.contains(v); });
+    choice_.compressed = without_files;
+    for (const Node* n : operations_) {
+      const auto* written = std::get_if<Output>(&n->op);
+      if (written != nullptr && program_.info(written->value).compressed)
+        ++choice_.compressed[written->value];
+    }
+    join_carried(lost);
+    lose_unused(lost, [](ValueId) { return true; });
+    for (auto& [v, reason] : lost) {
+      program_.values[static_cast<std::size_t>(v.id)].compressed = false;
+      choice_.dense.emplace(v, std::move(reason));
+    }
+    return !lost.empty();
+  }
+
+  template <class Which>
+  void lose_unused(std::map<ValueId, std::string>& lost, const Which& which) const {
+    for (std::size_t k = 0; k < program_.values.size(); ++k) {
+      const ValueId v{static_cast<std::int32_t>(k)};
+      if (program_.values[k].compressed && !choice_.compressed.contains(v) && which(v))
+        lost.emplace(v, "nothing that goes over its stored elements alone uses it");
+    }
+  }
+
+  /// The compressed tensors of which the Compute reads stored elements alone; `by`: how its result is compressed, if it is.
+  [[nodiscard]] std::set<ValueId> read_elements(const Compute& c, StoredBy by) const {
+    std::set<ValueId> values = values_read(c);
+    std::erase_if(values, [&](ValueId v) { return !program_.info(v).compressed; });
+    if (by == StoredBy::kRearrangement)
+      return values;
+    const auto walk = by == StoredBy::kNone && copied_matrix(c).valid() ? std::nullopt : stored_walk(program_, c);
+    std::erase_if(values, [&](ValueId v) { return !walk || !reads_walked(c, *walk, v); });
+    return values;
+  }
+
+  /// A variable is compressed if all that is assigned to it is; what goes over its elements then goes over theirs.
+  void join_carried(std::map<ValueId, std::string>& lost) {
+    const auto each = [&](const auto& f) {
+      for (bool changed = true; changed;) {  // one variable may be another's source
+        changed = false;
+        for (const CarriedVariable& variable : carried_)
+          changed = f(variable) || changed;
+      }
+    };
+    each([&](const CarriedVariable& variable) { return share_loss(variable, lost); });
+    each([&](const CarriedVariable& variable) { return share_walks(variable, lost); });
+  }
+  bool share_walks(const CarriedVariable& variable, const std::map<ValueId, std::string>& lost) {
+    std::vector<ValueId> all = variable.names;
+    all.insert(all.end(), variable.sources.begin(), variable.sources.end());
+    int most = 0;
+    for (const ValueId v : all) {
+      if (!program_.info(v).compressed || lost.contains(v))
+        return false;
+      const auto found = choice_.compressed.find(v);
+      most = std::max(most, found == choice_.compressed.end() ? 0 : found->second);
+    }
+    bool changed = false;
+    for (const ValueId v : all)
+      changed = (most > 0 && choice_.compressed.emplace(v, most).second) || changed;
+    return changed;
+  }
+  bool share_loss(const CarriedVariable& variable, std::map<ValueId, std::string>& lost) const {
+    const auto is_lost = [&](ValueId v) { return lost.contains(v) || !program_.info(v).compressed; };
+    if (std::ranges::none_of(variable.sources, is_lost) && std::ranges::none_of(variable.names, is_lost))
+      return false;
+    bool changed = false;
+    for (const ValueId v : variable.names) {
+      if (!is_lost(v))
+        changed = lost.emplace(v, "a loop or branch carries it, and not all that becomes of it there is compressed").second || changed;
+    }
+    return changed;
+  }
+
+  Program program_;  ///< candidates are marked
+  std::vector<const Node*> nodes_;
+  std::vector<const Node*> operations_;
+  std::vector<CarriedVariable> carried_;
+  std::set<ValueId> in_tasks_;
+  StorageChoice choice_;
+};
+
+}  // namespace
+
+bool holds_operations(const Node& node) { return !regions_of(node).empty() && !is_marked_serial(node) && !std::holds_alternative<Fused>(node.op); }
+
+ValueId copied_matrix(const Compute& c) {
+  const auto* r = is_elementwise(c) ? std::get_if<Read>(&c.bodies[0]->op) : nullptr;
+  if (r == nullptr || r->subscripts.size() != c.out.size())
+    return {};
+  for (std::size_t d = 0; d < c.out.size(); ++d) {
+    if (bare_label(r->subscripts[d]) != static_cast<std::int32_t>(d))
+      return {};
+  }
+  return r->tensor;
+}
+
+StorageChoice choose_storage(const Program& program, Candidates candidates) { return Chooser(program, candidates).run(); }
+
+}  // namespace tdsl::passes

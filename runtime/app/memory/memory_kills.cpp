@@ -1,0 +1,194 @@
+#include "runtime/app/memory/memory_kills.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+#include "runtime/app/options/limits.h"
+#include "runtime/base/number_format.h"
+
+namespace tdsl::rt {
+
+namespace {
+
+constexpr std::size_t kMostCounters = 8;
+
+/// The processes of a run that see each other, by position; 0: not there yet, or ended by itself.
+using ProcessTable = std::atomic<pid_t>;
+static_assert(std::atomic<pid_t>::is_always_lock_free);
+
+/// All that a signal handler needs.
+struct KillWatch {
+  std::array<int, kMostCounters> files{};
+  std::size_t count = 0;
+  std::int64_t before = 0;
+  ProcessTable* table = nullptr;
+  std::size_t processes = 0;
+  std::size_t own = 0;
+  sockaddr_un speaker{};
+  std::string message;
+};
+KillWatch* kill_watch = nullptr;
+/// Memory that others may map: of the first rank on a node all do.
+int shared_memory = -1;
+
+std::int64_t count_kills(const KillWatch& w) noexcept {
+  std::int64_t kills = 0;
+  for (std::size_t k = 0; k < w.count; ++k) {
+    std::array<char, 512> text;
+    const ssize_t length = ::pread(w.files[k], text.data(), text.size() - 1, 0);
+    text[static_cast<std::size_t>(std::max<ssize_t>(length, 0))] = '\0';
+    kills += killed_processes(text.data());
+  }
+  return kills;
+}
+
+/// Whether a process is gone, or its parent has not taken its exit code yet. Async-signal-safe.
+bool has_ended(pid_t process) noexcept {
+  std::array<char, 32> path{"/proc/"};
+  char* end = std::to_chars(path.data() + 6, path.data() + 20, process).ptr;
+  std::memcpy(end, "/stat", 6);
+  const int file = ::open(path.data(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return errno == ENOENT;
+  std::array<char, 128> text{};  // `PID (NAME) STATE`, with 15 characters of a name at most
+  const ssize_t length = ::read(file, text.data(), text.size() - 1);
+  ::close(file);
+  const char* name_end = length > 0 ? std::strrchr(text.data(), ')') : nullptr;
+  return length <= 0 || (name_end != nullptr && (name_end[2] == 'Z' || name_end[2] == 'X'));
+}
+
+/// Whether one of the others is gone without a word. In the group there may be processes that are none of this run.
+bool has_lost_process(const KillWatch& w) noexcept {
+  for (std::size_t k = 0; k < w.processes; ++k) {
+    const pid_t process = w.table[k];
+    if (k != w.own && process != 0 && has_ended(process)) return true;
+  }
+  return false;
+}
+
+/// A name that the system gives to one process of a node, and takes back when that ends.
+bool is_speaker(const KillWatch& w) noexcept {
+  const int socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  return socket < 0 || ::bind(socket, reinterpret_cast<const sockaddr*>(&w.speaker), sizeof w.speaker) == 0;
+}
+
+/// One process's part.
+struct RunPart {
+  std::string place;  ///< host and process namespace
+  pid_t process = 0;
+  int memory = -1;
+};
+
+std::string place_of_this_process() {
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
+  std::array<char, 64> processes{};
+  if (::readlink("/proc/self/ns/pid", processes.data(), processes.size() - 1) <= 0) return {};
+  return std::string(host.data()) + "/" + processes.data();
+}
+
+RunPart decode_part(const std::string& text) {
+  std::istringstream in(text);
+  RunPart part;
+  in >> part.process >> part.memory >> part.place;
+  return part;
+}
+
+/// The table of the processes that this one sees, in the memory of the first of them. Without one nothing is known of others.
+void join_table(KillWatch& w, const std::vector<std::string>& parts, int rank) {
+  const RunPart mine = decode_part(parts[static_cast<std::size_t>(rank)]);
+  std::optional<RunPart> first;
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    const RunPart other = decode_part(parts[k]);
+    if (other.place != mine.place || mine.place.empty()) continue;
+    if (!first) first = other;
+    if (k == static_cast<std::size_t>(rank)) w.own = w.processes;
+    ++w.processes;
+  }
+  if (!first || first->memory < 0) return;
+  const std::string path = "/proc/" + std::to_string(first->process) + "/fd/" + std::to_string(first->memory);
+  const int memory = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (memory < 0) return;
+  const std::size_t bytes = w.processes * sizeof(ProcessTable);
+  // The first one may come last.
+  void* const table = ::ftruncate(memory, static_cast<off_t>(bytes)) == 0 ? ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0) : MAP_FAILED;
+  ::close(memory);
+  if (table == MAP_FAILED) return;
+  w.table = static_cast<ProcessTable*>(table);
+  w.table[w.own] = ::getpid();
+}
+
+}  // namespace
+
+void offer_to_be_killed() {
+  constexpr int kMore = 500, kMost = 1000;
+  std::ifstream before("/proc/self/oom_score_adj");
+  int score = 0;
+  if (!(before >> score)) return;
+  std::ofstream("/proc/self/oom_score_adj") << std::min(kMost, score + kMore);
+}
+
+std::string kill_watch_part() {
+  if (shared_memory < 0) shared_memory = ::memfd_create("tdsl", MFD_CLOEXEC);
+  return std::to_string(::getpid()) + " " + std::to_string(shared_memory) + " " + place_of_this_process();
+}
+
+void watch_memory_kills(const std::string& run, const std::vector<std::string>& parts, int rank, const SystemFiles& files) {
+  const MemoryGroup group = memory_group(files);
+  auto* fresh = new KillWatch();
+  for (const std::string& counter : group.counters) {
+    const int fd = fresh->count < kMostCounters ? ::open(counter.c_str(), O_RDONLY | O_CLOEXEC) : -1;
+    if (fd >= 0) fresh->files[fresh->count++] = fd;
+  }
+  if (fresh->count == 0) {
+    delete fresh;
+    return;
+  }
+  fresh->before = count_kills(*fresh);
+  join_table(*fresh, parts, rank);
+  if (fresh->table == nullptr) {
+    delete fresh;
+    return;
+  }
+  fresh->speaker.sun_family = AF_UNIX;
+  const std::string name = "tdsl-" + run;
+  // After a zero byte: a name that no file system has.
+  std::memcpy(fresh->speaker.sun_path + 1, name.data(), std::min(name.size(), sizeof fresh->speaker.sun_path - 1));
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
+  const bool limited = group.limit.bytes != 0;
+  fresh->message = "the system killed a process of this run on " + std::string(host.data()) + " because memory ran out" +
+                   (limited ? ": " + group.limit.source + " is " + format_bytes(group.limit.bytes) + ", for all ranks there" : std::string()) +
+                   "; no output file was written. Give the job more memory, or its ranks less by --memory\n";
+  delete std::exchange(kill_watch, fresh);
+}
+
+bool report_memory_kill() noexcept {
+  const KillWatch* w = kill_watch;
+  if (w == nullptr || count_kills(*w) <= w->before || !has_lost_process(*w)) return false;
+  if (is_speaker(*w)) {
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, w->message.data(), w->message.size());
+  }
+  return true;
+}
+
+void end_unkilled() noexcept {
+  if (kill_watch != nullptr) kill_watch->table[kill_watch->own] = 0;
+}
+
+}  // namespace tdsl::rt

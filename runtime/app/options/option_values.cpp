@@ -1,0 +1,236 @@
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <system_error>
+
+#include "runtime/base/number_format.h"
+#include "runtime/app/options/options.h"
+
+namespace tdsl::rt {
+
+namespace {
+
+[[noreturn]] void fail_value(std::string_view what, std::string_view text, const std::string& expected) {
+  throw RunError(std::string(what) + ": `" + std::string(text) + "` is not " + expected, ExitCode::kUsage);
+}
+
+/// Removes `_` between digits, as in literals of the language.
+std::string without_separators(std::string_view text) {
+  std::string digits;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool between = i > 0 && i + 1 < text.size() && std::isdigit(static_cast<unsigned char>(text[i - 1])) != 0 &&
+                         std::isdigit(static_cast<unsigned char>(text[i + 1])) != 0;
+    if (text[i] != '_' || !between) {
+      digits += text[i];
+    }
+  }
+  return digits;
+}
+
+/// Parses all of `text` as a number of type T.
+template <class T>
+std::errc parse_all(std::string_view text, T& value) {
+  const std::string clean = without_separators(text);
+  const char* first = clean.data();
+  const char* last = first + clean.size();
+  if (clean.size() > 1 && clean[0] == '+' && clean[1] != '-') {
+    ++first;
+  }
+  const auto result = std::from_chars(first, last, value);
+  return result.ec == std::errc() && result.ptr != last ? std::errc::invalid_argument : result.ec;
+}
+
+template <class T>
+ScalarValue parse_integer(std::string_view text, std::string_view what) {
+  T value = 0;
+  const std::errc error = parse_all(text, value);
+  const std::string name(element_name(element_type_of<T>));
+  if (error == std::errc::result_out_of_range) {
+    throw RunError(std::string(what) + ": " + std::string(text) + " does not fit into " + name + " (" +
+                       std::to_string(std::numeric_limits<T>::min()) + " to " +
+                       std::to_string(std::numeric_limits<T>::max()) + ")",
+                   ExitCode::kUsage);
+  }
+  if (error != std::errc()) {
+    fail_value(what, text, "an integer (" + name + "), for example 12");
+  }
+  return value;
+}
+
+template <class T>
+ScalarValue parse_float(std::string_view text, std::string_view what) {
+  T value = 0;
+  const std::errc error = parse_all(text, value);
+  if (error == std::errc::result_out_of_range) {
+    throw RunError(std::string(what) + ": " + std::string(text) + " is too large or too small for " +
+                       std::string(element_name(element_type_of<T>)) + "; write inf or 0 if that is meant",
+                   ExitCode::kUsage);
+  }
+  if (error != std::errc()) {
+    fail_value(what, text, "a number (" + std::string(element_name(element_type_of<T>)) + "), for example 1e-3");
+  }
+  return value;
+}
+
+/// The factor of a size suffix, or 0 for an unknown one.
+double byte_factor(std::string_view suffix) {
+  if (suffix.empty() || suffix == "B") {
+    return 1;
+  }
+  static constexpr std::string_view kPrefixes = "KMGT";
+  const char letter = suffix[0] == 'k' ? 'K' : suffix[0];
+  const std::size_t power = kPrefixes.find(letter);
+  if (power == std::string_view::npos) {
+    return 0;
+  }
+  const std::string_view rest = suffix.substr(1);
+  if (rest.empty() || rest == "iB" || rest == "i") {
+    return std::pow(1024.0, static_cast<double>(power + 1));
+  }
+  return rest == "B" ? std::pow(1000.0, static_cast<double>(power + 1)) : 0;
+}
+
+std::string_view suffix_of(std::string_view size) { return size.substr(std::min(size.find_first_not_of("0123456789._"), size.size())); }
+
+/// A number of these units with two decimals, the least that is no less.
+std::string hundredths(std::int64_t bytes, std::string_view suffix) {
+  if (bytes <= 0) return "0";
+  const double unit = byte_factor(suffix);
+  std::array<char, 64> text{};
+  // Rounding of the division, of the text or of its reading may lose a byte.
+  for (double count = std::ceil(static_cast<double>(bytes) / unit * 100);; ++count) {
+    const int length = std::snprintf(text.data(), text.size(), "%.2f", count / 100);
+    std::string number(text.data(), static_cast<std::size_t>(length));
+    if (parse_bytes(number + std::string(suffix), "") >= bytes) return number;
+  }
+}
+
+}  // namespace
+
+ScalarValue parse_scalar(ElementType type, std::string_view text, std::string_view what) {
+  switch (type) {
+    case ElementType::kBool:
+      if (text == "true" || text == "1") {
+        return true;
+      }
+      if (text == "false" || text == "0") {
+        return false;
+      }
+      fail_value(what, text, "true or false");
+    case ElementType::kI32:
+      return parse_integer<std::int32_t>(text, what);
+    case ElementType::kI64:
+      return parse_integer<std::int64_t>(text, what);
+    case ElementType::kF32:
+      return parse_float<float>(text, what);
+    case ElementType::kF64:
+      break;
+  }
+  return parse_float<double>(text, what);
+}
+
+NumberKinds parse_number_kinds(std::string_view text, std::string_view what) {
+  NumberKinds kinds;
+  for (std::string_view rest = text;;) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view word = rest.substr(0, comma);
+    // Subscripts are checked in every run: before it begins where they are affine, else where they are computed.
+    if (word != "nan" && word != "inf" && word != "bounds") fail_value(what, word, "nan, inf or bounds");
+    kinds.nan |= word == "nan";
+    kinds.inf |= word == "inf";
+    if (comma == std::string_view::npos) return kinds;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+std::int64_t parse_bytes(std::string_view text, std::string_view what) {
+  const std::size_t end = text.size() - suffix_of(text).size();
+  double number = 0;
+  const double factor = byte_factor(suffix_of(text));
+  if (end == 0 || factor == 0 || parse_all(text.substr(0, end), number) != std::errc()) {
+    fail_value(what, text, "a size, for example 512MiB or 2G");
+  }
+  const double bytes = number * factor;
+  if (bytes < 1 || bytes >= 0x1p63) {
+    fail_value(what, text, "a size between 1 byte and 2^63");
+  }
+  return static_cast<std::int64_t>(bytes);
+}
+
+std::string option_size(std::int64_t bytes, std::string_view like) {
+  const std::string_view suffix = suffix_of(like);
+  if (byte_factor(suffix) <= 1) return std::to_string(bytes);
+  return hundredths(bytes, suffix) + std::string(suffix);
+}
+
+std::string shown_size(std::int64_t bytes, std::string_view like) {
+  const std::string_view suffix = suffix_of(like);
+  if (byte_factor(suffix) <= 1) return format_bytes(bytes);
+  return hundredths(bytes, suffix) + " " + std::string(suffix);
+}
+
+double parse_duration(std::string_view text, std::string_view what) {
+  const std::size_t end = std::min(text.find_first_not_of("0123456789."), text.size());
+  const std::string_view unit = text.substr(end);
+  const double factor = unit.empty() || unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
+  double number = 0;
+  if (end == 0 || factor == 0 || parse_all(text.substr(0, end), number) != std::errc()) {
+    fail_value(what, text, "a time, for example 600, 10m or 2h");
+  }
+  return number * factor;
+}
+
+std::vector<std::int64_t> parse_tile(std::string_view text, std::string_view what) {
+  std::vector<std::int64_t> tile;
+  for (std::size_t start = 0; start <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', start), text.size());
+    std::int64_t edge = 0;
+    if (parse_all(text.substr(start, comma - start), edge) != std::errc() || edge < 1) {
+      fail_value(what, text, "a tile size, for example 256 or 256,512");
+    }
+    tile.push_back(edge);
+    start = comma + 1;
+  }
+  if (tile.size() > kMaxRank) {
+    fail_value(what, text, "a tile size: tensors have at most " + std::to_string(kMaxRank) + " dimensions");
+  }
+  return tile;
+}
+
+std::optional<std::string> nearest_name(std::string_view word, std::span<const std::string> candidates) {
+  // Damerau-Levenshtein distance with adjacent transpositions, three rows at a time.
+  const auto distance = [word](std::string_view other) {
+    std::vector<std::size_t> before(other.size() + 1), previous(other.size() + 1), row(other.size() + 1);
+    for (std::size_t j = 0; j <= other.size(); ++j) {
+      previous[j] = j;
+    }
+    for (std::size_t i = 1; i <= word.size(); ++i) {
+      row[0] = i;
+      for (std::size_t j = 1; j <= other.size(); ++j) {
+        row[j] = std::min({previous[j] + 1, row[j - 1] + 1, previous[j - 1] + (word[i - 1] == other[j - 1] ? 0U : 1U)});
+        if (i > 1 && j > 1 && word[i - 1] == other[j - 2] && word[i - 2] == other[j - 1]) {
+          row[j] = std::min(row[j], before[j - 2] + 1);
+        }
+      }
+      std::swap(before, previous);
+      std::swap(previous, row);
+    }
+    return previous[other.size()];
+  };
+  std::optional<std::string> best;
+  std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
+  for (const std::string& candidate : candidates) {
+    const std::size_t d = distance(candidate);
+    if (d < best_distance && d < candidate.size()) {
+      best_distance = d;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+}  // namespace tdsl::rt

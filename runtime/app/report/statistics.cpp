@@ -1,0 +1,129 @@
+#include "runtime/app/report/statistics.h"
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <span>
+#include <utility>
+
+namespace tdsl::rt {
+
+namespace {
+
+std::vector<std::byte> encode(const RankNumbers& rank, std::span<const SiteNumbers> sites) {
+  const auto head = std::as_bytes(std::span(&rank, 1));
+  const auto tail = std::as_bytes(sites);
+  std::vector<std::byte> bytes(head.begin(), head.end());
+  bytes.insert(bytes.end(), tail.begin(), tail.end());
+  return bytes;
+}
+
+RankFigures decode(std::span<const std::byte> bytes) {
+  RankFigures rank;
+  std::memcpy(&rank.numbers, bytes.data(), sizeof rank.numbers);
+  bytes = bytes.subspan(sizeof rank.numbers);
+  rank.sites.resize(bytes.size() / sizeof(SiteNumbers));
+  if (!bytes.empty()) std::memcpy(rank.sites.data(), bytes.data(), bytes.size());
+  return rank;
+}
+
+std::vector<SiteNumbers> site_numbers(const RankStatistics& mine) {
+  std::map<int, SiteNumbers> sites;
+  for (const SiteStatistics& s : mine.sites) {
+    SiteNumbers& n = sites[s.site];
+    n.bytes_received = static_cast<double>(s.bytes_received);
+    n.bytes_sent = static_cast<double>(s.bytes_sent);
+    n.messages = static_cast<double>(s.messages);
+    n.flops = s.flops;
+    n.tasks = static_cast<double>(s.tasks);
+    n.kernels = static_cast<double>(s.kernels);
+    n.stored = static_cast<double>(s.stored);
+    n.stored_bytes = static_cast<double>(s.stored_bytes);
+    n.disk_read = static_cast<double>(s.disk_read);
+    n.disk_written = static_cast<double>(s.disk_written);
+    n.begin = s.first_start;
+    n.seconds = s.last_end - s.first_start;
+    n.wall = s.front.wall;
+    n.kernel_seconds = s.kernel_seconds;
+    n.waiting_seconds = s.front.waiting;
+    n.disk_waiting_seconds = s.front.disk;
+  }
+  for (const auto& [site, written] : mine.writes) {
+    sites[site].writes = static_cast<double>(written.calls);
+    sites[site].written_bytes = static_cast<double>(written.bytes);
+  }
+  add_predictions(sites, mine.predictions);
+  std::vector<SiteNumbers> list;
+  for (auto& [site, numbers] : sites) {
+    numbers.site = site;
+    list.push_back(numbers);
+  }
+  return list;
+}
+
+}  // namespace
+
+plan::Index peak_rss() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmHWM:")) return std::stoll(line.substr(6)) * 1024;
+  }
+  return 0;
+}
+
+namespace {
+
+/// Gathered; whole on rank 0 only.
+TrafficMatrix traffic_matrix(World& world, const std::vector<std::int64_t>& received_from) {
+  TrafficMatrix matrix;
+  const std::vector<int> rows = matrix_rows(world.topology().node_of_rank, matrix);
+  std::vector<double> mine(matrix.bytes.size(), 0.0);
+  for (std::size_t r = 0; r < received_from.size(); ++r) mine[static_cast<std::size_t>(rows[r])] += static_cast<double>(received_from[r]);
+  const auto gathered = world.access().all_gather(std::as_bytes(std::span(mine)));
+  for (std::size_t r = 0; r < gathered.size(); ++r) {
+    std::memcpy(mine.data(), gathered[r].data(), gathered[r].size());
+    std::vector<double>& row = matrix.bytes[static_cast<std::size_t>(rows[r])];
+    for (std::size_t c = 0; c < row.size(); ++c) row[c] += mine[c];
+  }
+  return matrix;
+}
+
+}  // namespace
+
+std::string statistics_json(World& world, const RunDescription& run, const RankStatistics& mine) {
+  RankNumbers numbers;
+  numbers.bytes_received = static_cast<double>(mine.traffic.bytes_received);
+  numbers.bytes_from_other_nodes = static_cast<double>(mine.traffic.bytes_from_other_nodes);
+  numbers.bytes_sent = static_cast<double>(mine.traffic.bytes_sent);
+  numbers.control_bytes = static_cast<double>(mine.traffic.control_bytes_received);
+  numbers.peak_block_bytes = static_cast<double>(mine.peak_block_bytes);
+  numbers.predicted_peak_block_bytes = mine.predictions.peak_block_bytes();
+  numbers.start_rss_bytes = static_cast<double>(mine.start_rss_bytes);
+  numbers.peak_rss_bytes = static_cast<double>(mine.peak_rss_bytes);
+  numbers.blocks_at_exit = static_cast<double>(mine.blocks_at_exit);
+  numbers.disk_read = static_cast<double>(mine.disk.read);
+  numbers.disk_written = static_cast<double>(mine.disk.written);
+  numbers.peak_disk_bytes = static_cast<double>(mine.disk.most_held);
+  numbers.disk_bytes_at_exit = static_cast<double>(mine.disk.held);
+  numbers.phases = mine.phases;
+  numbers.longest_silence = mine.silence.longest;
+  numbers.between_wall = mine.between.wall;
+  numbers.between_waiting = mine.between.waiting;
+  numbers.between_disk_waiting = mine.between.disk;
+  numbers.packed_bytes = static_cast<double>(mine.packed_bytes);
+  if (mine.baseline) {
+    numbers.baseline_bytes = mine.baseline->bytes_received;
+    numbers.baseline_tasks = mine.baseline->tasks;
+    numbers.baseline_seconds = mine.baseline->seconds;
+  }
+  const std::vector<std::vector<std::byte>> gathered = world.access().all_gather(encode(numbers, site_numbers(mine)));
+  TrafficMatrix matrix;
+  if (mine.measured && world.size() > 1) matrix = traffic_matrix(world, mine.received_from);
+  if (world.rank() != 0) return {};
+  std::vector<RankFigures> ranks;
+  for (const std::vector<std::byte>& bytes : gathered) ranks.push_back(decode(bytes));
+
+  return statistics_text(run, ranks, mine.predictions, {mine.measured, mine.baseline.has_value(), std::move(matrix)});
+}
+
+}  // namespace tdsl::rt

@@ -1,0 +1,161 @@
+#include "runtime/app/report/trace_file.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include "runtime/app/report/clock.h"
+#include "runtime/app/watch/rank_messages.h"
+#include "runtime/disk/disk.h"
+
+namespace tdsl::rt {
+
+namespace {
+
+constexpr int kHalvings = 41;
+/// A thread has room for this many events at least, whatever its share.
+constexpr std::size_t kLeastEvents = 4096;
+
+/// What a rank says of its buffers.
+struct TraceCounts {
+  std::array<std::int64_t, kHalvings> left{};  ///< events after k halvings
+  std::int64_t halvings = 0;
+  std::int64_t lost = 0;
+};
+
+TraceCounts counts_of(const Trace& trace) {
+  TraceCounts counts;
+  for (int t = 0; t < trace.threads(); ++t) {
+    const TraceBuffer& buffer = trace.buffer(t);
+    counts.halvings = std::max<std::int64_t>(counts.halvings, buffer.halvings());
+    counts.lost += buffer.lost();
+    for (const TraceEvent& event : buffer.events()) {
+      for (int h = 0; h < kHalvings && TraceBuffer::keeps(event, h); ++h) ++counts.left[static_cast<std::size_t>(h)];
+    }
+  }
+  return counts;
+}
+
+/// The run ends on all ranks if rank 0 has failed.
+void agree(World& world, std::string error) {
+  world.access().broadcast(error, 0);
+  if (!error.empty()) throw RunError(error);
+}
+
+template <class Action>
+std::string error_of(const Action& action) {
+  try {
+    action();
+    return {};
+  } catch (const RunError& error) {
+    return error.what();
+  }
+}
+
+}  // namespace
+
+int common_halvings(const std::vector<std::int64_t>& counts, int least, std::int64_t most) {
+  auto h = static_cast<std::size_t>(least);
+  while (h + 1 < counts.size() && counts[h] > most) ++h;
+  return static_cast<int>(h);
+}
+
+TraceFile::TraceFile(World& world, const std::string& path, int threads) : world_(world) {
+  agree(world, error_of([&] {
+    if (world.rank() == 0) file_.emplace(OutputFile::create(path, Unfinished::kUnnamed));
+  }));
+  offset_ = clock_offset(world);
+  double zero = world.now();
+  begin_ = zero;
+  std::string text(reinterpret_cast<const char*>(&zero), sizeof zero);
+  world.access().broadcast(text, 0);
+  std::memcpy(&zero, text.data(), sizeof zero);
+  const auto all = static_cast<std::size_t>(threads + 1 + kDiskThreads) * static_cast<std::size_t>(world.size());
+  trace_ = std::make_unique<Trace>(threads, kDiskThreads, std::max(kLeastEvents, kMostEvents / all), zero - offset_);
+}
+
+/// The events that are kept: for each thread their number, then they themselves.
+std::vector<std::byte> TraceFile::encode(int halvings, std::size_t most, double drift) const {
+  std::vector<std::byte> bytes;
+  const auto put = [&bytes](const auto& value) {
+    const auto view = std::as_bytes(std::span(&value, 1));
+    bytes.insert(bytes.end(), view.begin(), view.end());
+  };
+  for (int t = 0; t < trace_->threads(); ++t) {
+    std::vector<TraceEvent> kept;
+    for (const TraceEvent& event : trace_->buffer(t).events()) {
+      if (TraceBuffer::keeps(event, halvings)) kept.push_back(event);
+    }
+    if (kept.size() > most) kept.resize(most);
+    for (TraceEvent& event : kept) event.start += std::llround(drift * static_cast<double>(event.start));
+    put(static_cast<std::uint64_t>(kept.size()));
+    for (const TraceEvent& event : kept) put(event);
+  }
+  return bytes;
+}
+
+namespace {
+
+void decode_threads(std::span<const std::byte> bytes, int rank, std::vector<TracedThread>& threads) {
+  for (int thread = 0; !bytes.empty(); ++thread) {
+    std::uint64_t count = 0;
+    std::memcpy(&count, bytes.data(), sizeof count);
+    bytes = bytes.subspan(sizeof count);
+    TracedThread& entry = threads.emplace_back(TracedThread{rank, thread, {}});
+    entry.events.resize(count);
+    if (count > 0) std::memcpy(static_cast<void*>(entry.events.data()), bytes.data(), count * sizeof(TraceEvent));
+    bytes = bytes.subspan(count * sizeof(TraceEvent));
+  }
+}
+
+}  // namespace
+
+void TraceFile::write(TraceDescription run) {
+  world_.access().barrier();  // everybody's engine is over: messages are ours now
+  const double end = clock_offset(world_);
+  const double lasted = world_.now() - begin_;
+  const double drift = lasted > 0 ? (end - offset_) / lasted : 0;
+  TraceCounts mine = counts_of(*trace_);
+  std::vector<std::int64_t> left(kHalvings);
+  std::int64_t least = 0;
+  for (const std::vector<std::byte>& bytes : world_.access().all_gather(std::as_bytes(std::span(&mine, 1)))) {
+    TraceCounts theirs;
+    std::memcpy(&theirs, bytes.data(), sizeof theirs);
+    least = std::max(least, theirs.halvings);
+    run.lost += theirs.lost;
+    for (std::size_t h = 0; h < left.size(); ++h) left[h] += theirs.left[h];
+  }
+  run.halvings = common_halvings(left, static_cast<int>(least), static_cast<std::int64_t>(kMostEvents));
+  run.ranks = world_.size();
+  run.threads = trace_->computing();
+  const auto all = static_cast<std::size_t>(run.ranks) * static_cast<std::size_t>(trace_->threads());
+  const std::size_t most = left[static_cast<std::size_t>(run.halvings)] > static_cast<std::int64_t>(kMostEvents) ? kMostEvents / all : kMostEvents;
+  const std::vector<std::byte> events = encode(run.halvings, most, drift);
+  if (world_.rank() != 0) {
+    send_message(world_, 0, kTraceEvents, events);
+    agree(world_, {});
+    return;
+  }
+  std::vector<TracedThread> threads;
+  decode_threads(events, 0, threads);
+  for (int others = world_.size() - 1; others > 0; --others) {
+    const ControlMessage message = await_message(world_, kTraceEvents);
+    decode_threads(message.bytes, message.source, threads);
+  }
+  std::ranges::sort(threads, {}, [](const TracedThread& t) { return std::pair(t.rank, t.thread); });
+  agree(world_, error_of([&] { write_file(run, threads); }));
+}
+
+void TraceFile::write_file(const TraceDescription& run, const std::vector<TracedThread>& threads) {
+  std::int64_t offset = 0;
+  write_trace_json(run, threads, [&](std::string_view text) {
+    file_->write(std::as_bytes(std::span(text)), offset);
+    offset += static_cast<std::int64_t>(text.size());
+  });
+  file_->sync();
+  file_->commit();
+}
+
+}  // namespace tdsl::rt

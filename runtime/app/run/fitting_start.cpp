@@ -1,0 +1,214 @@
+#include "runtime/app/run/fitting_start.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "runtime/base/number_format.h"
+#include "runtime/app/options/options.h"
+#include "runtime/plan/region/memory_need.h"
+
+namespace tdsl::rt {
+
+namespace {
+
+/// Least memory is found in at most this many steps; the result may be a little too large.
+constexpr int kLeastSteps = 16;
+
+/// Operands and results that exceed the memory by this factor fit by no plan, and on no number of ranks that is worth a search.
+constexpr double kHopeless = 64;
+
+class FitSearch {
+ public:
+  explicit FitSearch(const StartRequest& request) : request_(request), given_(request.inputs.memory > 0 && request.limit.bytes == 0) {}
+
+  FittingStart run() {
+    FittingStart found{start_with(request_.inputs), 0};
+    const plan::Index most = given_ ? request_.inputs.memory : request_.limit.bytes;
+    if (most == 0 || plan::most_need(found.start.region, request_.inputs.threads) <= static_cast<double>(most)) return found;
+    plan::MemoryNeed need = need_of(found.start, request_.inputs);
+    if (need.bytes <= most) return found;
+    const bool spills = request_.disk || request_.in_file;
+    if (static_cast<double>(need.bytes - need.step) > kHopeless * static_cast<double>(most)) refuse(need, std::nullopt, most);
+    if (!given_) {
+      plan::PlanInputs lean = request_.inputs;
+      lean.memory = most;
+      found = {start_with(lean), most};
+      need = need_of(found.start, lean);
+      if (need.bytes <= most) return found;
+    }
+    if (spills && find_homes(found, most)) return found;
+    need = least(need);
+    refuse(need, ranks_enough(need, most), most);
+  }
+
+  /// What can be given as --memory at least.
+  EnoughMemory least_given() {
+    EnoughMemory found{least(need_of(start_with(request_.inputs), request_.inputs)).bytes, std::nullopt};
+    if (!request_.disk && !request_.in_file) return found;
+    plan::Index bytes = request_.inputs.memory;
+    for (int step = 0; step < kLeastSteps && !late() && bytes < found.in_memory; ++step) {
+      plan::PlanInputs lean = request_.inputs;
+      lean.memory = bytes;
+      const plan::FoundHomes homes = homes_of(start_with(lean), lean);
+      if (homes.fits) {
+        found.on_disk = bytes;
+        break;
+      }
+      bytes = std::max(bytes + 1, homes.need.bytes + homes.reserve);
+    }
+    return found;
+  }
+
+ private:
+  /// Numbers for the message are looked for only so long.
+  [[nodiscard]] bool late() const { return std::chrono::steady_clock::now() - begin_ > request_.patience; }
+
+  [[nodiscard]] record::Start start_with(const plan::PlanInputs& inputs) const { return record::start_of(request_.program(inputs), inputs, request_.plan); }
+
+  /// --memory is kept whatever the data is; a limit of the system's by what is expected, and by watching what the run holds.
+  [[nodiscard]] plan::MemoryNeed need_of(const record::Start& start, const plan::PlanInputs& inputs) const {
+    return given_ ? plan::certain_need(start.region, inputs, start.plan) : plan::expected_need(start.region, inputs, start.plan);
+  }
+
+  [[nodiscard]] plan::FoundHomes homes_of(const record::Start& start, const plan::PlanInputs& inputs) const {
+    plan::HomeRequest request;
+    request.disk = request_.disk;
+    request.certain = given_;
+    request.saves = request_.saves;
+    request.late = [this] { return late(); };
+    if (request_.in_file) {
+      request.in_file = [this](const std::string& input, plan::Index row) { return row >= plan::kLeastFileRow && request_.in_file(input); };
+    }
+    return plan::find_homes_and_room(start.region, inputs, start.plan, request);
+  }
+
+  /// No plan fits with everything in memory. Whether one does with homes on disk and in files; else `disk_need_` says what that would take.
+  bool find_homes(FittingStart& found, plan::Index most) {
+    plan::PlanInputs lean = request_.inputs;
+    lean.memory = most;
+    plan::FoundHomes homes = homes_of(found.start, lean);
+    if (!homes.fits) {
+      disk_need_ = std::move(homes.need);
+      return false;
+    }
+    plan::PlanValue value = found.start.plan != nullptr ? *found.start.plan : found.start.saved;
+    value.memory = homes.memory;
+    value.disk = homes.need.disk;
+    value.reserve = homes.reserve;
+    value.homes = homes.homes;
+    found.start.saved = value;
+    found.start.plan = std::make_shared<const plan::PlanValue>(std::move(value));
+    found.memory = homes.memory;
+    found.homes = std::move(homes);
+    return true;
+  }
+
+  /// What disks change about the answer that it does not fit.
+  [[nodiscard]] std::string disk_text() const {
+    if (!request_.disk) return request_.no_disk.empty() ? "" : "; no tensor can be on disk: " + request_.no_disk;
+    return disk_need_ ? "; with tensors on disk it needs " + shown_size(disk_need_->bytes, given_ ? request_.memory_text : "") + ", for `" + disk_need_->name + "`" : "";
+  }
+
+  /// The least memory that is enough on these ranks.
+  [[nodiscard]] plan::MemoryNeed least(plan::MemoryNeed need) const {
+    plan::PlanInputs more = request_.inputs;
+    for (int step = 0; step < kLeastSteps && !late(); ++step) {
+      more.memory = need.bytes;
+      plan::MemoryNeed next = need_of(start_with(more), more);
+      if (next.bytes <= more.memory) return need;
+      need = std::move(next);
+    }
+    return need;
+  }
+
+  [[nodiscard]] std::optional<plan::Index> ranks_enough(const plan::MemoryNeed& need, plan::Index most) const {
+    if (request_.plan.use || !request_.plan.place.empty()) return std::nullopt;  // what is imposed is for these ranks
+    const plan::PlanInputs& inputs = request_.inputs;
+    // More ranks on a node share its memory: there are more nodes. --memory is each rank's own.
+    const plan::Index unit = given_ ? 1 : request_.ranks_of_node;
+    const double shared = static_cast<double>(need.bytes - need.step) * static_cast<double>(inputs.ranks) / static_cast<double>(most);
+    bool given_up = false;
+    const auto fits = [&](plan::Index ranks) {
+      given_up = given_up || late();
+      if (given_up) return false;
+      plan::PlanInputs more = inputs;
+      more.ranks = ranks;
+      more.ranks_per_node = given_ && inputs.ranks_per_node == inputs.ranks ? ranks : request_.ranks_of_node;
+      more.memory = most;
+      more.settle_nodes();
+      return need_of(start_with(more), more).bytes <= most;
+    };
+    const std::optional<plan::Index> found = plan::enough_ranks(fits, inputs.ranks, unit, shared);
+    return given_up ? std::nullopt : found;
+  }
+
+  [[noreturn]] void refuse(const plan::MemoryNeed& need, std::optional<plan::Index> ranks, plan::Index most) const {
+    std::string text;
+    if (given_) {
+      text = too_little_memory(need, most, request_.memory_text);
+      if (ranks) text += ", or start it on " + std::to_string(*ranks) + " ranks";
+    } else {
+      text = "`" + need.name + "` does not fit into memory: it needs at least " + format_bytes(need.bytes) + " on a rank (" +
+             format_bytes(need.bytes - need.step) + " of operands, results and other live tensors, " + format_bytes(need.step) +
+             " received or copied at once), which may have " + format_bytes(most) + ", as " + request_.limit.source + "; give " + wanted(need.bytes);
+      if (ranks) text += ", or start it on " + std::to_string(*ranks / request_.ranks_of_node) + " such nodes with " + std::to_string(*ranks) + " ranks";
+    }
+    throw RunError(request_.place(need.line), text + disk_text(), ExitCode::kUsage);
+  }
+
+  /// What a node has to have, in whole MiB. A process is not of the same size every time.
+  [[nodiscard]] std::string wanted(plan::Index bytes) const {
+    const RankMemory& limit = request_.limit;
+    const double most = static_cast<double>(bytes) / kUsableMemory;
+    const double rank = std::min(most * kPartForBlocks, most + static_cast<double>(limit.beside + (std::int64_t{4} << 20)));
+    const auto mebibytes = static_cast<std::int64_t>(rank * limit.ranks / (1 << 20)) + 1;
+    return "at least " + std::to_string(mebibytes) + " MiB " + (limit.ranks > 1 ? "for the " + std::to_string(limit.ranks) + " ranks of a node" : "for it");
+  }
+
+  const StartRequest& request_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  std::optional<plan::MemoryNeed> disk_need_;
+  bool given_;  ///< --memory counts, no limit of the system's
+};
+
+}  // namespace
+
+FittingStart fitting_start(const StartRequest& request) { return FitSearch(request).run(); }
+
+EnoughMemory enough_memory(const StartRequest& request, const record::Start& found) {
+  StartRequest least = request;
+  const auto own = static_cast<double>(plan::expected_need(found.region, request.inputs, found.plan).bytes);
+  least.inputs.memory = std::max(plan::Index{1}, static_cast<plan::Index>(own / kHopeless));
+  least.limit = {};
+  return FitSearch(least).least_given();
+}
+
+std::string too_little_memory(const plan::MemoryNeed& need, plan::Index given, std::string_view like) {
+  return "--memory " + given_size(given, like) + " is too small: `" + need.name + "` needs " + shown_size(need.bytes, like) + " on a rank: " +
+         shown_size(need.bytes - need.step, like) + " of operands, results and other live tensors, " + shown_size(need.step, like) +
+         " received or copied at once; give at least --memory " + option_size(need.bytes, like);
+}
+
+std::optional<plan::MemoryNeed> need_beyond_limit(const StartRequest& request, const std::string& plan) {
+  // The margin is for a process that is a few pages larger than the earlier one.
+  const plan::Index most = request.limit.most;
+  if (most == 0) return std::nullopt;
+  std::shared_ptr<const plan::PlanValue> value;
+  if (!plan.empty()) value = std::make_shared<const plan::PlanValue>(plan::parse_plan(plan));
+  plan::PlanInputs inputs = request.inputs;
+  if (value && value->memory > 0) {
+    inputs.memory = value->memory;
+    inputs.homes = value->homes;
+  }
+  const plan::Region region = record::survey(request.program(inputs), value ? record::Forms{value->forms} : record::Forms{});
+  if (plan::most_need(region, inputs.threads) <= static_cast<double>(most)) return std::nullopt;
+  plan::MemoryNeed need = plan::expected_need(region, inputs, value);
+  if (value) need.bytes += value->reserve;
+  return need.bytes > most ? std::optional(std::move(need)) : std::nullopt;
+}
+
+}  // namespace tdsl::rt

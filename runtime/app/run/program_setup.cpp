@@ -1,0 +1,189 @@
+#include "runtime/app/run/program_run.h"
+
+#include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/app/memory/cores.h"
+#include "runtime/app/options/instructions.h"
+#include "runtime/app/options/machine_file.h"
+#include "runtime/app/run/run_program_signals.h"
+#include "runtime/io/temporaries.h"
+
+namespace tdsl::rt {
+
+namespace {
+
+std::string host_name() {
+  std::array<char, 256> host{};
+  return ::gethostname(host.data(), host.size() - 1) == 0 ? host.data() : "";
+}
+
+/// Threads per rank unless --threads says: what the job gives a task, or this rank's share of the node's cores; no more than the
+/// cores it is pinned to.
+int default_threads(const World& world, const Environment& environment) {
+  if (environment.omp_num_threads) return *environment.omp_num_threads;
+  const int cores = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  int threads = std::max(1, cores / world.topology().local_size);
+  if (environment.slurm_cpus_per_task) threads = std::min(threads, *environment.slurm_cpus_per_task);
+  cpu_set_t pinned;
+  CPU_ZERO(&pinned);
+  if (::sched_getaffinity(0, sizeof pinned, &pinned) == 0) threads = std::min(threads, CPU_COUNT(&pinned));
+  return threads;
+}
+
+/// The processes this one can see, as the system names them; empty if it does not say.
+std::string process_namespace() {
+  std::array<char, 64> name;
+  const ssize_t length = ::readlink("/proc/self/ns/pid", name.data(), name.size());
+  return {name.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0))};
+}
+
+}  // namespace
+
+/// Before anything that different programs would do differently.
+void ProgramRun::check_launch() {
+  if (!world_.uses_mpi()) {
+    if (const std::string missing = missing_instructions(); !missing.empty()) throw RunError(launch_error({launch_facts(missing)}), ExitCode::kUsage);
+    return;
+  }
+  const std::string mine = encode(launch_facts(missing_instructions()));
+  for (const std::vector<std::byte>& bytes : world_.access().all_gather(std::as_bytes(std::span(mine)))) {
+    launch_.push_back(decode_launch_facts({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+  }
+  if (const std::string error = launch_error(launch_); !error.empty()) throw RunError(error, ExitCode::kUsage);
+}
+
+RunSetup ProgramRun::setup() {
+  // The plan depends on the thread count, so all ranks take rank 0's.
+  std::string threads = std::to_string(options_.threads.value_or(default_threads(world_, environment_)));
+  world_.access().broadcast(threads, 0);
+  plan::PlanInputs plan;
+  plan.ranks = world_.size();
+  plan.ranks_per_node = world_.topology().ranks_per_node();
+  plan.threads = std::stoi(threads);
+  if (plan.threads > kMostThreads)
+    throw RunError("OMP_NUM_THREADS: a rank has at most " + std::to_string(kMostThreads) + " threads, not " + threads, ExitCode::kUsage);
+  plan.tile = options_.tile;
+  plan.memory = options_.memory_bytes.value_or(options_.dry_run ? std::numeric_limits<plan::Index>::max() : 0);
+  plan.window = options_.window_bytes.value_or(0);
+  plan.reproducible = options_.reproducible;
+  plan.machine = machine();
+  plan.settle_nodes();
+  EngineOptions engine;
+  engine.threads = plan.threads;
+  engine.window_bytes = plan.window;
+  limit_ = memory_limit(plan.threads);
+  engine.memory_bytes = limit_.bytes > 0 ? limit_.bytes : options_.memory_bytes.value_or(0);
+  engine.most_bytes = limit_.most;
+  engine.memory_source = limit_.source;
+  store_.limit(engine.memory_bytes);
+  engine.oversubscribed =
+      environment_.oversubscribed || world_.topology().local_size * plan.threads > static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  engine.heartbeat = static_cast<double>(options_.heartbeat);
+  engine.host = host_name();
+  engine.delay_seed = environment_.delay_seed;
+  if (options_.trace_file && !options_.dry_run) {
+    trace_.emplace(world_, *options_.trace_file, engine.threads);
+    engine.trace = &trace_->trace();
+  }
+  engine.place = [this](int line) { return info_.at(line); };
+  engine.report = [](const RunError& error) {
+    silence_interrupts();
+    unlink_temporaries();
+    print_error(error);
+  };
+  if (options_.check.any() && !options_.dry_run) {
+    numbers_.emplace(options_.check, world_.rank());
+    engine.watch = &*numbers_;
+    const std::string inner = lines_text(info_, info_.inner_places());
+    if (world_.rank() == 0 && !inner.empty()) {
+      warn("--check does not see values of " + inner + ", which kernels compute on the way to others: tdslc build " + kSplitKernels + " lets it [check]");
+    }
+  }
+  return {world_, store_, info_, options_, *inputs_, std::move(plan), std::move(engine), unfinished_outputs(), numbers_ ? &*numbers_ : nullptr};
+}
+
+/// What the system lets a rank have, of all ranks the least, unless --memory says less. It may say more than the machine has, but not more than
+/// a limit that someone has set.
+RankMemory ProgramRun::memory_limit(int threads) {
+  rlimit addresses{};
+  const bool bounded = ::getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur != RLIM_INFINITY;
+  const MemoryShare share{world_.topology().local_size, threads, environment_.slurm_node_memory, bounded ? static_cast<std::int64_t>(addresses.rlim_cur) : 0, start_rss_};
+  const std::string mine = encode(rank_memory(read_system_file, share));
+  std::vector<std::string> all;
+  for (const std::vector<std::byte>& bytes : world_.access().all_gather(std::as_bytes(std::span(mine)))) {
+    all.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+  RankMemory limit = least_memory(all);
+  const bool counts = !options_.memory_bytes || (!limit.machine && limit.bytes < *options_.memory_bytes);
+  return counts ? limit : RankMemory{};
+}
+
+/// A file without a name is reached through rank 0's descriptors, which are seen on its machine only.
+Unfinished ProgramRun::unfinished_outputs() {
+  if (world_.size() == 1) return Unfinished::kUnnamed;
+  if (options_.outputs.empty() || world_.topology().node_count > 1) return Unfinished::kNamed;
+  const std::string mine = process_namespace();
+  const auto all = world_.access().all_gather(std::as_bytes(std::span(mine)));
+  const bool alike = !mine.empty() && std::ranges::all_of(all, [&](const std::vector<std::byte>& other) { return other == all.front(); });
+  return alike ? Unfinished::kUnnamed : Unfinished::kNamed;
+}
+
+/// Every rank plans with rank 0's constants.
+plan::Machine ProgramRun::machine() {
+  std::string text;
+  std::string error;
+  if (world_.rank() == 0) {
+    try {
+      plan::Machine constants = load_machine(environment_);
+      if (world_.size() > 1) price_writes(constants, options_.outputs);
+      text = plan::machine_text(constants);
+    } catch (const RunError& e) {
+      error = e.what();
+    }
+  }
+  world_.access().broadcast(error, 0);
+  if (!error.empty()) throw RunError(error);
+  world_.access().broadcast(text, 0);
+  return plan::parse_machine(text);
+}
+
+/// On standard error, and remembered.
+void ProgramRun::warn(const std::string& text) {
+  warnings_.push_back(text);
+  if (!options_.quiet) std::fprintf(stderr, "warning: %s\n", text.c_str());
+}
+
+/// One line in a job's log or on a terminal; a warning wherever the launcher has pinned ranks badly. Returns whether all processors are equal.
+bool ProgramRun::report_cores(int threads) {
+  if (world_.size() == 1 && !world_.uses_mpi()) return true;
+  const std::string mine = encode(cores_of_this_process());
+  std::vector<RankCores> ranks;
+  for (const std::vector<std::byte>& bytes : world_.access().all_gather(std::as_bytes(std::span(mine)))) {
+    ranks.push_back(decode_cores({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+  }
+  const bool alike = equal_processors(ranks);
+  if (world_.rank() != 0) return alike;
+  for (const std::string& warning : launch_warnings(launch_, environment_, threads, command_)) warn(warning + " [launch]");
+  start_up_.push_back(cores_line(ranks, threads));
+  if (environment_.oversubscribed) return alike;
+  const bool said = options_.threads || environment_.omp_num_threads;
+  const int wanted = said ? threads : std::max(threads, environment_.slurm_cpus_per_task.value_or(1));
+  const std::string warning = placement_warning(ranks, wanted, environment_.launcher, command_);
+  if (!options_.quiet && (!warning.empty() || environment_.slurm_job || ::isatty(STDERR_FILENO) != 0)) {
+    std::fprintf(stderr, "%s: %s\n", info_.declaration().name.c_str(), start_up_.back().c_str());
+  }
+  if (!warning.empty()) warn(warning + " [placement]");
+  return alike;
+}
+
+}  // namespace tdsl::rt

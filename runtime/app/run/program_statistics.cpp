@@ -1,0 +1,52 @@
+#include "runtime/app/run/program_run.h"
+
+#include <string>
+
+#include "runtime/app/options/count_check.h"
+#include "runtime/io/text_file.h"
+
+namespace tdsl::rt {
+
+/// Every rank by itself.
+void ProgramRun::compare_counts(const EngineSink& sink) {
+  try {
+    check_counts(sink.predictions(), sink.engine().statistics(), sink.writes(), [&](int line) { return info_.at(line); });
+  } catch (const RunError& error) {
+    if (world_.rank() != 0) print_error(error);
+    throw;
+  }
+}
+
+void ProgramRun::write_statistics(const EngineSink& sink) {
+  if (!options_.stats_file && !options_.plan_file) return;
+  RankStatistics mine;
+  mine.sites = sink.engine().statistics();
+  mine.writes = sink.writes();
+  mine.predictions = sink.predictions();
+  mine.traffic = world_.total_traffic();
+  mine.received_from = world_.received_from();
+  phases_.total = phases_.start + phases_.read + phases_.plan + phases_.compute + phases_.write;
+  mine.phases = phases_;
+  mine.peak_block_bytes = store_.peak_bytes();
+  mine.start_rss_bytes = start_rss_;
+  mine.peak_rss_bytes = peak_rss();
+  mine.blocks_at_exit = sink.engine().live_blocks();
+  mine.disk = sink.engine().disk();
+  mine.between = sink.engine().between_steps();
+  mine.silence = sink.engine().silence();
+  mine.packed_bytes = sink.engine().packed_bytes();
+  mine.baseline = sink.baseline_cost();
+  const plan::PlanInputs& inputs = sink.planner().inputs();
+  if (survey_) survey_->unsurveyed = sink.unsurveyed();
+  const RunDescription run{info_.declaration().name, sink.planner().hash(), survey_,    inputs.ranks_per_node, inputs.threads,
+                           inputs.machine,           info_.declaration().source_file, start_up_, warnings_,  limit_.bytes > 0 ? limit_.bytes : options_.memory_bytes.value_or(0)};
+  if (options_.stats_file) write_file(*options_.stats_file, statistics_json(world_, run, mine));
+  mine.measured = false;
+  if (options_.plan_file) write_file(*options_.plan_file, statistics_json(world_, run, mine));
+}
+
+void ProgramRun::write_file(const std::string& path, const std::string& text) {
+  on_first_rank([&] { write_text_file(path, text); });
+}
+
+}  // namespace tdsl::rt

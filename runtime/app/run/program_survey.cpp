@@ -1,0 +1,166 @@
+#include "runtime/app/run/program_run.h"
+
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <memory>
+
+#include "runtime/base/number_format.h"
+#include "runtime/io/file_kind.h"
+#include "runtime/io/text_file.h"
+#include "runtime/plan/region/plan_request.h"
+#include "runtime/plan/region/rank_seconds.h"
+#include "runtime/record/start.h"
+
+namespace tdsl::rt {
+
+/// Something about the plan is asked for by name.
+bool ProgramRun::plans_as_asked() const { return options_.use_plan_file || options_.save_plan_file || !options_.place.empty(); }
+
+plan::PlanRequest ProgramRun::plan_request() const {
+  plan::PlanRequest request;
+  request.program = info_.declaration().name;
+  request.schedule = options_.schedule;
+  if (options_.use_plan_file) request.use = plan::PlanFile{*options_.use_plan_file, read_text_file(*options_.use_plan_file)};
+  request.place = options_.place;
+  return request;
+}
+
+bool ProgramRun::is_planned_as_whole() const { return world_.size() > 1 || plans_as_asked() || info_.has_choices(); }
+
+/// What the program is planned from.
+StartRequest ProgramRun::start_request(const RunSetup& run) {
+  StartRequest request;
+  request.program = [this, &run](const plan::PlanInputs& inputs) -> record::Recording {
+    auto setup = std::make_shared<RunSetup>(run);
+    setup->plan_inputs = inputs;
+    return [this, setup](record::Recorder& recorder, record::Control& control) {
+      Session::Impl impl{*setup, recorder, control, nullptr};
+      Session session(impl);
+      program_(session);
+    };
+  };
+  request.inputs = run.plan_inputs;
+  request.inputs.memory = options_.memory_bytes.value_or(0);  // a dry run plans as the run will
+  request.memory_text = options_.memory_text;
+  request.plan = plan_request();
+  request.limit = limit_;
+  request.ranks_of_node = world_.topology().local_size;
+  request.place = [this](int line) { return info_.at(line); };
+  const SpillPlace place = spill_place(options_.spill, spill_folders());
+  request.disk = place.trouble.empty();
+  request.no_disk = place.trouble;
+  request.saves = options_.checkpoint_directory || options_.resume_directory;
+  if (options_.spill != "none") request.in_file = [this, &run](const std::string& input) { return run.arrays == nullptr && inputs_->in_order(input); };
+  return request;
+}
+
+/// On rank 0: what the program will record, and its plan.
+FittingStart ProgramRun::find_plan(Execution& execution) {
+  StartRequest request = start_request(execution.setup);
+  FittingStart found = fitting_start(request);
+  if (options_.dry_run && !options_.quiet) least_ = enough_memory(request, found.start);
+  if (options_.progress && found.start.region.whole && !found.start.region.guessed) {
+    if (found.memory > 0) request.inputs.memory = found.memory;
+    request.inputs.homes = found.homes.homes;
+    progress_.expect(plan::seconds_on(found.start.region, request.inputs, found.start.plan, world_.rank()));
+  }
+  if (!found.homes.homes.empty()) {
+    spill_text_ = homes_text(found.homes, spill_place(options_.spill, spill_folders()).folder, request.inputs.machine);
+    warn(spill_text_ + " [spill]");
+  }
+  if (!is_planned_as_whole()) return found;
+  const record::Start& start = found.start;
+  survey_ = {start.region.hash, start.region.ops.size(), start.region.whole};
+  execution.sink.expect(start.region);
+  for (const std::string& warning : start.plans.warnings) {
+    warn(warning + " [plan]");
+  }
+  // Before the program runs: a plan is of use also where the run fails, and what cannot be written is known at once.
+  if (options_.save_plan_file) write_text_file(*options_.save_plan_file, plan::print(start.saved));
+  return found;
+}
+
+/// Of the plan that all ranks follow; empty: there is none. Rank 0 finds it, unless it is that of a run which goes on.
+std::string ProgramRun::plan_text(Execution& execution) {
+  if (const std::string* const earlier = execution.checkpoints ? execution.checkpoints->earlier_plan() : nullptr) return *earlier;
+  if (!is_planned_as_whole() && limit_.bytes == 0 && !options_.memory_bytes) return {};
+  std::string text, error, memory;
+  std::string code = "0";
+  if (world_.rank() == 0) {
+    try {
+      const FittingStart found = find_plan(execution);
+      const bool moved = !found.homes.homes.empty();
+      if (found.start.plan != nullptr && (is_planned_as_whole() || moved)) {
+        plan::PlanValue value = *found.start.plan;
+        // Homes of a plan file are those that less memory took.
+        if (!moved) {
+          value.memory = value.disk = value.reserve = 0;
+          value.homes.clear();
+        }
+        text = plan::print(value);
+      }
+      if (found.memory > 0 && !moved) memory = std::to_string(found.memory);
+    } catch (const RunError& e) {
+      error = e.what();
+      code = std::to_string(e.exit_code());
+    } catch (const std::exception& e) {
+      error = "internal error of the runtime, please report it: the whole program could not be planned: " + std::string(e.what());
+      code = std::to_string(static_cast<int>(ExitCode::kRunTime));
+    }
+  }
+  world_.access().broadcast(error, 0);
+  world_.access().broadcast(code, 0);
+  if (!error.empty()) throw RunError(error, static_cast<ExitCode>(std::stoi(code)));
+  world_.access().broadcast(text, 0);
+  world_.access().broadcast(memory, 0);
+  if (!memory.empty()) execution.sink.limit_memory(std::stoll(memory));
+  return text;
+}
+
+/// Folders for tensors that do not fit into memory, the best first: those that are made for it, then where results go.
+std::vector<std::string> ProgramRun::spill_folders() const {
+  std::vector<std::string> folders = environment_.scratch;
+  for (const auto& [name, path] : options_.outputs) folders.push_back(std::filesystem::path(file_behind(path)).parent_path().string());
+  for (std::string& folder : folders) folder = folder.empty() ? "." : folder;
+  folders.emplace_back("/tmp");
+  return folders;
+}
+
+/// Tensors have homes elsewhere: every rank makes its file, or none goes on.
+void ProgramRun::open_disk(Execution& execution, const plan::PlanValue& plan) {
+  execution.sink.limit_memory(plan.memory, plan.homes);
+  std::string error;  // its exit code in front
+  try {
+    const SpillPlace place = spill_place(options_.spill, spill_folders());
+    const bool writes = plan.disk > 0;
+    if (writes && !place.trouble.empty()) throw RunError("tensors are to be on disk: " + place.trouble, ExitCode::kUsage);
+    if (!options_.dry_run) disk_.emplace(writes ? place.folder : std::string(), plan.disk, place.insisted, world_.topology().local_size);
+  } catch (const RunError& e) {
+    error = static_cast<char>('0' + e.exit_code()) + std::string(e.what());
+  }
+  for (const std::vector<std::byte>& theirs : world_.access().all_gather(std::as_bytes(std::span(error)))) {
+    if (theirs.empty()) continue;
+    const std::string_view text(reinterpret_cast<const char*>(theirs.data()), theirs.size());
+    throw RunError(std::string(text.substr(1)), static_cast<ExitCode>(text.front() - '0'));
+  }
+  if (disk_) execution.sink.engine().use_disk(*disk_, plan.reserve);
+  if (execution.checkpoints && execution.checkpoints->earlier_plan() != nullptr && world_.rank() == 0 && plan.disk > 0) {
+    warn("tensors lie on disk in " + spill_place(options_.spill, spill_folders()).folder + " as before the run was interrupted: a rank has room for " + format_bytes(plan.disk) + " there [spill]");
+  }
+}
+
+/// All ranks plan alike.
+void ProgramRun::survey(Execution& execution) {
+  const std::string text = plan_text(execution);
+  if (!text.empty()) {
+    const auto plan = std::make_shared<const plan::PlanValue>(plan::parse_plan(text));
+    execution.control.set_forms({plan->forms});
+    if (plan->memory > 0) open_disk(execution, *plan);
+    if (!plan->at.empty()) execution.sink.impose(std::make_unique<plan::ImposedPlan>(plan));
+  }
+  if (execution.checkpoints) execution.checkpoints->begin(text);
+  phases_.plan += watch_.lap();
+}
+
+}  // namespace tdsl::rt

@@ -1,0 +1,112 @@
+#include <cstddef>
+#include <cstdio>
+#include <fstream>
+#include <new>
+#include <optional>
+#include <span>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "runtime/base/environment.h"
+#include "runtime/app/run/launch_check.h"
+#include "runtime/app/watch/life_sign.h"
+#include "runtime/app/memory/memory_end.h"
+#include "runtime/app/memory/memory_kills.h"
+#include "runtime/app/run/program_run.h"
+#include "runtime/app/run/run_program_signals.h"
+#include "runtime/engine/spare_memory.h"
+#include "runtime/foreign/call.h"
+#include "runtime/io/file_bytes.h"
+#include "runtime/io/temporaries.h"
+#include "runtime/io/temporary_name.h"
+#include "runtime/kernels/blas_call.h"
+
+namespace tdsl::rt {
+
+namespace {
+
+/// From here on the program speaks for itself.
+void announce_start(const Environment& environment) {
+  if (environment.session_folder) std::ofstream(*environment.session_folder + "/started") << '\n';
+}
+
+/// Whoever started the ranks may be the one to say it; the ranks tell each other in any case, because not all may know that.
+void watch_kills(World& world, const Environment& environment) {
+  const std::string mine = kill_watch_part();
+  std::vector<std::string> parts;
+  for (const std::vector<std::byte>& bytes : world.access().all_gather(std::as_bytes(std::span(mine)))) {
+    parts.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+  watch_memory_kills(environment.slurm_job.value_or("") + "-" + environment.pmix_namespace, parts, world.rank());
+  if (!environment.silent_interrupt) announce_memory_kills();
+}
+
+void print_internal(const std::exception& error) {
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
+    std::fputs("out of memory\n", stderr);
+  } else if (dynamic_cast<const std::system_error*>(&error) != nullptr) {  // of std::thread
+    std::fprintf(stderr, "out of memory or threads: %s\n", error.what());
+  } else {
+    std::fprintf(stderr, "internal error of the runtime, please report it: %s\n", error.what());
+  }
+}
+
+}  // namespace
+
+int run_program(int argc, char** argv, const ProgramInfo& info, const std::function<void(Session&)>& program) {
+  StopWatch watch;
+  catch_uncaught_bad_alloc();
+  keep_spare_memory();
+  const std::vector<std::string> command(argv, argv + argc);
+  Environment environment = read_environment();
+  environment.trusted |= mpi_takes_pmi();
+  if (environment.simd) limit_simd_level(*environment.simd);
+  blas::prepare();
+  open_standard_streams();
+  keep_owner_access();
+  handle_interrupts();
+  const Launch launch = classify_launch(environment);
+  if (launch == Launch::kLaunched) {
+    end_with_launcher();
+    offer_to_be_killed();
+  }
+  try {
+    if (launch == Launch::kRefused) throw LaunchError(refused_launch_message(environment, shown_command(command)));
+    drop(unusable_transports(environment));
+    std::optional<LifeSign> sign;  // until MPI has ended
+    World world(environment);
+    catch_aborts_without_memory();
+    catch_foreign_signals(unlink_temporaries);
+    if (environment.session_folder) sign.emplace(*environment.session_folder, world.rank());
+    name_temporaries(environment.slurm_job.value_or(""), world.rank());
+    if (world.rank() == 0) announce_start(environment);
+    if (world.rank() == 0 && !environment.silent_interrupt) announce_interrupts();
+    if (world.size() > 1) watch_kills(world, environment);
+    try {
+      return ProgramRun(world, environment, info, program, watch.lap())(command);
+    } catch (const RunError&) {
+      throw;
+    } catch (const std::exception& error) {  // of this rank alone: the others may be waiting for it
+      if (world.size() == 1) throw;
+      silence_interrupts();
+      print_internal(error);
+      unlink_temporaries();
+      world.abort_all(static_cast<int>(ExitCode::kRunTime));
+      throw;
+    }
+  } catch (const LaunchError& error) {
+    if (environment.launch_rank == 0) print_error(error);
+    announce_start(environment);
+    return error.exit_code();
+  } catch (const RunError& error) {
+    print_error(error);
+    announce_start(environment);
+    return error.exit_code();
+  } catch (const std::exception& error) {
+    print_internal(error);
+    return static_cast<int>(ExitCode::kRunTime);
+  }
+}
+
+}  // namespace tdsl::rt

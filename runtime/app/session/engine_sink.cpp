@@ -1,0 +1,426 @@
+#include "runtime/app/session/engine_sink.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <span>
+#include <utility>
+
+#include "runtime/app/run/fitting_start.h"
+#include "runtime/base/number_format.h"
+#include "runtime/app/options/options.h"
+#include "runtime/app/session/panels.h"
+#include "runtime/app/run/run_program_signals.h"
+#include "runtime/app/session/stored_tiles.h"
+#include "runtime/app/session/tile_entries.h"
+#include "runtime/io/file_kind.h"
+#include "runtime/kernels/combine.h"
+#include "runtime/kernels/contraction.h"
+#include "runtime/kernels/copy.h"
+#include "runtime/kernels/epilogue.h"
+#include "runtime/kernels/stored.h"
+#include "runtime/library/arrays.h"
+#include "runtime/sparse/elements.h"
+
+namespace tdsl::rt {
+
+EngineSink::EngineSink(const RunSetup& setup)
+    : PlanningSink(setup.plan_inputs), setup_(setup), engine_(setup.world, setup.store, planner().lookup(), setup.engine_options) {}
+
+void EngineSink::enable_predictions(bool baseline) {
+  const int rank = setup_.world.rank();
+  predictions_.enable(rank);
+  if (!baseline) return;
+  baseline_cost_.emplace();
+  baseline_.emplace(setup_.plan_inputs, [this, rank](const plan::PlannedOp& op, const plan::TensorLookup& lookup, const plan::PlanInputs& inputs) {
+    const plan::Cost cost = plan::cost_of(op.op, op.plan, lookup, rank, inputs.machine, inputs.threads);
+    baseline_cost_->bytes_received += cost.bytes_received;
+    baseline_cost_->tasks += cost.tasks;
+    baseline_cost_->seconds += cost.seconds;
+  });
+}
+
+void EngineSink::expect(const plan::Region& region) {
+  for (const plan::RegionOp& op : region.ops) surveyed_.insert(op.op.site);
+}
+
+void EngineSink::put_by(plan::Segment segment) {
+  for (plan::Op& op : segment.ops) {
+    if (op.is_source()) {
+      const plan::TensorId made = op.outputs.front().id;
+      replayed_->sources.emplace(made, std::move(op));
+    } else if (op.op_class == plan::OpClass::kStore) {
+      replayed_->stores.push_back(std::move(op));
+    } else {
+      kernels_.erase(op.record);
+    }
+  }
+  for (const plan::TensorId id : segment.dropped) {
+    const auto source = replayed_->sources.find(id);
+    if (source == replayed_->sources.end()) continue;
+    kernels_.erase(source->second.record);
+    replayed_->sources.erase(source);
+  }
+}
+
+void EngineSink::segment(plan::Segment segment) {
+  if (replayed_) return put_by(std::move(segment));
+  if (!surveyed_.empty()) {
+    unsurveyed_ += std::count_if(segment.ops.begin(), segment.ops.end(), [this](const plan::Op& op) { return op.site != 0 && !surveyed_.contains(op.site); });
+  }
+  if (baseline_) baseline_->segment(segment);
+  PlanningSink::segment(std::move(segment));
+}
+
+/// What has been spent in the planner since the last segment, as an event that ends now.
+void EngineSink::trace_planning() {
+  const double spent = planning_seconds() - std::exchange(traced_planning_, planning_seconds());
+  if (thread_trace == nullptr) return;
+  const double now = setup_.world.now();
+  thread_trace->add({TraceKind::kPlan, setup_.engine_options.trace->at(now - spent), spent});
+}
+
+void EngineSink::planned(const plan::PlannedSegment& segment) {
+  trace_planning();
+  check_window();
+  check_memory();
+  const plan::TensorLookup lookup = planner().lookup();
+  for (const plan::TensorId id : segment.ended) predictions_.free(id);
+  for (std::size_t k = 0; k < segment.ops.size(); ++k) predictions_.add(*segment.ops[k], lookup, planner().inputs(), segment.last_names[k]);
+  for (const plan::Op& source : segment.unused) kernels_.erase(source.record);
+  if (dry_run()) {
+    note_places(segment);
+    return;
+  }
+  foresee(segment);
+  for (const plan::TensorId id : segment.ended) engine_.release(id);
+  for (std::size_t k = 0; k < segment.ops.size(); ++k) submit(segment.ops[k], segment.last_names[k]);
+  for (const std::vector<plan::TensorId>& list : segment.last_names) {
+    for (const plan::TensorId id : list) parts_.erase(id);
+  }
+}
+
+/// Predicted seconds of this rank, for whoever wants to know.
+void EngineSink::foresee(const plan::PlannedSegment& segment) {
+  const plan::TensorLookup lookup = planner().lookup();
+  const auto seconds = [&](const plan::PlannedOp& op) {
+    if (op.op.op_class == plan::OpClass::kSave || op.op.op_class == plan::OpClass::kRestore) return 0.0;  // no part of the program
+    return plan::cost_of(op.op, op.plan, lookup, setup_.world.rank(), setup_.plan_inputs.machine, setup_.plan_inputs.threads).seconds.hi;
+  };
+  for (const auto& op : segment.ops) {
+    if (progress_ != nullptr) progress_->submitted(seconds(*op));
+    if (!long_loop_ || op->op.op_class != plan::OpClass::kLoop || long_sites_.contains(op->op.site)) continue;
+    plan::Coord first;  // one rank runs it, perhaps another one than this
+    first.rank = op->plan.space.rank();
+    const plan::Cost cost = plan::cost_of(op->op, op->plan, lookup, op->plan.space.owner(first), setup_.plan_inputs.machine, setup_.plan_inputs.threads);
+    if (cost.seconds.hi <= long_seconds_) continue;
+    long_sites_.insert(op->op.site);
+    long_loop_(op->op, cost.seconds.hi);
+  }
+}
+
+namespace {
+
+/// An emitted kernel knows the recorded output's dimensions only: for partial results, whose tiles have one element in
+/// each part dimension, those dimensions are left out of what it sees.
+Kernel without_parts(const plan::Op& op, Kernel kernel) {
+  int parts = 0;
+  for (const plan::OutSubscript& subscript : op.out) parts += subscript.label == plan::kPartLabel ? 1 : 0;
+  if (parts == 0) return kernel;
+  return [parts, kernel = std::move(kernel)](const TaskArgs& args) {
+    const auto drop = [parts](Box& box) {
+      box.rank -= parts;
+      std::copy(box.dim.begin() + parts, box.dim.end(), box.dim.begin());
+    };
+    std::vector<Operand> outputs(args.outputs.begin(), args.outputs.end());
+    for (Operand& output : outputs) {
+      drop(output.box);
+      std::copy(output.stride.begin() + parts, output.stride.end(), output.stride.begin());
+    }
+    TaskArgs inner = args;
+    inner.outputs = outputs;
+    drop(inner.out_box);
+    kernel(inner);
+  };
+}
+
+}  // namespace
+
+void EngineSink::submit(const std::shared_ptr<const plan::PlannedOp>& planned, const std::vector<plan::TensorId>& last_names) {
+  const plan::Op& op = planned->op;
+  // The kernel keeps the planned operation alive.
+  const std::shared_ptr<const plan::Op> description(planned, &op);
+  const auto type = [&op] { return *element_type_named(op.outputs.front().element.name); };
+  if (planned->part == 1) {
+    const Parts& parts = parts_.at(op.reads.front().tensor);
+    engine_.submit(planned, followed_by(combine_kernel(description, parts.combine, type(), parts.pieces), parts.epilogue), last_names);
+    return;
+  }
+  if (planned->part == 2) {
+    const plan::TensorDesc& copy = op.outputs.front();
+    engine_.submit(planned, copy.sized() ? block_copy_kernel() : copy_kernel(copy.element.bytes), last_names);
+    return;
+  }
+  const auto recorded = kernels_.find(op.record);
+  TDSL_CHECK(recorded != kernels_.end(), "a planned operation was recorded: " + op.name);
+  Kernel kernel = std::move(recorded->second);
+  kernels_.erase(recorded);
+  const bool parts = !op.outputs.empty() && plan::is_part(op.outputs.front().id);
+  Epilogue epilogue(op.op_class == plan::OpClass::kContraction ? std::move(kernel) : nullptr);
+  if (parts) parts_.emplace(op.outputs.front().id, Parts{op.combine, op.pieces, std::exchange(epilogue, Epilogue(nullptr))});
+  if (op.op_class == plan::OpClass::kContraction) {
+    kernel = contraction_kernel(description, type(), epilogue);
+  } else if (op.op_class == plan::OpClass::kLoad && setup_.inputs.dense(op.name) == nullptr) {
+    const plan::Distribution where = plan::distribution_of(op, planned->plan, op.outputs.front());
+    auto entries = std::make_shared<const TileEntries>(engine_, setup_.world.rank(), where, setup_.inputs.take_entries(op.name));
+    kernel = op.outputs.front().sized() ? stored_tile_kernel(std::move(entries)) : dense_tile_kernel(std::move(entries));
+  } else {
+    kernel = without_parts(op, std::move(kernel));
+  }
+  Engine::Lend lend;
+  if (op.op_class == plan::OpClass::kLoad && setup_.arrays != nullptr && setup_.arrays->has_input(op.name)) {
+    setup_.arrays->fetch(engine_, op.name, plan::distribution_of(op, planned->plan, op.outputs.front()));
+    // Kernels of sparse inputs write to their blocks once more.
+    if (!setup_.info.is_sparse(op.name)) lend = setup_.arrays->lender(setup_.store, op.name);
+  }
+  engine_.submit(planned, std::move(kernel), last_names, std::move(lend));
+}
+
+/// Of a dry run, for a caller who asks where arrays should be.
+void EngineSink::note_places(const plan::PlannedSegment& segment) const {
+  if (setup_.arrays == nullptr) return;
+  for (const auto& planned : segment.ops) {
+    const plan::Op& op = planned->op;
+    if (planned->part != 0) continue;
+    if (op.op_class == plan::OpClass::kLoad) {
+      setup_.arrays->note(op.name, *element_type_named(op.outputs.front().element.name), plan::distribution_of(op, planned->plan, op.outputs.front()));
+    } else if (op.op_class == plan::OpClass::kStore) {
+      const plan::PlacedTensor& value = planner().lookup()(op.reads.front().tensor);
+      setup_.arrays->note(op.name, *element_type_named(value.desc.element.name), value.distribution);
+    }
+  }
+}
+
+void EngineSink::check_window() const {
+  const plan::Index window = setup_.plan_inputs.window;
+  const plan::Index largest = planner().largest_step();
+  if (window == 0 || largest <= window) return;
+  const std::string& like = setup_.options.window_text;
+  throw RunError("--window " + given_size(window, like) + " is too small: the largest step of this program needs " + shown_size(largest, like) +
+                     "; the smallest legal value is --window " + option_size(largest, like),
+                 ExitCode::kUsage);
+}
+
+void EngineSink::check_memory() const {
+  const plan::Index memory = setup_.options.memory_bytes.value_or(0);
+  const plan::MemoryNeed& need = planner().needed_memory();
+  if (memory == 0 || need.bytes <= memory) return;
+  // Of a program that is planned in parts, this one may come after others have run, and need less than the next one.
+  const bool runs = engine_.operations().submitted > 0;
+  throw RunError(setup_.info.at(need.line),
+                 too_little_memory(need, memory, setup_.options.memory_text) + (runs ? "; what follows may need more" : ""),
+                 runs ? ExitCode::kRunTime : ExitCode::kUsage);
+}
+
+/// Rank 0 creates something that others open by its token. Null in a dry run.
+template <class Create, class Open>
+auto EngineSink::open_together(int line, const Create& create, const Open& open) -> decltype(create()) {
+  decltype(create()) writer;
+  if (setup_.world.rank() == 0) {
+    try {
+      writer = create();
+    } catch (const RunError& error) {
+      throw RunError(setup_.info.at(line), error.what(), error.code());
+    }
+  }
+  if (dry_run()) return nullptr;  // the writer removes the file
+  const std::string token = engine_.share(writer ? writer->token() : std::string());
+  return writer ? std::move(writer) : open(token);
+}
+
+namespace {
+
+/// A tile of compressed blocks. Panels are along the first dimension: its elements are looked for once.
+template <class T>
+void write_stored_tile(const TensorWriter& writer, const TaskArgs& args) {
+  const Box& box = args.inputs[0].box;
+  const sparse::Elements<T> elements(stored_parts(args, 0));
+  Panels panels(box, sizeof(T), 0);
+  const auto panel = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(panels.elements()));
+  while (panels.next()) {
+    const std::span<const Index> lo = panels.lo(), hi = panels.hi(), strides = panels.strides();
+    std::fill_n(panel.get(), (hi[0] - lo[0]) * strides[0], T(0));
+    elements.each({lo[0], hi[0]}, [&](std::span<const Index> at, T value) {
+      Index offset = 0;
+      for (std::size_t d = 0; d < lo.size(); ++d) {
+        if (at[d] < lo[d] || at[d] >= hi[d]) return;
+        offset += (at[d] - lo[d]) * strides[d];
+      }
+      panel[static_cast<std::size_t>(offset)] = value;
+    });
+    writer.write_box(lo, hi, static_cast<const T*>(panel.get()), strides);
+  }
+}
+
+template <class T>
+void write_tile(const TensorWriter& writer, const TaskArgs& args) {
+  const Operand& in = args.inputs[0];
+  if (in.data == nullptr) return write_stored_tile<T>(writer, args);
+  const auto rank = static_cast<std::size_t>(in.box.rank);
+  std::array<Index, plan::kMaxRank> lo{};
+  std::array<Index, plan::kMaxRank> hi{};
+  for (std::size_t d = 0; d < rank; ++d) {
+    lo[d] = in.box.dim[d].lo;
+    hi[d] = in.box.dim[d].hi;
+  }
+  writer.write_box(std::span(lo).first(rank), std::span(hi).first(rank), reinterpret_cast<const T*>(in.data), std::span(in.stride).first(rank));
+}
+
+}  // namespace
+
+Kernel EngineSink::open_array(std::string_view name, const record::TensorState& value, int line) {
+  if (dry_run()) return nullptr;
+  const std::string output(name);
+  std::shared_ptr<TensorWriter> writer;
+  try {
+    writer = setup_.arrays->writer(output, value.type, value.desc.shape);
+  } catch (const RunError& error) {
+    throw RunError(setup_.info.at(line), error.what(), error.code());
+  }
+  if (!writer) return nullptr;
+  return [writer = std::move(writer), type = value.type](const TaskArgs& args) {
+    visit_element_type(type, [&](auto tag) { write_tile<typename decltype(tag)::type>(*writer, args); });
+  };
+}
+
+Kernel EngineSink::open_file(const std::string& path, const record::TensorState& value, record::Place place) {
+  const ElementType type = value.type;
+  const std::vector<Index>& shape = value.desc.shape;
+  if (holds_entries(path)) {
+    std::unique_ptr<EntryWriter> writer = open_together(
+        place.line, [&] { return EntryWriter::create(path, type, shape, setup_.unfinished); }, [](const std::string& token) { return EntryWriter::open(token); });
+    if (!writer) return nullptr;
+    const auto output = std::make_shared<EntryOutput>(std::move(writer));
+    entry_files_.push_back(output);
+    return [output](const TaskArgs& args) { output->collect(args); };
+  }
+  std::shared_ptr<TensorWriter> writer = open_together(
+      place.line, [&] { return create_tensor(path, type, shape, setup_.unfinished); }, [](const std::string& token) { return open_tensor(token); });
+  if (!writer) return nullptr;
+  files_.push_back({writer, place.site});
+  return [writer = std::move(writer), type](const TaskArgs& args) {
+    visit_element_type(type, [&](auto tag) { write_tile<typename decltype(tag)::type>(*writer, args); });
+  };
+}
+
+namespace {
+
+std::vector<EntryWriter::Numbers> everyones(World& world, const EntryWriter::Numbers& mine) {
+  std::vector<EntryWriter::Numbers> all;
+  for (const std::vector<std::byte>& bytes : world.access().all_gather(std::as_bytes(std::span(mine)))) {
+    EntryWriter::Numbers& theirs = all.emplace_back(bytes.size() / sizeof(Index));
+    if (!bytes.empty()) std::memcpy(theirs.data(), bytes.data(), bytes.size());
+  }
+  return all;
+}
+
+/// Steps that every rank does, each only while nothing has failed anywhere.
+class Together {
+ public:
+  explicit Together(World& world) : world_(world) {}
+  template <class Action>
+  void attempt(const Action& action) {
+    if (!error_.empty()) return;
+    try {
+      action();
+    } catch (const RunError& e) {
+      error_ = e.what();
+    } catch (const std::bad_alloc&) {
+      error_ = "out of memory";
+    } catch (const std::exception& e) {
+      error_ = std::string("internal error of the runtime, please report it: ") + e.what();
+    }
+  }
+  /// Throws the first rank's error.
+  void agree() {
+    for (const std::vector<std::byte>& text : world_.access().all_gather(std::as_bytes(std::span(error_)))) {
+      if (!text.empty()) throw RunError(std::string(reinterpret_cast<const char*>(text.data()), text.size()));
+    }
+  }
+
+ private:
+  World& world_;
+  std::string error_;
+};
+
+}  // namespace
+
+void EngineSink::write_entries() {
+  Together together(setup_.world);
+  const int rank = setup_.world.rank();
+  for (const auto& output : entry_files_) {
+    const std::vector<EntryWriter::Numbers> first = everyones(setup_.world, output->first());
+    together.attempt([&] { output->write(first, rank); });
+    together.agree();
+    const std::vector<EntryWriter::Numbers> second = everyones(setup_.world, output->second());
+    if (rank == 0) together.attempt([&] { output->writer().finish(second); });
+    together.agree();
+  }
+}
+
+void EngineSink::commit_outputs() {
+  write_entries();
+  if (files_.empty() && entry_files_.empty()) return;
+  Together together(setup_.world);
+  const int rank = setup_.world.rank();
+  for (const Output& file : files_) together.attempt([&] { file.writer->sync(); });
+  for (const auto& output : entry_files_) together.attempt([&] { output->writer().file().sync(); });
+  together.agree();
+  announce_outputs();
+  for (const Output& file : files_) {
+    if (rank == 0) together.attempt([&] { file.writer->commit(); });
+  }
+  for (const auto& output : entry_files_) {
+    if (rank == 0) together.attempt([&] { output->writer().file().commit(); });
+  }
+  together.agree();
+  if (rank == 0) return;
+  for (const Output& file : files_) file.writer->release();
+  for (const auto& output : entry_files_) output->writer().file().release();
+}
+
+std::map<int, WriteCount> EngineSink::writes() const {
+  std::map<int, WriteCount> all;
+  for (const Output& file : files_) {
+    const WriteCount count = file.writer->written();
+    all[file.site].calls += count.calls;
+    all[file.site].bytes += count.bytes;
+  }
+  return all;
+}
+
+void EngineSink::check_numbers() {
+  if (setup_.numbers == nullptr || dry_run()) return;
+  complete();
+  const auto finding = setup_.numbers->first(engine_, setup_.world.size());
+  if (finding) throw ProgramError(setup_.info.at(finding->line), finding->text(lines_text(setup_.info, setup_.info.inner_places(finding->line))));
+}
+
+void EngineSink::complete() {
+  if (!dry_run()) engine_.finish();
+}
+
+void EngineSink::finish() {
+  complete();
+  if (dry_run()) return;
+  if (setup_.arrays != nullptr) setup_.arrays->deliver(engine_);
+  for (const auto& output : entry_files_) output->gather(engine_, setup_.world.rank(), setup_.world.size());
+  // Ranks that still sort hear from those that are done: nobody leaves the engine, and its signs of life, before all can.
+  if (!entry_files_.empty()) complete();
+  TDSL_CHECK(engine_.live_blocks() == 0, std::to_string(engine_.live_blocks()) + " blocks are left at the end");
+  TDSL_CHECK(setup_.store.live_buffers() == 0, std::to_string(setup_.store.live_buffers()) + " buffers are left at the end");
+}
+
+}  // namespace tdsl::rt

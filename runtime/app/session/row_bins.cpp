@@ -1,0 +1,31 @@
+#include "runtime/app/session/row_bins.h"
+
+#include <algorithm>
+
+namespace tdsl::rt {
+
+using plan::Index;
+
+std::vector<Index> entries_by_bin(const Entries& entries, Index rows) {
+  const plan::Tiling bins = plan::Tiling::near_equal(rows, plan::RowCounts::bins_of(rows));
+  std::vector<Index> counts(static_cast<std::size_t>(bins.tiles()), 0);
+  const EntryForm form = entries.form();
+  entries.for_each([&](const std::byte* entry) { ++counts[static_cast<std::size_t>(bins.tile_of(form.coordinate(entry, 0)))]; });
+  return counts;
+}
+
+std::shared_ptr<const plan::RowCounts> row_counts_of(Index rows, const std::vector<Index>& by_bin) {
+  if (by_bin.empty()) return nullptr;
+  auto counts = std::make_shared<plan::RowCounts>();
+  counts->rows = rows;
+  counts->before = {0};
+  for (const Index here : by_bin) counts->before.push_back(counts->before.back() + here);
+  return counts;
+}
+
+plan::Estimate stored_of(Index entries, const std::vector<Index>& shape) {
+  const double most = std::min(static_cast<double>(entries), plan::guessed_stored(shape).hi);
+  return {0, most, most};
+}
+
+}  // namespace tdsl::rt

@@ -1,0 +1,352 @@
+#include "runtime/app/session/session.h"
+
+#include <cstdio>
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "runtime/app/session/dense_storage.h"
+#include "runtime/app/session/session_impl.h"
+#include "runtime/app/session/sparse_draws.h"
+#include "runtime/app/session/stored_tiles.h"
+#include "runtime/kernels/contraction.h"
+#include "runtime/kernels/philox.h"
+#include "runtime/kernels/scalar_math.h"
+#include "runtime/kernels/sum_of_products.h"
+#include "runtime/record/sum_of_products.h"
+#include "runtime/size.h"
+
+namespace tdsl::rt {
+
+namespace {
+
+std::vector<Index> row_major_strides(const std::vector<Index>& shape) {
+  std::vector<Index> strides(shape.size(), 1);
+  for (std::size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
+  return strides;
+}
+
+template <class T>
+void fill_random(RandomKind kind, RandomStream stream, const std::vector<Index>& global_strides, const TaskArgs& args) {
+  const Operand& out = args.outputs[0];
+  const std::size_t rank = global_strides.size();
+  std::vector<Index> lo(rank);
+  std::vector<Index> extents(rank);
+  for (std::size_t d = 0; d < rank; ++d) {
+    lo[d] = out.box.dim[d].lo;
+    extents[d] = out.box.dim[d].size();
+  }
+  const RandomBlock<T> block{reinterpret_cast<T*>(out.data), std::span(out.stride).first(rank), lo, extents, global_strides};
+  kind == RandomKind::kUniform ? fill_uniform(stream, block) : fill_normal(stream, block);
+}
+
+/// Nothing in a sparse tensor is -0.
+template <class T>
+void drop_negative_zeros(const Operand& out, std::size_t d, T* at) {
+  if constexpr (std::is_floating_point_v<T>) {
+    const auto rank = static_cast<std::size_t>(out.box.rank);
+    if (d == rank) {
+      *at += T{0};
+      return;
+    }
+    for (Index k = 0; k < out.box.dim[d].size(); ++k) drop_negative_zeros(out, d + 1, at + k * out.stride[d]);
+  }
+}
+
+template <class T>
+void read_block(const TensorReader& reader, const TaskArgs& args) {
+  const Operand& out = args.outputs[0];
+  const auto rank = static_cast<std::size_t>(out.box.rank);
+  std::array<Index, plan::kMaxRank> lo{};
+  std::array<Index, plan::kMaxRank> hi{};
+  for (std::size_t d = 0; d < rank; ++d) {
+    lo[d] = out.box.dim[d].lo;
+    hi[d] = out.box.dim[d].hi;
+  }
+  reader.read_box(std::span(lo).first(rank), std::span(hi).first(rank), reinterpret_cast<T*>(out.data), std::span(out.stride).first(rank));
+}
+
+}  // namespace
+
+Index Session::dimension(std::string_view name) const { return impl_->setup.inputs.dimension(name); }
+
+void Session::gathers(int line, std::string_view routine, std::string_view operand, Index bytes) {
+  const bool many = !impl_->surveys() && impl_->setup.plan_inputs.ranks > 1 && bytes > plan::kGatheredBytes;
+  if (!many || options().quiet || impl_->setup.world.rank() != 0 || impl_->silent.contains(line) || !impl_->gathered.emplace(line, routine).second) return;
+  const std::string text = plan::gathered_text(std::string(routine), std::string(operand), bytes);
+  std::fprintf(stderr, "%s:%d: warning: %s\n", std::string(impl_->at(line).file).c_str(), line_in(line), text.c_str());
+}
+
+void Session::gathers_in_silence(int line) { impl_->silent.insert(line); }
+
+const AppOptions& Session::options() const { return impl_->setup.options; }
+
+std::uint64_t Session::seed() const { return options().seed; }
+
+template <Element T>
+T Session::param(std::string_view name, T default_value) const {
+  return options().param<T>(std::string(name), default_value);
+}
+template <Element T>
+T Session::param(std::string_view name) const {
+  return options().param<T>(std::string(name));
+}
+template bool Session::param(std::string_view, bool) const;
+template std::int32_t Session::param(std::string_view, std::int32_t) const;
+template std::int64_t Session::param(std::string_view, std::int64_t) const;
+template float Session::param(std::string_view, float) const;
+template double Session::param(std::string_view, double) const;
+template bool Session::param<bool>(std::string_view) const;
+template std::int32_t Session::param<std::int32_t>(std::string_view) const;
+template std::int64_t Session::param<std::int64_t>(std::string_view) const;
+template float Session::param<float>(std::string_view) const;
+template double Session::param<double>(std::string_view) const;
+
+void Session::check_equal(int line, Exact left, Exact right, std::string_view message) {
+  if (!same_size(left, right)) impl_->stop(line, with_sizes(message, left, right));
+}
+
+void Session::check_at_most(int line, Exact left, Exact right, std::string_view message) {
+  if (!(left <= right)) impl_->stop(line, with_sizes(message, left, right));
+}
+
+void Session::check_subscript(int line, Interval values, Index extent, std::string_view text) {
+  // There is at least one value. Sums that have wrapped around lie outside at one end.
+  const auto inside = [extent](Index value) { return value >= 0 && value < extent; };
+  const Index last = scalar::subtract<Index>(values.hi, 1);
+  if (impl_->surveys() || (inside(values.lo) && inside(last))) return;
+  const Index bad = inside(values.lo) ? last : values.lo;
+  impl_->stop(line, "subscript " + std::string(text) + " reaches " + std::to_string(bad) + ", but the dimension has " + std::to_string(extent) +
+                        (extent == 1 ? " element" : " elements"));
+}
+
+void Session::check(int line, bool condition, std::string_view message) {
+  if (!condition && !impl_->surveys()) impl_->stop(line, std::string(message));
+}
+
+void Session::Impl::require_size(std::string_view name, ElementType type, std::span<const Index> shape, int line) const {
+  if (!is_legal_size(shape, static_cast<Index>(element_size(type)))) stop(line, too_large_text(name, element_name(type), shape));
+}
+
+void Session::Impl::require_stored_size(std::string_view name, ElementType type, std::span<const Index> shape, int line) const {
+  if (!is_legal_stored_size(shape)) stop(line, too_large_text(name, element_name(type), shape, true));
+}
+
+void Session::Impl::require_room(std::string_view name, ElementType type, std::span<const Index> shape, int line) const {
+  if (surveys() || sink->dry_run() || setup.options.memory_bytes) return;
+  const auto no_room = no_room_text(name, type, shape, physical_memory(), setup.world.topology().node_count, setup.info.is_sparse(name));
+  if (no_room) stop(line, *no_room);
+}
+
+TensorHandle Session::record(plan::OpBuilder& op, ElementType type, Kernel kernel) {
+  for (const plan::LabelDesc& l : op.op().labels) {
+    if (!is_countable(l.range.lo, l.range.hi)) impl_->stop(op.op().line, uncountable_text(l.name));
+  }
+  const bool stored = !op.op().outputs.empty() && op.op().outputs.front().sized();
+  if (stored) {
+    impl_->require_stored_size(op.op().name, type, op.op().shape, op.op().line);
+  } else {
+    impl_->require_size(op.op().name, type, op.op().shape, op.op().line);
+    impl_->require_room(op.op().name, type, op.op().shape, op.op().line);
+  }
+  impl_->keep(std::move(kernel));
+  return impl_->recorder.record(std::move(op.op()), type);
+}
+
+Read::Read(TensorHandle operand, std::initializer_list<plan::DimAccess> subscripts) : tensor(std::move(operand)), dims(subscripts) {}
+Read::~Read() = default;
+
+namespace {
+
+plan::OpBuilder operation(plan::OpClass op_class, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
+                          std::initializer_list<Read> reads) {
+  plan::OpBuilder op(op_class, where.name, where.site, where.line);
+  for (const Over& label : out) {
+    op.out(label.label, label.range);
+    if (label.cut == Cut::kWhole) op.uncut();
+  }
+  for (const Over& label : over) op.reduce(label.label, label.range);
+  for (const Read& read : reads) op.read(read.tensor.id(), read.dims);
+  return op;
+}
+
+}  // namespace
+
+TensorHandle Session::record_map(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Read> reads,
+                                 double flops, EmittedKernel& kernel) {
+  const bool source = reads.size() == 0;
+  plan::OpBuilder op = operation(source ? plan::OpClass::kSource : plan::OpClass::kMap, where, out, {}, reads);
+  op.flops(flops);
+  if (!source) op.divisible();
+  return record(op, type, kernel.take());
+}
+
+TensorHandle Session::record_reduction(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
+                                       plan::Combine combine, std::initializer_list<Read> reads, double flops, EmittedKernel& kernel) {
+  plan::OpBuilder op = operation(plan::OpClass::kReduce, where, out, over, reads);
+  op.combine(combine).flops(flops);
+  return record(op, type, kernel.take());
+}
+
+TensorHandle Session::record_rows(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
+                                  Meeting meeting, std::initializer_list<Read> reads, RowFlops flops, EmittedKernel& kernel) {
+  plan::OpBuilder op = operation(over.size() == 0 ? plan::OpClass::kMap : plan::OpClass::kReduce, where, out, over, reads);
+  op.combine(meeting.all).pieces(std::move(meeting.pieces)).flops_per_row(flops.all, flops.of_products);
+  return record(op, type, kernel.take());
+}
+
+TensorHandle Session::record_product(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
+                                     std::initializer_list<Read> reads) {
+  plan::OpBuilder op = operation(plan::OpClass::kContraction, where, out, over, reads);
+  op.combine(plan::Combine::kSum).flops(2);
+  return record_contraction(op, type);
+}
+
+TensorHandle Session::record_product(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
+                                     std::initializer_list<Read> reads, std::initializer_list<Read> others, EmittedKernel& epilogue) {
+  plan::OpBuilder op = operation(plan::OpClass::kContraction, where, out, over, reads);
+  for (const Read& read : others) op.read(read.tensor.id(), read.dims);
+  op.combine(plan::Combine::kSum).flops(2).epilogue();
+  return record_epilogue(op, type, epilogue);
+}
+
+TensorHandle Session::record_epilogue(plan::OpBuilder& op, ElementType type, EmittedKernel& epilogue) {
+  Kernel map = epilogue.take();
+  if (record::drop_empty_sum(op.op())) map = epilogue_of_zeros(type, Epilogue(std::move(map)));
+  return record(op, type, std::move(map));
+}
+
+TensorHandle Session::record_sum(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
+                                 std::initializer_list<Read> reads, std::initializer_list<Index> tile) {
+  plan::OpBuilder op = operation(plan::OpClass::kReduce, where, out, over, reads);
+  op.combine(plan::Combine::kSum).flops(static_cast<double>(reads.size()));
+  if (tile.size() > 0) op.tile(tile);
+  record::SumOfProducts sum{std::move(op.op()), {}};
+  for (const Read& read : reads) sum.names.push_back(read.tensor.state().desc.name);
+  const auto one = [&](plan::OpBuilder& part) {
+    if (part.op().op_class == plan::OpClass::kContraction) return record_contraction(part, type);
+    return record(part, type, sum_of_products_kernel(part.op(), type));
+  };
+  return record::record_sum(sum, {impl_->control, one, [](const std::string&) {}});
+}
+
+void Session::loop(plan::OpBuilder& op, std::initializer_list<LoopResult> results, Kernel kernel) {
+  std::vector<record::LoopOutput> outputs;
+  for (const LoopResult& result : results) {
+    impl_->require_size(result.name, result.type, result.shape, op.op().line);
+    outputs.push_back({std::string(result.name), result.type, result.shape, result.continues});
+  }
+  impl_->keep(std::move(kernel));
+  std::vector<TensorHandle> tensors = impl_->recorder.loop(std::move(op.op()), std::move(outputs));
+  auto tensor = tensors.begin();
+  for (const LoopResult& result : results) *result.tensor = std::move(*tensor++);
+}
+
+TensorHandle Session::record_contraction(plan::OpBuilder& op, ElementType type) {
+  // The planner may run the operation in another form (partial results): the sink binds the kernel to that form.
+  return record(op, type, nullptr);
+}
+
+TensorHandle Session::record_input(std::string_view text, ElementType type, std::initializer_list<Index> extents, int site, int line,
+                                   std::initializer_list<Index> tile) {
+  const std::string name(text);
+  const std::vector<Index> shape(extents);
+  SessionInputs& inputs = impl_->setup.inputs;
+  inputs.require_shape(name, shape, impl_->at(line));
+  const bool sparse = impl_->setup.info.is_sparse(text);
+  if (sparse && !is_legal_size(shape, static_cast<Index>(element_size(type)))) {
+    impl_->stop(line, too_large_text(name, element_name(type), shape) + "; it is sparse, but stored dense here, absent elements included, as the compiler has warned [dense-storage]");
+  }
+  impl_->require_size(name, type, shape, line);
+  if (sparse) impl_->require_room(name, type, shape, line);
+  impl_->keep([&inputs, name, type, sparse](const TaskArgs& args) {  // EngineSink has another for files of entries
+    const TensorReader* const reader = inputs.dense(name);
+    TDSL_CHECK(reader != nullptr, "only dense files are read by the box");
+    visit_element_type(type, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      read_block<T>(*reader, args);
+      if (sparse) drop_negative_zeros(args.outputs[0], 0, reinterpret_cast<T*>(args.outputs[0].data));
+    });
+  });
+  return impl_->recorder.load(name, type, shape, std::vector<Index>(tile), {site, line});
+}
+
+TensorHandle Session::record_stored_input(std::string_view text, ElementType type, std::initializer_list<Index> extents, int site, int line,
+                                          std::initializer_list<Index> tile) {
+  const std::string name(text);
+  const std::vector<Index> shape(extents);
+  SessionInputs& inputs = impl_->setup.inputs;
+  inputs.require_shape(name, shape, impl_->at(line));
+  impl_->require_stored_size(name, type, shape, line);
+  // EngineSink has another for files of entries.
+  if (const TensorReader* const reader = inputs.dense(name)) impl_->keep(stored_panels_kernel(*reader, type));
+  else impl_->keep(nullptr);
+  return impl_->recorder.load_stored(name, type, shape, inputs.stored(name), inputs.row_counts(name, shape.front()), std::vector<Index>(tile), {site, line});
+}
+
+Tensor<double> Session::sprandom(std::string_view name, std::initializer_list<Index> extents, double density, std::uint64_t call_site,
+                                 std::initializer_list<Index> iterations, int site, int line, std::initializer_list<Index> tile) {
+  const std::vector<Index> shape(extents);
+  impl_->require_size(name, ElementType::kF64, shape, line);
+  impl_->require_room(name, ElementType::kF64, shape, line);
+  impl_->keep(dense_draw_kernel(random_stream(options().seed, call_site, std::vector<Index>(iterations)), density, shape));
+  return Tensor<double>(impl_->recorder.source(name, ElementType::kF64, shape, std::vector<Index>(tile), {site, line}));
+}
+
+Tensor<double> Session::stored_sprandom(std::string_view name, std::initializer_list<Index> extents, double density, std::uint64_t call_site,
+                                        std::initializer_list<Index> iterations, int site, int line, std::initializer_list<Index> tile) {
+  const std::vector<Index> shape(extents);
+  impl_->require_stored_size(name, ElementType::kF64, shape, line);
+  impl_->keep(stored_draw_kernel(random_stream(options().seed, call_site, std::vector<Index>(iterations)), density, shape));
+  return Tensor<double>(impl_->recorder.stored_source(name, ElementType::kF64, shape, plan::drawn_stored(shape, density), std::vector<Index>(tile), {site, line}));
+}
+
+TensorHandle Session::record_random(RandomKind kind, std::string_view name, ElementType type, std::initializer_list<Index> extents,
+                                    std::uint64_t call_site, std::initializer_list<Index> iterations, int site, int line,
+                                    std::initializer_list<Index> tile) {
+  const std::vector<Index> shape(extents);
+  impl_->require_size(name, type, shape, line);
+  const RandomStream stream = random_stream(options().seed, call_site, std::vector<Index>(iterations));
+  impl_->keep([kind, type, stream, strides = row_major_strides(shape)](const TaskArgs& args) {
+    if (type == ElementType::kF32) {
+      fill_random<float>(kind, stream, strides, args);
+    } else {
+      fill_random<double>(kind, stream, strides, args);
+    }
+  });
+  return impl_->recorder.source(name, type, shape, std::vector<Index>(tile), {site, line});
+}
+
+void Session::read_bytes(const TensorHandle& scalar, int site, int line, std::byte* to) {
+  EngineSink* const sink = impl_->sink;
+  if (sink != nullptr && sink->dry_run()) throw DryRunOver{};
+  const ElementType type = scalar.state().type;
+  const std::size_t bytes = element_size(type);
+  impl_->keep([bytes](const TaskArgs& args) { std::memcpy(args.outputs[0].data, args.inputs[0].data, bytes); });
+  const TensorHandle copy = impl_->recorder.control(scalar, {site, line});
+  if (impl_->control.read(type, {to, bytes})) return;
+  TDSL_CHECK(sink != nullptr, "only a run waits for values");
+  sink->check_numbers();
+  sink->engine().wait(copy.id());
+  std::memcpy(to, sink->engine().block_data(copy.id(), 0), bytes);
+  impl_->control.answered({to, bytes});
+}
+
+void Session::for_loop(record::Loop loop, Index begin, Index end, Index step, const std::function<void(Index)>& body) {
+  impl_->control.for_loop(loop, begin, end, step, body);
+}
+
+void Session::while_loop(record::Loop loop, const std::function<bool()>& condition, const std::function<void(Index)>& body) {
+  impl_->control.while_loop(loop, condition, body);
+}
+
+void Session::if_else(record::Known known, int site, bool condition, const std::function<void()>& then_branch,
+                      const std::function<void()>& else_branch) {
+  impl_->control.if_else(known, site, condition, then_branch, else_branch);
+}
+
+void Session::choose_of(int site, std::initializer_list<std::function<void()>> forms) { impl_->control.choose(site, {forms.begin(), forms.size()}); }
+
+void Session::fence(int line) { impl_->control.fence(line); }
+
+}  // namespace tdsl::rt

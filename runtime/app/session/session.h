@@ -1,0 +1,302 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <string_view>
+#include <vector>
+
+#include "runtime/app/run/program_info.h"
+#include "runtime/app/session/tensor.h"
+#include "runtime/exact.h"
+#include "runtime/kernels/each.h"
+#include "runtime/kernels/task.h"
+#include "runtime/plan/op_builder.h"
+#include "runtime/record/known.h"
+#include "runtime/types.h"
+
+// What emitted programs call. An emitted program records operations on whole tensors; the session plans them segment by
+// segment and the engine runs them asynchronously. Every rank runs the same program.
+
+namespace tdsl::rt {
+
+struct AppOptions;
+namespace routines {
+struct Call;
+struct KernelCall;
+using MakeKernel = Kernel (*)(const KernelCall& call, SourceLine place);
+}  // namespace routines
+using record::Known;
+using record::kScalars;
+
+enum class RandomKind : std::uint8_t { kUniform, kNormal };
+
+/// An item of `print`: text, a scalar every rank knows, or a tensor. It only refers to text and tensor.
+class PrintItem {
+ public:
+  enum class Kind : std::uint8_t { kText, kBool, kI32, kI64, kF32, kF64, kTensor };
+  PrintItem(const char* text) : kind_(Kind::kText) { value_.text = text; }
+  PrintItem(bool value) : kind_(Kind::kBool) { value_.b = value; }
+  PrintItem(std::int32_t value) : kind_(Kind::kI32) { value_.i32 = value; }
+  PrintItem(std::int64_t value) : kind_(Kind::kI64) { value_.i64 = value; }
+  PrintItem(float value) : kind_(Kind::kF32) { value_.f32 = value; }
+  PrintItem(double value) : kind_(Kind::kF64) { value_.f64 = value; }
+  PrintItem(const TensorHandle& tensor) : kind_(Kind::kTensor) { value_.tensor = &tensor.state(); }
+
+  /// The tensor, or null.
+  [[nodiscard]] const record::TensorState* tensor() const { return kind_ == Kind::kTensor ? value_.tensor : nullptr; }
+  /// Of text and scalars.
+  [[nodiscard]] std::string text() const;
+
+ private:
+  Kind kind_;
+  union {
+    const char* text;
+    bool b;
+    std::int32_t i32;
+    std::int64_t i64;
+    float f32;
+    double f64;
+    const record::TensorState* tensor;
+  } value_;
+};
+
+/// What a loop that runs as one task gives: the tensor that shall name it, and the number of the read it starts from, or -1.
+struct LoopResult {
+  template <Element T>
+  LoopResult(Tensor<T>& result, std::string_view result_name, std::initializer_list<Index> extents, int read = -1)
+      : tensor(&result), name(result_name), type(element_type_of<T>), shape(extents), continues(read) {}
+
+  TensorHandle* tensor;
+  std::string_view name;
+  ElementType type;
+  std::initializer_list<Index> shape;  ///< of the call that lists it
+  int continues;
+};
+
+/// What a statement computes, for people, and where it is recorded.
+struct Where {
+  std::string_view name;
+  int site;
+  int line;
+};
+/// Floating-point operations of one row of a fused operator.
+struct RowFlops {
+  RowFlops(Index of_all, Index of_matrix_products = 0) : all(of_all), of_products(of_matrix_products) {}
+  Index all;
+  Index of_products;  ///< those of them that BLAS does
+};
+/// How partial results of a fused operator meet: all alike, or piece by piece.
+struct Meeting {
+  Meeting(plan::Combine alike) : all(alike) {}
+  Meeting(std::initializer_list<plan::PackedPiece> list) : pieces(list) {}
+  plan::Combine all = plan::Combine::kNone;
+  std::vector<plan::PackedPiece> pieces;
+};
+/// Whether tasks have parts of an output dimension or all of it.
+enum class Cut : std::uint8_t { kParts, kWhole };
+/// A label and its values.
+struct Over {
+  Over(std::string_view its_label, Index extent, Cut its_cut = Cut::kParts) : label(its_label), range{0, extent}, cut(its_cut) {}
+  Over(std::string_view its_label, Interval values, Cut its_cut = Cut::kParts) : label(its_label), range(values), cut(its_cut) {}
+
+  std::string_view label;
+  Interval range;
+  Cut cut;
+};
+/// An operand and how it is subscripted by the labels, which are numbered from those of the output on. One that is moved here ends with
+/// the operation.
+struct Read {
+  Read(TensorHandle operand, std::initializer_list<plan::DimAccess> subscripts);
+  Read(const Read&) = default;
+  Read& operator=(const Read&) = delete;
+  ~Read();
+
+  TensorHandle tensor;
+  std::vector<plan::DimAccess> dims;
+};
+
+class Session {
+ public:
+  struct Impl;
+  /// `impl` must outlive the session.
+  explicit Session(Impl& impl) : impl_(&impl) {}
+
+  // Values every rank knows.
+
+  /// Extent bound by input files or --set.
+  [[nodiscard]] Index dimension(std::string_view name) const;
+  template <Element T>
+  [[nodiscard]] T param(std::string_view name, T default_value) const;
+  template <Element T>
+  [[nodiscard]] T param(std::string_view name) const;
+  /// Sizes that must agree. Where they do not the run stops with the message, in which `{left}` and `{right}` stand for
+  /// them.
+  void check_equal(int line, Exact left, Exact right, std::string_view message);
+  /// The same for `left <= right`.
+  void check_at_most(int line, Exact left, Exact right, std::string_view message);
+  /// An affine subscript's values [lo, hi] against a dimension of `extent`, before data is computed.
+  void check_subscript(int line, Interval values, Index extent, std::string_view text);
+  /// Says once per line, unless --quiet, that more than 1 MiB is gathered on one of several ranks (without a routine: on each that
+  /// computes).
+  void gathers(int line, std::string_view routine, std::string_view operand, Index bytes);
+  /// Of this line `gathers` says nothing: the program allows it, or the compiler has said so.
+  void gathers_in_silence(int line);
+  /// assert on a value every rank knows.
+  void check(int line, bool condition, std::string_view message);
+
+  // Recording. Results are lazy. `tile` is an annotation: block edges per dimension.
+
+  template <Element T>
+  [[nodiscard]] Tensor<T> input(std::string_view name, std::initializer_list<Index> shape, int site, int line,
+                                std::initializer_list<Index> tile = {}) {
+    return Tensor<T>(record_input(name, element_type_of<T>, shape, site, line, tile));
+  }
+  /// A matrix whose blocks hold stored elements only.
+  template <Element T>
+  [[nodiscard]] Tensor<T> stored_input(std::string_view name, std::initializer_list<Index> shape, int site, int line,
+                                       std::initializer_list<Index> tile = {}) {
+    return Tensor<T>(record_stored_input(name, element_type_of<T>, shape, site, line, tile));
+  }
+  /// Of the random numbers: `--seed`.
+  [[nodiscard]] std::uint64_t seed() const;
+  template <Element T>
+  [[nodiscard]] Tensor<T> random(RandomKind kind, std::string_view name, std::initializer_list<Index> shape,
+                                 std::uint64_t call_site, std::initializer_list<Index> iterations, int site, int line,
+                                 std::initializer_list<Index> tile = {}) {
+    return Tensor<T>(record_random(kind, name, element_type_of<T>, shape, call_site, iterations, site, line, tile));
+  }
+  /// `sprandom`, with a dense result or with blocks that hold stored elements only.
+  [[nodiscard]] Tensor<double> sprandom(std::string_view name, std::initializer_list<Index> shape, double density, std::uint64_t call_site,
+                                        std::initializer_list<Index> iterations, int site, int line, std::initializer_list<Index> tile = {});
+  [[nodiscard]] Tensor<double> stored_sprandom(std::string_view name, std::initializer_list<Index> shape, double density, std::uint64_t call_site,
+                                               std::initializer_list<Index> iterations, int site, int line, std::initializer_list<Index> tile = {});
+  /// Every element by itself; without operands a source. `flops`: per point.
+  template <Element T>
+  [[nodiscard]] Tensor<T> map(const Where& where, std::initializer_list<Over> out, std::initializer_list<Read> reads, double flops,
+                              EmittedKernel kernel) {
+    return Tensor<T>(record_map(element_type_of<T>, where, out, reads, flops, kernel));
+  }
+  /// A reduction over the labels `over`.
+  template <Element T>
+  [[nodiscard]] Tensor<T> reduce(const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over, plan::Combine combine,
+                                 std::initializer_list<Read> reads, double flops, EmittedKernel kernel) {
+    return Tensor<T>(record_reduction(element_type_of<T>, where, out, over, combine, reads, flops, kernel));
+  }
+  /// A fused operator: rows of one label, which `out` has or which is reduced `over`; `flops` are those of one row.
+  template <Element T>
+  [[nodiscard]] Tensor<T> rows(const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over, Meeting meeting,
+                               std::initializer_list<Read> reads, RowFlops flops, EmittedKernel kernel) {
+    return Tensor<T>(record_rows(element_type_of<T>, where, out, over, meeting, reads, flops, kernel));
+  }
+  /// A sum of products of the two reads (float), through BLIS.
+  template <Element T>
+  [[nodiscard]] Tensor<T> contraction(const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
+                                      std::initializer_list<Read> reads) {
+    return Tensor<T>(record_product(element_type_of<T>, where, out, over, reads));
+  }
+  /// The same, and its elements become what a map computes of them (plan::Op::epilogue): the map reads the product, and behind it `others`.
+  template <Element T>
+  [[nodiscard]] Tensor<T> contraction(const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
+                                      std::initializer_list<Read> reads, std::initializer_list<Read> others, EmittedKernel epilogue) {
+    return Tensor<T>(record_product(element_type_of<T>, where, out, over, reads, others, epilogue));
+  }
+  /// A sum of products of three reads or more (float), which are contracted in the order that is best for their sizes (record/sum_of_products.h).
+  /// Its sites are those of `record::SumOfProducts::places`, from `where.site` on.
+  template <Element T>
+  [[nodiscard]] Tensor<T> sum_of_products(const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
+                                          std::initializer_list<Read> reads, std::initializer_list<Index> tile = {}) {
+    return Tensor<T>(record_sum(element_type_of<T>, where, out, over, reads, tile));
+  }
+  /// Any operation with an emitted kernel.
+  template <Element T>
+  [[nodiscard]] Tensor<T> compute(plan::OpBuilder& op, EmittedKernel kernel) {
+    return Tensor<T>(record(op, element_type_of<T>, kernel.take()));
+  }
+  /// Any sum of products.
+  template <Element T>
+  [[nodiscard]] Tensor<T> contraction(plan::OpBuilder& op) {
+    return Tensor<T>(record_contraction(op, element_type_of<T>));
+  }
+  template <Element T>
+  [[nodiscard]] Tensor<T> contraction(plan::OpBuilder& op, EmittedKernel epilogue) {
+    return Tensor<T>(record_epilogue(op, element_type_of<T>, epilogue));
+  }
+
+  /// A library routine, whose results the call then holds. `make`: who has its kernels. (Emitted programs call runtime/routines/calls.h.)
+  void routine(routines::Call& call, routines::MakeKernel make);
+
+  /// A loop as one task. Its results are whole tensors where it runs.
+  void loop(plan::OpBuilder& op, std::initializer_list<LoopResult> results, Kernel kernel);
+
+  // Effects, in program order.
+
+  void output(std::string_view name, TensorHandle value, int site, int line);
+  void print(std::initializer_list<PrintItem> items, int site, int line);
+  /// assert on a computed value.
+  void check(int line, const Tensor<bool>& condition, std::string_view message, int site);
+
+  // Control. A value read here is known to every rank afterwards: everything recorded so far is planned, and the
+  // program waits for this scalar only.
+
+  template <Element T>
+  [[nodiscard]] T read(const Tensor<T>& scalar, int site, int line) {
+    T value{};
+    read_bytes(scalar, site, line, reinterpret_cast<std::byte*>(&value));
+    return value;
+  }
+  /// Half-open; `step` not 0; `body(i)`. Loops and branches without a mark follow from params and extents alone.
+  void for_loop(Index begin, Index end, Index step, const std::function<void(Index)>& body) { for_loop(record::Known::kStart, begin, end, step, body); }
+  void for_loop(record::Loop loop, Index begin, Index end, Index step, const std::function<void(Index)>& body);
+  /// `body(iteration number)` while `condition()`.
+  void while_loop(const std::function<bool()>& condition, const std::function<void(Index)>& body) { while_loop(record::Known::kStart, condition, body); }
+  void while_loop(record::Loop loop, const std::function<bool()>& condition, const std::function<void(Index)>& body);
+  void if_else(bool condition, const std::function<void()>& then_branch, const std::function<void()>& else_branch) {
+    if_else(record::Known::kStart, 0, condition, then_branch, else_branch);
+  }
+  void if_else(record::Known known, int site, bool condition, const std::function<void()>& then_branch, const std::function<void()>& else_branch);
+  /// The next operation has extents that come from computed data.
+  void fence(int line);
+  /// Runs one of several forms with equal results: which one is a part of the plan.
+  template <class... Forms>
+  void choose(int site, const Forms&... forms) {
+    choose_of(site, {std::function<void()>(forms)...});
+  }
+
+  [[nodiscard]] const AppOptions& options() const;
+
+ private:
+  [[nodiscard]] TensorHandle record(plan::OpBuilder& op, ElementType type, Kernel kernel);
+  [[nodiscard]] TensorHandle record_rows(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
+                                         Meeting meeting, std::initializer_list<Read> reads, RowFlops flops, EmittedKernel& kernel);
+  [[nodiscard]] TensorHandle record_map(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Read> reads,
+                                        double flops, EmittedKernel& kernel);
+  [[nodiscard]] TensorHandle record_reduction(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
+                                              plan::Combine combine, std::initializer_list<Read> reads, double flops, EmittedKernel& kernel);
+  [[nodiscard]] TensorHandle record_product(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
+                                            std::initializer_list<Read> reads);
+  [[nodiscard]] TensorHandle record_product(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
+                                            std::initializer_list<Read> reads, std::initializer_list<Read> others, EmittedKernel& epilogue);
+  [[nodiscard]] TensorHandle record_epilogue(plan::OpBuilder& op, ElementType type, EmittedKernel& epilogue);
+  [[nodiscard]] TensorHandle record_sum(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
+                                        std::initializer_list<Read> reads, std::initializer_list<Index> tile);
+  [[nodiscard]] TensorHandle record_contraction(plan::OpBuilder& op, ElementType type);
+  [[nodiscard]] TensorHandle record_input(std::string_view name, ElementType type, std::initializer_list<Index> shape, int site, int line,
+                                          std::initializer_list<Index> tile);
+  [[nodiscard]] TensorHandle record_stored_input(std::string_view name, ElementType type, std::initializer_list<Index> shape, int site, int line,
+                                                 std::initializer_list<Index> tile);
+  [[nodiscard]] TensorHandle record_random(RandomKind kind, std::string_view name, ElementType type, std::initializer_list<Index> shape,
+                                           std::uint64_t call_site, std::initializer_list<Index> iterations, int site, int line,
+                                           std::initializer_list<Index> tile);
+  void choose_of(int site, std::initializer_list<std::function<void()>> forms);
+  void read_bytes(const TensorHandle& scalar, int site, int line, std::byte* to);
+
+  Impl* impl_;
+};
+
+/// The whole life of an executable: options, files' headers, start of the ranks, `program`, outputs renamed,
+/// statistics. Returns the exit code.
+[[nodiscard]] int run_program(int argc, char** argv, const ProgramInfo& info,
+                              const std::function<void(Session&)>& program);
+
+}  // namespace tdsl::rt

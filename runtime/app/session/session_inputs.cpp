@@ -1,0 +1,317 @@
+#include "runtime/app/session/session_inputs.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <new>
+#include <span>
+#include <sstream>
+#include <utility>
+
+#include "runtime/app/session/entry_memory.h"
+#include "runtime/base/number_format.h"
+#include "runtime/app/session/row_bins.h"
+#include "runtime/check.h"
+#include "runtime/io/file_bytes.h"
+#include "runtime/io/file_kind.h"
+#include "runtime/io/tensor/hdf5.h"
+#include "runtime/io/tensor/zarr.h"
+#include "runtime/shapes.h"
+
+namespace tdsl::rt {
+
+namespace {
+
+/// Every rank does something; the error of the first that fails is everybody's.
+template <class Action>
+void together(World& world, const Action& action) {
+  std::string error;
+  try {
+    action();
+  } catch (const RunError& failure) {
+    error = failure.what();
+  } catch (const std::bad_alloc&) {
+    error = "out of memory";
+  } catch (const std::exception& failure) {
+    error = std::string("internal error of the runtime, please report it: ") + failure.what();
+  }
+  for (const std::vector<std::byte>& text : world.access().all_gather(std::as_bytes(std::span(error)))) {
+    if (!text.empty()) throw RunError(std::string(reinterpret_cast<const char*>(text.data()), text.size()));
+  }
+}
+
+/// Sums over all ranks, on all of them.
+std::vector<Index> sums(World& world, const std::vector<Index>& mine) {
+  // A rank receives everybody's part: no more than 64 MiB at once.
+  const std::size_t most = std::max<std::size_t>(1, (std::size_t{1} << 23) / static_cast<std::size_t>(world.size()));
+  std::vector<Index> all(mine.size(), 0);
+  std::vector<Index> theirs;
+  for (std::size_t first = 0; first < mine.size(); first += most) {
+    const std::span<const Index> part = std::span(mine).subspan(first, std::min(most, mine.size() - first));
+    theirs.resize(part.size());
+    for (const std::vector<std::byte>& bytes : world.access().all_gather(std::as_bytes(part))) {
+      std::memcpy(theirs.data(), bytes.data(), bytes.size());
+      for (std::size_t k = 0; k < theirs.size(); ++k) all[first + k] += theirs[k];
+    }
+  }
+  return all;
+}
+Index largest(World& world, Index mine) {
+  Index most = mine;
+  for (const std::vector<std::byte>& bytes : world.access().all_gather(std::as_bytes(std::span(&mine, 1)))) {
+    Index theirs = 0;
+    std::memcpy(&theirs, bytes.data(), sizeof theirs);
+    most = std::max(most, theirs);
+  }
+  return most;
+}
+
+}  // namespace
+
+SessionInputs::SessionInputs(World& world, const ProgramInfo& info, const AppOptions& options, Open open) : open_(std::move(open)) {
+  for (const InputDeclaration& input : info.inputs()) {
+    const auto given = options.inputs.find(input.name);
+    TDSL_CHECK(given != options.inputs.end(), "input " + input.name + " has a file");
+    files_[input.name].path = given->second;
+  }
+  // First line: "good", or "error CODE" followed by the message.
+  std::string verdict = "good\n";
+  if (world.rank() == 0) {
+    try {
+      look_at_headers(info, options);
+      look_at_targets(info, options);
+      verdict += encode_files(info);
+    } catch (const RunError& error) {
+      verdict = std::string(error.what());
+      verdict = "error " + std::to_string(error.exit_code()) + "\n" + verdict;
+    }
+  }
+  world.access().broadcast(verdict, 0);
+  const std::string head = verdict.substr(0, verdict.find('\n'));
+  verdict.erase(0, head.size() + 1);
+  if (head != "good") throw RunError(verdict, static_cast<ExitCode>(std::stoi(head.substr(6))));
+  decode_files(info, verdict);
+  if (files_.empty()) {
+    bind_dimensions(info, options);
+    return;
+  }
+  together(world, [&] {
+    if (world.rank() != 0) open_again(world, info);
+  });
+  read_entries(world, info, options);
+  bind_dimensions(info, options);
+  for (const InputDeclaration& input : info.inputs()) {
+    File& file = files_.at(input.name);
+    if (file.file->entries() != nullptr && !input.sparse.empty()) count_rows(world, file);
+  }
+}
+
+/// What rank 0 found, as text for the others: identities and shapes in declaration order.
+std::string SessionInputs::encode_files(const ProgramInfo& info) const {
+  std::ostringstream text;
+  for (const InputDeclaration& input : info.inputs()) {
+    const File& file = files_.at(input.name);
+    text << file.identity.device << ' ' << file.identity.inode << ' ' << file.identity.bytes << ' ' << file.identity.modified;
+    text << ' ' << file.at_least << ' ' << file.shape.size();
+    for (const Index extent : file.shape) text << ' ' << extent;
+    text << '\n';
+  }
+  return text.str();
+}
+
+void SessionInputs::decode_files(const ProgramInfo& info, const std::string& text) {
+  std::istringstream numbers(text);
+  for (const InputDeclaration& input : info.inputs()) {
+    File& file = files_.at(input.name);
+    std::size_t rank = 0;
+    numbers >> file.identity.device >> file.identity.inode >> file.identity.bytes >> file.identity.modified >> file.at_least >> rank;
+    file.shape.resize(rank);
+    for (Index& extent : file.shape) numbers >> extent;
+  }
+  TDSL_CHECK(!numbers.fail(), "a text made by encode_files");
+}
+
+/// On a rank of the same node the file must be rank 0's; nodes may have copies of their own, with as many bytes and of the same shape, if
+/// files say it. (That they hold the same is not looked at: it would take reading them everywhere.)
+void SessionInputs::open_again(const World& world, const ProgramInfo& info) {
+  const bool same_node = world.topology().node == world.topology().node_of_rank[0];
+  for (const InputDeclaration& input : info.inputs()) {
+    File& file = files_.at(input.name);
+    file.file.emplace(open_(input.name, file.path, input.type));
+    const FileIdentity& identity = file.file->identity();
+    const bool same_shape = file.at_least || file.file->shape().value_or(std::vector<Index>()) == file.shape;
+    // A file that is written to within the resolution of its time of change, or whose time is set back, still has another header.
+    if (same_shape && (same_node ? identity == file.identity : identity.bytes == file.identity.bytes)) continue;
+    const std::string sizes = " of " + std::to_string(identity.bytes) + " bytes, not " + std::to_string(file.identity.bytes);
+    throw RunError("input " + input.name + ": `" + file.path + "` is another file on rank " + std::to_string(world.rank()) + " than on rank 0" +
+                   (same_node ? "; somebody has just replaced it or written to it" : identity.bytes != file.identity.bytes ? ": one" + sizes : ": one of another shape"));
+  }
+}
+
+/// Ranks are in the order of their shares, so the first error is the first one of the file.
+void SessionInputs::read_entries(World& world, const ProgramInfo& info, const AppOptions& options) {
+  EntryMemory memory(options.memory_bytes.value_or(0));
+  for (const InputDeclaration& input : info.inputs()) {
+    File& file = files_.at(input.name);
+    const EntryFile* const entries = file.file->entries();
+    if (entries == nullptr) continue;
+    if (options.dry_run && entries->shape() && input.sparse.empty()) continue;
+    try {
+      file.file->keep_at_most(memory.room());
+      together(world, [&] { file.part = entries->read(input.type, world.rank(), world.size()); });
+      const bool complete = file.part.entries.complete();
+      memory.add(file.part.entries.bytes(), complete);
+      if (options.memory_bytes && sums(world, {complete ? 0 : 1}).front() > 0) {
+        file.part.entries = {};
+        memory.refuse(input);
+        continue;
+      }
+      settle_entries(world, file);
+      if (info.is_sparse(input.name)) file.part.entries.set_whole(false);
+    } catch (const RunError& error) {
+      throw RunError(SourceLine{info.declaration().source_file, input.line}, error.what(), error.code());
+    }
+  }
+  if (memory.refused() == nullptr) return;
+  const Index least = largest(world, memory.least());
+  throw RunError(SourceLine{info.declaration().source_file, memory.refused()->line},
+                 "--memory " + given_size(*options.memory_bytes, options.memory_text) + " is too small: a rank's share of the entries of `" + files_.at(memory.refused()->name).path +
+                     "` is read at once, and one file's entries are there twice while they are brought to their tiles: " +
+                     shown_size(least, options.memory_text) + "; give at least --memory " + option_size(least, options.memory_text),
+                 ExitCode::kUsage);
+}
+
+void SessionInputs::settle_entries(World& world, File& file) {
+  const EntryFile::Tally& tally = file.part.tally;
+  std::vector<std::int64_t> mine = {tally.lines, static_cast<std::int64_t>(tally.reach.size())};
+  mine.insert(mine.end(), tally.reach.begin(), tally.reach.end());
+  mine.insert(mine.end(), tally.sums.begin(), tally.sums.end());
+  std::vector<EntryFile::Tally> tallies;
+  for (const std::vector<std::byte>& bytes : world.access().all_gather(std::as_bytes(std::span(mine)))) {
+    std::vector<std::int64_t> numbers(bytes.size() / sizeof(std::int64_t));
+    std::memcpy(numbers.data(), bytes.data(), bytes.size());
+    const auto behind = numbers.begin() + 2 + numbers.at(1);
+    tallies.push_back({numbers.front(), {numbers.begin() + 2, behind}, {behind, numbers.end()}});
+  }
+  file.shape = file.file->entries()->settle(tallies, world.rank(), file.part);
+  file.entries = sums(world, {file.part.entries.count()}).front();
+}
+
+/// Of a sparse tensor, once its extents are known.
+void SessionInputs::count_rows(World& world, File& file) {
+  if (file.shape.empty() || file.shape[0] == 0) return;
+  file.rows = row_counts_of(file.shape[0], sums(world, entries_by_bin(file.part.entries, file.shape[0])));
+}
+
+bool SessionInputs::in_order(const std::string& input) const {
+  return files_.at(input).file->in_order();
+}
+
+plan::Estimate SessionInputs::stored(const std::string& input) const {
+  const File& file = files_.at(input);
+  return file.entries ? stored_of(*file.entries, file.shape) : plan::guessed_stored(file.shape);
+}
+
+void SessionInputs::look_at_headers(const ProgramInfo& info, const AppOptions& options) {
+  for (const InputDeclaration& input : info.inputs()) {
+    File& file = files_.at(input.name);
+    const SourceLine place{info.declaration().source_file, input.line};
+    try {
+      file.file.emplace(open_(input.name, file.path, input.type));
+      file.shape = file.file->shape().value_or(std::vector<Index>());
+      file.at_least = file.file->may_be_longer();
+      file.identity = file.file->identity();
+    } catch (const RunError& error) {
+      throw RunError(place, error.what(), error.code());
+    }
+    if (file.file->rank() != input.binds.size()) {
+      throw RunError(place, other_rank_text(input.name, input.binds.size(), " in `" + file.path + "`", file.file->rank(),
+                                            file.file->shape() ? std::optional<std::span<const Index>>(file.shape) : std::nullopt));
+    }
+  }
+  bind_dimensions(info, options);
+}
+
+void SessionInputs::look_at_targets(const ProgramInfo& info, const AppOptions& options) {
+  std::vector<std::string> all;
+  for (const auto& [name, path] : options.outputs) all.push_back(path);
+  const auto look = [&all](const std::string& path) {
+    const FileKind kind = writable_kind(path);
+    if (kind == FileKind::kZarr) return require_zarr_target(path);
+    const std::string file = file_behind(path);
+    if (::access(directory_of(file).c_str(), W_OK | X_OK) != 0) fail_file(path, "cannot write", errno);
+    struct stat target {};
+    if (::stat(file.c_str(), &target) == 0 && !S_ISREG(target.st_mode)) {
+      throw RunError("cannot write `" + path + "`: it is not a regular file");
+    }
+    if (kind == FileKind::kHdf5) require_hdf5_target(path, all);
+  };
+  for (const auto& [name, path] : options.outputs) {
+    try {
+      require_writable_rank(path, info.rank_of_output(name));
+      look(path);
+    } catch (const RunError& error) {
+      throw RunError(SourceLine{info.declaration().source_file, info.line_of_output(name)}, error.what(), error.code());
+    }
+  }
+}
+
+/// Binds the names that files with a shape bind, or those of files whose entries say what an extent is at least.
+void SessionInputs::bind_files(const ProgramInfo& info, const std::map<std::string, File>& files, Bound& bound, bool at_least) {
+  for (const InputDeclaration& input : info.inputs()) {
+    const File& file = files.at(input.name);
+    if (file.at_least != at_least) continue;
+    for (std::size_t d = 0; d < input.binds.size(); ++d) {
+      const std::string& name = input.binds[d];
+      if (name.empty() || file.shape.empty()) continue;  // not known before the file is read
+      const Index extent = file.shape[d];
+      const std::string here = "dimension " + std::to_string(d) + " of " + input.name + " (`" + file.path + "`)";
+      const auto [entry, first] = bound.emplace(name, Source{extent, here, at_least});
+      Source& source = entry->second;
+      if (first || source.extent == extent) continue;
+      if (at_least && (source.at_least || source.extent > extent)) {
+        if (source.extent < extent) source = {extent, here, true};
+        continue;
+      }
+      throw RunError(SourceLine{info.declaration().source_file, input.line},
+                     "the inputs disagree about dimension " + name + ": " + here + (at_least ? " " + reaches_text(extent) : " has " + std::to_string(extent)) + ", but " +
+                         source.text + (source.text.starts_with("--set") ? " fixes it" : " has " + std::to_string(source.extent)));
+    }
+  }
+}
+
+void SessionInputs::bind_dimensions(const ProgramInfo& info, const AppOptions& options) {
+  Bound bound;
+  for (const auto& [name, extent] : options.dimensions) bound[name] = {extent, "--set " + name + "=" + std::to_string(extent)};
+  bind_files(info, files_, bound, false);
+  bind_files(info, files_, bound, true);
+  for (const auto& [name, source] : bound) dimensions_.insert_or_assign(name, source.extent);
+  for (const InputDeclaration& input : info.inputs()) {
+    File& file = files_.at(input.name);
+    if (!file.at_least || file.shape.empty()) continue;
+    for (std::size_t d = 0; d < input.binds.size(); ++d) {
+      if (!input.binds[d].empty()) file.shape[d] = bound.at(input.binds[d]).extent;
+    }
+  }
+}
+
+Index SessionInputs::dimension(std::string_view name) const {
+  const auto found = dimensions_.find(name);
+  TDSL_CHECK(found != dimensions_.end(), "dimension " + std::string(name) + " is bound");
+  return found->second;
+}
+
+void SessionInputs::require_shape(const std::string& input, const std::vector<Index>& shape, SourceLine place) const {
+  const File& file = files_.at(input);
+  if (file.shape == shape) return;
+  if (file.at_least && file.shape.size() == shape.size() && std::ranges::equal(file.shape, shape, std::ranges::less_equal())) return;
+  throw ProgramError(place, "input " + input + " should have shape " + shape_text(shape) + ", but the array in `" + file.path +
+                                (file.at_least ? "` has entries beyond it: they need at least " : "` has shape ") + shape_text(file.shape));
+}
+
+}  // namespace tdsl::rt

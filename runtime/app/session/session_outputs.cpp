@@ -1,0 +1,200 @@
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "runtime/base/number_format.h"
+#include "runtime/app/session/session_impl.h"
+#include "runtime/io/file_kind.h"
+#include "runtime/kernels/copy.h"
+#include "runtime/kernels/stored.h"
+#include "runtime/library/arrays.h"
+#include "runtime/sparse/elements.h"
+
+namespace tdsl::rt {
+
+namespace {
+
+/// `[[1.0 2.0] [3.0 4.0]]` on one line; the middle of a large tensor is left out.
+template <class T>
+void append_elements(const std::vector<std::vector<Index>>& indices, std::size_t dimension, const T*& elements, std::string& text) {
+  if (dimension == indices.size()) {
+    text += format_scalar(*elements++);
+    return;
+  }
+  text += '[';
+  const std::vector<Index>& along = indices[dimension];
+  for (std::size_t x = 0; x < along.size(); ++x) {
+    if (x > 0) text += along[x] == along[x - 1] + 1 ? " " : " ... ";
+    append_elements(indices, dimension + 1, elements, text);
+  }
+  text += ']';
+}
+
+/// The few elements of an operand in compressed blocks.
+template <class T>
+std::unique_ptr<T[]> looked_up(const TaskArgs& args, std::size_t input) {
+  const Box& box = args.inputs[input].box;
+  auto elements = std::make_unique<T[]>(static_cast<std::size_t>(box.volume()));
+  const sparse::Elements<T> stored(stored_parts(args, static_cast<int>(input)));
+  std::array<Index, plan::kMaxRank> at{};
+  for (int d = 0; d < box.rank; ++d) at[plan::idx(d)] = box[d].lo;
+  const std::span<const Index> here = std::span(at).first(plan::idx(box.rank));
+  for (T* next = elements.get(); next != elements.get() + box.volume(); ++next) {
+    *next = stored.locate(here);
+    for (int d = box.rank - 1; d >= 0 && ++at[plan::idx(d)] == box[d].hi; --d) at[plan::idx(d)] = box[d].lo;
+  }
+  return elements;
+}
+
+/// The shown elements in C order, from the operation's inputs, of which the first corner is number `input`.
+template <class T>
+std::unique_ptr<T[]> gather(const record::SummaryCorners& corners, std::size_t input, const TaskArgs& args) {
+  const std::vector<std::vector<Interval>>& runs = corners.runs();
+  auto elements = std::make_unique<T[]>(static_cast<std::size_t>(corners.count()));
+  Box all;
+  all.rank = static_cast<int>(runs.size());
+  for (std::size_t d = 0; d < runs.size(); ++d) {
+    for (const Interval& run : runs[d]) all.dim[d].hi += run.size();
+  }
+  const Operand whole = row_major(reinterpret_cast<std::byte*>(elements.get()), all);
+  corners.for_each([&](const std::vector<std::size_t>& choice) {
+    Operand from = args.inputs[input++];
+    Operand to = whole;
+    to.box = from.box;
+    for (std::size_t d = 0; d < choice.size(); ++d) {
+      Index before = 0;
+      for (std::size_t r = 0; r < choice[d]; ++r) before += runs[d][r].size();
+      to.data += before * whole.stride[d] * static_cast<Index>(sizeof(T));
+    }
+    std::unique_ptr<T[]> corner;  // of compressed blocks
+    if (from.data == nullptr) {
+      corner = looked_up<T>(args, input - 1);
+      from = row_major(reinterpret_cast<std::byte*>(corner.get()), from.box);
+    }
+    copy_box(from, to, from.box, sizeof(T));
+  });
+  return elements;
+}
+
+/// A tensor that a `print` shows, or text.
+struct PrintedItem {
+  std::string text;
+  bool computed = false;
+  ElementType type = ElementType::kF64;
+  std::vector<Index> shape;
+  record::SummaryCorners corners;
+  std::size_t first_input = 0;
+};
+
+std::string item_text(const PrintedItem& item, const TaskArgs& args) {
+  if (!item.computed) return item.text;
+  return visit_element_type(item.type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const std::unique_ptr<T[]> elements = gather<T>(item.corners, item.first_input, args);
+    const T* next = elements.get();
+    std::string text;
+    append_elements(summary_indices(item.shape), 0, next, text);
+    return text;
+  });
+}
+
+}  // namespace
+
+void write_text(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return;
+  throw RunError(std::string("cannot write to standard output: ") + std::strerror(errno));
+}
+
+namespace {
+
+Kernel summary_kernel(std::string_view name, const record::TensorState& value) {
+  return [corners = record::SummaryCorners(value.desc.shape), name = std::string(name), type = value.type, shape = value.desc.shape](const TaskArgs& args) {
+    visit_element_type(type, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      const std::unique_ptr<T[]> elements = gather<T>(corners, 0, args);
+      write_text(format_summary<T>(name, shape, std::span<const T>(elements.get(), static_cast<std::size_t>(corners.count()))) + "\n");
+    });
+  };
+}
+
+}  // namespace
+
+void Session::output(std::string_view name, TensorHandle value, int site, int line) {
+  const auto file = impl_->setup.options.outputs.find(std::string(name));
+  const record::TensorState* const state = &value.state();
+  if (impl_->setup.arrays != nullptr && file == impl_->setup.options.outputs.end()) {
+    if (!impl_->setup.arrays->wants(std::string(name))) return;
+    if (impl_->sink != nullptr) impl_->keep(impl_->sink->open_array(name, *state, line));
+    impl_->recorder.store(name, value, {site, line});
+    return;
+  }
+  if (file == impl_->setup.options.outputs.end()) {
+    impl_->keep(summary_kernel(name, *state));
+    impl_->recorder.collect(name, {&state, 1}, {site, line});
+    return;
+  }
+  if (impl_->sink != nullptr) {
+    impl_->keep(impl_->sink->open_file(file->second, *state, {site, line}));
+  }
+  impl_->recorder.store(name, value, {site, line}, lies_in_rows(file->second));
+  if (impl_->checkpoints != nullptr) impl_->written.push_back(std::move(value));
+}
+
+std::string PrintItem::text() const {
+  switch (kind_) {
+    case Kind::kText:
+      return value_.text;
+    case Kind::kBool:
+      return format_scalar(value_.b);
+    case Kind::kI32:
+      return format_scalar(value_.i32);
+    case Kind::kI64:
+      return format_scalar(value_.i64);
+    case Kind::kF32:
+      return format_scalar(value_.f32);
+    case Kind::kF64:
+      return format_scalar(value_.f64);
+    case Kind::kTensor:
+      break;
+  }
+  return {};
+}
+
+void Session::print(std::initializer_list<PrintItem> items, int site, int line) {
+  std::vector<PrintedItem> printed;
+  std::vector<const record::TensorState*> tensors;
+  std::size_t inputs = 0;
+  for (const PrintItem& item : items) {
+    PrintedItem& shown = printed.emplace_back();
+    shown.text = item.text();
+    const record::TensorState* tensor = item.tensor();
+    if (tensor == nullptr) continue;
+    tensors.push_back(tensor);
+    shown = {{}, true, tensor->type, tensor->desc.shape, record::SummaryCorners(tensor->desc.shape), inputs};
+    inputs += shown.corners.accesses().size();
+  }
+  impl_->keep([printed = std::move(printed)](const TaskArgs& args) {
+    std::string text;
+    for (const PrintedItem& item : printed) {
+      if (&item != &printed.front()) text += ' ';
+      text += item_text(item, args);
+    }
+    write_text(text + "\n");
+  });
+  impl_->recorder.collect("print", tensors, {site, line});
+}
+
+void Session::check(int line, const Tensor<bool>& condition, std::string_view message, int site) {
+  impl_->keep([place = impl_->at(line), text = std::string(message)](const TaskArgs& args) {
+    if (!*reinterpret_cast<const bool*>(args.inputs[0].data)) throw RunError(place, text);
+  });
+  const record::TensorState* const state = &condition.state();
+  impl_->recorder.collect("assert", {&state, 1}, {site, line});
+}
+
+}  // namespace tdsl::rt

@@ -1,0 +1,114 @@
+#include "runtime/base/number_format.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+
+namespace tdsl::rt {
+
+namespace {
+
+/// The shortest digits that read back, as `d.ddd` and a power of ten.
+struct Decimal {
+  bool negative = false;
+  std::string digits;  // without a point; the point follows the first
+  int exponent = 0;
+};
+
+template <class T>
+Decimal shortest_decimal(T value) {
+  std::array<char, 64> buffer;
+  const auto result =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), std::fabs(value), std::chars_format::scientific);
+  const std::string_view text(buffer.data(), static_cast<std::size_t>(result.ptr - buffer.data()));
+  const std::size_t e = text.find('e');
+  Decimal decimal;
+  decimal.negative = std::signbit(value);
+  for (const char c : text.substr(0, e)) {
+    if (c != '.') {
+      decimal.digits += c;
+    }
+  }
+  const std::size_t sign = text[e + 1] == '+' ? 1 : 0;  // from_chars takes no plus
+  std::from_chars(text.data() + e + 1 + sign, text.data() + text.size(), decimal.exponent);
+  return decimal;
+}
+
+/// `+08`, `-123`: a sign and at least two digits.
+std::string exponent_text(int exponent) {
+  const std::string digits = std::to_string(std::abs(exponent));
+  return (exponent < 0 ? "-" : "+") + std::string(digits.size() < 2 ? 1 : 0, '0') + digits;
+}
+
+template <class T>
+std::string format_floating(T value) {
+  if (std::isnan(value)) {
+    return "nan";
+  }
+  if (std::isinf(value)) {
+    return value > 0 ? "inf" : "-inf";
+  }
+  const Decimal decimal = shortest_decimal(value);
+  const int count = static_cast<int>(decimal.digits.size());
+  std::string text = decimal.negative ? "-" : "";
+  // The range Python writes without an exponent.
+  if (decimal.exponent < -4 || decimal.exponent >= 16) {
+    text += decimal.digits.substr(0, 1);
+    text += count > 1 ? "." + decimal.digits.substr(1) : "";
+    return text + "e" + exponent_text(decimal.exponent);
+  }
+  if (decimal.exponent < 0) {
+    return text + "0." + std::string(static_cast<std::size_t>(-decimal.exponent - 1), '0') + decimal.digits;
+  }
+  const int before_point = decimal.exponent + 1;
+  if (count <= before_point) {
+    return text + decimal.digits + std::string(static_cast<std::size_t>(before_point - count), '0') + ".0";
+  }
+  const auto split = static_cast<std::size_t>(before_point);
+  return text + decimal.digits.substr(0, split) + "." + decimal.digits.substr(split);
+}
+
+}  // namespace
+
+std::string format_scalar(double value) {
+  return format_floating(value);
+}
+std::string format_scalar(float value) {
+  return format_floating(value);
+}
+std::string format_scalar(std::int32_t value) {
+  return std::to_string(value);
+}
+std::string format_scalar(std::int64_t value) {
+  return std::to_string(value);
+}
+std::string format_scalar(bool value) {
+  return value ? "true" : "false";
+}
+
+std::string format_bytes(std::int64_t bytes) {
+  static constexpr std::string_view kUnits[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  if (bytes < 1024) {
+    return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
+  }
+  double number = static_cast<double>(bytes) / 1024;
+  std::size_t unit = 0;
+  while (number >= 1024 && unit + 1 < std::size(kUnits)) {
+    number /= 1024;
+    ++unit;
+  }
+  std::array<char, 32> buffer;
+  const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), number, std::chars_format::fixed, 1);
+  return std::string(buffer.data(), result.ptr) + " " + std::string(kUnits[unit]);
+}
+
+std::string format_type(ElementType type, std::span<const std::int64_t> shape) {
+  std::string text(element_name(type));
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    text += (d == 0 ? "[" : ", ") + std::to_string(shape[d]);
+  }
+  return text + (shape.empty() ? "" : "]");
+}
+
+}  // namespace tdsl::rt

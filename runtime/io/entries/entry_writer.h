@@ -1,0 +1,99 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/io/entries/entries.h"
+#include "runtime/io/output_file.h"
+
+namespace tdsl::rt {
+
+/// The same entries, ascending by their coordinates, which are unique.
+[[nodiscard]] Entries sorted(const Entries& entries);
+
+/// What of a dense array has to be among the entries that are written.
+enum class Written : std::uint8_t {
+  kNonzeros,
+  kAllButZeros,  ///< -0, too: a file that has all elements has its sign
+};
+template <Element T>
+[[nodiscard]] bool is_written(T value, Written written) {
+  if constexpr (std::floating_point<T>) return value != T(0) || (written == Written::kAllButZeros && std::signbit(value));
+  return value != T(0);
+}
+
+/// A file of entries (`.mtx`, `.tns`, `.npz`) that all ranks write, each those of a range of rows; ranges ascend with ranks, so
+/// the bytes are the same for every number of ranks. The order of calls on every rank, where `gather` gives every rank's numbers:
+///
+///     rank 0: w = create(path, type, shape)     others: w = open(token)
+///     first = w->take(sorted entries, rows)
+///     second = w->write(gather(first), rank)
+///     rank 0: w->finish(gather(second))
+///     then as with OutputFile: sync, barrier, commit or release
+class EntryWriter {
+ public:
+  using Numbers = std::vector<std::int64_t>;
+  struct Rows {
+    std::int64_t first = 0;
+    std::int64_t last = 0;
+  };
+
+  [[nodiscard]] static std::unique_ptr<EntryWriter> create(const std::string& path, ElementType type, std::span<const std::int64_t> shape,
+                                                           Unfinished unfinished = Unfinished::kUnnamed);
+  [[nodiscard]] static std::unique_ptr<EntryWriter> open(std::string_view token);
+  virtual ~EntryWriter() = default;
+  EntryWriter(const EntryWriter&) = delete;
+  EntryWriter& operator=(const EntryWriter&) = delete;
+
+  [[nodiscard]] std::string token() const;
+  [[nodiscard]] OutputFile& file() { return file_; }
+  [[nodiscard]] ElementType type() const { return type_; }
+  [[nodiscard]] const std::vector<std::int64_t>& shape() const { return shape_; }
+
+  /// Which elements are entries.
+  [[nodiscard]] virtual Written written() const { return Written::kNonzeros; }
+  /// Formats the entries; nothing is written yet.
+  [[nodiscard]] virtual Numbers take(const Entries& entries, Rows rows) = 0;
+  [[nodiscard]] virtual Numbers write(std::span<const Numbers> all, std::int64_t rank) = 0;
+  virtual void finish(std::span<const Numbers> all) = 0;
+
+ protected:
+  EntryWriter(OutputFile file, ElementType type, std::vector<std::int64_t> shape) : file_(std::move(file)), type_(type), shape_(std::move(shape)) {}
+
+ private:
+  static std::unique_ptr<EntryWriter> make(OutputFile file, ElementType type, std::vector<std::int64_t> shape);
+
+  OutputFile file_;
+  ElementType type_;
+  std::vector<std::int64_t> shape_;
+};
+
+/// Writes the entries by one process.
+void write_entries(EntryWriter& writer, const Entries& entries);
+
+/// The elements of a dense array in C order that are written.
+template <Element T>
+[[nodiscard]] Entries nonzeros(std::span<const std::int64_t> shape, std::span<const T> elements, Written written = Written::kNonzeros) {
+  const EntryForm form{static_cast<int>(shape.size()), element_type_of<T>, EntryForm::needs_wide(shape)};
+  Entries entries(form);
+  std::vector<std::int64_t> at(shape.size(), 0);
+  for (const T value : elements) {
+    if (is_written(value, written)) {
+      std::byte* const entry = entries.append();
+      for (int d = 0; d < form.rank; ++d) form.set_coordinate(entry, d, at[static_cast<std::size_t>(d)]);
+      form.set_value(entry, value);
+    }
+    for (std::size_t d = shape.size(); d-- > 0;) {
+      if (++at[d] < shape[d]) break;
+      at[d] = 0;
+    }
+  }
+  return entries;
+}
+
+}  // namespace tdsl::rt

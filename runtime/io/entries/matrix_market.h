@@ -1,0 +1,45 @@
+#pragma once
+
+#include "runtime/io/entries/entry_file.h"
+
+namespace tdsl::rt {
+
+/// The head of a Matrix Market file:
+///
+///     %%MatrixMarket matrix coordinate real symmetric
+///     % comments
+///     5 5 8
+struct MatrixMarketHeader {
+  enum class Field : std::uint8_t { kReal, kInteger, kPattern };
+  enum class Symmetry : std::uint8_t { kGeneral, kSymmetric, kSkew };
+
+  bool coordinate = true;  ///< else an array: values column by column, of symmetric ones from the diagonal down, of skew ones below it
+  Field field = Field::kReal;
+  Symmetry symmetry = Symmetry::kGeneral;
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::int64_t lines = 0;        ///< that the file has: announced, or following from the shape
+  std::int64_t size_offset = 0;  ///< of the line with the sizes, in bytes
+  std::int64_t data_offset = 0;  ///< of what follows it
+};
+
+/// A Matrix Market file (`.mtx`). Symmetric and skew matrices are expanded, entry by entry: (i, j), then (j, i). `pattern` is 1.
+/// Real numbers are read as f32 or f64, integers as any number: a decimal has no width, and is rounded once.
+class MatrixMarketFile : public EntryFile {
+ public:
+  explicit MatrixMarketFile(OpenFile file);
+
+  [[nodiscard]] const MatrixMarketHeader& header() const { return header_; }
+  [[nodiscard]] int rank() const override { return 2; }
+  [[nodiscard]] std::optional<Extents> shape() const override { return Extents{header_.rows, header_.columns}; }
+  void require_type(ElementType to, std::string_view name) const override;
+  [[nodiscard]] Part read(ElementType type, std::int64_t part, std::int64_t parts) const override;
+  [[nodiscard]] Extents settle(std::span<const Tally> tallies, std::int64_t part, Part& mine) const override;
+
+ private:
+  void check_count(std::int64_t found) const;
+
+  MatrixMarketHeader header_;
+};
+
+}  // namespace tdsl::rt

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "runtime/io/entries/entry_file.h"
+#include "runtime/io/npy/npy.h"
+#include "runtime/io/entries/zip_archive.h"
+
+namespace tdsl::rt {
+
+/// A matrix as `scipy.sparse.save_npz` writes it in CSR format (`.npz`), compressed or not. Ranks read the archive's members each from the
+/// beginning, because compressed ones have no other way, and keep their share of the entries.
+class ScipyFile : public EntryFile {
+ public:
+  explicit ScipyFile(OpenFile file);
+
+  [[nodiscard]] int rank() const override { return 2; }
+  [[nodiscard]] std::optional<Extents> shape() const override { return Extents{rows_, columns_}; }
+  void require_type(ElementType to, std::string_view name) const override;
+  [[nodiscard]] Part read(ElementType type, std::int64_t part, std::int64_t parts) const override;
+  [[nodiscard]] Extents settle(std::span<const Tally> tallies, std::int64_t part, Part& mine) const override;
+
+ private:
+  /// An array of one dimension in the archive.
+  struct Array {
+    ZipMember member;
+    NpyHeader header;
+    [[nodiscard]] std::int64_t count() const { return header.shape.front(); }
+  };
+  [[nodiscard]] Array find(const std::string& name, bool integers) const;
+  void check_format() const;
+  void check_sums(std::span<const Tally> tallies, const Array& array, std::size_t column) const;
+
+  std::int64_t rows_ = 0;
+  std::int64_t columns_ = 0;
+  Array indices_, pointers_, data_;
+};
+
+}  // namespace tdsl::rt

@@ -1,0 +1,200 @@
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <system_error>
+
+#include "runtime/check.h"
+#include "runtime/io/npy/npy.h"
+
+namespace tdsl::rt {
+
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "file headers are written for little-endian machines");
+
+/// A reader of the few Python literals a header consists of.
+class DictionaryParser {
+ public:
+  DictionaryParser(std::string_view text, const std::string& path) : text_(text), path_(path) {}
+
+  NpyHeader parse() {
+    NpyHeader header;
+    bool descr = false, order = false, shape = false;
+    expect('{');
+    while (!accept('}')) {
+      const std::string key = parse_string();
+      expect(':');
+      if (key == "descr") {
+        parse_type(header);
+        descr = true;
+      } else if (key == "fortran_order") {
+        header.fortran = parse_bool();
+        order = true;
+      } else if (key == "shape") {
+        header.shape = parse_shape();
+        shape = true;
+      } else {
+        fail("unknown entry `" + key + "`");
+      }
+      if (!accept(',')) {
+        expect('}');
+        break;
+      }
+    }
+    if (!descr || !order || !shape) {
+      fail("`descr`, `fortran_order` and `shape` are needed");
+    }
+    return header;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& reason) const {
+    throw RunError("`" + path_ + "` has a damaged .npy header: " + reason);
+  }
+
+  void skip_spaces() {
+    while (position_ < text_.size() && (text_[position_] == ' ' || text_[position_] == '\n')) {
+      ++position_;
+    }
+  }
+
+  bool accept(char c) {
+    skip_spaces();
+    if (position_ < text_.size() && text_[position_] == c) {
+      ++position_;
+      return true;
+    }
+    return false;
+  }
+
+  void expect(char c) {
+    if (!accept(c)) {
+      fail(std::string("`") + c + "` expected");
+    }
+  }
+
+  std::string parse_string() {
+    skip_spaces();
+    const char quote = position_ < text_.size() ? text_[position_] : ' ';
+    if (quote != '\'' && quote != '"') {
+      fail("a string expected");
+    }
+    const std::size_t end = text_.find(quote, position_ + 1);
+    if (end == std::string_view::npos) {
+      fail("a string does not end");
+    }
+    const std::string result(text_.substr(position_ + 1, end - position_ - 1));
+    position_ = end + 1;
+    return result;
+  }
+
+  bool parse_bool() {
+    skip_spaces();
+    for (const bool value : {true, false}) {
+      const std::string_view word = value ? "True" : "False";
+      if (text_.substr(position_, word.size()) == word) {
+        position_ += word.size();
+        return value;
+      }
+    }
+    fail("True or False expected");
+  }
+
+  std::vector<std::int64_t> parse_shape() {
+    std::vector<std::int64_t> shape;
+    expect('(');
+    while (!accept(')')) {
+      skip_spaces();
+      std::int64_t extent = 0;
+      const auto result = std::from_chars(text_.data() + position_, text_.data() + text_.size(), extent);
+      if (result.ec != std::errc() || extent < 0) {
+        fail("a shape consists of sizes");
+      }
+      position_ = static_cast<std::size_t>(result.ptr - text_.data());
+      accept('L');  // written by NumPy under Python 2
+      shape.push_back(extent);
+      if (!accept(',')) {
+        expect(')');
+        break;
+      }
+    }
+    return shape;
+  }
+
+  void parse_type(NpyHeader& header) {
+    skip_spaces();
+    if (position_ < text_.size() && text_[position_] == '[') {
+      throw RunError("`" + path_ + "` holds records; a tensor`s elements are bool, integer or floating");
+    }
+    const std::string descr = parse_string();
+    static constexpr std::string_view kKnown[] = {"b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"};
+    const std::string_view type = descr.size() == 3 ? std::string_view(descr).substr(1) : std::string_view();
+    bool known = descr.size() == 3 && std::string_view("<>|=").find(descr[0]) != std::string_view::npos;
+    known = known && std::find(std::begin(kKnown), std::end(kKnown), type) != std::end(kKnown);
+    if (!known) {
+      throw RunError("`" + path_ + "` has the element type `" + descr +
+                     "`; supported are bool, integers of 1 to 8 bytes, f32 and f64");
+    }
+    header.kind = type[0];
+    header.bytes = type[1] - '0';
+    header.swapped = descr[0] == '>' && header.bytes > 1;
+  }
+
+  std::string_view text_;
+  const std::string& path_;
+  std::size_t position_ = 0;
+};
+
+}  // namespace
+
+std::int64_t NpyHeader::element_count() const {
+  std::int64_t count = 1;
+  for (const std::int64_t extent : shape) {
+    count *= extent;
+  }
+  return count;
+}
+
+std::string NpyHeader::type_name() const {
+  return kind == 'b' ? "bool" : std::string(1, kind) + std::to_string(8 * bytes);
+}
+
+NpyHeader parse_npy_dictionary(std::string_view text, const std::string& path) {
+  NpyHeader header = DictionaryParser(text, path).parse();
+  if (header.shape.size() > kMaxRank) {
+    throw RunError("`" + path + "` has " + std::to_string(header.shape.size()) + " dimensions; at most " +
+                   std::to_string(kMaxRank) + " are supported");
+  }
+  // Extents multiply to a size in bytes below 2^63 even when a zero hides the product.
+  std::int64_t bytes = header.bytes;
+  for (const std::int64_t extent : header.shape) {
+    if (extent != 0 && __builtin_mul_overflow(bytes, extent, &bytes)) {
+      throw RunError("`" + path + "` announces more elements than 64 bits can count");
+    }
+  }
+  return header;
+}
+
+std::string npy_header_bytes(ElementType type, std::span<const std::int64_t> shape) {
+  static constexpr std::string_view kDescr[] = {"|b1", "<i4", "<i8", "<f4", "<f8"};
+  std::string dictionary =
+      "{'descr': '" + std::string(kDescr[static_cast<std::size_t>(type)]) + "', 'fortran_order': False, 'shape': (";
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    dictionary += (d == 0 ? "" : " ") + std::to_string(shape[d]);
+    dictionary += (d + 1 < shape.size() || shape.size() == 1) ? "," : "";
+  }
+  dictionary += "), }";
+  // Rank 8 with 19-digit extents stays below 300 characters: version 1.0, whose length field has 16 bits, always fits.
+  constexpr std::size_t kPrefix = 10, kAlignment = 64;
+  const std::size_t unpadded = kPrefix + dictionary.size() + 1;
+  dictionary.append((kAlignment - unpadded % kAlignment) % kAlignment, ' ');
+  dictionary += '\n';
+  std::string header = "\x93NUMPY";
+  header += '\x01';
+  header += '\0';
+  header += static_cast<char>(dictionary.size() & 0xFF);
+  header += static_cast<char>(dictionary.size() >> 8);
+  return header + dictionary;
+}
+
+}  // namespace tdsl::rt

@@ -1,0 +1,136 @@
+#include "codegen/families/knowledge.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "codegen/print/emit.h"
+#include "frontend/frontend.h"
+#include "passes/pipeline.h"
+#include "tests/unit/thinned.h"
+
+using namespace tdsl;
+using namespace tdsl::codegen;
+
+namespace {
+
+/// The families of a program's text; loops stay statements.
+FamilyProgram families_of(const std::string& text, bool serial_loops = false) {
+  frontend::SourceManager sources;
+  frontend::DiagnosticSink sink;
+  const auto program = frontend::compile(sources, sources.add("p.tdsl", text), sink, {});
+  REQUIRE(program.has_value());
+  passes::PassContext context;
+  passes::PipelineOptions options;
+  if (!serial_loops) options.disabled.insert("serial_loops");
+  return lower(passes::run_pipeline(*program, options, context));
+}
+
+/// The calls of the emitted program for loops, branches and fences, with their marks.
+std::string marks(const std::string& program) {
+  const std::string text = emit(families_of(program), {});
+  std::string found;
+  for (std::size_t at = text.find("session."); at != std::string::npos; at = text.find("session.", at + 1)) {
+    const std::size_t open = text.find('(', at);
+    const std::string call = text.substr(at + 8, open - at - 8);
+    if (call != "for_loop" && call != "while_loop" && call != "if_else" && call != "fence") continue;
+    found += (found.empty() ? "" : " ") + call;
+    const std::string argument = text.substr(text.find_first_not_of(" \n{", open + 1), 15);
+    if (argument.starts_with("Known::k") && !argument.starts_with("Known::kStart")) found += ":" + argument.substr(8, argument.find(',') - 8);
+    if (argument.starts_with("kScalars,")) found += ":scalars";
+  }
+  return found;
+}
+
+const std::string kInput = "param k: i64 = 3;\ninput x: f64[n];\nvar y = x;\n";
+
+}  // namespace
+
+TEST_CASE("knowledge: control that follows from params and extents carries no mark") {
+  CHECK(marks(kInput + "for t in 0..k { y = y * 2.0 + y @ y; }\nif n > k { y = y + 1.0; }\noutput y;\n") == "for_loop if_else");
+}
+
+TEST_CASE("knowledge: ranges and conditions that change in a loop") {
+  CHECK(marks(kInput + "for t in 0..k { for s in t..k { y = y * 2.0 + y @ y; } }\noutput y;\n") == "for_loop for_loop:Loop");
+  CHECK(marks(kInput + "for t in 0..k { if t % 2 == 0 { y = y * (y @ y); } else { y = y + (y @ y); } }\noutput y;\n") == "for_loop if_else:Loop");
+}
+
+TEST_CASE("knowledge: control that comes from data") {
+  CHECK(marks(kInput + "while y @ y < 10.0 { y = y * 2.0; }\nif y @ y > 5.0 { y = y + 1.0; }\noutput y;\n") == "while_loop:Data if_else:Data");
+  // How often the loop ran decides the branch.
+  CHECK(marks(kInput + "var steps = 0;\nwhile y @ y < 10.0 { y = y * 2.0; steps += 1; }\nif steps > 5 { y = y * (y @ y); }\noutput y;\n") ==
+        "while_loop:Data if_else:Data");
+  // A value of either branch is as late as the condition.
+  CHECK(marks(kInput + "var c = 1;\nif y @ y > 5.0 { c = 2; }\nif c > 1 { y = y * (y @ y); }\noutput y;\n") == "if_else:Data if_else:Data");
+}
+
+TEST_CASE("knowledge: loops that compute scalars only, and what they leave") {
+  const std::string power = "var p = 1;\nwhile p < n { p = p * 2; }\n";
+  CHECK(marks(kInput + power + "if p > 64 { y = y * (y @ y); }\noutput y;\n") == "while_loop:scalars if_else");
+  CHECK(marks(kInput + power + "let z = zeros(p);\noutput z;\noutput y;\n") == "while_loop:scalars");
+  // A loop that records is cut short by a survey: what it leaves is not known there.
+  const std::string recorded = "var p = 1;\nfor t in 0..k { p = p * 2; y = y * (y @ y); }\n";
+  CHECK(marks(kInput + recorded + "if p > 4 { y = y + 1.0; }\noutput y;\n") == "for_loop if_else:Loop");
+  CHECK(marks(kInput + recorded + "let z = zeros(p);\noutput z;\noutput y;\n") == "for_loop fence");
+}
+
+TEST_CASE("knowledge: a fence stands before the first step whose extents come from data") {
+  CHECK(marks(kInput + "let m = i64(sum(y));\nlet z = zeros(m);\nlet w = zeros(m + 1);\noutput z;\noutput w;\noutput y;\n") == "fence");
+  // One in each branch is one on every way; a loop may not run at all.
+  CHECK(marks(kInput + "let m = i64(sum(y));\nvar s = 0.0;\nif n > 4 { s = sum[i in 0..m](f64(i)); }\nlet z = zeros(m);\noutput s;\noutput z;\noutput y;\n") ==
+        "if_else fence fence");
+  // A subscript from data changes no extent.
+  CHECK(marks(kInput + "let m = i64(sum(y));\noutput s = y[m] * 2.0;\noutput y;\n").empty());
+}
+
+TEST_CASE("codegen sites: every recording place and every marked branch of the samples has a number of its own") {
+  const auto sites = [](const FamilyProgram& program) {
+    std::vector<int> list;
+    const std::function<void(const Steps&)> look = [&](const Steps& steps) {
+      for (const Step& s : steps) {
+        if (const auto* x = std::get_if<InputStep>(&s.op)) list.push_back(x->site);
+        if (const auto* x = std::get_if<RandomStep>(&s.op)) list.push_back(x->site);
+        if (const auto* x = std::get_if<OperationStep>(&s.op)) list.push_back(x->op->site);
+        if (const auto* x = std::get_if<LoopStep>(&s.op)) list.push_back(x->site);
+        if (const auto* x = std::get_if<ControlReadStep>(&s.op)) list.push_back(x->site);
+        if (const auto* x = std::get_if<PrintStep>(&s.op)) list.push_back(x->site);
+        if (const auto* x = std::get_if<AssertStep>(&s.op)) list.push_back(x->site);
+        if (const auto* x = std::get_if<OutputStep>(&s.op)) list.push_back(x->site);
+        if (const auto* x = std::get_if<ForStep>(&s.op)) look(x->body);
+        if (const auto* x = std::get_if<WhileStep>(&s.op)) {
+          look(x->condition);
+          look(x->body);
+        }
+        if (const auto* x = std::get_if<IfStep>(&s.op)) {
+          if (x->known != record::Known::kStart) list.push_back(x->site);
+          look(x->then_steps);
+          look(x->else_steps);
+        }
+      }
+    };
+    look(program.steps);
+    return list;
+  };
+  int programs = 0;
+  for (const char* folder : {"/samples", "/tests/e2e/cases"}) {
+    if (tdsl::tests::kInstrumented && programs > 0) break;
+    for (const auto& entry : std::filesystem::directory_iterator(std::string(TDSL_SOURCE_DIR) + folder)) {
+      if (entry.path().extension() != ".tdsl") continue;
+      std::stringstream text;
+      text << std::ifstream(entry.path()).rdbuf();
+      if (text.str().find("\nimport ") != std::string::npos) continue;
+      CAPTURE(entry.path().string());
+      for (const bool serial_loops : {true, false}) {
+        const FamilyProgram program = families_of(text.str(), serial_loops);
+        const std::vector<int> list = sites(program);
+        CHECK(std::set<int>(list.begin(), list.end()).size() == list.size());
+        for (const int site : list) CHECK((site >= 1 && site <= program.sites));
+      }
+      ++programs;
+    }
+  }
+  CHECK(programs > (tdsl::tests::kInstrumented ? 30 : 100));
+}

@@ -1,0 +1,239 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "ir/eval/expr.h"
+#include "tests/unit/nest_runner.h"
+#include "tests/unit/passes/support.h"
+
+// Kernels over stored elements: nests of random Computes with compressed matrices against the evaluator.
+
+namespace {
+
+using namespace tdsl;
+
+/// Writes a program of one Compute that a walk over A (n x m, compressed) can do; B is another one, x, y, U, V are dense.
+class StoredComputeWriter {
+ public:
+  explicit StoredComputeWriter(std::uint64_t seed) : random_(seed) {}
+
+  std::string program() {
+    const int shape = pick(static_cast<int>(kShapes.size()));
+    const Shape& s = kShapes[static_cast<std::size_t>(shape)];
+    labels_ = std::string(s.out) + s.reduce;
+    const std::string monoid = s.reduce[0] == '\0' ? "" : this->monoid();
+    // What is not stored is 0.
+    const bool compressed = std::string(s.out) == "ij" && (monoid.empty() || monoid == "sum") && pick(2) == 0;
+    std::string text =
+        "program \"p\"\n%0:i64 \"n\" = dimension \"n\"\n%1:i64 \"m\" = dimension \"m\"\n%2:i64 \"d\" = dimension \"d\"\n"
+        "%3:f64[%0, sparse %1] \"A\" compressed = input \"A\"\n%4:f64[%0, sparse %1] \"B\" compressed = input \"B\"\n"
+        "%5:f64[%0] \"x\" = input \"x\"\n%6:f64[%1] \"y\" = input \"y\"\n%7:f64[%0, %2] \"U\" = input \"U\"\n%8:f64[%2, %1] \"V\" = input \"V\"\n";
+    std::string type;
+    for (const char l : std::string(s.out)) type += std::string(type.empty() ? "" : ", ") + (compressed && l == 'j' ? "sparse " : "") + extent(l);
+    text += "%9:f64" + (type.empty() ? "" : "[" + type + "]") + " \"r\"" + (compressed ? " compressed" : "") + " = compute [" + ranges(s.out) + "]";
+    // Without a product or a sum a body of 0 counts, so that the guard says what is visited.
+    const bool guarded = pick(3) == 0 || (!monoid.empty() && monoid != "sum");
+    if (!monoid.empty()) text += " " + monoid + "[" + ranges(s.reduce) + "]";
+    const std::string body = guarded ? value(2) : pick(2) == 0 ? "absent_mul(%3[i, j], " + value(2) + ")" : joint();
+    text += " (" + body + ")";
+    if (guarded) text += " where " + guard();
+    text += "\n";
+    if (!compressed) return text + "output \"r\" %9\n";
+    // Compressed tensors are walked again: outputs are not walked yet.
+    return text + "%10:f64[%0, %1] \"q\" = compute [i in 0..%0, j in 0..%1] (%9[i, j])\noutput \"r\" %10\n";
+  }
+
+ private:
+  struct Shape {
+    const char* out;
+    const char* reduce;
+  };
+  static constexpr std::array<Shape, 13> kShapes = {{{"i", "j"}, {"j", "i"}, {"", "ij"}, {"ij", ""}, {"ij", "f"}, {"if", "j"}, {"jf", "i"}, {"fi", "j"}, {"i", "jf"}, {"", "ijf"}, {"j", "if"}, {"f", "ij"}, {"if", "jg"}}};
+
+  int pick(int n) { return static_cast<int>(random_() % static_cast<std::uint64_t>(n)); }
+  static std::string extent(char label) { return label == 'i' ? "%0" : label == 'j' ? "%1" : "%2"; }
+  static std::string ranges(const char* labels) {
+    std::string text;
+    for (const char l : std::string(labels)) text += fmt::format("{}{} in 0..{}", text.empty() ? "" : ", ", l, extent(l));
+    return text;
+  }
+  std::string monoid() {
+    const std::array<std::string, 6> all = {"sum", "sum", "sum", "min", "max", "user(\"last\", -inf, select(gt($1:f64, 0.5), $1:f64, $0:f64))"};
+    // The order of the user's: rows first.
+    return all[static_cast<std::size_t>(pick(6))];
+  }
+  std::string leaf() {
+    const bool f = labels_.find('f') != std::string::npos;
+    switch (pick(8)) {
+      case 0: return "%3[i, j]";
+      case 1: return "%4[i, j]";
+      case 2: return "%5[i]";
+      case 3: return "%6[j]";
+      case 4: return f ? "%7[i, f]" : "%6[j]";
+      case 5: return f ? "%8[f, j]" : "%5[i]";
+      case 6: return pick(2) == 0 ? "f64(i)" : "f64(j)";
+      default: return "1.5";
+    }
+  }
+  std::string value(int depth) {
+    if (depth == 0) return leaf();
+    switch (pick(6)) {
+      case 0: return "add(" + value(depth - 1) + ", " + value(depth - 1) + ")";
+      case 1: return "mul(" + value(depth - 1) + ", " + value(depth - 1) + ")";
+      case 2: return "max(" + value(depth - 1) + ", " + leaf() + ")";
+      case 3: return "select(gt(" + leaf() + ", 0.5), " + value(depth - 1) + ", " + leaf() + ")";
+      default: return value(depth - 1);
+    }
+  }
+  /// What A and B, or one of them, have something of.
+  std::string joint() {
+    switch (pick(5)) {
+      case 0: return "add(%3[i, j], absent_mul(%4[i, j], " + value(1) + "))";
+      case 1: return "sub(absent_mul(%4[i, j], " + value(1) + "), %3[i, j])";
+      case 2: return "max(%3[i, j], min(%4[i, j], %3[i, j]))";
+      case 3: return "add(select(gt(%3[i, j], %4[i, j]), " + value(1) + ", 0.0), 0.0)";
+      default: return "mutual_mul(%3[i, j], absent_mul(%4[i, j], " + value(1) + "))";
+    }
+  }
+  std::string guard() {
+    switch (pick(5)) {
+      case 4: return "or(gt(%4[i, j], 0.5), lt(%3[i, j], 0.0))";
+      case 0: return "ne(%3[i, j], 0.0)";
+      case 1: return "and(gt(%3[i, j], 0.5), gt(%5[i], 0.0))";
+      case 2: return "and(ne(%3[i, j], 0.0), ne(%4[i, j], 0.0))";
+      default: return "and(ne(%3[i, j], 0.0), lt(i, j))";
+    }
+  }
+
+  std::mt19937_64 random_;
+  std::string labels_;
+};
+
+/// The same of products: A (n x m), B (m x d) and a mask M (n x d) are compressed.
+class StoredProductWriter {
+ public:
+  explicit StoredProductWriter(std::uint64_t seed) : random_(seed) {}
+
+  std::string program() {
+    const auto& [out, reduce] = kShapes[static_cast<std::size_t>(pick(static_cast<int>(kShapes.size())))];
+    const bool guarded = pick(3) == 0;
+    const std::array<std::string, 3> monoids = {"sum", "min", "user(\"last\", -inf, select(gt($1:f64, 0.5), $1:f64, $0:f64))"};
+    const std::string monoid = monoids[guarded ? static_cast<std::size_t>(pick(3)) : 0];
+    const bool compressed = std::string(out) == "ij" && monoid == "sum" && pick(3) != 0;
+    std::string text =
+        "program \"p\"\n%0:i64 \"n\" = dimension \"n\"\n%1:i64 \"m\" = dimension \"m\"\n%2:i64 \"d\" = dimension \"d\"\n"
+        "%3:f64[%0, sparse %1] \"A\" compressed = input \"A\"\n%4:f64[%1, sparse %2] \"B\" compressed = input \"V\"\n"
+        "%5:f64[%0, sparse %2] \"M\" compressed = input \"U\"\n%6:f64[%0] \"x\" = input \"x\"\n%7:f64[%1] \"y\" = input \"y\"\n";
+    std::string type;
+    for (const char l : std::string(out)) type += std::string(type.empty() ? "" : ", ") + (compressed && l == 'j' ? "sparse " : "") + extent(l);
+    text += "%8:f64" + (type.empty() ? "" : "[" + type + "]") + " \"r\"" + (compressed ? " compressed" : "") + " = compute [" + ranges(out) + "] " + monoid + "[" + ranges(reduce) + "] ";
+    const std::string rest = pick(2) == 0 ? leaf() : "max(" + leaf() + ", " + leaf() + ")";
+    std::string body = guarded ? "add(%3[i, k], mul(%4[k, j], " + rest + "))" : "absent_mul(mutual_mul(%3[i, k], %4[k, j]), " + rest + ")";
+    if (!guarded && pick(3) == 0) body = "mutual_mul(" + body + ", %5[i, j])";
+    text += "(" + body + ")";
+    const std::string mask = pick(2) == 0 ? "ne(%5[i, j], 0.0)" : "lt(i, k)";
+    if (guarded) text += " where and(and(ne(%3[i, k], 0.0), ne(%4[k, j], 0.0)), " + mask + ")";
+    else if (pick(3) == 0) text += " where " + mask;
+    if (!compressed) return text + "\noutput \"r\" %8\n";
+    return text + "\n%9:f64[%0, %2] \"q\" = compute [i in 0..%0, j in 0..%2] (%8[i, j])\noutput \"r\" %9\n";
+  }
+
+ private:
+  static constexpr std::array<std::pair<const char*, const char*>, 7> kShapes = {{{"ij", "k"}, {"ij", "k"}, {"ij", "k"}, {"i", "kj"}, {"k", "ij"}, {"j", "ik"}, {"", "ikj"}}};
+
+  int pick(int n) { return static_cast<int>(random_() % static_cast<std::uint64_t>(n)); }
+  static std::string extent(char label) { return label == 'i' ? "%0" : label == 'k' ? "%1" : "%2"; }
+  static std::string ranges(const char* labels) {
+    std::string text;
+    for (const char l : std::string(labels)) text += fmt::format("{}{} in 0..{}", text.empty() ? "" : ", ", l, extent(l));
+    return text;
+  }
+  std::string leaf() {
+    const std::array<std::string, 8> all = {"%3[i, k]", "%4[k, j]", "%5[i, j]", "%6[i]", "%7[k]", "f64(j)", "f64(k)", "1.5"};
+    return all[static_cast<std::size_t>(pick(8))];
+  }
+
+  std::mt19937_64 random_;
+};
+
+/// Small random inputs of which a share of the matrices is 0, with inf and nan in what is dense.
+class StoredInputs {
+ public:
+  StoredInputs(std::uint64_t seed, double density, bool special, bool products) {
+    std::mt19937_64 random(seed);
+    std::map<std::string, std::int64_t> size;
+    for (const char* name : {"n", "m", "d"}) size[name] = options_.dimensions[name] = seed == 0 ? 4 : static_cast<std::int64_t>(random() % 6);
+    const auto array = [&](const std::vector<std::int64_t>& shape, double share) {
+      ir::Array a;
+      a.type = ir::Scalar::kF64;
+      a.shape = shape;
+      for (std::int64_t k = 0; k < a.size(); ++k) {
+        const bool zero = std::uniform_real_distribution<double>(0, 1)(random) >= share;
+        const double x = std::round(std::uniform_real_distribution<double>(-4, 4)(random) * 8) / 8;
+        const bool odd = special && random() % 8 == 0;
+        a.floats.push_back(zero ? 0.0 : odd ? (random() % 2 == 0 ? std::nan("") : HUGE_VAL) : x + (x == 0 ? 1 : 0));
+      }
+      return a;
+    };
+    arrays_["A"] = array({size["n"], size["m"]}, density);
+    arrays_["B"] = array({size["n"], size["m"]}, density);
+    arrays_["x"] = array({size["n"]}, 1);
+    arrays_["y"] = array({size["m"]}, 1);
+    arrays_["U"] = array({size["n"], size["d"]}, products ? density : 1);
+    arrays_["V"] = products ? array({size["m"], size["d"]}, density) : array({size["d"], size["m"]}, 1);
+    options_.seed = seed;
+    options_.input = [this](const std::string& name, ir::Scalar) { return arrays_.at(name); };
+    options_.print = [](const std::string&) {};
+  }
+  StoredInputs(const StoredInputs&) = delete;
+  StoredInputs& operator=(const StoredInputs&) = delete;
+  [[nodiscard]] const ir::EvalOptions& options() const { return options_; }
+
+ private:
+  ir::EvalOptions options_;
+  std::map<std::string, ir::Array> arrays_;
+};
+
+void check_stored_nest(std::uint64_t seed, bool products, tests::NestParts& parts) {
+  const std::string text = products ? StoredProductWriter(seed).program() : StoredComputeWriter(seed).program();
+  INFO("seed " << seed << "\n" << text);
+  const ir::Program program = ir::parse(text);
+  tests::check_verified(program);
+  const codegen::FamilyProgram families = codegen::lower(program);
+  for (int k = 0; k < 4; ++k) {
+    const StoredInputs inputs(k == 0 ? 0 : 4 * seed + static_cast<std::uint64_t>(k), k == 3 ? 0.0 : 0.4, k == 2, products);
+    const ir::EvalResult expected = ir::evaluate(program, inputs.options());
+    REQUIRE_FALSE(expected.error.has_value());
+    const std::optional<ir::Array> actual = tests::NestRunner(families, inputs.options(), parts).run();
+    REQUIRE(actual.has_value());
+    const ir::Array& r = expected.outputs.at("r");
+    CHECK_MESSAGE(tests::nest_agrees(r, *actual), fmt::format("[{}] became [{}]", fmt::join(r.floats, ", "), fmt::join(actual->floats, ", ")));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("codegen nest: kernels over stored elements mean what the Computes mean") {
+  tests::NestParts parts;
+  for (std::uint64_t seed = 0; seed < 400; ++seed) check_stored_nest(seed, false, parts);
+  CHECK(parts.stored_rows == parts.nests);
+  CHECK(parts.stored_columns == parts.nests);
+  CHECK(parts.puts > 50);
+  CHECK(parts.ahead > 50);
+  CHECK(parts.unions > 30);
+  CHECK(parts.intersections > 20);
+  CHECK(parts.vectors > 50);
+  CHECK(parts.lines > 20);
+}
+
+TEST_CASE("codegen nest: products of compressed matrices mean what the Computes mean") {
+  tests::NestParts parts;
+  for (std::uint64_t seed = 0; seed < 400; ++seed) check_stored_nest(seed, true, parts);
+  CHECK(2 * parts.stored_columns > 3 * parts.stored_rows);  // rows of B are located
+  CHECK(parts.sums > 50);
+}

@@ -1,0 +1,245 @@
+#include "codegen/relations/relations.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <numeric>
+#include <random>
+
+#include "frontend/frontend.h"
+#include "ir/algebra/sites.h"
+#include "ir/algebra/text.h"
+#include "ir/algebra/verify.h"
+#include "ir/algebra/whole.h"
+#include "ir/eval/eval.h"
+#include "passes/pipeline.h"
+#include "runtime/plan/region/plan_price.h"
+#include "tests/unit/plan/target_regions.h"
+
+// Programs and their plans as tensor relations: the values are the evaluator's, what moves is what the planner predicts.
+
+namespace tdsl::tests::program_relations {
+
+namespace algebra = ir::algebra;
+using namespace regions;
+using codegen::Relations;
+using codegen::RelationStep;
+
+namespace {
+
+/// A program as text with the sizes of its dimensions, and everything made of it.
+struct Compiled {
+  ir::Program graph;
+  codegen::FamilyProgram families;
+  codegen::Bodies bodies;
+  plan::Region region;
+};
+
+Compiled compiled(const std::string& text, const std::map<std::string, std::int64_t>& sizes) {
+  frontend::SourceManager sources;
+  frontend::DiagnosticSink sink;
+  frontend::CompileOptions options;
+  options.library_directory = TDSL_SOURCE_DIR "/stdlib";
+  const auto program = frontend::compile(sources, sources.add("test.tdsl", text), sink, options);
+  INFO(frontend::render_all(sink, sources));
+  REQUIRE(program.has_value());
+  Compiled made;
+  made.graph = *program;
+  passes::PassContext context;
+  passes::PipelineOptions pipeline;
+  pipeline.disabled = {"fuse_rows", "epilogues"};
+  made.families = codegen::lower(passes::run_pipeline(*program, pipeline, context));
+  codegen::WalkRequest request;
+  request.dimensions = sizes;
+  made.region = codegen::survey_with_bodies(made.families, request, made.bodies);
+  return made;
+}
+
+/// The cheapest plan in bytes.
+plan::PlanValue plan_for(const plan::Region& region, plan::Index ranks) {
+  return plan::search(region, bytes_only(ranks, 2), {}).plan;
+}
+
+/// Inputs of random halves, and what the evaluator makes of them.
+struct Evaluated {
+  std::map<std::string, ir::Array> inputs;
+  ir::EvalResult result;
+};
+
+Evaluated evaluated(const ir::Program& program, const std::map<std::string, std::int64_t>& sizes) {
+  Evaluated found;
+  std::mt19937_64 random(11);
+  for (const ir::Node& node : program.body.nodes) {
+    const auto* input = std::get_if<ir::Input>(&node.op);
+    if (input == nullptr) continue;
+    const ir::Type& type = program.type(node.results[0]);
+    ir::Array array;
+    array.type = type.scalar;
+    std::int64_t count = 1;
+    for (const ir::Extent& e : type.shape) {
+      array.shape.push_back(e.evaluate([&](ir::ValueId v) { return sizes.at(program.info(v).name); }));
+      count *= array.shape.back();
+    }
+    for (std::int64_t k = 0; k < count; ++k) array.floats.push_back(static_cast<double>(static_cast<std::int64_t>(random() % 17) - 8) / 2);
+    found.inputs.emplace(input->name, std::move(array));
+  }
+  ir::EvalOptions options;
+  options.dimensions = sizes;
+  options.input = [&](const std::string& name, ir::Scalar) { return found.inputs.at(name); };
+  options.print = [](const std::string&) {};
+  found.result = ir::evaluate(program, options);
+  REQUIRE_FALSE(found.result.error.has_value());
+  return found;
+}
+
+algebra::Data data_for(const Relations& relations, const std::map<std::string, ir::Array>& inputs) {
+  algebra::Data data{relations.inputs, relations.calls};
+  for (const algebra::Expr& e : algebra::nodes_of(relations.program.roots())) {
+    const auto* input = algebra::as<algebra::Input>(e);
+    if (input == nullptr || !inputs.contains(input->name)) continue;
+    const ir::Array& array = inputs.at(input->name);
+    data.inputs.emplace(input->name, algebra::tuples_of({algebra::array_of(array.shape, array.floats)}, input->frontier));
+  }
+  return data;
+}
+
+void check_values(const algebra::Tuples& tuples, const algebra::Expr& e, const ir::Array& expected) {
+  const algebra::Array found = algebra::whole_of(tuples, e->type.keys.frontier(), e->type.block).at(0);
+  CHECK(found.bounds == expected.shape);
+  for (std::size_t k = 0; k < found.elements.size(); ++k) {
+    const double wanted = expected.floats.empty() ? static_cast<double>(expected.integers[k]) : expected.floats[k];
+    const bool equal = found.elements[k] == wanted || std::abs(found.elements[k] - wanted) <= 1e-12 * std::max(1.0, std::abs(wanted));
+    CHECK_MESSAGE(equal, "element " << k << ": " << found.elements[k] << " instead of " << wanted);
+  }
+}
+
+/// Without sites and on simulated ones, what the evaluator gives. Returns the floats that moved.
+algebra::Index check_program(const std::string& text, const std::map<std::string, std::int64_t>& sizes, const std::vector<plan::Index>& ranks) {
+  INFO(text);
+  const Compiled program = compiled(text, sizes);
+  const Evaluated expected = evaluated(program.graph, sizes);
+  algebra::Index moved = 0;
+  for (const plan::Index p : ranks) {
+    INFO(p << " ranks");
+    const plan::PlanValue plan = plan_for(program.region, p);
+    INFO(plan::print(plan));
+    const Relations logical = codegen::relations_of(program.region, program.bodies, {&plan, 1, false});
+    const Relations physical = codegen::relations_of(program.region, program.bodies, {&plan});
+    INFO(algebra::print(physical.program));
+    CHECK(physical.padded.empty());
+    CHECK(algebra::verify(logical.program) == std::vector<std::string>{});
+    REQUIRE(algebra::verify(physical.program) == std::vector<std::string>{});
+    const algebra::Data data = data_for(physical, expected.inputs);
+    const std::vector<algebra::Expr> roots = physical.program.roots();
+    const algebra::SitesRun run = algebra::run_on_sites(roots, data, {physical.mesh, 0, true});
+    int compared = 0;
+    for (std::size_t k = 0; k < physical.program.results.size(); ++k) {
+      const auto& [name, value] = physical.program.results[k];
+      const auto output = expected.result.outputs.find(name);
+      if (output == expected.result.outputs.end()) continue;
+      ++compared;
+      INFO("result " << name);
+      const algebra::Expr without_sites = logical.program.results[k].value;
+      check_values(algebra::gathered(run.values.at(value->id)), value, output->second);
+      check_values(algebra::evaluate(without_sites, data_for(logical, expected.inputs)), without_sites, output->second);
+    }
+    CHECK(compared == static_cast<int>(expected.result.outputs.size()));
+      moved += run.moved();
+  }
+  return moved;
+}
+
+/// Bytes that each rank receives, as the relations move them.
+std::vector<double> received(const plan::Region& region, const Relations& relations) {
+  std::vector<double> bytes(static_cast<std::size_t>(relations.mesh.sites()));
+  for (const RelationStep& step : relations.steps) {
+    const std::vector<algebra::Index> arrived = relations.arrivals(step);
+    for (std::size_t site = 0; site < bytes.size(); ++site) {
+      bytes[site] += static_cast<double>(arrived[site] * step.element_bytes) * region.ops[step.op].weight;
+    }
+  }
+  return bytes;
+}
+
+void check_bytes(const std::string& name, const plan::Region& region, plan::Index ranks) {
+  INFO(name << " on " << ranks << " ranks");
+  const plan::PlanInputs inputs = bytes_only(ranks, 2);
+  const auto plan = std::make_shared<const plan::PlanValue>(plan::search(region, inputs, {}).plan);
+  INFO(plan::print(*plan));
+  const plan::PlanPrice price = plan::price_of(region, inputs, plan);
+  const Relations relations = codegen::relations_of(region, {}, {plan.get()});
+  INFO(algebra::print(relations.program));
+  CHECK(relations.padded.empty());
+  CHECK(algebra::verify(relations.program) == std::vector<std::string>{});
+  const std::vector<double> bytes = received(region, relations);
+  CHECK(std::accumulate(bytes.begin(), bytes.end(), 0.0) == doctest::Approx(price.mean_received * static_cast<double>(ranks)));
+  CHECK(*std::ranges::max_element(bytes) == doctest::Approx(price.bytes_received));
+}
+
+}  // namespace
+
+TEST_CASE("relations: programs and their plans compute what the evaluator does") {
+  const std::vector<plan::Index> ranks{2, 4, 6};
+  algebra::Index moved = 0;
+  moved += check_program("input A: f64[n, m];\ninput B: f64[m, k];\nlet C[i, l] = sum[j](A[i, j] * B[j, l]);\noutput C;\n", {{"n", 12}, {"m", 24}, {"k", 12}}, ranks);
+  moved += check_program("input A: f64[n, m];\ninput B: f64[n, m];\ninput v: f64[m];\noutput S = A + B;\noutput T = A' @ (A - B);\noutput w = A @ v;\noutput G = A @ A';\n",
+                {{"n", 12}, {"m", 24}}, ranks);
+  moved += check_program("input A: f64[n, m];\noutput E[i, j] = exp(0.1 * A[i, j]) + f64(i) - A[i, j];\noutput R = max(A, 0.0);\noutput Q = 2.0 * A';\n", {{"n", 12}, {"m", 24}},
+                ranks);
+  moved += check_program(
+      "input A: f64[n, m];\noutput top[i] = max[j](A[i, j]);\noutput place[i] = argmin[j](A[i, j]);\noutput s[j] = sum[i](f64(i) * A[i, j]);\n"
+      "output total = sum(A * A);\noutput c[i] = sum[j](if A[i, j] > 0.0 then A[i, j] else 0.0);\n",
+      {{"n", 12}, {"m", 24}}, ranks);
+  // Extents that shares do not divide are cut into elements.
+  moved += check_program("input A: f64[n, m];\ninput v: f64[m];\nvar x[i] = sum[j](A[i, j] * v[j]);\nx[i] += sum[j](A[i, j]);\noutput x;\n", {{"n", 7}, {"m", 5}}, {2, 4});
+  CHECK(moved > 1000);
+}
+
+TEST_CASE("relations: what is no expression of the algebra is an opaque operator, with a reason") {
+  const std::map<std::string, std::int64_t> sizes{{"n", 12}, {"m", 24}};
+  const Compiled program = compiled(
+      "input A: f64[n, m];\ninput v: f64[n];\ninput p: i64[n];\noutput s = sort(v);\noutput d = v[1:n] - v[0:n - 1];\noutput g[i] = A[p[i], 0];\n"
+      "output t[i] = 2.0 * s[i];\n",
+      sizes);
+  std::map<std::string, std::string> reasons;
+  const plan::PlanValue plan = plan_for(program.region, 4);
+  const Relations relations = codegen::relations_of(program.region, program.bodies, {&plan});
+  for (const RelationStep& step : relations.steps) reasons[program.region.ops[step.op].op.name] = step.opaque;
+  CHECK(reasons.at("s") == "a dimension of the result is computed as a whole");
+  CHECK(reasons.at("d") == "subscripts are no plain indices over whole dimensions");
+  CHECK(reasons.at("g") == "subscripts come from data");
+  CHECK(reasons.at("t").empty());
+  CHECK(algebra::verify(relations.program) == std::vector<std::string>{});
+  const std::string text = algebra::print(relations.program);
+  for (const char* name : {"\"map s\"", "\"map d\"", "\"reduce g\""}) CHECK_MESSAGE(text.find(name) != std::string::npos, name << " in\n" << text);
+  algebra::Pool pool;
+  CHECK(algebra::print(algebra::parse(pool, text)) == text);
+}
+
+TEST_CASE("relations: the page's example") {
+  const Compiled program = compiled("input A: f64[n, m];\ninput B: f64[m, k];\noutput C = max(A @ B, 0.0);\n", {{"n", 1000}, {"m", 600000}, {"k", 1000}});
+  const plan::PlanValue plan = plan_for(program.region, 4);
+  std::ifstream file(TDSL_SOURCE_DIR "/ir/algebra/README.md");
+  std::string page, line;
+  while (std::getline(file, line)) page += line.starts_with("    ") ? line.substr(4) + "\n" : "";
+  for (const bool sites : {false, true}) {
+    const std::string text = algebra::print(codegen::relations_of(program.region, program.bodies, {&plan, 1, sites}).program);
+    CHECK_MESSAGE(page.find(text) != std::string::npos, text);
+  }
+}
+
+TEST_CASE("relations: what moves under a plan is what the planner predicts") {
+  for (const plan::Index ranks : {2, 4, 6, 8}) {
+    check_bytes("newton", newton(24000, 48, 5), ranks);
+    check_bytes("nearest", nearest(12000, 240), ranks);
+    check_bytes("sum and gram", sum_and_gram(24000, 48), ranks);
+    check_bytes("skewed chain", chain(960, 96, 9600), ranks);
+    check_bytes("network", network_step(240, 240, 2400, 48), ranks);
+    check_bytes("mttkrp", mttkrp(96, 24), ranks);
+    check_bytes("transformer", transformer(288, 144, 12, 48, 576), ranks);
+  }
+}
+
+}  // namespace tdsl::tests::program_relations

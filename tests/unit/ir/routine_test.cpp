@@ -1,0 +1,157 @@
+#include <cmath>
+
+#include "tests/unit/ir/eval_support.h"
+
+using namespace tdsl::ir;
+using namespace tdsl::tests;
+
+namespace {
+
+std::string matrix(int rows, int columns) {
+  return "%0:f64[" + std::to_string(rows) + ", " + std::to_string(columns) + "] \"A\" = input \"A\"\n";
+}
+
+/// Every element is within its bound of `expected`, and the bounds are finite and small.
+void check_close(const Array& a, const std::vector<double>& expected) {
+  REQUIRE(a.floats.size() == expected.size());
+  for (std::size_t k = 0; k < expected.size(); ++k) {
+    INFO("element " << k << ": " << a.floats[k] << " and " << expected[k] << ", bound " << bound_of(a, k));
+    CHECK(bound_of(a, k) < 1e-9);
+    CHECK(std::fabs(a.floats[k] - expected[k]) <= bound_of(a, k));
+  }
+}
+
+std::string problems(const std::string& nodes) {
+  std::string text;
+  for (const std::string& problem : verify(parse("program \"\"\n" + nodes)))
+    text += problem + "\n";
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("routine: the text form reads back") {
+  const std::string text =
+      "program \"t\"\n"
+      "%0:f64[3, 4] \"A\" = input \"A\"\n"
+      "%1:f64[3, 2] \"v\", %2:i64[3, 2] = routine topk (%0) axis 1\n"
+      "%3:i64[3], %4:f64[3, 3], %5:f64[3, 4] = routine lu (%0)\n";
+  CHECK(print(parse(text)) == text);
+  CHECK(verify(parse(text)).empty());
+}
+
+TEST_CASE("routine: wrong operands and results are found") {
+  const std::string square = matrix(3, 3);
+  CHECK(problems(square + "%1:f64[3, 3] = routine sort (%0) axis 2\n").find("axis") != std::string::npos);
+  CHECK(problems(square + "%1:f64[3, 3] = routine argsort (%0) axis 0\n").find("i64") != std::string::npos);
+  CHECK(problems(square + "%1:f64[3, 2] = routine cumsum (%0) axis 0\n").find("extent") != std::string::npos);
+  CHECK(problems(square + "%1:f64[3, 3] = routine qr (%0)\n").find("results") != std::string::npos);
+  CHECK(problems(square + "%1:f64 = routine inv (%0)\n").find("rank") != std::string::npos);
+  CHECK(problems(square + "%1:f64[3, 3] = routine solve (%0)\n").find("operands") != std::string::npos);
+}
+
+TEST_CASE("routine: running sums along an axis, exact where the terms are") {
+  const Array a = floats({2, 3}, {1, 2, 3, 10, 20, 30});
+  const auto sums = [&](int axis) {
+    return run(matrix(2, 3) + "%1:f64[2, 3] = routine cumsum (%0) axis " + std::to_string(axis) + "\noutput \"s\" %1\n",
+               {{"A", a}})
+        .outputs.at("s");
+  };
+  CHECK(sums(0).floats == std::vector<double>{1, 2, 3, 11, 22, 33});
+  CHECK(sums(1).floats == std::vector<double>{1, 3, 6, 10, 30, 60});
+  CHECK(bound_of(sums(1), 5) == 0);
+}
+
+TEST_CASE("routine: sorting is stable and puts nan last") {
+  const std::string program =
+      "%0:f64[5] \"x\" = input \"x\"\n"
+      "%1:f64[5] = routine sort (%0) axis 0\n"
+      "%2:i64[5] = routine argsort (%0) axis 0\n"
+      "%3:f64[4], %4:i64[4] = routine topk (%0) axis 0\n"
+      "output \"s\" %1\noutput \"p\" %2\noutput \"v\" %3\noutput \"q\" %4\n";
+  const EvalResult r = run(program, {{"x", floats({5}, {2, NAN, 1, 2, 1})}});
+  const Array& s = r.outputs.at("s");
+  CHECK(std::vector<double>(s.floats.begin(), s.floats.begin() + 4) == std::vector<double>{1, 1, 2, 2});
+  CHECK(std::isnan(s.floats[4]));
+  CHECK(r.outputs.at("p").integers == std::vector<std::int64_t>{2, 4, 0, 3, 1});
+  CHECK(r.outputs.at("v").floats == std::vector<double>{2, 2, 1, 1});
+  CHECK(r.outputs.at("q").integers == std::vector<std::int64_t>{0, 3, 2, 4});
+}
+
+TEST_CASE("routine: positions of values that may be equal are open, sorted values are not") {
+  Array x = floats({2}, {1.0, 1.5});
+  x.bounds = {0.3, 0.3};
+  const std::string program =
+      "%0:f64[2] \"x\" = input \"x\"\n%1:f64[2] = routine sort (%0) axis 0\n%2:i64[2] = routine argsort (%0) axis 0\n"
+      "output \"s\" %1\noutput \"p\" %2\n";
+  const EvalResult r = run(program, {{"x", x}});
+  CHECK(bound_of(r.outputs.at("s"), 0) == 0.3);
+  CHECK(std::isinf(bound_of(r.outputs.at("p"), 0)));
+}
+
+TEST_CASE("routine: solvers within their bounds") {
+  const Inputs inputs = {{"A", floats({2, 2}, {2, 1, 1, 3})}, {"b", floats({2}, {3, 5})}};
+  const std::string program = matrix(2, 2) +
+                              "%1:f64[2] \"b\" = input \"b\"\n"
+                              "%2:f64[2] = routine solve (%0, %1)\n"
+                              "%3:f64[2, 2] = routine inv (%0)\n"
+                              "%4:f64 = routine det (%0)\n"
+                              "%5:f64[2] = routine lstsq (%0, %1)\n"
+                              "%6:f64[2, 2] = routine cholesky (%0)\n"
+                              "output \"x\" %2\noutput \"i\" %3\noutput \"d\" %4\noutput \"l\" %5\noutput \"c\" %6\n";
+  const EvalResult r = run(program, inputs);
+  CHECK(error_of(r) == "");
+  check_close(r.outputs.at("x"), {0.8, 1.4});
+  check_close(r.outputs.at("i"), {0.6, -0.2, -0.2, 0.4});
+  check_close(r.outputs.at("d"), {5});
+  check_close(r.outputs.at("l"), {0.8, 1.4});
+  check_close(r.outputs.at("c"), {std::sqrt(2.0), 0, std::sqrt(0.5), std::sqrt(2.5)});
+}
+
+TEST_CASE("routine: factors have the signs and orders that the language promises") {
+  const Inputs inputs = {{"A", floats({3, 2}, {1, 2, -2, 1, 5, 0})}};
+  const std::string program = matrix(3, 2) +
+                              "%1:f64[3, 2], %2:f64[2, 2] = routine qr (%0)\n"
+                              "%3:i64[3], %4:f64[3, 2], %5:f64[2, 2] = routine lu (%0)\n"
+                              "%6:f64[3, 2], %7:f64[2], %8:f64[2, 2] = routine svd (%0)\n"
+                              "output \"r\" %2\noutput \"p\" %3\noutput \"l\" %4\noutput \"u\" %5\n"
+                              "output \"U\" %6\noutput \"s\" %7\noutput \"V\" %8\n";
+  const EvalResult r = run(program, inputs);
+  CHECK(r.outputs.at("p").integers == std::vector<std::int64_t>{2, 0, 1});
+  check_close(r.outputs.at("l"), {1, 0, 0.2, 1, -0.4, 0.5});
+  check_close(r.outputs.at("u"), {5, 0, 0, 2});
+  CHECK(r.outputs.at("r").floats[0] > 0);
+  CHECK(r.outputs.at("r").floats[3] > 0);
+  // A'A is diagonal: the singular values are the columns' lengths.
+  check_close(r.outputs.at("s"), {std::sqrt(30.0), std::sqrt(5.0)});
+  check_close(r.outputs.at("V"), {1, 0, 0, 1});
+  CHECK(r.outputs.at("U").floats[4] > 0);
+}
+
+TEST_CASE("routine: eigenvalues ascend; only the lower triangle counts") {
+  const std::string program =
+      matrix(2, 2) + "%1:f64[2], %2:f64[2, 2] = routine eigh (%0)\noutput \"w\" %1\noutput \"V\" %2\n";
+  const EvalResult r = run(program, {{"A", floats({2, 2}, {0, 99, 2, 3})}});
+  check_close(r.outputs.at("w"), {-1, 4});
+  check_close(r.outputs.at("V"), {2 / std::sqrt(5.0), 1 / std::sqrt(5.0), -1 / std::sqrt(5.0), 2 / std::sqrt(5.0)});
+}
+
+TEST_CASE("routine: what hangs on roundings is open") {
+  const std::string lu = matrix(2, 2) + "%1:i64[2], %2:f64[2, 2], %3:f64[2, 2] = routine lu (%0)\noutput \"p\" %1\n";
+  Array near = floats({2, 2}, {1, 2, 1, 3});
+  CHECK(bound_of(run(lu, {{"A", near}}).outputs.at("p"), 0) == 0);
+  near.bounds = {1e-16, 0, 0, 0};
+  CHECK(std::isinf(bound_of(run(lu, {{"A", near}}).outputs.at("p"), 0)));
+  const std::string eigh = matrix(2, 2) + "%1:f64[2], %2:f64[2, 2] = routine eigh (%0)\noutput \"V\" %2\n";
+  CHECK(std::isinf(bound_of(run(eigh, {{"A", floats({2, 2}, {1, 0, 0, 1})}}).outputs.at("V"), 0)));
+}
+
+TEST_CASE("routine: singular and indefinite matrices stop the run") {
+  const Inputs zero = {{"A", floats({2, 2}, {1, 2, 0, 0})}};
+  const auto error = [&](const std::string& name, const Inputs& inputs) {
+    return error_of(run(matrix(2, 2) + "%1:f64[2, 2] = routine " + name + " (%0)\noutput \"x\" %1\n", inputs));
+  };
+  CHECK(error("inv", zero) == "inv: the matrix is singular");
+  CHECK(error("cholesky", {{"A", floats({2, 2}, {1, 0, 2, 1})}}) == "cholesky: the matrix is not positive definite");
+  CHECK(error("cholesky", {{"A", floats({2, 2}, {NAN, 0, 2, 1})}}) == "cholesky: the matrix is not positive definite");
+}

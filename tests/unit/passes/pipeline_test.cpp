@@ -1,0 +1,167 @@
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "ir/graph/check.h"
+#include "passes/fusion/fusion.h"
+#include "passes/lifetimes.h"
+#include "passes/loops/loops_to_algebra.h"
+#include "passes/loops/serial_loops.h"
+#include "tests/unit/passes/support.h"
+
+namespace {
+
+using namespace tdsl;
+
+ir::Program program_in(const std::string& name) {
+  std::ifstream file(std::filesystem::path(TDSL_SOURCE_DIR) / "tests/passes" / name);
+  REQUIRE_MESSAGE(file, name << " is missing");
+  std::ostringstream text;
+  text << file.rdbuf();
+  return ir::parse(text.str());
+}
+
+ir::Program optimised(const std::string& name, const passes::PipelineOptions& options = {}) {
+  passes::PassContext context;
+  return passes::run_pipeline(program_in(name), options, context);
+}
+
+/// The text of the program with all names of values and index variables removed.
+std::string anonymous(ir::Program program) {
+  for (ir::ValueInfo& v : program.values)
+    v.name.clear();
+  for (ir::Node& n : program.body.nodes) {
+    auto* c = std::get_if<ir::Compute>(&n.op);
+    if (c == nullptr)
+      continue;
+    for (auto* list : {&c->out, &c->reduce}) {
+      for (ir::Label& l : *list)
+        l.name.clear();
+    }
+  }
+  return ir::print(program);
+}
+
+}  // namespace
+
+TEST_CASE("passes: three spellings of the matrix product are one program") {
+  const std::string by_operator = anonymous(optimised("pipeline/matmul_operator.in.tir"));
+  CHECK(anonymous(optimised("pipeline/matmul_index_notation.in.tir")) == by_operator);
+  CHECK(anonymous(optimised("pipeline/matmul_loops.in.tir")) == by_operator);
+  CHECK(anonymous(optimised("pipeline/matmul_loops_other_start.in.tir")) == by_operator);
+}
+
+TEST_CASE("passes: the pipeline run twice changes nothing more") {
+  for (const char* name :
+       {"pipeline/matmul_loops.in.tir", "pipeline/scalar_sum.in.tir", "fusion/chain_and_reduction.in.tir",
+        "loops_to_algebra/triangular.in.tir", "loops_to_algebra/countdown_shift.in.tir"}) {
+    passes::PassContext context;
+    const ir::Program once = optimised(name);
+    CHECK(ir::print(passes::run_pipeline(once, {}, context)) == ir::print(once));
+  }
+}
+
+TEST_CASE("passes: each pass can be disabled and the meaning stays") {
+  for (const char* name : {"pipeline/matmul_loops.in.tir", "loops_to_algebra/two_statements_local.in.tir",
+                           "chain_order/matrix_matrix_vector.in.tir", "loops_to_algebra/row_minimum_then_sum.in.tir"}) {
+    const ir::Program before = program_in(name);
+    for (const passes::Pass& pass : passes::pipeline()) {
+      passes::PipelineOptions options;
+      options.disabled.insert(std::string(pass.name));
+      INFO("without " << pass.name);
+      tests::check_same_meaning(before, optimised(name, options));
+    }
+  }
+}
+
+TEST_CASE("passes: the pipeline reports each pass and respects the level") {
+  std::vector<std::string> ran;
+  passes::PipelineOptions options;
+  options.level = 1;
+  options.after_pass = [&](const passes::Pass& pass, const ir::Program&, const ir::Program&, double seconds) {
+    CHECK(seconds >= 0.0);
+    ran.emplace_back(pass.name);
+  };
+  CHECK_NOTHROW(optimised("pipeline/scalar_sum.in.tir", options));
+  CHECK(std::ranges::count(ran, "simplify") > 0);
+  CHECK(std::ranges::count(ran, "fusion") == 0);
+  CHECK(passes::is_pass("fusion"));
+  CHECK_FALSE(passes::is_pass("fussion"));
+}
+
+TEST_CASE("passes: remarks tell what was done and what was refused") {
+  passes::PassContext context;
+  context.enter("loops_to_algebra");
+  (void)passes::loops_to_algebra(program_in("loops_to_algebra/recurrence_refused.in.tir"), context);
+  REQUIRE(context.remarks().size() == 1);
+  CHECK(context.remarks()[0].pass == "loops_to_algebra");
+  CHECK(context.remarks()[0].decision == passes::Decision::kRefused);
+  CHECK(context.remarks()[0].reason.find("`x[i]` depends on `x[i - 1]`") != std::string::npos);
+  REQUIRE(context.warnings().size() == 1);
+  CHECK(context.warnings()[0].id == "sequential-loop");
+}
+
+TEST_CASE("passes: a loop in two forms is not said to be refused as well") {
+  passes::PassContext context;
+  context.enter("serial_loops");
+  (void)passes::serial_loops(program_in("serial_loops/exchange_needs_a_copy.in.tir"), context);
+  REQUIRE(context.remarks().size() == 1);
+  CHECK(context.remarks()[0].decision == passes::Decision::kApplied);
+  CHECK(context.remarks()[0].reason.starts_with("in two forms: "));
+}
+
+TEST_CASE("passes: loops over whole tensors stay without a warning") {
+  passes::PassContext context;
+  const ir::Program after =
+      passes::loops_to_algebra(program_in("loops_to_algebra/gradient_steps_stay.in.tir"), context);
+  CHECK(std::ranges::any_of(after.body.nodes, [](const ir::Node& n) { return std::holds_alternative<ir::For>(n.op); }));
+  CHECK(context.warnings().empty());
+  // A number noted beside them is no reason either, whether they are carried or not; alone it is.
+  const std::string head =
+      "program \"t\"\n"
+      "%0:i64 \"n\" = dimension \"n\"\n"
+      "%1:f64[%0] = input \"x\"\n"
+      "%2:i64 = compute [] (0)\n"
+      "%3:i64 = compute [] (3)\n"
+      "%4:f64[%0], %5:f64[%0] = for %2..%3 by 1 with (%1, %1) do (%6:i64, %7:f64[%0], %8:f64[%0]) {\n";
+  const std::string whole = "  %9:f64[%0] = compute [i in 0..%0] (mul(%7[i], 2.0))\n";
+  const std::string note = "  %10:f64[%0] = compute [] (mul(%8[sub(%0, 1)], %7[%6])) left [%6] base %8\n";
+  const std::string drawn = "  %9:f64[%0] = normal site 1 [%6]\n";
+  for (const std::string& beside : {whole, drawn, std::string()}) {
+    const bool alone = beside.empty();
+    passes::PassContext noted;
+    const std::string body = beside + note + (beside == whole ? "  yield %9, %10\n" : "  yield %7, %10\n");
+    (void)passes::loops_to_algebra(ir::parse(head + body + "}\noutput \"x\" %4\noutput \"y\" %5\n"), noted);
+    CHECK(noted.warnings().size() == (alone ? 1 : 0));
+  }
+}
+
+TEST_CASE("passes: lifetimes end at the last use, nested regions included") {
+  const ir::Program program = ir::parse(
+      "program \"t\"\n"
+      "%0:i64 \"n\" = dimension \"n\"\n"
+      "%1:f64[%0] = input \"x\"\n"
+      "%2:i64 = compute [] (0)\n"
+      "%3:i64 = compute [] (3)\n"
+      "%4:f64[%0] = compute [i in 0..%0] (exp(%1[i]))\n"
+      "%5:f64[%0] = compute [i in 0..%0] (neg(%1[i]))\n"
+      "%6:f64[%0] = for %2..%3 by 1 with (%1) do (%7:i64, %8:f64[%0]) {\n"
+      "  %9:f64[%0] = compute [i in 0..%0] (mul(%8[i], 2.0))\n"
+      "  %10:f64[%0] = compute [i in 0..%0] (add(%9[i], %4[i]))\n"
+      "  yield %10\n"
+      "}\n"
+      "output \"y\" %6\n");
+  tests::check_verified(program);
+  const passes::Lifetimes table = passes::lifetimes(program);
+  using Values = std::vector<ir::ValueId>;
+  const auto& nodes = program.body.nodes;
+  CHECK(table.after(nodes[3]).empty());
+  CHECK(table.after(nodes[5]) == Values{{5}});
+  CHECK(table.after(nodes[6]) == Values{{1}, {2}, {3}, {4}});
+  CHECK(table.after(nodes[7]) == Values{{0}, {6}});
+  const ir::Region& body = std::get<ir::For>(nodes[6].op).body;
+  CHECK(table.on_entry(body) == Values{{7}});
+  CHECK(table.after(body.nodes[0]) == Values{{8}});
+  CHECK(table.after(body.nodes[1]) == Values{{9}});
+}

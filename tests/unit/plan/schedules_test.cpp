@@ -1,0 +1,397 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <iostream>
+#include <memory>
+#include <numeric>
+#include <stdexcept>
+
+#include "runtime/plan/region/schedules.h"
+#include "runtime/plan/value/imposed.h"
+#include "runtime/plan/workflow/lshs.h"
+#include "runtime/plan/workflow/pattern.h"
+#include "runtime/plan/workflow/placed_tasks.h"
+#include "tests/unit/plan/counting.h"
+#include "tests/unit/plan/target_regions.h"
+
+using namespace tdsl::plan;
+using tdsl::tests::bytes_only;
+using tdsl::tests::RegionWriter;
+using namespace tdsl::tests::regions;
+
+namespace {
+
+PlanInputs tiled(Index ranks, std::vector<Index> tile) {
+  PlanInputs inputs = bytes_only(ranks, 1.2);
+  inputs.tile = std::move(tile);
+  return inputs;
+}
+
+std::vector<std::int32_t> owners_of(const Workflow& workflow, std::size_t op) {
+  std::vector<std::int32_t> owners;
+  for (const TaskNumber n : workflow.ops[op].result) owners.push_back(workflow.task(n).process);
+  return owners;
+}
+
+}  // namespace
+
+// --- pattern ---------------------------------------------------------------------------------------------------------
+
+TEST_CASE("pattern: processes of blocks on 7 ranks") {
+  // A grid of 2 x 3, and one rank more to every level.
+  const auto grid = [](Index i, Index j, Index level) { return pattern_process({i, j}, PatternRule::kGrid, level, 7); };
+  CHECK(grid(0, 0, 0) == 0);
+  CHECK(grid(0, 2, 0) == 2);
+  CHECK(grid(1, 0, 0) == 3);
+  CHECK(grid(1, 2, 0) == 5);
+  CHECK(grid(2, 3, 0) == 0);
+  CHECK(grid(3, 4, 0) == 4);
+  CHECK(grid(1, 2, 1) == 6);
+  CHECK(grid(1, 2, 2) == 0);
+  CHECK(pattern_process({9}, PatternRule::kGrid, 0, 7) == 2);
+  CHECK(pattern_process({9}, PatternRule::kGrid, 6, 7) == 1);
+  CHECK(pattern_process({4, 5}, PatternRule::kRowsOnly, 1, 7) == 5);
+  CHECK(pattern_process({4, 5}, PatternRule::kColumnsOnly, 1, 7) == 6);
+  CHECK(pattern_process({}, PatternRule::kGrid, 8, 7) == 1);
+  CHECK(pattern_process({1, 2, 6}, PatternRule::kGrid, 0, 7) == 5);
+  std::vector<int> counts(7, 0);
+  for (Index k = 0; k < 10000; ++k) ++counts[static_cast<std::size_t>(pattern_process({k % 10, k / 10 % 10, k / 100 % 10, k / 1000}, PatternRule::kGrid, 3, 7))];
+  CHECK(*std::min_element(counts.begin(), counts.end()) > 1000);
+}
+
+TEST_CASE("pattern: a product of products on 7 ranks") {
+  RegionWriter r({{'i', 60}, {'k', 60}, {'j', 60}, {'l', 60}});
+  const TensorId A = r.load("A", "ik"), B = r.load("B", "kj"), C = r.load("C", "jl");
+  const TensorId AB = r.op("AB", "ij", {{A, "ik"}, {B, "kj"}});
+  const Region region = r.finish({r.op("ABC", "il", {{AB, "ij"}, {C, "jl"}})});
+  const PlanInputs inputs = tiled(7, {10});
+  Workflow workflow = workflow_of(region, inputs, {});
+  CHECK(workflow.ops[3].level == 0);
+  CHECK(workflow.ops[4].level == 1);
+  schedule_pattern(region, inputs, workflow);
+  for (std::size_t op : {std::size_t{3}, std::size_t{4}}) {
+    const Index level = static_cast<Index>(op) - 3;
+    for (Index block = 0; block < 36; ++block) {
+      const Index i = block / 6, j = block % 6;
+      CHECK(owners_of(workflow, op)[static_cast<std::size_t>(block)] == (i % 2 * 3 + j % 3 + level) % 7);
+    }
+  }
+  for (const WorkflowTask& task : workflow.tasks) {
+    CHECK(task.process >= 0);
+    if (task.kind == TaskKind::kApply) CHECK(task.process == workflow.task(workflow.ops[static_cast<std::size_t>(task.op)].result[static_cast<std::size_t>(task.block)]).process);
+  }
+  const PlanValue plan = plan_of(region, inputs, workflow, "pattern");
+  CHECK(plan.at.at(4).work == "cyclic 6x6 on 2x3");
+  CHECK(plan.at.at(5).work == "cyclic 6x6 on 2x3 from 1");
+  CHECK(plan.at.at(1).work == "table 6x6: 0 1 2 3 4 5 6 0 1 2 3 4 5 6 0 1 2 3 4 5 6 0 1 2 3 4 5 6 0 1 2 3 4 5 6 0");
+}
+
+TEST_CASE("pattern: blocks that have one reader each lie as rows or columns") {
+  RegionWriter r({{'i', 80}, {'k', 60}, {'j', 10}, {'l', 10}});
+  const TensorId A = r.load("A", "ki"), B = r.load("B", "kj"), C = r.load("C", "lk"), v = r.load("v", "k");
+  const TensorId AB = r.op("AB", "ij", {{A, "ki"}, {B, "kj"}});
+  const TensorId CA = r.op("CA", "li", {{C, "lk"}, {A, "ki"}});
+  const TensorId Av = r.op("Av", "i", {{A, "ki"}, {v, "k"}});
+  const Region region = r.finish({AB, CA, Av});
+  const PlanInputs inputs = tiled(4, {10});
+  Workflow workflow = workflow_of(region, inputs, {});
+  schedule_pattern(region, inputs, workflow);
+  for (const std::size_t op : {std::size_t{4}, std::size_t{5}, std::size_t{6}}) {
+    CHECK(owners_of(workflow, op) == std::vector<std::int32_t>{0, 1, 2, 3, 0, 1, 2, 3});
+  }
+}
+
+TEST_CASE("pattern: a level that its operands' place serves better takes that") {
+  // The inner label is long and the result one block: by coordinates all of A and B would go to one rank.
+  RegionWriter r({{'i', 100}, {'j', 100}, {'k', 100000}});
+  const TensorId A = r.load("A", "ki"), B = r.load("B", "kj");
+  const Region region = r.finish({r.op("C", "ij", {{A, "ki"}, {B, "kj"}})});
+  const PlanInputs inputs = bytes_only(4, 1.2);
+  const Alternative pattern = plan_by(Schedule::kPattern, region, inputs);
+  const PlanValue& plan = *pattern.plan;
+  CHECK(plan.at.at(3).work == "cyclic 1x1x4 on 1x1x4");
+  CHECK(plan.at.at(3).result == "home 0");
+  CHECK(pattern.price.bytes_received == 3 * 100 * 100 * 8);
+}
+
+// --- lshs ------------------------------------------------------------------------------------------------------------
+
+TEST_CASE("lshs: the hierarchical layout") {
+  const std::vector<std::int32_t> nodes = hierarchical_layout({4, 4}, {{2, 2}, 1});
+  CHECK(nodes == std::vector<std::int32_t>{0, 1, 0, 1, 2, 3, 2, 3, 0, 1, 0, 1, 2, 3, 2, 3});
+  const std::vector<std::int32_t> workers = hierarchical_layout({4, 4}, {{2, 2}, 4});
+  CHECK(workers[2 * 4 + 3] == 4 * 1 + 3);  // block (2, 3) is the fourth of node 1
+  CHECK(hierarchical_layout({3}, {{2, 2}, 1}) == std::vector<std::int32_t>{0, 2, 0});
+  CHECK(hierarchical_layout({1, 1, 2}, {{2, 1}, 1}) == std::vector<std::int32_t>{0, 0});
+}
+
+TEST_CASE("lshs: NumS's loads of X + Y and X'Y") {
+  // 100 blocks of 5 x 5 on 10 nodes: 500 elements a node, then the sums' or products' 250.
+  const auto largest = [](const std::vector<double>& bytes) { return *std::max_element(bytes.begin(), bytes.end()) / 8; };
+  for (const bool sum : {true, false}) {
+    RegionWriter r({{'i', 500}, {'j', 5}, {'k', 5}});
+    const TensorId X = r.load("X", "ij"), Y = r.load("Y", sum ? "ij" : "ik");
+    const TensorId Z = sum ? r.op("Z", "ij", {{X, "ij"}, {Y, "ij"}}) : r.op("Z", "jk", {{X, "ij"}, {Y, "ik"}});
+    const Region region = r.finish({Z});
+    Workflow workflow = workflow_of(region, tiled(10, {5}), {{10, 1}, 10});
+    if (!sum) {  // the products alone
+      workflow.tasks.pop_back();
+      workflow.ops[2].end -= 1;
+      workflow.ops[2].result.clear();
+    }
+    const LshsLoads loads = schedule_lshs(region, {{10, 1}, 1}, workflow);
+    for (const double memory : loads.created.memory) CHECK(memory / 8 == 500);
+    for (const double memory : loads.scheduled.memory) CHECK(memory / 8 == 750);
+    CHECK(largest(loads.scheduled.in) == 0);
+    CHECK(largest(loads.scheduled.out) == 0);
+    if (sum) CHECK(owners_of(workflow, 2) == hierarchical_layout({100, 1}, {{10, 1}, 1}));
+  }
+}
+
+TEST_CASE("lshs: products stay with their blocks, and one sum of every rank meets") {
+  RegionWriter r({{'i', 500}, {'j', 5}, {'k', 5}});
+  const TensorId X = r.load("X", "ij"), Y = r.load("Y", "ik");
+  const Region region = r.finish({r.op("C", "jk", {{X, "ij"}, {Y, "ik"}})});
+  const PlanInputs inputs = tiled(10, {5});
+  Workflow workflow = workflow_of(region, inputs, {{10, 1}, 10});
+  const LshsLoads loads = schedule_lshs(region, {{10, 1}, 1}, workflow);
+  // Ten products a rank are added where they are. Of the ten sums all cross, the last two to where the result is wanted.
+  CHECK(std::accumulate(loads.scheduled.in.begin(), loads.scheduled.in.end(), 0.0) / 8 == 10 * 25);
+  const PlanValue plan = plan_of(region, inputs, workflow, "lshs");
+  CHECK(plan.at.at(3).work == "cyclic 1x1x100 on 1x1x10");
+  CHECK(plan.at.at(3).result == "home 0");
+}
+
+// --- all of them -----------------------------------------------------------------------------------------------------
+
+namespace {
+
+/// Every site as it was decided, or the names of the others.
+std::string not_as_planned(const Region& region, const PlanInputs& inputs, const PlanValue& plan) {
+  Planner planner(inputs);
+  planner.impose(std::make_unique<ImposedPlan>(std::make_shared<const PlanValue>(plan)));
+  std::string others;
+  for (const RegionOp& recorded : region.ops) {
+    const Index before = planner.unplanned();
+    const PlannedSegment planned = planner.plan({{recorded.op}, {}});
+    if (planner.unplanned() > before) others += recorded.op.name + ' ';
+    for (const auto& op : planned.ops) {
+      const bool source = op->op.op_class == OpClass::kLoad || op->op.op_class == OpClass::kSource;
+      // Sources are placed by those that read them.
+      if (!source || !plan.at.contains(op->op.site)) continue;
+      const auto wanted = parse_layout(plan.at.at(op->op.site).work, slot_names(op->op), plan.mesh.axes.size());
+      if (!wanted || !wanted->map) continue;
+      const Distribution& space = op->plan.space;
+      space.for_each_owned(0, [&](const Coord& tile) {
+        std::vector<Index> block;
+        for (int d = 0; d < tile.rank; ++d) block.push_back(tile[d] * wanted->map->blocks[idx(d)] / space.tiling(d).tiles());
+        if (wanted->map->owner(block, inputs.ranks) != 0) others += op->op.name + " (tile) ";
+      });
+    }
+  }
+  return others;
+}
+
+/// The first figure that the steps of the planned operations contradict, or an empty string; all of them are exact.
+std::string wrongly_predicted(const Region& region, const PlanInputs& inputs, const PlanValue& plan) {
+  Planner planner(inputs);
+  planner.impose(std::make_unique<ImposedPlan>(std::make_shared<const PlanValue>(plan)));
+  for (const RegionOp& recorded : region.ops) {
+    for (const auto& op : planner.plan({{recorded.op}, {}}).ops) {
+      for (Index rank = 0; rank < inputs.ranks; ++rank) {
+        const Cost cost = cost_of(op->op, op->plan, planner.lookup(), rank, inputs.machine, inputs.threads);
+        const std::string wrong = tdsl::tests::outside(cost, tdsl::tests::count(op->op, op->plan, planner.lookup(), rank), op->op);
+        if (!wrong.empty()) return op->op.name + ": " + wrong;
+        if (cost.bytes_received.lo != cost.bytes_received.hi) return op->op.name + " is not exact";
+      }
+    }
+  }
+  return {};
+}
+
+constexpr std::array kAll = {Schedule::kSearch, Schedule::kEinDecomp, Schedule::kPattern, Schedule::kLshs, Schedule::kGreedy};
+
+void compare(const std::string& name, const Region& region, Index ranks) {
+  const PlanInputs inputs = bytes_only(ranks, 1.2);
+  const ProgramPlans all = plan_program(region, inputs, Schedule::kAuto);
+  REQUIRE(all.alternatives.size() == kAll.size());
+  CHECK(all.left_out.empty());
+  std::cout << "  schedules, " << name << " at p = " << ranks << ":";
+  double least = 1e300;
+  for (const Schedule schedule : kAll) {
+    const Alternative plan = plan_by(schedule, region, inputs);
+    const std::string text = plan.plan == nullptr ? "" : print(*plan.plan);
+    INFO(name, " at p = ", ranks, " by ", plan.name, '\n', text);
+    std::cout << ' ' << plan.name << ' ' << plan.price.bytes_received << (plan.fits ? "" : " (too much memory)");
+    CHECK((plan.plan == nullptr) == (schedule == Schedule::kGreedy));
+    if (plan.plan != nullptr) {
+      CHECK(parse_plan(text) == *plan.plan);
+      CHECK(plan.plan->schedule == name_of(schedule));
+      CHECK(not_as_planned(region, inputs, *plan.plan) == "");
+      if (ranks <= 7) CHECK(wrongly_predicted(region, inputs, *plan.plan) == "");
+    }
+    if (plan.fits) least = std::min(least, plan.price.seconds);
+  }
+  std::cout << std::endl;
+  const Alternative& chosen = all.alternatives.front();
+  if (least < 1e300) CHECK(chosen.fits);
+  if (!chosen.fits) return;
+  CHECK(chosen.price.seconds <= least * 1.01);
+  for (const Alternative& other : all.alternatives) {  // of those as fast it receives least
+    if (other.fits && other.price.seconds <= least * 1.01) CHECK(chosen.price.bytes_received <= other.price.bytes_received);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("schedules: every plan is realised as it says, and the cheapest that fits is chosen") {
+  compare("newton", newton(20000, 32, 5), 4);
+  compare("newton", newton(20000, 32, 5), 12);
+  compare("nearest", nearest(12000, 200), 3);
+  compare("sum and gram", sum_and_gram(20000, 64), 2);
+  compare("sum and gram", sum_and_gram(20000, 64), 8);
+  compare("skewed chain", chain(800, 80, 8000), 7);
+  compare("network", network_step(200, 160, 2000, 10), 4);
+  compare("network", network_step(200, 160, 2000, 10), 7);
+  compare("mttkrp", mttkrp(80, 20), 6);
+  compare("transformer", transformer(256, 128, 4, 32, 512), 4);
+}
+
+TEST_CASE("schedules: what cannot be applied leaves every operation to itself, and says why") {
+  PlanInputs inputs = bytes_only(4, 1.2);
+  inputs.tile = {8};
+  const Region region = product(1000, 1000, 1000);
+  const ProgramPlans all = plan_program(region, inputs, Schedule::kAuto);
+  REQUIRE(all.left_out.size() == 2);
+  CHECK(all.left_out[0] == "pattern: the task workflow has more than 2000 tasks; a larger --tile gives fewer");
+  CHECK(all.left_out[1].starts_with("lshs: the task workflow has more than 2000 tasks"));
+  CHECK(all.refused == "");
+  CHECK(all.alternatives.size() == 3);
+  const auto refused = [](const Region& of, const PlanInputs& with, Schedule schedule) {
+    const ProgramPlans plans = plan_program(of, with, schedule);
+    REQUIRE(!plans.alternatives.empty());
+    CHECK(plans.alternatives.front().name == (plans.refused.empty() ? name_of(schedule) : "greedy"));
+    CHECK((plans.alternatives.front().plan == nullptr) == (plans.alternatives.front().name == "greedy"));
+    return plans.refused;
+  };
+  for (const Schedule schedule : {Schedule::kPattern, Schedule::kLshs}) {
+    CHECK_THROWS_AS((void)plan_by(schedule, region, inputs), NoPlan);
+    CHECK(refused(region, inputs, schedule) == std::string(name_of(schedule)) + ": the task workflow has more than 1000000 tasks; a larger --tile gives fewer");
+  }
+  const Region network = network_step(200, 160, 2000, 10);
+  inputs = bytes_only(4, 1.2);
+  CHECK(refused(network, inputs, Schedule::kLshs).find("more than the ") != std::string::npos);
+  CHECK(refused(network, inputs, Schedule::kPattern) == "");
+  // Steps count as well: in the greedy plan's memory and window.
+  const Alternative greedy = plan_by(Schedule::kGreedy, network, inputs);
+  inputs.share_cap = 1e9;
+  CHECK(refused(network, inputs, Schedule::kLshs) == "");
+  inputs.window = greedy.price.largest_step / 4;
+  inputs.window = plan_by(Schedule::kGreedy, network, inputs).price.largest_step;
+  const Alternative lshs = plan_by(Schedule::kLshs, network, inputs);
+  CHECK(lshs.fits == (lshs.price.largest_step <= inputs.window));
+  inputs.window = 0;
+  inputs.memory = Index{1} << 30;
+  inputs.memory = static_cast<Index>(plan_by(Schedule::kGreedy, network, inputs).price.needed_bytes);
+  CHECK(refused(network, inputs, Schedule::kGreedy) == "");
+  CHECK(refused(network, inputs, Schedule::kLshs).ends_with(" of --memory"));
+}
+
+TEST_CASE("schedules: the one that was asked for comes first, the others behind it") {
+  const PlanInputs inputs = bytes_only(3, 3);
+  for (const Schedule schedule : kAll) {
+    CAPTURE(name_of(schedule));
+    const ProgramPlans plans = plan_program(newton(2000, 32, 5), inputs, schedule, Compare::kAll);
+    REQUIRE(plans.alternatives.size() == kAll.size());
+    CHECK(plans.alternatives.front().name == name_of(schedule));
+    CHECK(plan_program(newton(2000, 32, 5), inputs, schedule).alternatives.size() == 1);
+  }
+}
+
+TEST_CASE("schedules: nothing to sum, and nothing at all") {
+  for (const auto& [n, k, m] : {std::array<Index, 3>{50, 0, 50}, {0, 50, 50}, {50, 50, 0}, {1, 1, 1}}) {
+    PlanInputs inputs = bytes_only(3, 1.2);
+    inputs.tile = {7};
+    const Region region = product(n, k, m);
+    for (const Schedule schedule : kAll) {
+      CAPTURE(name_of(schedule));
+      const Alternative plan = plan_by(schedule, region, inputs);
+      if (plan.plan != nullptr) CHECK(wrongly_predicted(region, inputs, *plan.plan) == "");
+    }
+    CHECK_FALSE(print(workflow_of(region, inputs, {}), region).empty());
+  }
+}
+
+TEST_CASE("schedules: names") {
+  for (const char* name : {"auto", "search", "eindecomp", "pattern", "lshs", "greedy"}) CHECK(name_of(*schedule_named(name)) == std::string(name));
+  CHECK_FALSE(schedule_named("random"));
+  CHECK(schedule_names() == "auto, search, eindecomp, pattern, lshs, greedy");
+}
+
+TEST_CASE("schedules: a plan of tasks whose steps put whole shares together is not taken") {
+  // D reads 60 blocks of P and 32 of F in a step of one task each, by patterns: 108 MB more than the rank holds anyway, for as many seconds.
+  PlanInputs inputs;
+  inputs.ranks = 4;
+  const Region region = nearest(60000, 450);
+  const ProgramPlans plans = plan_program(region, inputs, Schedule::kAuto, Compare::kAll);
+  const Alternative pattern = plan_by(Schedule::kPattern, region, inputs);
+  const Alternative& chosen = plans.alternatives.front();
+  CHECK(pattern.price.bytes_received <= chosen.price.bytes_received);
+  CHECK(pattern.price.largest_step > 10 * chosen.price.largest_step);
+}
+
+TEST_CASE("schedules: one rank has nothing to decide, and --reproducible keeps to the greedy plan") {
+  PlanInputs inputs = bytes_only(1, 1.2);
+  CHECK(plan_program(product(100, 100, 100), inputs, Schedule::kAuto).alternatives.empty());
+  inputs = bytes_only(4, 1.2);
+  inputs.reproducible = true;
+  for (const Schedule schedule : {Schedule::kAuto, Schedule::kPattern}) {
+    const ProgramPlans plans = plan_program(product(100, 100, 100), inputs, schedule);
+    REQUIRE(plans.alternatives.size() == 1);
+    CHECK(plans.alternatives.front().plan == nullptr);
+    CHECK((plans.refused == "") == (schedule == Schedule::kAuto));
+  }
+}
+
+TEST_CASE("schedules: what a plan holds is what the search says") {
+  for (const Index ranks : {2, 3, 4, 8}) {
+    const auto check = [&](const std::string& name, const Region& region) {
+      const PlanInputs inputs = bytes_only(ranks, 1.2);
+      const FoundPlan found = search(region, inputs, {});
+      const PlanPrice price = price_of(region, inputs, std::make_shared<PlanValue>(found.plan));
+      CHECK_MESSAGE(price.peak_bytes == doctest::Approx(found.peak_bytes).epsilon(1e-12), name << " at p = " << ranks << '\n' << print(found.plan));
+      CHECK(price.peak_bytes <= memory_limit(region, inputs));
+    };
+    check("newton", newton(20000, 32, 5));
+    check("nearest", nearest(12000, 200));
+    check("sum and gram", sum_and_gram(20000, 64));
+    check("skewed chain", chain(800, 80, 8000));
+    check("network", network_step(200, 160, 2000, 10));
+    check("mttkrp", mttkrp(80, 20));
+    check("transformer", transformer(256, 128, 4, 32, 512));
+  }
+}
+
+TEST_CASE("schedules: blocks are those of --tile and of --reproducible, and threads share them") {
+  for (const Schedule schedule : {Schedule::kPattern, Schedule::kLshs}) {
+    for (const int form : {0, 1, 2}) {
+      PlanInputs inputs = bytes_only(6, 1.2);
+      if (form == 0) inputs.tile = {50, 40};
+      if (form == 1) inputs.reproducible = true;
+      if (form == 2) inputs.threads = 3;
+      const auto check = [&](const std::string& name, const Region& region) {
+        const PlanValue plan = *plan_by(schedule, region, inputs).plan;
+        INFO(name, ", ", std::string(name_of(schedule)), ", form ", form, '\n', print(plan));
+        // Sums are parted under --reproducible as extents say.
+        CHECK(not_as_planned(region, inputs, plan) == (form == 1 && name == "mttkrp" && schedule == Schedule::kPattern ? "M " : ""));
+        CHECK(wrongly_predicted(region, inputs, plan) == "");
+      };
+      check("newton", newton(2000, 32, 5));
+      check("sum and gram", sum_and_gram(20000, 64));
+      check("skewed chain", chain(800, 80, 1600));
+      check("network", network_step(200, 160, 2000, 10));
+      check("mttkrp", mttkrp(80, 20));
+    }
+  }
+}

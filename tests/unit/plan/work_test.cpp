@@ -1,0 +1,98 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "runtime/plan/cost/cost_model.h"
+#include "runtime/plan/region/schedules.h"
+#include "tests/unit/plan/target_regions.h"
+
+// What planning costs, counted: seconds differ from machine to machine.
+
+using namespace tdsl::plan;
+using namespace tdsl::tests::regions;
+using tdsl::tests::RegionWriter;
+
+namespace {
+
+/// Products, sums and transposes of square matrices, each of results made not long before.
+Region random_graph(int operations, Index n) {
+  RegionWriter r({{'i', n}, {'j', n}, {'k', n}});
+  std::mt19937 random(1);
+  std::vector<TensorId> made;
+  for (int k = 0; k < 4; ++k) made.push_back(r.load("M" + std::to_string(k), "ij"));
+  const auto recent = [&] { return made[made.size() - 1 - random() % std::min<std::size_t>(made.size(), 8)]; };
+  for (int k = 0; k < operations; ++k) {
+    const TensorId a = recent(), b = recent();
+    const std::string name = "T" + std::to_string(k);
+    switch (random() % 5) {
+      case 0:
+      case 1: made.push_back(r.op(name, "ik", {{a, "ij"}, {b, "jk"}})); break;
+      case 2: made.push_back(r.op(name, "ik", {{a, "ji"}, {b, "jk"}})); break;
+      case 3: made.push_back(r.op(name, "ij", {{a, "ij"}, {b, "ij"}})); break;
+      default: made.push_back(r.op(name, "ij", {{a, "ji"}})); break;
+    }
+  }
+  return r.finish({made.end() - 8, made.end()});
+}
+
+}  // namespace
+
+TEST_CASE("plan work: 500 operations on 4096 ranks") {
+  const Region region = random_graph(500, 65536);
+  PlanInputs inputs;
+  inputs.ranks = 4096;
+  CostTables tables;
+  const MeshPlans plans = search_meshes(region, inputs, {.copies = false, .tables = &tables});
+  REQUIRE(!plans.found.empty());
+  CHECK(plans.found.front().fits);
+  // Operations that resemble another one cost nothing again: pairs of layouts are priced for about ten kinds of operands on four meshes.
+  CHECK(tables.made() < 200'000);
+  // 3 million entries a mesh, of a thousand tables, are read some twenty times.
+  CHECK(plans.work < 200'000'000);
+}
+
+TEST_CASE("plan work: copies add layouts, not pairs of everything with everything") {
+  const Region region = random_graph(60, 6400);
+  PlanInputs inputs;
+  inputs.ranks = 64;
+  CostTables with, without;
+  (void)search_meshes(region, inputs, {.copies = false, .tables = &without});
+  const MeshPlans plans = search_meshes(region, inputs, {.copies = true, .tables = &with});
+  CHECK(with.made() < 3 * without.made());
+  CHECK(plans.work < 80'000'000);
+}
+
+TEST_CASE("plan work: programs that differ in one form share what is known of the others") {
+  const Region chain_of_60 = random_graph(60, 6400), more = random_graph(61, 6400);
+  PlanInputs inputs;
+  inputs.ranks = 64;
+  CostTables tables;
+  (void)search_meshes(chain_of_60, inputs, {.copies = false, .most_meshes = 1, .tables = &tables});
+  const Index before = tables.made();
+  (void)search_meshes(more, inputs, {.copies = false, .most_meshes = 1, .tables = &tables});
+  CHECK(before > 0);
+  CHECK(tables.made() == before);
+}
+
+TEST_CASE("plan work: few ranks stand for many, both ends among them") {
+  for (const Index ranks : {1, 2, 16, 17, 64, 100, 4096}) {
+    for (const Index most : {8, 16, 64}) {
+      const std::vector<Index> sample = rank_sample(ranks, most);
+      CHECK(sample.front() == 0);
+      CHECK(sample.back() == ranks - 1);
+      CHECK(static_cast<Index>(sample.size()) == std::min(ranks, most));
+      CHECK(std::is_sorted(sample.begin(), sample.end()));
+      CHECK(std::adjacent_find(sample.begin(), sample.end()) == sample.end());
+    }
+  }
+  const Mesh mesh = few_meshes(4096, 1).front();
+  CHECK(mesh_sample(mesh, false).size() == 9);
+  CHECK(mesh_sample(few_meshes(32, 1).front(), false).size() == 32);
+  for (const Mesh& nodes : few_meshes(4096, 16)) {
+    const std::vector<Index> sample = mesh_sample(nodes, true);
+    CHECK(sample.size() % 16 == 0);
+    for (std::size_t k = 0; k < sample.size(); ++k) CHECK(sample[k] == sample[k / 16 * 16] + static_cast<Index>(k % 16));
+    for (std::size_t k = 0; k < sample.size(); k += 16) CHECK(sample[k] % 16 == 0);
+  }
+}

@@ -1,0 +1,123 @@
+#include "tools/build/process.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace tdsl::codegen {
+
+namespace {
+
+std::vector<std::string> environment_of(const ProcessRequest& request) {
+  std::vector<std::string> result;
+  for (char** e = environ; *e != nullptr; ++e) {
+    const std::string entry = *e;
+    const std::string name = entry.substr(0, entry.find('='));
+    bool replaced = false;
+    for (const auto& [key, value] : request.environment) replaced = replaced || key == name;
+    if (!replaced) result.push_back(entry);
+  }
+  for (const auto& [key, value] : request.environment) result.push_back(key + "=" + value);
+  return result;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& strings) {
+  std::vector<char*> result;
+  for (std::string& s : strings) result.push_back(s.data());
+  result.push_back(nullptr);
+  return result;
+}
+
+/// Starts the program; its standard output, if wanted, goes to `output`. Returns an errno value.
+int spawn(const ProcessRequest& request, int output, const sigset_t& signals, pid_t& child) {
+  std::vector<std::string> arguments = request.command;
+  std::vector<std::string> variables = environment_of(request);
+  const std::vector<char*> argv = pointers(arguments);
+  const std::vector<char*> envp = pointers(variables);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  if (output >= 0) posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+  if (request.capture) posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setsigmask(&attributes, &signals);
+  // A terminal's Ctrl-C reaches it once, through us: twice makes mpirun kill its ranks at once.
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+  const int error = posix_spawnp(&child, argv[0], &actions, &attributes, argv.data(), envp.data());
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  return error;
+}
+
+/// Takes what the process writes until nobody can write any more.
+void receive_all(int fd, const ProcessRequest& request, pid_t child, ProcessResult& result) {
+  std::array<char, 65536> buffer;
+  bool wanted = true;
+  while (true) {
+    const ssize_t n = ::read(fd, buffer.data(), buffer.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return;
+    const std::string_view piece(buffer.data(), static_cast<std::size_t>(n));
+    if (request.capture) {
+      result.output += piece;
+    } else if (wanted && !request.receive(piece)) {
+      wanted = false;
+      ::kill(child, SIGTERM);
+      if (request.folder != nullptr) request.folder->hasten(child);
+    }
+  }
+}
+
+/// Until it is asked for its exit code, the process keeps its number: no signal meant for it goes to another one.
+int wait_for(pid_t child) {
+  siginfo_t info{};
+  while (::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
+  }
+  pass_interrupts_to(0);
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
+}  // namespace
+
+ProcessResult run_process(const ProcessRequest& request) {
+  const InterruptHold hold;
+  ProcessResult result;
+  int ends[2] = {-1, -1};
+  if ((request.capture || request.receive) && ::pipe2(ends, O_CLOEXEC) != 0) {
+    return {127, 0, std::string("cannot make a pipe: ") + std::strerror(errno)};
+  }
+  pid_t child = 0;
+  pid_t target = 0;
+  int error = 0;
+  {
+    // Signals wait until there is a process to pass them on to.
+    const InterruptBlock block;
+    error = interrupt_signal() != 0 ? EINTR : spawn(request, ends[1], block.before(), child);
+    if (error == 0) {
+      target = request.launcher ? child : -child;
+      if (request.folder != nullptr) request.folder->guard(target);
+      pass_interrupts_to(target, request.folder != nullptr ? request.folder->line() : -1);
+    }
+  }
+  if (ends[1] >= 0) ::close(ends[1]);
+  if (error == 0 && ends[0] >= 0) receive_all(ends[0], request, target, result);
+  if (ends[0] >= 0) ::close(ends[0]);
+  if (error != 0) return {127, 0, "cannot start " + request.command.front() + ": " + std::strerror(error)};
+  const int status = wait_for(child);
+  if (request.folder != nullptr) request.folder->guard(0);
+  result.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  result.exit_code = result.signal != 0 ? 128 + result.signal : WEXITSTATUS(status);
+  return result;
+}
+
+}  // namespace tdsl::codegen

@@ -1,0 +1,132 @@
+#include "tools/build/work_folder.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <thread>
+
+#include "tools/build/process_tree.h"
+#include "tools/build/toolchain.h"
+
+namespace tdsl::codegen {
+
+namespace {
+
+/// How long a child may take to end its own children (mpirun's ranks) before all are killed.
+constexpr std::chrono::seconds kPatience{5};
+/// Between two looks at who is there.
+constexpr std::chrono::milliseconds kBetweenLooks{100};
+
+void remove_folders(const std::vector<std::string>& paths) {
+  std::error_code ignored;
+  for (const std::string& path : paths) {
+    if (!path.empty()) std::filesystem::remove_all(path, ignored);
+  }
+}
+
+/// The child of a work folder as the keeper sees it.
+class Kept {
+ public:
+  void follow(const KeeperOrder& order) {
+    child_ = order.child;
+    if (!order.ends || child_ == 0 || tree_) return;
+    tree_.emplace(std::abs(child_));
+    tree_->look();
+    deadline_ = std::chrono::steady_clock::now() + kPatience;
+  }
+  /// It has been asked to end, and something of it may be left.
+  [[nodiscard]] bool ends() const { return tree_.has_value(); }
+  [[nodiscard]] pid_t child() const { return child_; }
+  /// Kills what has outlived its time.
+  void look() {
+    tree_->look();
+    const bool runs = tree_->runs();
+    if (runs && std::chrono::steady_clock::now() < deadline_) return;
+    if (child_ < 0) ::kill(child_, SIGKILL);  // its process group
+    if (runs) tree_->kill();
+    tree_.reset();
+    child_ = 0;
+  }
+
+ private:
+  pid_t child_ = 0;
+  std::optional<ProcessTree> tree_;
+  std::chrono::steady_clock::time_point deadline_;
+};
+
+/// The keeper's life. It holds none of its parent's files and hears no signals, not even a terminal's.
+[[noreturn]] void keep(int line, const std::vector<std::string>& folders) {
+  ::setpgid(0, 0);
+  ::dup2(line, 3);
+  ::close_range(4, ~0U, 0);
+  const int nothing = ::open("/dev/null", O_RDWR);
+  for (int fd = 0; fd < 3; ++fd) ::dup2(nothing, fd);
+  ::close(nothing);
+  Kept kept;
+  pollfd hears{3, POLLIN, 0};
+  while (true) {
+    if (::poll(&hears, 1, kept.ends() ? static_cast<int>(kBetweenLooks.count()) : -1) > 0) {
+      KeeperOrder order;
+      if (::read(3, &order, sizeof order) != static_cast<ssize_t>(sizeof order)) break;
+      kept.follow(order);
+    }
+    if (kept.ends()) kept.look();
+  }
+  if (!kept.ends() && kept.child() != 0) {
+    kept.follow({kept.child(), true});
+    ::kill(kept.child(), SIGTERM);
+  }
+  while (kept.ends()) {
+    kept.look();
+    if (kept.ends()) std::this_thread::sleep_for(kBetweenLooks / 10);
+  }
+  remove_folders(folders);
+  ::_exit(0);
+}
+
+}  // namespace
+
+WorkFolder::WorkFolder(const std::vector<std::string>& prefixes) {
+  for (const std::string& prefix : prefixes) {
+    std::string& path = paths_.emplace_back(prefix + "XXXXXX");
+    if (prefix.empty() || ::mkdtemp(path.data()) == nullptr) path.clear();
+  }
+  int ends[2] = {-1, -1};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0) {
+    sigset_t all;
+    sigset_t before;
+    ::sigfillset(&all);
+    ::sigprocmask(SIG_BLOCK, &all, &before);
+    keeper_ = ::fork();
+    if (keeper_ == 0) keep(ends[1], paths_);
+    ::sigprocmask(SIG_SETMASK, &before, nullptr);
+    ::close(ends[1]);
+    line_ = ends[0];
+  }
+  if (keeper_ > 0) return;
+  const std::string reason = std::strerror(errno);
+  if (line_ >= 0) ::close(line_);
+  remove_folders(paths_);
+  throw ToolchainError("cannot start a process: " + reason);
+}
+
+WorkFolder::~WorkFolder() {
+  ::close(line_);
+  while (::waitpid(keeper_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+void WorkFolder::guard(pid_t child) { tell_keeper(line_, {child, false}); }
+
+void WorkFolder::hasten(pid_t child) { tell_keeper(line_, {child, true}); }
+
+}  // namespace tdsl::codegen
